@@ -1,0 +1,6 @@
+"""`python -m opcheck`."""
+
+from opcheck.cli import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,48 @@
+"""`numpy`: opcheck's own engine, as a backend like any other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy
+
+from opcheck.engine import evaluate
+from opcheck.errors import InvalidNode, UsageError
+from opcheck.model import Array, BackendInfo, Problem
+
+
+def connect(detail: str | None) -> Engine:
+    """The engine; it has no variants."""
+    if detail:
+        raise UsageError(f"backend 'numpy' takes no detail, got {detail!r}")
+    return Engine(BackendInfo("numpy", "numpy", numpy.__version__))
+
+
+@dataclass(frozen=True)
+class Engine:
+    """The engine behind the protocol."""
+
+    info: BackendInfo
+    documented_errors: tuple[type[BaseException], ...] = (InvalidNode,)
+    is_engine: bool = True
+
+    def prepare(self, problem: Problem) -> PreparedNode:
+        """Nothing to prepare: what the specification forbids shows when the node runs."""
+        return PreparedNode(problem)
+
+
+@dataclass(frozen=True)
+class PreparedNode:
+    """A node of the engine."""
+
+    problem: Problem
+
+    def run(self, inputs: Sequence[Array]) -> tuple[Array, ...]:
+        """The outputs in exact mode."""
+        problem = self.problem
+        fed = dict(zip((tensor.name for tensor in problem.inputs), inputs, strict=True))
+        arrays = {**problem.initializers, **fed}
+        # An omitted optional input has no kernel parameter yet; operators with one will say so.
+        ordered = [arrays[slot] for slot in problem.slots if slot]
+        return evaluate(problem.op, ordered, problem.attrs)

@@ -1,0 +1,135 @@
+"""`onnxruntime[:ProviderName]`: ONNX Runtime, on exactly the requested execution provider."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from opcheck.dtypes import DTYPES
+from opcheck.errors import BackendUnavailable, NotSupported, UsageError, did_you_mean
+from opcheck.graph import model_of
+from opcheck.model import Array, BackendInfo, Problem
+
+_CPU = "CPUExecutionProvider"
+_BFLOAT16 = DTYPES["bfloat16"]
+
+
+def connect(detail: str | None) -> OnnxRuntime:
+    """ONNX Runtime on provider `detail`, the CPU's by default."""
+    try:
+        import onnxruntime
+        from onnxruntime.capi import onnxruntime_pybind11_state as state
+    except ImportError as error:
+        raise BackendUnavailable(
+            f"backend 'onnxruntime' is not installed: {error}",
+            "install it: pip install onnxruntime",
+        ) from error
+    provider = detail or _CPU
+    known, here = onnxruntime.get_all_providers(), onnxruntime.get_available_providers()
+    if provider not in known:
+        hint = did_you_mean(provider, known) or f"known providers: {', '.join(known)}"
+        raise UsageError(f"onnxruntime has no execution provider {provider!r}", hint)
+    if provider not in here:
+        raise BackendUnavailable(
+            f"this onnxruntime is built without {provider}",
+            f"it has {', '.join(here)}; install the onnxruntime package that carries {provider}",
+        )
+    address = f"onnxruntime:{detail}" if detail else "onnxruntime"
+    return OnnxRuntime(
+        BackendInfo(address, "onnxruntime", onnxruntime.__version__),
+        provider,
+        state.NotImplemented,
+        # All of them derive from Exception alone; RuntimeError and ValueError come from its
+        # Python layer (a wrong input type, a wrong name).
+        (*_exceptions(state), RuntimeError, ValueError),
+    )
+
+
+def _exceptions(state: Any) -> tuple[type[BaseException], ...]:
+    members = (getattr(state, name) for name in dir(state))
+    return tuple(m for m in members if isinstance(m, type) and issubclass(m, Exception))
+
+
+@dataclass(frozen=True)
+class OnnxRuntime:
+    """ONNX Runtime behind the protocol: its own defaults, but for one thread."""
+
+    info: BackendInfo
+    provider: str
+    not_implemented: type[Exception]
+    documented_errors: tuple[type[BaseException], ...]
+    is_engine: bool = False
+
+    def prepare(self, problem: Problem) -> Session:
+        """A session for the one-node model on this provider and no other."""
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        options.log_severity_level = 4
+        if self.provider != _CPU:
+            options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
+        model = model_of(problem).SerializeToString()
+        try:
+            session = onnxruntime.InferenceSession(model, options, providers=[self.provider])
+        except self.not_implemented as error:
+            raise NotSupported(str(error)) from error
+        if session.get_providers()[:1] != [self.provider]:
+            raise FellBack(f"asked for {self.provider}, got {session.get_providers()}")
+        return Session(problem, session, self.not_implemented)
+
+
+class FellBack(Exception):
+    """The session runs on another provider than the one asked for."""
+
+
+@dataclass(frozen=True)
+class Session:
+    """One model in ONNX Runtime."""
+
+    problem: Problem
+    session: Any
+    not_implemented: type[Exception]
+
+    def run(self, inputs: Sequence[Array]) -> Sequence[Array]:
+        """The outputs as the session returns them."""
+        feed = dict(zip((tensor.name for tensor in self.problem.inputs), inputs, strict=True))
+        try:
+            if self._has_bfloat16():
+                return self._run_ort_values(feed)
+            outputs: Sequence[Array] = self.session.run(None, feed)
+            return outputs
+        except self.not_implemented as error:
+            raise NotSupported(str(error)) from error
+
+    def _has_bfloat16(self) -> bool:
+        return any("bfloat16" in port.type for port in self._ports())
+
+    def _ports(self) -> list[Any]:
+        return [*self.session.get_inputs(), *self.session.get_outputs()]
+
+    def _run_ort_values(self, feed: dict[str, Array]) -> list[Array]:
+        """The way round for bfloat16, which ONNX Runtime does not convert from and to NumPy."""
+        from onnxruntime import OrtValue
+
+        def value(array: Array) -> Any:
+            if array.dtype != _BFLOAT16.numpy:
+                return OrtValue.ortvalue_from_numpy(array)
+            bits = array.view(np.uint16)
+            return OrtValue.ortvalue_from_numpy_with_onnx_type(bits, _BFLOAT16.onnx)
+
+        values = self.session.run_with_ort_values(None, {k: value(v) for k, v in feed.items()})
+        return [_array(value) for value in values]
+
+
+def _array(value: Any) -> Array:
+    if value.element_type() != _BFLOAT16.onnx:
+        array: Array = value.numpy()
+        return array
+    shape = value.shape()
+    raw = ctypes.string_at(value.data_ptr(), 2 * int(np.prod(shape)))
+    return np.frombuffer(raw, _BFLOAT16.numpy).reshape(shape).copy()

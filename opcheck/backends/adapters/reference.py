@@ -1,0 +1,69 @@
+"""`reference`: the evaluator in onnx.reference."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from opcheck.errors import BackendUnavailable, NotSupported, UsageError
+from opcheck.graph import model_of
+from opcheck.model import Array, BackendInfo, Problem
+
+
+def connect(detail: str | None) -> Reference:
+    """The evaluator of the installed onnx package."""
+    if detail:
+        raise UsageError(f"backend 'reference' takes no detail, got {detail!r}")
+    try:
+        import onnx.reference
+    except ImportError as error:
+        raise BackendUnavailable(
+            f"backend 'reference' is not installed: {error}", "install it: pip install onnx"
+        ) from error
+    return Reference(BackendInfo("reference", "reference", onnx.__version__), _documented())
+
+
+def _documented() -> tuple[type[BaseException], ...]:
+    from onnx import checker, shape_inference
+    from onnx.reference import op_run
+
+    return (
+        checker.ValidationError,
+        shape_inference.InferenceError,
+        op_run.RuntimeContextError,
+        op_run.RuntimeTypeError,
+    )
+
+
+@dataclass(frozen=True)
+class Reference:
+    """onnx.reference behind the protocol."""
+
+    info: BackendInfo
+    documented_errors: tuple[type[BaseException], ...]
+    is_engine: bool = False
+
+    def prepare(self, problem: Problem) -> Evaluator:
+        """An evaluator for the one-node model; RuntimeImplementationError is its 'not here'."""
+        from onnx.reference import ReferenceEvaluator
+        from onnx.reference.op_run import RuntimeImplementationError
+
+        try:
+            return Evaluator(problem, ReferenceEvaluator(model_of(problem)))
+        except RuntimeImplementationError as error:
+            raise NotSupported(str(error)) from error
+
+
+@dataclass(frozen=True)
+class Evaluator:
+    """One model in the evaluator."""
+
+    problem: Problem
+    evaluator: Any
+
+    def run(self, inputs: Sequence[Array]) -> Sequence[Array]:
+        """The outputs as the evaluator returns them."""
+        names = (tensor.name for tensor in self.problem.inputs)
+        outputs: Sequence[Array] = self.evaluator.run(None, dict(zip(names, inputs, strict=True)))
+        return outputs

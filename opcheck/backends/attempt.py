@@ -1,0 +1,125 @@
+"""One problem on one backend: whatever happens becomes an outcome.
+
+A prepared problem runs on data A, then on other data B, then on A again. The first answer is
+judged; the last must equal it, the first must still hold, and the inputs must be untouched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import perf_counter
+from typing import TypeAlias
+
+import numpy as np
+
+from opcheck.backends.base import Backend
+from opcheck.errors import NotSupported
+from opcheck.model import Array, Declined, Foreign, Outcome, Problem, Produced, Raised
+
+Outputs: TypeAlias = tuple[Array | Foreign, ...]
+
+#: Errors of a backend may carry whole models; nobody reads past this.
+MAX_DETAIL = 2000
+
+
+def attempt(
+    backend: Backend, problem: Problem, inputs: Sequence[Array], second: Sequence[Array]
+) -> Outcome:
+    """What `backend` does with `problem` on `inputs`, and on `second` in between.
+
+    KeyboardInterrupt passes through; any other exception becomes Declined or Raised.
+    """
+    stage = "prepare"
+    try:
+        prepared = backend.prepare(problem)
+        stage = "run"
+        own = _copies(inputs)
+        start = perf_counter()
+        first = prepared.run(own)
+        seconds = perf_counter() - start
+        held = _held(first)
+        judged = _snapshot(held)
+        unstable = _modified(own, inputs)
+        stage = "second run"
+        between = _snapshot(_held(prepared.run(_copies(second))))
+        unstable = unstable or _changed(judged, _snapshot(held), "the first result")
+        again = _snapshot(_held(prepared.run(_copies(inputs))))
+    except KeyboardInterrupt:
+        raise
+    except NotSupported as error:
+        return Declined(_shorten(str(error)))
+    except BaseException as error:
+        documented = isinstance(error, backend.documented_errors)
+        return Raised(stage, type(error).__name__, _shorten(str(error)), documented)
+    unstable = unstable or _changed(judged, again, "the third run, on the first run's data,")
+    other_data = any(not _same(a, b) for a, b in zip(inputs, second, strict=True))
+    stale = other_data and not _changed(judged, between, "")
+    return Produced(judged, seconds, unstable, stale)
+
+
+def second_data(inputs: Sequence[Array]) -> list[Array]:
+    """Other data of the same shapes for the run in between.
+
+    Floating tensors are reversed in memory order, so the values stay in the range the case was
+    written for; where that changes nothing, they are negated. Other types stay, because values
+    such as indices and shapes may decide whether the model is legal at all.
+    """
+    return [_other(array) for array in inputs]
+
+
+def _other(array: Array) -> Array:
+    if array.dtype.kind not in "fV":
+        return array.copy()
+    reverse = np.ascontiguousarray(array.reshape(-1)[::-1]).reshape(array.shape)
+    return reverse if not _same(reverse, array) else np.negative(array)
+
+
+def _copies(arrays: Sequence[Array]) -> list[Array]:
+    return [array.copy() for array in arrays]
+
+
+def _held(result: object) -> tuple[object, ...]:
+    """The outputs as the backend returned them, without copying."""
+    return tuple(result) if isinstance(result, list | tuple) else (result,)
+
+
+def _snapshot(held: tuple[object, ...]) -> Outputs:
+    return tuple(_plain(value) for value in held)
+
+
+def _plain(value: object) -> Array | Foreign:
+    if isinstance(value, np.ndarray | np.generic):
+        # A subclass may lie about comparison; a plain copy can't.
+        return np.array(value, subok=False)
+    return Foreign(f"{type(value).__module__}.{type(value).__qualname__}")
+
+
+def _modified(own: Sequence[Array], pristine: Sequence[Array]) -> str | None:
+    changed = [
+        place for place, pair in enumerate(zip(own, pristine, strict=True)) if not _same(*pair)
+    ]
+    return f"the run modified its input {changed[0]}" if changed else None
+
+
+def _changed(judged: Outputs, later: Outputs, what: str) -> str | None:
+    if len(judged) != len(later):
+        return f"{what} has {len(later)} outputs, the first run had {len(judged)}"
+    for place, (one, other) in enumerate(zip(judged, later, strict=True)):
+        if isinstance(one, Foreign) or isinstance(other, Foreign):
+            if one != other:
+                return f"{what} returned another type in output {place}"
+        elif not _same(one, other):
+            return f"{what} differs from the first answer in output {place}"
+    return None
+
+
+def _same(one: Array, other: Array) -> bool:
+    """Bit for bit; dtype and shape too."""
+    return (
+        one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
+    )
+
+
+def _shorten(text: str) -> str:
+    text = text.strip()
+    return text if len(text) <= MAX_DETAIL else f"{text[:MAX_DETAIL]} … ({len(text)} characters)"

@@ -1,0 +1,5 @@
+"""The command line: each command parses, calls, prints and exits; logic lives elsewhere."""
+
+from opcheck.cli.group import main
+
+__all__ = ["main"]

@@ -1,0 +1,63 @@
+"""The command `opcheck`, which imports a subcommand only when it is used."""
+
+from __future__ import annotations
+
+import importlib
+
+import click
+
+import opcheck
+
+#: Each is a module in `opcheck.cli` with a function `command`; its line stands here so that
+#: `--help` need not import it.
+COMMANDS = {
+    "run": "Judge backends by case files.",
+    "list": "Show the cases that files expand to.",
+    "schema": "Print the JSON Schema of case files.",
+}
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The commands, in the order of a day's work."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """The command `name`, imported now."""
+        if name not in COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(f"opcheck.cli.{name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of commands in `--help`, without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does, with a hint where the command is unknown."""
+        from opcheck.errors import did_you_mean
+
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            hint = did_you_mean(args[0], COMMANDS) or f"commands: {', '.join(COMMANDS)}"
+            ctx.fail(f"no command {args[0]!r} ({hint})")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(opcheck.__version__, prog_name="opcheck")
+def main() -> None:
+    """Does a backend compute an operator as its specification says?
+
+    \b
+    opcheck run                          the shipped suites on numpy, onnxruntime, reference
+    opcheck run my.yaml -b onnxruntime   my cases on one backend
+    opcheck list --op Hardmax -k nan     what there is to run
+
+    Exit codes: 0 conforms, 1 something failed, 2 wrong usage or case file, 4 a backend could not
+    be used, 5 nothing was judged, 130 interrupted.
+    """

@@ -1,0 +1,24 @@
+"""`opcheck schema`."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from opcheck.cli.options import reports_errors
+
+
+@click.command(name="schema")
+@reports_errors
+def command() -> None:
+    """Print the JSON Schema of case files, for editors.
+
+    \b
+    opcheck schema > opcheck.schema.json
+    # then, as the first line of a case file:
+    # yaml-language-server: $schema=opcheck.schema.json
+    """
+    from opcheck.suite.fields import json_schema
+
+    click.echo(json.dumps(json_schema(), indent=2))

@@ -1,0 +1,183 @@
+"""Values against a tolerance, element by element.
+
+An element's *share* is its error as a part of the allowed one: 0 for a right answer, at most 1
+where the error is allowed, above 1 where it is not, infinite where nothing was allowed. Whatever
+the tolerance:
+
+- The reference rounded once to the output's dtype is right.
+- NaN equals NaN, of any payload, and nothing else. An infinite reference, also one that rounding
+  made infinite, is matched by the same infinity only.
+- Where the reference is finite, NaN, an infinity and a value outside the operator's range are
+  wrong.
+- +0 equals -0 unless the tolerance asks for signed zeros.
+- Booleans are exact; integers too, unless the tolerance is an rtol and an atol.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opcheck.compare.ulp import UNORDERED, distance, same_bits
+from opcheck.dtypes import DType, round_to
+from opcheck.model import Array, Mismatch, Tolerance
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+_JUST_OVER = math.nextafter(1.0, 2.0)
+
+
+def check(tolerance: Tolerance) -> None:
+    """Raise ValueError for a tolerance that is negative, infinite, NaN or of both kinds.
+
+    One that admits everything would pass every backend in silence.
+    """
+    ulp, rtol, atol = tolerance.ulp, tolerance.rtol, tolerance.atol
+    if ulp is not None and not 0 <= ulp < UNORDERED:
+        raise ValueError(f"a tolerance of {ulp} ULP is no whole number from 0 to {UNORDERED - 1}")
+    if not (0 <= rtol < math.inf and 0 <= atol < math.inf):
+        raise ValueError(f"rtol {rtol}, atol {atol}: both must be finite and not negative")
+    if ulp is not None and (rtol or atol):
+        raise ValueError("a tolerance is stated in ULP or as rtol and atol, not both")
+
+
+@dataclass(frozen=True)
+class Judge:
+    """What is allowed for the elements of one output.
+
+    `low` and `high` are the ends of the operator's range, None where it has none. The methods
+    take one-dimensional pieces in the machine's byte order: `wanted` as in `Want.values`, `got`
+    in `dtype`.
+    """
+
+    dtype: DType
+    tolerance: Tolerance
+    low: float | None
+    high: float | None
+
+    def shares(self, wanted: Array, got: Array) -> tuple[Floats, int | None]:
+        """Each element's share, and the largest ULP distance (None for integers and bool).
+
+        The distance is UNORDERED if a NaN is opposite a number.
+        """
+        reference = self._round(wanted)
+        if self.dtype.kind != "float":
+            return self._integer_shares(reference, got), None
+        if same_bits(reference, got):
+            return np.zeros(got.shape), 0
+        steps = distance(reference, got)
+        return self._float_shares(wanted, reference, got, steps), int(steps.max())
+
+    def mismatch(self, index: tuple[int, ...], wanted: Array, got: Array) -> Mismatch:
+        """The wrong element at `index`; `wanted` and `got` hold this one alone."""
+        reference = self._round(wanted)
+        steps = int(distance(reference, got)[0]) if self.dtype.kind == "float" else UNORDERED
+        return Mismatch(
+            index=index,
+            want=reference[0].item(),
+            got=got[0].item(),
+            ulp=None if steps == UNORDERED else steps,
+            allowed=self._allowed_text(wanted, reference, got),
+        )
+
+    def _round(self, wanted: Array) -> Array:
+        if wanted.dtype == self.dtype.numpy:
+            return wanted
+        return round_to(_wide(wanted), self.dtype)
+
+    def _float_shares(
+        self, wanted: Array, reference: Array, got: Array, steps: NDArray[np.uint64]
+    ) -> Floats:
+        exact, rounded, actual = (_wide(part) for part in (wanted, reference, got))
+        if self.tolerance.ulp is not None:
+            allowed = np.full(steps.shape, float(self.tolerance.ulp))
+            shares = _ratio(steps.astype(np.float64), allowed, steps <= self.tolerance.ulp)
+        else:
+            with np.errstate(invalid="ignore", over="ignore"):
+                error = np.abs(actual - exact)
+            allowed = self._allowed(exact)
+            # An error too large for float64 is wrong, however much is allowed.
+            shares = _ratio(error, allowed, (error <= allowed) & np.isfinite(error))
+        never = ~np.isfinite(rounded) | ~np.isfinite(actual) | self._outside(actual)
+        shares[never] = np.inf
+        shares[steps == 0] = 0.0
+        if self.tolerance.signed_zeros:
+            shares[_other_zero(rounded, actual)] = np.inf
+        return shares
+
+    def _integer_shares(self, reference: Array, got: Array) -> Floats:
+        same = reference == got
+        if self.dtype.kind == "bool" or self.tolerance.ulp is not None:
+            return np.where(same, 0.0, np.inf)
+        # The larger minus the smaller, modulo 2**64, is right for signed and unsigned alike.
+        one, other = reference.astype(np.uint64), got.astype(np.uint64)
+        error = np.where(got > reference, other - one, one - other)
+        allowed = self._allowed(_wide(reference))
+        # Whole numbers are compared as such: near 2**63 float64 knows only each 1024th.
+        vast = allowed >= 2.0**64
+        whole = np.where(vast, 0.0, allowed).astype(np.uint64)
+        shares = _ratio(error.astype(np.float64), allowed, (error <= whole) | vast)
+        shares[self._outside(got)] = np.inf
+        shares[same] = 0.0
+        return shares
+
+    def _allowed(self, wanted: Floats) -> Floats:
+        """The absolute error that rtol and atol allow, infinite where float64 ends."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.asarray(self.tolerance.atol + self.tolerance.rtol * np.abs(wanted))
+
+    def _outside(self, got: Array) -> Mask:
+        """Where `got` is outside the operator's range, as NaN is of any."""
+        outside = np.zeros(got.shape, np.bool_)
+        if self.low is not None:
+            outside |= ~(got >= self.low)
+        if self.high is not None:
+            outside |= ~(got <= self.high)
+        return outside
+
+    def _allowed_text(self, wanted: Array, reference: Array, got: Array) -> str:
+        value, ulp = float(reference[0]), self.tolerance.ulp
+        lenient = bool(ulp or self.tolerance.rtol or self.tolerance.atol)
+        whole = self.dtype.kind == "bool" or (self.dtype.kind == "int" and ulp is not None)
+        if math.isnan(value):
+            return "NaN"
+        if self.tolerance.signed_zeros and _other_zero(reference, got)[0]:
+            return f"{value:+.0f}"
+        if whole or math.isinf(value) or not lenient:
+            return "exact"
+        if not math.isnan(float(got[0])) and self._outside(_wide(got))[0]:
+            return self._range_text()
+        if ulp is not None:
+            return f"±{ulp} ULP"
+        return f"±{self._allowed(_wide(wanted))[0]:.3g}"
+
+    def _range_text(self) -> str:
+        if self.low is None:
+            return f"at most {self.high:g}"
+        if self.high is None:
+            return f"at least {self.low:g}"
+        return f"within [{self.low:g}, {self.high:g}]"
+
+
+def _wide(values: Array) -> Floats:
+    """`values` in float64; a signalling NaN is a value like any other and no cause to warn."""
+    with np.errstate(invalid="ignore"):
+        return values.astype(np.float64)
+
+
+def _ratio(error: Floats, allowed: Floats, fits: Mask) -> Floats:
+    """`error` in parts of `allowed`, on the side of 1 that `fits` says, however it rounds."""
+    ratio = np.full(error.shape, np.inf)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        np.divide(error, allowed, out=ratio, where=np.isfinite(error))
+    return np.asarray(np.where(fits, np.fmin(ratio, 1.0), np.fmax(ratio, _JUST_OVER)))
+
+
+def _other_zero(reference: Array, got: Array) -> Mask:
+    """Where both are zero and their signs differ."""
+    one, other = _wide(reference), _wide(got)
+    return np.asarray((one == 0) & (other == 0) & (np.signbit(one) != np.signbit(other)))

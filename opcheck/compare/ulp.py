@@ -1,0 +1,121 @@
+"""Distances in units in the last place: how many steps of its dtype lie between two numbers.
+
+Every value of a floating dtype has a rank: its place in the order of all values from -inf to inf,
+with -0 and +0 in one place. The distance of two values is the difference of their ranks. It is
+taken on the bits as unsigned integers, so it is exact across zero, through the subnormals and up
+to the infinities (one step beyond the largest finite value), and cannot overflow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opcheck.dtypes import DType, of
+from opcheck.model import Array
+
+Bits: TypeAlias = NDArray[np.unsignedinteger[Any]]
+
+#: The distance between NaN and anything that is not NaN: no number of steps leads there.
+UNORDERED = 2**64 - 1
+
+#: Elements looked at together; a few temporaries of this size stay in a core's cache.
+CHUNK = 1 << 16
+
+
+def distance(a: Array, b: Array) -> NDArray[np.uint64]:
+    """The steps between `a` and `b`, element by element, as uint64 in their shape.
+
+    Both have the same shape and the same dtype: float16, bfloat16, float32 or float64, in any
+    byte order and memory layout. +0 and -0 are 0 apart, NaN and NaN likewise; NaN and anything
+    else are UNORDERED.
+
+    Raises ValueError for shapes or dtypes that differ and for a dtype that is not floating.
+    """
+    dtype = _common(a, b)
+    magnitude_a, magnitude_b = _magnitude(a, dtype), _magnitude(b, dtype)
+    rank_a, rank_b = _rank(a, magnitude_a), _rank(b, magnitude_b)
+    steps = np.maximum(rank_a, rank_b) - np.minimum(rank_a, rank_b)
+
+    infinity = _infinity(dtype)
+    nan_a, nan_b = magnitude_a > infinity, magnitude_b > infinity
+    unordered = np.where(nan_a & nan_b, np.uint64(0), np.uint64(UNORDERED))
+    return np.where(nan_a | nan_b, unordered, steps)
+
+
+def max_distance(a: Array, b: Array) -> int | None:
+    """The largest distance between elements of `a` and `b`; None if a NaN is opposite a number.
+
+    Takes what `distance` takes and raises what it raises, in memory that does not grow with the
+    arrays. Empty arrays are 0 apart.
+    """
+    _common(a, b)
+    largest = 0
+    for _, (part_a, part_b) in chunks(a, b):
+        if not same_bits(part_a, part_b):
+            largest = max(largest, int(distance(part_a, part_b).max()))
+            if largest == UNORDERED:
+                return None
+    return largest
+
+
+def chunks(*arrays: Array) -> Iterator[tuple[int, tuple[Array, ...]]]:
+    """Arrays of one shape in pieces of CHUNK elements, in index order, whatever their layout.
+
+    Yields the flat index of a piece's first element and the pieces: one-dimensional, in the
+    machine's byte order.
+    """
+    # Slices of a contiguous array are views; those of `flat` copy no more than the piece.
+    flats = [array.reshape(-1) if array.flags.c_contiguous else array.flat for array in arrays]
+    for start in range(0, arrays[0].size, CHUNK):
+        yield start, tuple(native(flat[start : start + CHUNK]) for flat in flats)
+
+
+def same_bits(a: Array, b: Array) -> bool:
+    """Whether two arrays of the same floating dtype and shape are equal bit by bit."""
+    return bool(np.array_equal(_bits(a), _bits(b)))
+
+
+def native(array: Array) -> Array:
+    """`array` in the machine's byte order: itself if it is."""
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
+def _common(a: Array, b: Array) -> DType:
+    dtype = of(a)
+    if dtype is None or dtype.kind != "float" or of(b) != dtype:
+        raise ValueError(f"no ULP distance between {a.dtype} and {b.dtype}")
+    if a.shape != b.shape:
+        raise ValueError(f"no ULP distance between shapes {a.shape} and {b.shape}")
+    return dtype
+
+
+def _bits(array: Array) -> Bits:
+    return native(array).view(np.dtype(f"u{array.dtype.itemsize}"))
+
+
+def _sign_bit(bits: Bits) -> np.unsignedinteger[Any]:
+    return bits.dtype.type(1 << (8 * bits.dtype.itemsize - 1))
+
+
+def _magnitude(array: Array, dtype: DType) -> Bits:
+    """The bits without the sign: in the order of absolute values, NaN above infinity."""
+    bits = _bits(array)
+    return np.asarray(bits & ~_sign_bit(bits))
+
+
+def _rank(array: Array, magnitude: Bits) -> Bits:
+    """The place in the order of all values, zero in the middle of the unsigned range."""
+    bits = _bits(array)
+    zero = _sign_bit(bits)
+    return np.where(bits >= zero, zero - magnitude, zero + magnitude)
+
+
+def _infinity(dtype: DType) -> int:
+    """The bits of +inf: every bit of the exponent set, none of the significand."""
+    fraction = dtype.precision - 1
+    exponent = 8 * dtype.numpy.itemsize - 1 - fraction
+    return ((1 << exponent) - 1) << fraction

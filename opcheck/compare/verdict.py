@@ -1,0 +1,168 @@
+"""From a case's admitted answers and a backend's outcome to a verdict that explains itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from opcheck.compare.tensors import Want, compare_outputs
+from opcheck.model import (
+    Array,
+    Comparison,
+    Declined,
+    NotRun,
+    Outcome,
+    Produced,
+    Raised,
+    Rule,
+    Tolerance,
+    Verdict,
+)
+
+_STRUCTURE = ("count", "type", "dtype", "shape")
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """Outputs that are right; `name` where the text admits several answers."""
+
+    wants: tuple[Want, ...]
+    name: str | None = None
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Refusing the model is right, provided that its legal twin is accepted.
+
+    `twin` asks the backend about the legal twin and tells what came of it.
+    """
+
+    reason: str
+    twin: Callable[[], Twin]
+    name: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Twin:
+    """What a backend did with a legal twin; `wants` is empty where nothing computes its outputs."""
+
+    outcome: Outcome
+    wants: tuple[Want, ...]
+
+
+Admitted: TypeAlias = Answer | Refusal
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A verdict with its reason, the answer chosen where several were admitted, the evidence."""
+
+    verdict: Verdict
+    reason: str = ""
+    alternative: str | None = None
+    comparisons: tuple[Comparison, ...] = ()
+
+
+def judge(
+    rule: Rule,
+    admitted: Sequence[Admitted],
+    outcome: Outcome,
+    tolerance: Tolerance,
+    like: Array | None,
+) -> Judgement:
+    """The verdict on `outcome`, by the table of rules and outcomes.
+
+    `like` is the input that wrong elements are shown beside where it has the output's shape.
+    """
+    match outcome:
+        case NotRun(reason):
+            return Judgement(Verdict.NOT_RUN, reason)
+        case Declined(reason):
+            return Judgement(Verdict.UNSUPPORTED, reason)
+        case Raised(stage="second run"):
+            return Judgement(Verdict.UNSTABLE, f"ran once, then raised {_told(outcome)}")
+        case Raised():
+            return _judge_refusal(rule, admitted, outcome)
+        case Produced(unstable=str(contradiction)):
+            return Judgement(Verdict.UNSTABLE, contradiction)
+        case Produced(outputs=outputs):
+            answers = [answer for answer in admitted if isinstance(answer, Answer)]
+            if answers:
+                return _judge_outputs(rule, answers, outputs, tolerance, like)
+            return _lesser(rule, Verdict.FAIL, f"accepts an invalid model: {_reasons(admitted)}")
+
+
+def _judge_outputs(
+    rule: Rule,
+    answers: Sequence[Answer],
+    outputs: Sequence[object],
+    tolerance: Tolerance,
+    like: Array | None,
+) -> Judgement:
+    attempts = [
+        (compare_outputs(answer.wants, outputs, tolerance, like), answer.name)  # type: ignore[arg-type]
+        for answer in answers
+    ]
+    for comparisons, name in attempts:
+        if not any(comparison.problem for comparison in comparisons):
+            return Judgement(Verdict.PASS, "", name, comparisons)
+    comparisons, name = min(attempts, key=lambda attempt: _distance(attempt[0]))
+    reason = "; ".join(_wrong(comparison) for comparison in comparisons if comparison.problem)
+    if len(answers) > 1:
+        names = ", ".join(str(answer.name) for answer in answers)
+        reason = f"none of the admitted answers ({names}); nearest {name}: {reason}"
+    return _lesser(rule, Verdict.FAIL, reason, comparisons)
+
+
+def _judge_refusal(rule: Rule, admitted: Sequence[Admitted], raised: Raised) -> Judgement:
+    refusals = [refusal for refusal in admitted if isinstance(refusal, Refusal)]
+    if not refusals:
+        return _lesser(rule, Verdict.ERROR, f"raised on a legal model: {_told(raised)}")
+    refusal = refusals[0]
+    accident = "" if raised.documented else "refused by accident: "
+    twin = refusal.twin()
+    match twin.outcome:
+        case Produced(outputs=outputs):
+            comparisons = (
+                compare_outputs(twin.wants, outputs, Tolerance(ulp=0)) if twin.wants else ()
+            )
+            broken = [c for c in comparisons if c.problem in _STRUCTURE]
+            if not broken:
+                return Judgement(Verdict.PASS, f"{accident}{_told(raised)}", refusal.name)
+            return Judgement(
+                Verdict.FAIL, f"its legal twin: {_wrong(broken[0])}", None, tuple(broken)
+            )
+        case Declined(reason):
+            return Judgement(Verdict.UNSUPPORTED, f"its legal twin is not implemented: {reason}")
+        case Raised() as twin_raised:
+            reason = f"refuses its legal twin too: {_told(twin_raised)}"
+            return Judgement(Verdict.ERROR, reason)
+        case NotRun(reason):
+            return Judgement(Verdict.NOT_RUN, f"its legal twin: {reason}")
+
+
+def _lesser(
+    rule: Rule, verdict: Verdict, reason: str, comparisons: tuple[Comparison, ...] = ()
+) -> Judgement:
+    """`verdict`, but a warning where the rule is only `should`."""
+    return Judgement(Verdict.WARN if rule == "should" else verdict, reason, None, comparisons)
+
+
+def _distance(comparisons: Sequence[Comparison]) -> tuple[int, int]:
+    broken = [comparison for comparison in comparisons if comparison.problem]
+    return sum(c.problem in _STRUCTURE for c in broken), sum(c.wrong for c in broken)
+
+
+def _wrong(comparison: Comparison) -> str:
+    if comparison.problem == "values":
+        return f"{comparison.output}: {comparison.wrong} of {comparison.total} elements wrong"
+    return f"{comparison.output}: {comparison.problem} {comparison.detail}".rstrip()
+
+
+def _reasons(admitted: Sequence[Admitted]) -> str:
+    return "; ".join(refusal.reason for refusal in admitted if isinstance(refusal, Refusal))
+
+
+def _told(raised: Raised) -> str:
+    return f"{raised.kind}: {raised.detail}" if raised.detail else raised.kind

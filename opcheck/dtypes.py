@@ -1,0 +1,113 @@
+"""The element types: their names, NumPy dtypes, ONNX codes, and rounding to them exactly once.
+
+Knows nothing of operators, files or backends.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import ml_dtypes
+import numpy as np
+from numpy.typing import NDArray
+
+Kind = Literal["float", "int", "bool"]
+
+
+@dataclass(frozen=True)
+class DType:
+    """One element type.
+
+    `onnx` is the number in TensorProto.DataType, `text` the spelling in type constraints.
+    For floating types `precision` counts the significand's bits with the hidden one and
+    `min_exponent` is the exponent of the smallest subnormal.
+    """
+
+    name: str
+    numpy: np.dtype[Any]
+    onnx: int
+    text: str
+    kind: Kind
+    precision: int = 0
+    min_exponent: int = 0
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def _table() -> dict[str, DType]:
+    floats = [
+        DType("float16", np.dtype(np.float16), 10, "tensor(float16)", "float", 11, -24),
+        DType("bfloat16", np.dtype(ml_dtypes.bfloat16), 16, "tensor(bfloat16)", "float", 8, -133),
+        DType("float32", np.dtype(np.float32), 1, "tensor(float)", "float", 24, -149),
+        DType("float64", np.dtype(np.float64), 11, "tensor(double)", "float", 53, -1074),
+    ]
+    codes = {"uint8": 2, "int8": 3, "uint16": 4, "int16": 5}
+    codes |= {"int32": 6, "int64": 7, "uint32": 12, "uint64": 13}
+    integers = [DType(n, np.dtype(n), code, f"tensor({n})", "int") for n, code in codes.items()]
+    truth = DType("bool", np.dtype(np.bool_), 9, "tensor(bool)", "bool")
+    return {dtype.name: dtype for dtype in [*floats, *integers, truth]}
+
+
+#: Every element type a case may use, by its name in case files.
+DTYPES = _table()
+_BY_TEXT = {dtype.text: dtype for dtype in DTYPES.values()}
+_BY_NUMPY = {dtype.numpy: dtype for dtype in DTYPES.values()}
+
+
+def by_text(text: str) -> DType | None:
+    """The dtype spelt `text` in an ONNX type constraint ("tensor(float)"), if it is one of ours."""
+    return _BY_TEXT.get(text)
+
+
+def limits(dtype: DType) -> tuple[float, float]:
+    """The lowest and the largest finite value; exact integers for integer types."""
+    if dtype.kind == "float":
+        exponent = 2 - dtype.precision - dtype.min_exponent
+        largest = math.ldexp(2 - 2.0 ** (1 - dtype.precision), exponent)
+        return -largest, largest
+    if dtype.kind == "bool":
+        return 0, 1
+    info = np.iinfo(dtype.numpy)
+    return int(info.min), int(info.max)
+
+
+def of(array: NDArray[Any]) -> DType | None:
+    """The dtype of `array`, whatever its byte order, or None if it is none of ours."""
+    return _BY_NUMPY.get(array.dtype.newbyteorder("="))
+
+
+def round_to(values: NDArray[np.float64], dtype: DType) -> NDArray[Any]:
+    """`values` in `dtype`, rounded once, to nearest, ties to even; too large becomes infinite.
+
+    NumPy's own float64 → float32 and float64 → float16 casts do that; ml_dtypes' cast to
+    bfloat16 goes through float32 and may round twice.
+
+    Raises ValueError where an integer or bool dtype cannot hold a value exactly.
+    """
+    if dtype.kind != "float":
+        return _exact_integers(values, dtype)
+    if dtype.name == "bfloat16":
+        values = _round_significand(values, dtype)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        return values.astype(dtype.numpy)
+
+
+def _round_significand(values: NDArray[np.float64], dtype: DType) -> NDArray[np.float64]:
+    """`values` rounded to what `dtype` can hold, still as float64 (overflow not yet applied)."""
+    _, exponent = np.frexp(values)
+    quantum = np.maximum(exponent - dtype.precision, dtype.min_exponent)
+    # Both scalings are by powers of two and so exact; infinities and NaN pass through.
+    return np.asarray(np.ldexp(np.rint(np.ldexp(values, -quantum)), quantum))
+
+
+def _exact_integers(values: NDArray[np.float64], dtype: DType) -> NDArray[Any]:
+    with np.errstate(invalid="ignore"):
+        cast = values.astype(dtype.numpy)
+        same = cast.astype(np.float64) == values
+    if not same.all():
+        culprit = values[~same].flat[0]
+        raise ValueError(f"{culprit!r} is no value of {dtype.name}")
+    return cast

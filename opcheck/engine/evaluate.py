@@ -1,0 +1,56 @@
+"""From an operator version, arrays and attributes to outputs, in exact mode."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+
+from opcheck import dtypes
+from opcheck.engine.registry import Kernel, Operator, operators
+from opcheck.errors import InvalidNode, NotSupported
+from opcheck.model import Array, Attrs, OpVersion
+
+
+def operator_of(op: OpVersion) -> Operator | None:
+    """The operator's file, or None where the engine has none or lacks this version."""
+    operator = operators().get((op.domain, op.name))
+    return operator if operator and op.since in operator.kernels else None
+
+
+def evaluate(op: OpVersion, inputs: Sequence[Array], attrs: Attrs) -> tuple[Array, ...]:
+    """The outputs of `op` on `inputs`, which are neither modified nor shared with the outputs.
+
+    Raises:
+        NotSupported: the engine has no kernel for exactly this version.
+        InvalidNode: the specification forbids this dtype, attribute or value.
+    """
+    operator = operator_of(op)
+    if operator is None:
+        raise NotSupported(f"the engine has no kernel for {op}")
+    kernel = operator.kernels[op.since]
+    _check_dtypes(op, kernel, inputs)
+    _check_attributes(op, kernel, attrs)
+    try:
+        return kernel.function(*inputs, **attrs)
+    except InvalidNode as error:
+        raise InvalidNode(f"{op}: {error}") from None
+
+
+def _check_dtypes(op: OpVersion, kernel: Kernel, inputs: Sequence[Array]) -> None:
+    for array in inputs:
+        dtype = dtypes.of(array)
+        if dtype is None or dtype.name not in kernel.dtypes:
+            allowed = ", ".join(kernel.dtypes)
+            raise InvalidNode(f"{op}: input of type {array.dtype}; allowed: {allowed}")
+
+
+def _check_attributes(op: OpVersion, kernel: Kernel, attrs: Attrs) -> None:
+    parameters = inspect.signature(kernel.function).parameters.values()
+    known = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+    for name in attrs:
+        if name not in known:
+            allowed = ", ".join(known) or "none"
+            raise InvalidNode(f"{op}: no attribute {name}; allowed: {allowed}")
+    for name, default in known.items():
+        if default is inspect.Parameter.empty and name not in attrs:
+            raise InvalidNode(f"{op}: attribute {name} is mandatory")

@@ -1,0 +1,1 @@
+"""One file an operator: its kernels by version, its error bound, its range."""

@@ -1,0 +1,39 @@
+"""DML_ACTIVATION_HARDMAX1: one at the first maximum over several axes jointly.
+
+The joint index runs over the reduced axes in increasing dimension order, row-major; the first
+maximum in that order (DML_AXIS_DIRECTION_INCREASING) gets the one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from opcheck.engine.ops.hardmax import first_maximum
+from opcheck.engine.registry import Kernel, Operator
+from opcheck.errors import InvalidNode
+from opcheck.model import Array
+from opcheck.opset.directml import DOMAIN, invalid_axes
+
+
+def hardmax1(input_tensor: Array, *, Axes: tuple[int, ...]) -> tuple[Array]:
+    """Hardmax over `Axes` jointly; unsorted ones, which the text leaves open, count as sorted."""
+    rank = input_tensor.ndim
+    problem = invalid_axes(Axes, rank)
+    if problem:
+        raise InvalidNode(problem)
+    reduced = sorted(Axes)
+    order = [*(axis for axis in range(rank) if axis not in reduced), *reduced]
+    moved = input_tensor.transpose(order)
+    joint = np.prod([input_tensor.shape[axis] for axis in reduced], dtype=int)
+    kept = np.prod([input_tensor.shape[axis] for axis in order[: -len(reduced)]], dtype=int)
+    ones = first_maximum(moved.reshape(kept, joint), axis=1)
+    return (np.ascontiguousarray(ones.reshape(moved.shape).transpose(np.argsort(order))),)
+
+
+OPERATOR = Operator(
+    domain=DOMAIN,
+    name="DML_ACTIVATION_HARDMAX1",
+    kernels={1: Kernel(hardmax1, ("float16", "float32"))},
+    low=0.0,
+    high=1.0,
+)

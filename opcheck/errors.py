@@ -1,0 +1,109 @@
+"""Everything opcheck raises on purpose, and the exit code each one means.
+
+OpcheckError                      shown to the user as a message, never as a traceback
+├── UsageError            exit 2  a wrong command line
+│   └── CaseFileError     exit 2  files with problems, all of them, each with its place
+└── BackendUnavailable    exit 4  a requested backend cannot be used here
+
+NodeError                         about one node; becomes an outcome or a verdict, never our end
+├── InvalidNode                   the node breaks its specification: a refusal
+└── NotSupported                  nothing here implements the node: a not-implemented signal
+
+Anything else that escapes is a bug of opcheck and keeps its traceback.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+
+class Exit(IntEnum):
+    """What the exit status of a command means, the first that applies in this order."""
+
+    INTERRUPTED = 130
+    USAGE = 2
+    UNUSABLE = 4
+    NONCONFORMING = 1
+    NOTHING_JUDGED = 5
+    CONFORMS = 0
+
+
+class OpcheckError(Exception):
+    """A message for the user, with a hint at what to do next."""
+
+    exit_code: Exit = Exit.USAGE
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def lines(self) -> list[str]:
+        """The message as the user sees it, a line each."""
+        return [self.message, *([f"  {self.hint}"] if self.hint else [])]
+
+
+class UsageError(OpcheckError):
+    """The command line asks for something that does not exist or makes no sense."""
+
+
+class BackendUnavailable(OpcheckError):
+    """A backend that was asked for cannot be used on this machine."""
+
+    exit_code = Exit.UNUSABLE
+
+
+@dataclass(frozen=True, order=True)
+class Problem:
+    """One thing wrong with one place of one file; line and column count from 1.
+
+    Line 0 means the file as a whole.
+    """
+
+    file: str
+    line: int
+    column: int
+    message: str
+    hint: str | None = None
+
+    def __str__(self) -> str:
+        hint = f" ({self.hint})" if self.hint else ""
+        place = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
+        return f"{place}: {self.message}{hint}"
+
+
+class CaseFileError(UsageError):
+    """One or more files cannot be used; carries every problem found, in file order."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(sorted(set(problems), key=lambda p: (p.file, p.line, p.column)))
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+    def lines(self) -> list[str]:
+        """Each problem, then how many there are."""
+        count = len(self.problems)
+        files = len({problem.file for problem in self.problems})
+        total = f"{count} problem{'s' * (count > 1)} in {files} file{'s' * (files > 1)}"
+        return [*map(str, self.problems), f"{total}; nothing was run"]
+
+
+class NodeError(Exception):
+    """Something about one node; the message is shown with the case."""
+
+
+class InvalidNode(NodeError):
+    """The node breaks its specification; the message names operator, value and allowed range."""
+
+
+class NotSupported(NodeError):
+    """The node is not implemented here."""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str | None:
+    """A hint naming the known words nearest to `word`, or None when nothing is near."""
+    candidates = {name.lower(): name for name in known}
+    near = difflib.get_close_matches(word.lower(), candidates, n=2, cutoff=0.6)
+    return f"did you mean {' or '.join(repr(candidates[name]) for name in near)}?" if near else None

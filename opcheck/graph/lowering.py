@@ -1,0 +1,53 @@
+"""DirectML's operators as ONNX graphs, so that ONNX backends can be asked about them."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+from onnx import NodeProto, helper
+
+from opcheck.graph.build import NotExpressible
+from opcheck.model import Array, Problem
+from opcheck.opset import directml
+
+#: Hardmax-13 is in force, and Reshape has allowzero, without which no empty tensor keeps its shape.
+OPSET = 14
+
+
+def lower(problem: Problem) -> tuple[list[NodeProto], dict[str, Array], int]:
+    """DML_ACTIVATION_HARDMAX1 as nodes, their constants, and the opset they need.
+
+    Transpose (reduced axes last) → Reshape → Hardmax-13 on the last axis → Reshape → Transpose
+    back.
+
+    Raises:
+        NotExpressible: the descriptor is invalid; ONNX has no graph that means it.
+    """
+    (tensor,) = problem.inputs
+    (output,) = problem.outputs
+    axes = problem.attrs.get("Axes", ())
+    assert isinstance(axes, tuple)
+    reduced = sorted(int(axis) for axis in axes)
+    invalid = directml.invalid_axes(reduced, len(tensor.shape))
+    if tensor.dtype.text not in directml.HARDMAX1.inputs[0].types:
+        invalid = f"{tensor.dtype} is no data type of {problem.op.name}"
+    if invalid:
+        raise NotExpressible(f"not expressible as an ONNX graph: {invalid}")
+    order = [*(axis for axis in range(len(tensor.shape)) if axis not in reduced), *reduced]
+    moved = [tensor.shape[axis] for axis in order]
+    split = len(order) - len(reduced)
+    rows = [prod(moved[:split]), prod(moved[split:])]
+    back = [int(place) for place in np.argsort(order)]
+    constants: dict[str, Array] = {
+        "rows": np.array(rows, np.int64),
+        "moved_shape": np.array(moved, np.int64),
+    }
+    nodes = [
+        helper.make_node("Transpose", [tensor.name], ["moved"], perm=order),
+        helper.make_node("Reshape", ["moved", "rows"], ["matrix"], allowzero=1),
+        helper.make_node("Hardmax", ["matrix"], ["ones"], axis=-1),
+        helper.make_node("Reshape", ["ones", "moved_shape"], ["moved_ones"], allowzero=1),
+        helper.make_node("Transpose", ["moved_ones"], [output.name], perm=back),
+    ]
+    return nodes, constants, OPSET

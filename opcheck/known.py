@@ -1,0 +1,141 @@
+"""The ledger of known failures: defects of released backends, each with its cause.
+
+A result that fails as a line of the ledger says is `known` and green. A line names its cases by
+fields; a field left out says nothing, a list means any of its items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.version import InvalidVersion, Version
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+from opcheck.model import BackendInfo, Known, Result, Verdict
+from opcheck.reading import Problems, form, read_file, shipped_folder
+
+#: The verdicts that a ledger can explain.
+EXPLAINABLE = (Verdict.WARN, Verdict.FAIL, Verdict.ERROR, Verdict.UNSTABLE)
+
+
+def _listed(value: Any) -> Any:
+    return value if isinstance(value, list) else [value]
+
+
+def _specifier(text: str) -> str:
+    try:
+        SpecifierSet(text)
+    except InvalidSpecifier as error:
+        raise ValueError(f"{error} (write for example '>=1.20,<2')") from error
+    return text
+
+
+def _explainable(text: str) -> str:
+    if text not in EXPLAINABLE:
+        raise ValueError(f"{text!r} needs no cause; one of {', '.join(EXPLAINABLE)}")
+    return text
+
+
+Words = Annotated[list[str], BeforeValidator(_listed)]
+Numbers = Annotated[list[int], BeforeValidator(_listed)]
+
+
+class _Fields(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Line(_Fields):
+    """One known defect: which results it explains, and why they are as they are."""
+
+    versions: Annotated[str, AfterValidator(_specifier)]
+    op: Words = Field(min_length=1)
+    name: Words | None = None
+    row: Words | None = None
+    opset: Numbers | None = None
+    dtype: Words | None = None
+    verdict: Annotated[str, AfterValidator(_explainable)]
+    cause: str = Field(min_length=1)
+    link: str | None = None
+
+
+class LedgerFields(_Fields):
+    """A ledger file: the addresses of the backend it is about, and its lines."""
+
+    backend: Words
+    known: list[Line]
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """The known defects of one backend."""
+
+    file: str
+    fields: LedgerFields
+
+    def line_about(self, result: Result, backend: BackendInfo) -> Line | None:
+        """The first line that names this result's case and backend, whatever its verdict."""
+        if backend.address not in self.fields.backend:
+            return None
+        return next((x for x in self.fields.known if _is_about(x, result, backend)), None)
+
+
+def load_ledgers(paths: Iterable[Path]) -> tuple[Ledger, ...]:
+    """The ledgers in `paths`; raises CaseFileError with every problem of every file."""
+    problems = Problems()
+    ledgers = []
+    for path in paths:
+        node = read_file(path, problems)
+        fields = form.validate(LedgerFields, node, str(path), problems, _keys) if node else None
+        if fields:
+            ledgers.append(Ledger(path.name, fields))
+    problems.raise_if_any()
+    return tuple(ledgers)
+
+
+def shipped_ledgers() -> tuple[Ledger, ...]:
+    """The ledgers that ship with opcheck."""
+    return load_ledgers(sorted(shipped_folder("_known", "reports/known").glob("*.yaml")))
+
+
+def explain(ledgers: Iterable[Ledger], result: Result, backend: BackendInfo) -> Result:
+    """`result` with what the ledgers know of it.
+
+    A failure that a line names becomes `known`; a pass that a line names stays one, with the
+    line beside it, so that reports can say that the line is out of date.
+    """
+    for ledger in ledgers:
+        line = ledger.line_about(result, backend)
+        if line is not None and result.verdict in (line.verdict, Verdict.PASS):
+            known = Known(line.cause, line.link, ledger.file)
+            failed = result.verdict is not Verdict.PASS
+            verdict = Verdict.KNOWN if failed else Verdict.PASS
+            return replace(result, verdict=verdict, found=result.verdict, known=known)
+    return result
+
+
+def _keys(container: form.Location) -> list[str]:
+    return form.aliases(Line if "known" in container else LedgerFields)
+
+
+def _is_about(line: Line, result: Result, backend: BackendInfo) -> bool:
+    case = result.case
+    dtype = case.dtype.name if case.dtype else None
+    return (
+        case.op.name in line.op
+        and (line.name is None or case.name in line.name)
+        and (line.row is None or case.row in line.row)
+        and (line.opset is None or case.opset in line.opset)
+        and (line.dtype is None or dtype in line.dtype)
+        and _within(backend.version, line.versions)
+    )
+
+
+def _within(version: str, versions: str) -> bool:
+    try:
+        return SpecifierSet(versions).contains(Version(version), prereleases=True)
+    except InvalidVersion:
+        return False

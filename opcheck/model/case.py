@@ -1,0 +1,223 @@
+"""What a case asks: an operator, its inputs, and what must come out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opcheck.dtypes import DType
+
+Array: TypeAlias = NDArray[Any]
+#: Arrays by input name, in the order of the operator's inputs.
+Arrays: TypeAlias = Mapping[str, Array]
+AttrValue: TypeAlias = int | float | str | tuple[int, ...] | tuple[float, ...] | tuple[str, ...]
+Attrs: TypeAlias = Mapping[str, AttrValue]
+Rule: TypeAlias = Literal["must", "should", "open"]
+Level: TypeAlias = Literal["smoke", "core", "deep"]
+
+
+@dataclass(frozen=True, order=True)
+class OpVersion:
+    """An operator at the version that is in force since opset `since`; "" is ONNX's own domain."""
+
+    domain: str
+    name: str
+    since: int
+
+    def __str__(self) -> str:
+        return f"{self.name}-{self.since}"
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a case was written; `shipped` when it is part of opcheck's own suites."""
+
+    file: str
+    line: int
+    column: int
+    shipped: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """Values written out, in float64 (floating dtypes) or exactly (integers and bool)."""
+
+    values: Array
+
+
+@dataclass(frozen=True)
+class Fill:
+    """Values made by rule: `kind` is the word in the case file, `args` what follows it."""
+
+    kind: str
+    args: tuple[float, ...]
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class FromFile:
+    """Values read from an .npy file."""
+
+    path: Path
+
+
+@dataclass(frozen=True)
+class Put:
+    """One element overwritten after the fill."""
+
+    at: tuple[int, ...]
+    value: float
+
+
+@dataclass(frozen=True, eq=False)
+class TensorSpec:
+    """An input tensor, or an output that is expected, not yet allocated."""
+
+    name: str
+    dtype: DType
+    shape: tuple[int, ...]
+    content: Given | Fill | FromFile
+    put: tuple[Put, ...] = ()
+    initializer: bool = False
+
+    @property
+    def nbytes(self) -> int:
+        """Size in bytes once allocated."""
+        return int(np.prod(self.shape, dtype=object)) * self.dtype.numpy.itemsize
+
+
+@dataclass(frozen=True)
+class TensorType:
+    """Name, dtype and shape of a tensor, without its values."""
+
+    name: str
+    dtype: DType
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class OutputSpec:
+    """An output the node produces; `dtype` is None where only the backend's answer can tell."""
+
+    name: str
+    dtype: DType | None
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """How far `got` may lie from `want`: `ulp` steps of the output's dtype, or atol + rtol·|want|.
+
+    Exactly one of `ulp` and the pair (`rtol`, `atol`) is set. NaN equals NaN; +0 equals -0
+    unless `signed_zeros`.
+    """
+
+    ulp: int | None = None
+    rtol: float = 0.0
+    atol: float = 0.0
+    signed_zeros: bool = False
+
+    def __str__(self) -> str:
+        zeros = ", signed zeros" if self.signed_zeros else ""
+        if self.ulp is None:
+            return f"rtol {self.rtol:g}, atol {self.atol:g}{zeros}"
+        return f"{'exact' if self.ulp == 0 else f'{self.ulp} ULP'}{zeros}"
+
+
+EXACT = Tolerance(ulp=0)
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """The outputs written out, in the order of the node's outputs."""
+
+    outputs: tuple[TensorSpec, ...]
+
+
+@dataclass(frozen=True)
+class Computed:
+    """The outputs are what the engine's exact mode computes."""
+
+
+@dataclass(frozen=True)
+class Golden:
+    """The outputs lie in `folder` as output_0.pb, output_1.pb … (ONNX's test-data layout)."""
+
+    folder: Path
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """The model must be refused; `legal` is its twin with one value made legal."""
+
+    reason: str
+    legal: Case
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """One of the answers an undecided text admits."""
+
+    name: str
+    expect: Values | Computed | Golden | Rejected
+
+
+@dataclass(frozen=True)
+class AnyOf:
+    """The text does not decide; each of these answers is acceptable."""
+
+    alternatives: tuple[Alternative, ...]
+
+
+Expectation: TypeAlias = Values | Computed | Golden | Rejected | AnyOf
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One concrete question: this node, on these inputs; what must come out.
+
+    `tolerance` None means the operator's own error bound. `row` is the row's label, `dtype` the
+    case's dtype (None where every input states its own).
+    """
+
+    id: str
+    name: str
+    row: str | None
+    op: OpVersion
+    opset: int
+    dtype: DType | None
+    attrs: Attrs
+    inputs: tuple[TensorSpec, ...]
+    #: The node's input slots in the operator's order; "" where an optional input is left out.
+    slots: tuple[str, ...]
+    outputs: tuple[OutputSpec, ...]
+    expect: Expectation
+    tolerance: Tolerance | None
+    rule: Rule
+    level: Level
+    clause: str
+    source: Source
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What a backend is asked: a case without its expectation.
+
+    `inputs` gives name, dtype and shape of every tensor the caller feeds, in order;
+    `initializers` are constants of the model and come with their values.
+    """
+
+    op: OpVersion
+    opset: int
+    attrs: Attrs
+    slots: tuple[str, ...]
+    inputs: tuple[TensorType, ...]
+    initializers: Arrays
+    outputs: tuple[OutputSpec, ...]

@@ -1,0 +1,61 @@
+"""What a file says, as a tree in which every value knows its place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+Scalar: TypeAlias = bool | int | float | str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A place in a file: line and column (in characters), both from 1."""
+
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Node:
+    """One value: a scalar, a sequence (tuple) or a mapping (dict, never to be changed).
+
+    `mark` is where the value begins. `keys` tells where a mapping's keys are written; a key
+    whose value was refused (a duplicate's first mention excepted) stands in neither.
+    An alias is the very node it names, so a tree may share nodes and is never cyclic.
+    """
+
+    value: Scalar | tuple[Node, ...] | dict[str, Node]
+    mark: Mark
+    keys: dict[str, Mark] = field(default_factory=dict)
+
+    def plain(self) -> Any:
+        """The value as fresh lists, dicts and scalars.
+
+        Recursive, which is safe for what `read_text` returns: its depth is limited.
+        """
+        value = self.value
+        if isinstance(value, tuple):
+            return [item.plain() for item in value]
+        if isinstance(value, dict):
+            return {key: item.plain() for key, item in value.items()}
+        return value
+
+    def at(self, path: Sequence[str | int], *, key: bool = False) -> Mark:
+        """Where the deepest value that `path` reaches begins; steps that lead nowhere are skipped.
+
+        With `key`, a path whose last step is a key of the mapping reached gives the place of
+        that key instead of its value.
+        """
+        node, mark = self, self.mark
+        for number, step in enumerate(path, 1):
+            value = node.value
+            if isinstance(value, dict) and isinstance(step, str) and step in value:
+                wanted = key and number == len(path)
+                mark = node.keys.get(step, node.mark) if wanted else value[step].mark
+                node = value[step]
+            elif isinstance(value, tuple) and isinstance(step, int) and 0 <= step < len(value):
+                node = value[step]
+                mark = node.mark
+        return mark

@@ -1,0 +1,1 @@
+"""Renderings of results: each takes the stream of a run and knows nothing of how it came about."""

@@ -1,0 +1,6 @@
+"""Cases on backends: a stream of results. No printing."""
+
+from opcheck.run.conduct import conduct
+from opcheck.run.environment import environment
+
+__all__ = ["conduct", "environment"]

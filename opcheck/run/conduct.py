@@ -1,0 +1,84 @@
+"""The run itself: every case on every backend, judged, one result at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+
+from opcheck.backends import Backend
+from opcheck.compare import compare_outputs
+from opcheck.compare.verdict import Judgement, judge
+from opcheck.engine import operator_of
+from opcheck.known import Ledger, explain
+from opcheck.model import Array, Case, Computed, Outcome, Produced, Result, Verdict
+from opcheck.run.oracle import ForBackend, WrongCase, admitted, bound, computed
+from opcheck.run.question import Question, question
+
+
+def conduct(
+    cases: Iterable[Case], backends: Sequence[Backend], ledgers: Sequence[Ledger] = ()
+) -> Iterator[Result]:
+    """Every case on every backend, case by case, in the given order; `ledgers` explain failures."""
+    for case in cases:
+        trial = Trial(case)
+        for backend in backends:
+            yield explain(ledgers, trial.on(backend), backend.info)
+
+
+class Trial:
+    """One case; its data and its admitted answers are made once for all backends."""
+
+    def __init__(self, case: Case) -> None:
+        self.case = case
+
+    @cached_property
+    def question(self) -> Question:
+        """What every backend is asked."""
+        return question(self.case)
+
+    @cached_property
+    def admitted(self) -> ForBackend:
+        """The answers admitted."""
+        return admitted(self.case, self.question)
+
+    def on(self, backend: Backend) -> Result:
+        """The result of one backend; a case that is itself wrong says so instead."""
+        case = self.case
+        try:
+            answers = self.admitted(backend)
+        except ValueError as error:
+            return Result(case, backend.info.address, Verdict.BAD_CASE, str(error))
+        outcome = self.question.ask(backend)
+        judgement = judge(case.rule, answers, outcome, bound(case), self._like())
+        if judgement.verdict is Verdict.PASS and self._answers_old_data(outcome):
+            reason = "answered other data of the same shape with the first run's answer"
+            judgement = Judgement(Verdict.UNSTABLE, reason)
+        return Result(
+            case=case,
+            backend=backend.info.address,
+            verdict=judgement.verdict,
+            reason=judgement.reason,
+            self_check=backend.is_engine and isinstance(case.expect, Computed),
+            alternative=judgement.alternative,
+            comparisons=judgement.comparisons,
+            seconds=outcome.seconds if isinstance(outcome, Produced) else 0.0,
+        )
+
+    def _like(self) -> Array | None:
+        return self.question.inputs[0] if self.question.inputs else None
+
+    def _answers_old_data(self, outcome: Outcome) -> bool:
+        """Whether an answer that did not change with the data is wrong for the second data.
+
+        Only where the text decides: elsewhere two runs may rightly end alike.
+        """
+        case, asked = self.case, self.question
+        if not (isinstance(outcome, Produced) and outcome.stale):
+            return False
+        if case.rule != "must" or operator_of(case.op) is None:
+            return False
+        try:
+            wants = computed(case, asked, asked.second)
+        except WrongCase:
+            return False
+        return any(c.problem for c in compare_outputs(wants, outcome.outputs, bound(case)))

@@ -1,0 +1,47 @@
+"""A case filled with data: what a backend is asked, and the second data of the stability check."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from opcheck.backends import Backend, attempt, second_data
+from opcheck.model import Array, Case, Outcome, Problem, TensorType
+from opcheck.suite import materialize
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """A problem with its inputs, in the order of `problem.inputs`, and other inputs like them."""
+
+    problem: Problem
+    inputs: tuple[Array, ...]
+    second: tuple[Array, ...]
+
+    def ask(self, backend: Backend) -> Outcome:
+        """What `backend` makes of it."""
+        return attempt(backend, self.problem, self.inputs, self.second)
+
+    def arrays(self, inputs: tuple[Array, ...]) -> list[Array]:
+        """`inputs` and the initializers in the operator's order."""
+        names = [tensor.name for tensor in self.problem.inputs]
+        fed = {**self.problem.initializers, **dict(zip(names, inputs, strict=True))}
+        return [fed[slot] for slot in self.problem.slots if slot]
+
+
+def question(case: Case) -> Question:
+    """The question that `case` asks.
+
+    Raises ValueError where the case's data cannot be made.
+    """
+    fed = [spec for spec in case.inputs if not spec.initializer]
+    inputs = tuple(materialize(spec) for spec in fed)
+    problem = Problem(
+        op=case.op,
+        opset=case.opset,
+        attrs=case.attrs,
+        slots=case.slots,
+        inputs=tuple(TensorType(spec.name, spec.dtype, spec.shape) for spec in fed),
+        initializers={s.name: materialize(s) for s in case.inputs if s.initializer},
+        outputs=case.outputs,
+    )
+    return Question(problem, inputs, tuple(second_data(inputs)))

@@ -1,0 +1,153 @@
+"""What a case says must come out: values, golden files, a rejection, or one of several answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from opcheck.engine import operator_of
+from opcheck.model import (
+    Alternative,
+    AnyOf,
+    Case,
+    Computed,
+    Expectation,
+    Golden,
+    Rejected,
+    TensorSpec,
+    Values,
+)
+from opcheck.reading import Node
+from opcheck.suite import fields as f
+from opcheck.suite.expand import Concrete
+from opcheck.suite.overlay import PATHS_ARE, mapping, parse_path, put
+from opcheck.suite.tensors import Refused, inside
+
+if TYPE_CHECKING:
+    from opcheck.suite.resolve import Resolver
+
+#: The keys of `expect` that are no output.
+FORMS = ("any_of", "golden", "rejected")
+
+
+def admits_rejection(expect: object) -> bool:
+    """Whether the case may be an illegal model: a refusal is expected, or one of the answers."""
+    if isinstance(expect, f.AnyOfField):
+        return any(isinstance(one, f.RejectedField) for one in expect.any_of)
+    return isinstance(expect, f.RejectedField)
+
+
+def output_names(expect: object) -> Iterable[str]:
+    """The outputs that an expectation names."""
+    answers = expect.any_of if isinstance(expect, f.AnyOfField) else [expect]
+    named: dict[str, None] = {}
+    for answer in answers:
+        named |= dict.fromkeys(_outputs(answer))
+    return named
+
+
+def resolve(resolver: Resolver, case: Case) -> Expectation:
+    """The expectation of `case`; problems are reported through `resolver`."""
+    expect = resolver.fields.expect
+    if isinstance(expect, f.AnyOfField):
+        answers = []
+        for number, answer in enumerate(expect.any_of):
+            found = _one(resolver, case, answer, ("expect", "any_of", number))
+            answers.append(Alternative(answer.name, found))
+        names = [answer.name for answer in answers]
+        for name in {name for name in names if names.count(name) > 1}:
+            resolver.problem(resolver.at("expect", "any_of"), f"two answers are named {name!r}")
+        if case.rule != "open":
+            resolver.problem(resolver.at("expect"), "any_of needs rule: open")
+        return AnyOf(tuple(answers))
+    if case.rule == "open":
+        resolver.problem(
+            resolver.at("rule"), "rule: open needs expect.any_of, the answers admitted"
+        )
+    return _one(resolver, case, expect, ("expect",))
+
+
+def _one(
+    resolver: Resolver, case: Case, answer: object, path: tuple[str | int, ...]
+) -> Values | Computed | Golden | Rejected:
+    if isinstance(answer, f.RejectedField):
+        return _rejected(resolver, case, answer, path)
+    if isinstance(answer, f.GoldenField):
+        return _golden(resolver, case, answer, path)
+    if _outputs(answer):
+        return _values(resolver, case, answer, path)
+    if resolver.needs_answer and operator_of(case.op) is None:
+        message = f"the engine has no kernel for {case.op}: expect must state the outputs"
+        resolver.problem(resolver.node.at(path), message)
+    return Computed()
+
+
+def _values(resolver: Resolver, case: Case, answer: object, path: tuple[str | int, ...]) -> Values:
+    tensors = dict(_outputs(answer))
+    specs: list[TensorSpec] = []
+    for output in case.outputs:
+        if output.name not in tensors:
+            resolver.problem(resolver.node.at(path), f"expect lacks output {output.name!r}")
+            continue
+        spec = resolver.tensor(
+            output.name, (*path, output.name), tensors[output.name], output.dtype
+        )
+        if spec is None:
+            continue
+        if output.dtype and spec.dtype != output.dtype and not admits_rejection(answer):
+            message = f"{output.name}: {case.op} gives {output.dtype} here, not {spec.dtype}"
+            resolver.problem(resolver.node.at((*path, output.name)), message)
+        specs.append(spec)
+    if (
+        case.tolerance is None
+        and operator_of(case.op) is None
+        and any(spec.dtype.kind == "float" for spec in specs)
+    ):
+        message = f"opcheck knows no error bound for {case.op}: tolerance must be stated"
+        resolver.problem(resolver.node.mark, message, "tolerance: {ulp: 0} compares exactly")
+    return Values(tuple(specs))
+
+
+def _outputs(answer: object) -> dict[str, object]:
+    if isinstance(answer, f.AlternativeOutputsField):
+        return dict(answer.__pydantic_extra__ or {})
+    return answer if isinstance(answer, dict) else {}
+
+
+def _golden(
+    resolver: Resolver, case: Case, answer: f.GoldenField, path: tuple[str | int, ...]
+) -> Golden:
+    mark = resolver.node.at((*path, "golden"))
+    try:
+        folder = inside(resolver.file.path.parent, answer.golden, mark)
+        for number in range(len(case.outputs)):
+            inside(folder, f"output_{number}.pb", mark)
+    except Refused as refused:
+        resolver.problem(refused.mark, refused.message, refused.hint)
+        return Golden(resolver.file.path.parent)
+    if case.tolerance is None and operator_of(case.op) is None:
+        resolver.problem(mark, f"opcheck knows no error bound for {case.op}: state tolerance")
+    return Golden(folder)
+
+
+def _rejected(
+    resolver: Resolver, case: Case, answer: f.RejectedField, path: tuple[str | int, ...]
+) -> Rejected:
+    legal = resolver.node_at((*path, "legal"))
+    node = _without_expectation(resolver.node)
+    for key, value in mapping(legal).items():
+        steps = parse_path(key)
+        placed = put(node, steps, value) if steps else None
+        if placed is None:
+            reason = "leads into a literal" if steps else f"is no path; {PATHS_ARE}"
+            resolver.problem(legal.keys[key], f"legal: {key!r} {reason}")
+            return Rejected(answer.rejected, case)
+        node = placed
+    twin = resolver.twin(Concrete(f"{case.id}~legal", case.name, case.row, node))
+    return Rejected(answer.rejected, twin or case)
+
+
+def _without_expectation(node: Node) -> Node:
+    """The case as its legal twin starts: what must come out does not matter, only that it runs."""
+    kept = {k: v for k, v in mapping(node).items() if k not in ("expect", "rule", "tolerance")}
+    return Node(kept, node.mark, node.keys)

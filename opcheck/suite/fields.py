@@ -1,0 +1,279 @@
+"""The fields of a case file, as pydantic models: its JSON Schema and its first check.
+
+Only the form is checked here; what needs the operator's schema (attribute and input names, types)
+is checked in `suite.resolve`. Descriptions end up in editors, so they are written for users.
+Tags stand in angle brackets: they appear in pydantic's paths, where no key looks like that.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeAlias
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    WithJsonSchema,
+)
+
+from opcheck.dtypes import DTYPES
+from opcheck.errors import did_you_mean
+from opcheck.model import Level, Rule
+
+_LITERAL = {
+    "description": "A number, or a nested list of numbers.",
+    "type": ["number", "boolean", "array"],
+}
+_ATTRIBUTE = {
+    "description": "An attribute by its ONNX name; null leaves it out.",
+    "anyOf": [
+        {"type": ["number", "string", "null"]},
+        {"type": "array", "items": {"type": ["number", "string"]}},
+    ],
+}
+
+Pair: TypeAlias = Annotated[list[float], Field(min_length=2, max_length=2)]
+Shape: TypeAlias = Annotated[list[Annotated[int, Field(ge=0)]], Field(max_length=32)]
+
+
+def _known_dtype(name: str) -> str:
+    if name not in DTYPES:
+        hint = did_you_mean(name, DTYPES) or f"known: {', '.join(DTYPES)}"
+        raise ValueError(f"unknown dtype {name!r} ({hint})")
+    return name
+
+
+DTypeName: TypeAlias = Annotated[
+    str,
+    AfterValidator(_known_dtype),
+    WithJsonSchema({"enum": list(DTYPES), "description": "An element type."}),
+]
+#: Literals are converted, with positions, in `suite.tensors`; walking them twice would cost.
+LiteralField: TypeAlias = Annotated[Any, WithJsonSchema(_LITERAL)]
+AttributeField: TypeAlias = Annotated[Any, WithJsonSchema(_ATTRIBUTE)]
+
+
+class Fields(BaseModel):
+    """What all parts of a case file share: no unknown keys, no silent conversions."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class PutField(Fields):
+    """One element overwritten after the fill."""
+
+    at: list[int] = Field(description="The element's index, one number a dimension.")
+    value: float
+
+
+class TensorFields(Fields):
+    """A tensor: a literal `value`, a `shape` with one fill, or a `file`."""
+
+    value: LiteralField = None
+    dtype: DTypeName | None = Field(None, description="Overrides the case's dtype.")
+    shape: Shape | None = Field(None, description="With exactly one fill.")
+    constant: float | None = Field(None, description="Every element.")
+    arange: Pair | None = Field(None, description="[start, step], row-major.")
+    uniform: Pair | None = Field(None, description="[low, high)")
+    normal: Pair | None = Field(None, description="[mean, standard deviation]")
+    integers: Pair | None = Field(None, description="[low, high], both included.")
+    choice: list[float] | None = Field(
+        None, min_length=1, description="Values to draw from; gives ties."
+    )
+    permutation: Pair | None = Field(
+        None, description="[start, step]: an arange in random order; gives no ties."
+    )
+    specials: bool | None = Field(None, description="Zeros, subnormals, limits, infinities, NaN.")
+    seed: int | None = Field(None, ge=0, description="Of the random fills; 0 by default.")
+    put: list[PutField] | None = None
+    file: str | None = Field(None, description="An .npy file beside the case file.")
+    initializer: bool | None = Field(None, description="A constant of the model, not fed.")
+
+
+#: The fills: keys of a tensor of which exactly one goes with `shape`.
+FILLS = (
+    *("constant", "arange", "uniform", "normal", "integers"),
+    *("choice", "permutation", "specials"),
+)
+#: The keys of a tensor that say what is in it; a nearer one replaces a farther one.
+CONTENTS = ("value", "file", *FILLS)
+
+
+def _tensor_form(value: object) -> str:
+    return "<tensor>" if isinstance(value, dict | TensorFields) else "<literal>"
+
+
+TensorField: TypeAlias = Annotated[
+    Annotated[LiteralField, Tag("<literal>")] | Annotated[TensorFields, Tag("<tensor>")],
+    Discriminator(_tensor_form),
+]
+
+
+class RejectedField(Fields):
+    """The model must be refused."""
+
+    rejected: str = Field(min_length=1, description="Why the model is invalid.")
+    legal: dict[str, Any] = Field(
+        min_length=1,
+        description="Paths and values that make the model legal: its twin must be accepted.",
+    )
+
+
+class GoldenField(Fields):
+    """The outputs lie in a folder in ONNX's test-data layout."""
+
+    golden: str = Field(description="A folder beside the case file with output_0.pb …")
+
+
+#: Outputs by name; `as` is no output's name.
+OutputsField: TypeAlias = dict[str, TensorField]
+
+
+class AlternativeRejectedField(RejectedField):
+    """A named answer: a refusal."""
+
+    name: str = Field(alias="as", pattern="^[a-z][a-z0-9_]*$")
+
+
+class AlternativeGoldenField(GoldenField):
+    """A named answer: golden files."""
+
+    name: str = Field(alias="as", pattern="^[a-z][a-z0-9_]*$")
+
+
+class AlternativeOutputsField(BaseModel):
+    """A named answer: outputs by name; none means what the engine computes."""
+
+    model_config = ConfigDict(extra="allow", strict=True, frozen=True)
+    __pydantic_extra__: dict[str, TensorField]
+
+    name: str = Field(alias="as", pattern="^[a-z][a-z0-9_]*$")
+
+
+def _expect_form(value: object) -> str:
+    for form in ("any_of", "golden", "rejected"):
+        if isinstance(value, dict) and form in value:
+            return f"<{form}>"
+    return "<outputs>"
+
+
+AlternativeField: TypeAlias = Annotated[
+    Annotated[AlternativeRejectedField, Tag("<rejected>")]
+    | Annotated[AlternativeGoldenField, Tag("<golden>")]
+    | Annotated[AlternativeOutputsField, Tag("<outputs>")],
+    Discriminator(_expect_form),
+]
+
+
+class AnyOfField(Fields):
+    """The text leaves it open; each of these answers is acceptable."""
+
+    any_of: list[AlternativeField] = Field(min_length=2)
+
+
+ExpectField: TypeAlias = Annotated[
+    Annotated[AnyOfField, Tag("<any_of>")]
+    | Annotated[GoldenField, Tag("<golden>")]
+    | Annotated[RejectedField, Tag("<rejected>")]
+    | Annotated[OutputsField, Tag("<outputs>"), Field(min_length=1)],
+    Discriminator(_expect_form),
+]
+
+Bound: TypeAlias = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class ToleranceFields(Fields):
+    """Either `ulp`, or `rtol` and/or `atol`."""
+
+    ulp: int | None = Field(None, ge=0, description="Steps of the output's dtype.")
+    rtol: Bound | None = None
+    atol: Bound | None = None
+    signed_zeros: bool | None = Field(None, description="+0 and -0 differ.")
+
+
+def _tolerance_form(value: object) -> str:
+    per_dtype = isinstance(value, dict) and bool(value) and value.keys() <= DTYPES.keys()
+    return "<per_dtype>" if per_dtype else "<one>"
+
+
+ToleranceField: TypeAlias = Annotated[
+    Annotated[ToleranceFields, Tag("<one>")]
+    | Annotated[dict[DTypeName, ToleranceFields], Tag("<per_dtype>")],
+    Discriminator(_tolerance_form),
+]
+
+
+class CaseFields(Fields):
+    """The fields of a concrete case; each may stand in the file, the case, a row or the matrix."""
+
+    opset: int | None = Field(None, ge=1, description="The opset the model imports.")
+    dtype: DTypeName | None = Field(None, description="Of every input that states none.")
+    attrs: dict[str, AttributeField] | None = None
+    inputs: dict[str, TensorField | None] | None = Field(
+        None, description="By the schema's names; null leaves an optional input out."
+    )
+    expect: ExpectField | None = Field(
+        None, description="What must come out; absent: what the engine computes."
+    )
+    tolerance: ToleranceField | None = Field(
+        None, description="How far it may lie off; absent: the operator's own error bound."
+    )
+    rule: Rule | None = Field(None, description="must (default), should or open.")
+    level: Level | None = Field(None, description="smoke, core (default) or deep.")
+    clause: str | None = Field(None, description="The sentence tested, quoted.")
+
+
+MatrixField: TypeAlias = Annotated[
+    dict[str, Any],
+    WithJsonSchema(
+        {
+            "type": "object",
+            "description": "Paths into the case and the values each takes; a product.",
+            "additionalProperties": {"anyOf": [{"type": "array", "minItems": 1}, {"const": "all"}]},
+        }
+    ),
+]
+
+
+class RowFields(CaseFields):
+    """A partial case, laid over its base."""
+
+    label: Annotated[Any, WithJsonSchema({"type": ["string", "integer"]})] = Field(
+        None, description="In the id; the row's number by default."
+    )
+
+
+class CaseEntry(CaseFields):
+    """A case: a base, its rows and its matrix."""
+
+    name: str = Field(pattern="^[a-z][a-z0-9_]*$", description="The behaviour, in snake_case.")
+    matrix: MatrixField | None = None
+    rows: list[RowFields] | None = Field(None, min_length=1)
+
+
+class HeadFields(CaseFields):
+    """A case file whose entries are looked at one by one."""
+
+    op: str = Field(min_length=1, description="The operator's name.")
+    domain: str = Field("", description="The operator's domain; \"\" is ONNX's own.")
+    matrix: MatrixField | None = None
+    cases: list[Any] = Field(min_length=1)
+
+
+class FileFields(HeadFields):
+    """A case file: an operator, defaults for all its cases, and the cases."""
+
+    cases: list[CaseEntry] = Field(min_length=1)
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of a case file."""
+    schema = FileFields.model_json_schema()
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **schema,
+        "title": "opcheck case file",
+    }

@@ -1,0 +1,132 @@
+"""Which cases of a suite a command is about."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from opcheck.errors import UsageError
+from opcheck.model import Case, Level
+
+#: Each level holds the ones before it.
+LEVELS: tuple[Level, ...] = ("smoke", "core", "deep")
+
+Matcher: TypeAlias = Callable[[str], bool]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What a case must be to be selected; an empty field asks for nothing."""
+
+    ids: tuple[str, ...] = ()
+    keywords: str = ""
+    ops: tuple[str, ...] = ()
+    opsets: tuple[int, ...] = ()
+    dtypes: tuple[str, ...] = ()
+    level: Level = "core"
+
+    def __str__(self) -> str:
+        said = {
+            "case": " ".join(self.ids),
+            "keywords": self.keywords,
+            "op": " ".join(self.ops),
+            "opset": " ".join(map(str, self.opsets)),
+            "dtype": " ".join(self.dtypes),
+            "level": "" if self.ids else self.level,
+        }
+        return ", ".join(f"{key} {value}" for key, value in said.items() if value)
+
+
+def select(cases: Iterable[Case], selection: Selection) -> tuple[Case, ...]:
+    """The cases that meet every part of `selection`; a case asked for by id, whatever its level.
+
+    Raises UsageError for keywords that are no expression.
+    """
+    matches = keyword_matcher(selection.keywords) if selection.keywords else lambda _: True
+    ops = {op.lower() for op in selection.ops}
+    levels = LEVELS[: LEVELS.index(selection.level) + 1]
+    return tuple(
+        case
+        for case in cases
+        if (case.id in selection.ids if selection.ids else case.level in levels)
+        and matches(case.id.lower())
+        and (not ops or case.op.name.lower() in ops)
+        and (not selection.opsets or case.opset in selection.opsets)
+        and (not selection.dtypes or _dtypes(case) & set(selection.dtypes))
+    )
+
+
+def _dtypes(case: Case) -> set[str]:
+    """The case's dtype; where it states none, those of its inputs."""
+    return {case.dtype.name} if case.dtype else {spec.dtype.name for spec in case.inputs}
+
+
+def keyword_matcher(expression: str) -> Matcher:
+    """A test of ids, as pytest's -k: words found anywhere, with `and`, `or`, `not`, ( and ).
+
+    Case does not matter. Raises UsageError for what is no expression.
+    """
+    return _Parser(expression).parse()
+
+
+class _Parser:
+    def __init__(self, expression: str) -> None:
+        self.expression = expression
+        self.tokens: Iterator[str] = iter(re.findall(r"[()]|[^\s()]+", expression.lower()))
+        self.token = next(self.tokens, "")
+
+    def parse(self) -> Matcher:
+        found = self.either()
+        if self.token:
+            raise self.error(f"{self.token!r} is one too many")
+        return found
+
+    def either(self) -> Matcher:
+        left = self.both()
+        while self.take("or"):
+            left = _any(left, self.both())
+        return left
+
+    def both(self) -> Matcher:
+        left = self.single()
+        while self.take("and"):
+            left = _all(left, self.single())
+        return left
+
+    def single(self) -> Matcher:
+        if self.take("not"):
+            return _not(self.single())
+        if self.take("("):
+            inner = self.either()
+            if not self.take(")"):
+                raise self.error("a ) is missing")
+            return inner
+        word = self.token
+        if word in ("", ")", "and", "or"):
+            raise self.error(f"a word is missing {f'before {word!r}' if word else 'at the end'}")
+        self.take(word)
+        return lambda name: word in name
+
+    def take(self, token: str) -> bool:
+        if self.token != token:
+            return False
+        self.token = next(self.tokens, "")
+        return True
+
+    def error(self, message: str) -> UsageError:
+        hint = "words, and, or, not, ( and ): -k 'ties and not float16'"
+        return UsageError(f"-k {self.expression!r}: {message}", hint)
+
+
+def _any(one: Matcher, other: Matcher) -> Matcher:
+    return lambda name: one(name) or other(name)
+
+
+def _all(one: Matcher, other: Matcher) -> Matcher:
+    return lambda name: one(name) and other(name)
+
+
+def _not(one: Matcher) -> Matcher:
+    return lambda name: not one(name)

@@ -76,7 +76,8 @@ def limits(dtype: DType) -> tuple[float, float]:
 
 def of(array: NDArray[Any]) -> DType | None:
     """The dtype of `array`, whatever its byte order, or None if it is none of ours."""
-    return _BY_NUMPY.get(array.dtype.newbyteorder("="))
+    # Strings and structures have no byte order to change.
+    return _BY_NUMPY.get(array.dtype.newbyteorder("=")) if array.dtype.kind in "biufV" else None
 
 
 def round_to(values: NDArray[np.float64], dtype: DType) -> NDArray[Any]:
@@ -104,10 +105,10 @@ def _round_significand(values: NDArray[np.float64], dtype: DType) -> NDArray[np.
 
 
 def _exact_integers(values: NDArray[np.float64], dtype: DType) -> NDArray[Any]:
-    with np.errstate(invalid="ignore"):
-        cast = values.astype(dtype.numpy)
-        same = cast.astype(np.float64) == values
-    if not same.all():
-        culprit = values[~same].flat[0]
+    low, high = limits(dtype)
+    # high + 1 is a power of two and so exact in float64, which 2^63 - 1 is not.
+    held = (values >= low) & (values < high + 1) & (values == np.trunc(values))
+    if not held.all():
+        culprit = float(values[~held].flat[0])
         raise ValueError(f"{culprit!r} is no value of {dtype.name}")
-    return cast
+    return values.astype(dtype.numpy)

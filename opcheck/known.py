@@ -40,6 +40,7 @@ def _explainable(text: str) -> str:
     return text
 
 
+Explained = Annotated[str, AfterValidator(_explainable)]
 Words = Annotated[list[str], BeforeValidator(_listed)]
 Numbers = Annotated[list[int], BeforeValidator(_listed)]
 
@@ -57,7 +58,7 @@ class Line(_Fields):
     row: Words | None = None
     opset: Numbers | None = None
     dtype: Words | None = None
-    verdict: Annotated[str, AfterValidator(_explainable)]
+    verdict: Annotated[list[Explained], BeforeValidator(_listed)] = Field(min_length=1)
     cause: str = Field(min_length=1)
     link: str | None = None
 
@@ -76,11 +77,16 @@ class Ledger:
     file: str
     fields: LedgerFields
 
-    def line_about(self, result: Result, backend: BackendInfo) -> Line | None:
-        """The first line that names this result's case and backend, whatever its verdict."""
-        if backend.address not in self.fields.backend:
+    def line_for(self, result: Result, backend: BackendInfo) -> Line | None:
+        """The first line that explains a failure or, of a pass, the first that denies it.
+
+        Names of cases mean what the shipped suites mean by them: other cases are never explained.
+        """
+        if backend.address not in self.fields.backend or not result.case.source.shipped:
             return None
-        return next((x for x in self.fields.known if _is_about(x, result, backend)), None)
+        about = (line for line in self.fields.known if _is_about(line, result, backend))
+        passed = result.verdict is Verdict.PASS
+        return next((line for line in about if passed or result.verdict in line.verdict), None)
 
 
 def load_ledgers(paths: Iterable[Path]) -> tuple[Ledger, ...]:
@@ -108,11 +114,11 @@ def explain(ledgers: Iterable[Ledger], result: Result, backend: BackendInfo) -> 
     line beside it, so that reports can say that the line is out of date.
     """
     for ledger in ledgers:
-        line = ledger.line_about(result, backend)
-        if line is not None and result.verdict in (line.verdict, Verdict.PASS):
+        line = ledger.line_for(result, backend)
+        if line is not None:
             known = Known(line.cause, line.link, ledger.file)
-            failed = result.verdict is not Verdict.PASS
-            verdict = Verdict.KNOWN if failed else Verdict.PASS
+            passed = result.verdict is Verdict.PASS
+            verdict = Verdict.PASS if passed else Verdict.KNOWN
             return replace(result, verdict=verdict, found=result.verdict, known=known)
     return result
 

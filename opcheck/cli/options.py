@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
-from opcheck.errors import Exit, OpcheckError, UsageError, did_you_mean
+from opcheck.errors import CaseFileError, Exit, OpcheckError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,8 +89,9 @@ def reports_errors(function: Function) -> Function:
         try:
             return function(*args, **kwargs)
         except OpcheckError as error:
-            lines = error.lines()
-            click.echo("\n".join([f"opcheck: {lines[0]}", *lines[1:]]), err=True)
+            # Problems of files begin with their place, which editors and CI systems look for.
+            prefix = "" if isinstance(error, CaseFileError) else "opcheck: "
+            click.echo(prefix + "\n".join(error.lines()), err=True)
             leave(error.exit_code)
         except KeyboardInterrupt:
             click.echo("opcheck: interrupted", err=True)

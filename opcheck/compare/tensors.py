@@ -130,6 +130,7 @@ def _compare_values(judge: Judge, want: Want, got: Array, like: Array | None) ->
     found = Comparison(
         want.name,
         None,
+        dtype=judge.dtype,
         total=got.size,
         max_ulp=None if steps == UNORDERED else steps,
         used=used,

@@ -101,8 +101,7 @@ def _judge_outputs(
     like: Array | None,
 ) -> Judgement:
     attempts = [
-        (compare_outputs(answer.wants, outputs, tolerance, like), answer.name)  # type: ignore[arg-type]
-        for answer in answers
+        (compare_outputs(answer.wants, outputs, tolerance, like), answer.name) for answer in answers
     ]
     for comparisons, name in attempts:
         if not any(comparison.problem for comparison in comparisons):

@@ -2,35 +2,36 @@
 
 from __future__ import annotations
 
-from rich import box
-from rich.console import Console, Group, RenderableType
+from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from opcheck.model import Comparison, Result, Verdict
+from opcheck.model import Comparison, Result
 from opcheck.report import words
-from opcheck.report.colours import COLOURS
+from opcheck.report.look import COLOURS, new_table
 
 
 def show(console: Console, result: Result) -> None:
     """Print one result that is no pass."""
     case = result.case
-    style = COLOURS[result.verdict]
     title = Text.assemble(
-        (f"{result.verdict.upper()} ", f"bold {style}"), (result.backend, "bold"), "  ", case.id
+        (result.verdict.upper(), f"bold {COLOURS[result.verdict]}"),
+        (f" {result.backend}", "bold"),
+        f"  {case.id}",
     )
     # Never folded: ids and commands are there to be copied.
     console.print(title, soft_wrap=True)
     _line(console, "asked", words.question(case))
     _line(console, "clause", f"“{case.clause}”" if case.clause else "none quoted")
-    if result.reason:
-        _line(console, "found", result.reason)
-    if result.verdict is Verdict.KNOWN and result.known:
+    if case.rule != "must":
+        _line(console, "rule", case.rule)
+    _line(console, "found", result.reason)
+    if result.known:
         _line(console, "cause", result.known.cause)
     for comparison in result.comparisons:
-        if comparison.problem:
-            console.print(Padding(evidence(comparison), (0, 0, 0, 2)))
+        if comparison.problem == "values":
+            _evidence(console, comparison)
     _line(console, "written", str(case.source))
     _line(console, "repeat", words.repeat(result))
     console.print()
@@ -40,25 +41,18 @@ def _line(console: Console, label: str, text: str) -> None:
     console.print(Text.assemble((f"  {label:<8}", "dim"), words.clean(text)), soft_wrap=True)
 
 
-def evidence(comparison: Comparison) -> RenderableType:
-    """How many elements are wrong, where they lie, and the worst of them."""
-    if comparison.problem != "values":
-        return Text(f"{comparison.output}: wrong {comparison.problem}: {comparison.detail}")
-    share = f"{comparison.wrong:,} of {words.plural(comparison.total, 'element')} wrong"
-    largest = f", up to {comparison.max_ulp:,} ULP" if comparison.max_ulp else ""
-    where = f": {comparison.where}" if comparison.where else ""
-    parts: list[RenderableType] = [Text(f"{comparison.output}: {share}{largest}{where}")]
-    parts.append(_worst(comparison))
+def _evidence(console: Console, comparison: Comparison) -> None:
+    """Where the wrong elements lie, and the worst of them."""
+    _line(console, "where", f"{comparison.output}: {comparison.where}")
+    console.print(Padding(_worst(comparison), (0, 0, 0, 10)))
     left = comparison.wrong - len(comparison.worst)
     if left > 0:
-        parts.append(Text(f"… and {left:,} more", "dim"))
-    return Group(*parts)
+        _line(console, "", f"… and {words.plural(left, 'more element')}")
 
 
 def _worst(comparison: Comparison) -> Table:
     beside_input = any(mismatch.input is not None for mismatch in comparison.worst)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("index", no_wrap=True)
+    table = new_table("index")
     for column in (*(["input"] if beside_input else []), "want", "got", "ULP", "allowed"):
         table.add_column(column, justify="right", no_wrap=True)
     dtype = comparison.dtype

@@ -2,34 +2,43 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from opcheck.model import Header, OpVersion, Result, Verdict
 from opcheck.report import words
-from opcheck.report.colours import COLOURS
+from opcheck.report.look import COLOURS, new_table
 
-#: How many different reasons a list shows before it says how many more there are.
+#: How many kinds of reasons a list shows for a backend before it says how many more there are.
 _REASONS = 5
+#: What differs between reasons of one kind: numbers, and lists of them.
+_PARTICULARS = re.compile(r"\[[-\d, ]*\]|-?\d+")
 
 
 def show(console: Console, header: Header, results: Sequence[Result], *, complete: bool) -> None:
-    """Print the summary of `results`."""
+    """Print the summary of `results`, a section after the other."""
     names = {backend.address: str(backend) for backend in header.backends}
-    console.print(_counts(names, results, complete))
-    _open_answers(console, names, results)
-    _known(console, names, results)
-    _outdated(console, results)
-    _reasons(console, names, results, Verdict.UNSUPPORTED, "Not supported", _only_reason)
-    _reasons(console, names, results, Verdict.WARN, "Warnings (red under --strict)", _with_name)
+    sections = [
+        _counts(names, results, complete),
+        _open_answers(names, results),
+        _known(names, results),
+        _reasons(names, results, Verdict.UNSUPPORTED, "Not supported", _reason),
+        _reasons(names, results, Verdict.WARN, "Warnings (red under --strict)", _name_and_reason),
+    ]
+    for section in sections:
+        if section.row_count:
+            console.print(section)
+            console.print()
+    for remark in _outdated(results):
+        console.print(Text(remark, "yellow"))
 
 
-def _counts(names: dict[str, str], results: Sequence[Result], complete: bool) -> Table:
+def _counts(names: Mapping[str, str], results: Sequence[Result], complete: bool) -> Table:
     """Operator version × backend, with a column for each verdict that occurs."""
     counts: dict[tuple[OpVersion, str], Counter[str]] = {}
     for result in results:
@@ -38,12 +47,8 @@ def _counts(names: dict[str, str], results: Sequence[Result], complete: bool) ->
         counts.setdefault(key, Counter())[column] += 1
     found = set[str]().union(*counts.values()) | {Verdict.PASS}
     columns = [v for v in ("pass", "self", *list(Verdict)[1:]) if v in found]
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    if not complete:
-        table.title = "INCOMPLETE: the run was cut short"
-        table.title_style = "bold red"
-    table.add_column("operator", no_wrap=True)
-    table.add_column("backend", no_wrap=True)
+    title = None if complete else "INCOMPLETE: the run was cut short"
+    table = new_table("operator", "backend", title=title)
     for column in columns:
         table.add_column(column, justify="right", no_wrap=True)
     order = {address: number for number, address in enumerate(names)}
@@ -64,87 +69,88 @@ def _cell(count: int, column: str) -> Text:
     return Text(f"{count:,}", colour)
 
 
-def _open_answers(console: Console, names: dict[str, str], results: Iterable[Result]) -> None:
-    """Where the text leaves the answer open: which one each backend gives."""
+def _open_answers(names: Mapping[str, str], results: Iterable[Result]) -> Table:
+    """Which answer each backend gives where several are right."""
     chosen: dict[str, dict[str, Counter[str]]] = {}
     for result in results:
         if result.alternative and result.verdict is Verdict.PASS:
             by_backend = chosen.setdefault(f"{result.case.op.name}/{result.case.name}", {})
             by_backend.setdefault(result.backend, Counter())[result.alternative] += 1
-    if not chosen:
-        return
-    table = _section(console, "Where the text leaves it open, the answer each backend gives")
+    table = new_table(title="Where the text leaves it open, the answer each backend gives")
     table.add_column("case", overflow="fold")
     for address in names:
         table.add_column(address, overflow="fold")
     for name, by_backend in chosen.items():
         table.add_row(name, *(_answers(by_backend.get(address)) for address in names))
-    console.print(table)
+    return table
 
 
 def _answers(counts: Counter[str] | None) -> str:
     return ", ".join(f"{answer} ×{count}" for answer, count in (counts or {}).items()) or "–"
 
 
-def _known(console: Console, names: dict[str, str], results: Iterable[Result]) -> None:
+def _known(names: Mapping[str, str], results: Iterable[Result]) -> Table:
     """The known defects, by cause."""
     causes = Counter(
         (result.backend, result.known.cause, result.known.link)
         for result in results
         if result.verdict is Verdict.KNOWN and result.known
     )
-    if not causes:
-        return
-    table = _section(console, "Known defects of these releases (--no-known judges them)")
-    for column in ("backend", "cases", "cause"):
-        table.add_column(column, justify="right" if column == "cases" else "left")
-    for (address, cause, link), count in causes.items():
-        table.add_row(names[address], f"{count:,}", f"{cause} ({link})" if link else cause)
-    console.print(table)
+    table = _listing("Known defects of these releases (--no-known judges them)", "cause")
+    for address in names:
+        for (backend, cause, link), count in causes.most_common():
+            if backend == address:
+                said = f"{cause} ({link})" if link else cause
+                table.add_row(names[address], f"{count:,}", said)
+    return table
 
 
-def _outdated(console: Console, results: Iterable[Result]) -> None:
-    """Listed as known, and yet they pass: a remark, because the lines are ours to mend."""
-    passing = Counter(
-        (r.known.ledger, r.known.cause) for r in results if r.known and r.verdict is Verdict.PASS
-    )
+def _outdated(results: Iterable[Result]) -> Iterable[str]:
+    """Causes that explain no failure any more: a remark, because the ledgers are ours to mend."""
+    listed = [(r.verdict, (r.known.ledger, r.known.cause)) for r in results if r.known]
+    applied = {cause for verdict, cause in listed if verdict is Verdict.KNOWN}
+    passing = Counter(c for verdict, c in listed if verdict is Verdict.PASS and c not in applied)
     for (ledger, cause), count in passing.items():
-        message = f"Listed in {ledger}, but {words.plural(count, 'case')} now pass: {cause}"
-        console.print(Text(message, "yellow"))
+        yield f"listed in {ledger}, but {words.plural(count, 'such case')} pass: {cause}"
 
 
 def _reasons(
-    console: Console,
-    names: dict[str, str],
+    names: Mapping[str, str],
     results: Iterable[Result],
     verdict: Verdict,
     title: str,
     spell: Callable[[Result], str],
-) -> None:
-    """The results of one verdict, by backend and reason."""
-    counts = Counter((r.backend, spell(r)) for r in results if r.verdict is verdict)
-    if not counts:
-        return
-    table = _section(console, title)
-    for column in ("backend", "cases", "reason"):
-        table.add_column(column, justify="right" if column == "cases" else "left")
+) -> Table:
+    """The results of one verdict, by backend and kind of reason."""
+    table = _listing(title, "reason")
+    chosen = [result for result in results if result.verdict is verdict]
     for address in names:
-        mine = [(reason, count) for (of, reason), count in counts.most_common() if of == address]
-        for reason, count in mine[:_REASONS]:
-            table.add_row(names[address], f"{count:,}", words.clean(reason))
-        if len(mine) > _REASONS:
-            table.add_row(names[address], "", f"… {len(mine) - _REASONS} other reasons (-v)")
-    console.print(table)
+        reasons = Counter(spell(result) for result in chosen if result.backend == address)
+        kinds: dict[str, Counter[str]] = {}
+        for reason, count in reasons.items():
+            kinds.setdefault(_PARTICULARS.sub("#", reason), Counter())[reason] += count
+        by_size = sorted(kinds.values(), key=lambda kind: -kind.total())
+        for kind in by_size[:_REASONS]:
+            alike = f" (and {len(kind) - 1} alike)" if len(kind) > 1 else ""
+            said = f"{words.clean(next(iter(kind)))}{alike}"
+            table.add_row(names[address], f"{kind.total():,}", said)
+        left = by_size[_REASONS:]
+        if left:
+            total = sum(kind.total() for kind in left)
+            table.add_row(names[address], f"{total:,}", f"{len(left)} other reasons")
+    return table
 
 
-def _only_reason(result: Result) -> str:
+def _reason(result: Result) -> str:
     return result.reason
 
 
-def _with_name(result: Result) -> str:
+def _name_and_reason(result: Result) -> str:
     return f"{result.case.op.name}/{result.case.name}: {result.reason}"
 
 
-def _section(console: Console, title: str) -> Table:
-    console.print(Text(title, "bold"))
-    return Table(box=box.SIMPLE_HEAD, pad_edge=False)
+def _listing(title: str, last: str) -> Table:
+    table = new_table("backend", title=title)
+    table.add_column("cases", justify="right", no_wrap=True)
+    table.add_column(last)
+    return table

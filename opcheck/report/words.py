@@ -10,8 +10,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from opcheck.dtypes import DType
-from opcheck.model import Attrs, Case, Fill, FromFile, Result, TensorSpec
+from opcheck.model import Array, Attrs, Case, Fill, FromFile, Given, Result, TensorSpec
 
+#: The most elements of a literal that are shown in a line.
+_SHOWN = 16
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
@@ -47,7 +49,7 @@ def attributes(attrs: Attrs) -> str:
 
 
 def tensor(spec: TensorSpec) -> str:
-    """`input float32[2, 3] uniform [0, 1] seed 7`; a literal shows its shape only."""
+    """`input float32[2, 3] uniform 0, 1 seed 7`; a small literal in full, a large one not."""
     shape = f"{spec.name} {spec.dtype}[{', '.join(map(str, spec.shape))}]"
     match spec.content:
         case Fill(kind, args, seed):
@@ -56,8 +58,16 @@ def tensor(spec: TensorSpec) -> str:
             return f"{shape}{values}{f' seed {seed}' if random else ''}"
         case FromFile(path):
             return f"{shape} from {path.name}"
+        case Given(values) if 0 < values.size <= _SHOWN:
+            return f"{shape} {_literal(values)}"
         case _:
             return shape
+
+
+def _literal(values: Array) -> str:
+    if values.ndim:
+        return f"[{', '.join(map(_literal, values))}]"
+    return f"{values:g}" if values.dtype.kind == "f" else str(values)
 
 
 def question(case: Case) -> str:

@@ -90,9 +90,9 @@ def round_to(values: NDArray[np.float64], dtype: DType) -> NDArray[Any]:
     """
     if dtype.kind != "float":
         return _exact_integers(values, dtype)
-    if dtype.name == "bfloat16":
-        values = _round_significand(values, dtype)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        if dtype.name == "bfloat16":
+            values = _round_significand(values, dtype)
         return values.astype(dtype.numpy)
 
 

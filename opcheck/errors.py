@@ -14,10 +14,12 @@ Anything else that escapes is a bug of opcheck and keeps its traceback.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+
+#: The most problems shown at once: a generated file may repeat one mistake in every line.
+_SHOWN = 100
 
 
 class Exit(IntEnum):
@@ -79,15 +81,18 @@ class CaseFileError(UsageError):
     """One or more files cannot be used; carries every problem found, in file order."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
-        self.problems = tuple(sorted(set(problems), key=lambda p: (p.file, p.line, p.column)))
+        once = dict.fromkeys(problems)  # unlike a set, this keeps those of one place in order
+        self.problems = tuple(sorted(once, key=lambda p: (p.file, p.line, p.column)))
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
     def lines(self) -> list[str]:
-        """Each problem, then how many there are."""
+        """Each problem, up to a number that can be read, then how many there are."""
         count = len(self.problems)
         files = len({problem.file for problem in self.problems})
         total = f"{count} problem{'s' * (count > 1)} in {files} file{'s' * (files > 1)}"
-        return [*map(str, self.problems), f"{total}; nothing was run"]
+        if count > _SHOWN:
+            total += f", of which the first {_SHOWN} are shown"
+        return [*map(str, self.problems[:_SHOWN]), f"{total}; nothing was run"]
 
 
 class NodeError(Exception):
@@ -104,6 +109,8 @@ class NotSupported(NodeError):
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:
     """A hint naming the known words nearest to `word`, or None when nothing is near."""
+    import difflib
+
     candidates = {name.lower(): name for name in known}
     near = difflib.get_close_matches(word.lower(), candidates, n=2, cutoff=0.6)
     return f"did you mean {' or '.join(repr(candidates[name]) for name in near)}?" if near else None

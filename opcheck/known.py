@@ -36,7 +36,8 @@ def _specifier(text: str) -> str:
 
 def _explainable(text: str) -> str:
     if text not in EXPLAINABLE:
-        raise ValueError(f"{text!r} needs no cause; one of {', '.join(EXPLAINABLE)}")
+        explainable = ", ".join(EXPLAINABLE)
+        raise ValueError(f"{text!r} is no verdict that needs a cause: one of {explainable}")
     return text
 
 

@@ -12,9 +12,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from opcheck.backends.base import Backend
-from opcheck.errors import NotSupported
-from opcheck.model import Array, Declined, Foreign, Outcome, Problem, Produced, Raised
+from opcheck.backends.base import Backend, Defect
+from opcheck.errors import BackendUnavailable, NotSupported
+from opcheck.model import Array, Declined, Foreign, NotRun, Outcome, Problem, Produced, Raised
 
 Outputs: TypeAlias = tuple[Array | Foreign, ...]
 
@@ -27,7 +27,7 @@ def attempt(
 ) -> Outcome:
     """What `backend` does with `problem` on `inputs`, and on `second` in between.
 
-    KeyboardInterrupt passes through; any other exception becomes Declined or Raised.
+    KeyboardInterrupt and Defect pass through; any other exception becomes an outcome.
     """
     stage = "prepare"
     try:
@@ -42,19 +42,29 @@ def attempt(
         unstable = _modified(own, inputs)
         stage = "second run"
         between = _snapshot(_held(prepared.run(_copies(second))))
-        unstable = unstable or _changed(judged, _snapshot(held), "the first result")
+        unstable = unstable or _changed(
+            judged, _snapshot(held), "the first result, once the second run is over,"
+        )
         again = _snapshot(_held(prepared.run(_copies(inputs))))
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Defect):
         raise
-    except NotSupported as error:
-        return Declined(_shorten(str(error)))
+    except BackendUnavailable as error:
+        return NotRun(_told(error))
     except BaseException as error:
+        # Who answered once cannot say afterwards that nothing is implemented.
+        if isinstance(error, NotSupported) and stage != "second run":
+            return Declined(_told(error))
         documented = isinstance(error, backend.documented_errors)
-        return Raised(stage, type(error).__name__, _shorten(str(error)), documented)
+        return Raised(stage, type(error).__name__, _told(error), documented)
     unstable = unstable or _changed(judged, again, "the third run, on the first run's data,")
     other_data = any(not _same(a, b) for a, b in zip(inputs, second, strict=True))
-    stale = other_data and not _changed(judged, between, "")
-    return Produced(judged, seconds, unstable, stale)
+    stale = other_data and same_answers(judged, between)
+    return Produced(judged, seconds, unstable, between, stale)
+
+
+def same_answers(one: Outputs, other: Outputs) -> bool:
+    """Whether two answers agree in number, types and bits."""
+    return _changed(one, other, "") is None
 
 
 def second_data(inputs: Sequence[Array]) -> list[Array]:
@@ -71,7 +81,8 @@ def _other(array: Array) -> Array:
     if array.dtype.kind not in "fV":
         return array.copy()
     reverse = np.ascontiguousarray(array.reshape(-1)[::-1]).reshape(array.shape)
-    return reverse if not _same(reverse, array) else np.negative(array)
+    # On a tensor of rank 0, NumPy's operators return scalars.
+    return reverse if not _same(reverse, array) else np.asarray(np.negative(array))
 
 
 def _copies(arrays: Sequence[Array]) -> list[Array]:
@@ -88,7 +99,7 @@ def _snapshot(held: tuple[object, ...]) -> Outputs:
 
 
 def _plain(value: object) -> Array | Foreign:
-    if isinstance(value, np.ndarray | np.generic):
+    if isinstance(value, np.ndarray | np.generic) and not value.dtype.hasobject:
         # A subclass may lie about comparison; a plain copy can't.
         return np.array(value, subok=False)
     return Foreign(f"{type(value).__module__}.{type(value).__qualname__}")
@@ -106,7 +117,8 @@ def _changed(judged: Outputs, later: Outputs, what: str) -> str | None:
         return f"{what} has {len(later)} outputs, the first run had {len(judged)}"
     for place, (one, other) in enumerate(zip(judged, later, strict=True)):
         if isinstance(one, Foreign) or isinstance(other, Foreign):
-            if one != other:
+            # Never compared with an array, which would answer element by element.
+            if not (isinstance(one, Foreign) and isinstance(other, Foreign) and one == other):
                 return f"{what} returned another type in output {place}"
         elif not _same(one, other):
             return f"{what} differs from the first answer in output {place}"
@@ -120,6 +132,9 @@ def _same(one: Array, other: Array) -> bool:
     )
 
 
-def _shorten(text: str) -> str:
-    text = text.strip()
+def _told(error: BaseException) -> str:
+    try:
+        text = str(error).strip()
+    except Exception as second:
+        text = f"(its message cannot be read: {type(second).__name__})"
     return text if len(text) <= MAX_DETAIL else f"{text[:MAX_DETAIL]} … ({len(text)} characters)"

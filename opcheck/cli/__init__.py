@@ -1,5 +1,14 @@
 """The command line: each command parses, calls, prints and exits; logic lives elsewhere."""
 
-from opcheck.cli.group import main
+from __future__ import annotations
 
-__all__ = ["main"]
+from opcheck.cli import interrupt
+
+
+def main() -> None:
+    """The program `opcheck`; ends in SystemExit."""
+    # Before anything that takes time, click's import included.
+    interrupt.install()
+    from opcheck.cli.group import program
+
+    program()

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import importlib
+import os
+import sys
+from typing import Any
 
 import click
 
 import opcheck
+from opcheck.cli import interrupt
+from opcheck.errors import CaseFileError, Exit, OpcheckError, did_you_mean
 
 #: Each is a module in `opcheck.cli` with a function `command`; its line stands here so that
 #: `--help` need not import it.
@@ -40,17 +45,35 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """As click does, with a hint where the command is unknown."""
-        from opcheck.errors import did_you_mean
-
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             hint = did_you_mean(args[0], COMMANDS) or f"commands: {', '.join(COMMANDS)}"
             ctx.fail(f"no command {args[0]!r} ({hint})")
         return super().resolve_command(ctx, args)
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """As click does; errors, Ctrl-C and a closed pipe end a command with their exit codes."""
+        try:
+            interrupt.safe_place()
+            return super().invoke(ctx)
+        except OpcheckError as error:
+            # Problems of files begin with their place, which editors and CI systems look for.
+            prefix = "" if isinstance(error, CaseFileError) else "opcheck: "
+            click.echo(prefix + "\n".join(error.lines()), err=True)
+            code = error.exit_code
+        except KeyboardInterrupt:
+            click.echo("opcheck: interrupted", err=True)
+            code = Exit.INTERRUPTED
+        except BrokenPipeError:
+            # The reader has gone, as `head` does when it has enough: nothing was found wrong, and
+            # nothing more can be said, not even what is still to be flushed.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            code = Exit.INTERRUPTED
+        sys.exit(int(code))
+
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(opcheck.__version__, prog_name="opcheck")
-def main() -> None:
+def program() -> None:
     """Does a backend compute an operator as its specification says?
 
     \b

@@ -7,14 +7,13 @@ from typing import Any
 
 import click
 
-from opcheck.cli.options import chosen_cases, console, leave, reports_errors, selection_options
+from opcheck.cli.options import chosen_cases, leave, selection_options
 from opcheck.errors import Exit
 
 
 @click.command(name="list")
 @selection_options
 @click.option("--format", "form", type=click.Choice(["pretty", "json"]), default="pretty")
-@reports_errors
 def command(form: str, **selection: Any) -> None:
     """Show the cases that files expand to, without running anything.
 
@@ -24,6 +23,7 @@ def command(form: str, **selection: Any) -> None:
 
     Exits with 2 and every problem of every file if there is one, with 5 if no case matches.
     """
+    from opcheck.cli.console import output
     from opcheck.report import listing
 
     cases, said = chosen_cases(**selection)
@@ -31,7 +31,7 @@ def command(form: str, **selection: Any) -> None:
         for case in cases:
             click.echo(json.dumps(listing.record(case)))
     else:
-        listing.show(console(), cases)
+        listing.show(output(), cases)
     if not cases:
         click.echo(f"opcheck: no case matches ({said})", err=True)
         leave(Exit.NOTHING_JUDGED)

@@ -1,22 +1,19 @@
-"""What several commands share: options, the console, and how errors leave the program."""
+"""What several commands share: the options that select cases, and the way out."""
 
 from __future__ import annotations
 
-import functools
-import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
-from opcheck.errors import CaseFileError, Exit, OpcheckError, UsageError, did_you_mean
+from opcheck.cli import interrupt
+from opcheck.errors import Exit, UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from rich.console import Console
 
     from opcheck.model import Case
 
@@ -63,41 +60,18 @@ def chosen_cases(
     from opcheck.suite import Selection, load, select
 
     for dtype in dtypes:
-        if dtype not in DTYPES:
-            raise UsageError(f"unknown dtype {dtype!r}", did_you_mean(dtype, DTYPES))
+        _check(dtype, dtype in DTYPES, "unknown dtype", DTYPES)
     selection = Selection(ids, keywords, ops, opsets, dtypes, level)
     cases = load(paths)
-    missing = [wanted for wanted in ids if wanted not in {case.id for case in cases}]
-    for wanted in missing:
-        hint = did_you_mean(wanted, (case.id for case in cases))
-        click.echo(f"opcheck: no case {wanted!r}{f' ({hint})' if hint else ''}", err=True)
-    present = {case.op.name.lower(): case.op.name for case in cases}
+    interrupt.safe_place()
+    # A mistyped one would go unnoticed beside one that is not.
+    here = {case.id for case in cases}
+    names = {case.op.name.lower(): case.op.name for case in cases}
+    for wanted in ids:
+        _check(wanted, wanted in here, "no case", here)
     for op in ops:
-        if op.lower() not in present:
-            hint = did_you_mean(op, present.values())
-            click.echo(
-                f"opcheck: no case of operator {op!r}{f' ({hint})' if hint else ''}", err=True
-            )
+        _check(op, op.lower() in names, "no case of operator", names.values())
     return select(cases, selection), str(selection)
-
-
-def reports_errors(function: Function) -> Function:
-    """Let a command end with the message and exit code of an OpcheckError, and on Ctrl-C."""
-
-    @functools.wraps(function)
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
-        try:
-            return function(*args, **kwargs)
-        except OpcheckError as error:
-            # Problems of files begin with their place, which editors and CI systems look for.
-            prefix = "" if isinstance(error, CaseFileError) else "opcheck: "
-            click.echo(prefix + "\n".join(error.lines()), err=True)
-            leave(error.exit_code)
-        except KeyboardInterrupt:
-            click.echo("opcheck: interrupted", err=True)
-            leave(Exit.INTERRUPTED)
-
-    return wrapped  # type: ignore[return-value]  # functools.wraps keeps the signature
 
 
 def leave(code: Exit) -> NoReturn:
@@ -106,12 +80,6 @@ def leave(code: Exit) -> NoReturn:
     raise SystemExit(int(code))
 
 
-def console() -> Console:
-    """Standard output: colours on a terminal only, and never with NO_COLOR; wide in a pipe."""
-    from rich.console import Console
-
-    plain = bool(os.environ.get("NO_COLOR")) or not sys.stdout.isatty()
-    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 120
-    return Console(
-        no_color=plain, highlight=False, markup=False, emoji=False, width=width, soft_wrap=False
-    )
+def _check(word: str, fits: bool, complaint: str, known: Iterable[str]) -> None:
+    if not fits:
+        raise UsageError(f"{complaint} {word!r}", did_you_mean(word, known))

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from types import TracebackType
 from typing import Protocol, Self
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from opcheck.cli.options import console
+from opcheck.cli.console import output, progress
 from opcheck.errors import Exit
 from opcheck.model import Header, Result, Verdict
 from opcheck.report import diff, store, summary
@@ -61,24 +58,14 @@ class JsonOutput:
 
 
 class PrettyOutput:
-    """Tables on standard output; on a terminal, a progress bar on standard error meanwhile."""
+    """Failures as they come, tables at the end; on a terminal, a progress bar meanwhile."""
 
     def __init__(self, header: Header, quiet: bool, verbose: bool) -> None:
         self.header = header
         self.quiet = quiet
         self.verbose = verbose
-        self.console = console()
-        errors = Console(stderr=True)
-        # Both must be terminals: a bar would garble a log, and a pipe's reader sees no bar.
-        self.bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            console=errors,
-            transient=True,
-            disable=not (sys.stderr.isatty() and sys.stdout.isatty()),
-        )
+        self.console = output()
+        self.bar = progress()
         self.task = self.bar.add_task("judging", total=header.cases * len(header.backends))
 
     def __enter__(self) -> Self:
@@ -91,16 +78,16 @@ class PrettyOutput:
         self.bar.stop()
 
     def add(self, result: Result) -> None:
-        """Move the bar."""
+        """Print a failure in full, now: a run may be long, or end with the whole process."""
+        if self._in_full(result):
+            self.bar.stop()
+            diff.show(self.console, result)
+            self.bar.start()
         self.bar.advance(self.task)
 
     def finish(self, results: Sequence[Result], complete: bool, code: Exit, meaning: str) -> None:
-        """Print every failure in full, then the summary, then what the exit code means."""
-        for result in results:
-            if self._in_full(result):
-                diff.show(self.console, result)
-        if results:
-            summary.show(self.console, self.header, results, complete=complete)
+        """Print the summary, then what the exit code means."""
+        summary.show(self.console, self.header, results, complete=complete)
         said = f" ({self.header.selection})" if not results else ""
         colour = "green" if code is Exit.CONFORMS else "red"
         verdict = Text.assemble((f"exit {int(code)}", f"bold {colour}"), f": {meaning}{said}")

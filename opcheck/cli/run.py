@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from opcheck.cli.options import chosen_cases, leave, reports_errors, selection_options
+from opcheck.cli import interrupt
+from opcheck.cli.options import chosen_cases, leave, selection_options
 from opcheck.errors import OpcheckError, UsageError
 
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     default="pretty",
     help="json: a header, a line a result as it happens, a footer.",
 )
-@reports_errors
 def command(
     addresses: tuple[str, ...],
     strict: bool,
@@ -56,6 +56,8 @@ def command(
     opcheck run my.yaml -k 'ties and not nan' -x  some of my cases, until one fails
     opcheck run --format json > run.jsonl         a stream of JSON lines
 
+    Ctrl-C ends the run after the case at hand; a second one ends it at once.
+
     Exit codes: 0 conforms, 1 something failed, 2 wrong usage or case file, 4 a backend could not
     be used, 5 nothing was judged, 130 interrupted.
     """
@@ -74,19 +76,20 @@ def command(
     most = 1 if exitfirst else max_fail
     results: list[Result] = []
     red = 0
-    interrupted = False
+    stopped = False
     try:
         with output:
             for result in conduct(cases, backends, ledgers):
                 results.append(result)
                 output.add(result)
                 red += is_red(result, strict=strict)
-                if most is not None and red >= most:
+                stopped = interrupt.asked()
+                if stopped or (most is not None and red >= most):
                     break
     except KeyboardInterrupt:
-        interrupted = True
+        stopped = True
     complete = len(results) == len(cases) * len(backends)
-    code, meaning = status(results, infos, strict=strict, interrupted=interrupted)
+    code, meaning = status(results, infos, strict=strict, interrupted=stopped and not complete)
     output.finish(results, complete, code, meaning)
     leave(code)
 
@@ -103,6 +106,7 @@ def _connect(addresses: Sequence[str]) -> list[Backend]:
             if addresses.count(address) > 1:
                 raise UsageError(f"backend {address!r} is named twice")
             found.append(connect(address))
+            interrupt.safe_place()
         except OpcheckError as error:
             failures.append(error)
     if failures:

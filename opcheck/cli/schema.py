@@ -6,11 +6,8 @@ import json
 
 import click
 
-from opcheck.cli.options import reports_errors
-
 
 @click.command(name="schema")
-@reports_errors
 def command() -> None:
     """Print the JSON Schema of case files, for editors.
 

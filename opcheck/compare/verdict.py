@@ -8,9 +8,11 @@ from typing import TypeAlias
 
 from opcheck.compare.tensors import Want, compare_outputs
 from opcheck.model import (
+    EXACT,
     Array,
     Comparison,
     Declined,
+    Foreign,
     NotRun,
     Outcome,
     Produced,
@@ -89,14 +91,16 @@ def judge(
         case Produced(outputs=outputs):
             answers = [answer for answer in admitted if isinstance(answer, Answer)]
             if answers:
-                return _judge_outputs(rule, answers, outputs, tolerance, like)
+                names = [str(answer.name) for answer in admitted]
+                return _judge_outputs(rule, answers, names, outputs, tolerance, like)
             return _lesser(rule, Verdict.FAIL, f"accepts an invalid model: {_reasons(admitted)}")
 
 
 def _judge_outputs(
     rule: Rule,
     answers: Sequence[Answer],
-    outputs: Sequence[object],
+    names: Sequence[str],
+    outputs: Sequence[Array | Foreign],
     tolerance: Tolerance,
     like: Array | None,
 ) -> Judgement:
@@ -108,9 +112,8 @@ def _judge_outputs(
             return Judgement(Verdict.PASS, "", name, comparisons)
     comparisons, name = min(attempts, key=lambda attempt: _distance(attempt[0]))
     reason = "; ".join(_wrong(comparison) for comparison in comparisons if comparison.problem)
-    if len(answers) > 1:
-        names = ", ".join(str(answer.name) for answer in answers)
-        reason = f"none of the admitted answers ({names}); nearest {name}: {reason}"
+    if len(names) > 1:
+        reason = f"none of the admitted answers ({', '.join(names)}); nearest {name}: {reason}"
     return _lesser(rule, Verdict.FAIL, reason, comparisons)
 
 
@@ -122,23 +125,25 @@ def _judge_refusal(rule: Rule, admitted: Sequence[Admitted], raised: Raised) -> 
     accident = "" if raised.documented else "refused by accident: "
     twin = refusal.twin()
     match twin.outcome:
-        case Produced(outputs=outputs):
-            comparisons = (
-                compare_outputs(twin.wants, outputs, Tolerance(ulp=0)) if twin.wants else ()
-            )
-            broken = [c for c in comparisons if c.problem in _STRUCTURE]
-            if not broken:
-                return Judgement(Verdict.PASS, f"{accident}{_told(raised)}", refusal.name)
-            return Judgement(
-                Verdict.FAIL, f"its legal twin: {_wrong(broken[0])}", None, tuple(broken)
-            )
-        case Declined(reason):
-            return Judgement(Verdict.UNSUPPORTED, f"its legal twin is not implemented: {reason}")
-        case Raised() as twin_raised:
-            reason = f"refuses its legal twin too: {_told(twin_raised)}"
-            return Judgement(Verdict.ERROR, reason)
         case NotRun(reason):
             return Judgement(Verdict.NOT_RUN, f"its legal twin: {reason}")
+        case Declined(reason):
+            return Judgement(Verdict.UNSUPPORTED, f"its legal twin is not implemented: {reason}")
+        case Raised(stage="second run"):
+            reason = f"its legal twin: ran once, then raised {_told(twin.outcome)}"
+            return Judgement(Verdict.UNSTABLE, reason)
+        case Raised():
+            reason = f"refuses its legal twin too: {_told(twin.outcome)}"
+            return _lesser(rule, Verdict.ERROR, reason)
+        case Produced(unstable=str(contradiction)):
+            return Judgement(Verdict.UNSTABLE, f"its legal twin: {contradiction}")
+        case Produced(outputs=outputs):
+            comparisons = compare_outputs(twin.wants, outputs, EXACT) if twin.wants else ()
+            broken = tuple(c for c in comparisons if c.problem in _STRUCTURE)
+            if broken:
+                reason = f"its legal twin: {_wrong(broken[0])}"
+                return _lesser(rule, Verdict.FAIL, reason, broken)
+            return Judgement(Verdict.PASS, f"{accident}{_told(raised)}", refusal.name)
 
 
 def _lesser(

@@ -28,12 +28,22 @@ def evaluate(op: OpVersion, inputs: Sequence[Array], attrs: Attrs) -> tuple[Arra
     if operator is None:
         raise NotSupported(f"the engine has no kernel for {op}")
     kernel = operator.kernels[op.since]
+    _check_count(op, kernel, inputs)
     _check_dtypes(op, kernel, inputs)
     _check_attributes(op, kernel, attrs)
     try:
         return kernel.function(*inputs, **attrs)
     except InvalidNode as error:
         raise InvalidNode(f"{op}: {error}") from None
+
+
+def _check_count(op: OpVersion, kernel: Kernel, inputs: Sequence[Array]) -> None:
+    parameters = inspect.signature(kernel.function).parameters.values()
+    tensors = [p for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+    needed = sum(p.default is p.empty for p in tensors)
+    if not needed <= len(inputs) <= len(tensors):
+        allowed = f"{needed}" if needed == len(tensors) else f"{needed} to {len(tensors)}"
+        raise InvalidNode(f"{op}: {len(inputs)} inputs; allowed: {allowed}")
 
 
 def _check_dtypes(op: OpVersion, kernel: Kernel, inputs: Sequence[Array]) -> None:

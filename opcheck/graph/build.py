@@ -8,15 +8,15 @@ from onnx import (
     AttributeProto,
     ModelProto,
     NodeProto,
-    TensorProto,
     ValueInfoProto,
     helper,
     numpy_helper,
+    shape_inference,
 )
 
 from opcheck import opset
 from opcheck.errors import NotSupported
-from opcheck.model import Array, AttrValue, OpVersion, OutputSpec, Problem, TensorType
+from opcheck.model import Array, AttrValue, OpVersion, OutputSpec, Problem
 from opcheck.opset import directml
 
 _ATTRIBUTE_TYPES = {
@@ -65,15 +65,23 @@ def assemble(
 ) -> ModelProto:
     """The model around `nodes`, with the problem's inputs, outputs and initializers."""
     tensors = {**problem.initializers, **constants}
+    version = ir_version(domain, at_opset)
+    # Before IR version 4 an initializer was the default of an input.
+    defaults = tensors if version < 4 else {}
     graph = helper.make_graph(
         list(nodes),
         problem.op.name,
-        [_input_info(tensor) for tensor in problem.inputs],
+        [
+            *(_info(tensor.name, tensor.dtype.onnx, tensor.shape) for tensor in problem.inputs),
+            *(_info(name, _code(array), array.shape) for name, array in defaults.items()),
+        ],
         [_output_info(output) for output in problem.outputs],
         [numpy_helper.from_array(array, name) for name, array in tensors.items()],
     )
     imports = [helper.make_opsetid(domain, at_opset)]
-    return helper.make_model(graph, opset_imports=imports, ir_version=ir_version(domain, at_opset))
+    model = helper.make_model(graph, opset_imports=imports, ir_version=version)
+    _state_ranks(model)
+    return model
 
 
 def ir_version(domain: str, at_opset: int) -> int:
@@ -92,13 +100,34 @@ def _attribute(op: OpVersion, name: str, value: AttrValue) -> AttributeProto:
     return helper.make_attribute(name, value, attr_type=kind)
 
 
-def _input_info(tensor: TensorType) -> ValueInfoProto:
-    return helper.make_tensor_value_info(tensor.name, tensor.dtype.onnx, list(tensor.shape))
+def _info(name: str, code: int, shape: Sequence[int]) -> ValueInfoProto:
+    return helper.make_tensor_value_info(name, code, list(shape))
+
+
+def _code(array: Array) -> int:
+    return int(helper.np_dtype_to_tensor_dtype(array.dtype))
 
 
 def _output_info(output: OutputSpec) -> ValueInfoProto:
     if output.dtype is None:
         return helper.make_empty_tensor_value_info(output.name)
-    info = helper.make_tensor_value_info(output.name, TensorProto.UNDEFINED, None)
-    info.type.tensor_type.elem_type = output.dtype.onnx
-    return info
+    return helper.make_tensor_value_info(output.name, output.dtype.onnx, None)
+
+
+def _state_ranks(model: ModelProto) -> None:
+    """Give each output its rank, and a type if it has none, where ONNX can infer them.
+
+    Without a rank the model is not valid. Sizes stay open: they are part of the answer, and
+    ONNX's own inference may get them wrong.
+    """
+    try:
+        inferred = shape_inference.infer_shapes(model).graph.output
+    except shape_inference.InferenceError:
+        return
+    for output, found in zip(model.graph.output, inferred, strict=True):
+        ours, theirs = output.type.tensor_type, found.type.tensor_type
+        ours.elem_type = ours.elem_type or theirs.elem_type
+        if theirs.HasField("shape"):
+            ours.shape.SetInParent()
+            for _ in theirs.shape.dim:
+                ours.shape.dim.add()

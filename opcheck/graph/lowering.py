@@ -24,6 +24,10 @@ def lower(problem: Problem) -> tuple[list[NodeProto], dict[str, Array], int]:
     Raises:
         NotExpressible: the descriptor is invalid; ONNX has no graph that means it.
     """
+    if len(problem.inputs) != 1:
+        raise NotExpressible(
+            f"not expressible as an ONNX graph: {len(problem.inputs)} inputs; allowed: 1"
+        )
     (tensor,) = problem.inputs
     (output,) = problem.outputs
     axes = problem.attrs.get("Axes", ())

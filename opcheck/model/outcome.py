@@ -22,7 +22,9 @@ class Produced:
     outputs: tuple[Array | Foreign, ...]
     seconds: float
     unstable: str | None = None
-    #: The node answered other data of the same shape with the first run's bits.
+    #: The answer to the other data that was fed in between.
+    between: tuple[Array | Foreign, ...] = ()
+    #: That answer has the first answer's bits, though the data differ.
     stale: bool = False
 
 

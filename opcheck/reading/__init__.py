@@ -8,7 +8,7 @@ file means (cases, ledgers) is not known here, and `yaml` is imported on the fir
 from __future__ import annotations
 
 from opcheck.reading.nodes import Mark, Node, Scalar
-from opcheck.reading.problems import Problems
+from opcheck.reading.problems import Problems, quoted
 from opcheck.reading.reader import read, read_file, read_text
 from opcheck.reading.shipped import shipped_folder
 
@@ -17,6 +17,7 @@ __all__ = [
     "Node",
     "Problems",
     "Scalar",
+    "quoted",
     "read",
     "read_file",
     "read_text",

@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from opcheck.errors import did_you_mean
 from opcheck.reading.nodes import Node
-from opcheck.reading.problems import Problems
+from opcheck.reading.problems import Problems, quoted
 
 Model = TypeVar("Model", bound=BaseModel)
 Location: TypeAlias = tuple[str | int, ...]
+KnownKeys: TypeAlias = Callable[[Location], Sequence[str]]
 
-#: The longest value that a message repeats.
-_SHOWN = 60
+#: What must be, by pydantic's type of the finding; the braces are of its context.
+_WORDS: Final = {
+    "int_type": "must be a whole number",
+    "float_type": "must be a number",
+    "bool_type": "must be true or false",
+    "string_type": "must be a text",
+    "list_type": "must be a list",
+    "dict_type": "must be a mapping",
+    "model_type": "must be a mapping",
+    "model_attributes_type": "must be a mapping",
+    "literal_error": "must be {expected}",
+    "greater_than_equal": "must be at least {ge}",
+    "finite_number": "must be finite",
+    "string_pattern_mismatch": "must match {pattern}",
+    "string_too_short": "must not be empty",
+    "too_short": "must hold at least {min_length}, not {actual_length}",
+    "too_long": "must hold at most {max_length}, not {actual_length}",
+}
 
 
 def validate(
@@ -23,20 +41,35 @@ def validate(
     node: Node,
     file: str,
     problems: Problems,
-    known_keys: Callable[[Location], Sequence[str]] | None = None,
+    known_keys: KnownKeys | None = None,
 ) -> Model | None:
     """`node` as an instance of `model`; None, with every problem reported, if it has not the form.
 
     `known_keys` gives the keys allowed at a location of pydantic's, for "did you mean"; without
     it those of `model` are meant everywhere. Steps in angle brackets are tags, not keys.
     """
+    return check(model, node, file, problems, known_keys)[0]
+
+
+def check(
+    model: type[Model],
+    node: Node,
+    file: str,
+    problems: Problems,
+    known_keys: KnownKeys | None = None,
+) -> tuple[Model | None, list[Location]]:
+    """As `validate`, and the paths from `node` at which it has not the form."""
     try:
-        return model.model_validate(node.plain())
+        return model.model_validate(node.plain()), []
     except ValidationError as error:
-        keys = known_keys or (lambda _: aliases(model))
-        for finding in error.errors(include_url=False):
-            _report(finding, node, file, problems, keys)
-        return None
+        findings = error.errors(include_url=False)
+    keys = known_keys or (lambda _: aliases(model))
+    paths = [_path(finding, node) for finding in findings]
+    unknown = [path for path, f in zip(paths, findings, strict=True) if _is_unknown(f)]
+    for path, finding in zip(paths, findings, strict=True):
+        if not (finding["type"] == "missing" and _is_misspelt(path, unknown)):
+            _report(finding, path, node, file, problems, keys)
+    return None, paths
 
 
 def aliases(model: type[BaseModel]) -> list[str]:
@@ -44,35 +77,88 @@ def aliases(model: type[BaseModel]) -> list[str]:
     return [field.alias or name for name, field in model.model_fields.items()]
 
 
+def shown(value: Any) -> str:
+    """A value in a message: as YAML spells it, shortened, and harmless to a terminal."""
+    if isinstance(value, str):
+        return quoted(value)
+    if isinstance(value, list | tuple | dict):
+        return "a mapping" if isinstance(value, dict) else "a list"
+    words = {"None": "null", "True": "true", "False": "false"}
+    words |= {"inf": ".inf", "-inf": "-.inf", "nan": ".nan"}
+    spelt = words.get(str(value), str(value))
+    return spelt if len(spelt) <= 40 else f"{spelt[:30]}… ({len(spelt)} characters)"
+
+
+def _path(finding: Any, node: Node) -> Location:
+    """The keys on the way, without the tags among them."""
+    *way, last = finding["loc"] or (None,)
+    path: list[str | int] = []
+    here: Any = node
+    for step in way:
+        if not _is_tag(step, here):
+            path.append(step)
+            here = _below(here, step)
+    if last is not None and (_is_unknown(finding) or not _is_tag(last, here)):
+        path.append(last)
+    return tuple(path)
+
+
+def _is_tag(step: str | int, here: Any) -> bool:
+    # By "[key]" pydantic says that the key before it is at fault itself.
+    return (step == "[key]" or str(step).startswith("<")) and _below(here, step) is None
+
+
+def _below(here: Any, step: str | int) -> Any:
+    if isinstance(here, Node) and isinstance(here.value, dict):
+        return here.value.get(str(step))
+    if isinstance(here, Node) and isinstance(here.value, tuple) and isinstance(step, int):
+        return here.value[step]
+    return None
+
+
+def _is_unknown(finding: Any) -> bool:
+    return bool(finding["type"] == "extra_forbidden")
+
+
+def _is_misspelt(missing: Location, unknown: Sequence[Location]) -> bool:
+    """Whether a key is missing because another beside it is this one misspelt."""
+    beside = [path[-1] for path in unknown if path[:-1] == missing[:-1]]
+    return any(did_you_mean(str(word), [str(missing[-1])]) for word in beside)
+
+
 def _report(
-    finding: Any,
-    node: Node,
-    file: str,
-    problems: Problems,
-    known_keys: Callable[[Location], Sequence[str]],
+    finding: Any, path: Location, node: Node, file: str, problems: Problems, keys: KnownKeys
 ) -> None:
-    location: Location = finding["loc"]
-    path = [step for step in location if not str(step).startswith("<")]
-    if finding["type"] == "extra_forbidden":
-        known = known_keys(location[:-1])
+    if _is_unknown(finding):
+        known = keys(finding["loc"][:-1])
         hint = did_you_mean(str(path[-1]), known) or f"known: {', '.join(known)}"
-        problems.add(file, node.at(path, key=True), f"unknown key {path[-1]!r}", hint)
+        problems.add(file, node.at(path, key=True), f"unknown key {quoted(str(path[-1]))}", hint)
     elif finding["type"] == "missing":
         problems.add(file, node.at(path[:-1]), f"{_spelt(path[:-1])}{path[-1]!r} is missing")
     else:
-        problems.add(file, node.at(path), f"{_spelt(path)}{_reason(finding)}")
+        mark = node.at(path, key=finding["loc"][-1:] == ("[key]",))
+        problems.add(file, mark, f"{_spelt(path)}{_reason(finding)}", _hint(finding))
 
 
 def _reason(finding: Any) -> str:
-    if finding["type"] == "value_error":
+    kind, value = finding["type"], finding["input"]
+    if kind == "value_error":
         return str(finding["ctx"]["error"])
-    message = finding["msg"].replace("Input should be", "must be").replace("should", "must")
-    value = finding["input"]
-    got = f", got {value!r}"[:_SHOWN] if isinstance(value, str | int | float | None) else ""
-    return f"{message[0].lower()}{message[1:]}{got}"
+    if kind not in _WORDS:
+        return str(finding["msg"][0].lower() + finding["msg"][1:])
+    got = "" if kind.startswith("too_") else f", got {shown(value)}"
+    return f"{_WORDS[kind].format(**finding.get('ctx', {}))}{got}"
 
 
-def _spelt(path: Sequence[str | int]) -> str:
+def _hint(finding: Any) -> str | None:
+    if finding["type"] != "literal_error" or not isinstance(finding["input"], str):
+        return None
+    return did_you_mean(finding["input"], re.findall("'(.*?)'", finding["ctx"]["expected"]))
+
+
+def _spelt(path: Location) -> str:
     """The keys on the way; the place in a list is told by line and column."""
-    keys = [step for step in path if isinstance(step, str) and step not in ("cases", "rows")]
-    return f"{'.'.join(keys)}: " if keys else ""
+    keys = [step for step in path if isinstance(step, str)]
+    plain = [key if re.fullmatch(r"[\w.-]{1,60}", key) else quoted(key) for key in keys]
+    item = "an item of " if path and isinstance(path[-1], int) else ""
+    return f"{item}{'.'.join(plain)}: " if plain else ""

@@ -30,6 +30,9 @@ _NUMBER: Final = re.compile(
     r"(?P<int>[-+]?[0-9]+)|0o(?P<octal>[0-7]+)|0x(?P<hex>[0-9a-fA-F]+)"
     r"|(?P<float>[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?)"
 )
+_DECIMAL: Final = re.compile("[-+]?[0-9]+")
+#: As an integer it loses the sign that its writer may have wanted.
+_MINUS_ZERO: Final = re.compile("-0+")
 _BASES: Final = {"int": 10, "octal": 8, "hex": 16}
 _KINDS: Final = {type(None): "null", bool: "bool", int: "int", float: "float", str: "str"}
 _CORE: Final = "tag:yaml.org,2002:"
@@ -49,7 +52,7 @@ class BadScalar(Exception):
 def resolve(text: str) -> Scalar:
     """The value of a plain (unquoted, untagged) scalar.
 
-    Raises BadScalar for a number beyond float64 or longer than NUMBER_LENGTH.
+    Raises BadScalar for -0 and for a number beyond float64 or longer than NUMBER_LENGTH.
     """
     if text in WORDS:
         return WORDS[text]
@@ -58,6 +61,8 @@ def resolve(text: str) -> Scalar:
         return text
     if len(text) > NUMBER_LENGTH:
         raise BadScalar(f"a number of {len(text)} characters; the limit is {NUMBER_LENGTH}")
+    if _MINUS_ZERO.fullmatch(text):
+        raise BadScalar(f"{text} is the integer 0, without a sign", "write 0, or -0.0")
     if match.lastgroup != "float":
         return int(match[match.lastgroup], _BASES[match.lastgroup])
     number = float(text)
@@ -75,9 +80,7 @@ def tagged(tag: str, text: str) -> Scalar:
     word = tag.removeprefix(_CORE)
     if word in ("!", "str"):
         return text
-    value = resolve(text)
-    if word == "float" and type(value) is int:
-        value = resolve(text + ".")
+    value = resolve(f"{text}." if word == "float" and _DECIMAL.fullmatch(text) else text)
     if _KINDS[type(value)] != word:
         raise BadScalar(f"{quoted(text)} is no {shown(tag)}")
     return value

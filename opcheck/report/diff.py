@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from rich.console import Console
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from opcheck.model import Comparison, Result
 from opcheck.report import words
-from opcheck.report.look import COLOURS, new_table
+from opcheck.report.look import COLOURS, add_numbers, new_table, put
+
+#: Where the text of a line begins, after its label.
+_INDENT = 10
 
 
 def show(console: Console, result: Result) -> None:
@@ -38,13 +40,15 @@ def show(console: Console, result: Result) -> None:
 
 
 def _line(console: Console, label: str, text: str) -> None:
-    console.print(Text.assemble((f"  {label:<8}", "dim"), words.clean(text)), soft_wrap=True)
+    # Further lines stand under the first, so that none of them can pass for one of ours.
+    said = words.block(text).replace("\n", "\n" + " " * _INDENT)
+    console.print(Text.assemble((f"  {label}".ljust(_INDENT), "dim"), said), soft_wrap=True)
 
 
 def _evidence(console: Console, comparison: Comparison) -> None:
     """Where the wrong elements lie, and the worst of them."""
     _line(console, "where", f"{comparison.output}: {comparison.where}")
-    console.print(Padding(_worst(comparison), (0, 0, 0, 10)))
+    put(console, _worst(comparison), indent=_INDENT)
     left = comparison.wrong - len(comparison.worst)
     if left > 0:
         _line(console, "", f"… and {words.plural(left, 'more element')}")
@@ -52,9 +56,10 @@ def _evidence(console: Console, comparison: Comparison) -> None:
 
 def _worst(comparison: Comparison) -> Table:
     beside_input = any(mismatch.input is not None for mismatch in comparison.worst)
-    table = new_table("index")
+    table = new_table()
+    table.add_column("index", no_wrap=True)
     for column in (*(["input"] if beside_input else []), "want", "got", "ULP", "allowed"):
-        table.add_column(column, justify="right", no_wrap=True)
+        add_numbers(table, column)
     dtype = comparison.dtype
     for mismatch in comparison.worst:
         table.add_row(

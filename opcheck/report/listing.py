@@ -18,7 +18,7 @@ def show(console: Console, cases: Sequence[Case]) -> None:
     for case in cases:
         if case.source.file != file:
             file = case.source.file
-            console.print(Text(file, "bold"), soft_wrap=True)
+            console.print(Text(words.clean(file), "bold"), soft_wrap=True)
         said = f"  {case.op}, {case.rule}, {case.level}, {expectation(case.expect)}"
         line = Text.assemble(f"  {case.id}", (said, "dim"))
         console.print(line, soft_wrap=True)

@@ -12,10 +12,10 @@ from rich.text import Text
 
 from opcheck.model import Header, OpVersion, Result, Verdict
 from opcheck.report import words
-from opcheck.report.look import COLOURS, new_table
+from opcheck.report.look import COLOURS, add_numbers, new_table, put
 
 #: How many kinds of reasons a list shows for a backend before it says how many more there are.
-_REASONS = 5
+_REASONS = 3
 #: What differs between reasons of one kind: numbers, and lists of them.
 _PARTICULARS = re.compile(r"\[[-\d, ]*\]|-?\d+")
 
@@ -23,22 +23,33 @@ _PARTICULARS = re.compile(r"\[[-\d, ]*\]|-?\d+")
 def show(console: Console, header: Header, results: Sequence[Result], *, complete: bool) -> None:
     """Print the summary of `results`, a section after the other."""
     names = {backend.address: str(backend) for backend in header.backends}
+    if not complete:
+        expected = header.cases * len(header.backends)
+        said = f"INCOMPLETE: {len(results):,} of {words.plural(expected, 'result')}"
+        console.print(Text(said, "bold red"))
+        console.print()
     sections = [
-        _counts(names, results, complete),
+        _counts(names, results),
         _open_answers(names, results),
         _known(names, results),
         _reasons(names, results, Verdict.UNSUPPORTED, "Not supported", _reason),
-        _reasons(names, results, Verdict.WARN, "Warnings (red under --strict)", _name_and_reason),
+        _reasons(
+            names,
+            results,
+            Verdict.WARN,
+            "Warnings (in full with -v, red with --strict)",
+            _name_and_reason,
+        ),
     ]
     for section in sections:
         if section.row_count:
-            console.print(section)
+            put(console, section)
             console.print()
     for remark in _outdated(results):
         console.print(Text(remark, "yellow"))
 
 
-def _counts(names: Mapping[str, str], results: Sequence[Result], complete: bool) -> Table:
+def _counts(names: Mapping[str, str], results: Sequence[Result]) -> Table:
     """Operator version × backend, with a column for each verdict that occurs."""
     counts: dict[tuple[OpVersion, str], Counter[str]] = {}
     for result in results:
@@ -47,10 +58,9 @@ def _counts(names: Mapping[str, str], results: Sequence[Result], complete: bool)
         counts.setdefault(key, Counter())[column] += 1
     found = set[str]().union(*counts.values()) | {Verdict.PASS}
     columns = [v for v in ("pass", "self", *list(Verdict)[1:]) if v in found]
-    title = None if complete else "INCOMPLETE: the run was cut short"
-    table = new_table("operator", "backend", title=title)
+    table = new_table("operator", "backend")
     for column in columns:
-        table.add_column(column, justify="right", no_wrap=True)
+        add_numbers(table, column)
     order = {address: number for number, address in enumerate(names)}
     previous = None
     for op, address in sorted(counts, key=lambda key: (key[0], order[key[1]])):
@@ -111,7 +121,8 @@ def _outdated(results: Iterable[Result]) -> Iterable[str]:
     applied = {cause for verdict, cause in listed if verdict is Verdict.KNOWN}
     passing = Counter(c for verdict, c in listed if verdict is Verdict.PASS and c not in applied)
     for (ledger, cause), count in passing.items():
-        yield f"listed in {ledger}, but {words.plural(count, 'such case')} pass: {cause}"
+        verb = "passes" if count == 1 else "pass"
+        yield f"listed in {ledger}, but {words.plural(count, 'such case')} {verb}: {cause}"
 
 
 def _reasons(
@@ -132,12 +143,12 @@ def _reasons(
         by_size = sorted(kinds.values(), key=lambda kind: -kind.total())
         for kind in by_size[:_REASONS]:
             alike = f" (and {len(kind) - 1} alike)" if len(kind) > 1 else ""
-            said = f"{words.clean(next(iter(kind)))}{alike}"
+            said = f"{words.brief(next(iter(kind)))}{alike}"
             table.add_row(names[address], f"{kind.total():,}", said)
         left = by_size[_REASONS:]
         if left:
             total = sum(kind.total() for kind in left)
-            table.add_row(names[address], f"{total:,}", f"{len(left)} other reasons")
+            table.add_row(names[address], f"{total:,}", words.plural(len(left), "other reason"))
     return table
 
 
@@ -151,6 +162,6 @@ def _name_and_reason(result: Result) -> str:
 
 def _listing(title: str, last: str) -> Table:
     table = new_table("backend", title=title)
-    table.add_column("cases", justify="right", no_wrap=True)
-    table.add_column(last)
+    add_numbers(table, "cases")
+    table.add_column(last, overflow="fold")
     return table

@@ -5,41 +5,66 @@ from __future__ import annotations
 import math
 import re
 import shlex
+import sys
 from collections.abc import Sequence
 
 import numpy as np
 
-from opcheck.dtypes import DType
-from opcheck.model import Array, Attrs, Case, Fill, FromFile, Given, Result, TensorSpec
+from opcheck.dtypes import DType, round_to
+from opcheck.model import Array, Attrs, Case, Fill, FromFile, Given, Result, TensorSpec, Verdict
 
 #: The most elements of a literal that are shown in a line.
 _SHOWN = 16
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+#: What steers a terminal, reorders its text, or shows as nothing; newline and tab are not in it.
+_CONTROL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e"
+    "\u2060-\u206f\ud800-\udfff\ufeff\ufff0-\ufffb\U000e0000-\U000e0fff]"
+)
+#: How much of a backend's message is shown: lines in the report of a failure, characters in a list.
+_LINES = 20
+_LENGTH = 200
 
 
 def clean(text: str) -> str:
-    """Text from a backend, harmless to a terminal: no control characters but newline and tab."""
+    """Text from outside, harmless to a terminal, in lines of its own."""
     return _CONTROL.sub("�", text.replace("\r\n", "\n"))
 
 
+def block(text: str) -> str:
+    """Text from outside as a report of a failure shows it: harmless, and not too many lines."""
+    lines = clean(text).split("\n")
+    if len(lines) > _LINES:
+        lines[_LINES:] = [f"… and {plural(len(lines) - _LINES, 'more line')}"]
+    return "\n".join(lines)
+
+
+def brief(text: str) -> str:
+    """Text from outside as a list shows it: harmless, in one line, and short."""
+    line = " ".join(clean(text).split())
+    return line if len(line) <= _LENGTH else f"{line[: _LENGTH - 2]} …"
+
+
 def number(value: float | int | bool | None, dtype: DType | None) -> str:
-    """A value as short as its dtype allows: float32 0.1 is 0.1, not 0.10000000149011612."""
+    """A value as short as its dtype allows: float32 0.1 is 0.1, not 0.10000000149011612.
+
+    Whole numbers are spelt out: the largest float16 is 65504, though 6.55e+04 leads there too.
+    """
     if value is None:
         return ""
-    if not isinstance(value, float) or dtype is None or dtype.kind != "float":
+    if not isinstance(value, float) or not math.isfinite(value) or dtype is None:
         return str(value)
-    if not math.isfinite(value) or value == 0:
+    if dtype.kind != "float" or (value.is_integer() and abs(value) < 1e16):
         return str(value)
-    if dtype.name == "bfloat16":
-        return f"{value:.4g}"
-    return str(dtype.numpy.type(value))
+    # 17 digits tell all values of float64 apart.
+    spellings = (float(f"{value:.{digits}g}") for digits in range(1, 18))
+    return str(next(s for s in spellings if round_to(np.array([s]), dtype)[0] == value))
 
 
 def bits(value: float | int | bool, dtype: DType) -> str:
     """The exact representation of a value in its dtype, in hexadecimal."""
     width = dtype.numpy.itemsize
     raw = np.array(value).astype(dtype.numpy).tobytes()
-    return f"0x{int.from_bytes(raw, 'little'):0{2 * width}x}"
+    return f"0x{int.from_bytes(raw, sys.byteorder):0{2 * width}x}"
 
 
 def attributes(attrs: Attrs) -> str:
@@ -82,6 +107,8 @@ def repeat(result: Result) -> str:
     if not result.case.source.shipped:
         words.append(result.case.source.file)
     words += ["--case", result.case.id, "-b", result.backend, "--no-known"]
+    if result.verdict is Verdict.WARN:
+        words.append("--strict")  # without it a warning is only counted
     return shlex.join(words)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
-from opcheck.backends import Backend
+from opcheck.backends import Backend, same_answers
 from opcheck.compare import compare_outputs
 from opcheck.compare.verdict import Judgement, judge
 from opcheck.engine import operator_of
@@ -50,9 +50,10 @@ class Trial:
             return Result(case, backend.info.address, Verdict.BAD_CASE, str(error))
         outcome = self.question.ask(backend)
         judgement = judge(case.rule, answers, outcome, bound(case), self._like())
-        if judgement.verdict is Verdict.PASS and self._answers_old_data(outcome):
-            reason = "answered other data of the same shape with the first run's answer"
-            judgement = Judgement(Verdict.UNSTABLE, reason)
+        if judgement.verdict is Verdict.PASS and isinstance(outcome, Produced):
+            contradiction = self._contradiction(outcome, backend)
+            if contradiction:
+                judgement = Judgement(Verdict.UNSTABLE, contradiction)
         return Result(
             case=case,
             backend=backend.info.address,
@@ -67,18 +68,25 @@ class Trial:
     def _like(self) -> Array | None:
         return self.question.inputs[0] if self.question.inputs else None
 
-    def _answers_old_data(self, outcome: Outcome) -> bool:
-        """Whether an answer that did not change with the data is wrong for the second data.
+    def _contradiction(self, outcome: Produced, backend: Backend) -> str | None:
+        """How the answer to the other data contradicts the engine and the backend itself.
 
-        Only where the text decides: elsewhere two runs may rightly end alike.
+        Wrong alone is not enough: the case may be written for its own data only. A backend is
+        unstable if it answers the other data differently when it sees them first, or with the
+        old answer where the text decides.
         """
         case, asked = self.case, self.question
-        if not (isinstance(outcome, Produced) and outcome.stale):
-            return False
-        if case.rule != "must" or operator_of(case.op) is None:
-            return False
+        if operator_of(case.op) is None:
+            return None
         try:
             wants = computed(case, asked, asked.second)
         except WrongCase:
-            return False
-        return any(c.problem for c in compare_outputs(wants, outcome.outputs, bound(case)))
+            return None
+        if not any(c.problem for c in compare_outputs(wants, outcome.between, bound(case))):
+            return None
+        if outcome.stale and case.rule == "must":
+            return "answered other data of the same shape with the first run's answer"
+        fresh = asked.turned().ask(backend)
+        if isinstance(fresh, Produced) and same_answers(fresh.outputs, outcome.between):
+            return None
+        return "answered other data wrongly in its second run, and otherwise in a first run"

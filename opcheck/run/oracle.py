@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeAlias
 
 from opcheck import dtypes
@@ -38,7 +39,8 @@ class WrongCase(ValueError):
 def admitted(case: Case, asked: Question) -> ForBackend:
     """The answers that `case` admits.
 
-    Raises WrongCase where the engine rejects a model that the case takes for legal.
+    Raises WrongCase where the engine rejects a model that the case takes for legal, and any other
+    ValueError where the expectation's data cannot be had.
     """
     match case.expect:
         case AnyOf(alternatives):
@@ -63,9 +65,19 @@ def _one(
                 tuple(_want(case.op, s.name, unrounded(s), s.dtype) for s in specs), name
             )
         case Golden(folder):
-            stored = [read_tensor(folder / f"output_{k}.pb") for k in range(len(case.outputs))]
-            answer = Answer(_wants(case, stored), name)
+            answer = Answer(_wants(case, _stored(case, folder)), name)
     return lambda _: answer
+
+
+def _stored(case: Case, folder: Path) -> list[Array]:
+    """The golden outputs; raises ValueError where they cannot be those of this case."""
+    stored = [read_tensor(folder / f"output_{number}.pb") for number in range(len(case.outputs))]
+    for number, (output, array) in enumerate(zip(case.outputs, stored, strict=True)):
+        dtype = dtypes.of(array)
+        if dtype is None or output.dtype not in (None, dtype):
+            gives = f"; {case.op} gives {output.dtype} here" if output.dtype else ""
+            raise WrongCase(f"output_{number}.pb holds {dtype or array.dtype}{gives}")
+    return stored
 
 
 def computed(case: Case, asked: Question, inputs: tuple[Array, ...]) -> tuple[Want, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from opcheck.backends import Backend, attempt, second_data
 from opcheck.model import Array, Case, Outcome, Problem, TensorType
@@ -20,6 +20,10 @@ class Question:
     def ask(self, backend: Backend) -> Outcome:
         """What `backend` makes of it."""
         return attempt(backend, self.problem, self.inputs, self.second)
+
+    def turned(self) -> Question:
+        """The same question with the other data first."""
+        return replace(self, inputs=self.second, second=self.inputs)
 
     def arrays(self, inputs: tuple[Array, ...]) -> list[Array]:
         """`inputs` and the initializers in the operator's order."""

@@ -38,10 +38,11 @@ def status(
             Exit.USAGE,
             f"{wrong} {'result says' if wrong == 1 else 'results say'} that the case is wrong",
         )
+    if total[Verdict.NOT_RUN]:
+        missing = _spelt({Verdict.NOT_RUN: total[Verdict.NOT_RUN]})
+        return Exit.UNUSABLE, f"incomplete: {missing}{f'; {_spelt(red)}' if red else ''}"
     if red:
         return Exit.NONCONFORMING, f"does not conform: {_spelt(red)}"
-    if total[Verdict.NOT_RUN]:
-        return Exit.UNUSABLE, f"incomplete: {_spelt({Verdict.NOT_RUN: total[Verdict.NOT_RUN]})}"
     if not total:
         return Exit.NOTHING_JUDGED, "nothing was judged: no case matched"
     idle = [b for b, n in by_backend.items() if not any(n[v] for v in n if v not in _UNJUDGED)]

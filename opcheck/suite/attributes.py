@@ -1,14 +1,56 @@
-"""Attribute values as YAML writes them, to the types that the schema declares."""
+"""Attributes as a case writes them, to the types that the schema declares."""
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
+from opcheck import dtypes, opset
+from opcheck.errors import did_you_mean
 from opcheck.model import AttrValue
-from opcheck.opset import Attribute
+from opcheck.opset import Attribute, Schema
+from opcheck.reading import quoted
+from opcheck.reading.form import shown
+
+if TYPE_CHECKING:
+    from opcheck.suite.resolve import Resolver
 
 _SCALARS: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "string": (str,)}
-_INT64 = range(-(2**63), 2**63)
+_WORDS = {"int": "whole number", "float": "number", "string": "text"}
+_LARGEST = dtypes.limits(dtypes.DTYPES["float32"])[1]
+
+
+def resolve(resolver: Resolver, schema: Schema) -> dict[str, AttrValue]:
+    """The attributes of a case; problems are reported through `resolver`."""
+    stated = resolver.fields.attrs or {}
+    unknown: list[str] = []
+    found: dict[str, AttrValue] = {}
+    for name, value in stated.items():
+        attribute = schema.attributes.get(name)
+        if attribute is None and (resolver.may_be_illegal or value is None):
+            attribute = opset.attribute(schema.op, name)
+        if attribute is None:
+            unknown.append(name)
+            has = f"has: {', '.join(schema.attributes) or 'none'}"
+            message = f"{quoted(name)} is no attribute of {schema.op} ({has})"
+            hint = did_you_mean(name, schema.attributes)
+            resolver.problem(resolver.at("attrs", name), message, hint)
+        elif value is not None:
+            try:
+                found[name] = attribute_value(attribute, value)
+            except ValueError as error:
+                resolver.problem(resolver.node.at(("attrs", name)), f"attribute {name} {error}")
+    for name, attribute in schema.attributes.items():
+        if any(did_you_mean(word, [name]) for word in unknown):
+            continue
+        if attribute.required and stated.get(name) is None and not resolver.may_be_illegal:
+            resolver.lacking(resolver.node.mark, f"{schema.op} needs attribute {name!r}")
+        elif name not in stated and name in _changed_defaults(schema):
+            message = f"attrs.{name} must be stated: its default differs between versions"
+            hint = f"attrs: {{{name}: null}} leaves it out"
+            resolver.lacking(resolver.node.mark, message, hint)
+    return found
 
 
 def attribute_value(attribute: Attribute, value: Any) -> AttrValue:
@@ -18,14 +60,30 @@ def attribute_value(attribute: Attribute, value: Any) -> AttrValue:
     if attribute.type in _SCALARS:
         scalar: AttrValue = _scalar(attribute.type, value)
         return scalar
+    kind = attribute.type.removesuffix("s")
     if not isinstance(value, list):
-        raise ValueError(f"must be a list of {attribute.type}, got {value!r}")
-    return tuple(_scalar(attribute.type.removesuffix("s"), item) for item in value)
+        raise ValueError(f"must be a list, each item a {_WORDS[kind]}; got {shown(value)}")
+    return tuple(_scalar(kind, item) for item in value)
 
 
 def _scalar(kind: str, value: Any) -> Any:
-    if not isinstance(value, _SCALARS[kind]) or isinstance(value, bool):
-        raise ValueError(f"must be of type {kind}, got {value!r}"[:120])
-    if kind == "int" and value not in _INT64:
-        raise ValueError(f"{value} does not fit in 64 bits")
-    return float(value) if kind == "float" else value
+    fits = isinstance(value, _SCALARS[kind]) and not isinstance(value, bool)
+    if not fits:
+        raise ValueError(f"must be a {_WORDS[kind]}, got {shown(value)}")
+    if kind == "int" and not -(2**63) <= value < 2**63:
+        raise ValueError(f"must fit in 64 bits, got {shown(value)}")
+    if kind != "float":
+        return value
+    finite = isinstance(value, int) or math.isfinite(value)
+    if finite and not -_LARGEST <= value <= _LARGEST:
+        raise ValueError(f"must fit in float32, got {shown(value)}")
+    return float(value)
+
+
+def _changed_defaults(schema: Schema) -> Iterator[str]:
+    """The attributes of this version whose default another version of the operator changed."""
+    others = opset.versions(schema.op.domain, schema.op.name).values()
+    for name, attribute in schema.attributes.items():
+        defaults = {o.attributes[name].default for o in others if name in o.attributes}
+        if defaults != {attribute.default}:
+            yield name

@@ -6,13 +6,14 @@ Nearer fields win: file < case < row; a plain field also wins over a farther mat
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
 
 from opcheck import opset
-from opcheck.reading import Mark, Node, Problems
+from opcheck.reading import Mark, Node, Problems, quoted
+from opcheck.reading.form import shown
 from opcheck.suite.overlay import (
     PATHS_ARE,
     Path,
@@ -24,8 +25,12 @@ from opcheck.suite.overlay import (
     states,
 )
 
-#: A file that expands to more is a mistake or an attack.
+#: A file that expands to more cases, or to cases of more values, is a mistake or an attack.
 MAX_CASES = 100_000
+MAX_VALUES = 4_000_000
+
+#: What a matrix may say of opsets, for messages.
+OPSETS_ARE = 'a list of numbers or "13+", or the word all'
 
 _LABEL = re.compile(r"[A-Za-z0-9_.+-]+")
 _NOT_IN_ID = re.compile(r"[^A-Za-z0-9_.+-]")
@@ -35,85 +40,121 @@ _NOT_IN_DEFAULTS = ("op", "domain", "matrix", "cases")
 
 @dataclass(frozen=True)
 class Concrete:
-    """A case with nothing left to expand, still as nodes."""
+    """A case with nothing left to expand, still as nodes.
+
+    What was written under the keys in `faults` was reported and left out: where there are any,
+    nothing can be said about what the case lacks.
+    """
 
     id: str
     name: str
     row: str | None
     node: Node
-
-
-@dataclass(frozen=True)
-class Operator:
-    """The operator that a file is about."""
-
-    domain: str
-    name: str
+    faults: frozenset[str] = frozenset()
 
 
 class Expansion:
     """The expansion of one file; problems are reported, and what has them is left out."""
 
-    def __init__(self, file: str, root: Node, problems: Problems) -> None:
+    def __init__(self, file: str, root: Node, faults: frozenset[str], problems: Problems) -> None:
         self.file = file
         self.problems = problems
-        self.op = Operator(_text(root, "domain"), _text(root, "op"))
+        self.domain, self.op = _text(root, "domain"), _text(root, "op")
         self.defaults = _without(root, _NOT_IN_DEFAULTS)
-        self.file_matrix = self._matrix(root, self.defaults)
-        self.budget = MAX_CASES
+        known = len(problems)
+        self.matrix = self._matrix(root, self.defaults)
+        self.faults = faults | self._since(known)
+        self.cases_left, self.values_left = MAX_CASES, MAX_VALUES
+        self.sizes: dict[int, int] = {}
 
-    def expand(self, case: Node) -> Iterator[Concrete]:
+    def expand(self, case: Node, faults: frozenset[str]) -> Iterator[Concrete]:
         """The concrete cases of one entry of `cases`."""
+        known = len(self.problems)
         own = _without(case, _NOT_IN_CASE)
-        farther = {p: v for p, v in self.file_matrix.items() if not states(own, p)}
+        farther = {p: v for p, v in self.matrix.items() if not states(own, p)}
         matrix = {**farther, **self._matrix(case, own)}
+        faults |= self.faults | self._since(known)
         base = overlay(self.defaults, own)
         name = _text(case, "name")
         rows = get(case, ("rows",))
-        if rows is None:
-            yield from self._points(name, None, base, matrix)
+        if rows is None or not isinstance(rows.value, tuple):
+            yield from self._points(Concrete("", name, None, base, faults), matrix)
             return
-        assert isinstance(rows.value, tuple)
         for number, row in enumerate(rows.value, 1):
             label = self._label(row, number)
             said = _without(row, _NOT_IN_CASE)
             left = {p: v for p, v in matrix.items() if not states(said, p)}
-            yield from self._points(name, label, overlay(base, said), left)
+            yield from self._points(Concrete("", name, label, overlay(base, said), faults), left)
+
+    def _since(self, known: int) -> frozenset[str]:
+        return frozenset({"matrix"}) if len(self.problems) > known else frozenset()
 
     def _points(
-        self, name: str, row: str | None, base: Node, matrix: Mapping[Path, tuple[Node, ...]]
+        self, base: Concrete, matrix: Mapping[Path, tuple[Node, ...]]
     ) -> Iterator[Concrete]:
-        within, self.budget = self.budget >= 0, self.budget - prod(map(len, matrix.values()))
-        if within and self.budget < 0:
-            self._problem(base.mark, f"the file expands to more than {MAX_CASES:,} cases")
-        if self.budget < 0:
+        if not self._affordable(base.node, matrix):
             return
         for point in product(*matrix.values()):
-            node: Node | None = base
-            for path, value in zip(matrix, point, strict=True):
-                placed = put(node, path, value) if node else None
-                if node and placed is None:
-                    where = ".".join(path)
-                    self._problem(value.mark, f"matrix path {where!r} leads into a literal")
-                node = placed
+            node = self._placed(base.node, dict(zip(matrix, point, strict=True)))
             if node:
-                yield Concrete(self._id(name, matrix, point, row), name, row, node)
+                yield replace(base, id=self._id(base, matrix, point), node=node)
 
-    def _id(
-        self, name: str, matrix: Mapping[Path, object], point: tuple[Node, ...], row: str | None
-    ) -> str:
+    def _placed(self, node: Node, point: Mapping[Path, Node]) -> Node | None:
+        for path, value in point.items():
+            placed = put(node, path, value)
+            if placed is None:
+                where = quoted(".".join(path))
+                self._problem(value.mark, f"matrix path {where} leads into a literal")
+                return None
+            node = placed
+        for path, value in point.items():
+            if get(node, path) is not value:
+                where = quoted(".".join(path))
+                self._problem(value.mark, f"another key of the matrix replaces {where}")
+                return None
+        return node
+
+    def _affordable(self, base: Node, matrix: Mapping[Path, tuple[Node, ...]]) -> bool:
+        """Whether the file stays within its limits; says once when it does not."""
+        count = prod(map(len, matrix.values()))
+        largest = sum(max(map(self._size, values)) for values in matrix.values())
+        before = min(self.cases_left, self.values_left)
+        self.cases_left -= count
+        self.values_left -= count * (self._size(base) + largest)
+        if before >= 0 > self.cases_left:
+            self._problem(base.mark, f"the file expands to more than {MAX_CASES:,} cases")
+        elif before >= 0 > self.values_left:
+            message = f"the file expands to cases of more than {MAX_VALUES:,} values altogether"
+            self._problem(base.mark, message, "large tensors are made by fills, or lie in files")
+        return min(self.cases_left, self.values_left) >= 0
+
+    def _size(self, node: Node) -> int:
+        """How many values `node` holds."""
+        if isinstance(node.value, dict):
+            return 1 + sum(map(self._size, node.value.values()))
+        if not isinstance(node.value, tuple):
+            return 1
+        # A list is in the file's tree, which outlives us: no other node can get its id.
+        if id(node) not in self.sizes:
+            self.sizes[id(node)] = 1 + sum(map(self._size, node.value))
+        return self.sizes[id(node)]
+
+    def _id(self, base: Concrete, matrix: Iterable[Path], point: Iterable[Node]) -> str:
         coordinates = ",".join(
             f"{'.'.join(path)}={spell(value)}" for path, value in zip(matrix, point, strict=True)
         )
         at = f"@{coordinates}" if coordinates else ""
-        return f"{self.op.name}/{name}{at}{f'#{row}' if row else ''}"
+        return f"{self.op}/{base.name}{at}{f'#{base.row}' if base.row else ''}"
 
     def _label(self, row: Node, number: int) -> str:
         node = get(row, ("label",))
-        label = str(number if node is None else node.value)
-        if node is not None and not _LABEL.fullmatch(label):
-            self._problem(node.mark, "a label is made of letters, digits and _ . + -")
-        return label
+        if node is None:
+            return str(number)
+        known = isinstance(node.value, str | int) and not isinstance(node.value, bool)
+        if not known or not _LABEL.fullmatch(str(node.value)):
+            said = f"got {shown(node.plain())}"
+            self._problem(node.mark, f"a label is made of letters, digits and _ . + -; {said}")
+        return str(node.value)
 
     def _matrix(self, owner: Node, plain: Node) -> dict[Path, tuple[Node, ...]]:
         node = get(owner, ("matrix",))
@@ -122,26 +163,47 @@ class Expansion:
             path = parse_path(key)
             assert node is not None
             if path is None:
-                self._problem(node.keys[key], f"{key!r} is no path a matrix can vary", PATHS_ARE)
+                message = f"{quoted(key)} is no path a matrix can vary"
+                self._problem(node.keys[key], message, PATHS_ARE)
                 continue
             if states(plain, path):
-                message = f"{key} is stated both plainly and in the matrix beside it"
+                message = f"{quoted(key)} is stated both plainly and in the matrix beside it"
                 self._problem(node.keys[key], message)
-            if key == "opset":
-                found[path] = self._opsets(values)
-            elif isinstance(values.value, tuple) and values.value:
-                found[path] = values.value
-            else:
-                self._problem(values.mark, f"matrix.{key}: must be a list of values")
+                continue
+            items = self._opsets(values) if key == "opset" else values.value
+            if isinstance(items, tuple) and items:
+                found[path] = self._distinct(key, items)
+            elif not isinstance(values.value, tuple) or not values.value:
+                hint = OPSETS_ARE if key == "opset" else None
+                said = f"must be a list of values, got {shown(values.plain())}"
+                message = "holds no value" if values.value == () else said
+                self._problem(values.mark, f"matrix {quoted(key)}: {message}", hint)
         return found
 
-    def _opsets(self, values: Node) -> tuple[Node, ...]:
-        versions = tuple(opset.versions(self.op.domain, self.op.name))
-        items = values.value if isinstance(values.value, tuple) else (values,)
+    def _distinct(self, key: str, values: tuple[Node, ...]) -> tuple[Node, ...]:
+        """Without values that ids could not tell apart."""
+        found: dict[str, Node] = {}
+        repeated: set[Mark] = set()
+        for value in values:
+            spelt = spell(value)
+            first = found.setdefault(spelt, value)
+            # "11+" may repeat several opsets at once.
+            if first is not value and value.mark not in repeated:
+                repeated.add(value.mark)
+                message = f"matrix {quoted(key)}: two values are spelt {quoted(spelt)} in ids"
+                self._problem(value.mark, message)
+        return tuple(found.values())
+
+    def _opsets(self, values: Node) -> object:
+        """The opsets that a matrix names; what is no list or word is returned as it is."""
+        known = opset.versions(self.domain, self.op).items()
+        versions = [version for version, schema in known if not schema.deprecated]
         if values.value == "all":
             return tuple(Node(version, values.mark) for version in versions)
+        if not isinstance(values.value, tuple):
+            return values.value
         found: list[Node] = []
-        for item in items:
+        for item in values.value:
             text = item.value
             if isinstance(text, str) and re.fullmatch(r"[0-9]{1,4}\+", text):
                 first = int(text[:-1])
@@ -150,8 +212,7 @@ class Expansion:
             elif isinstance(text, int) and not isinstance(text, bool):
                 found.append(item)
             else:
-                hint = 'an opset is a number or "13+"; the list may be the word all'
-                self._problem(item.mark, f"{text!r} is no opset", hint)
+                self._problem(item.mark, f"{shown(item.plain())} is no opset", OPSETS_ARE)
         return tuple(found)
 
     def _problem(self, mark: Mark, message: str, hint: str | None = None) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from opcheck.engine import operator_of
+from opcheck.errors import did_you_mean
 from opcheck.model import (
     Alternative,
     AnyOf,
@@ -17,17 +18,13 @@ from opcheck.model import (
     TensorSpec,
     Values,
 )
-from opcheck.reading import Node
+from opcheck.reading import Node, quoted
 from opcheck.suite import fields as f
-from opcheck.suite.expand import Concrete
 from opcheck.suite.overlay import PATHS_ARE, mapping, parse_path, put
 from opcheck.suite.tensors import Refused, inside
 
 if TYPE_CHECKING:
     from opcheck.suite.resolve import Resolver
-
-#: The keys of `expect` that are no output.
-FORMS = ("any_of", "golden", "rejected")
 
 
 def admits_rejection(expect: object) -> bool:
@@ -37,12 +34,15 @@ def admits_rejection(expect: object) -> bool:
     return isinstance(expect, f.RejectedField)
 
 
-def output_names(expect: object) -> Iterable[str]:
-    """The outputs that an expectation names."""
-    answers = expect.any_of if isinstance(expect, f.AnyOfField) else [expect]
-    named: dict[str, None] = {}
-    for answer in answers:
-        named |= dict.fromkeys(_outputs(answer))
+def output_names(expect: object) -> dict[str, tuple[str | int, ...]]:
+    """The outputs that an expectation names, each with the path at which it does so first."""
+    named: dict[str, tuple[str | int, ...]] = {}
+    answers: list[tuple[tuple[str | int, ...], object]] = [(("expect",), expect)]
+    if isinstance(expect, f.AnyOfField):
+        answers = [(("expect", "any_of", k), answer) for k, answer in enumerate(expect.any_of)]
+    for path, answer in answers:
+        for name in _outputs(answer):
+            named.setdefault(name, (*path, name))
     return named
 
 
@@ -55,15 +55,16 @@ def resolve(resolver: Resolver, case: Case) -> Expectation:
             found = _one(resolver, case, answer, ("expect", "any_of", number))
             answers.append(Alternative(answer.name, found))
         names = [answer.name for answer in answers]
-        for name in {name for name in names if names.count(name) > 1}:
-            resolver.problem(resolver.at("expect", "any_of"), f"two answers are named {name!r}")
+        for number, name in enumerate(names):
+            if name in names[:number]:
+                mark = resolver.node.at(("expect", "any_of", number, "as"))
+                resolver.problem(mark, f"two answers are named {name!r}")
         if case.rule != "open":
-            resolver.problem(resolver.at("expect"), "any_of needs rule: open")
+            resolver.lacking(resolver.at("expect"), "any_of needs rule: open")
         return AnyOf(tuple(answers))
     if case.rule == "open":
-        resolver.problem(
-            resolver.at("rule"), "rule: open needs expect.any_of, the answers admitted"
-        )
+        message = "rule: open needs expect.any_of, the answers admitted"
+        resolver.lacking(resolver.at("rule"), message)
     return _one(resolver, case, expect, ("expect",))
 
 
@@ -78,16 +79,20 @@ def _one(
         return _values(resolver, case, answer, path)
     if resolver.needs_answer and operator_of(case.op) is None:
         message = f"the engine has no kernel for {case.op}: expect must state the outputs"
-        resolver.problem(resolver.node.at(path), message)
+        resolver.lacking(resolver.node.at(path), message)
     return Computed()
 
 
 def _values(resolver: Resolver, case: Case, answer: object, path: tuple[str | int, ...]) -> Values:
     tensors = dict(_outputs(answer))
     specs: list[TensorSpec] = []
+    known = {output.name for output in case.outputs}
+    misspelt = [name for name in tensors if name not in known]
     for output in case.outputs:
         if output.name not in tensors:
-            resolver.problem(resolver.node.at(path), f"expect lacks output {output.name!r}")
+            meant = [output.name, *f.FORMS]
+            if output.name and not any(did_you_mean(name, meant) for name in misspelt):
+                resolver.lacking(resolver.node.at(path), f"expect lacks output {output.name!r}")
             continue
         spec = resolver.tensor(
             output.name, (*path, output.name), tensors[output.name], output.dtype
@@ -96,16 +101,17 @@ def _values(resolver: Resolver, case: Case, answer: object, path: tuple[str | in
             continue
         if output.dtype and spec.dtype != output.dtype and not admits_rejection(answer):
             message = f"{output.name}: {case.op} gives {output.dtype} here, not {spec.dtype}"
-            resolver.problem(resolver.node.at((*path, output.name)), message)
+            resolver.problem(resolver.node.at((*path, output.name, "dtype")), message)
         specs.append(spec)
-    if (
-        case.tolerance is None
-        and operator_of(case.op) is None
-        and any(spec.dtype.kind == "float" for spec in specs)
-    ):
-        message = f"opcheck knows no error bound for {case.op}: tolerance must be stated"
-        resolver.problem(resolver.node.mark, message, "tolerance: {ulp: 0} compares exactly")
+    if any(spec.dtype.kind == "float" for spec in specs):
+        _check_bound(resolver, case)
     return Values(tuple(specs))
+
+
+def _check_bound(resolver: Resolver, case: Case) -> None:
+    if resolver.fields.tolerance is None and operator_of(case.op) is None:
+        message = f"opcheck knows no error bound for {case.op}: tolerance must be stated"
+        resolver.lacking(resolver.node.mark, message, "tolerance: {ulp: 0} compares exactly")
 
 
 def _outputs(answer: object) -> dict[str, object]:
@@ -125,8 +131,8 @@ def _golden(
     except Refused as refused:
         resolver.problem(refused.mark, refused.message, refused.hint)
         return Golden(resolver.file.path.parent)
-    if case.tolerance is None and operator_of(case.op) is None:
-        resolver.problem(mark, f"opcheck knows no error bound for {case.op}: state tolerance")
+    if any(output.dtype is None or output.dtype.kind == "float" for output in case.outputs):
+        _check_bound(resolver, case)
     return Golden(folder)
 
 
@@ -139,12 +145,13 @@ def _rejected(
         steps = parse_path(key)
         placed = put(node, steps, value) if steps else None
         if placed is None:
-            reason = "leads into a literal" if steps else f"is no path; {PATHS_ARE}"
-            resolver.problem(legal.keys[key], f"legal: {key!r} {reason}")
+            reason = "leads into a literal" if steps else "is no path"
+            hint = None if steps else PATHS_ARE
+            resolver.problem(legal.keys[key], f"legal: {quoted(key)} {reason}", hint)
             return Rejected(answer.rejected, case)
         node = placed
-    twin = resolver.twin(Concrete(f"{case.id}~legal", case.name, case.row, node))
-    return Rejected(answer.rejected, twin or case)
+    twin = replace(resolver.concrete, id=f"{case.id}~legal", node=node)
+    return Rejected(answer.rejected, resolver.twin(twin) or case)
 
 
 def _without_expectation(node: Node) -> Node:

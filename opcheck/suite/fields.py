@@ -7,6 +7,7 @@ Tags stand in angle brackets: they appear in pydantic's paths, where no key look
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, TypeAlias
 
 from pydantic import (
@@ -20,13 +21,9 @@ from pydantic import (
 )
 
 from opcheck.dtypes import DTYPES
-from opcheck.errors import did_you_mean
 from opcheck.model import Level, Rule
+from opcheck.suite.tensor_fields import DTypeName, Fields, TensorField
 
-_LITERAL = {
-    "description": "A number, or a nested list of numbers.",
-    "type": ["number", "boolean", "array"],
-}
 _ATTRIBUTE = {
     "description": "An attribute by its ONNX name; null leaves it out.",
     "anyOf": [
@@ -34,88 +31,25 @@ _ATTRIBUTE = {
         {"type": "array", "items": {"type": ["number", "string"]}},
     ],
 }
-
-Pair: TypeAlias = Annotated[list[float], Field(min_length=2, max_length=2)]
-Shape: TypeAlias = Annotated[list[Annotated[int, Field(ge=0)]], Field(max_length=32)]
-
-
-def _known_dtype(name: str) -> str:
-    if name not in DTYPES:
-        hint = did_you_mean(name, DTYPES) or f"known: {', '.join(DTYPES)}"
-        raise ValueError(f"unknown dtype {name!r} ({hint})")
-    return name
-
-
-DTypeName: TypeAlias = Annotated[
-    str,
-    AfterValidator(_known_dtype),
-    WithJsonSchema({"enum": list(DTYPES), "description": "An element type."}),
-]
-#: Literals are converted, with positions, in `suite.tensors`; walking them twice would cost.
-LiteralField: TypeAlias = Annotated[Any, WithJsonSchema(_LITERAL)]
 AttributeField: TypeAlias = Annotated[Any, WithJsonSchema(_ATTRIBUTE)]
 
-
-class Fields(BaseModel):
-    """What all parts of a case file share: no unknown keys, no silent conversions."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
-class PutField(Fields):
-    """One element overwritten after the fill."""
-
-    at: list[int] = Field(description="The element's index, one number a dimension.")
-    value: float
-
-
-class TensorFields(Fields):
-    """A tensor: a literal `value`, a `shape` with one fill, or a `file`."""
-
-    value: LiteralField = None
-    dtype: DTypeName | None = Field(None, description="Overrides the case's dtype.")
-    shape: Shape | None = Field(None, description="With exactly one fill.")
-    constant: float | None = Field(None, description="Every element.")
-    arange: Pair | None = Field(None, description="[start, step], row-major.")
-    uniform: Pair | None = Field(None, description="[low, high)")
-    normal: Pair | None = Field(None, description="[mean, standard deviation]")
-    integers: Pair | None = Field(None, description="[low, high], both included.")
-    choice: list[float] | None = Field(
-        None, min_length=1, description="Values to draw from; gives ties."
-    )
-    permutation: Pair | None = Field(
-        None, description="[start, step]: an arange in random order; gives no ties."
-    )
-    specials: bool | None = Field(None, description="Zeros, subnormals, limits, infinities, NaN.")
-    seed: int | None = Field(None, ge=0, description="Of the random fills; 0 by default.")
-    put: list[PutField] | None = None
-    file: str | None = Field(None, description="An .npy file beside the case file.")
-    initializer: bool | None = Field(None, description="A constant of the model, not fed.")
+def _printable(text: str) -> str:
+    if _CONTROL.search(text):
+        raise ValueError("holds a control character, which would upset terminals")
+    return text
 
 
-#: The fills: keys of a tensor of which exactly one goes with `shape`.
-FILLS = (
-    *("constant", "arange", "uniform", "normal", "integers"),
-    *("choice", "permutation", "specials"),
-)
-#: The keys of a tensor that say what is in it; a nearer one replaces a farther one.
-CONTENTS = ("value", "file", *FILLS)
-
-
-def _tensor_form(value: object) -> str:
-    return "<tensor>" if isinstance(value, dict | TensorFields) else "<literal>"
-
-
-TensorField: TypeAlias = Annotated[
-    Annotated[LiteralField, Tag("<literal>")] | Annotated[TensorFields, Tag("<tensor>")],
-    Discriminator(_tensor_form),
-]
+#: A sentence that reports repeat; it may run over several lines.
+Text: TypeAlias = Annotated[str, AfterValidator(_printable)]
 
 
 class RejectedField(Fields):
     """The model must be refused."""
 
-    rejected: str = Field(min_length=1, description="Why the model is invalid.")
+    rejected: Text = Field(min_length=1, description="Why the model is invalid.")
     legal: dict[str, Any] = Field(
         min_length=1,
         description="Paths and values that make the model legal: its twin must be accepted.",
@@ -128,8 +62,13 @@ class GoldenField(Fields):
     golden: str = Field(description="A folder beside the case file with output_0.pb …")
 
 
-#: Outputs by name; `as` is no output's name.
-OutputsField: TypeAlias = dict[str, TensorField]
+#: The keys of `expect` that are no output.
+FORMS = ("any_of", "golden", "rejected")
+_NO_FORM: dict[str, Any] = {"propertyNames": {"not": {"enum": [*FORMS]}}}
+
+OutputsField: TypeAlias = Annotated[
+    dict[str, TensorField], Field(min_length=1, json_schema_extra=_NO_FORM)
+]
 
 
 class AlternativeRejectedField(RejectedField):
@@ -147,14 +86,14 @@ class AlternativeGoldenField(GoldenField):
 class AlternativeOutputsField(BaseModel):
     """A named answer: outputs by name; none means what the engine computes."""
 
-    model_config = ConfigDict(extra="allow", strict=True, frozen=True)
+    model_config = ConfigDict(extra="allow", strict=True, frozen=True, json_schema_extra=_NO_FORM)
     __pydantic_extra__: dict[str, TensorField]
 
     name: str = Field(alias="as", pattern="^[a-z][a-z0-9_]*$")
 
 
 def _expect_form(value: object) -> str:
-    for form in ("any_of", "golden", "rejected"):
+    for form in FORMS:
         if isinstance(value, dict) and form in value:
             return f"<{form}>"
     return "<outputs>"
@@ -178,7 +117,7 @@ ExpectField: TypeAlias = Annotated[
     Annotated[AnyOfField, Tag("<any_of>")]
     | Annotated[GoldenField, Tag("<golden>")]
     | Annotated[RejectedField, Tag("<rejected>")]
-    | Annotated[OutputsField, Tag("<outputs>"), Field(min_length=1)],
+    | Annotated[OutputsField, Tag("<outputs>")],
     Discriminator(_expect_form),
 ]
 
@@ -195,13 +134,17 @@ class ToleranceFields(Fields):
 
 
 def _tolerance_form(value: object) -> str:
-    per_dtype = isinstance(value, dict) and bool(value) and value.keys() <= DTYPES.keys()
+    per_dtype = isinstance(value, dict) and not value.keys().isdisjoint(DTYPES)
     return "<per_dtype>" if per_dtype else "<one>"
 
 
 ToleranceField: TypeAlias = Annotated[
     Annotated[ToleranceFields, Tag("<one>")]
-    | Annotated[dict[DTypeName, ToleranceFields], Tag("<per_dtype>")],
+    | Annotated[
+        dict[DTypeName, ToleranceFields],
+        Tag("<per_dtype>"),
+        Field(json_schema_extra={"propertyNames": {"enum": [*DTYPES]}}),
+    ],
     Discriminator(_tolerance_form),
 ]
 
@@ -223,7 +166,7 @@ class CaseFields(Fields):
     )
     rule: Rule | None = Field(None, description="must (default), should or open.")
     level: Level | None = Field(None, description="smoke, core (default) or deep.")
-    clause: str | None = Field(None, description="The sentence tested, quoted.")
+    clause: Text | None = Field(None, description="The sentence tested, quoted.")
 
 
 MatrixField: TypeAlias = Annotated[

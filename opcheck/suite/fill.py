@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from opcheck import dtypes
 from opcheck.dtypes import DType
 from opcheck.model import Array, Fill, FromFile, Given, TensorSpec
+from opcheck.suite.npy import load_npy
 
 #: Uniform draws that add up to one normal one; their sum has variance 1 and mean 6.
 _DRAWS = 12
@@ -47,7 +48,8 @@ def unrounded(spec: TensorSpec) -> Array:
             return _with_puts(spec, values.copy())
         case FromFile():
             stored = _from_file(spec)
-            return stored.astype(np.float64) if spec.dtype.kind == "float" else np.array(stored)
+            kind = np.dtype(np.float64) if spec.dtype.kind == "float" else stored.dtype
+            return _with_puts(spec, stored.astype(kind))
         case Fill() as fill:
             size = int(np.prod(spec.shape, dtype=np.int64))
             values = _FILLS[fill.kind](fill, size, spec.dtype).reshape(spec.shape)
@@ -63,7 +65,7 @@ def _with_puts(spec: TensorSpec, values: Array) -> Array:
 
 def _from_file(spec: TensorSpec) -> Array:
     assert isinstance(spec.content, FromFile)
-    stored = np.load(spec.content.path, mmap_mode="r", allow_pickle=False)
+    stored = load_npy(spec.content.path)
     if stored.dtype.kind == "V":
         return np.asarray(stored).view(spec.dtype.numpy)
     return np.asarray(stored).astype(spec.dtype.numpy)

@@ -8,7 +8,7 @@ from pathlib import Path
 from opcheck import opset
 from opcheck.errors import did_you_mean
 from opcheck.model import Case
-from opcheck.reading import Mark, Node, Problems, read_file, shipped_folder
+from opcheck.reading import Mark, Node, Problems, quoted, read_file, shipped_folder
 from opcheck.suite.expand import Expansion
 from opcheck.suite.fields import CaseEntry, HeadFields
 from opcheck.suite.overlay import get
@@ -46,15 +46,31 @@ def _files(paths: Sequence[Path], problems: Problems) -> Iterator[tuple[str, Pat
     seen: set[Path] = set()
     for path in paths or [shipped]:
         found = [path]
-        if path.is_dir():
+        if _is_folder(path):
             found = sorted(p for p in path.rglob("*") if p.suffix in _SUFFIXES and p.is_file())
             if not found:
                 message = "no case files in this folder"
                 problems.add(str(path), _WHOLE_FILE, message, f"they end in {_SUFFIXES[0]}")
         for file in found:
-            if file.resolve() not in seen:
-                seen.add(file.resolve())
-                yield _name(file, shipped), file, file.resolve().is_relative_to(shipped.resolve())
+            real = _real(file)
+            if real not in seen:
+                seen.add(real)
+                yield _name(file, shipped), file, real.is_relative_to(_real(shipped))
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:
+        # Reading it as a file tells what is wrong with it.
+        return False
+
+
+def _real(path: Path) -> Path:
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError, ValueError):
+        return path
 
 
 def _name(file: Path, shipped: Path) -> str:
@@ -65,40 +81,34 @@ def _name(file: Path, shipped: Path) -> str:
 
 
 def _cases(name: str, path: Path, shipped: bool, root: Node, problems: Problems) -> Iterator[Case]:
-    head = validate(HeadFields, root, name, problems)
-    op, domain = (_text(root, key) for key in ("op", "domain"))
-    if not op or not _is_operator(name, root, domain, op, problems):
-        return
-    file = CaseFile(name, path, shipped, domain, op, problems)
-    # With the head at fault every case would repeat its problem.
-    entries = get(root, ("cases",)) if head else None
-    expansion = Expansion(name, root, problems) if head else None
+    head, rest, faults = validate(HeadFields, root, name, problems)
+    known = head is not None and _is_operator(name, root, head.domain, head.op, problems)
+    entries = get(root, ("cases",))
+    expansion = Expansion(name, rest, faults, problems) if head and known else None
     for entry in entries.value if entries and isinstance(entries.value, tuple) else ():
-        if validate(CaseEntry, entry, name, problems) and expansion:
-            for concrete in expansion.expand(entry):
-                case = resolve(file, concrete)
-                if case is not None:
-                    yield case
+        fields, sound, faults = validate(CaseEntry, entry, name, problems)
+        if not (head and fields and expansion):
+            continue
+        file = CaseFile(name, path, shipped, head.domain, head.op, problems)
+        for concrete in expansion.expand(sound, faults):
+            case = resolve(file, concrete)
+            if case is not None:
+                yield case
 
 
 def _is_operator(name: str, root: Node, domain: str, op: str, problems: Problems) -> bool:
     if domain not in opset.domains():
         known = [known or '""' for known in opset.domains()]
-        message = f"unknown domain {domain!r} (known: {', '.join(known)})"
+        message = f"unknown domain {quoted(domain)} (known: {', '.join(known)})"
         problems.add(name, root.at(["domain"]), message, did_you_mean(domain, known))
         return False
     if not opset.versions(domain, op):
         known = list(opset.operators(domain))
         elsewhere = [other for other in opset.domains() if opset.versions(other, op)]
         hint = f"it is one of domain {elsewhere[0]!r}" if elsewhere else did_you_mean(op, known)
-        problems.add(name, root.at(["op"]), f"unknown operator {op!r}", hint)
+        problems.add(name, root.at(["op"]), f"unknown operator {quoted(op)}", hint)
         return False
     return True
-
-
-def _text(node: Node, key: str) -> str:
-    found = get(node, (key,))
-    return found.value if found is not None and isinstance(found.value, str) else ""
 
 
 def _check_unique(cases: Sequence[Case], problems: Problems) -> None:

@@ -8,15 +8,12 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from opcheck.reading import Node
-from opcheck.suite.fields import CONTENTS
+from opcheck.suite.tensor_fields import CONTENTS
 
 Path: TypeAlias = tuple[str, ...]
 
 #: What a path may be, for messages.
 PATHS_ARE = "a path is opset, dtype, attrs.NAME, inputs.NAME or inputs.NAME.KEY"
-
-#: Fields in which mappings merge key by key; all others are replaced as a whole.
-_MERGING = ("attrs", "inputs")
 
 
 def parse_path(text: str) -> Path | None:
@@ -32,39 +29,35 @@ def mapping(node: Node | None) -> dict[str, Node]:
 
 
 def overlay(base: Node, nearer: Node) -> Node:
-    """`nearer` laid over `base`: fields replace fields; attrs and inputs merge key by key."""
-    merged = {
-        key: _merge(mapping(base)[key], value, content=False)
-        if key in _MERGING and key in mapping(base)
-        else value
-        for key, value in mapping(nearer).items()
-    }
-    return _joined(base, nearer, merged)
+    """`nearer` laid over `base`: fields replace fields; attrs, inputs and tensors merge by key."""
+    return _laid(base, nearer, ())
 
 
-def _merge(base: Node, nearer: Node, *, content: bool) -> Node:
-    """Mappings merge; within a tensor (`content`) what says its values replaces what did before."""
-    if not (isinstance(base.value, dict) and isinstance(nearer.value, dict)):
+def _laid(base: Node, nearer: Node, path: Path) -> Node:
+    """As `overlay`, of the parts of two cases that lie at `path`."""
+    merges = not path or (path[0] == "inputs" and len(path) < 3) or path == ("attrs",)
+    if not merges or not (isinstance(base.value, dict) and isinstance(nearer.value, dict)):
         return nearer
-    if content:
-        return _joined(_without_replaced(base, nearer.value), nearer, nearer.value)
-    old = base.value
+    if _is_tensor(path):
+        base = _without_replaced(base, nearer.value)
+    old = mapping(base)
     merged = {
-        key: _merge(old[key], value, content=True) if key in old else value
+        key: _laid(old[key], value, (*path, key)) if key in old else value
         for key, value in nearer.value.items()
     }
-    return _joined(base, nearer, merged)
+    return Node({**old, **merged}, nearer.mark, {**base.keys, **nearer.keys})
 
 
-def _without_replaced(base: Node, nearer: dict[str, Node]) -> Node:
+def _is_tensor(path: Path) -> bool:
+    return len(path) == 2 and path[0] == "inputs"
+
+
+def _without_replaced(tensor: Node, nearer: dict[str, Node]) -> Node:
+    """`tensor` without its content, if `nearer` says another: what fills it is said once."""
     if not any(key in nearer for key in CONTENTS):
-        return base
-    kept = {key: value for key, value in mapping(base).items() if key not in CONTENTS}
-    return Node(kept, base.mark, base.keys)
-
-
-def _joined(base: Node, nearer: Node, values: dict[str, Node]) -> Node:
-    return Node({**mapping(base), **values}, nearer.mark, {**base.keys, **nearer.keys})
+        return tensor
+    kept = {key: value for key, value in mapping(tensor).items() if key not in CONTENTS}
+    return Node(kept, tensor.mark, tensor.keys)
 
 
 def get(node: Node, path: Path) -> Node | None:
@@ -78,26 +71,36 @@ def get(node: Node, path: Path) -> Node | None:
 
 
 def put(node: Node, path: Path, value: Node) -> Node | None:
-    """`node` with `value` at `path`; None where a scalar, literal or list stands in the way."""
-    if not path:
+    """The case `node` with `value` at `path`; None where a scalar or list stands in the way."""
+    return _put(node, (), path, value)
+
+
+def _put(node: Node, way: Path, rest: Path, value: Node) -> Node | None:
+    if not rest:
         return value
-    if not isinstance(node.value, dict):
+    if node.value is not None and not isinstance(node.value, dict):
         return None
-    below = node.value.get(path[0], Node({}, value.mark))
-    changed = put(below, path[1:], value)
+    step = rest[0]
+    below = mapping(node).get(step, Node({}, value.mark))
+    changed = _put(below, (*way, step), rest[1:], value)
     if changed is None:
         return None
-    if len(path) == 1 and path[0] in CONTENTS:
-        node = _without_replaced(node, {path[0]: value})
-    return _joined(node, Node({}, node.mark, {path[0]: value.mark}), {path[0]: changed})
+    if _is_tensor(way):
+        node = _without_replaced(node, {step: changed})
+    keys = {step: value.mark, **node.keys, **({step: value.mark} if len(rest) == 1 else {})}
+    return Node({**mapping(node), step: changed}, node.mark, keys)
 
 
 def states(node: Node, path: Path) -> bool:
-    """Whether `node` says anything itself about `path`: there, or by a scalar on the way."""
-    for step in path:
+    """Whether `node` says anything itself about `path`: there, or by a scalar on the way.
+
+    One content of a tensor says something about all of them, as it replaces them.
+    """
+    for number, step in enumerate(path):
         if not isinstance(node.value, dict):
             return True
         if step not in node.value:
-            return False
+            is_content = _is_tensor(path[:number]) and step in CONTENTS
+            return is_content and any(key in node.value for key in CONTENTS)
         node = node.value[step]
     return True

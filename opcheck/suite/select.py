@@ -9,9 +9,13 @@ from typing import TypeAlias
 
 from opcheck.errors import UsageError
 from opcheck.model import Case, Level
+from opcheck.reading import quoted
 
 #: Each level holds the ones before it.
 LEVELS: tuple[Level, ...] = ("smoke", "core", "deep")
+
+#: Longer expressions, by words and parentheses, would need too deep a recursion.
+_MAX_TOKENS = 100
 
 Matcher: TypeAlias = Callable[[str], bool]
 
@@ -74,8 +78,11 @@ def keyword_matcher(expression: str) -> Matcher:
 class _Parser:
     def __init__(self, expression: str) -> None:
         self.expression = expression
-        self.tokens: Iterator[str] = iter(re.findall(r"[()]|[^\s()]+", expression.lower()))
+        tokens = re.findall(r"[()]|[^\s()]+", expression.lower())
+        self.tokens: Iterator[str] = iter(tokens)
         self.token = next(self.tokens, "")
+        if len(tokens) > _MAX_TOKENS:
+            raise self.error(f"more than {_MAX_TOKENS} words")
 
     def parse(self) -> Matcher:
         found = self.either()
@@ -117,7 +124,7 @@ class _Parser:
 
     def error(self, message: str) -> UsageError:
         hint = "words, and, or, not, ( and ): -k 'ties and not float16'"
-        return UsageError(f"-k {self.expression!r}: {message}", hint)
+        return UsageError(f"-k {quoted(self.expression)}: {message}", hint)
 
 
 def _any(one: Matcher, other: Matcher) -> Matcher:

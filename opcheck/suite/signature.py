@@ -5,11 +5,14 @@ A variadic parameter `data` is written as data_0, data_1 … in case files.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from opcheck import dtypes
 from opcheck.dtypes import DType
 from opcheck.opset import Parameter
+
+_COUNT = re.compile("0|[1-9][0-9]{0,3}")
 
 
 def place(parameters: Sequence[Parameter], name: str) -> tuple[int, int] | None:
@@ -20,7 +23,7 @@ def place(parameters: Sequence[Parameter], name: str) -> tuple[int, int] | None:
                 return number, 0
             continue
         stem, _, count = name.rpartition("_")
-        if stem == parameter.name and count.isdecimal() and len(count) < 5:
+        if stem == parameter.name and _COUNT.fullmatch(count):
             return number, int(count)
     return None
 

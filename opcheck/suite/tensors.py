@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,22 +13,30 @@ import numpy as np
 from opcheck import dtypes
 from opcheck.dtypes import DTYPES, DType
 from opcheck.model import Fill, FromFile, Given, Put, TensorSpec
-from opcheck.reading import Mark, Node
-from opcheck.suite.fields import CONTENTS, FILLS, TensorFields
-from opcheck.suite.overlay import get, mapping
+from opcheck.reading import Mark, Node, quoted
+from opcheck.reading.form import shown
+from opcheck.suite.npy import load_npy
+from opcheck.suite.overlay import mapping
+from opcheck.suite.tensor_fields import CONTENTS, FILLS, TensorFields
 
 #: No tensor of a case may be larger, in bytes: case files may come from strangers.
 MAX_BYTES = 1 << 30
 
-_REAL_FILLS = ("uniform", "normal")
+#: Beyond it float64, in which fills compute, skips whole numbers.
+_MAX_WHOLE = 2.0**53
 
 
 class Refused(Exception):
-    """A tensor makes no sense; carries the place and what to say there."""
+    """A tensor makes no sense; carries the place and what to say there.
 
-    def __init__(self, mark: Mark, message: str, hint: str | None = None) -> None:
+    `lacks` where it is for want of something that may be stated elsewhere in the case.
+    """
+
+    def __init__(
+        self, mark: Mark, message: str, hint: str | None = None, *, lacks: bool = False
+    ) -> None:
         super().__init__(message)
-        self.mark, self.message, self.hint = mark, message, hint
+        self.mark, self.message, self.hint, self.lacks = mark, message, hint, lacks
 
 
 def read_tensor(
@@ -44,9 +53,10 @@ def read_tensor(
         dtype = DTYPES[fields.dtype]
     contents = [key for key in CONTENTS if getattr(fields, key) is not None]
     if len(contents) != 1:
-        said = " and ".join(contents) or "nothing"
+        said = f"by {' and '.join(contents)}" if contents else "nowhere"
         hint = f"exactly one of {', '.join(CONTENTS)}"
-        raise Refused(node.mark, f"{name}: its values are given by {said}", hint)
+        message = f"{name}: its values are given {said}"
+        raise Refused(node.mark, message, hint, lacks=not contents)
     content = contents[0]
     for key in ("shape", "seed"):
         if getattr(fields, key) is not None and content not in FILLS:
@@ -62,23 +72,28 @@ def read_tensor(
 
 def inside(folder: Path, path: str, mark: Mark) -> Path:
     """`path` in `folder`; refused if it is missing or leads outside, by a link or otherwise."""
-    found = (folder / path).resolve()
-    if not found.is_relative_to(folder.resolve()):
-        raise Refused(mark, f"{path} lies outside the folder of the case file")
-    if not found.exists():
-        raise Refused(mark, f"{path} does not exist")
+    try:
+        found = (folder / path).resolve()
+        is_inside = found.is_relative_to(folder.resolve())
+        exists = is_inside and found.exists()
+    except (OSError, RuntimeError, ValueError):
+        raise Refused(mark, f"{quoted(path)} is no path of a file") from None
+    if not is_inside:
+        raise Refused(mark, f"{quoted(path)} lies outside the folder of the case file")
+    if not exists:
+        raise Refused(mark, f"{quoted(path)} does not exist")
     return found
 
 
 def _puts(spec: TensorSpec, node: Node, fields: TensorFields) -> tuple[Put, ...]:
     for number, put in enumerate(fields.put or ()):
-        mark = node.at(["put", number])
         inside = len(put.at) == len(spec.shape) and all(
             0 <= i < n for i, n in zip(put.at, spec.shape, strict=True)
         )
         if not inside:
-            raise Refused(mark, f"put: {put.at} is no index of shape {[*spec.shape]}")
-        _check_held(spec.dtype, put.value, mark)
+            message = f"put: [{_spelt(put.at)}] is no index of shape [{_spelt(spec.shape)}]"
+            raise Refused(node.at(["put", number, "at"]), message)
+        _check_held(spec.dtype, put.value, node.at(["put", number, "value"]))
     return tuple(Put(tuple(put.at), put.value) for put in fields.put or ())
 
 
@@ -86,57 +101,76 @@ def _filled(
     name: str, node: Node, fields: TensorFields, kind: str, dtype: DType | None
 ) -> TensorSpec:
     if fields.shape is None:
-        raise Refused(node.mark, f"{name}: {kind} needs a shape")
+        raise Refused(node.mark, f"{name}: {kind} needs a shape", lacks=True)
     if dtype is None:
         raise _no_dtype(name, node.mark)
     value = getattr(fields, kind)
     args = () if value is True else tuple(value) if isinstance(value, list) else (value,)
-    mark = node.at([kind])
-    _check_fill(name, kind, args, dtype, mark)
     spec = TensorSpec(name, dtype, tuple(fields.shape), Fill(kind, args, fields.seed or 0))
-    if spec.nbytes > MAX_BYTES:
-        size, most = spec.nbytes / 2**30, MAX_BYTES / 2**30
-        message = f"{name}: shape {fields.shape} needs {size:,.1f} GiB; at most {most:g} GiB"
+    # As if no dimension were 0: NumPy has the same limit for empty arrays.
+    if math.prod(n or 1 for n in spec.shape) * dtype.numpy.itemsize > MAX_BYTES:
+        message = f"{name}: shape [{_spelt(spec.shape)}] needs more than {MAX_BYTES >> 30} GiB"
         raise Refused(node.at(["shape"]), message)
+    mark = node.at([kind])
+    wrong = _wrong_fill(kind, args, dtype, math.prod(spec.shape))
+    if wrong:
+        raise Refused(mark, f"{name}: {kind} {wrong}")
+    if kind in ("constant", "choice"):
+        for arg in args:
+            _check_held(dtype, arg, mark)
     return spec
 
 
-def _check_fill(name: str, kind: str, args: tuple[float, ...], dtype: DType, mark: Mark) -> None:
-    said = f"{name}: {kind}"
-    if any(arg is False for arg in args):
-        raise Refused(mark, f"{said}: write true, or another fill")
-    if kind in _REAL_FILLS and dtype.kind != "float":
-        raise Refused(mark, f"{said} makes real numbers; {dtype} holds none")
-    if kind not in ("constant", "choice") and not all(map(math.isfinite, args)):
-        raise Refused(mark, f"{said} takes finite numbers, got {[*args]}")
-    if kind in ("uniform", "integers") and not args[0] <= args[1]:
-        raise Refused(mark, f"{said} must be [low, high], got {[*args]}")
-    if kind == "integers" and not all(arg.is_integer() for arg in args):
-        raise Refused(mark, f"{said} takes whole numbers, got {[*args]}")
-    if kind not in ("normal", "arange", "permutation"):
-        for arg in args:
-            _check_held(dtype, arg, mark)
+def _wrong_fill(kind: str, args: tuple[float, ...], dtype: DType, size: int) -> str | None:
+    """Why a fill of `size` elements makes no sense, or None if it does."""
+    real = dtype.kind == "float"
+    said = [shown(arg) for arg in args]
+    if kind == "specials":
+        return "must be true, or another fill be written" if args else None
+    if kind in ("uniform", "normal") and not real:
+        return f"makes real numbers, and {dtype} holds none"
+    if kind in ("constant", "choice"):
+        return None
+    if not all(map(math.isfinite, args)):
+        return f"takes finite numbers, got {' and '.join(said)}"
+    whole = all(arg.is_integer() and abs(arg) <= _MAX_WHOLE for arg in args)
+    if not whole and (kind == "integers" or not real):
+        return f"takes whole numbers up to 2^53, got {' and '.join(said)}"
+    if kind in ("uniform", "integers") and args[0] > args[1]:
+        return f"must be [low, high], got {' and '.join(said)}"
+    if kind == "uniform" and not math.isfinite(args[1] - args[0]):
+        return f"spans more than {dtype} holds"
+    if kind == "normal" and args[1] < 0:
+        return f"takes a standard deviation of 0 or more, got {said[1]}"
+    ends = args
+    if kind in ("arange", "permutation"):
+        ends = (args[0], args[0] + args[1] * max(size - 1, 0))
+    elif kind == "normal":
+        ends = (args[0] - 6 * args[1], args[0] + 6 * args[1])
+    low, high = dtypes.limits(dtype)
+    outside = [end for end in ends if not low <= end <= high]
+    return f"reaches {outside[0]:g}, which {dtype} does not hold" if outside else None
 
 
 def _from_file(name: str, node: Node, path: str, dtype: DType | None, folder: Path) -> TensorSpec:
     mark = node.at(["file"])
     found = inside(folder, path, mark)
     try:
-        array = np.load(found, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise Refused(mark, f"{path} is no readable .npy file: {error}") from error
-    if not isinstance(array, np.ndarray):
-        raise Refused(mark, f"{path} is no .npy file but an archive")
+        array = load_npy(found)
+    except ValueError as error:
+        raise Refused(mark, f"{quoted(path)} {error}") from error
     stored = dtypes.of(array)
-    if stored is None and dtype and array.dtype.kind == "V":
+    if array.dtype == np.dtype("V2") and dtype is DTYPES["bfloat16"]:
         # .npy has no name for bfloat16 and stores its bytes as void.
-        stored = dtype if dtype.numpy.itemsize == array.dtype.itemsize else None
+        stored = dtype
     if stored is None:
-        raise Refused(mark, f"{path} holds {array.dtype}, which no case can use")
-    if get(node, ("dtype",)) is not None and stored is not dtype:
-        raise Refused(mark, f"{path} holds {stored}, but dtype says {dtype}")
+        holds = shown(str(array.dtype))
+        raise Refused(mark, f"{quoted(path)} holds {holds}, which no case can use")
+    if dtype is not None and stored is not dtype:
+        hint = f"state dtype: {stored} beside it if that is meant"
+        raise Refused(mark, f"{quoted(path)} holds {stored}, not {dtype}", hint)
     if array.nbytes > MAX_BYTES:
-        raise Refused(mark, f"{path} holds more than {MAX_BYTES / 2**30:g} GiB")
+        raise Refused(mark, f"{quoted(path)} holds more than {MAX_BYTES >> 30} GiB")
     return TensorSpec(name, stored, array.shape, FromFile(found))
 
 
@@ -167,28 +201,37 @@ def _walk(name: str, node: Node, dtype: DType, values: list[Any]) -> tuple[int, 
 def _check_scalar(name: str, node: Node, dtype: DType) -> None:
     value = node.value
     wanted = {"float": (int, float), "int": (int,), "bool": (bool,)}[dtype.kind]
-    if not isinstance(value, wanted) or (isinstance(value, bool) and dtype.kind != "bool"):
-        said = "a mapping" if isinstance(value, dict) else repr(value)[:60]
+    # To Python a truth value is a whole number.
+    if not isinstance(value, wanted) or isinstance(value, bool) != (dtype.kind == "bool"):
         words = str(value).lower().lstrip("+-")
         hint = "write .inf, -.inf or .nan" if words in ("inf", "infinity", "nan") else None
-        raise Refused(node.mark, f"{name}: {said} is no value of {dtype}", hint)
+        raise Refused(node.mark, f"{name}: {shown(node.plain())} is no value of {dtype}", hint)
     _check_held(dtype, value, node.mark)
 
 
 def _check_held(dtype: DType, value: float, mark: Mark) -> None:
     """Refuse what `dtype` cannot hold, rounding to a float type aside."""
-    if dtype.kind == "float" and not math.isfinite(value):
-        return
-    low, high = dtypes.limits(dtype)
-    whole = dtype.kind == "float" or value == int(value)
-    if not (low <= value <= high and whole):
+    if not -math.inf < value < math.inf:
+        held = dtype.kind == "float"
+    else:
+        low, high = dtypes.limits(dtype)
+        held = low <= value <= high and (dtype.kind == "float" or value == int(value))
+    if not held:
+        low, high = dtypes.limits(dtype)
         spelt = (f"{low:.8g}", f"{high:.8g}") if dtype.kind == "float" else (low, high)
-        raise Refused(mark, f"{value!r} is outside {dtype}, which holds {spelt[0]} to {spelt[1]}")
+        kind = "" if dtype.kind == "float" else "whole numbers from "
+        message = f"{shown(value)} is outside {dtype}, which holds {kind}{spelt[0]} to {spelt[1]}"
+        raise Refused(mark, message)
 
 
 def _no_dtype(name: str, mark: Mark) -> Refused:
-    return Refused(mark, f"{name}: its dtype is not stated", "state dtype for the case")
+    hint = "state dtype for the case"
+    return Refused(mark, f"{name}: its dtype is not stated", hint, lacks=True)
 
 
 def _extent(shape: tuple[int, ...]) -> str:
-    return "a number" if not shape else f"a list of shape {[*shape]}"
+    return "a number" if not shape else f"a list of shape [{_spelt(shape)}]"
+
+
+def _spelt(numbers: Iterable[int]) -> str:
+    return ", ".join(map(shown, numbers))

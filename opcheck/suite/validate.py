@@ -2,30 +2,63 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel
+from collections.abc import Iterable
 
+from opcheck.dtypes import DTYPES
 from opcheck.reading import Node, Problems, form
 from opcheck.suite import fields
+from opcheck.suite.tensor_fields import PutField, TensorFields
 
-_MODELS: tuple[tuple[str, type[BaseModel]], ...] = (
-    ("put", fields.PutField),
-    ("<tensor>", fields.TensorFields),
-    ("tolerance", fields.ToleranceFields),
-    ("<rejected>", fields.RejectedField),
-    ("<golden>", fields.GoldenField),
-    ("<any_of>", fields.AnyOfField),
-    ("rows", fields.RowFields),
-)
+#: The keys that may stand below a step of pydantic's location.
+_KEYS: dict[str | int, list[str]] = {
+    "put": form.aliases(PutField),
+    "<tensor>": form.aliases(TensorFields),
+    "tolerance": [*form.aliases(fields.ToleranceFields), *DTYPES],
+    "<rejected>": form.aliases(fields.RejectedField),
+    "<golden>": form.aliases(fields.GoldenField),
+    "<any_of>": form.aliases(fields.AnyOfField),
+    "rows": form.aliases(fields.RowFields),
+}
 
 
 def validate(
     model: type[form.Model], node: Node, file: str, problems: Problems
-) -> form.Model | None:
-    """`node` as an instance of `model`; None, with every problem reported, if it is none."""
+) -> tuple[form.Model | None, Node, frozenset[str]]:
+    """`node` as an instance of `model`, the node that it was made of, and the keys at fault.
+
+    What has not the form is reported and left out, so that the rest can be looked at all the
+    same. None if nothing can be made of the rest.
+    """
 
     def keys(container: form.Location) -> list[str]:
-        # The container itself, or the list it is an item of.
-        found = (known for step, known in _MODELS if step in container[-2:])
-        return form.aliases(next(found, model))
+        nearest = (_KEYS[step] for step in reversed(container) if step in _KEYS)
+        return next(nearest, form.aliases(model))
 
-    return form.validate(model, node, file, problems, keys)
+    found, faults = form.check(model, node, file, problems, keys)
+    if not faults:
+        return found, node, frozenset()
+    rest = _without(node, faults)
+    at_fault = frozenset(str(step) for path in faults for step in path)
+    return form.check(model, rest, file, Problems(), keys)[0], rest, at_fault
+
+
+def _without(node: Node, paths: Iterable[form.Location]) -> Node:
+    """`node` without the fields that the paths lead into; of `inputs` and `rows`, without one."""
+    below: dict[str | int, list[form.Location]] = {}
+    for path in paths:
+        if path:
+            below.setdefault(path[0], []).append(path[1:])
+
+    def kept(key: str | int, value: Node) -> Node | None:
+        if key not in below:
+            return value
+        enters = isinstance(key, int) or key in ("inputs", "rows")
+        return _without(value, below[key]) if enters and all(below[key]) else None
+
+    if isinstance(node.value, tuple):
+        items = [kept(number, item) for number, item in enumerate(node.value)]
+        return Node(tuple(item for item in items if item), node.mark, node.keys)
+    if not isinstance(node.value, dict):
+        return node
+    entries = {key: kept(key, value) for key, value in node.value.items()}
+    return Node({key: value for key, value in entries.items() if value}, node.mark, node.keys)

@@ -37,7 +37,7 @@ def test_these_words_are_truth_values(word: str, want: bool) -> None:
         ("012", 12),
         ("-7", -7),
         ("+7", 7),
-        ("-0", 0),
+        ("+0", 0),
         ("0o17", 15),
         ("0x1F", 31),
         ("9" * 400, 10**400 - 1),
@@ -108,6 +108,15 @@ def test_the_longest_number_is_the_exact_decimal_of_any_float64() -> None:
     for word in ("1" * (NUMBER_LENGTH + 1), "0." + "1" * NUMBER_LENGTH, "1" * 100_000):
         with pytest.raises(BadScalar, match="characters"):
             resolve(word)
+
+
+@pytest.mark.parametrize("word", ["-0", "-00"])
+def test_minus_zero_without_a_point_would_lose_its_sign_and_is_refused(word: str) -> None:
+    with pytest.raises(BadScalar, match="is the integer 0, without a sign") as caught:
+        resolve(word)
+    assert caught.value.hint == "write 0, or -0.0"
+    assert repr(tagged("tag:yaml.org,2002:float", word)) == "-0.0"
+    assert resolve("-01") == -1
 
 
 def test_a_tag_decides_what_its_text_must_be() -> None:

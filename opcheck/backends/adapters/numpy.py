@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy
 
+from opcheck.backends.base import own_part
 from opcheck.engine import evaluate
 from opcheck.errors import InvalidNode, UsageError
 from opcheck.model import Array, BackendInfo, Problem
@@ -45,4 +46,5 @@ class PreparedNode:
         arrays = {**problem.initializers, **fed}
         # An omitted optional input has no kernel parameter yet; operators with one will say so.
         ordered = [arrays[slot] for slot in problem.slots if slot]
-        return evaluate(problem.op, ordered, problem.attrs)
+        with own_part():
+            return evaluate(problem.op, ordered, problem.attrs)

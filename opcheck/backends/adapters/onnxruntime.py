@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from opcheck.backends.base import own_part
 from opcheck.dtypes import DTYPES
 from opcheck.errors import BackendUnavailable, NotSupported, UsageError, did_you_mean
 from opcheck.graph import model_of
@@ -16,6 +17,9 @@ from opcheck.model import Array, BackendInfo, Problem
 
 _CPU = "CPUExecutionProvider"
 _BFLOAT16 = DTYPES["bfloat16"]
+#: How ONNX Runtime says that a provider has no kernel for a node and no other may step in; it has
+#: no type of its own for this.
+_NO_KERNEL = "assigned to the default CPU EP"
 
 
 def connect(detail: str | None) -> OnnxRuntime:
@@ -73,18 +77,23 @@ class OnnxRuntime:
         options.log_severity_level = 4
         if self.provider != _CPU:
             options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
-        model = model_of(problem).SerializeToString()
+        with own_part():
+            model = model_of(problem).SerializeToString()
         try:
-            session = onnxruntime.InferenceSession(model, options, providers=[self.provider])
+            # Left enabled, the fallback moves a session that fails to the CPU in silence.
+            session = onnxruntime.InferenceSession(
+                model, options, providers=[self.provider], enable_fallback=0
+            )
         except self.not_implemented as error:
             raise NotSupported(str(error)) from error
-        if session.get_providers()[:1] != [self.provider]:
-            raise FellBack(f"asked for {self.provider}, got {session.get_providers()}")
+        except Exception as error:
+            if self.provider != _CPU and _NO_KERNEL in str(error):
+                raise NotSupported(f"{self.provider} has no kernel for it: {error}") from error
+            raise
+        got = session.get_providers()
+        if got[:1] != [self.provider]:
+            raise BackendUnavailable(f"asked for {self.provider}, got {', '.join(got)}")
         return Session(problem, session, self.not_implemented)
-
-
-class FellBack(Exception):
-    """The session runs on another provider than the one asked for."""
 
 
 @dataclass(frozen=True)
@@ -114,16 +123,17 @@ class Session:
 
     def _run_ort_values(self, feed: dict[str, Array]) -> list[Array]:
         """The way round for bfloat16, which ONNX Runtime does not convert from and to NumPy."""
-        from onnxruntime import OrtValue
+        with own_part():
+            values = {name: _ort_value(array) for name, array in feed.items()}
+        return [_array(value) for value in self.session.run_with_ort_values(None, values)]
 
-        def value(array: Array) -> Any:
-            if array.dtype != _BFLOAT16.numpy:
-                return OrtValue.ortvalue_from_numpy(array)
-            bits = array.view(np.uint16)
-            return OrtValue.ortvalue_from_numpy_with_onnx_type(bits, _BFLOAT16.onnx)
 
-        values = self.session.run_with_ort_values(None, {k: value(v) for k, v in feed.items()})
-        return [_array(value) for value in values]
+def _ort_value(array: Array) -> Any:
+    from onnxruntime import OrtValue
+
+    if array.dtype != _BFLOAT16.numpy:
+        return OrtValue.ortvalue_from_numpy(array)
+    return OrtValue.ortvalue_from_numpy_with_onnx_type(array.view(np.uint16), _BFLOAT16.onnx)
 
 
 def _array(value: Any) -> Array:

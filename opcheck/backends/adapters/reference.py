@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from opcheck.backends.base import own_part
 from opcheck.errors import BackendUnavailable, NotSupported, UsageError
 from opcheck.graph import model_of
 from opcheck.model import Array, BackendInfo, Problem
@@ -45,13 +46,14 @@ class Reference:
     is_engine: bool = False
 
     def prepare(self, problem: Problem) -> Evaluator:
-        """An evaluator for the one-node model; RuntimeImplementationError is its 'not here'."""
+        """An evaluator for the one-node model; NotImplementedError is its 'not here'."""
         from onnx.reference import ReferenceEvaluator
-        from onnx.reference.op_run import RuntimeImplementationError
 
+        with own_part():
+            model = model_of(problem)
         try:
-            return Evaluator(problem, ReferenceEvaluator(model_of(problem)))
-        except RuntimeImplementationError as error:
+            return Evaluator(problem, ReferenceEvaluator(model))
+        except NotImplementedError as error:
             raise NotSupported(str(error)) from error
 
 
@@ -65,5 +67,9 @@ class Evaluator:
     def run(self, inputs: Sequence[Array]) -> Sequence[Array]:
         """The outputs as the evaluator returns them."""
         names = (tensor.name for tensor in self.problem.inputs)
-        outputs: Sequence[Array] = self.evaluator.run(None, dict(zip(names, inputs, strict=True)))
+        feed = dict(zip(names, inputs, strict=True))
+        try:
+            outputs: Sequence[Array] = self.evaluator.run(None, feed)
+        except NotImplementedError as error:
+            raise NotSupported(str(error)) from error
         return outputs

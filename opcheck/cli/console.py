@@ -1,0 +1,50 @@
+"""The terminals, or what stands in their place."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        # Rich would exit with 1, which means that a backend does not conform.
+        raise BrokenPipeError
+
+
+def output() -> Console:
+    """Standard output: colours on a terminal only, and never with NO_COLOR; wide in a pipe.
+
+    A character that its encoding lacks becomes a question mark.
+    """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
+    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 120
+    plain = bool(os.environ.get("NO_COLOR"))
+    return _Console(
+        color_system=None if plain else "auto",
+        highlight=False,
+        markup=False,
+        emoji=False,
+        width=width,
+    )
+
+
+def progress() -> Progress:
+    """A bar on standard error; shown only where both outputs are terminals.
+
+    It would garble a log, and what reads a pipe may write to the same terminal.
+    """
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        transient=True,
+        disable=not (sys.stderr.isatty() and sys.stdout.isatty()),
+    )

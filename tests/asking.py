@@ -1,0 +1,62 @@
+"""Problems and cases in a line, for tests of what is done with them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+from opcheck import dtypes, opset
+from opcheck.model import AttrValue, Case, OutputSpec, Problem, TensorType
+from opcheck.opset import directml
+
+HARDMAX1 = "DML_ACTIVATION_HARDMAX1"
+
+
+def problem_of(
+    op: str,
+    at_opset: int,
+    attrs: Mapping[str, AttrValue],
+    *arrays: Any,
+    domain: str = "",
+    initializer: bool = False,
+    outputs: tuple[OutputSpec, ...] | None = None,
+) -> Problem:
+    """The node `op` on inputs like `arrays`; of outputs, it has the first alone."""
+    schema = opset.describe(domain, op, at_opset)
+    assert schema is not None
+    named = list(zip((p.name for p in schema.inputs), arrays, strict=False))
+    types = tuple(TensorType(name, dtype_of(array), array.shape) for name, array in named)
+    if outputs is None:
+        bound = {p.constraint: t.dtype for p, t in zip(schema.inputs, types, strict=False)}
+        first = schema.outputs[0]
+        outputs = (OutputSpec(first.name, bound.get(first.constraint)),)
+    return Problem(
+        op=schema.op,
+        opset=at_opset,
+        attrs=attrs,
+        slots=tuple(name for name, _ in named),
+        inputs=() if initializer else types,
+        initializers=dict(named) if initializer else {},
+        outputs=outputs,
+    )
+
+
+def dml_problem(axes: tuple[int, ...], *arrays: Any) -> Problem:
+    return problem_of(HARDMAX1, 1, {"Axes": axes}, *arrays, domain=directml.DOMAIN)
+
+
+def dtype_of(array: Any) -> dtypes.DType:
+    dtype = dtypes.of(array)
+    assert dtype is not None
+    return dtype
+
+
+def cases_in(folder: Path, text: str) -> tuple[Case, ...]:
+    """The cases of a case file."""
+    from opcheck.suite import load
+
+    file = folder / "cases.yaml"
+    file.write_text(dedent(text), encoding="utf-8")
+    return load([file])

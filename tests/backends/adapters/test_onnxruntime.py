@@ -1,0 +1,253 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import onnxruntime
+import pytest
+from onnxruntime.capi import onnxruntime_pybind11_state as state
+
+from opcheck.backends import attempt, connect, second_data
+from opcheck.backends.adapters import onnxruntime as adapter
+from opcheck.backends.base import Defect
+from opcheck.compare.verdict import Answer, Refusal, Twin, judge
+from opcheck.model import EXACT, Declined, NotRun, Outcome, Problem, Produced, Raised, Verdict
+from tests.asking import dml_problem, problem_of
+
+X = np.array([[3, 3, 1], [3, 0, 3]], np.float32)
+HARDMAX = problem_of("Hardmax", 13, {"axis": 0}, X)
+ORT = connect("onnxruntime")
+_MAKE = onnxruntime.InferenceSession
+
+
+def outcome_of(problem: Problem, *inputs: Any, address: str = "onnxruntime") -> Outcome:
+    return attempt(connect(address), problem, inputs, second_data(inputs))
+
+
+def output_of(problem: Problem, *inputs: Any) -> Any:
+    outcome = outcome_of(problem, *inputs)
+    assert isinstance(outcome, Produced), outcome
+    assert outcome.unstable is None
+    return outcome.outputs[0]
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The sessions made from now on, with the arguments they were made with."""
+    found: list[Any] = []
+
+    def make(model: bytes, options: Any, **rest: Any) -> Any:
+        session = _MAKE(model, options, **rest)
+        found.append((session, rest))
+        return session
+
+    monkeypatch.setattr(onnxruntime, "InferenceSession", make)
+    return found
+
+
+class Session:
+    """A session of the CPU that claims whatever it is told to."""
+
+    def __init__(self, providers: list[str], run: Callable[..., Any] | None = None) -> None:
+        self.providers = providers
+        self.run = run or (lambda _, feed: [np.zeros_like(next(iter(feed.values())))])
+
+    def get_providers(self) -> list[str]:
+        return self.providers
+
+    def get_inputs(self) -> list[Any]:
+        return []
+
+    get_outputs = get_inputs
+
+
+def pretend(monkeypatch: pytest.MonkeyPatch, session: Any) -> None:
+    monkeypatch.setattr(
+        onnxruntime,
+        "get_available_providers",
+        lambda: ["CUDAExecutionProvider", "CPUExecutionProvider"],
+    )
+    monkeypatch.setattr(onnxruntime, "InferenceSession", lambda *_, **__: session)
+
+
+# ── the requested provider and no other ───────────────────────────────────────────────────────
+
+
+def test_a_session_has_one_thread_and_the_provider_asked_for(made: list[Any]) -> None:
+    for address in ("onnxruntime", "onnxruntime:CPUExecutionProvider"):
+        made.clear()
+        assert isinstance(outcome_of(HARDMAX, X, address=address), Produced)
+        ((session, arguments),) = made
+        assert arguments == {"providers": ["CPUExecutionProvider"], "enable_fallback": 0}
+        assert session.get_providers() == ["CPUExecutionProvider"]
+        options = session.get_session_options()
+        assert (options.intra_op_num_threads, options.inter_op_num_threads) == (1, 1)
+
+
+@pytest.mark.skipif(
+    "AzureExecutionProvider" not in onnxruntime.get_available_providers(),
+    reason="this onnxruntime has no second provider to try",
+)
+def test_a_provider_without_a_kernel_declines_and_the_cpu_does_not_step_in() -> None:
+    outcome = outcome_of(HARDMAX, X, address="onnxruntime:AzureExecutionProvider")
+    assert isinstance(outcome, Declined)
+    assert outcome.reason.startswith("AzureExecutionProvider has no kernel for it")
+
+
+@pytest.mark.parametrize(
+    "providers", [["CPUExecutionProvider"], ["CPUExecutionProvider", "CUDAExecutionProvider"]]
+)
+def test_a_session_on_another_provider_is_not_run(
+    providers: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pretend(monkeypatch, Session(providers))
+    outcome = outcome_of(HARDMAX, X, address="onnxruntime:CUDAExecutionProvider")
+    assert outcome == NotRun(f"asked for CUDAExecutionProvider, got {', '.join(providers)}")
+
+
+def test_falling_back_is_no_refusal_whatever_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    pretend(monkeypatch, Session(["CPUExecutionProvider"]))
+    outcome = outcome_of(HARDMAX, X, address="onnxruntime:CUDAExecutionProvider")
+    twin = Twin(Produced((X,), 0.0), ())
+    refusal = Refusal("because", lambda: twin, "rejected")
+    for rule in ("must", "should", "open"):
+        for admitted in ([refusal], [refusal, Answer((), "answered")]):
+            found = judge(rule, admitted, outcome, EXACT, None)  # type: ignore[arg-type]
+            assert found.verdict is Verdict.NOT_RUN
+
+
+def test_a_session_may_list_the_cpu_behind_the_provider(monkeypatch: pytest.MonkeyPatch) -> None:
+    pretend(monkeypatch, Session(["CUDAExecutionProvider", "CPUExecutionProvider"]))
+    outcome = outcome_of(HARDMAX, X, address="onnxruntime:CUDAExecutionProvider")
+    assert isinstance(outcome, Produced)
+
+
+def test_a_provider_that_fails_while_it_runs_is_not_replaced(
+    made: list[Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prepared = ORT.prepare(HARDMAX)
+    ((session, _),) = made
+    working = session._sess
+
+    class Failing:
+        """What ONNX Runtime's Python layer calls; the provider fails, the CPU would not."""
+
+        def run(self, *_: Any) -> Any:
+            raise state.EPFail("the device is gone")
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(working, name)
+
+    session._sess = Failing()
+    monkeypatch.setattr(session, "set_providers", lambda *_: setattr(session, "_sess", working))
+    with pytest.raises(state.EPFail):
+        prepared.run([X])
+    assert capsys.readouterr().out == ""
+
+
+# ── what its exceptions mean ──────────────────────────────────────────────────────────────────
+
+
+def test_a_missing_kernel_is_declined() -> None:
+    x = X.astype(np.float64)
+    outcome = outcome_of(problem_of("Hardmax", 13, {"axis": 1}, x), x)
+    assert isinstance(outcome, Declined)
+    assert "NOT_IMPLEMENTED" in outcome.reason
+
+
+def test_an_invalid_model_is_refused_in_its_own_words() -> None:
+    outcome = outcome_of(problem_of("Hardmax", 13, {"axis": 7}, X), X)
+    assert isinstance(outcome, Raised)
+    assert (outcome.stage, outcome.documented) == ("prepare", True)
+    assert outcome.kind in {"Fail", "InvalidGraph", "InvalidArgument", "RuntimeException"}
+
+
+@pytest.mark.parametrize("name", ["Fail", "InvalidArgument", "InvalidGraph", "RuntimeException"])
+def test_its_own_exceptions_are_documented(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(*_: Any) -> Any:
+        raise getattr(state, name)("no")
+
+    monkeypatch.setattr(
+        onnxruntime, "InferenceSession", lambda *_, **__: Session(["CPUExecutionProvider"], run)
+    )
+    assert outcome_of(HARDMAX, X) == Raised("run", name, "no", True)
+
+
+@pytest.mark.parametrize("error", [AssertionError("x"), ImportError("x"), KeyError("x")])
+def test_other_exceptions_are_accidents(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(*_: Any) -> Any:
+        raise error
+
+    monkeypatch.setattr(
+        onnxruntime, "InferenceSession", lambda *_, **__: Session(["CPUExecutionProvider"], run)
+    )
+    outcome = outcome_of(HARDMAX, X)
+    assert isinstance(outcome, Raised)
+    assert not outcome.documented
+
+
+def test_its_signal_for_not_implemented_is_heard_in_both_stages(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: Any, **__: Any) -> Any:
+        raise state.NotImplemented("not here")
+
+    session = Session(["CPUExecutionProvider"], fail)
+    monkeypatch.setattr(onnxruntime, "InferenceSession", lambda *_, **__: session)
+    assert outcome_of(HARDMAX, X) == Declined("not here")
+    monkeypatch.setattr(onnxruntime, "InferenceSession", fail)
+    assert outcome_of(HARDMAX, X) == Declined("not here")
+
+
+@pytest.mark.parametrize("error", [AssertionError(), ImportError("x"), ValueError("x")])
+def test_a_bug_in_building_the_model_is_no_refusal(
+    error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(_: Problem) -> Any:
+        raise error
+
+    monkeypatch.setattr(adapter, "model_of", broken)
+    with pytest.raises(Defect, match=type(error).__name__):
+        outcome_of(HARDMAX, X)
+
+
+# ── data ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_it_answers_at_old_opsets_and_for_directml() -> None:
+    for at in (1, 5, 8, 11, 13):
+        found = output_of(problem_of("Hardmax", at, {"axis": 1}, X), X)
+        assert found.tolist() == [[1, 0, 0], [1, 0, 0]]
+    assert output_of(dml_problem((0, 1), X), X).tolist() == [[1, 0, 0], [0, 0, 0]]
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3), (0, 3), (2, 0)])
+def test_bfloat16_goes_in_and_comes_out_bit_for_bit(shape: tuple[int, ...]) -> None:
+    bits = np.array([0x0001, 0x8000, 0x7F80, 0x3F81, 0xFF7F, 0x7FC1], np.uint16)
+    x = np.resize(bits, int(np.prod(shape))).reshape(shape).view(ml_dtypes.bfloat16)
+    out = output_of(problem_of("Identity", 13, {}, x), x)
+    assert (out.dtype, out.shape, out.tobytes()) == (x.dtype, shape, x.tobytes())
+
+
+def test_bfloat16_stands_beside_other_types() -> None:
+    x = np.array([1.5, -2, 0], ml_dtypes.bfloat16)
+    there = output_of(problem_of("Cast", 13, {"to": 1}, x), x)
+    assert (there.dtype, there.tolist()) == (np.float32, [1.5, -2, 0])
+    wide = np.array([1.5, -2, 1 / 3], np.float32)
+    back = output_of(problem_of("Cast", 13, {"to": 16}, wide), wide)
+    assert back.dtype == ml_dtypes.bfloat16
+    assert back.astype(float).tolist() == wide.astype(ml_dtypes.bfloat16).astype(float).tolist()
+    shape = np.array([3, 1], np.int64)
+    found = output_of(problem_of("Reshape", 13, {}, x, shape), x, shape)
+    assert found.astype(float).tolist() == [[1.5], [-2], [0]]
+
+
+def test_a_bfloat16_answer_does_not_live_in_onnx_runtime_s_memory() -> None:
+    x = np.array([1, 2, 3], ml_dtypes.bfloat16)
+    prepared = ORT.prepare(problem_of("Identity", 13, {}, x))
+    (first,) = prepared.run([x])
+    (second,) = prepared.run([x + x])
+    assert first.astype(float).tolist() == [1, 2, 3]
+    assert second.astype(float).tolist() == [2, 4, 6]

@@ -1,0 +1,389 @@
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
+
+from opcheck.backends.attempt import MAX_DETAIL, attempt, second_data
+from opcheck.backends.base import Backend, Defect
+from opcheck.errors import BackendUnavailable, InvalidNode, NotSupported
+from opcheck.graph import NotExpressible
+from opcheck.model import Declined, Foreign, NotRun, Outcome, Produced, Raised
+from tests.asking import problem_of
+from tests.miniatures import HABITS, Fake, Refused, answering, in_turn, refusing, twice
+
+X = np.array([[1, 2, 3], [4, 5, 7]], np.float32)
+PROBLEM = problem_of("Neg", 13, {}, X)
+
+
+def outcome_of(backend: Backend, x: Any = X) -> Outcome:
+    return attempt(backend, PROBLEM, [x], second_data([x]))
+
+
+def produced_by(backend: Backend, x: Any = X) -> Produced:
+    outcome = outcome_of(backend, x)
+    assert isinstance(outcome, Produced)
+    return outcome
+
+
+# ── three runs: A, B, A ───────────────────────────────────────────────────────────────────────
+
+
+def test_a_sound_backend_is_stable_and_not_stale() -> None:
+    outcome = produced_by(answering(twice))
+    assert (outcome.unstable, outcome.stale) == (None, False)
+    assert outcome.outputs[0].tolist() == (X + X).tolist()  # type: ignore[union-attr]
+    assert outcome.seconds >= 0
+
+
+def test_a_backend_runs_on_a_then_b_then_a() -> None:
+    seen = []
+    prepared = []
+
+    def run(inputs: Any) -> Any:
+        seen.append(inputs[0].tolist())
+        return [inputs[0].copy()]
+
+    def prepare(problem: Any) -> Any:
+        prepared.append(problem)
+        return run
+
+    outcome_of(answering(run))
+    assert seen == [X.tolist(), X[::-1, ::-1].tolist(), X.tolist()]
+    outcome_of(Fake(prepare))
+    assert prepared == [PROBLEM]
+
+
+@pytest.mark.parametrize(
+    ("habit", "said"),
+    [
+        ("modifies_its_input", "the run modified its input 0"),
+        ("returns_its_only_buffer", "the first result, once the second run is over, differs"),
+        ("adds_up", "the third run, on the first run's data, differs"),
+    ],
+)
+def test_a_backend_that_contradicts_itself_is_unstable(habit: str, said: str) -> None:
+    outcome = produced_by(Fake(lambda _: HABITS[habit](twice)))
+    assert outcome.unstable is not None
+    assert outcome.unstable.startswith(said)
+    # What is judged is the first answer as it was, before anything overwrote it.
+    assert outcome.outputs[0].tolist() == (X + X).tolist()  # type: ignore[union-attr]
+
+
+def test_a_backend_that_answers_old_data_is_stale() -> None:
+    forever = HABITS["returns_the_first_answer_forever"]
+    outcome = produced_by(Fake(lambda _: forever(twice)))
+    assert (outcome.unstable, outcome.stale) == (None, True)
+
+
+def test_a_result_that_happens_to_be_the_same_is_stale_too_but_not_unstable() -> None:
+    # Whether it had to change is for those to say who know the operator.
+    outcome = produced_by(answering(lambda inputs: [np.zeros(3)]))
+    assert (outcome.unstable, outcome.stale) == (None, True)
+
+
+def test_without_other_data_nothing_is_stale() -> None:
+    whole = np.array([1, 2, 3])
+    outcome = produced_by(answering(lambda inputs: [whole]), whole)
+    assert (outcome.unstable, outcome.stale) == (None, False)
+
+
+def test_the_caller_s_inputs_are_never_handed_out() -> None:
+    x = X.copy()
+
+    def ruin(inputs: Any) -> Any:
+        inputs[0][...] = 99
+        return [X]
+
+    outcome = produced_by(answering(ruin), x)
+    assert outcome.unstable == "the run modified its input 0"
+    assert x.tolist() == X.tolist()
+
+
+def test_the_second_input_is_watched_as_well() -> None:
+    def ruin(inputs: Any) -> Any:
+        inputs[1][0, 0] += 1
+        return [X]
+
+    outcome = attempt(answering(ruin), problem_of("Add", 13, {}, X, X), [X, X], [X, X])
+    assert isinstance(outcome, Produced)
+    assert outcome.unstable == "the run modified its input 1"
+
+
+def test_an_input_that_comes_back_as_the_output_is_no_offence() -> None:
+    outcome = produced_by(answering(lambda inputs: [inputs[0]]))
+    assert (outcome.unstable, outcome.stale) == (None, False)
+
+
+WRONG = X + 1
+
+
+@pytest.mark.parametrize(
+    ("answers", "said"),
+    [
+        (([X], [X], [WRONG]), "differs from the first answer in output 0"),
+        (([WRONG], [X], [X]), "differs from the first answer in output 0"),
+        (([X], [X], [X.astype(np.float64)]), "differs from the first answer in output 0"),
+        (([X], [X], [X.view(np.int32)]), "differs from the first answer in output 0"),
+        (([X], [X], [X.reshape(-1)]), "differs from the first answer in output 0"),
+        (([X], [X], [X, X]), "has 2 outputs, the first run had 1"),
+        (([X, X], [X], []), "has 0 outputs, the first run had 2"),
+        (([X], [X], [None]), "returned another type in output 0"),
+        (([X], [X], None), "returned another type in output 0"),
+        (([None], [None], [X]), "returned another type in output 0"),
+        (([None], [None], ["text"]), "returned another type in output 0"),
+        (([X, X], [X, X], [X, WRONG]), "differs from the first answer in output 1"),
+        (([X - X], [X], [-(X - X)]), "differs from the first answer in output 0"),
+    ],
+)
+def test_the_third_answer_must_be_the_first_bit_for_bit(answers: Any, said: str) -> None:
+    outcome = produced_by(in_turn(*answers))
+    assert outcome.unstable == f"the third run, on the first run's data, {said}"
+
+
+def test_the_answer_to_other_data_is_not_compared_with_anything() -> None:
+    for between in ([WRONG], [None], [], [X.reshape(-1)]):
+        outcome = produced_by(in_turn([X], between, [X]))
+        assert (outcome.unstable, outcome.stale) == (None, False)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16, np.float32, np.float64])
+def test_nan_outputs_are_equal_to_themselves(dtype: Any) -> None:
+    nans = np.array([[np.nan, 1, -np.nan]]).astype(dtype)
+    outcome = produced_by(answering(lambda inputs: [nans.copy()]))
+    assert outcome.unstable is None
+
+
+# ── what comes back ───────────────────────────────────────────────────────────────────────────
+
+
+class Liar(np.ndarray):
+    """Equal to everything, whatever is asked of it."""
+
+    def __eq__(self, other: object) -> Any:
+        return True
+
+    def __array_function__(self, *_: Any, **__: Any) -> Any:
+        return True
+
+    def __array_ufunc__(self, *_: Any, **__: Any) -> Any:
+        return True
+
+    def tobytes(self, *_: Any) -> bytes:
+        return b"always the same"
+
+    __hash__ = None
+
+
+def test_an_array_that_lies_about_comparison_is_stripped_of_its_class() -> None:
+    outcome = produced_by(in_turn([X.view(Liar)], [X.view(Liar)], [WRONG.view(Liar)]))
+    assert type(outcome.outputs[0]) is np.ndarray
+    assert outcome.unstable is not None
+
+
+@pytest.mark.parametrize(
+    "out",
+    [
+        X[:, ::-1],
+        np.asfortranarray(X),
+        np.broadcast_to(np.float32(1), (2, 3)),
+        X.astype(">f4"),
+        np.zeros((0, 3), np.float32),
+        np.array(3, np.float32),
+    ],
+    ids=["reversed", "fortran", "read_only", "byte_swapped", "empty", "rank_0"],
+)
+def test_any_layout_is_taken_as_it_is(out: Any) -> None:
+    outcome = produced_by(answering(lambda inputs: [out]))
+    assert outcome.unstable is None
+    (taken,) = outcome.outputs
+    assert isinstance(taken, np.ndarray)
+    assert (taken.dtype, taken.shape, taken.tolist()) == (out.dtype, out.shape, out.tolist())
+    assert not np.shares_memory(taken, out)
+
+
+def test_a_numpy_scalar_is_a_tensor_of_rank_0() -> None:
+    (out,) = produced_by(answering(lambda inputs: [np.float32(3)])).outputs
+    assert isinstance(out, np.ndarray)
+    assert out.shape == ()
+    assert out.dtype == np.float32
+
+
+def test_an_array_alone_is_one_output() -> None:
+    outcome = produced_by(answering(lambda inputs: twice(inputs)[0]))
+    assert len(outcome.outputs) == 1
+
+
+@pytest.mark.parametrize(
+    ("result", "said"),
+    [
+        (None, ["builtins.NoneType"]),
+        ({"output": X}, ["builtins.dict"]),
+        ([None], ["builtins.NoneType"]),
+        ([[1, 2], [3, 4]], ["builtins.list", "builtins.list"]),
+        ([3.0], ["builtins.float"]),
+        ("text", ["builtins.str"]),
+        ([], []),
+        ([np.array([None, 1], object)], ["numpy.ndarray"]),
+    ],
+    ids=str,
+)
+def test_what_is_no_tensor_is_named(result: Any, said: list[str]) -> None:
+    outcome = produced_by(answering(lambda inputs: result))
+    assert [type(out) for out in outcome.outputs] == [Foreign] * len(said)
+    assert [out.description for out in outcome.outputs if isinstance(out, Foreign)] == said
+    assert outcome.unstable is None
+
+
+# ── what is raised ────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("stage", ["prepare", "run"])
+def test_an_exception_is_raised_documented_or_not(stage: str) -> None:
+    for error, documented in ((Refused("no"), True), (ValueError("no"), False)):
+        outcome = outcome_of(refusing(error, stage))
+        assert outcome == Raised(stage, type(error).__name__, "no", documented)
+
+
+def test_a_subclass_of_a_documented_error_is_documented() -> None:
+    class Worse(Refused):
+        pass
+
+    assert outcome_of(refusing(Worse())) == Raised("prepare", "Worse", "", True)
+
+
+@pytest.mark.parametrize(
+    "error", [SystemExit(3), GeneratorExit(), MemoryError(), RecursionError(), BaseException("x")]
+)
+def test_no_exception_of_a_backend_ends_the_run(error: BaseException) -> None:
+    for stage in ("prepare", "run"):
+        outcome = outcome_of(refusing(error, stage))
+        assert isinstance(outcome, Raised)
+        assert (outcome.kind, outcome.documented) == (type(error).__name__, False)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), Defect("a bug of ours")])
+def test_an_interrupt_and_a_bug_of_opcheck_pass_through(error: BaseException) -> None:
+    for backend in (
+        refusing(error),
+        refusing(error, "run"),
+        in_turn([X], error),
+        in_turn([X], [X], error),
+    ):
+        with pytest.raises(type(error)):
+            outcome_of(backend)
+
+
+@pytest.mark.parametrize("error", [NotSupported("not here"), NotExpressible("not here")])
+def test_only_the_signal_for_it_is_a_decline(error: BaseException) -> None:
+    for stage in ("prepare", "run"):
+        assert outcome_of(refusing(error, stage)) == Declined("not here")
+    for other in (NotImplementedError("not here"), InvalidNode("not here")):
+        assert isinstance(outcome_of(refusing(other)), Raised)
+
+
+@pytest.mark.parametrize("error", [ValueError("later"), NotSupported("later"), SystemExit("later")])
+def test_who_has_answered_once_may_not_refuse_or_decline_afterwards(error: BaseException) -> None:
+    for backend in (in_turn([X], error), in_turn([X], [X], error)):
+        outcome = outcome_of(backend)
+        assert outcome == Raised("second run", type(error).__name__, "later", False)
+
+
+def test_a_backend_that_turns_out_to_be_another_is_not_run() -> None:
+    error = BackendUnavailable("asked for the accelerator, got the CPU")
+    for stage in ("prepare", "run"):
+        assert outcome_of(refusing(error, stage)) == NotRun(
+            "asked for the accelerator, got the CPU"
+        )
+
+
+def test_a_huge_message_is_cut() -> None:
+    outcome = outcome_of(refusing(ValueError("  " + "x" * 10**6)))
+    assert isinstance(outcome, Raised)
+    assert outcome.detail == "x" * MAX_DETAIL + " … (1000000 characters)"
+    exactly = outcome_of(refusing(NotSupported("y" * MAX_DETAIL)))
+    assert exactly == Declined("y" * MAX_DETAIL)
+
+
+def test_an_exception_without_a_readable_message_is_one_all_the_same() -> None:
+    class Mute(Exception):
+        def __str__(self) -> str:
+            raise ValueError("no words")
+
+    class Odd(Exception):
+        def __str__(self) -> str:
+            return 3  # type: ignore[return-value]
+
+    for error, said in ((Mute(), "ValueError"), (Odd(), "TypeError")):
+        outcome = outcome_of(refusing(error))
+        assert outcome == Raised(
+            "prepare", type(error).__name__, f"(its message cannot be read: {said})", False
+        )
+
+
+def test_an_object_without_run_is_a_backend_s_own_failure() -> None:
+    class Half:
+        info = answering(lambda inputs: []).info
+        documented_errors = (Refused,)
+        is_engine = False
+
+        def prepare(self, problem: Any) -> Any:
+            return None
+
+    assert isinstance(outcome_of(Half()), Raised)
+
+
+# ── the data in between ───────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16, np.float32, np.float64])
+def test_floats_are_reversed_in_memory_order(dtype: Any) -> None:
+    x = np.arange(6).reshape(2, 3).astype(dtype)
+    (other,) = second_data([x])
+    assert other.astype(float).tolist() == [[5, 4, 3], [2, 1, 0]]
+    assert (other.dtype, other.shape) == (x.dtype, x.shape)
+    assert not np.shares_memory(other, x)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16, np.float32, np.float64])
+@pytest.mark.parametrize("x", [[1, 2, 1], [3, 3, 3], [0], 5, [[1, 2], [2, 1]], [np.inf]])
+def test_what_reads_the_same_backwards_is_negated(x: Any, dtype: Any) -> None:
+    x = np.array(x).astype(dtype)
+    (other,) = second_data([x])
+    assert isinstance(other, np.ndarray)
+    assert (other.dtype, other.shape) == (x.dtype, x.shape)
+    assert other.tobytes() != x.tobytes()
+    assert (other.astype(float) == -x.astype(float)).all()
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64, np.uint64, np.bool_])
+def test_integers_and_truth_values_stay(dtype: Any) -> None:
+    x = np.array([[0, 1, 1], [1, 0, 0]]).astype(dtype)
+    (other,) = second_data([x])
+    assert other.tobytes() == x.tobytes()
+    assert not np.shares_memory(other, x)
+
+
+def test_each_input_gets_its_own() -> None:
+    first, second, third = second_data([np.array([1.0, 2.0]), np.array([1, 2]), np.array([5.0])])
+    assert (first.tolist(), second.tolist(), third.tolist()) == ([2, 1], [1, 2], [-5])
+    assert second_data([]) == []
+
+
+@given(arrays(np.float32, array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=3)))
+def test_the_values_stay_within_the_range_of_the_case(x: Any) -> None:
+    (other,) = second_data([x])
+    assert (other.dtype, other.shape) == (x.dtype, x.shape)
+    finite = np.abs(x[np.isfinite(x)])
+    assert sorted(np.abs(other[np.isfinite(other)]).tolist()) == sorted(finite.tolist())
+
+
+@given(st.lists(st.floats(width=32), min_size=1, max_size=5))
+def test_other_data_is_always_other(values: list[float]) -> None:
+    x = np.array(values, np.float32)
+    assert second_data([x])[0].tobytes() != x.tobytes()

@@ -1,0 +1,65 @@
+"""Command lines, run in this process and in one of their own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+import opcheck.backends
+from opcheck.cli.group import program
+from tests.cli.fakes import FAKES
+
+ROOT = Path(__file__).parent.parent.parent
+_TERMINAL = ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run(monkeypatch, tmp_path) -> Run:
+    """`opcheck` in an empty folder, with the fakes among its backends."""
+    monkeypatch.chdir(tmp_path)
+    for name in _TERMINAL:
+        monkeypatch.delenv(name, raising=False)
+    real = opcheck.backends.connect
+    monkeypatch.setattr("opcheck.backends.connect", lambda a: FAKES.get(a) or real(a))
+
+    def run(*words: str, **environment: str) -> Result:
+        found = CliRunner().invoke(program, words, env=environment, prog_name="opcheck")
+        if found.exception and not isinstance(found.exception, SystemExit):
+            raise found.exception
+        return found
+
+    return run
+
+
+def environment(**changes: str) -> dict[str, str]:
+    """The environment of a process that finds this checkout and has no terminal's settings."""
+    kept = {name: value for name, value in os.environ.items() if name not in _TERMINAL}
+    return {**kept, "PYTHONPATH": str(ROOT), **changes}
+
+
+@pytest.fixture
+def start() -> Iterator[Callable[..., subprocess.Popen[Any]]]:
+    """Starts `opcheck` in a process and a process group of its own; `python` is for Python."""
+    started = []
+
+    def start(*words, python=(), module="opcheck", **settings):
+        command = [sys.executable, *python, "-m", module, *words]
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        own: dict[str, Any] = {"env": environment(), "start_new_session": True, **pipes}
+        process = subprocess.Popen(command, **(own | settings))
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        with process:
+            process.kill()

@@ -1,0 +1,189 @@
+"""What is wrong with files and command lines is one clear message each, soon, and no verdict."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from typing import Any
+
+import pytest
+
+HEAD = "op: Hardmax\nopset: 13\ndtype: float32\nattrs: {axis: 1}\ncases:\n"
+GOOD = f"{HEAD}- name: good\n  inputs: {{input: [[1, 2]]}}\n"
+
+BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"{new}: &{new} [{', '.join([f'*{old}'] * 9)}]\n"
+    for old, new in zip("abcdefghijkl", "bcdefghijklm", strict=True)
+)
+
+#: What is wrong → the file, and where and how it is told.
+FILES: dict[str, tuple[Any, str]] = {
+    "unknown key": (GOOD + "  inptus: 3\n", r":8:3: unknown key 'inptus' \(did you mean 'inputs'"),
+    "duplicate key": (GOOD + "  name: again\n", r":8:3: .*'name'.* line 6, column 3"),
+    "wrong type": (GOOD.replace("13", "thirteen"), r":2:8: opset: .*'thirteen'"),
+    "attribute": (
+        GOOD.replace("axis: 1", "axis: 1, axes: 1"),
+        r":4:18: 'axes' is no attribute of Hardmax-13.*axis",
+    ),
+    "ragged": (GOOD.replace("[[1, 2]]", "[[1, 2], [3]]"), r":7:28: .*ragged"),
+    "huge shape": (
+        GOOD.replace("[[1, 2]]", "{shape: [1000000, 1000000, 1000000], constant: 0}"),
+        r":7:27: .*GiB",
+    ),
+    "alias bomb": (BOMB, r":\d+:\d+: more than 1,000,000 values"),
+    "20,000 brackets": (
+        GOOD.replace("[[1, 2]]", "[" * 20_000 + "]" * 20_000),
+        r":7:\d+: more than 64 lists",
+    ),
+    "binary": (bytes(range(256)) * 4, r":1:1: .*binary"),
+    "UTF-16": (GOOD.encode("utf-16"), r":1:1: .*UTF-16"),
+    "Latin-1": (GOOD.encode() + b"  clause: gr\xfcn\n", r":8:13: .*not UTF-8"),
+    "Python tag": (
+        GOOD.replace("[[1, 2]]", "!!python/object/apply:os.system ['touch owned']"),
+        r":7:19: the tag !!python/object/apply:os.system is not allowed",
+    ),
+    "NaN tolerance": (GOOD + "  tolerance: {rtol: .nan, atol: 0}\n", r":8:21: tolerance"),
+    "negative tolerance": (GOOD + "  tolerance: {ulp: -1}\n", r":8:20: tolerance"),
+    "operator": (GOOD.replace("Hardmax", "Hardmx"), r":1:5: .*'Hardmx'.*did you mean 'Hardmax'"),
+    "dtype": (GOOD.replace("float32", "flaot32"), r":3:8: .*'flaot32'.*did you mean 'float32'"),
+    "empty": ("", r":1:1: the file is empty"),
+    "no YAML": ("op: [", r":\d+:\d+: "),
+    "a list": ("- op: Hardmax\n", r":1:1: "),
+    "no cases": ("op: Hardmax\ncases: []\n", r":2:8: "),
+    "two of one id": (GOOD + GOOD[len(HEAD) :], r":8:3: .*Hardmax/good"),
+}
+
+
+@pytest.mark.parametrize("command", ["run", "list"])
+@pytest.mark.parametrize("wrong", FILES)
+def test_a_wrong_file_is_told_with_its_place(run, tmp_path, command, wrong):
+    content, told = FILES[wrong]
+    file = tmp_path / "wrong.yaml"
+    file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    started = time.monotonic()
+    found = run(command, "wrong.yaml")
+    assert time.monotonic() - started < 5
+    assert found.exit_code == 2
+    assert found.stdout == ""
+    *problems, last = found.stderr.splitlines()
+    assert all(line.startswith("wrong.yaml:") for line in problems)
+    assert any(re.match(f"wrong.yaml{told}", line) for line in problems)
+    assert re.fullmatch(r"\d problems? in 1 file; nothing was run", last)
+    assert len(found.stderr) < 600
+    assert [path.name for path in tmp_path.iterdir()] == ["wrong.yaml"]
+
+
+def test_a_missing_file_and_a_folder_without_cases_are_told_at_once(run, tmp_path):
+    (tmp_path / "empty").mkdir()
+    found = run("run", "gone.yaml", "empty")
+    assert found.exit_code == 2
+    assert found.stderr.splitlines() == [
+        "empty: no case files in this folder (they end in .yaml)",
+        "gone.yaml:1:1: there is no such file",
+        "2 problems in 2 files; nothing was run",
+    ]
+
+
+def test_one_bad_file_among_good_ones_stops_the_run(run, tmp_path):
+    (tmp_path / "good.yaml").write_text(GOOD)
+    (tmp_path / "wrong.yaml").write_text(FILES["dtype"][0])
+    found = run("run", ".", "-b", "right")
+    assert (found.exit_code, found.stdout) == (2, "")
+    assert "good.yaml" not in found.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        (["-b", "nope"], 2, "unknown backend 'nope'\n  known backends: numpy, onnxruntime, ref"),
+        (["-b", "onnxruntim"], 2, "did you mean 'onnxruntime'? known backends: numpy, "),
+        (["-b", ""], 2, "unknown backend ''"),
+        (["-b", "numpy:fast"], 2, "backend 'numpy' takes no detail"),
+        (["-b", "onnxruntime:"], 2, "'onnxruntime:' has nothing after the colon"),
+        (["-b", "onnxruntime:CPU"], 2, "no execution provider 'CPU'"),
+        (["-b", "onnxruntime:DmlExecutionProvider"], 4, "built without DmlExecutionProvider\n"),
+        (["-b", "numpy", "-b", "numpy"], 2, "opcheck: backend 'numpy' is named twice\n"),
+        (["-b", "nope", "-b", "onnxruntime:DmlExecutionProvider"], 2, "unknown backend 'nope'"),
+        (["--dtype", "flot32"], 2, "unknown dtype 'flot32'\n  did you mean 'float32'"),
+        (["--op", "Hardmx"], 2, "no case of operator 'Hardmx'\n  did you mean 'Hardmax'?"),
+        (["--op", "Hardmax", "--op", "Hardmx"], 2, "no case of operator 'Hardmx'"),
+        (["--case", "Hardmax/goood"], 2, "no case 'Hardmax/goood'\n  did you mean 'Hardmax/good'?"),
+        (["--case", "Hardmax/good", "--case", "x"], 2, "no case 'x'"),
+        (["-k", "("], 2, "-k '(': a word is missing at the end"),
+        (["-k", "good nan"], 2, "-k 'good nan': 'nan' is one too many"),
+        (["--opset", "x"], 2, "'x' is not a valid integer"),
+        (["--max-fail", "0"], 2, "0 is not in the range"),
+        (["--level", "hard"], 2, "'hard' is not one of 'smoke', 'core', 'deep'"),
+        (["--fromat", "json"], 2, "No such option '--fromat'"),
+    ],
+)
+def test_a_wrong_command_line_is_told(run, tmp_path, words, code, told):
+    (tmp_path / "good.yaml").write_text(GOOD)
+    found = run("run", "good.yaml", *words)
+    assert found.exit_code == code
+    assert found.stdout == ""
+    assert told in found.stderr
+    assert len(found.stderr.splitlines()) <= 4
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["rum"], "no command 'rum' (did you mean 'run'?)"),
+        (["benchmark"], "no command 'benchmark' (commands: run, list, schema)"),
+        (["--nope"], "No such option '--nope'"),
+    ],
+)
+def test_an_unknown_command_is_told(run, words, told):
+    found = run(*words)
+    assert found.exit_code == 2
+    assert told in found.stderr.replace("No such option: --nope", "No such option '--nope'")
+
+
+@pytest.mark.parametrize(
+    ("backend", "package", "hint"),
+    [
+        ("onnxruntime", "onnxruntime", "pip install onnxruntime"),
+        ("reference", "onnx.reference", "pip install onnx"),
+    ],
+)
+def test_a_backend_that_is_not_installed_says_what_to_install(
+    run, tmp_path, monkeypatch, backend, package, hint
+):
+    (tmp_path / "good.yaml").write_text(GOOD)
+    monkeypatch.setitem(sys.modules, package, None)  # importing it raises ImportError
+    found = run("run", "good.yaml", "-b", "right", "-b", backend)
+    assert found.exit_code == 4
+    assert found.stdout == ""
+    said = found.stderr.splitlines()
+    assert said[0].startswith(f"opcheck: backend {backend!r} is not installed")
+    assert said[1] == f"  install it: {hint}"
+    assert run("run", "good.yaml", "-b", "right").exit_code == 0
+
+
+def test_a_wrong_file_comes_before_a_backend_that_is_missing(run, tmp_path):
+    (tmp_path / "wrong.yaml").write_text("")
+    found = run("run", "wrong.yaml", "-b", "onnxruntime:DmlExecutionProvider")
+    assert found.exit_code == 2
+
+
+def test_a_broken_ledger_is_told_with_its_place(run, tmp_path, monkeypatch):
+    (tmp_path / "good.yaml").write_text(GOOD)
+    ledgers = tmp_path / "ledgers"
+    ledgers.mkdir()
+    (ledgers / "acme.yaml").write_text("backend: acme\nknow: []\n")
+    monkeypatch.setattr("opcheck.known.shipped_folder", lambda *_: ledgers)
+    found = run("run", "good.yaml", "-b", "right")
+    assert found.exit_code == 2
+    assert "acme.yaml:2:1: unknown key 'know' (did you mean 'known'?)" in found.stderr
+    assert run("run", "good.yaml", "-b", "right", "--no-known").exit_code == 0
+
+
+def test_a_case_that_contradicts_the_specification_is_told(run, tmp_path):
+    (tmp_path / "bad.yaml").write_text(GOOD.replace("axis: 1", "axis: 5"))
+    found = run("run", "bad.yaml", "-b", "right")
+    assert found.exit_code == 2
+    assert "BAD CASE right  Hardmax/good" in found.stdout
+    assert "axis" in found.stdout
+    assert found.stdout.splitlines()[-1].startswith("exit 2: ")

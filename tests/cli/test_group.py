@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import importlib
+
+import pytest
+
+import opcheck
+from opcheck.cli.group import COMMANDS
+from opcheck.errors import Exit
+
+
+def test_help_names_every_command_with_its_line(run):
+    found = run("--help")
+    assert found.exit_code == 0
+    for name, line in COMMANDS.items():
+        assert f"  {name} " in found.stdout
+        assert line in found.stdout
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_s_line_is_how_its_own_help_begins(run, name):
+    command = importlib.import_module(f"opcheck.cli.{name}").command
+    assert command.name == name
+    said = run(name, "-h")
+    assert said.exit_code == 0
+    assert said.stdout.splitlines()[2].strip().startswith(COMMANDS[name].rstrip(".").split(",")[0])
+
+
+def test_every_exit_code_is_in_the_help(run):
+    for words in (["--help"], ["run", "--help"]):
+        manual = " ".join(run(*words).stdout.split())
+        codes = manual[manual.index("Exit codes:") :]
+        for code in Exit:
+            assert f"{int(code)} " in codes
+
+
+def test_the_version_is_the_package_s(run):
+    assert run("--version").stdout == f"opcheck, version {opcheck.__version__}\n"
+
+
+def test_no_command_is_the_help(run):
+    found = run()
+    assert "Commands:" in found.output
+    assert found.exit_code == 2

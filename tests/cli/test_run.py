@@ -1,0 +1,211 @@
+"""`opcheck run` on small files and fakes: what a user sees of each kind of answer."""
+
+from __future__ import annotations
+
+import json
+import shlex
+
+import pytest
+
+from tests.cli.fakes import FAKES
+
+CASES = """\
+op: Hardmax
+opset: 13
+dtype: float32
+attrs: {axis: 1}
+clause: 1 if the element is the first maximum value along the specified axis, 0 otherwise
+cases:
+- name: ties
+  inputs: {input: [[3, 3, 1], [3, 0, 3]]}
+  expect: {output: [[1, 0, 0], [1, 0, 0]]}
+- name: many_ties
+  inputs: {input: {shape: [6, 5], choice: [-2, -1], seed: 3}}
+- name: axis_out_of_range
+  clause: Accepted range is [-r, r-1] where r = rank(input).
+  inputs: {input: [[1, 2]]}
+  attrs: {axis: 2}
+  expect: {rejected: "axis 2 is outside [-2, 1]", legal: {attrs.axis: 1}}
+- name: nan
+  clause: ""
+  rule: open
+  inputs: {input: [[1, .nan, 3]]}
+  expect:
+    any_of:
+    - {as: first_nan, output: [[0, 1, 0]]}
+    - {as: skips_nan, output: [[0, 0, 1]]}
+- name: subnormal
+  rule: should
+  inputs: {input: [[0, 1.0e-40, 1.0e-40]]}
+  expect: {output: [[0, 1, 0]]}
+"""
+
+
+@pytest.fixture
+def cases(run, tmp_path):
+    (tmp_path / "cases.yaml").write_text(CASES)
+
+
+#: All but the slow one.
+EACH = [word for fake in FAKES if fake != "slow" for word in ("-b", fake)]
+
+
+# ── the texts ───────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.usefixtures("cases")
+@pytest.mark.parametrize("backend", ["last_of_ties", "narrow", "flat", "twice", "lists", "refuses"])
+def test_the_failures_of_a_backend(run, snapshot, backend):
+    found = run("run", "cases.yaml", "-b", backend)
+    assert found.exit_code == 1
+    assert found.stderr == ""
+    snapshot(f"failures_of_{backend}", found.stdout)
+
+
+@pytest.mark.usefixtures("cases")
+@pytest.mark.parametrize("width", [80, 120])
+def test_several_backends(run, snapshot, width):
+    found = run("run", "cases.yaml", "-q", *EACH, COLUMNS=str(width))
+    snapshot(f"several_backends_{width}", found.stdout)
+
+
+@pytest.mark.usefixtures("cases")
+@pytest.mark.parametrize("backend", ["rude", "declines"])
+def test_hostile_words_of_a_backend_are_harmless_and_short(run, backend):
+    found = run("run", "cases.yaml", "-b", backend, "-k", "ties")
+    for character in "\x1b\x07\x9b\x00\u202e\r":
+        assert character not in found.output
+    assert "[red]markup[/] [/nope]" in found.output
+    assert len(found.output) < 8000
+    assert [line for line in found.stdout.splitlines() if line.startswith("exit")] == [
+        found.stdout.splitlines()[-1]
+    ]
+    as_json = run("run", "cases.yaml", "-b", backend, "--format", "json")
+    assert len(as_json.stdout) < 40_000
+
+
+# ── options ─────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.usefixtures("cases")
+def test_a_sound_backend_conforms(run):
+    found = run("run", "cases.yaml", "-b", "right", "-k", "not nan")
+    assert found.exit_code == 0
+    assert found.stdout.splitlines()[-1].startswith("exit 0: conforms")
+
+
+@pytest.mark.usefixtures("cases")
+def test_warnings_are_red_under_strict_only(run):
+    lenient = run("run", "cases.yaml", "-b", "last_of_ties", "-k", "subnormal")
+    strict = run("run", "cases.yaml", "-b", "last_of_ties", "-k", "subnormal", "--strict")
+    assert (lenient.exit_code, strict.exit_code) == (0, 1)
+    assert "WARN last_of_ties" not in lenient.stdout
+    assert "Warnings (in full with -v, red with --strict)" in lenient.stdout
+    assert "WARN last_of_ties" in strict.stdout
+
+
+@pytest.mark.usefixtures("cases")
+def test_quiet_leaves_out_the_failures_and_verbose_adds_the_warnings(run):
+    words = ("run", "cases.yaml", "-b", "last_of_ties")
+    quiet, plain, verbose = (run(*words, *more).stdout for more in (["-q"], [], ["-v"]))
+    assert plain.endswith(quiet)
+    assert "repeat" not in quiet
+    assert plain.count("\n  repeat") == 4
+    assert verbose.count("\n  repeat") == 5
+    assert "WARN last_of_ties  Hardmax/subnormal" in verbose
+
+
+@pytest.mark.usefixtures("cases")
+@pytest.mark.parametrize(
+    ("words", "red"), [(["-x"], 1), (["--max-fail", "1"], 1), (["--max-fail", "2"], 2)]
+)
+def test_a_run_stops_at_enough_failures(run, words, red):
+    found = run("run", "cases.yaml", "-b", "right", "-b", "last_of_ties", *words)
+    assert found.exit_code == 1
+    assert found.stdout.count("\nFAIL ") + found.stdout.startswith("FAIL ") == red
+    assert f"INCOMPLETE: {2 * red} of 10 results\n" in found.stdout
+
+
+@pytest.mark.usefixtures("cases")
+def test_a_run_that_fails_at_its_very_end_is_complete(run):
+    found = run("run", "cases.yaml", "-b", "last_of_ties", "-k", "nan", "-x")
+    assert found.exit_code == 1
+    assert "INCOMPLETE" not in found.stdout
+
+
+@pytest.mark.usefixtures("cases")
+def test_case_means_exactly_this_one(run):
+    found = run("list", "cases.yaml", "--case", "Hardmax/ties", "--format", "json")
+    assert [json.loads(line)["case"] for line in found.stdout.splitlines()] == ["Hardmax/ties"]
+
+
+@pytest.mark.usefixtures("cases")
+@pytest.mark.parametrize("backend", ["last_of_ties", "narrow", "flat", "twice", "refuses"])
+def test_the_printed_command_repeats_the_failure(run, backend):
+    found = run("run", "cases.yaml", "-b", backend, "-v")
+    reports = found.stdout.split("\n\n")
+    commands = {}
+    for report in reports:
+        *told, last = report.splitlines()
+        if last.startswith("  repeat  "):
+            commands[last.removeprefix("  repeat  ")] = told
+    assert len(commands) >= 4
+    for command, told in commands.items():
+        program, *words = shlex.split(command)
+        assert program == "opcheck"
+        again = run(*words)
+        assert again.exit_code == 1
+        assert again.stdout.splitlines()[: len(told)] == told
+        assert again.stdout.count("  repeat  ") == 1
+
+
+# ── JSON ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def strict_json(text):
+    def refuse(word):
+        raise AssertionError(f"{word} is no JSON")
+
+    return [json.loads(line, parse_constant=refuse) for line in text.splitlines()]
+
+
+@pytest.mark.usefixtures("cases")
+def test_the_stream_is_a_header_a_record_a_result_and_a_footer(run):
+    found = run("run", "cases.yaml", "-b", "right", "-b", "last_of_ties", "--format", "json")
+    assert found.stdout.isascii()
+    header, *records, footer = strict_json(found.stdout)
+    assert (header["type"], header["cases"], len(header["backends"])) == ("header", 5, 2)
+    assert [record["type"] for record in records] == ["result"] * 10
+    assert footer["complete"] is True
+    assert footer["exit_code"] == found.exit_code == 1
+    totals: dict[str, dict[str, int]] = {}
+    for record in records:
+        of_backend = totals.setdefault(record["backend"], {})
+        of_backend[record["verdict"]] = of_backend.get(record["verdict"], 0) + 1
+    assert footer["totals"] == totals
+
+
+@pytest.mark.usefixtures("cases")
+def test_values_are_spelt_with_their_bits(run):
+    found = run("run", "cases.yaml", "-b", "right", "-k", "nan", "--format", "json")
+    _, record, _ = strict_json(found.stdout)
+    [comparison] = record["comparisons"]
+    inputs = [(e["index"], e["input"], e["input_bits"]) for e in comparison["worst"]]
+    assert inputs == [([0, 1], "nan", "0x7fc00000")]
+    wanted = [(e["want"], e["want_bits"], e["got_bits"]) for e in comparison["worst"]]
+    assert wanted == [("1.0", "0x3f800000", "0x00000000")]
+
+
+@pytest.mark.usefixtures("cases")
+def test_a_stopped_stream_says_so(run):
+    found = run("run", "cases.yaml", "-b", "last_of_ties", "--format", "json", "-x")
+    *_, record, footer = strict_json(found.stdout)
+    assert record["verdict"] == "fail"
+    assert footer["complete"] is False
+
+
+@pytest.mark.usefixtures("cases")
+def test_an_error_leaves_no_half_stream(run):
+    found = run("run", "cases.yaml", "-b", "nope", "--format", "json")
+    assert found.exit_code == 2
+    assert found.stdout == ""

@@ -1,0 +1,141 @@
+"""`opcheck run` as a stranger types it first: the shipped suites on the default backends."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+
+import pytest
+from click.testing import CliRunner
+
+from opcheck.cli.group import program
+from tests.releases import needs_known_releases
+
+pytestmark = needs_known_releases
+
+
+OPEN = "Where the text leaves it open, the answer each backend gives"
+
+
+@pytest.fixture(scope="module")
+def first():
+    """`opcheck run` and nothing more."""
+    return CliRunner().invoke(program, ["run"], env={"COLUMNS": "120"})
+
+
+def rows(text):
+    """The table of counts: backend → column → count, summed over operators."""
+    text = f"\n{text}"
+    _, head, _, *lines = text[text.rindex("\noperator  ") :].splitlines()
+    columns = head.split()[2:]
+    found: dict[str, dict[str, int]] = {}
+    for line in lines[: lines.index(OPEN)]:
+        words = line.split()
+        if words:
+            counts = [0 if w == "·" else int(w.replace(",", "")) for w in words[-len(columns) :]]
+            of_backend = found.setdefault(words[-len(columns) - 2], dict.fromkeys(columns, 0))
+            for column, count in zip(columns, counts, strict=True):
+                of_backend[column] += count
+    return found
+
+
+def test_the_first_run_is_green_and_shows_what_is_known(first):
+    found = first
+    assert found.exit_code == 0
+    assert found.stderr == ""
+    counts = rows(found.stdout)
+    assert list(counts) == ["numpy", "onnxruntime", "reference"]
+    assert counts["numpy"]["self"] > 0
+    assert sum(counts["numpy"].values()) == counts["numpy"]["pass"] + counts["numpy"]["self"]
+    assert counts["onnxruntime"]["self"] == counts["reference"]["self"] == 0
+    assert counts["onnxruntime"]["unsupported"] > 0
+    for backend in ("onnxruntime", "reference"):
+        assert counts[backend]["known"] > 0
+    assert "Versions 1 and 11 are computed as version 13" in found.stdout
+    nan = next(line for line in found.stdout.splitlines() if line.startswith("Hardmax/nan "))
+    assert re.search(r"first_nan ×\d+ .*skips_nan ×\d+ .*first_nan ×\d+", nan)
+    assert "\n  repeat  " not in found.stdout
+    last = found.stdout.splitlines()[-1]
+    assert last.startswith("exit 0: conforms")
+    assert "known" in last
+
+
+def test_without_the_ledgers_the_defects_are_failures_in_full(run):
+    found = run("run", "--no-known")
+    assert found.exit_code == 1
+    reports = [part for part in found.stdout.split("\n\n") if "\n  repeat  " in part]
+    total = rows(found.stdout)["reference"]
+    of_reference = [part for part in reports if part.split()[1] == "reference"]
+    assert len(of_reference) == total["fail"] > 0
+    for version in ("Hardmax-1 at opset 1,", "Hardmax-11 at opset 11,"):
+        tables = [part for part in of_reference if version in part and "wrong" in part]
+        assert len(tables) >= 10
+        for part in tables:
+            assert re.search(r"^ {10}index +input +want +got +ULP +allowed$", part, re.MULTILINE)
+            assert re.search(r"^ {10}\[[\d, ]+\] .* exact$", part, re.MULTILINE)
+            assert re.search(r"^  found   .*output: \d+ of \d+ elements wrong$", part, re.MULTILINE)
+            assert re.search(r"^  where   output: \w+", part, re.MULTILINE)
+            assert re.search(r"^  clause  “.+”$", part, re.MULTILINE)
+            assert re.search(r"^  written cases/onnx/hardmax.yaml:\d+:\d+$", part, re.MULTILINE)
+    assert "Known defects" not in found.stdout
+    assert found.stdout.splitlines()[-1].startswith("exit 1: does not conform")
+    for part in (of_reference[0], of_reference[-1], reports[0]):
+        *told, last = part.splitlines()
+        again = run(*shlex.split(last.removeprefix("  repeat  "))[1:])
+        assert again.exit_code == 1
+        assert again.stdout.splitlines()[: len(told)] == told
+
+
+def test_the_stream_says_the_same_as_the_tables(run, first):
+    found = run("run", "--format", "json")
+    assert found.exit_code == 0
+    header, *records, footer = map(json.loads, found.stdout.splitlines())
+    assert len(records) == header["cases"] * 3
+    assert footer["complete"] is True
+    totals = {
+        backend: {**counts, "pass": counts["pass"] + counts.get("self", 0)}
+        for backend, counts in rows(first.stdout).items()
+    }
+    for backend, counts in footer["totals"].items():
+        assert {column: totals[backend][column] for column in counts} == counts
+    selves = {record["backend"] for record in records if record["self"]}
+    assert selves == {"numpy"}
+    known = [record for record in records if record["verdict"] == "known"]
+    assert {record["known"]["ledger"] for record in known} == {"onnxruntime.yaml", "reference.yaml"}
+    assert {record["found"] for record in known} >= {"fail", "error", "warn"}
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["--op", "Hardmax", "-b", "numpy"], 0),
+        (["--op", "hardmax", "-b", "numpy", "--level", "smoke"], 0),
+        (["-k", "nothing_matches"], 5),
+        (["--opset", "99"], 5),
+        (["-b", "onnxruntime", "--dtype", "float64", "--opset", "13", "-k", "ties"], 5),
+        (["-b", "reference", "-k", "coerced", "--no-known"], 1),
+        (["-b", "reference", "--strict"], 0),
+        (["-b", "reference", "--strict", "--no-known", "-k", "integer_input"], 1),
+        (["-b", "reference", "--no-known", "-k", "integer_input"], 0),
+        (["-b", "onnxruntime:CPUExecutionProvider", "--level", "smoke"], 0),
+    ],
+)
+def test_exit_codes(run, words, code):
+    found = run("run", *words)
+    assert found.exit_code == code
+    assert found.stdout.splitlines()[-1].startswith(f"exit {code}: ")
+
+
+def test_a_case_is_asked_for_whatever_its_level(run):
+    deep = run("list", "--level", "deep", "--format", "json").stdout.splitlines()
+    found = next(json.loads(line)["case"] for line in deep if '"level": "deep"' in line)
+    assert found not in run("list").stdout
+    assert "1 case of 1 name" in run("list", "--case", found).stdout
+
+
+def test_verbose_shows_the_known_defects_in_full(run):
+    found = run("run", "-b", "onnxruntime", "-k", "axis_out_of_range", "-v")
+    assert found.exit_code == 0
+    assert "KNOWN onnxruntime  Hardmax/axis_out_of_range@" in found.stdout
+    assert "  cause   The range of axis is checked after it was cut to 32 bits" in found.stdout

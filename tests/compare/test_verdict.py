@@ -1,0 +1,315 @@
+from __future__ import annotations
+
+from typing import Any, get_args
+
+import numpy as np
+import pytest
+
+from opcheck.compare import Want
+from opcheck.compare.verdict import Admitted, Answer, Judgement, Refusal, Twin, judge
+from opcheck.dtypes import DTYPES
+from opcheck.model import (
+    EXACT,
+    Declined,
+    Foreign,
+    NotRun,
+    Outcome,
+    Produced,
+    Raised,
+    Rule,
+    Tolerance,
+    Verdict,
+)
+
+RULES: tuple[Rule, ...] = get_args(Rule)
+PASS, WARN, FAIL, ERROR = Verdict.PASS, Verdict.WARN, Verdict.FAIL, Verdict.ERROR
+UNSTABLE, UNSUPPORTED, NOT_RUN = Verdict.UNSTABLE, Verdict.UNSUPPORTED, Verdict.NOT_RUN
+
+RIGHT = np.array([1, 0, 0], np.float32)
+WANTS = (Want("y", DTYPES["float32"], RIGHT, 0, 1),)
+REFUSED = Raised("prepare", "Fail", "axis 7", documented=True)
+
+
+def made(*outputs: Any, unstable: str | None = None) -> Produced:
+    return Produced(outputs, 0.0, unstable)
+
+
+def refusal(twin: Outcome, wants: tuple[Want, ...] = WANTS, name: str | None = None) -> Refusal:
+    return Refusal("axis is outside [-1, 0]", lambda: Twin(twin, wants), name)
+
+
+LEGAL: list[Admitted] = [Answer(WANTS)]
+ILLEGAL: list[Admitted] = [refusal(made(RIGHT))]
+EITHER: list[Admitted] = [Answer(WANTS, "answered"), refusal(made(RIGHT), name="rejected")]
+
+
+def judged(
+    rule: Rule, admitted: list[Admitted], outcome: Outcome, tolerance: Tolerance = EXACT
+) -> Judgement:
+    return judge(rule, admitted, outcome, tolerance, None)
+
+
+# ── the table of rules and outcomes ───────────────────────────────────────────────────────────
+
+WRONG_OUTPUTS = {
+    "value": made(np.array([0, 1, 0], np.float32)),
+    "nan": made(np.array([np.nan, 0, 0], np.float32)),
+    "shape": made(RIGHT[None]),
+    "rank": made(np.float32(1) * np.ones((), np.float32)),
+    "dtype": made(RIGHT.astype(np.float64)),
+    "type": made(Foreign("builtins.list")),
+    "too few": made(),
+    "too many": made(RIGHT, RIGHT),
+}
+UNSTABLE_OUTCOMES: dict[str, Outcome] = {
+    "contradicts itself": made(RIGHT, unstable="the run modified its input 0"),
+    "wrong and contradicts itself": made(RIGHT[None], unstable="the run modified its input 0"),
+    "raised later": Raised("second run", "Fail", "gone", documented=True),
+}
+_DELIVERED_NOTHING: list[tuple[str, Outcome, Verdict]] = [
+    ("declined", Declined("no kernel"), UNSUPPORTED),
+    ("not run", NotRun("missing"), NOT_RUN),
+]
+TABLE: list[tuple[str, list[Admitted], Outcome, tuple[Verdict, Verdict, Verdict]]] = [
+    ("matches", LEGAL, made(RIGHT), (PASS, PASS, PASS)),
+    ("refuses as expected", ILLEGAL, REFUSED, (PASS, PASS, PASS)),
+    ("refuses in the run", ILLEGAL, Raised("run", "Fail", "", documented=True), (PASS,) * 3),
+    ("one of the answers", EITHER, made(RIGHT), (PASS, PASS, PASS)),
+    ("refuses where it may", EITHER, REFUSED, (PASS, PASS, PASS)),
+    *(
+        (f"wrong {what}, {kind}", admitted, outcome, (FAIL, WARN, FAIL))
+        for kind, admitted in (("legal", LEGAL), ("either", EITHER))
+        for what, outcome in WRONG_OUTPUTS.items()
+    ),
+    ("accepts", ILLEGAL, made(RIGHT), (FAIL, WARN, FAIL)),
+    ("accepts with nonsense", ILLEGAL, made(), (FAIL, WARN, FAIL)),
+    ("raises in prepare", LEGAL, REFUSED, (ERROR, WARN, ERROR)),
+    ("raises in run", LEGAL, Raised("run", "Fail", "", documented=False), (ERROR, WARN, ERROR)),
+    *(
+        (f"{what}, {kind}", admitted, outcome, (verdict, verdict, verdict))
+        for kind, admitted in (("legal", LEGAL), ("illegal", ILLEGAL), ("either", EITHER))
+        for what, outcome, verdict in (
+            *((what, outcome, UNSTABLE) for what, outcome in UNSTABLE_OUTCOMES.items()),
+            *_DELIVERED_NOTHING,
+        )
+    ),
+]
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize(
+    ("admitted", "outcome", "verdicts"), [row[1:] for row in TABLE], ids=[row[0] for row in TABLE]
+)
+def test_the_table_of_rules_and_outcomes(
+    rule: Rule, admitted: list[Admitted], outcome: Outcome, verdicts: tuple[Verdict, ...]
+) -> None:
+    wanted = dict(zip(("must", "should", "open"), verdicts, strict=True))[rule]
+    assert judged(rule, admitted, outcome).verdict is wanted
+
+
+# ── legal twins ───────────────────────────────────────────────────────────────────────────────
+
+TWINS: list[tuple[str, Outcome, tuple[Verdict, Verdict, Verdict], str]] = [
+    ("refused too", REFUSED, (ERROR, WARN, ERROR), "refuses its legal twin too: Fail: axis 7"),
+    (
+        "refused in the run",
+        Raised("run", "Fail", "", documented=True),
+        (ERROR, WARN, ERROR),
+        "refuses its legal twin too: Fail",
+    ),
+    (
+        "raised later",
+        UNSTABLE_OUTCOMES["raised later"],
+        (UNSTABLE,) * 3,
+        "its legal twin: ran once, then raised Fail: gone",
+    ),
+    (
+        "contradicts itself",
+        UNSTABLE_OUTCOMES["contradicts itself"],
+        (UNSTABLE,) * 3,
+        "its legal twin: the run modified its input 0",
+    ),
+    (
+        "declined",
+        Declined("no kernel"),
+        (UNSUPPORTED,) * 3,
+        "its legal twin is not implemented: no kernel",
+    ),
+    ("not run", NotRun("missing"), (NOT_RUN,) * 3, "its legal twin: missing"),
+    ("shape", WRONG_OUTPUTS["shape"], (FAIL, WARN, FAIL), "its legal twin: y: shape (1, 3), want"),
+    ("dtype", WRONG_OUTPUTS["dtype"], (FAIL, WARN, FAIL), "its legal twin: y: dtype float64, want"),
+    ("type", WRONG_OUTPUTS["type"], (FAIL, WARN, FAIL), "its legal twin: y: type builtins.list"),
+    ("too few", WRONG_OUTPUTS["too few"], (FAIL, WARN, FAIL), "its legal twin: y: count 0 outputs"),
+    ("too many", WRONG_OUTPUTS["too many"], (FAIL, WARN, FAIL), "its legal twin: output 1: count"),
+]
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize(
+    ("twin", "verdicts", "said"), [row[1:] for row in TWINS], ids=[row[0] for row in TWINS]
+)
+def test_a_refusal_counts_only_if_the_legal_twin_is_accepted(
+    rule: Rule, twin: Outcome, verdicts: tuple[Verdict, ...], said: str
+) -> None:
+    wanted = dict(zip(("must", "should", "open"), verdicts, strict=True))[rule]
+    either: list[Admitted] = [Answer(WANTS, "answered"), refusal(twin, name="rejected")]
+    alone: list[Admitted] = [refusal(twin)]
+    for admitted in (alone, either):
+        found = judged(rule, admitted, REFUSED)
+        assert found.verdict is wanted
+        assert found.reason.startswith(said)
+        assert found.alternative is None
+
+
+def test_a_twin_is_accepted_whatever_its_values() -> None:
+    # Its values are another case's business; this one asks whether the backend can do it at all.
+    for outcome in (WRONG_OUTPUTS["value"], WRONG_OUTPUTS["nan"]):
+        assert judged("must", [refusal(outcome)], REFUSED).verdict is PASS
+
+
+def test_a_twin_that_nothing_computes_is_accepted_if_it_is_answered() -> None:
+    assert judged("must", [refusal(made(RIGHT), wants=())], REFUSED).verdict is PASS
+    assert judged("must", [refusal(REFUSED, wants=())], REFUSED).verdict is ERROR
+
+
+def test_the_twin_is_asked_only_after_a_refusal() -> None:
+    def unasked() -> Twin:
+        raise AssertionError("the twin was asked")
+
+    outcomes: list[Outcome] = [made(RIGHT), Declined("no"), NotRun("no")]
+    for outcome in [*outcomes, *UNSTABLE_OUTCOMES.values()]:
+        judged("must", [Refusal("why", unasked)], outcome)
+    with pytest.raises(AssertionError, match="the twin was asked"):
+        judged("must", [Refusal("why", unasked)], REFUSED)
+
+
+# ── several answers ───────────────────────────────────────────────────────────────────────────
+
+
+def one_hot(place: int) -> Any:
+    return np.eye(1, 3, place, dtype=np.float32)[0]
+
+
+def answers(*places: int) -> list[Admitted]:
+    return [
+        Answer((Want("y", DTYPES["float32"], one_hot(p).astype(np.float64)),), f"place_{p}")
+        for p in places
+    ]
+
+
+def test_each_admitted_answer_passes_by_its_name() -> None:
+    for place in range(3):
+        found = judged("open", answers(0, 1, 2), made(one_hot(place)))
+        assert (found.verdict, found.alternative) == (PASS, f"place_{place}")
+        assert not any(comparison.problem for comparison in found.comparisons)
+
+
+def test_a_refusal_passes_by_its_name() -> None:
+    found = judged("open", [*answers(0), refusal(made(RIGHT), name="rejected")], REFUSED)
+    assert (found.verdict, found.alternative) == (PASS, "rejected")
+
+
+def test_anything_else_fails_and_is_compared_with_the_nearest() -> None:
+    nearly = [one_hot(0), one_hot(1) + one_hot(2)]
+    admitted: list[Admitted] = [
+        Answer((Want("y", DTYPES["float32"], values.astype(np.float64)),), f"with_{n}")
+        for n, values in enumerate(nearly, 1)
+    ]
+    found = judged("open", admitted, made(one_hot(1)))
+    assert (found.verdict, found.alternative) == (FAIL, None)
+    assert found.reason == (
+        "none of the admitted answers (with_1, with_2); nearest with_2: y: 1 of 3 elements wrong"
+    )
+    assert [comparison.wrong for comparison in found.comparisons] == [1]
+
+
+def test_an_answer_of_the_right_shape_is_nearer_than_one_of_another() -> None:
+    admitted: list[Admitted] = [
+        Answer((Want("y", DTYPES["float32"], np.zeros((1, 3))),), "matrix"),
+        Answer((Want("y", DTYPES["float32"], np.zeros(3)),), "vector"),
+    ]
+    found = judged("open", admitted, made(np.ones(3, np.float32)))
+    assert "nearest vector: y: 3 of 3 elements wrong" in found.reason
+
+
+def test_a_refusal_is_named_among_the_admitted_answers() -> None:
+    admitted = [*answers(0), refusal(made(RIGHT), name="rejected")]
+    found = judged("open", admitted, made(one_hot(1)))
+    assert found.reason == (
+        "none of the admitted answers (place_0, rejected); nearest place_0: "
+        "y: 2 of 3 elements wrong"
+    )
+
+
+def test_a_single_answer_needs_no_name() -> None:
+    found = judged("must", LEGAL, made(one_hot(1)))
+    assert (found.reason, found.alternative) == ("y: 2 of 3 elements wrong", None)
+
+
+# ── what the reason says ──────────────────────────────────────────────────────────────────────
+
+
+def test_a_pass_needs_no_reason() -> None:
+    assert judged("must", LEGAL, made(RIGHT)).reason == ""
+
+
+@pytest.mark.parametrize(
+    ("documented", "detail", "said"),
+    [
+        (True, "axis 7", "Fail: axis 7"),
+        (False, "axis 7", "refused by accident: Fail: axis 7"),
+        (False, "", "refused by accident: Fail"),
+    ],
+)
+def test_a_refusal_by_accident_counts_and_is_called_so(
+    documented: bool, detail: str, said: str
+) -> None:
+    found = judged("must", ILLEGAL, Raised("run", "Fail", detail, documented))
+    assert (found.verdict, found.reason) == (PASS, said)
+
+
+@pytest.mark.parametrize(
+    ("admitted", "outcome", "said"),
+    [
+        (LEGAL, REFUSED, "raised on a legal model: Fail: axis 7"),
+        (ILLEGAL, made(RIGHT), "accepts an invalid model: axis is outside [-1, 0]"),
+        (LEGAL, Declined("no kernel"), "no kernel"),
+        (LEGAL, NotRun("cut short"), "cut short"),
+        (LEGAL, UNSTABLE_OUTCOMES["raised later"], "ran once, then raised Fail: gone"),
+        (LEGAL, UNSTABLE_OUTCOMES["contradicts itself"], "the run modified its input 0"),
+        (LEGAL, WRONG_OUTPUTS["dtype"], "y: dtype float64, want float32"),
+        (LEGAL, WRONG_OUTPUTS["too few"], "y: count 0 outputs, want 1"),
+    ],
+)
+def test_every_other_verdict_says_why(
+    admitted: list[Admitted], outcome: Outcome, said: str
+) -> None:
+    assert judged("must", admitted, outcome).reason == said
+
+
+def test_of_several_outputs_each_wrong_one_is_named() -> None:
+    wants = tuple(Want(name, DTYPES["float32"], np.zeros(2)) for name in ("a", "b", "c"))
+    out = np.zeros(2, np.float32)
+    found = judged("must", [Answer(wants)], made(out + 1, out, out[None]))
+    assert found.reason == "a: 2 of 2 elements wrong; c: shape (1, 2), want (2,)"
+    assert [comparison.problem for comparison in found.comparisons] == ["values", None, "shape"]
+
+
+def test_every_output_must_be_right() -> None:
+    wants = tuple(Want(name, DTYPES["float32"], np.zeros(2)) for name in ("a", "b"))
+    out = np.zeros(2, np.float32)
+    assert judged("must", [Answer(wants)], made(out, out)).verdict is PASS
+    assert judged("must", [Answer(wants)], made(out, out + 1)).verdict is FAIL
+    assert judged("must", [Answer(wants)], made(out + 1, out)).verdict is FAIL
+
+
+def test_the_tolerance_is_the_case_s() -> None:
+    near = np.array([1, 0, 1e-3], np.float32)
+    assert judged("must", LEGAL, made(near)).verdict is FAIL
+    assert judged("must", LEGAL, made(near), Tolerance(atol=1e-2)).verdict is PASS
+    assert judged("must", LEGAL, made(near), Tolerance(ulp=3)).verdict is FAIL
+
+
+def test_wrong_elements_are_shown_beside_the_input() -> None:
+    found = judge("must", LEGAL, made(one_hot(1)), EXACT, np.array([7, 8, 9], np.float32))
+    assert [element.input for element in found.comparisons[0].worst] == [7, 8]

@@ -1,0 +1,259 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import onnx
+import pytest
+from onnx import AttributeProto, checker, defs, helper, numpy_helper
+
+from opcheck import opset
+from opcheck.backends import attempt, connect, second_data
+from opcheck.dtypes import DTYPES
+from opcheck.graph import NotExpressible, model_of
+from opcheck.graph.build import ir_version
+from opcheck.model import AttrValue, OutputSpec, Problem, Produced, TensorType
+from tests.asking import dml_problem, dtype_of, problem_of
+
+NEWEST = defs.onnx_opset_version()
+IMAGE = np.ones((1, 2, 5, 5), np.float32)
+MATRIX = np.array([[3, 3, 1], [3, 0, 3]], np.float32)
+
+#: Operators of every build: attributes of all types, optional, variadic and several inputs,
+#: several outputs. Attributes are those of the first opset named and later.
+NODES: list[tuple[str, int, Mapping[str, AttrValue], tuple[Any, ...]]] = [
+    ("Hardmax", 1, {"axis": 1}, (MATRIX,)),
+    ("Hardmax", 1, {}, (MATRIX,)),
+    ("LeakyRelu", 6, {"alpha": 0.5}, (MATRIX,)),
+    ("LpPool", 2, {"kernel_shape": (2, 2), "auto_pad": "SAME_UPPER"}, (IMAGE,)),
+    ("Conv", 1, {"pads": (1, 1, 1, 1)}, (IMAGE, np.ones((3, 2, 3, 3), np.float32))),
+    ("MatMul", 1, {}, (MATRIX, MATRIX.T)),
+    ("Where", 9, {}, (MATRIX > 1, MATRIX, MATRIX)),
+    ("Flatten", 1, {"axis": 1}, (IMAGE,)),
+]
+
+
+def whole(op: str, at: int, attrs: Mapping[str, AttrValue], arrays: tuple[Any, ...]) -> Problem:
+    return problem_of(op, at, attrs, *arrays)
+
+
+def check(model: onnx.ModelProto) -> None:
+    checker.check_model(model, full_check=True)
+
+
+# ── the model ─────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("at", range(1, NEWEST + 1))
+def test_the_model_is_valid_at_every_opset(at: int) -> None:
+    for op, first, attrs, arrays in NODES:
+        if at >= first:
+            model = model_of(problem_of(op, at, attrs, *arrays))
+            check(model)
+            assert [(i.domain, i.version) for i in model.opset_import] == [("", at)]
+
+
+@pytest.mark.parametrize("at", range(1, NEWEST + 1))
+def test_the_ir_version_is_the_lowest_of_a_release_with_that_opset(at: int) -> None:
+    # Rows are (release, IR version, opset of ai.onnx, …).
+    lowest = min(row[1] for row in helper.VERSION_TABLE if row[2] >= at)
+    assert ir_version("", at) == lowest
+    assert model_of(problem_of("Hardmax", at, {}, MATRIX)).ir_version == lowest
+
+
+def test_opsets_2_to_4_came_with_ir_version_3() -> None:
+    assert [ir_version("", at) for at in range(1, 6)] == [3] * 5
+
+
+def test_other_domains_have_an_ir_version_too() -> None:
+    for domain in ("ai.onnx.ml", "ai.onnx.preview", "ai.onnx.preview.training"):
+        for at in range(1, opset.newest(domain) + 1):
+            assert ir_version(domain, at) >= 3
+
+
+def test_the_model_survives_a_file() -> None:
+    model = model_of(problem_of("LpPool", 22, {"kernel_shape": (2, 2)}, IMAGE))
+    assert onnx.load_from_string(model.SerializeToString()) == model
+
+
+def test_names_and_order_are_the_problem_s() -> None:
+    kernel = np.ones((3, 2, 3, 3), np.float32)
+    bias = np.ones(3, np.float32)
+    model = model_of(problem_of("Conv", 13, {}, IMAGE, kernel, bias))
+    assert [i.name for i in model.graph.input] == ["X", "W", "B"]
+    assert [o.name for o in model.graph.output] == ["Y"]
+    (node,) = model.graph.node
+    assert (node.op_type, list(node.input), list(node.output)) == ("Conv", ["X", "W", "B"], ["Y"])
+
+
+def test_an_optional_input_left_out_keeps_its_slot() -> None:
+    least = np.array(0.0, np.float32)
+    whole = problem_of("Clip", 13, {}, MATRIX, least, least)
+    problem = Problem(
+        op=whole.op,
+        opset=13,
+        attrs={},
+        slots=("input", "", "max"),
+        inputs=(whole.inputs[0], whole.inputs[2]),
+        initializers={},
+        outputs=whole.outputs,
+    )
+    model = model_of(problem)
+    check(model)
+    assert list(model.graph.node[0].input) == ["input", "", "max"]
+    backend = connect("onnxruntime")
+    outcome = attempt(backend, problem, [MATRIX, least], second_data([MATRIX, least]))
+    assert isinstance(outcome, Produced)
+    assert outcome.outputs[0].tolist() == np.minimum(MATRIX, 0).tolist()  # type: ignore[union-attr]
+
+
+def test_variadic_inputs_and_several_outputs() -> None:
+    schema = opset.describe("", "Concat", 13)
+    assert schema is not None
+    names = ("inputs_0", "inputs_1", "inputs_2")
+    types = tuple(TensorType(name, DTYPES["float32"], (2, 3)) for name in names)
+    outputs = (OutputSpec("concat_result", DTYPES["float32"]),)
+    check(model_of(Problem(schema.op, 13, {"axis": 0}, names, types, {}, outputs)))
+
+    both = (OutputSpec("Values", DTYPES["float32"]), OutputSpec("Indices", DTYPES["int64"]))
+    model = model_of(
+        problem_of("TopK", 11, {"axis": 1}, MATRIX, np.array([2], np.int64), outputs=both)
+    )
+    check(model)
+    assert [o.name for o in model.graph.output] == ["Values", "Indices"]
+
+
+def test_no_attribute_is_written_that_the_problem_leaves_out() -> None:
+    assert not model_of(problem_of("Hardmax", 13, {}, MATRIX)).graph.node[0].attribute
+
+
+@pytest.mark.parametrize(
+    ("op", "at", "name", "value", "kind"),
+    [
+        ("Hardmax", 13, "axis", -1, AttributeProto.INT),
+        ("LeakyRelu", 16, "alpha", 1.0, AttributeProto.FLOAT),
+        ("LpPool", 22, "auto_pad", "VALID", AttributeProto.STRING),
+        ("LpPool", 22, "kernel_shape", (2, 3), AttributeProto.INTS),
+        ("LpPool", 22, "kernel_shape", (), AttributeProto.INTS),
+        ("RNN", 14, "activations", (), AttributeProto.STRINGS),
+        ("RNN", 14, "activation_alpha", (), AttributeProto.FLOATS),
+        ("LpPool", 1, "p", 2.0, AttributeProto.FLOAT),
+        # An attribute of another version, as the models that must be refused have them.
+        ("LpPool", 11, "dilations", (), AttributeProto.INTS),
+    ],
+)
+def test_attributes_have_the_declared_type(
+    op: str, at: int, name: str, value: AttrValue, kind: int
+) -> None:
+    (attribute,) = model_of(problem_of(op, at, {name: value}, IMAGE)).graph.node[0].attribute
+    assert (attribute.name, attribute.type) == (name, kind)
+    read = helper.get_attribute_value(attribute)
+    read = read.decode() if isinstance(read, bytes) else read
+    assert (tuple(read) if isinstance(value, tuple) else read) == value
+
+
+# ── outputs: their type and their rank, and nothing about their sizes ─────────────────────────
+
+
+def test_an_output_states_its_rank_but_not_its_sizes() -> None:
+    for op, at, attrs, arrays, rank in (
+        ("Hardmax", 13, {"axis": 0}, (IMAGE,), 4),
+        ("Flatten", 13, {}, (IMAGE,), 2),
+        ("ReduceMax", 13, {"keepdims": 0}, (MATRIX,), 0),
+    ):
+        (output,) = model_of(problem_of(op, at, attrs, *arrays)).graph.output
+        assert output.type.tensor_type.HasField("shape")
+        dims = output.type.tensor_type.shape.dim
+        assert len(dims) == rank
+        assert not any(dim.HasField("dim_value") or dim.HasField("dim_param") for dim in dims)
+        assert output.type.tensor_type.elem_type == DTYPES["float32"].onnx
+
+
+def test_an_output_of_unknown_dtype_gets_the_one_that_onnx_infers() -> None:
+    unknown = (OutputSpec("output", None),)
+    for dtype in ("float16", "int64", "bool"):
+        attrs = {"to": DTYPES[dtype].onnx}
+        model = model_of(problem_of("Cast", 13, attrs, MATRIX, outputs=unknown))
+        check(model)
+        assert model.graph.output[0].type.tensor_type.elem_type == DTYPES[dtype].onnx
+
+
+def test_an_invalid_node_makes_a_model_all_the_same() -> None:
+    for problem in (
+        problem_of("Hardmax", 13, {"axis": 7}, MATRIX),
+        problem_of("Hardmax", 13, {}, np.array(2.0, np.float32)),
+        problem_of("Hardmax", 13, {"axis": 1}, MATRIX.astype(np.int32)),
+        problem_of("Hardmax", 11, {"axis": 1}, MATRIX.astype(ml_dtypes.bfloat16)),
+        problem_of("LpPool", 11, {"ceil_mode": 1}, IMAGE),
+        problem_of("Hardmax", 13, {}, outputs=(OutputSpec("output", None),)),
+    ):
+        assert model_of(problem).graph.node[0].op_type == problem.op.name
+
+
+# ── initializers ──────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "bfloat16"])
+@pytest.mark.parametrize("at", [1, 4, 8, 9, 13, NEWEST])
+def test_a_model_with_an_initializer_is_valid_and_holds_its_bits(at: int, dtype: str) -> None:
+    if at < 13 and dtype == "bfloat16":
+        return
+    x = np.array([[-0.0, 1e-7, np.inf]]).astype(DTYPES[dtype].numpy)
+    model = model_of(problem_of("Hardmax", at, {"axis": 1}, x, initializer=True))
+    check(model)
+    (stored,) = model.graph.initializer
+    assert stored.name == "input"
+    assert numpy_helper.to_array(stored).tobytes() == x.tobytes()
+    # IR version 3 knows initializers as defaults of inputs only, later ones as constants.
+    assert [i.name for i in model.graph.input] == (["input"] if model.ir_version < 4 else [])
+
+
+@pytest.mark.parametrize("address", ["onnxruntime", "reference"])
+@pytest.mark.parametrize("at", [1, 8, 9, 13])
+def test_backends_run_a_model_with_an_initializer_and_no_inputs(at: int, address: str) -> None:
+    problem = problem_of("Hardmax", at, {"axis": 1}, MATRIX, initializer=True)
+    outcome = attempt(connect(address), problem, [], [])
+    assert isinstance(outcome, Produced)
+    assert outcome.outputs[0].tolist() == [[1, 0, 0], [1, 0, 0]]  # type: ignore[union-attr]
+
+
+def test_an_initializer_beside_inputs() -> None:
+    shape = np.array([6], np.int64)
+    whole = problem_of("Reshape", 13, {}, MATRIX, shape)
+    problem = Problem(
+        whole.op, 13, {}, whole.slots, whole.inputs[:1], {"shape": shape}, whole.outputs
+    )
+    model = model_of(problem)
+    check(model)
+    assert len(model.graph.output[0].type.tensor_type.shape.dim) == 1
+    outcome = attempt(connect("reference"), problem, [MATRIX], second_data([MATRIX]))
+    assert isinstance(outcome, Produced)
+
+
+# ── DirectML ──────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_directml_operator_becomes_a_valid_onnx_model() -> None:
+    model = model_of(dml_problem((0, 2), np.ones((2, 3, 4), np.float16)))
+    check(model)
+    assert [(i.domain, i.version) for i in model.opset_import] == [("", 14)]
+    assert [i.name for i in model.graph.input] == ["InputTensor"]
+    assert [o.name for o in model.graph.output] == ["OutputTensor"]
+    assert len(model.graph.output[0].type.tensor_type.shape.dim) == 3
+
+
+def test_a_problem_that_no_model_can_state_says_so() -> None:
+    with pytest.raises(NotExpressible, match="0 inputs; allowed: 1"):
+        model_of(
+            problem_of("DML_ACTIVATION_HARDMAX1", 1, {"Axes": (0,)}, domain="com.microsoft.dml")
+        )
+
+
+def test_a_dtype_has_the_code_that_onnx_gives_it() -> None:
+    for dtype in DTYPES.values():
+        x = np.ones((2, 2), dtype.numpy)
+        (info,) = model_of(problem_of("Identity", 13, {}, x)).graph.input
+        assert helper.tensor_dtype_to_np_dtype(info.type.tensor_type.elem_type) == x.dtype
+        assert dtype_of(x) == dtype

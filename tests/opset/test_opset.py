@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from onnx import defs
+
+from opcheck import opset
+from opcheck.model import OpVersion
+
+
+def test_the_version_in_force_is_the_newest_not_after_the_opset() -> None:
+    found = {}
+    for at in range(1, defs.onnx_opset_version() + 1):
+        schema = opset.describe("", "Hardmax", at)
+        assert schema is not None
+        found[at] = schema.op.since
+    assert found == {at: 1 if at < 11 else 11 if at < 13 else 13 for at in found}
+
+
+@pytest.mark.parametrize(
+    "name", ["Hardmax", "LpPool", "Softmax", "Clip", "Relu", "Upsample", "Gelu"]
+)
+def test_the_version_in_force_is_the_one_onnx_names(name: str) -> None:
+    for at in range(1, defs.onnx_opset_version() + 1):
+        found = opset.describe("", name, at)
+        try:
+            want = defs.get_schema(name, at).since_version
+        except defs.SchemaError:
+            want = None
+        assert (found.op.since if found else None) == want
+
+
+def test_before_its_first_version_an_operator_does_not_exist() -> None:
+    assert opset.describe("", "Gelu", 19) is None
+    assert opset.describe("", "Gelu", 20) is not None
+    assert opset.describe("", "Hardmax", 0) is None
+    assert opset.describe("", "NoSuchOperator", 13) is None
+    assert opset.describe("no.such.domain", "Hardmax", 13) is None
+
+
+def test_versions_are_in_order() -> None:
+    assert list(opset.versions("", "Hardmax")) == [1, 11, 13]
+    assert list(opset.versions("", "LpPool")) == [1, 2, 11, 18, 22]
+    assert opset.versions("", "hardmax") == {}
+
+
+def test_an_attribute_is_read_from_the_version_itself() -> None:
+    for since, default in ((1, 1), (11, 1), (13, -1)):
+        found = opset.attribute(OpVersion("", "Hardmax", since), "axis")
+        assert found is not None
+        assert (found.type, found.required, found.default) == ("int", False, default)
+
+
+def test_an_attribute_of_another_version_is_read_from_the_nearest() -> None:
+    # Version 1 has p as a float, every later one as an int; ceil_mode came with version 18.
+    p = opset.attribute(OpVersion("", "LpPool", 1), "p")
+    later = opset.attribute(OpVersion("", "LpPool", 2), "p")
+    ceil_mode = opset.attribute(OpVersion("", "LpPool", 11), "ceil_mode")
+    assert p
+    assert later
+    assert ceil_mode
+    assert (p.type, p.default, later.type, later.default) == ("float", 2.0, "int", 2)
+    assert (ceil_mode.type, ceil_mode.default) == ("int", 0)
+    # TopK had k as an attribute in version 1 only.
+    assert opset.attribute(OpVersion("", "TopK", 11), "k") is not None
+    assert opset.attribute(OpVersion("", "Hardmax", 13), "axes") is None
+
+
+def test_operators_and_domains_are_listed() -> None:
+    assert {"", "ai.onnx.ml", "com.microsoft.dml"} <= set(opset.domains())
+    names = opset.operators("")
+    assert "Hardmax" in names
+    assert list(names) == sorted(names)
+    assert opset.operators("com.microsoft.dml") == ("DML_ACTIVATION_HARDMAX1",)
+    assert opset.operators("no.such.domain") == ()
+
+
+def test_the_newest_opset_of_each_domain() -> None:
+    assert opset.newest("") == defs.onnx_opset_version()
+    assert opset.newest("com.microsoft.dml") == 1
+    assert opset.newest("no.such.domain") == 0
+    for domain in opset.domains():
+        since = [v for name in opset.operators(domain) for v in opset.versions(domain, name)]
+        assert opset.newest(domain) >= max(since)
+
+
+def test_onnx_is_imported_by_the_first_question_only() -> None:
+    code = "import sys; import opcheck.opset; assert 'onnx' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)

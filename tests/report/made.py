@@ -1,0 +1,99 @@
+"""Cases and results made by hand, and a console to print them on."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from opcheck.dtypes import DTYPES
+from opcheck.model import (
+    BackendInfo,
+    Case,
+    Comparison,
+    Environment,
+    Given,
+    Header,
+    Mismatch,
+    OpVersion,
+    OutputSpec,
+    Result,
+    Source,
+    TensorSpec,
+    Values,
+    Verdict,
+)
+
+CASE = Case(
+    id="Hardmax/first_of_ties@dtype=float32#axis_0",
+    name="first_of_ties",
+    row="axis_0",
+    op=OpVersion("", "Hardmax", 13),
+    opset=13,
+    dtype=DTYPES["float32"],
+    attrs={"axis": 0},
+    inputs=(TensorSpec("input", DTYPES["float32"], (2, 2), Given(np.array([[3.0, 3], [3, 0.5]]))),),
+    slots=("input",),
+    outputs=(OutputSpec("output", DTYPES["float32"]),),
+    expect=Values(()),
+    tolerance=None,
+    rule="must",
+    level="core",
+    clause="1 if the element is the first maximum value, 0 otherwise",
+    source=Source("my/ties.yaml", 7, 3),
+)
+
+
+def result(verdict: Verdict = Verdict.PASS, backend: str = "acme", **fields: Any) -> Result:
+    """A result; `name`, `op`, `rule`, `source` … are fields of its case."""
+    of_case = {key: fields.pop(key) for key in list(fields) if key in Case.__dataclass_fields__}
+    return Result(replace(CASE, **of_case), backend, verdict, **fields)
+
+
+def header(*backends: str, cases: int = 1) -> Header:
+    """A run of `cases` on backends of version 1.5."""
+    environment = Environment("0.0", "3.11", "somewhere", {"numpy": "2.0"})
+    infos = tuple(BackendInfo(address, address, "1.5") for address in backends)
+    return Header(environment, infos, "level core", cases)
+
+
+def wrong_values(dtype: str, *worst: Mismatch, wrong: int, total: int, where: str) -> Comparison:
+    """A comparison with wrong elements."""
+    return Comparison(
+        "output",
+        "values",
+        dtype=DTYPES[dtype],
+        wrong=wrong,
+        total=total,
+        used=np.inf,
+        where=where,
+        worst=worst,
+    )
+
+
+class Page:
+    """A console without colours whose text can be read."""
+
+    def __init__(self, width: int, **settings: Any) -> None:
+        self.file = io.StringIO()
+        settings = {"color_system": None, "highlight": False, "markup": False} | settings
+        self.console = Console(file=self.file, width=width, **settings)
+
+    @property
+    def text(self) -> str:
+        """Everything printed so far."""
+        return self.file.getvalue()
+
+    @property
+    def lines(self) -> list[str]:
+        """The same, line by line."""
+        return self.text.splitlines()
+
+
+def with_label(lines: Iterable[str], label: str) -> str:
+    """The text behind `label` in the report of a failure."""
+    return next(line[10:] for line in lines if line.startswith(f"  {label} "))

@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from opcheck.model import Known, OpVersion, Verdict
+from opcheck.report import summary
+from tests.report.made import Page, header, result
+
+LANES = Known("The maximum of a vector's lanes forgets → its NaN.", None, "acme.yaml")
+CAST = Known(
+    "A float16 model is refused: the Cast around it is malformed.",
+    "https://example.org/acme/acme-runtime/issues/16449-the-cast-around-float16-kernels",
+    "acme.yaml",
+)
+GONE = Known("Ties went to the last maximum.", None, "bolt.yaml")
+DML = OpVersion("com.microsoft.dml", "DML_ACTIVATION_HARDMAX1", 1)
+OLD = OpVersion("", "Hardmax", 1)
+
+
+def every_section():
+    """Results of three backends that fill every section and every column."""
+    yield from (result(backend=b) for b in ("numpy", "acme", "bolt") for _ in range(1200))
+    yield from (result(backend="numpy", self_check=True) for _ in range(7))
+    yield from (result(Verdict.KNOWN, known=LANES, op=OLD) for _ in range(12))
+    yield result(Verdict.KNOWN, known=CAST, op=OLD)
+    yield result(Verdict.PASS, known=LANES)  # the cause still explains others: no remark
+    yield from (result(backend="bolt", known=GONE) for _ in range(2))
+    yield from (result(Verdict.FAIL, "bolt", op=DML) for _ in range(3))
+    yield result(Verdict.ERROR, op=DML)
+    yield result(Verdict.UNSTABLE, op=DML)
+    yield result(Verdict.NOT_RUN, op=DML)
+    yield result(Verdict.BAD_CASE, op=DML)
+    for axis in range(4):
+        reason = f"no kernel for float64 along axis {axis} of [2, 3]"
+        yield result(Verdict.UNSUPPORTED, reason=reason)
+    for kind in ("größe", "uint8", "int8", "bool", "string", "complex64", "complex128"):
+        yield result(Verdict.UNSUPPORTED, "bolt", reason=f"no kernel for {'-' + kind}")
+    yield result(Verdict.WARN, "bolt", reason="accepts an invalid model: the type is no float")
+    for answer, count in (("first_nan", 3), ("skips_nan", 2)):
+        yield from (result(alternative=answer, name="nan") for _ in range(count))
+    yield result(backend="numpy", alternative="first_nan", name="nan")
+
+
+def shown(results, *backends, width=80, complete=True, cases=1):
+    page = Page(width)
+    summary.show(page.console, header(*backends, cases=cases), list(results), complete=complete)
+    return page
+
+
+@pytest.mark.parametrize("width", [50, 80, 120])
+def test_every_section(snapshot, width):
+    page = shown(every_section(), "numpy", "acme", "bolt", width=width)
+    snapshot(f"summary_{width}", page.text)
+
+
+def test_a_run_without_remarks_is_one_table(snapshot):
+    snapshot("summary_plain", shown([result(), result()], "acme").text)
+
+
+def test_an_incomplete_run_says_so_first(snapshot):
+    page = shown([result(), result(Verdict.FAIL)], "acme", cases=1500, complete=False)
+    snapshot("summary_incomplete", page.text)
+
+
+def test_an_incomplete_run_without_results_says_so_too():
+    page = shown([], "acme", "bolt", cases=4, complete=False)
+    assert page.lines[0] == "INCOMPLETE: 0 of 8 results"
+
+
+@pytest.mark.parametrize("width", [1, 30, 80, 200])
+def test_counts_are_never_cut(width):
+    results = [result() for _ in range(1234)]
+    results += [result(Verdict.UNSUPPORTED, reason="no") for _ in range(1001)]
+    page = shown(results, "acme", width=width)
+    assert any("1,234" in line and "1,001" in line for line in page.lines)
+
+
+def test_passes_of_the_engine_against_itself_are_counted_apart():
+    results = [result(), *(result(self_check=True) for _ in range(4))]
+    page = shown(results, "acme")
+    assert page.lines[0].split() == ["operator", "backend", "pass", "self"]
+    assert page.lines[2].split()[-2:] == ["1", "4"]
+
+
+def test_the_engine_failing_against_itself_is_a_failure():
+    page = shown([result(Verdict.FAIL, self_check=True)], "acme")
+    assert page.lines[0].split() == ["operator", "backend", "pass", "fail"]
+    assert page.lines[2].split()[-2:] == ["·", "1"]
+
+
+def test_backends_stand_in_the_order_asked_for_and_versions_in_theirs():
+    ops = [OpVersion("", "Hardmax", since) for since in (13, 2, 11)]
+    results = [result(backend=b, op=op) for op in ops for b in ("zeta", "acme")]
+    page = shown(results, "zeta", "acme")
+    rows = [line.split() for line in page.lines[2:] if line]
+    assert [row[0] for row in rows[::2]] == ["Hardmax-2", "Hardmax-11", "Hardmax-13"]
+    assert [row[1] for row in rows[::2]] == ["zeta"] * 3
+    assert [row[0] for row in rows[1::2]] == ["acme"] * 3
+
+
+def test_causes_are_counted_by_backend():
+    known = [result(Verdict.KNOWN, backend=b, known=LANES) for b in ("acme", "acme", "bolt")]
+    lines = shown(known, "acme", "bolt", width=120).lines
+    listed = [line for line in lines if line.endswith(LANES.cause)]
+    assert [line.split()[:3] for line in listed] == [["acme", "1.5", "2"], ["bolt", "1.5", "1"]]
+
+
+def test_a_cause_that_explains_nothing_any_more_is_a_remark():
+    passing = [result(known=GONE)] * 2
+    assert "listed in bolt.yaml, but 2 such cases pass: Ties went" in shown(passing, "acme").text
+    assert "but 1 such case passes:" in shown(passing[:1], "acme").text
+
+
+def test_a_cause_that_still_explains_a_failure_is_none():
+    results = [result(known=GONE), result(Verdict.KNOWN, known=GONE)]
+    assert "listed in" not in shown(results, "acme").text
+
+
+def test_answers_of_failures_are_not_counted():
+    results = [
+        result(alternative="first_nan", name="nan"),
+        result(Verdict.FAIL, alternative="first_nan", name="nan"),
+    ]
+    assert "first_nan ×1\n" in shown(results, "acme").text
+
+
+def test_reasons_that_differ_in_numbers_are_one():
+    reasons = [f"axis {n} of [{n}, 3] is out of range" for n in range(9)]
+    results = [result(Verdict.UNSUPPORTED, reason=reason) for reason in [*reasons, reasons[0]]]
+    page = shown(results, "acme", width=120)
+    [row] = [line for line in page.lines if "out of range" in line]
+    assert row.split(maxsplit=3)[2:] == ["10", "axis 0 of [0, 3] is out of range (and 8 alike)"]
+
+
+def test_many_reasons_are_summed_up():
+    kinds = [f"no {letter}" for letter in "abcdefgh"]
+    results = [result(Verdict.UNSUPPORTED, reason=kind) for kind in [*kinds, "no a"]]
+    rows = [line.split(maxsplit=3)[2:] for line in shown(results, "acme").lines if " no " in line]
+    assert rows == [["2", "no a"], ["1", "no b"], ["1", "no c"]]
+    assert "5  5 other reasons" in shown(results, "acme").text
+
+
+@pytest.mark.parametrize("verdict", [Verdict.UNSUPPORTED, Verdict.WARN])
+def test_a_hostile_reason_is_harmless_and_short(verdict):
+    reason = "\x1b[2J\x07[red]x[/] [/nope]\n" * 100_000 + "\nexit 0: conforms"
+    page = shown([result(verdict, reason=reason)], "acme")
+    assert "\x1b" not in page.text
+    assert "\x07" not in page.text
+    assert "[red]x[/] [/nope]" in page.text
+    assert len(page.text) < 1500
+    assert not any(line.startswith("exit") for line in page.lines)
+
+
+def test_no_line_ends_in_blanks():
+    page = shown(every_section(), "numpy", "acme", "bolt")
+    assert page.lines == [line.rstrip() for line in page.lines]
+
+
+def test_verdicts_have_their_colours_on_a_terminal():
+    page = Page(80, color_system="standard", force_terminal=True)
+    summary.show(page.console, header("acme"), [result(), result(Verdict.FAIL)], complete=True)
+    assert re.search(r"\x1b\[32m *1\x1b\[0m +\x1b\[31m *1\x1b\[0m", page.text)

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+
+from opcheck.report import words
+
+
+def test_no_character_that_controls_or_hides_survives():
+    for code in range(0x110000):
+        character = chr(code)
+        if unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") and character not in "\n\t":
+            assert words.clean(character) == "�", hex(code)
+    for character in "\u202e\u2066\u200b\u200f\ufeff\u00ad\U000e0041":
+        assert words.clean(character) == "�"
+
+
+@pytest.mark.parametrize("text", ["größte 最大値 → “±∞” …", "a\nb\tc", "[red]not markup[/]", "😀"])
+def test_everything_else_does(text):
+    assert words.clean(text) == text
+
+
+def test_windows_line_ends_are_line_ends():
+    assert words.clean("a\r\nb\rc") == "a\nb�c"
+
+
+def test_brief_text_is_one_short_line():
+    assert words.brief("  two\n\n lines\t") == "two lines"
+    assert words.brief("x" * 200) == "x" * 200
+    assert len(words.brief("x" * 201)) == 200
+    assert words.brief("x" * 10_000_000).endswith("x …")
+
+
+def test_a_block_has_at_most_twenty_lines_and_says_so():
+    assert words.block("\n".join("x" * 20)) == "\n".join("x" * 20)
+    assert words.block("\n".join("x" * 21)).splitlines()[-1] == "… and 1 more line"
+
+
+@pytest.mark.parametrize(("count", "said"), [(0, "0 cases"), (1, "1 case"), (1031, "1,031 cases")])
+def test_counts_agree_with_their_nouns(count, said):
+    assert words.plural(count, "case") == said
+
+
+@pytest.mark.parametrize(("place", "said"), [((), "[]"), ((3,), "[3]"), ((0, 12), "[0, 12]")])
+def test_an_index_is_a_list(place, said):
+    assert words.index(place) == said

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from opcheck.errors import CaseFileError
+from opcheck.model import Case
+from opcheck.suite import load
+
+
+@pytest.fixture
+def cases(tmp_path: Path) -> Callable[[str], tuple[Case, ...]]:
+    """The cases of a text, as of a file in `tmp_path`."""
+
+    def loaded(text: str) -> tuple[Case, ...]:
+        path = tmp_path / "f.yaml"
+        path.write_text(textwrap.dedent(text), encoding="utf-8")
+        return load([path])
+
+    return loaded
+
+
+@pytest.fixture
+def problems(
+    tmp_path: Path, cases: Callable[[str], tuple[Case, ...]]
+) -> Callable[[str], list[str]]:
+    """What is wrong with a text: each problem as "line:column: message (hint)"."""
+
+    def found(text: str) -> list[str]:
+        with pytest.raises(CaseFileError) as caught:
+            cases(text)
+        return [
+            str(problem).removeprefix(f"{tmp_path / 'f.yaml'}:")
+            for problem in caught.value.problems
+        ]
+
+    return found
+
+
+@pytest.fixture
+def mistake(problems: Callable[[str], list[str]]) -> Callable[[str, str], None]:
+    """Checks that a text has one problem: this message, at the place marked with »."""
+
+    def check(text: str, message: str) -> None:
+        text = textwrap.dedent(text)
+        before, marked, _ = text.partition("»")
+        assert marked, "the place is marked"
+        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+        assert problems(text.replace("»", "")) == [f"{line}:{column}: {message}"]
+
+    return check

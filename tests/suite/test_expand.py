@@ -1,0 +1,535 @@
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from opcheck.model import Case, Given, Rejected, Values
+from opcheck.reading import Mark, Node
+from opcheck.suite.expand import spell
+
+Cases = Callable[[str], tuple[Case, ...]]
+Mistake = Callable[[str, str], None]
+ProblemsOf = Callable[[str], list[str]]
+
+
+def ids(cases: tuple[Case, ...]) -> list[str]:
+    return [case.id for case in cases]
+
+
+def literal(case: Case) -> Any:
+    assert isinstance(case.expect, Values)
+    (output,) = case.expect.outputs
+    assert isinstance(output.content, Given)
+    return output.content.values.tolist()
+
+
+# the example of the format
+
+EXAMPLE = """
+op: Hardmax
+matrix: {dtype: [float16, float32, float64]}
+cases:
+- name: first_of_ties
+  clause: "1 if the element is the first maximum value along the specified axis"
+  level: smoke
+  opset: 13
+  inputs:
+    input: [[3, 3, 1],
+            [3, 0, 3]]
+  rows:
+  - label: axis_0
+    attrs: {axis: 0}
+    expect: {output: [[1, 1, 0], [0, 0, 1]]}
+  - label: default_axis
+    attrs: {axis: null}
+    expect: {output: [[1, 0, 0], [1, 0, 0]]}
+- name: axis_out_of_range
+  clause: "Accepted range is [-r, r-1] where r = rank(input)"
+  matrix: {opset: [11, 13], attrs.axis: [2, -3]}
+  inputs: {input: {shape: [2, 3], constant: 0}}
+  expect: {rejected: "axis is outside [-2, 1]", legal: {attrs.axis: 1}}
+"""
+
+
+def test_the_rows_of_the_example_have_these_ids_and_expectations(cases: Cases) -> None:
+    found = [case for case in cases(EXAMPLE) if case.name == "first_of_ties"]
+    assert ids(tuple(found)) == [
+        "Hardmax/first_of_ties@dtype=float16#axis_0",
+        "Hardmax/first_of_ties@dtype=float32#axis_0",
+        "Hardmax/first_of_ties@dtype=float64#axis_0",
+        "Hardmax/first_of_ties@dtype=float16#default_axis",
+        "Hardmax/first_of_ties@dtype=float32#default_axis",
+        "Hardmax/first_of_ties@dtype=float64#default_axis",
+    ]
+    assert [case.attrs for case in found] == [{"axis": 0}] * 3 + [{}] * 3
+    assert [literal(case) for case in found[:3]] == [[[1, 1, 0], [0, 0, 1]]] * 3
+    assert [literal(case) for case in found[3:]] == [[[1, 0, 0], [1, 0, 0]]] * 3
+    for case in found:
+        assert (case.opset, case.op.since, case.level, case.rule) == (13, 13, "smoke", "must")
+        assert case.clause.startswith("1 if the element")
+        assert case.inputs[0].dtype is case.dtype is case.outputs[0].dtype
+
+
+def test_the_matrices_of_the_example_multiply_in_the_order_of_the_file(cases: Cases) -> None:
+    found = tuple(case for case in cases(EXAMPLE) if case.name == "axis_out_of_range")
+    assert ids(found) == [
+        f"Hardmax/axis_out_of_range@dtype={dtype},opset={opset},attrs.axis={axis}"
+        for dtype in ("float16", "float32", "float64")
+        for opset in (11, 13)
+        for axis in (2, -3)
+    ]
+    for case in found:
+        assert isinstance(case.expect, Rejected)
+        assert case.expect.reason == "axis is outside [-2, 1]"
+        assert case.attrs["axis"] in (2, -3)
+        legal = case.expect.legal
+        assert legal.attrs == {"axis": 1}
+        assert (legal.op, legal.dtype, legal.inputs[0].shape) == (case.op, case.dtype, (2, 3))
+
+
+# who wins
+
+
+def test_the_row_wins_over_the_case_and_the_case_over_the_file(cases: Cases) -> None:
+    found = cases("""
+        op: Hardmax
+        opset: 1
+        dtype: float16
+        level: deep
+        rule: should
+        attrs: {axis: 0}
+        inputs: {input: {shape: [2], constant: 0, seed: 5}}
+        cases:
+        - name: a
+        - name: b
+          opset: 11
+          level: core
+          inputs: {input: {arange: [0, 1]}}
+          rows:
+          - {}
+          - {opset: 13, level: smoke, attrs: {axis: -1}, inputs: {input: {shape: [3]}}}
+          - {rule: must, inputs: {input: [1, 2, 3, 4]}}
+        """)
+    assert [(c.id, c.opset, c.level, c.rule, c.attrs["axis"]) for c in found] == [
+        ("Hardmax/a", 1, "deep", "should", 0),
+        ("Hardmax/b#1", 11, "core", "should", 0),
+        ("Hardmax/b#2", 13, "smoke", "should", -1),
+        ("Hardmax/b#3", 11, "core", "must", 0),
+    ]
+    contents: list[Any] = [case.inputs[0].content for case in found]
+    assert [getattr(c, "kind", "literal") for c in contents] == [
+        "constant",
+        "arange",
+        "arange",
+        "literal",
+    ]
+    assert [contents[0].seed, contents[1].seed] == [5, 5]
+    assert [case.inputs[0].shape for case in found] == [(2,), (2,), (3,), (4,)]
+
+
+def test_the_matrix_of_a_case_replaces_the_file_s_key_where_it_stands(cases: Cases) -> None:
+    found = cases("""
+        op: Hardmax
+        matrix: {dtype: [float16, float32], opset: [1, 11]}
+        inputs: {input: [1, 2]}
+        cases:
+        - {name: a, matrix: {attrs.axis: [0], dtype: [float64]}}
+        """)
+    assert ids(found) == [
+        "Hardmax/a@dtype=float64,opset=1,attrs.axis=0",
+        "Hardmax/a@dtype=float64,opset=11,attrs.axis=0",
+    ]
+
+
+def test_a_plain_field_drops_the_matrix_key_of_a_farther_level(cases: Cases) -> None:
+    found = cases("""
+        op: Hardmax
+        matrix: {opset: [11, 13], dtype: [float16, float32], attrs.axis: [0, -1]}
+        inputs: {input: {shape: [2], constant: 0}}
+        cases:
+        - {name: case_says_dtype, dtype: float64, attrs: {axis: 0}}
+        - name: rows_say_axis
+          opset: 1
+          dtype: float32
+          rows:
+          - {label: varied}
+          - {label: fixed, attrs: {axis: 0}}
+          - {label: left_out, inputs: {input: [[1, 2]]}, attrs: {axis: null}}
+        """)
+    assert ids(found) == [
+        "Hardmax/case_says_dtype@opset=11",
+        "Hardmax/case_says_dtype@opset=13",
+        "Hardmax/rows_say_axis@attrs.axis=0#varied",
+        "Hardmax/rows_say_axis@attrs.axis=-1#varied",
+        "Hardmax/rows_say_axis#fixed",
+        "Hardmax/rows_say_axis#left_out",
+    ]
+    assert found[-1].attrs == {}
+
+
+def test_a_nearer_matrix_wins_over_a_farther_plain_field(cases: Cases) -> None:
+    found = cases("""
+        op: Hardmax
+        opset: 13
+        dtype: float32
+        attrs: {axis: 0}
+        inputs: {input: {shape: [2], constant: 0}}
+        cases:
+        - {name: a, matrix: {opset: [1, 11], inputs.input.arange: [[0, 1]]}}
+        """)
+    assert [case.opset for case in found] == [1, 11]
+    content: Any = found[0].inputs[0].content
+    assert (content.kind, content.args) == ("arange", (0, 1))
+
+
+def test_a_nearer_content_drops_the_matrix_key_of_another_content(cases: Cases) -> None:
+    found = cases("""
+        op: Hardmax
+        opset: 13
+        dtype: float32
+        attrs: {axis: 0}
+        matrix: {inputs.input.constant: [1, 2]}
+        inputs: {input: {shape: [2]}}
+        cases:
+        - {name: varied}
+        - {name: said, inputs: {input: {arange: [0, 1]}}}
+        """)
+    assert ids(found) == [
+        "Hardmax/varied@inputs.input.constant=1",
+        "Hardmax/varied@inputs.input.constant=2",
+        "Hardmax/said",
+    ]
+    content: Any = found[2].inputs[0].content
+    assert content.kind == "arange"
+
+
+def test_expect_and_tolerance_are_replaced_as_a_whole(cases: Cases) -> None:
+    found = cases("""
+        op: Hardmax
+        opset: 13
+        dtype: float32
+        attrs: {axis: 0}
+        inputs: {input: [1, 2]}
+        tolerance: {rtol: 1, atol: 2}
+        expect: {output: [0, 1]}
+        cases:
+        - name: a
+          rows:
+          - {}
+          - {tolerance: {atol: 3}, expect: {rejected: x, legal: {attrs.axis: 0}}}
+          - {expect: null, tolerance: null}
+        """)
+    assert [type(case.expect).__name__ for case in found] == ["Values", "Rejected", "Computed"]
+    assert [str(case.tolerance) for case in found] == [
+        "rtol 1, atol 2",
+        "rtol 0, atol 3",
+        "None",
+    ]
+
+
+# opsets of a matrix
+
+
+def opsets_of(cases: Cases, opsets: str, op: str = "Hardmax") -> list[int]:
+    text = f"""
+        op: {op}
+        dtype: float32
+        tolerance: {{ulp: 0}}
+        matrix: {{opset: {opsets}}}
+        cases:
+        - {{name: a, attrs: {{axis: 0}}, inputs: {{input: [1, 2]}}, expect: {{output: [0, 1]}}}}
+        """
+    return [case.opset for case in cases(text)]
+
+
+def test_all_is_every_version_of_the_operator(cases: Cases) -> None:
+    assert opsets_of(cases, "all") == [1, 11, 13]
+
+
+@pytest.mark.parametrize(
+    ("said", "want"),
+    [
+        ('["1+"]', [1, 11, 13]),
+        ('["13+"]', [13]),
+        ('["5+"]', [5, 11, 13]),
+        ("[11+]", [11, 13]),
+        ('[1, "12+"]', [1, 12, 13]),
+        ("[22]", [22]),
+    ],
+)
+def test_a_plus_adds_every_later_version(cases: Cases, said: str, want: list[int]) -> None:
+    assert opsets_of(cases, said) == want
+
+
+def test_all_leaves_out_where_the_operator_is_deprecated(cases: Cases) -> None:
+    # Scatter is deprecated since 11.
+    text = """
+        op: Scatter
+        dtype: float32
+        tolerance: {ulp: 0}
+        matrix: {opset: all}
+        cases:
+        - name: a
+          attrs: {axis: 0}
+          inputs:
+            data: [1, 2]
+            indices: {value: [0], dtype: int64}
+            updates: [5]
+          expect: {output: [5, 2]}
+        """
+    assert [case.opset for case in cases(text)] == [9]
+    assert [case.opset for case in cases(text.replace("all", '["9+"]'))] == [9]
+
+
+# ids
+
+
+@pytest.mark.parametrize(
+    ("value", "want"),
+    [
+        ((2, 3), "2x3"),
+        ((2,), "2"),
+        ((), "empty"),
+        (((1, 2), (3, 4)), "1x2x3x4"),
+        (None, "none"),
+        (-1, "-1"),
+        (1.5, "1.5"),
+        (True, "True"),
+        ("SAME_UPPER", "SAME_UPPER"),
+        ("a b/c@d#e,f=g", "a_b_c_d_e_f_g"),
+        ("", "empty"),
+        ("é", "_"),
+        (math.inf, "inf"),
+        ({"shape": (2, 3), "constant": 0}, "shape-2x3+constant-0"),
+        ({}, "empty"),
+    ],
+)
+def test_a_coordinate_is_spelt(value: Any, want: str) -> None:
+    def node(value: Any) -> Node:
+        if isinstance(value, tuple):
+            return Node(tuple(map(node, value)), Mark(1, 1))
+        if isinstance(value, dict):
+            return Node({key: node(item) for key, item in value.items()}, Mark(1, 1))
+        return Node(value, Mark(1, 1))
+
+    assert spell(node(value)) == want
+
+
+def test_coordinates_of_inputs_stand_in_ids(cases: Cases) -> None:
+    found = cases("""
+        op: Hardmax
+        opset: 13
+        attrs: {axis: -1}
+        dtype: float32
+        cases:
+        - name: a
+          matrix:
+            inputs.input.shape: [[2, 3], [0, 3], [4]]
+            inputs.input.seed: [null, 1]
+          inputs: {input: {constant: 0}}
+        """)
+    assert ids(found) == [
+        f"Hardmax/a@inputs.input.shape={shape},inputs.input.seed={seed}"
+        for shape in ("2x3", "0x3", "4")
+        for seed in ("none", "1")
+    ]
+
+
+def test_a_row_is_labelled_by_its_number_from_1(cases: Cases) -> None:
+    found = cases("""
+        op: Hardmax
+        opset: 13
+        dtype: float32
+        inputs: {input: [1, 2]}
+        cases:
+        - name: a
+          rows:
+          - {attrs: {axis: 0}}
+          - {attrs: {axis: -1}, label: v1.2+x-y_z}
+          - {attrs: {axis: null}}
+          - {attrs: {axis: null}, label: 7}
+        """)
+    assert ids(found) == ["Hardmax/a#1", "Hardmax/a#v1.2+x-y_z", "Hardmax/a#3", "Hardmax/a#7"]
+    assert [case.row for case in found] == ["1", "v1.2+x-y_z", "3", "7"]
+
+
+def test_a_case_points_to_where_it_or_its_row_is_written(cases: Cases) -> None:
+    found = cases(EXAMPLE)
+    assert (found[0].source.line, found[0].source.column) == (13, 5)
+    assert (found[-1].source.line, found[-1].source.column) == (19, 3)
+    assert found[0].source.file.endswith("f.yaml")
+    assert not found[0].source.shipped
+
+
+# what a matrix may not say
+
+HEAD = """op: Hardmax
+opset: 13
+inputs: {input: [1, 2]}
+attrs: {axis: 0}
+cases:
+"""
+
+
+@pytest.mark.parametrize(
+    ("case", "message"),
+    [
+        (
+            "{name: a, matrix: {dtype: »float32}}",
+            "matrix 'dtype': must be a list of values, got 'float32'",
+        ),
+        ("{name: a, matrix: {dtype: »null}}", "matrix 'dtype': must be a list of values, got null"),
+        (
+            "{name: a, matrix: {dtype: »{a: 1}}}",
+            "matrix 'dtype': must be a list of values, got a mapping",
+        ),
+        ("{name: a, matrix: {dtype: »[]}}", "matrix 'dtype': holds no value"),
+        (
+            "{name: a, dtype: float32, matrix: {opset: »[]}}",
+            "matrix 'opset': holds no value (a list of numbers or \"13+\", or the word all)",
+        ),
+        (
+            "{name: a, dtype: float32, matrix: {opset: »13}}",
+            "matrix 'opset': must be a list of values, got 13 "
+            '(a list of numbers or "13+", or the word all)',
+        ),
+        (
+            "{name: a, dtype: float32, matrix: {opset: [13, »x+]}}",
+            "'x+' is no opset (a list of numbers or \"13+\", or the word all)",
+        ),
+        (
+            "{name: a, dtype: float32, matrix: {opset: [»true]}}",
+            'true is no opset (a list of numbers or "13+", or the word all)',
+        ),
+        (
+            '{name: a, dtype: float32, matrix: {opset: [11, »"11+"]}}',
+            "matrix 'opset': two values are spelt '11' in ids",
+        ),
+        (
+            "{name: a, matrix: {dtype: [float16, »float16]}}",
+            "matrix 'dtype': two values are spelt 'float16' in ids",
+        ),
+        (
+            "{name: a, dtype: float32, matrix: {»axis: [0]}}",
+            "'axis' is no path a matrix can vary "
+            "(a path is opset, dtype, attrs.NAME, inputs.NAME or inputs.NAME.KEY)",
+        ),
+        (
+            "{name: a, dtype: float32, matrix: {»dtype: [float16]}}",
+            "'dtype' is stated both plainly and in the matrix beside it",
+        ),
+        (
+            "{name: a, dtype: float32, matrix: {inputs.input.shape: [»[3]]}}",
+            "matrix path 'inputs.input.shape' leads into a literal",
+        ),
+        (
+            "{name: a, dtype: float32, matrix: {inputs.input.constant: [»1], inputs.input: [[2]]}}",
+            "another key of the matrix replaces 'inputs.input.constant'",
+        ),
+        ("{name: a, dtype: float32, matrix: »[1]}", "matrix: must be a mapping, got a list"),
+        (
+            "{name: a, rows: [{label: »a b, dtype: float32}]}",
+            "a label is made of letters, digits and _ . + -; got 'a b'",
+        ),
+        (
+            "{name: a, rows: [{label: »null, dtype: float32}]}",
+            "a label is made of letters, digits and _ . + -; got null",
+        ),
+        (
+            "{name: a, rows: [{label: »[x], dtype: float32}]}",
+            "a label is made of letters, digits and _ . + -; got a list",
+        ),
+        (
+            "{name: a, rows: [{label: »1.5, dtype: float32}]}",
+            "a label is made of letters, digits and _ . + -; got 1.5",
+        ),
+        (
+            "{name: a, rows: [{label: »true, dtype: float32}]}",
+            "a label is made of letters, digits and _ . + -; got true",
+        ),
+    ],
+)
+def test_one_mistake_is_one_problem_at_its_place(mistake: Mistake, case: str, message: str) -> None:
+    head = HEAD.replace("inputs: {input: [1, 2]}", "inputs: {input: {shape: [2]}}")
+    text = head if "inputs.input:" in case else HEAD
+    if "opset:" in case:
+        text = text.replace("opset: 13\n", "rule: must\n")
+    mistake(f"{text}- {case}\n", message)
+
+
+def test_no_matrix_no_rows_is_one_case_whatever_is_null(cases: Cases) -> None:
+    assert len(cases(HEAD + "- {name: a, dtype: float32, matrix: null, rows: null}\n")) == 1
+
+
+# limits
+
+
+def test_a_product_that_is_too_large_is_refused_in_no_time(problems: ProblemsOf) -> None:
+    axes = ", ".join(map(str, range(1000)))
+    matrix = f"{{attrs.axis: [{axes}], inputs.input.seed: [{axes}], opset: all}}"
+    text = f"op: Hardmax\ncases:\n- name: a\n  matrix: {matrix}\n- {{name: b, matrix: {matrix}}}\n"
+    start = time.perf_counter()
+    assert problems(text) == ["3:3: the file expands to more than 100,000 cases"]
+    assert time.perf_counter() - start < 5
+
+
+def test_a_large_literal_many_times_over_is_refused_in_no_time(problems: ProblemsOf) -> None:
+    values = ", ".join(["1"] * 50_000)
+    seeds = ", ".join(map(str, range(1000)))
+    text = (
+        f"op: Hardmax\nopset: 13\ndtype: float32\nattrs: {{axis: 0}}\ncases:\n- name: a\n"
+        f"  matrix: {{inputs.input.put: [{seeds}]}}\n"
+        f"  inputs: {{input: {{value: [{values}]}}}}\n"
+    )
+    start = time.perf_counter()
+    (problem,) = problems(text)
+    assert problem.startswith("6:3: the file expands to cases of more than 4,000,000 values")
+    assert time.perf_counter() - start < 5
+
+
+def test_10_000_cases_take_seconds(cases: Cases) -> None:
+    rows = "".join(
+        f"  - {{label: r{k}, expect: {{output: [[1, 0], [0, 1], [1, 0]]}}}}\n" for k in range(10)
+    )
+    text = "op: Hardmax\ncases:\n" + "".join(
+        f"- name: c{k}\n  matrix: {{opset: [1, 11, 13, 20], dtype: [float16, float32, float64],"
+        f" attrs.axis: [0, 1, -1, null, 7]}}\n  inputs: {{input: [[5, 3], [1, 2], [4, 0]]}}\n"
+        f"  rows:\n{rows}"
+        for k in range(17)
+    )
+    start = time.perf_counter()
+    assert len(cases(text)) == 10_200
+    # About one second; a machine under load gets its time.
+    assert time.perf_counter() - start < 15
+
+
+# how many
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(
+    opsets=st.lists(st.sampled_from([1, 11, 13, 20]), unique=True, min_size=1),
+    dtypes=st.lists(st.sampled_from(["float16", "float32", "float64"]), unique=True, min_size=1),
+    axes=st.lists(st.integers(-1, 0) | st.none(), unique=True, min_size=1),
+    rows=st.lists(st.sampled_from(["none", "axis", "dtype"]), max_size=4),
+)
+def test_there_are_as_many_cases_as_rows_times_the_product(
+    cases: Cases, opsets: list[int], dtypes: list[str], axes: list[int | None], rows: list[str]
+) -> None:
+    fixed = {"none": {}, "axis": {"attrs": {"axis": 0}}, "dtype": {"dtype": "float32"}}
+    case: dict[str, Any] = {"name": "a", "inputs": {"input": [[1, 2]]}}
+    case["matrix"] = {"attrs.axis": axes}
+    if rows:
+        case["rows"] = [fixed[row] for row in rows]
+    file = {"op": "Hardmax", "matrix": {"opset": opsets, "dtype": dtypes}, "cases": [case]}
+    found = cases(yaml.safe_dump(file, sort_keys=False))
+    varied = {"none": len(axes) * len(dtypes), "axis": len(dtypes), "dtype": len(axes)}
+    assert len(found) == len(opsets) * sum(varied[row] for row in rows or ["none"])
+    assert len(set(ids(found))) == len(found)

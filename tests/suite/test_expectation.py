@@ -1,0 +1,316 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from opcheck.dtypes import DTYPES
+from opcheck.model import AnyOf, Case, Computed, Golden, Rejected, Values
+from opcheck.suite import materialize, unrounded
+
+Cases = Callable[[str], tuple[Case, ...]]
+ProblemsOf = Callable[[str], list[str]]
+Mistake = Callable[[str, str], None]
+
+HARDMAX = """
+op: Hardmax
+opset: 13
+dtype: float32
+attrs: {axis: 0}
+inputs: {input: [1, 2]}
+cases:
+- name: a
+"""
+RELU = HARDMAX.replace("Hardmax", "Relu").replace("attrs: {axis: 0}", "tolerance: {ulp: 0}")
+RELU = RELU.replace("input:", "X:")
+LEGAL = "legal: {attrs.axis: 0}"
+
+
+# what is read
+
+
+def test_an_output_is_a_literal_in_float64_of_the_output_s_dtype(cases: Cases) -> None:
+    (case,) = cases(f"{HARDMAX}  expect: {{output: [0, 1]}}")
+    assert isinstance(case.expect, Values)
+    (spec,) = case.expect.outputs
+    assert (spec.name, spec.dtype, spec.shape) == ("output", DTYPES["float32"], (2,))
+    assert unrounded(spec).tolist() == [0, 1]
+
+
+def test_an_output_may_be_any_tensor(cases: Cases) -> None:
+    put = "put: [{at: [1], value: 1}]"
+    (case,) = cases(f"{HARDMAX}  expect: {{output: {{shape: [2], constant: 0, {put}}}}}")
+    assert isinstance(case.expect, Values)
+    assert materialize(case.expect.outputs[0]).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("expect", ["", "  expect: null"])
+def test_without_expectation_the_engine_computes(cases: Cases, expect: str) -> None:
+    (case,) = cases(f"{HARDMAX}{expect}")
+    assert isinstance(case.expect, Computed)
+    assert [(output.name, output.dtype) for output in case.outputs] == [
+        ("output", DTYPES["float32"])
+    ]
+
+
+def test_a_rejection_has_a_legal_twin(cases: Cases) -> None:
+    (case,) = cases(f"""{HARDMAX}
+  attrs: {{axis: 7}}
+  rule: should
+  expect:
+    rejected: outside
+    legal: {{attrs.axis: -1, inputs.input: [5, 6, 7], dtype: float64, opset: 11}}
+""")
+    assert isinstance(case.expect, Rejected)
+    legal = case.expect.legal
+    assert (case.expect.reason, legal.id) == ("outside", "Hardmax/a~legal")
+    assert (case.attrs, legal.attrs) == ({"axis": 7}, {"axis": -1})
+    assert (case.op.since, legal.op.since, legal.opset) == (13, 11, 11)
+    assert (legal.dtype, legal.inputs[0].shape) == (DTYPES["float64"], (3,))
+    assert isinstance(legal.expect, Computed)
+
+
+def test_a_legal_twin_of_an_operator_without_kernel_needs_no_answer(cases: Cases) -> None:
+    fields = "dtype: bool, inputs: {X: {shape: [2], constant: 1}}"
+    expect = "expect: {rejected: x, legal: {dtype: float32}}"
+    (case,) = cases(RELU.replace("- name: a", f"- {{name: a, {fields}, {expect}}}"))
+    assert isinstance(case.expect, Rejected)
+    assert case.expect.legal.dtype is DTYPES["float32"]
+
+
+def test_answers_have_names_and_each_is_complete(cases: Cases) -> None:
+    (case,) = cases(f"""{HARDMAX}
+  rule: open
+  expect:
+    any_of:
+    - {{as: computed}}
+    - {{as: first, output: [1, 0]}}
+    - {{as: refused, rejected: why, {LEGAL}}}
+""")
+    assert isinstance(case.expect, AnyOf)
+    assert [(a.name, type(a.expect)) for a in case.expect.alternatives] == [
+        ("computed", Computed),
+        ("first", Values),
+        ("refused", Rejected),
+    ]
+    assert [output.name for output in case.outputs] == ["output"]
+
+
+def test_golden_files_lie_beside_the_case_file(cases: Cases, tmp_path: Path) -> None:
+    (tmp_path / "gold").mkdir()
+    (tmp_path / "gold" / "output_0.pb").touch()
+    (case,) = cases(f"{HARDMAX}  expect: {{golden: gold}}")
+    assert case.expect == Golden((tmp_path / "gold").resolve())
+
+
+def test_a_row_replaces_answers_by_an_expectation_of_its_own(cases: Cases) -> None:
+    answers = "{any_of: [{as: a, output: [0, 1]}, {as: b, output: [1, 0]}]}"
+    found = cases(f"""{HARDMAX}
+  expect: {{output: [0, 1]}}
+  rows:
+  - {{}}
+  - {{rule: open, expect: {answers}}}
+""")
+    assert [type(case.expect) for case in found] == [Values, AnyOf]
+
+
+# mistakes
+
+
+@pytest.mark.parametrize(
+    ("field", "message"),
+    [
+        (
+            "expect: {»outptu: [1, 0]}",
+            "'outptu' is no output of Hardmax-13 (has: output, any_of, golden, rejected) "
+            "(did you mean 'output'?)",
+        ),
+        (
+            "expect: {»rejectd: x}",
+            "'rejectd' is no output of Hardmax-13 (has: output, any_of, golden, rejected) "
+            "(did you mean 'rejected'?)",
+        ),
+        ("expect: »{}", "expect: must hold at least 1, not 0"),
+        ("expect: »[1, 0]", "expect: must be a mapping, got a list"),
+        ("expect: {output: »null}", "output: null is no value of float32"),
+        ("expect: {output: [1, »x]}", "output: 'x' is no value of float32"),
+        (
+            "expect: {output: {value: [1], dtype: »float16}}",
+            "output: Hardmax-13 gives float32 here, not float16",
+        ),
+        ("expect: »{rejected: x}", "expect: 'legal' is missing"),
+        ("expect: {rejected: x, legal: »{}}", "expect.legal: must hold at least 1, not 0"),
+        ("expect: {rejected: x, legal: »3}", "expect.legal: must be a mapping, got 3"),
+        (
+            "expect: {rejected: »'', legal: {attrs.axis: 0}}",
+            "expect.rejected: must not be empty, got ''",
+        ),
+        (
+            "expect: {rejected: x, »leagl: {attrs.axis: 0}}",
+            "unknown key 'leagl' (did you mean 'legal'?)",
+        ),
+        (
+            "expect: {rejected: x, »output: [1], legal: {attrs.axis: 0}}",
+            "unknown key 'output' (known: rejected, legal)",
+        ),
+        (
+            "expect: {rejected: x, legal: {»axis: 0}}",
+            "legal: 'axis' is no path (a path is opset, dtype, attrs.NAME, inputs.NAME or "
+            "inputs.NAME.KEY)",
+        ),
+        (
+            "expect: {rejected: x, legal: {»inputs.input.shape: [3]}}",
+            "legal: 'inputs.input.shape' leads into a literal",
+        ),
+        (
+            "expect: {rejected: x, legal: {attrs.axes: »0}}",
+            "the legal twin is not legal: 'axes' is no attribute of Hardmax-13 (has: axis) "
+            "(did you mean 'axis'?)",
+        ),
+        (
+            "expect: {rejected: x, legal: {attrs.axis: »x}}",
+            "the legal twin is not legal: attribute axis must be a whole number, got 'x'",
+        ),
+        (
+            "expect: {rejected: x, legal: {dtype: »int8}}",
+            "the legal twin is not legal: input: Hardmax-13 does not allow int8 "
+            "(allowed: bfloat16, float16, float32, float64)",
+        ),
+        (
+            "expect: {rejected: x, legal: {opset: »13+}}",
+            "the legal twin is not legal: opset: must be a whole number, got '13+'",
+        ),
+        ("expect: {golden: »nowhere}", "'nowhere' does not exist"),
+        ("expect: {golden: »../..}", "'../..' lies outside the folder of the case file"),
+        ("expect: {golden: »f.yaml}", "'output_0.pb' does not exist"),
+        ("expect: {golden: »3}", "expect.golden: must be a text, got 3"),
+        ("expect: {golden: x, »gold: y}", "unknown key 'gold' (did you mean 'golden'?)"),
+        ("»rule: open", "rule: open needs expect.any_of, the answers admitted"),
+        (
+            "»expect: {any_of: [{as: x, output: [0, 1]}, {as: y, output: [1, 0]}]}",
+            "any_of needs rule: open",
+        ),
+    ],
+)
+def test_an_expectation_that_makes_no_sense_is_refused_at_its_place(
+    mistake: Mistake, field: str, message: str
+) -> None:
+    mistake(f"{HARDMAX}  {field}\n", message)
+
+
+@pytest.mark.parametrize(
+    ("answers", "message"),
+    [
+        ("»[]", "expect.any_of: must hold at least 2, not 0"),
+        ("»[{as: x, output: [0, 1]}]", "expect.any_of: must hold at least 2, not 1"),
+        ("[»{output: [1, 0]}, {as: x}]", "an item of expect.any_of: 'as' is missing"),
+        ("[{as: »X y}, {as: x}]", "expect.any_of.as: must match ^[a-z][a-z0-9_]*$, got 'X y'"),
+        ("[{as: x}, {as: »x}]", "two answers are named 'x'"),
+        (
+            "[{as: x, »outptu: [1, 0]}, {as: y, output: [1, 0]}]",
+            "'outptu' is no output of Hardmax-13 (has: output, any_of, golden, rejected) "
+            "(did you mean 'output'?)",
+        ),
+        ("[{as: x, output: {»shap: [1]}}, {as: y}]", "unknown key 'shap' (did you mean 'shape'?)"),
+        ("[{as: x}, »{as: y, rejected: z}]", "an item of expect.any_of: 'legal' is missing"),
+        (
+            "[{as: x}, {as: y, rejected: z, legal: {»axis: 0}}]",
+            "legal: 'axis' is no path (a path is opset, dtype, attrs.NAME, inputs.NAME or "
+            "inputs.NAME.KEY)",
+        ),
+        ("[{as: x}, {as: y, golden: »nowhere}]", "'nowhere' does not exist"),
+        ("[{as: x}, »7]", "an item of expect.any_of: must be a mapping, got 7"),
+        (
+            "[{as: x}, {as: y, output: [[1], »2]}]",
+            "output: ragged: a number beside a list of shape [1]",
+        ),
+    ],
+)
+def test_an_answer_that_makes_no_sense_is_refused_at_its_place(
+    mistake: Mistake, answers: str, message: str
+) -> None:
+    mistake(f"{HARDMAX}  rule: open\n  expect: {{any_of: {answers}}}\n", message)
+
+
+def test_an_unknown_key_beside_the_answers_is_refused(mistake: Mistake) -> None:
+    answers = "[{as: x, output: [0, 1]}, {as: y, output: [1, 0]}]"
+    mistake(
+        f"{HARDMAX}  rule: open\n  expect: {{any_of: {answers}, »rul: open}}\n",
+        "unknown key 'rul' (known: any_of)",
+    )
+
+
+def test_an_output_that_is_not_stated_is_missed(mistake: Mistake) -> None:
+    mistake(
+        """
+        op: TopK
+        opset: 11
+        dtype: float32
+        tolerance: {ulp: 0}
+        attrs: {axis: -1, largest: 1, sorted: 1}
+        inputs: {X: [1, 2, 3], K: {value: [2], dtype: int64}}
+        cases:
+        - {name: a, expect: »{Values: [3, 2]}}
+        """,
+        "expect lacks output 'Indices'",
+    )
+
+
+def test_an_optional_output_cannot_be_skipped(mistake: Mistake) -> None:
+    mistake(
+        """
+        op: LSTM
+        opset: 7
+        dtype: float32
+        tolerance: {ulp: 0}
+        attrs: {hidden_size: 1}
+        inputs: {X: [[[1]]], W: [[[1], [1], [1], [1]]], R: [[[1], [1], [1], [1]]]}
+        cases:
+        - {name: a, »expect: {Y_h: [[[1]]]}}
+        """,
+        "expect must state output 'Y' too, as a later one is",
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{»name: a}", "the engine has no kernel for Relu-13: expect must state the outputs"),
+        (
+            "{name: a, rule: open, expect: {any_of: [»{as: x}, {as: y, Y: [1, 2]}]}}",
+            "the engine has no kernel for Relu-13: expect must state the outputs",
+        ),
+        (
+            "{name: a, »tolerance: null, expect: {Y: [1, 2]}}",
+            "opcheck knows no error bound for Relu-13: tolerance must be stated "
+            "(tolerance: {ulp: 0} compares exactly)",
+        ),
+    ],
+)
+def test_without_a_kernel_answer_and_tolerance_are_stated(
+    problems: ProblemsOf, text: str, message: str
+) -> None:
+    (problem,) = problems(f"{RELU.removesuffix('- name: a' + chr(10))}- {text.replace('»', '')}\n")
+    assert problem.partition(": ")[2] == message
+
+
+def test_integers_and_truth_values_need_no_tolerance(cases: Cases) -> None:
+    (case,) = cases("""
+        op: Not
+        opset: 1
+        dtype: bool
+        cases:
+        - {name: a, inputs: {X: [true, false]}, expect: {Y: [false, true]}}
+        """)
+    assert case.tolerance is None
+    assert isinstance(case.expect, Values)
+    assert materialize(case.expect.outputs[0]).tolist() == [False, True]
+
+
+def test_golden_floats_without_a_bound_need_a_tolerance(
+    problems: ProblemsOf, tmp_path: Path
+) -> None:
+    (tmp_path / "output_0.pb").touch()
+    (problem,) = problems(f"{RELU}  tolerance: null\n  expect: {{golden: .}}\n")
+    assert "tolerance must be stated" in problem

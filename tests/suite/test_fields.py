@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from opcheck.dtypes import DTYPES
+from opcheck.reading import read
+from opcheck.suite.fields import json_schema
+from opcheck.suite.load import shipped_suites
+from opcheck.suite.tensor_fields import CONTENTS, FILLS, TensorFields
+
+VALIDATOR = Draft202012Validator(json_schema())
+SHIPPED = sorted(shipped_suites().rglob("*.yaml"))
+README = Path(__file__).parents[2] / "cases" / "README.md"
+
+
+def sound(**fields: Any) -> dict[str, Any]:
+    return {"op": "Hardmax", "cases": [{"name": "a", **fields}]}
+
+
+def test_the_schema_is_one() -> None:
+    Draft202012Validator.check_schema(json_schema())
+    assert json_schema()["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+
+
+def test_there_are_shipped_files() -> None:
+    assert len(SHIPPED) >= 2
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_every_shipped_file_has_the_form(path: Path) -> None:
+    assert [error.message for error in VALIDATOR.iter_errors(read(path).plain())] == []
+
+
+def test_the_example_of_the_format_s_page_has_the_form() -> None:
+    (example,) = re.findall("```yaml\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    VALIDATOR.validate(read(example).plain())
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        sound(),
+        sound(opset=13, dtype="bfloat16", attrs={"axis": None, "pads": [0, 1], "mode": "x"}),
+        sound(attrs=None, inputs=None, expect=None, tolerance=None, matrix=None, rows=None),
+        sound(inputs={"X": 1, "Y": [[1.5]], "Z": None, "W": True, "V": []}),
+        sound(inputs={"X": {"value": [1], "dtype": "int8", "initializer": True}}),
+        sound(inputs={"X": {"shape": [2], "normal": [0, 1], "seed": 1}}),
+        sound(inputs={"X": {"shape": [], "specials": True, "put": [{"at": [], "value": 1}]}}),
+        sound(inputs={"X": {"file": "x.npy"}}),
+        sound(expect={"output": [1], "other": {"shape": [1], "constant": 0}}),
+        sound(expect={"golden": "folder"}),
+        sound(expect={"rejected": "why", "legal": {"attrs.axis": 1}}),
+        sound(expect={"any_of": [{"as": "a"}, {"as": "b", "golden": "c"}]}),
+        sound(
+            expect={
+                "any_of": [
+                    {"as": "a", "output": [1]},
+                    {"as": "b", "rejected": "c", "legal": {"dtype": "float32"}},
+                ]
+            }
+        ),
+        sound(tolerance={"ulp": 1, "signed_zeros": True}),
+        sound(tolerance={"float16": {"ulp": 1}, "float32": {"rtol": 0.5, "atol": 1}}),
+        sound(matrix={"opset": "all", "dtype": ["float16"], "attrs.axis": [None, 1]}),
+        sound(rows=[{}, {"label": "x", "attrs": {"axis": 0}}, {"label": 3}]),
+        {"op": "Hardmax", "domain": "", "level": "deep", "rule": "should", **sound()},
+    ],
+)
+def test_this_has_the_form(file: Any) -> None:
+    assert [error.message for error in VALIDATOR.iter_errors(file)] == []
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        [],
+        {},
+        {"op": "Hardmax"},
+        {"cases": [{"name": "a"}]},
+        {"op": "Hardmax", "cases": []},
+        {"op": "", "cases": [{"name": "a"}]},
+        {"op": "Hardmax", "cases": [{}]},
+        {**sound(), "opsett": 3},
+        sound(name="Not snake"),
+        sound(levle="core"),
+        sound(level="cor"),
+        sound(opset=0),
+        sound(opset="13"),
+        sound(opset=1.5),
+        sound(dtype="flot32"),
+        sound(attrs={"axis": {"a": 1}}),
+        sound(inputs={"X": "text"}),
+        sound(inputs={"X": {"shap": [2], "constant": 0}}),
+        sound(inputs={"X": {"shape": [-1], "constant": 0}}),
+        sound(inputs={"X": {"shape": [1], "arange": [0]}}),
+        sound(inputs={"X": {"shape": [1], "choice": []}}),
+        sound(inputs={"X": {"shape": [1], "constant": 0, "seed": -1}}),
+        sound(inputs={"X": {"shape": [1], "constant": 0, "put": [{"at": [0]}]}}),
+        sound(expect={}),
+        sound(expect={"rejected": "x"}),
+        sound(expect={"rejected": "x", "legal": {}}),
+        sound(expect={"any_of": [{"as": "a"}]}),
+        sound(expect={"any_of": [{"as": "a"}, {"output": [1]}]}),
+        sound(tolerance={"ulp": -1}),
+        sound(tolerance={"rtol": -0.5}),
+        sound(tolerance={"flot16": {"ulp": 1}}),
+        sound(tolerance=3),
+        sound(matrix={"dtype": "float32"}),
+        sound(matrix={"dtype": []}),
+        sound(rows=[]),
+        sound(rows=[{"matrix": {"opset": [1]}}]),
+        sound(rows=[{"label": 1.5}]),
+    ],
+)
+def test_this_has_not_the_form(file: Any) -> None:
+    assert not VALIDATOR.is_valid(file)
+
+
+def test_what_an_editor_shows_is_described() -> None:
+    schema = json_schema()
+    described = schema["$defs"]["CaseEntry"]["properties"]
+    for name in ("opset", "dtype", "inputs", "expect", "tolerance", "rule", "level", "clause"):
+        assert described[name]["description"]
+    assert str(schema).count(str(list(DTYPES))) >= 2
+
+
+def test_every_content_is_a_key_of_a_tensor() -> None:
+    assert set(CONTENTS) == {"value", "file", *FILLS}
+    assert set(CONTENTS) < TensorFields.model_fields.keys()

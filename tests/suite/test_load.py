@@ -1,0 +1,440 @@
+from __future__ import annotations
+
+import copy
+import random
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from opcheck.errors import CaseFileError, Problem
+from opcheck.model import Case
+from opcheck.suite import load
+
+Cases = Callable[[str], tuple[Case, ...]]
+ProblemsOf = Callable[[str], list[str]]
+Mistake = Callable[[str, str], None]
+
+ONE = """op: Hardmax
+opset: 13
+dtype: float32
+attrs: {axis: 0}
+inputs: {input: [1, 2]}
+cases:
+- {name: NAME}
+"""
+
+
+def refused(*paths: Path) -> list[str]:
+    with pytest.raises(CaseFileError) as caught:
+        load(paths)
+    assert caught.value.exit_code == 2
+    return [str(problem) for problem in caught.value.problems]
+
+
+def write(path: Path, name: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(ONE.replace("NAME", name))
+    return path
+
+
+# which files
+
+
+def test_without_paths_the_shipped_suites_are_loaded() -> None:
+    shipped = load()
+    assert {case.op.name for case in shipped} >= {"Hardmax", "DML_ACTIVATION_HARDMAX1"}
+    assert all(case.source.shipped and case.clause for case in shipped)
+    assert shipped[0].source.file.startswith("cases/")
+
+
+def test_a_folder_is_searched_in_the_order_of_names(tmp_path: Path) -> None:
+    write(tmp_path / "b.yml", "second")
+    write(tmp_path / "a" / "deep" / "x.yaml", "first")
+    write(tmp_path / "c.yaml", "third")
+    write(tmp_path / "c.txt", "never")
+    (tmp_path / "folder.yaml").mkdir()
+    assert [case.name for case in load([tmp_path])] == ["first", "second", "third"]
+
+
+def test_paths_keep_their_order_and_any_ending_will_do_for_a_file(tmp_path: Path) -> None:
+    one, two = write(tmp_path / "b.yaml", "one"), write(tmp_path / "a.txt", "two")
+    assert [case.name for case in load([one, two])] == ["one", "two"]
+
+
+def test_a_file_named_twice_is_loaded_once(tmp_path: Path) -> None:
+    path = write(tmp_path / "a" / "f.yaml", "one")
+    (tmp_path / "link.yaml").symlink_to(path)
+    paths = [path, path, tmp_path, tmp_path / "a" / ".." / "a" / "f.yaml", tmp_path / "link.yaml"]
+    assert len(load(paths)) == 1
+
+
+def test_ids_are_unique_across_files_whatever_their_capitals(tmp_path: Path) -> None:
+    write(tmp_path / "a.yaml", "one")
+    rows = "rows: [{label: X}, {label: x}]"
+    (tmp_path / "b.yaml").write_text(ONE.replace("{name: NAME", f"{{name: one, {rows}"))
+    write(tmp_path / "c.yaml", "one")
+    a, b, c = (tmp_path / f"{name}.yaml" for name in "abc")
+    assert refused(tmp_path) == [
+        f"{b}:7:34: two cases have the id Hardmax/one#x (the other is at {b}:7:22)",
+        f"{c}:7:3: two cases have the id Hardmax/one (the other is at {a}:7:3)",
+    ]
+
+
+# what cannot be read
+
+
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "none.yaml"
+    assert refused(path) == [f"{path}:1:1: there is no such file"]
+
+
+def test_a_folder_without_case_files_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").touch()
+    message = "no case files in this folder (they end in .yaml)"
+    assert refused(tmp_path) == [f"{tmp_path}: {message}"]
+
+
+def test_paths_that_no_file_can_have_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "loop.yaml").symlink_to("loop.yaml")
+    for path in (tmp_path / "loop.yaml", Path("a" * 5000), Path("a\0b")):
+        (problem,) = refused(path)
+        assert "this file cannot be read" in problem
+
+
+@pytest.mark.parametrize(
+    ("data", "place", "message"),
+    [
+        (b"", "1:1", "the file is empty"),
+        (b"[1]", "1:1", "must be a mapping, got a list"),
+        (b"just words", "1:1", "must be a mapping, got 'just words'"),
+        (b"op: a\0b", "1:6", "this is a binary file (it holds a NUL byte)"),
+        ("op: é".encode("utf-16"), "1:1", "this file is UTF-16 or UTF-32, not UTF-8"),
+        ("op: é".encode("latin-1"), "1:5", "this file is not UTF-8 (byte 0xe9)"),
+        (b"!!python/object/apply:os.system [echo]", "1:1", "is not allowed"),
+        (b"op: Hardmax\nop: Relu\ncases: []", "2:1", "the key 'op' stands here again"),
+        (b"op: Hardmax\ncases: " + b"[" * 20_000, "2:71", "more than 64 lists and mappings"),
+        (b"op: {]", "1:6", "want a value, not ']'"),
+    ],
+)
+def test_a_file_that_is_no_case_file_is_refused(
+    tmp_path: Path, data: bytes, place: str, message: str
+) -> None:
+    path = tmp_path / "f.yaml"
+    path.write_bytes(data)
+    start = time.perf_counter()
+    first = refused(path)[0]
+    assert first.startswith(f"{path}:{place}: ")
+    assert message in first
+    assert time.perf_counter() - start < 2
+
+
+def test_an_alias_bomb_is_refused_in_no_time(tmp_path: Path) -> None:
+    path = tmp_path / "f.yaml"
+    lines = ["a0: &a0 [0, 0, 0, 0, 0, 0, 0, 0, 0, 0]"]
+    lines += [f"a{k}: &a{k} [{', '.join([f'*a{k - 1}'] * 10)}]" for k in range(1, 30)]
+    path.write_text("\n".join(lines))
+    start = time.perf_counter()
+    (problem,) = refused(path)
+    assert "more than 1,000,000 values" in problem
+    assert time.perf_counter() - start < 2
+
+
+# heads
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("»cases: [{name: a}]", "'op' is missing"),
+        ("»op: Hardmax", "'cases' is missing"),
+        ("op: Hardmax\ncases: »[]", "cases: must hold at least 1, not 0"),
+        ("op: Hardmax\ncases: »null", "cases: must be a list, got null"),
+        ("op: Hardmax\ncases: »{a: 1}", "cases: must be a list, got a mapping"),
+        ("op: Hardmax\ncases: [»7]", "must be a mapping, got 7"),
+        ("op: Hardmax\ncases: [»null]", "must be a mapping, got null"),
+        ("op: Hardmax\ncases: [»{opset: 1}]", "'name' is missing"),
+        ("op: Hardmax\ncases: [{name: »A b}]", "name: must match ^[a-z][a-z0-9_]*$, got 'A b'"),
+        ("op: Hardmax\ncases: [{name: »3}]", "name: must be a text, got 3"),
+        ("op: »Hardmx\ncases: [{name: a}]",
+         "unknown operator 'Hardmx' (did you mean 'Hardmax' or 'ArgMax'?)"),
+        ("op: »DML_ACTIVATION_HARDMAX1\ncases: [{name: a}]",
+         "unknown operator 'DML_ACTIVATION_HARDMAX1' (it is one of domain 'com.microsoft.dml')"),
+        ("op: »Hardmax\ndomain: com.microsoft.dml\ncases: [{name: a}]",
+         "unknown operator 'Hardmax' (it is one of domain '')"),
+        ('op: »"\\e[31m"\ncases: [{name: a}]', r"unknown operator '\x1b[31m'"),
+        (f"op: »{'x' * 100_000}\ncases: [{{name: a}}]", f"unknown operator '{'x' * 59}…'"),
+        ("op: »3\ncases: [{name: a}]", "op: must be a text, got 3"),
+        ("op:» \ncases: [{name: a}]", "op: must be a text, got null"),
+        ("op: Hardmax\ndomain: »3\ncases: [{name: a}]", "domain: must be a text, got 3"),
+        ("op: Hardmax\n»opsett: 3\ncases: [{name: a, opset: 13, dtype: float32, "
+         "attrs: {axis: 0}, inputs: {input: 1}}]",
+         "unknown key 'opsett' (did you mean 'opset'?)"),
+        ("op: Hardmax\n»'<tensor>': 3\ncases: [{name: a, opset: 13, dtype: float32, "
+         "attrs: {axis: 0}, inputs: {input: 1}}]",
+         "unknown key '<tensor>' (known: opset, dtype, attrs, inputs, expect, tolerance, rule, "
+         "level, clause, op, domain, matrix, cases)"),
+        ("op: Hardmax\ncases: [{name: a, rows: »[]}]", "rows: must hold at least 1, not 0"),
+        ("op: Hardmax\ncases: [{name: a, rows: »3}]", "rows: must be a list, got 3"),
+        ("op: Hardmax\ncases: [{name: a, rows: [»7]}]",
+         "an item of rows: must be a mapping, got 7"),
+        ("op: Hardmax\ncases: [{name: a, opset: 13, dtype: float32, inputs: {input: 1}, "
+         "attrs: {axis: 0}, rows: [{»lable: x}]}]",
+         "unknown key 'lable' (did you mean 'label'?)"),
+        ("op: Hardmax\ncases: [{name: a, opset: 13, dtype: float32, inputs: {input: 1}, "
+         "attrs: {axis: 0}, rows: [{»matrix: {opset: [1]}}]}]",
+         "unknown key 'matrix' (known: opset, dtype, attrs, inputs, expect, tolerance, rule, "
+         "level, clause, label)"),
+    ],
+)  # fmt: skip
+def test_one_mistake_is_one_problem_at_its_place(mistake: Mistake, text: str, message: str) -> None:
+    mistake(text, message)
+
+
+def test_an_unknown_domain_is_told_the_known_ones(problems: ProblemsOf) -> None:
+    text = "op: Hardmax\ndomain: com.microsoft.dm\ncases: [{name: a}]"
+    (problem,) = problems(text)
+    assert problem.startswith("2:9: unknown domain 'com.microsoft.dm' (known: \"\", ")
+    assert problem.endswith("(did you mean 'com.microsoft.dml'?)")
+
+
+# many mistakes
+
+
+def test_five_mistakes_of_one_file_are_told_in_one_go(problems: ProblemsOf) -> None:
+    assert problems("""\
+op: Hardmax
+dtype: float32
+opset: 13
+levle: smoke
+cases:
+- name: unknown_attribute
+  attrs: {axes: 0}
+  inputs: {input: [1, 2]}
+- name: ragged
+  attrs: {axis: 0}
+  inputs: {input: [[1, 2], [3]]}
+- name: old_bfloat16
+  opset: 11
+  attrs: {axis: 0}
+  inputs: {input: {shape: [2], constant: 0, dtype: bfloat16}}
+- name: negative_tolerance
+  attrs: {axis: 0}
+  inputs: {input: [1, 2]}
+  tolerance: {rtol: -0.5}
+""") == [
+        "4:1: unknown key 'levle' (did you mean 'level'?)",
+        "7:11: 'axes' is no attribute of Hardmax-13 (has: axis) (did you mean 'axis'?)",
+        "11:28: input: ragged: a list of shape [1] beside a list of shape [2]",
+        "15:52: input: Hardmax-11 does not allow bfloat16 (allowed: float16, float32, float64)",
+        "19:21: tolerance.rtol: must be at least 0.0, got -0.5",
+    ]
+
+
+def test_five_mistakes_of_one_case_are_told_in_one_go(problems: ProblemsOf) -> None:
+    assert problems("""\
+op: Hardmax
+cases:
+- name: a
+  opset: 13
+  dtpye: float32
+  rule: shuld
+  attrs: {axes: 0}
+  inputs: {input: {value: [[1, 2], [3]], dtype: float32}}
+  tolerance: {ulp: 1, rtol: 0.5}
+""") == [
+        "5:3: unknown key 'dtpye' (did you mean 'dtype'?)",
+        "6:9: rule: must be 'must', 'should' or 'open', got 'shuld' (did you mean 'should'?)",
+        "7:11: 'axes' is no attribute of Hardmax-13 (has: axis) (did you mean 'axis'?)",
+        "8:36: input: ragged: a list of shape [1] beside a list of shape [2]",
+        "9:3: tolerance: ulp excludes rtol and atol",
+    ]
+
+
+def test_the_mistakes_of_all_files_are_told_in_one_go(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("op: Hardmx\ncases: [{name: A}]")
+    (tmp_path / "b.yaml").write_text("{")
+    write(tmp_path / "c.yaml", "fine")
+    (tmp_path / "d.yaml").write_text(ONE.replace("axis", "axes"))
+    files = [problem.partition(":")[0] for problem in refused(tmp_path, tmp_path / "e.yaml")]
+    assert files == [str(tmp_path / f"{name}.yaml") for name in "aabde"]
+
+
+def test_a_mistake_of_the_file_is_not_told_for_each_of_its_cases(problems: ProblemsOf) -> None:
+    text = "op: Hardmax\ndtype: flot32\nopset: x\nattrs: {axis: 0}\ncases:\n"
+    text += "".join(f"- {{name: a{k}, inputs: {{input: [1, 2]}}}}\n" for k in range(20))
+    assert [problem.partition(" ")[0] for problem in problems(text)] == ["2:8:", "3:8:"]
+
+
+# whatever a stranger writes
+
+EXAMPLES: list[Any] = [
+    {
+        "op": "Hardmax",
+        "matrix": {"dtype": ["float16", "float32"]},
+        "cases": [
+            {
+                "name": "first_of_ties",
+                "clause": "x",
+                "level": "smoke",
+                "opset": 13,
+                "inputs": {"input": [[3, 3, 1], [3, 0, 3]]},
+                "tolerance": {"float16": {"ulp": 1}, "float32": {"rtol": 0.5, "atol": 0.0}},
+                "rows": [
+                    {"label": "axis_0", "attrs": {"axis": 0}, "expect": {"output": [[1]]}},
+                    {
+                        "attrs": {"axis": None},
+                        "expect": {
+                            "output": {
+                                "shape": [2, 3],
+                                "constant": 0,
+                                "put": [{"at": [0, 1], "value": 1.0}],
+                            }
+                        },
+                    },
+                ],
+            },
+            {
+                "name": "axis_out_of_range",
+                "matrix": {"opset": [11, "13+"], "attrs.axis": [2, -3]},
+                "inputs": {"input": {"shape": [2, 3], "uniform": [0, 1], "seed": 3}},
+                "expect": {"rejected": "x", "legal": {"attrs.axis": 1}},
+            },
+            {
+                "name": "undecided",
+                "opset": 1,
+                "rule": "open",
+                "attrs": {"axis": 0},
+                "inputs": {"input": {"shape": [2, 3], "integers": [0, 5]}},
+                "expect": {
+                    "any_of": [
+                        {"as": "a"},
+                        {"as": "b", "rejected": "x", "legal": {"inputs.input.shape": [3, 3]}},
+                        {"as": "c", "output": [[1, 0, 0], [0, 0, 0]]},
+                    ]
+                },
+            },
+        ],
+    },
+    {
+        "op": "TopK",
+        "opset": 11,
+        "tolerance": {"ulp": 0},
+        "cases": [
+            {
+                "name": "a",
+                "dtype": "float32",
+                "attrs": {"axis": -1, "largest": 1, "sorted": 1},
+                "inputs": {
+                    "X": [1, 2, 3],
+                    "K": {"value": [2], "dtype": "int64", "initializer": True},
+                },
+                "expect": {"Values": [3, 2], "Indices": [2, 1]},
+            }
+        ],
+    },
+]
+STRANGE: list[Any] = [
+    *(None, True, False, 0, 1, -1, 13, 10**20, 10**400, -(10**400), 0.0, 1.5, 1e300),
+    *(float("inf"), float("nan"), "", "x", "all", "13+", "float32", "bool", "a\x1b[31m"),
+    *("<tensor>", "[key]", "a" * 300, [], {}, [[]], [1, [2]], [None], [{}], {"a": 1}),
+    *({"<tensor>": {}}, {"value": None}, {"shape": [2], "constant": 0}, {"file": "x"}),
+    *({"shape": [10**9, 10**9], "constant": 0}, {"golden": "."}, {"any_of": []}),
+    *({"rejected": "w", "legal": {"attrs.axis": 1}}, {"ulp": 1, "rtol": 0.5}),
+    *({"opset": [1, 11]}, {"dtype": ["float32"], "attrs.axis": [0, 1]}),
+]
+KEYS = [
+    *("op", "domain", "cases", "name", "opset", "dtype", "attrs", "inputs", "expect", "rows"),
+    *("tolerance", "rule", "level", "clause", "matrix", "label", "value", "shape", "constant"),
+    *("arange", "normal", "choice", "specials", "seed", "put", "file", "at", "any_of", "as"),
+    *("rejected", "legal", "golden", "ulp", "axis", "input", "output", "attrs.axis"),
+    *("inputs.input.shape", "float32", "<tensor>", "<rejected>", "[key]", "x\x1b"),
+]
+
+
+def paths(value: Any, way: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    if not isinstance(value, dict | list):
+        return []
+    below = value.items() if isinstance(value, dict) else enumerate(value)
+    return [p for key, item in below for p in ((*way, key), *paths(item, (*way, key)))]
+
+
+def at(value: Any, path: tuple[Any, ...]) -> Any:
+    for step in path:
+        value = value[step]
+    return value
+
+
+def changed(file: Any, chance: random.Random) -> Any:
+    """`file` with one thing replaced, removed, added, renamed, copied or wrapped."""
+    path = chance.choice(paths(file) or [()])
+    if not path:
+        return chance.choice(STRANGE)
+    owner, last = at(file, path[:-1]), path[-1]
+    match chance.randrange(6), owner:
+        case 0, _:
+            owner[last] = copy.deepcopy(chance.choice(STRANGE))
+        case 1, _:
+            del owner[last]
+        case 2, dict():
+            owner[chance.choice(KEYS)] = copy.deepcopy(chance.choice(STRANGE))
+        case 3, dict():
+            owner[chance.choice(KEYS)] = owner.pop(last)
+        case 4, _:
+            owner[last] = copy.deepcopy(at(file, chance.choice(paths(file))))
+        case _:
+            owner[last] = [owner[last]]
+    return file
+
+
+@settings(
+    max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(st.integers(0, 2**64), st.sampled_from([1, 1, 2, 4]), st.sampled_from(EXAMPLES))
+def test_a_changed_file_loads_or_is_refused_in_words(
+    tmp_path: Path, seed: int, changes: int, example: Any
+) -> None:
+    chance = random.Random(seed)
+    file = copy.deepcopy(example)
+    for _ in range(changes):
+        file = changed(file, chance)
+    path = tmp_path / "f.yaml"
+    path.write_text(yaml.safe_dump(file, sort_keys=False))
+    found: tuple[Case, ...] = ()
+    told: tuple[Problem, ...] = ()
+    try:
+        found = load([path])
+    except CaseFileError as error:
+        told = error.problems
+    assert found or told
+    assert len({case.id.lower() for case in found}) == len(found)
+    assert all(spec.nbytes <= 1 << 30 for case in found for spec in case.inputs)
+    for problem in told:
+        assert problem.line >= 1
+        assert problem.column >= 1
+        assert problem.message.isprintable()
+        assert len(problem.message) < 300
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_the_examples_load_before_they_are_changed(tmp_path: Path, example: Any) -> None:
+    path = tmp_path / "f.yaml"
+    path.write_text(yaml.safe_dump(example, sort_keys=False))
+    assert load([path])
+
+
+def test_a_refusal_that_is_written_wrong_excuses_what_it_would_excuse(
+    problems: ProblemsOf,
+) -> None:
+    text = ONE.replace("axis: 0", "axis: 0").replace("float32", "int8")
+    for expect, message in (
+        ("expect: {rejected: x}", "expect: 'legal' is missing"),
+        ("expcet: {rejected: x, legal: {dtype: float32}}", "unknown key 'expcet'"),
+    ):
+        (problem,) = problems(text.replace("NAME", f"a, {expect}"))
+        assert message in problem

@@ -1,0 +1,213 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from opcheck.reading import Mark, Node, read
+from opcheck.suite.overlay import get, overlay, parse_path, put, states
+from opcheck.suite.tensor_fields import CONTENTS
+
+HERE = Mark(1, 1)
+
+
+def node(value: Any) -> Node:
+    if isinstance(value, dict):
+        return Node({k: node(v) for k, v in value.items()}, HERE, dict.fromkeys(value, HERE))
+    return Node(tuple(map(node, value)) if isinstance(value, list) else value, HERE)
+
+
+def laid(*cases: dict[str, Any]) -> Any:
+    first, *others = map(node, cases)
+    for other in others:
+        first = overlay(first, other)
+    return first.plain()
+
+
+names = st.sampled_from(["axis", "X", "Y", "value", "file"])
+scalars = st.none() | st.integers(0, 9)
+tensors = st.dictionaries(
+    st.sampled_from(["shape", "seed", "dtype", "put", "constant", "arange", "value"]),
+    st.integers(0, 9),
+)
+cases = st.fixed_dictionaries(
+    {},
+    optional={
+        "opset": scalars,
+        "expect": st.dictionaries(names, scalars),
+        "attrs": st.dictionaries(names, scalars),
+        "inputs": st.dictionaries(names, tensors),
+    },
+)
+# The same with literals, null and other things in the place of mappings.
+any_cases = cases | st.dictionaries(
+    st.sampled_from(["attrs", "inputs", "tolerance"]),
+    scalars | st.dictionaries(names, scalars | st.lists(scalars) | tensors),
+)
+paths = (
+    st.sampled_from([("opset",), ("dtype",)])
+    | st.tuples(st.sampled_from(["attrs", "inputs"]), names)
+    | st.tuples(st.just("inputs"), names, st.sampled_from(["shape", *CONTENTS]))
+)
+
+
+# laying one over the other
+
+
+@given(any_cases)
+def test_nothing_laid_over_a_case_changes_nothing(case: dict[str, Any]) -> None:
+    assert laid(case, {}) == laid({}, case) == case
+
+
+@given(any_cases)
+def test_a_case_laid_over_itself_is_itself(case: dict[str, Any]) -> None:
+    assert laid(case, case) == case
+
+
+@given(cases, cases, cases)
+def test_it_does_not_matter_which_two_of_three_are_laid_first(a: Any, b: Any, c: Any) -> None:
+    assert laid(a, b, c) == laid(a, laid(b, c))
+
+
+@given(any_cases, any_cases)
+def test_what_the_nearer_case_says_holds(base: dict[str, Any], nearer: dict[str, Any]) -> None:
+    def holds(got: Any, want: Any, depth: int) -> bool:
+        if depth and isinstance(want, dict):
+            return all(holds(got[key], value, depth - 1) for key, value in want.items())
+        return bool(got == want)
+
+    assert holds(laid(base, nearer), nearer, 3)
+
+
+def test_attrs_and_inputs_merge_and_other_fields_are_replaced() -> None:
+    base = {"attrs": {"a": 1, "b": 2}, "expect": {"y": 1}, "tolerance": {"ulp": 1}}
+    nearer = {"attrs": {"b": 3}, "expect": {"z": 2}, "tolerance": {"atol": 0.5}}
+    want = {"attrs": {"a": 1, "b": 3}, "expect": {"z": 2}, "tolerance": {"atol": 0.5}}
+    assert laid(base, nearer) == want
+
+
+def test_a_tensor_merges_key_by_key_and_a_nearer_content_replaces_a_farther_one() -> None:
+    base = {"inputs": {"X": {"shape": [2], "constant": 0, "seed": 1}}}
+    assert laid(base, {"inputs": {"X": {"arange": [0, 1]}}}) == {
+        "inputs": {"X": {"shape": [2], "seed": 1, "arange": [0, 1]}}
+    }
+    assert laid(base, {"inputs": {"X": {"seed": 2}}})["inputs"]["X"]["constant"] == 0
+
+
+def test_a_literal_replaces_a_tensor_and_a_tensor_a_literal() -> None:
+    filled, literal = {"inputs": {"X": {"constant": 0}}}, {"inputs": {"X": [1, 2]}}
+    assert laid(filled, literal) == literal
+    assert laid(literal, filled) == filled
+
+
+def test_an_attribute_called_like_a_content_is_an_attribute() -> None:
+    assert laid({"attrs": {"value": 1}}, {"attrs": {"file": 2}}) == {
+        "attrs": {"value": 1, "file": 2}
+    }
+    assert laid({"inputs": {"value": [1]}}, {"inputs": {"choice": [2]}}) == {
+        "inputs": {"value": [1], "choice": [2]}
+    }
+
+
+def test_every_value_still_knows_where_it_was_written() -> None:
+    base = read("attrs: {a: 1, b: 2}\nopset: 3")
+    nearer = read("\n\nattrs: {b: 4}\n")
+    merged = overlay(base, nearer)
+    assert merged.at(["attrs", "a"]) == Mark(1, 12)
+    assert merged.at(["attrs", "b"]) == Mark(3, 12)
+    assert merged.at(["attrs", "b"], key=True) == Mark(3, 9)
+    assert merged.at(["opset"], key=True) == Mark(2, 1)
+
+
+# paths
+
+
+@pytest.mark.parametrize(
+    "text", ["opset", "dtype", "attrs.axis", "inputs.X", "inputs.X.shape", "inputs.X.value"]
+)
+def test_these_are_paths(text: str) -> None:
+    assert parse_path(text) == tuple(text.split("."))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", ".", "axis", "level", "expect", "attrs", "attrs.", "attrs.a.b", "inputs"),
+        *("inputs.X.a.b", "opset.x", ".opset", "opset ", "inputs..shape"),
+    ],
+)
+def test_these_are_no_paths(text: str) -> None:
+    assert parse_path(text) is None
+
+
+@given(any_cases, paths, scalars)
+def test_what_is_put_is_found_there(case: Any, path: tuple[str, ...], value: Any) -> None:
+    what = node(value)
+    placed = put(node(case), path, what)
+    if placed is not None:
+        assert get(placed, path) is what
+        assert states(placed, path)
+        again = node(value)
+        assert get(put(placed, path, again) or placed, path) is again
+
+
+@given(any_cases, paths, scalars)
+def test_putting_changes_nothing_else(case: Any, path: tuple[str, ...], value: Any) -> None:
+    placed = put(node(case), path, node(value))
+    if placed is not None:
+        for key, kept in case.items():
+            if key != path[0]:
+                assert placed.plain()[key] == kept
+            elif len(path) > 1 and isinstance(kept, dict):
+                others = {name: one for name, one in kept.items() if name != path[1]}
+                assert others.items() <= placed.plain()[key].items()
+
+
+def test_a_content_put_into_a_tensor_replaces_the_one_there() -> None:
+    case = node({"inputs": {"X": {"shape": [2], "constant": 0}}})
+    placed = put(case, ("inputs", "X", "arange"), node([0, 1]))
+    assert placed is not None
+    assert placed.plain() == {"inputs": {"X": {"shape": [2], "arange": [0, 1]}}}
+
+
+def test_an_input_or_attribute_called_like_a_content_replaces_no_other() -> None:
+    for field in ("attrs", "inputs"):
+        placed = put(node({field: {"value": 1}}), (field, "file"), node(2))
+        assert placed is not None
+        assert placed.plain() == {field: {"value": 1, "file": 2}}
+
+
+def test_nothing_can_be_put_into_a_literal_but_into_nothing_it_can() -> None:
+    path = ("inputs", "X", "shape")
+    assert put(node({"inputs": {"X": [1, 2]}}), path, node([2])) is None
+    assert put(node({"inputs": 7}), path, node([2])) is None
+    for nothing in ({}, {"inputs": None}, {"inputs": {"X": None}}):
+        placed = put(node(nothing), path, node([2]))
+        assert placed is not None
+        assert placed.plain() == {"inputs": {"X": {"shape": [2]}}}
+
+
+@pytest.mark.parametrize(
+    ("case", "path", "want"),
+    [
+        ({"opset": None}, "opset", True),
+        ({"attrs": {"axis": None}}, "attrs.axis", True),
+        ({"attrs": {"axis": 1}}, "attrs.other", False),
+        ({"attrs": None}, "attrs.axis", True),
+        ({"inputs": {"X": [1]}}, "inputs.X.shape", True),
+        ({"inputs": {"X": {"shape": [1]}}}, "inputs.X", True),
+        ({"inputs": {"X": {"shape": [1]}}}, "inputs.X.dtype", False),
+        ({"inputs": {"X": {"constant": 1}}}, "inputs.X.arange", True),
+        ({"inputs": {"constant": {"shape": [1]}}}, "inputs.arange", False),
+        ({"attrs": {"value": 1}}, "attrs.file", False),
+        ({}, "dtype", False),
+    ],
+)
+def test_a_case_states_a_path_there_on_the_way_or_by_another_content(
+    case: Any, path: str, want: bool
+) -> None:
+    parsed = parse_path(path)
+    assert parsed is not None
+    assert states(node(case), parsed) is want

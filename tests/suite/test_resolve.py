@@ -1,0 +1,355 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from opcheck.dtypes import DTYPES
+from opcheck.model import Case, OpVersion, Rejected, Tolerance, Values
+from opcheck.suite import materialize
+
+Cases = Callable[[str], tuple[Case, ...]]
+ProblemsOf = Callable[[str], list[str]]
+Mistake = Callable[[str, str], None]
+
+
+def hardmax(**fields: str) -> str:
+    """A file of one case of Hardmax, with these fields in its case and "" for none of them."""
+    said = {
+        "opset": "13",
+        "dtype": "float32",
+        "attrs": "{axis: 0}",
+        "inputs": "{input: [1, 2]}",
+        **fields,
+    }
+    lines = [f"  {key}: {value}\n" for key, value in said.items() if value]
+    return f"op: Hardmax\ncases:\n- name: a\n{''.join(lines)}"
+
+
+# operators that the engine does not know
+
+
+def test_an_operator_with_variadic_inputs(cases: Cases) -> None:
+    (case,) = cases("""
+        op: Concat
+        opset: 13
+        dtype: int64
+        cases:
+        - name: a
+          attrs: {axis: 0}
+          inputs: {inputs_1: [3], inputs_0: [1, 2], inputs_2: {shape: [0], constant: 0}}
+          expect: {concat_result: [1, 2, 3]}
+        """)
+    assert case.op == OpVersion("", "Concat", 13)
+    assert case.slots == ("inputs_0", "inputs_1", "inputs_2")
+    assert [spec.name for spec in case.inputs] == list(case.slots)
+    assert [(o.name, o.dtype) for o in case.outputs] == [("concat_result", DTYPES["int64"])]
+
+
+def test_an_operator_with_two_outputs_of_different_types(cases: Cases) -> None:
+    (case,) = cases("""
+        op: TopK
+        opset: 11
+        dtype: float16
+        tolerance: {ulp: 0}
+        cases:
+        - name: a
+          attrs: {axis: -1, largest: 1, sorted: 1}
+          inputs: {X: [1, 3, 2], K: {value: [2], dtype: int64, initializer: true}}
+          expect: {Indices: [1, 2], Values: [3, 2]}
+        """)
+    assert [(o.name, o.dtype) for o in case.outputs] == [
+        ("Values", DTYPES["float16"]),
+        ("Indices", DTYPES["int64"]),
+    ]
+    assert isinstance(case.expect, Values)
+    assert [spec.name for spec in case.expect.outputs] == ["Values", "Indices"]
+    assert [spec.initializer for spec in case.inputs] == [False, True]
+    assert case.tolerance == Tolerance(ulp=0)
+
+
+@pytest.mark.parametrize("left_out", ["", "min: null, "])
+def test_an_optional_input_is_left_out_by_null_or_silence(cases: Cases, left_out: str) -> None:
+    (case,) = cases(f"""
+        op: Clip
+        opset: 13
+        dtype: int32
+        cases:
+        - name: a
+          inputs: {{input: [1, 9], {left_out}max: 5}}
+          expect: {{output: [1, 5]}}
+        """)
+    assert case.slots == ("input", "", "max")
+    assert [(spec.name, spec.shape) for spec in case.inputs] == [("input", (2,)), ("max", ())]
+
+
+def test_bool_tensors_and_a_dtype_for_each_input(cases: Cases) -> None:
+    (case,) = cases("""
+        op: Where
+        opset: 16
+        tolerance: {ulp: 0}
+        cases:
+        - name: a
+          inputs:
+            condition: {value: [true, false], dtype: bool}
+            X: {value: [1, 2], dtype: bfloat16}
+            Y: {shape: [2], constant: 7, dtype: bfloat16}
+          expect: {output: [1, 7]}
+        """)
+    assert case.dtype is None
+    assert [spec.dtype.name for spec in case.inputs] == ["bool", "bfloat16", "bfloat16"]
+    assert materialize(case.inputs[0]).tolist() == [True, False]
+    assert case.outputs[0].dtype is DTYPES["bfloat16"]
+
+
+def test_a_value_from_a_null_content_is_as_if_unsaid(cases: Cases) -> None:
+    (case,) = cases(hardmax(inputs="{input: {value: [1, 2], file: null, shape: null}}"))
+    assert case.inputs[0].shape == (2,)
+
+
+def test_a_file_s_null_is_the_default(cases: Cases) -> None:
+    (case,) = cases(hardmax(rule="null", level="null", clause="null", tolerance="null"))
+    assert (case.rule, case.level, case.clause, case.tolerance) == ("must", "core", "", None)
+
+
+def test_the_version_in_force_is_the_newest_up_to_the_opset(cases: Cases) -> None:
+    for opset, since in ((1, 1), (10, 1), (11, 11), (12, 11), (13, 13), (22, 13)):
+        (case,) = cases(hardmax(opset=str(opset)))
+        assert (case.opset, case.op.since) == (opset, since)
+
+
+def test_an_attribute_is_converted_to_its_type_in_that_version(cases: Cases) -> None:
+    text = """
+        op: LpPool
+        dtype: float32
+        tolerance: {ulp: 0}
+        cases:
+        - name: a
+          matrix: {opset: [1, 22]}
+          attrs: {p: 2, kernel_shape: [2], auto_pad: NOTSET}
+          inputs: {X: {shape: [1, 1, 4], arange: [1, 1]}}
+          expect: {Y: {shape: [1, 1, 3], constant: 0}}
+        """
+    first, last = cases(text)
+    assert (repr(first.attrs["p"]), repr(last.attrs["p"])) == ("2.0", "2")
+    assert first.attrs["kernel_shape"] == (2,)
+    assert first.attrs["auto_pad"] == "NOTSET"
+
+
+def test_a_case_that_expects_a_rejection_may_break_the_schema(cases: Cases) -> None:
+    legal = "legal: {dtype: float32, attrs.dilations: null, attrs.kernel_shape: [2]}"
+    (case,) = cases(f"""
+        op: LpPool
+        opset: 11
+        dtype: int8
+        tolerance: {{ulp: 0}}
+        cases:
+        - name: a
+          attrs: {{p: 2, dilations: [2]}}
+          inputs: {{X: {{shape: [1, 1, 4], constant: 1}}}}
+          expect: {{rejected: no kernel_shape; dilations came with 18; no integers, {legal}}}
+        """)
+    assert case.attrs == {"p": 2, "dilations": (2,)}
+    assert case.inputs[0].dtype is DTYPES["int8"]
+
+
+def test_a_case_that_expects_a_rejection_may_lack_an_input(cases: Cases) -> None:
+    fields = {"inputs": "", "expect": "{rejected: no input, legal: {inputs.input: [1, 2]}}"}
+    (case,) = cases(hardmax(**fields))
+    assert (case.inputs, case.slots) == ((), ())
+    assert isinstance(case.expect, Rejected)
+    assert case.expect.legal.slots == ("input",)
+
+
+def test_so_may_a_case_of_which_a_rejection_is_one_answer(cases: Cases) -> None:
+    answers = "[{as: computed, output: [0, 1]}, {as: no, rejected: x, legal: {dtype: float32}}]"
+    (case,) = cases(hardmax(dtype="int32", rule="open", expect=f"{{any_of: {answers}}}"))
+    assert case.inputs[0].dtype is DTYPES["int32"]
+
+
+# mistakes
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        # attributes
+        ({"attrs": "{»axes: 0}"},
+         "'axes' is no attribute of Hardmax-13 (has: axis) (did you mean 'axis'?)"),
+        ({"attrs": "{axis: 0, »alpha: 1.0}"},
+         "'alpha' is no attribute of Hardmax-13 (has: axis)"),
+        ({"attrs": "{axis: 0, »other: null}"},
+         "'other' is no attribute of Hardmax-13 (has: axis)"),
+        ({"attrs": '{axis: 0, »"\\e[31m": 1}'},
+         r"'\x1b[31m' is no attribute of Hardmax-13 (has: axis)"),
+        ({"attrs": "{axis: »1.0}"}, "attribute axis must be a whole number, got 1.0"),
+        ({"attrs": "{axis: »true}"}, "attribute axis must be a whole number, got true"),
+        ({"attrs": "{axis: »[0]}"}, "attribute axis must be a whole number, got a list"),
+        ({"attrs": f"{{axis: »{'[' * 40}{']' * 40}}}"},
+         "attribute axis must be a whole number, got a list"),
+        ({"attrs": f"{{axis: »1{'0' * 400}}}"},
+         f"attribute axis must fit in 64 bits, got 1{'0' * 29}… (401 characters)"),
+        ({"attrs": "»[0]"}, "attrs: must be a mapping, got a list"),
+        # opset
+        ({"opset": "»1300"}, "opset 1300 is too new: the installed packages know NEWEST"),
+        ({"opset": f"»1{'0' * 400}"}, f"opset 1{'0' * 29}… (401 characters) is too new: "
+         "the installed packages know NEWEST"),
+        ({"opset": "»0"}, "opset: must be at least 1, got 0"),
+        ({"opset": "»13.0"}, "opset: must be a whole number, got 13.0"),
+        ({"opset": "»true"}, "opset: must be a whole number, got true"),
+        ({"opset": "»all"}, "opset: must be a whole number, got 'all'"),
+        # dtype
+        ({"dtype": "»flot32"}, "dtype: unknown dtype 'flot32' "
+         "(did you mean 'float32' or 'float64'?)"),
+        ({"dtype": "»3"}, "dtype: must be a text, got 3"),
+        ({"dtype": "»int32"}, "input: Hardmax-13 does not allow int32 "
+         "(allowed: bfloat16, float16, float32, float64)"),
+        ({"opset": "11", "dtype": "»bfloat16"}, "input: Hardmax-11 does not allow bfloat16 "
+         "(allowed: float16, float32, float64)"),
+        ({"inputs": "{input: {value: [1], dtype: »int8}}"},
+         "input: Hardmax-13 does not allow int8 (allowed: bfloat16, float16, float32, float64)"),
+        ({"dtype": "", "inputs": "{input: »[1]}"},
+         "input: its dtype is not stated (state dtype for the case)"),
+        ({"dtype": "null", "inputs": "{input: »{shape: [1], constant: 0}}"},
+         "input: its dtype is not stated (state dtype for the case)"),
+        # inputs
+        ({"inputs": "{»inptu: [1]}"},
+         "'inptu' is no input of Hardmax-13 (has: input) (did you mean 'input'?)"),
+        ({"inputs": "{input: [1], »other: [1]}"}, "'other' is no input of Hardmax-13 "
+         "(has: input)"),
+        ({"inputs": "{input: [1], »other: null}"}, "'other' is no input of Hardmax-13 "
+         "(has: input)"),
+        ({"inputs": "»[1, 2]"}, "inputs: must be a mapping, got a list"),
+        # tolerance
+        ({"tolerance": "{rtol: ».nan}"}, "tolerance.rtol: must be finite, got .nan"),
+        ({"tolerance": "{atol: ».inf}"}, "tolerance.atol: must be finite, got .inf"),
+        ({"tolerance": "{rtol: »-1}"}, "tolerance.rtol: must be at least 0.0, got -1"),
+        ({"tolerance": "{ulp: »-1}"}, "tolerance.ulp: must be at least 0, got -1"),
+        ({"tolerance": "{ulp: »1.5}"}, "tolerance.ulp: must be a whole number, got 1.5"),
+        ({"tolerance": "»3"}, "tolerance: must be a mapping, got 3"),
+        ({"tolerance": "{»ulps: 3}"}, "unknown key 'ulps' (did you mean 'ulp'?)"),
+        ({"tolerance": "{float32: {»ulps: 3}}"}, "unknown key 'ulps' (did you mean 'ulp'?)"),
+        ({"tolerance": "{float32: {ulp: 1}, »flot16: {ulp: 1}}"},
+         "tolerance.flot16: unknown dtype 'flot16' (did you mean 'float16' or 'bfloat16'?)"),
+        ({"tolerance": "{»flot16: {ulp: 1}}"},
+         "unknown key 'flot16' (did you mean 'float16' or 'bfloat16'?)"),
+        ({"»tolerance": "{ulp: 1, rtol: 0.1}"}, "tolerance: ulp excludes rtol and atol"),
+        ({"»tolerance": "{}"}, "tolerance: states nothing: give ulp, or rtol and atol"),
+        ({"»tolerance": "{float16: {ulp: 1}}"}, "tolerance: says nothing about float32"),
+        # words
+        ({"rule": "»mst"}, "rule: must be 'must', 'should' or 'open', got 'mst' "
+         "(did you mean 'must'?)"),
+        ({"level": "»cor"}, "level: must be 'smoke', 'core' or 'deep', got 'cor' "
+         "(did you mean 'core'?)"),
+        ({"level": "»3"}, "level: must be 'smoke', 'core' or 'deep', got 3"),
+        ({"clause": "»[x]"}, "clause: must be a text, got a list"),
+        ({"clause": '»"a\\e[31mb"'},
+         "clause: holds a control character, which would upset terminals"),
+        ({"»levle": "core"}, "unknown key 'levle' (did you mean 'level'?)"),
+    ],
+)  # fmt: skip
+def test_one_mistake_is_one_problem_at_its_place(
+    mistake: Mistake, fields: dict[str, str], message: str
+) -> None:
+    from onnx import defs
+
+    mistake(hardmax(**fields), message.replace("NEWEST", str(defs.onnx_opset_version())))
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"opset": ""}, "opset is not stated (opset: 13, or matrix: {opset: …})"),
+        ({"opset": "null"}, "opset is not stated (opset: 13, or matrix: {opset: …})"),
+        ({"attrs": ""}, "attrs.axis must be stated: its default differs between versions "
+         "(attrs: {axis: null} leaves it out)"),
+        ({"attrs": "null"}, "attrs.axis must be stated: its default differs between versions "
+         "(attrs: {axis: null} leaves it out)"),
+        ({"inputs": ""}, "Hardmax-13 needs input 'input'"),
+        ({"inputs": "null"}, "Hardmax-13 needs input 'input'"),
+        ({"inputs": "{input: null}"}, "Hardmax-13 needs input 'input'"),
+    ],
+)  # fmt: skip
+def test_what_a_case_lacks_is_missed_at_the_case(
+    problems: ProblemsOf, fields: dict[str, str], message: str
+) -> None:
+    assert problems(hardmax(**fields)) == [f"3:3: {message}"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{op: GroupNormalization, cases: [{name: a, opset: »7}]}",
+         "GroupNormalization exists since opset 18, not at 7"),
+        ("{op: Scatter, cases: [{name: a, opset: »13, dtype: float32, tolerance: {ulp: 0}, "
+         "attrs: {axis: 0}, inputs: {data: [1], indices: {value: [0], dtype: int64}, "
+         "updates: [1]}, expect: {output: [1]}}]}",
+         "Scatter is deprecated at opset 13"),
+        ("{op: LpPool, cases: [»{name: a, opset: 11, dtype: float32, tolerance: {ulp: 0}, "
+         "attrs: {p: 2}, inputs: {X: {shape: [1, 1, 4], constant: 0}}, "
+         "expect: {Y: {shape: [1, 1, 4], constant: 0}}}]}",
+         "LpPool-11 needs attribute 'kernel_shape'"),
+        ("{op: LpPool, cases: [{name: a, opset: 11, dtype: float32, tolerance: {ulp: 0}, "
+         "attrs: {p: 2, kernel_shape: [2], »dilations: [1]}, "
+         "inputs: {X: {shape: [1, 1, 4], constant: 0}}, "
+         "expect: {Y: {shape: [1, 1, 3], constant: 0}}}]}",
+         "'dilations' is no attribute of LpPool-11 "
+         "(has: auto_pad, kernel_shape, p, pads, strides)"),
+        ("{op: Add, cases: [{name: a, opset: 13, dtype: float32, tolerance: {ulp: 0}, "
+         "inputs: {A: [1], B: {value: [1], dtype: »float16}}, expect: {C: [2]}}]}",
+         "B is float16, but Add-13 wants float32 as before it"),
+        ("{op: Concat, cases: [»{name: a, opset: 13, dtype: int8, attrs: {axis: 0}, "
+         "inputs: {inputs_0: [1], inputs_2: [2]}, expect: {concat_result: [1, 2]}}]}",
+         "Concat-13 needs input 'inputs_1'"),
+        ("{op: Concat, cases: [{name: a, opset: 13, dtype: int8, attrs: {axis: 0}, "
+         "»inputs: {inputs_0: {shape: [600000000], constant: 0}, "
+         "inputs_1: {shape: [600000000], constant: 0}}, expect: {concat_result: [1]}}]}",
+         "the inputs need more than 1 GiB together"),
+        ("{op: Constant, cases: [{name: a, opset: 13, tolerance: {ulp: 0}, "
+         "attrs: {value: »3}, expect: {output: {value: 3, dtype: float32}}}]}",
+         "attribute value holds a tensor, graph or type, which case files cannot write"),
+        ("{op: DML_ACTIVATION_HARDMAX1, domain: com.microsoft.dml, cases: [{name: a, opset: 1, "
+         "dtype: float32, attrs: {Axes: [0]}, "
+         "»inputs: {InputTensor: {value: [1], initializer: true}}}]}",
+         "DirectML's operators have no initializers"),
+        (f"{{op: Hardmax, cases: [»{{name: {'a' * 200}, opset: 13, dtype: float32, "
+         "attrs: {axis: 0}, inputs: {input: [1]}}]}",
+         "id longer than 200 characters: shorten name, label or matrix values"),
+    ],
+)  # fmt: skip
+def test_what_an_operator_does_not_have_is_refused_at_its_place(
+    mistake: Mistake, text: str, message: str
+) -> None:
+    mistake(text, message)
+
+
+def test_a_mistake_in_many_versions_is_told_once(problems: ProblemsOf) -> None:
+    text = hardmax(opset="", attrs="{axes: 0}", matrix="{opset: all}")
+    assert problems(text) == [
+        "5:11: 'axes' is no attribute of Hardmax-1 (has: axis) (did you mean 'axis'?)"
+    ]
+
+
+def test_a_field_at_fault_is_not_missed_elsewhere(problems: ProblemsOf) -> None:
+    text = hardmax(dtype="flot32", opset="x", attrs="[1]", inputs="3", expect="{rejected: x}")
+    assert [problem.partition(" ")[2][:20] for problem in problems(text)] == [
+        "opset: must be a who",
+        "dtype: unknown dtype",
+        "attrs: must be a map",
+        "inputs: must be a ma",
+        "expect: 'legal' is m",
+    ]
+
+
+def test_the_rest_of_a_case_with_a_fault_is_looked_at_all_the_same(problems: ProblemsOf) -> None:
+    text = hardmax(level="x", attrs="{axes: 0}", inputs="{input: [[1], 2]}", tolerance="{}")
+    assert len(problems(text)) == 4
+
+
+def test_an_id_of_200_characters_and_its_legal_twin_are_allowed(cases: Cases) -> None:
+    name = "a" * (200 - len("Hardmax/"))
+    text = hardmax(expect="{rejected: x, legal: {attrs.axis: 0}}").replace(
+        "name: a", f"name: {name}"
+    )
+    (case,) = cases(text)
+    assert len(case.id) == 200

@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from opcheck.errors import UsageError
+from opcheck.model import Case
+from opcheck.suite import Selection, select
+from opcheck.suite.select import keyword_matcher
+
+CASES = """
+op: Hardmax
+attrs: {axis: 0}
+inputs: {input: [1, 2]}
+cases:
+- {name: ties, opset: 13, dtype: float32, level: smoke}
+- {name: nan, matrix: {opset: [11, 13], dtype: [float16, float32]}}
+- {name: large, opset: 1, dtype: float64, level: deep}
+- name: mixed
+  opset: 13
+  inputs: {input: {value: [1, 2], dtype: bfloat16}}
+"""
+
+
+@pytest.fixture
+def suite(cases: Callable[[str], tuple[Case, ...]]) -> tuple[Case, ...]:
+    return cases(CASES)
+
+
+def names(found: tuple[Case, ...]) -> list[str]:
+    return [case.id.removeprefix("Hardmax/") for case in found]
+
+
+def test_core_is_selected_unless_a_level_is_asked_for(suite: tuple[Case, ...]) -> None:
+    assert {case.name for case in select(suite, Selection())} == {"ties", "nan", "mixed"}
+
+
+def test_each_level_holds_the_ones_before_it(suite: tuple[Case, ...]) -> None:
+    by_level = [select(suite, Selection(level=level)) for level in ("smoke", "core", "deep")]
+    assert names(by_level[0]) == ["ties"]
+    assert set(by_level[0]) < set(by_level[1]) < set(by_level[2]) == set(suite)
+
+
+def test_the_order_of_the_suite_is_kept(suite: tuple[Case, ...]) -> None:
+    assert select(suite, Selection(level="deep")) == suite
+
+
+def test_a_case_asked_for_by_id_is_selected_whatever_its_level(suite: tuple[Case, ...]) -> None:
+    wanted = ("Hardmax/large", "Hardmax/nan@opset=13,dtype=float16")
+    found = select(suite, Selection(ids=wanted, level="smoke"))
+    assert {case.id for case in found} == set(wanted)
+
+
+def test_an_id_is_matched_as_a_whole(suite: tuple[Case, ...]) -> None:
+    assert select(suite, Selection(ids=("Hardmax/nan", "hardmax/large"))) == ()
+
+
+def test_operators_are_matched_without_regard_to_case(suite: tuple[Case, ...]) -> None:
+    assert len(select(suite, Selection(ops=("hardMAX", "Relu"), level="deep"))) == len(suite)
+    assert select(suite, Selection(ops=("Hard",))) == ()
+
+
+def test_parts_of_a_selection_narrow_each_other(suite: tuple[Case, ...]) -> None:
+    found = select(suite, Selection(opsets=(13,), dtypes=("float16",), keywords="nan"))
+    assert names(found) == ["nan@opset=13,dtype=float16"]
+    assert select(suite, Selection(opsets=(1,), keywords="nan", level="deep")) == ()
+
+
+def test_a_case_without_dtype_has_those_of_its_inputs(suite: tuple[Case, ...]) -> None:
+    assert names(select(suite, Selection(dtypes=("bfloat16",)))) == ["mixed"]
+
+
+def test_a_selection_says_what_it_asks_for() -> None:
+    assert str(Selection()) == "level core"
+    full = Selection(("a/b",), "x or y", ("Hardmax",), (11, 13), ("float16",), "deep")
+    assert str(full) == "case a/b, keywords x or y, op Hardmax, opset 11 13, dtype float16"
+
+
+# -k
+
+
+@pytest.mark.parametrize(
+    ("expression", "want"),
+    [
+        ("ties", True),
+        ("TIES", True),
+        ("first_of_ties@opset=13", True),
+        ("tie", True),
+        ("nan", False),
+        ("not nan", True),
+        ("not not ties", True),
+        ("ties and float16", False),
+        ("ties or float16", True),
+        ("nan or float16", False),
+        ("ties and not nan", True),
+        ("not nan and ties", True),
+        ("not ties or ties", True),
+        ("nan and ties or ties", True),
+        ("ties or nan and nan", True),
+        ("(ties or nan) and nan", False),
+        ("not (nan or ties)", False),
+        ("((ties))", True),
+        ("(ties)and(13)", True),
+        ("order", False),
+        ("#axis_0", True),
+        ("AND", None),
+    ],
+)
+def test_keywords_are_words_and_or_not_and_parentheses(expression: str, want: bool | None) -> None:
+    if want is None:
+        with pytest.raises(UsageError):
+            keyword_matcher(expression)
+    else:
+        assert keyword_matcher(expression)("hardmax/first_of_ties@opset=13#axis_0") is want
+
+
+@pytest.mark.parametrize(
+    ("expression", "message"),
+    [
+        (" ", "a word is missing at the end"),
+        ("ties and", "a word is missing at the end"),
+        ("or ties", "a word is missing before 'or'"),
+        ("ties and or nan", "a word is missing before 'or'"),
+        ("not", "a word is missing at the end"),
+        ("()", "a word is missing before ')'"),
+        ("(ties", "a ) is missing"),
+        ("ties)", "')' is one too many"),
+        ("ties nan", "'nan' is one too many"),
+        ("ties not nan", "'not' is one too many"),
+    ],
+)
+def test_what_is_no_expression_is_refused(expression: str, message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        keyword_matcher(expression)
+    assert caught.value.message == f"-k {expression!r}: {message}"
+    assert caught.value.hint is not None
+
+
+def test_parentheses_without_end_are_refused_and_not_a_crash() -> None:
+    for expression in ("(" * 100_000, "not " * 100_000):
+        with pytest.raises(UsageError):
+            keyword_matcher(expression)
+
+
+words = st.sampled_from(["a", "b", "ab", "c"])
+expressions = st.recursive(
+    words,
+    lambda inner: (
+        st.tuples(inner, st.sampled_from(["and", "or"]), inner).map(" ".join)
+        | inner.map("not {}".format)
+        | inner.map("({})".format)
+    ),
+    max_leaves=8,
+)
+
+
+@given(expressions, st.text("abc", max_size=4))
+def test_keywords_mean_what_python_means_by_them(expression: str, name: str) -> None:
+    spelt = expression.replace("(", " ( ").replace(")", " ) ").split()
+    python = " ".join(
+        word if word in ("and", "or", "not", "(", ")") else str(word in name) for word in spelt
+    )
+    assert keyword_matcher(expression)(name) == eval(python)

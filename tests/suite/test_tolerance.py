@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from opcheck.dtypes import DTYPES
+from opcheck.model import Tolerance
+from opcheck.suite.fields import CaseFields
+from opcheck.suite.tolerance import tolerance_of
+
+
+def meant(stated: Any, dtype: str | None = "float32") -> Tolerance:
+    fields = CaseFields.model_validate({"tolerance": stated}).tolerance
+    assert fields is not None
+    return tolerance_of(fields, DTYPES[dtype] if dtype else None)
+
+
+@pytest.mark.parametrize(
+    ("stated", "want"),
+    [
+        ({"ulp": 0}, Tolerance(ulp=0)),
+        ({"ulp": 3, "signed_zeros": True}, Tolerance(ulp=3, signed_zeros=True)),
+        ({"rtol": 0.5}, Tolerance(rtol=0.5)),
+        ({"atol": 1}, Tolerance(atol=1.0)),
+        ({"rtol": 0, "atol": 0.0}, Tolerance()),
+        ({"rtol": 1e-3, "atol": 2.0, "signed_zeros": False}, Tolerance(rtol=1e-3, atol=2.0)),
+        ({"signed_zeros": True}, Tolerance(ulp=0, signed_zeros=True)),
+        ({"float16": {"ulp": 1}, "float32": {"atol": 2}}, Tolerance(atol=2.0)),
+    ],
+)
+def test_a_tolerance_is_in_ulps_or_relative_and_absolute(stated: Any, want: Tolerance) -> None:
+    assert meant(stated) == want
+
+
+@pytest.mark.parametrize(
+    ("stated", "dtype", "message"),
+    [
+        ({}, "float32", "states nothing"),
+        ({"signed_zeros": False}, "float32", "states nothing"),
+        ({"ulp": 1, "rtol": 0.0}, "float32", "ulp excludes rtol and atol"),
+        ({"ulp": 1, "atol": 0.5}, "float32", "ulp excludes rtol and atol"),
+        ({"float16": {"ulp": 1}}, "float32", "says nothing about float32"),
+        ({"float16": {"ulp": 1}}, None, "says nothing about a case without dtype"),
+        ({"float16": {}, "float32": {"ulp": 1}}, "float32", "states nothing"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(stated: Any, dtype: str | None, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        meant(stated, dtype)

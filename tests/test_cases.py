@@ -1,0 +1,293 @@
+"""The shipped suites: what every case in them owes the reader, and what they cover."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections import defaultdict
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from opcheck import backends, opset
+from opcheck.engine import evaluate
+from opcheck.engine.registry import operators
+from opcheck.model import (
+    AnyOf,
+    Array,
+    Case,
+    Computed,
+    Declined,
+    Fill,
+    Given,
+    OpVersion,
+    Produced,
+    Raised,
+    Rejected,
+    Values,
+    Verdict,
+)
+from opcheck.reading import shipped_folder
+from opcheck.run import conduct
+from opcheck.run.question import question
+from opcheck.suite import load, materialize
+from opcheck.suite.load import shipped_suites
+
+CASES = load()
+ENGINE = backends.connect("numpy")
+README = (shipped_folder("_cases", "cases") / "README.md").read_text(encoding="utf-8")
+
+#: Every version that the engine has, with each of its types.
+KERNELS = [
+    (operator.domain, operator.name, since, dtype)
+    for operator in operators().values()
+    for since, kernel in operator.kernels.items()
+    for dtype in kernel.dtypes
+]
+
+
+def asked(case: Case) -> object:
+    """All that a backend gets to see of a case."""
+    made = question(case)
+    arrays = [*made.inputs, *made.problem.initializers.values()]
+    data = tuple((array.dtype.str, array.shape, array.tobytes()) for array in arrays)
+    attrs = tuple(sorted((name, str(value)) for name, value in case.attrs.items()))
+    return case.opset, attrs, made.problem.slots, data
+
+
+def told(cases: list[Case]) -> list[str]:
+    return [f"{case.source}: {case.id}" for case in cases]
+
+
+# ── every case ──────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("file", sorted(shipped_suites().rglob("*.yaml")), ids=lambda p: p.name)
+def test_every_file_loads_alone(file: Path):
+    cases = load([file])
+    assert cases
+    assert all(case.source.shipped for case in cases)
+    assert {case.source.file for case in cases} == {
+        (Path("cases") / file.relative_to(shipped_suites())).as_posix()
+    }
+
+
+def test_there_are_many():
+    names = {(case.op.name, case.name) for case in CASES}
+    assert len(CASES) >= 120
+    assert len(names) >= 35
+
+
+def test_ids_differ_by_more_than_capitals():
+    ids = [case.id.lower() for case in CASES]
+    assert len(set(ids)) == len(ids)
+
+
+def test_ids_become_names_of_folders():
+    folders = [case.id.replace("/", ".") for case in CASES]
+    assert all(re.fullmatch(r"[A-Za-z0-9_.@=,#+-]{1,200}", folder) for folder in folders)
+    assert len({folder.lower() for folder in folders}) == len(folders)
+
+
+def test_every_case_quotes_a_clause():
+    assert told([case for case in CASES if len(case.clause.split()) < 3]) == []
+
+
+def test_no_name_asks_the_same_twice():
+    seen: dict[object, list[Case]] = defaultdict(list)
+    for case in CASES:
+        seen[case.op.domain, case.op.name, case.name, asked(case)].append(case)
+    assert [told(cases) for cases in seen.values() if len(cases) > 1] == []
+
+
+def test_the_engine_agrees_with_every_literal():
+    wrong = []
+    for case in CASES:
+        if isinstance(case.expect, Values):
+            [found] = conduct([case], [ENGINE])
+            assert not found.self_check
+            wrong += [case] if found.verdict is not Verdict.PASS else []
+    assert told(wrong) == []
+
+
+def test_literals_of_hardmax_are_zeros_and_ones():
+    for case in CASES:
+        if isinstance(case.expect, Values):
+            [output] = case.expect.outputs
+            assert set(np.unique(materialize(output).astype(np.float64))) <= {0.0, 1.0}, case.id
+
+
+def test_the_engine_computes_what_has_no_literal():
+    computed = [case for case in CASES if isinstance(case.expect, Computed)]
+    found = list(conduct(computed, [ENGINE]))
+    assert {result.verdict for result in found} == {Verdict.PASS}
+    assert all(result.self_check for result in found)
+
+
+def refusals() -> list[tuple[Case, Rejected]]:
+    """Every rejection that is the only right answer."""
+    return [(case, case.expect) for case in CASES if isinstance(case.expect, Rejected)]
+
+
+def test_the_engine_refuses_what_must_be_rejected_and_takes_the_legal_twin():
+    assert len(refusals()) >= 20
+    for case, expect in refusals():
+        outcome = question(case).ask(ENGINE)
+        assert isinstance(outcome, Raised), case.id
+        assert (outcome.kind, outcome.documented) == ("InvalidNode", True), case.id
+        assert isinstance(question(expect.legal).ask(ENGINE), Produced), case.id
+
+
+def test_a_legal_twin_differs_in_something():
+    alike = [case for case, expect in refusals() if asked(case) == asked(expect.legal)]
+    assert told(alike) == []
+    assert all(case.op.name == expect.legal.op.name for case, expect in refusals())
+
+
+def test_the_engine_gives_an_admitted_answer_where_the_text_is_open():
+    undecided = [case for case in CASES if isinstance(case.expect, AnyOf)]
+    assert {case.rule for case in undecided} == {"open"}
+    found = list(conduct(undecided, [ENGINE]))
+    assert told([result.case for result in found if result.verdict is not Verdict.PASS]) == []
+    assert all(result.alternative for result in found)
+
+
+def test_no_two_alternatives_are_the_same_answer():
+    """What fits two of them would be reported under the name of the first."""
+    for case in CASES:
+        if isinstance(case.expect, AnyOf):
+            given: list[tuple[Array, ...]] = []
+            for alternative in case.expect.alternatives:
+                if isinstance(alternative.expect, Values):
+                    given.append(tuple(materialize(o) for o in alternative.expect.outputs))
+            bits = [tuple(array.tobytes() for array in answer) for answer in given]
+            assert len(set(bits)) == len(bits), case.id
+
+
+# ── what they cover ─────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(("domain", "name", "since", "dtype"), KERNELS)
+def test_every_version_and_type_has_literals(domain, name, since, dtype):
+    literal = [
+        case
+        for case in CASES
+        if case.op == OpVersion(domain, name, since)
+        and isinstance(case.expect, Values)
+        and case.dtype is not None
+        and case.dtype.name == dtype
+    ]
+    assert len(literal) >= 3
+    assert len({case.name for case in literal}) >= 2
+
+
+@pytest.mark.parametrize("op", sorted({OpVersion(*kernel[:3]) for kernel in KERNELS}), ids=str)
+def test_every_version_has_a_literal_that_is_smoke(op):
+    smoke = [case for case in CASES if case.level == "smoke" and isinstance(case.expect, Values)]
+    assert any(case.op == op for case in smoke)
+
+
+def test_every_suite_is_about_versions_the_engine_has():
+    for case in CASES:
+        schema = opset.describe(case.op.domain, case.op.name, case.opset)
+        assert schema is not None
+        assert schema.op == case.op
+        assert not isinstance(question(case).ask(ENGINE), Declined), case.id
+
+
+#: ONNX's own tests of Hardmax, and the axis of each.
+NODE_TESTS = {
+    "test_hardmax_axis_0": 0,
+    "test_hardmax_axis_1": 1,
+    "test_hardmax_axis_2": 2,
+    "test_hardmax_default_axis": None,
+    "test_hardmax_example": None,
+    "test_hardmax_negative_axis": -1,
+    "test_hardmax_one_hot": None,
+}
+
+
+@pytest.fixture(scope="module")
+def node_tests():
+    """They are made when their module is imported, and kept in a list beside it."""
+    importlib.import_module("onnx.backend.test.case.node.hardmax")
+    made = importlib.import_module("onnx.backend.test.case.node")._NodeTestCases
+    return {test.name: test for test in made if test.name.startswith("test_hardmax_")}
+
+
+def test_the_node_tests_are_the_seven(node_tests):
+    assert sorted(node_tests) == sorted(NODE_TESTS)
+    for name, axis in NODE_TESTS.items():
+        [node] = node_tests[name].model.graph.node
+        assert {a.name: a.i for a in node.attribute} == ({} if axis is None else {"axis": axis})
+
+
+@pytest.mark.parametrize("name", ["test_hardmax_example", "test_hardmax_one_hot"])
+def test_the_small_node_tests_are_there_literally(node_tests, name):
+    [([given], [wanted])] = node_tests[name].data_sets
+    same = [
+        case
+        for case in CASES
+        if case.opset == 13
+        and case.attrs.get("axis") is None
+        and isinstance(case.inputs[0].content, Given)
+        and np.array_equal(case.inputs[0].content.values, given)
+    ]
+    assert same
+    for case in same:
+        assert isinstance(case.expect, Values)
+        answer = materialize(case.expect.outputs[0])
+        assert np.array_equal(answer.astype(wanted.dtype), wanted)
+
+
+@pytest.mark.parametrize("name", [name for name in NODE_TESTS if "axis" in name])
+def test_the_random_node_tests_are_there_by_shape_distribution_and_axis(node_tests, name):
+    [([given], _)] = node_tests[name].data_sets
+    same = [
+        case
+        for case in CASES
+        if (case.name, case.opset) == ("node_tests", 13)
+        and case.attrs.get("axis") == NODE_TESTS[name]
+    ]
+    [case] = same
+    assert case.inputs[0].shape == given.shape
+    assert isinstance(case.inputs[0].content, Fill)
+    assert (case.inputs[0].content.kind, case.inputs[0].content.args) == ("normal", (0, 1))
+
+
+@pytest.mark.parametrize("name", NODE_TESTS)
+def test_the_engine_answers_the_node_tests_themselves(node_tests, name):
+    [(given, wanted)] = node_tests[name].data_sets
+    [node] = node_tests[name].model.graph.node
+    op = OpVersion("", "Hardmax", 13)
+    [answer] = evaluate(op, given, {a.name: a.i for a in node.attribute})
+    assert np.array_equal(answer, wanted[0])
+
+
+def test_every_axis_meets_every_rank():
+    """Hardmax-13 along each axis, from either end, of tensors of rank 1 to 6."""
+    met = {
+        (len(case.inputs[0].shape), case.attrs.get("axis"))
+        for case in CASES
+        if case.op == OpVersion("", "Hardmax", 13) and not isinstance(case.expect, Rejected)
+    }
+    few = [(rank, axis) for rank, axis in product(range(1, 5), range(4)) if axis < rank]
+    assert set(few) <= met
+    assert {(rank, -1) for rank in range(1, 7)} <= met
+    assert {rank for rank, _ in met} >= {1, 2, 3, 4, 5, 6}
+
+
+# ── the page that explains the format ───────────────────────────────────────────────────────────
+
+
+def test_the_example_of_the_readme_is_a_case_file(tmp_path):
+    [example] = re.findall(r"^```yaml\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+    file = tmp_path / "example.yaml"
+    file.write_text(example, encoding="utf-8")
+    cases = load([file])
+    assert len(cases) == 12
+    assert "2 × 2 × 2 + 2 × 2 = 12 concrete cases" in README
+    assert "Hardmax/first_of_ties@opset=13,dtype=float16#axis_0" in {case.id for case in cases}
+    assert {result.verdict for result in conduct(cases, [ENGINE])} == {Verdict.PASS}

@@ -1,0 +1,283 @@
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from opcheck import backends, suite
+from opcheck.dtypes import DTYPES
+from opcheck.errors import CaseFileError
+from opcheck.known import explain, load_ledgers, shipped_ledgers
+from opcheck.model import BackendInfo, OpVersion, Source, Verdict
+from opcheck.run import conduct
+from tests.releases import needs_known_releases
+from tests.report.made import CASE, result
+
+SHIPPED = Source("cases/onnx/hardmax.yaml", 1, 1, shipped=True)
+LINE = "{versions: '>=1', op: Hardmax, verdict: fail, cause: Because.}"
+
+
+def ledgers(folder: Path, *lines: str, backend: str = "acme"):
+    file = folder / "acme.yaml"
+    file.write_text("\n".join([f"backend: {backend}", "known:", *(f"- {line}" for line in lines)]))
+    return load_ledgers([file])
+
+
+def line(**fields: object) -> str:
+    stated = {"versions": "'>=1'", "op": "Hardmax", "verdict": "fail", "cause": "Because."} | fields
+    return f"{{{', '.join(f'{key}: {value}' for key, value in stated.items())}}}"
+
+
+def failure(**fields):
+    return result(fields.pop("verdict", Verdict.FAIL), source=SHIPPED, **fields)
+
+
+def explained(found, said, version: str = "1.5", address: str = "acme"):
+    return explain(said, found, BackendInfo(address, "acme", version))
+
+
+def is_known(found, said, **about: str) -> bool:
+    return explained(found, said, **about).verdict is Verdict.KNOWN
+
+
+# ── what a line matches ─────────────────────────────────────────────────────────────────────────
+
+
+def test_a_listed_failure_is_known_and_keeps_what_was_found(tmp_path):
+    said = ledgers(tmp_path, line(link="'https://example.org/1'"))
+    known = explained(failure(reason="wrong"), said)
+    assert known.verdict is Verdict.KNOWN
+    assert known.found is Verdict.FAIL
+    assert known.reason == "wrong"
+    assert known.known is not None
+    assert (known.known.cause, known.known.link) == ("Because.", "https://example.org/1")
+    assert known.known.ledger == "acme.yaml"
+
+
+FIELDS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "op": ("Hardmax", "Softmax", {"op": OpVersion("", "Softmax", 13)}),
+    "name": ("first_of_ties", "nan", {"name": "nan"}),
+    "row": ("axis_0", "axis_1", {"row": "axis_1"}),
+    "opset": ("13", "11", {"opset": 11}),
+    "dtype": ("float32", "float16", {"dtype": DTYPES["float16"]}),
+    "verdict": ("fail", "error", {"verdict": Verdict.ERROR}),
+}
+
+
+@pytest.mark.parametrize("field", FIELDS)
+@pytest.mark.parametrize("form", ["{}", "[{}]", "[{}, {}]"])
+def test_each_field_decides_as_a_word_and_as_a_list(tmp_path, field, form):
+    here, other, changed = FIELDS[field]
+    alike = ledgers(tmp_path, line(**{field: form.format(here, other)}))
+    assert is_known(failure(), alike)
+    assert is_known(failure(**changed), alike) is (form == "[{}, {}]")
+    assert not is_known(failure(), ledgers(tmp_path, line(**{field: other})))
+
+
+@pytest.mark.parametrize("field", ["name", "row", "opset", "dtype"])
+def test_a_field_left_out_says_nothing(tmp_path, field):
+    *_, changed = FIELDS[field]
+    assert is_known(failure(**changed), ledgers(tmp_path, LINE))
+
+
+def test_all_fields_of_a_line_must_hold(tmp_path):
+    said = ledgers(tmp_path, line(name="first_of_ties", opset=11))
+    assert not is_known(failure(), said)
+
+
+def test_a_dtype_in_a_line_is_not_met_by_a_case_without_one(tmp_path):
+    assert not is_known(failure(dtype=None), ledgers(tmp_path, line(dtype="float32")))
+    assert not is_known(failure(row=None), ledgers(tmp_path, line(row="axis_0")))
+
+
+@pytest.mark.parametrize("backend", ["acme", "[bolt, acme]"])
+def test_a_ledger_is_about_the_addresses_it_names(tmp_path, backend):
+    said = ledgers(tmp_path, LINE, backend=backend)
+    assert is_known(failure(), said)
+    assert not is_known(failure(), said, address="acme:GPU")
+
+
+def test_the_first_line_that_explains_a_failure_counts(tmp_path):
+    lines = [line(verdict="error", cause="One."), line(cause="Two."), line(cause="Three.")]
+    assert explained(failure(), ledgers(tmp_path, *lines)).known.cause == "Two."
+
+
+@pytest.mark.parametrize("verdict", [Verdict.UNSUPPORTED, Verdict.NOT_RUN, Verdict.BAD_CASE])
+def test_what_is_no_failure_needs_no_cause(tmp_path, verdict):
+    said = ledgers(tmp_path, line(verdict="[warn, fail, error, unstable]"))
+    assert explained(failure(verdict=verdict), said).verdict is verdict
+
+
+@pytest.mark.parametrize("verdict", [Verdict.WARN, Verdict.FAIL, Verdict.ERROR, Verdict.UNSTABLE])
+def test_a_line_explains_the_verdicts_it_names_only(tmp_path, verdict):
+    others = [v for v in ("warn", "fail", "error", "unstable") if v != verdict]
+    assert is_known(failure(verdict=verdict), ledgers(tmp_path, line(verdict=verdict)))
+    assert not is_known(failure(verdict=verdict), ledgers(tmp_path, line(verdict=others)))
+
+
+def test_a_case_of_ones_own_is_never_explained(tmp_path):
+    said = ledgers(tmp_path, LINE)
+    assert not is_known(result(Verdict.FAIL), said)
+    assert explained(result(), said).known is None
+
+
+def test_a_pass_stays_one_with_the_line_that_denies_it(tmp_path):
+    said = ledgers(tmp_path, line(verdict="error"))
+    found = explained(failure(verdict=Verdict.PASS), said)
+    assert found.verdict is Verdict.PASS
+    assert found.known.cause == "Because."
+
+
+# ── versions ────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("version", "versions", "within"),
+    [
+        ("1.31.1", ">=1.24", True),
+        ("1.9.0", ">=1.24", False),
+        ("1.31.1", ">=1.24,<1.31", False),
+        ("1.31.1", "==1.31.*", True),
+        ("1.31.1+cpu", ">=1.24", True),
+        ("1.31.1+cpu", "==1.31.1", True),
+        ("1.32.0.dev20260101", ">=1.24", True),
+        ("1.32.0rc1", ">=1.32", False),
+        ("1.5", "", True),
+        # Nobody can tell whether these are within any range.
+        ("", ">=0", False),
+        ("", "", False),
+        ("abc", ">=0", False),
+        ("unknown", "", False),
+    ],
+)
+def test_a_line_holds_for_its_versions(tmp_path, version, versions, within):
+    said = ledgers(tmp_path, line(versions=f"'{versions}'"))
+    assert is_known(failure(), said, version=version) is within
+
+
+# ── broken ledgers ──────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "words"),
+    [
+        (line(versions="'1.24'"), ":3:14: ", "write for example '>=1.20,<2'"),
+        (line(versions="'>=x'"), ":3:14: ", "versions"),
+        (line(verdict="pass"), ":3:43: ", "'pass' is no verdict that needs a cause"),
+        (line(verdict="fial"), ":3:43: ", "one of warn, fail, error, unstable"),
+        (line(verdict="[]"), ":3:43: ", "verdict"),
+        (line(opset="'13'"), ":3:", "opset"),
+        (line(cause="''"), ":3:", "cause"),
+        (line(opsets="1"), ":3:", "did you mean 'opset'?"),
+        ("{op: Hardmax}", ":3:3: ", "'versions' is missing"),
+        ("[", ":4:1: ", "want a value"),
+    ],
+)
+def test_a_mistake_is_told_with_its_place(tmp_path, text, place, words):
+    with pytest.raises(CaseFileError) as caught:
+        ledgers(tmp_path, text)
+    assert any(f"acme.yaml{place}" in said and words in said for said in caught.value.lines())
+
+
+def test_every_mistake_of_every_ledger_is_told(tmp_path):
+    one, other = tmp_path / "one.yaml", tmp_path / "other.yaml"
+    one.write_text(f"backend: acme\nknow:\n- {LINE}\n")
+    other.write_text(f"backend: acme\nknown:\n- {LINE}\n- {line(verdict='pass')}\n")
+    with pytest.raises(CaseFileError) as caught:
+        load_ledgers([one, other])
+    said = "\n".join(caught.value.lines())
+    assert "one.yaml:2:1: unknown key 'know' (did you mean 'known'?)" in said
+    assert "other.yaml:4:43: " in said
+
+
+def test_a_ledger_that_is_gone_is_told(tmp_path):
+    with pytest.raises(CaseFileError, match="there is no such file"):
+        load_ledgers([tmp_path / "gone.yaml"])
+
+
+# ── the shipped ledgers ─────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture(scope="module")
+def judged():
+    """Every core result of the backends that have ledgers, before any ledger is asked."""
+    cases = suite.select(suite.load(), suite.Selection())
+    connected = [backends.connect(address) for address in ("onnxruntime", "reference")]
+    infos = {backend.info.address: backend.info for backend in connected}
+    return [(found, infos[found.backend]) for found in conduct(cases, connected)]
+
+
+def shipped_lines():
+    return [
+        pytest.param(ledger, number, id=f"{ledger.file}-{number}")
+        for ledger in shipped_ledgers()
+        for number in range(len(ledger.fields.known))
+    ]
+
+
+def explained_by(judged, ledger, number):
+    """The results that one line alone explains."""
+    fields = ledger.fields.model_copy(update={"known": [ledger.fields.known[number]]})
+    alone = replace(ledger, fields=fields)
+    about = [found for found, info in judged if info.address in fields.backend]
+    asked = [explain([alone], found, info) for found, info in judged]
+    return [found for found in asked if found.verdict is Verdict.KNOWN], about
+
+
+@needs_known_releases
+@pytest.mark.parametrize(("ledger", "number"), shipped_lines())
+def test_no_shipped_line_is_dead_nor_matches_everything(judged, ledger, number):
+    known, about = explained_by(judged, ledger, number)
+    assert 0 < len(known) < len(about) / 5
+
+
+@needs_known_releases
+@pytest.mark.parametrize(("ledger", "number"), shipped_lines())
+def test_no_word_of_a_shipped_line_is_dead(judged, ledger, number):
+    fields = ledger.fields.known[number]
+    known, _ = explained_by(judged, ledger, number)
+    seen = {
+        "op": {found.case.op.name for found in known},
+        "name": {found.case.name for found in known},
+        "row": {found.case.row for found in known},
+        "opset": {found.case.opset for found in known},
+        "dtype": {found.case.dtype.name for found in known if found.case.dtype},
+        "verdict": {found.found for found in known},
+    }
+    for field, words in seen.items():
+        stated = getattr(fields, field)
+        assert set(stated or ()) <= words, field
+
+
+def test_no_failure_is_explained_by_two_shipped_lines(judged):
+    causes: Counter[tuple[str, str]] = Counter()
+    for parameters in shipped_lines():
+        known, _ = explained_by(judged, *parameters.values)
+        causes.update((found.case.id, found.backend) for found in known)
+    assert [key for key, count in causes.items() if count > 1] == []
+
+
+def test_a_shipped_ledger_is_named_like_its_backend_and_closes_its_sentences():
+    for ledger in shipped_ledgers():
+        assert Path(ledger.file).stem in ledger.fields.backend
+        for stated in ledger.fields.known:
+            assert stated.cause.endswith(".")
+            assert stated.link is None or stated.link.startswith("https://")
+
+
+@needs_known_releases
+def test_every_failure_of_the_shipped_suites_is_explained(judged):
+    said = shipped_ledgers()
+    open_ones = [
+        (found.case.id, found.backend)
+        for found, info in judged
+        if explain(said, found, info).verdict in ("warn", "fail", "error", "unstable")
+    ]
+    assert open_ones == []
+
+
+def test_the_case_of_these_tests_is_no_shipped_one():
+    assert not CASE.source.shipped

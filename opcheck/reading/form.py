@@ -65,9 +65,13 @@ def check(
         findings = error.errors(include_url=False)
     keys = known_keys or (lambda _: aliases(model))
     paths = [_path(finding, node) for finding in findings]
-    unknown = [path for path, f in zip(paths, findings, strict=True) if _is_unknown(f)]
+    unknown: dict[Location, list[str]] = {}
     for path, finding in zip(paths, findings, strict=True):
-        if not (finding["type"] == "missing" and _is_misspelt(path, unknown)):
+        if _is_unknown(finding):
+            unknown.setdefault(path[:-1], []).append(str(path[-1]))
+    for path, finding in zip(paths, findings, strict=True):
+        beside = unknown.get(path[:-1], [])
+        if not (finding["type"] == "missing" and _is_misspelt(str(path[-1]), beside)):
             _report(finding, path, node, file, problems, keys)
     return None, paths
 
@@ -120,10 +124,9 @@ def _is_unknown(finding: Any) -> bool:
     return bool(finding["type"] == "extra_forbidden")
 
 
-def _is_misspelt(missing: Location, unknown: Sequence[Location]) -> bool:
-    """Whether a key is missing because another beside it is this one misspelt."""
-    beside = [path[-1] for path in unknown if path[:-1] == missing[:-1]]
-    return any(did_you_mean(str(word), [str(missing[-1])]) for word in beside)
+def _is_misspelt(missing: str, beside: Sequence[str]) -> bool:
+    """Whether a key is missing because one of those beside it is this one misspelt."""
+    return did_you_mean(missing, beside) is not None
 
 
 def _report(

@@ -24,6 +24,7 @@ from opcheck.suite.overlay import (
     put,
     states,
 )
+from opcheck.suite.validate import Lost
 
 #: A file that expands to more cases, or to cases of more values, is a mistake or an attack.
 MAX_CASES = 100_000
@@ -42,52 +43,51 @@ _NOT_IN_DEFAULTS = ("op", "domain", "matrix", "cases")
 class Concrete:
     """A case with nothing left to expand, still as nodes.
 
-    What was written under the keys in `faults` was reported and left out: where there are any,
-    nothing can be said about what the case lacks.
+    Where something was `lost`, reported and left out, nothing can be said about what is missing.
     """
 
     id: str
     name: str
     row: str | None
     node: Node
-    faults: frozenset[str] = frozenset()
+    lost: Lost = Lost.NOTHING
 
 
 class Expansion:
     """The expansion of one file; problems are reported, and what has them is left out."""
 
-    def __init__(self, file: str, root: Node, faults: frozenset[str], problems: Problems) -> None:
+    def __init__(self, file: str, root: Node, lost: Lost, problems: Problems) -> None:
         self.file = file
         self.problems = problems
         self.domain, self.op = _text(root, "domain"), _text(root, "op")
         self.defaults = _without(root, _NOT_IN_DEFAULTS)
         known = len(problems)
         self.matrix = self._matrix(root, self.defaults)
-        self.faults = faults | self._since(known)
+        self.lost = max(lost, self._since(known))
         self.cases_left, self.values_left = MAX_CASES, MAX_VALUES
         self.sizes: dict[int, int] = {}
 
-    def expand(self, case: Node, faults: frozenset[str]) -> Iterator[Concrete]:
+    def expand(self, case: Node, lost: Lost) -> Iterator[Concrete]:
         """The concrete cases of one entry of `cases`."""
         known = len(self.problems)
         own = _without(case, _NOT_IN_CASE)
         farther = {p: v for p, v in self.matrix.items() if not states(own, p)}
         matrix = {**farther, **self._matrix(case, own)}
-        faults |= self.faults | self._since(known)
+        lost = max(lost, self.lost, self._since(known))
         base = overlay(self.defaults, own)
         name = _text(case, "name")
         rows = get(case, ("rows",))
         if rows is None or not isinstance(rows.value, tuple):
-            yield from self._points(Concrete("", name, None, base, faults), matrix)
+            yield from self._points(Concrete("", name, None, base, lost), matrix)
             return
         for number, row in enumerate(rows.value, 1):
             label = self._label(row, number)
             said = _without(row, _NOT_IN_CASE)
             left = {p: v for p, v in matrix.items() if not states(said, p)}
-            yield from self._points(Concrete("", name, label, overlay(base, said), faults), left)
+            yield from self._points(Concrete("", name, label, overlay(base, said), lost), left)
 
-    def _since(self, known: int) -> frozenset[str]:
-        return frozenset({"matrix"}) if len(self.problems) > known else frozenset()
+    def _since(self, known: int) -> Lost:
+        return Lost.SOMETHING if len(self.problems) > known else Lost.NOTHING
 
     def _points(
         self, base: Concrete, matrix: Mapping[Path, tuple[Node, ...]]

@@ -50,18 +50,16 @@ def resolve(resolver: Resolver, case: Case) -> Expectation:
     """The expectation of `case`; problems are reported through `resolver`."""
     expect = resolver.fields.expect
     if isinstance(expect, f.AnyOfField):
-        answers = []
+        answers: dict[str, Alternative] = {}
         for number, answer in enumerate(expect.any_of):
-            found = _one(resolver, case, answer, ("expect", "any_of", number))
-            answers.append(Alternative(answer.name, found))
-        names = [answer.name for answer in answers]
-        for number, name in enumerate(names):
-            if name in names[:number]:
-                mark = resolver.node.at(("expect", "any_of", number, "as"))
-                resolver.problem(mark, f"two answers are named {name!r}")
+            path = ("expect", "any_of", number)
+            if answer.name in answers:
+                message = f"two answers are named {answer.name!r}"
+                resolver.problem(resolver.node.at((*path, "as")), message)
+            answers[answer.name] = Alternative(answer.name, _one(resolver, case, answer, path))
         if case.rule != "open":
             resolver.lacking(resolver.at("expect"), "any_of needs rule: open")
-        return AnyOf(tuple(answers))
+        return AnyOf(tuple(answers.values()))
     if case.rule == "open":
         message = "rule: open needs expect.any_of, the answers admitted"
         resolver.lacking(resolver.at("rule"), message)

@@ -81,16 +81,16 @@ def _name(file: Path, shipped: Path) -> str:
 
 
 def _cases(name: str, path: Path, shipped: bool, root: Node, problems: Problems) -> Iterator[Case]:
-    head, rest, faults = validate(HeadFields, root, name, problems)
+    head, rest, lost = validate(HeadFields, root, name, problems)
     known = head is not None and _is_operator(name, root, head.domain, head.op, problems)
     entries = get(root, ("cases",))
-    expansion = Expansion(name, rest, faults, problems) if head and known else None
+    expansion = Expansion(name, rest, lost, problems) if head and known else None
     for entry in entries.value if entries and isinstance(entries.value, tuple) else ():
-        fields, sound, faults = validate(CaseEntry, entry, name, problems)
+        fields, sound, lost = validate(CaseEntry, entry, name, problems)
         if not (head and fields and expansion):
             continue
         file = CaseFile(name, path, shipped, head.domain, head.op, problems)
-        for concrete in expansion.expand(sound, faults):
+        for concrete in expansion.expand(sound, lost):
             case = resolve(file, concrete)
             if case is not None:
                 yield case

@@ -21,7 +21,7 @@ from opcheck.suite import fields as f
 from opcheck.suite.expand import Concrete
 from opcheck.suite.tensors import Refused, read_tensor
 from opcheck.suite.tolerance import tolerance_of
-from opcheck.suite.validate import validate
+from opcheck.suite.validate import Lost, validate
 
 #: Longer ids would not fit into file names.
 MAX_ID = 200
@@ -43,13 +43,13 @@ class CaseFile:
 
 def resolve(file: CaseFile, concrete: Concrete, needs_answer: bool = True) -> Case | None:
     """`concrete` as a Case, or None with every problem reported."""
-    fields, node, faults = validate(f.CaseFields, concrete.node, file.name, file.problems)
+    fields, node, lost = validate(f.CaseFields, concrete.node, file.name, file.problems)
     if fields is None:
         return None
-    concrete = replace(concrete, node=node, faults=concrete.faults | faults)
+    concrete = replace(concrete, node=node, lost=max(concrete.lost, lost))
     resolver = Resolver(file, concrete, fields, needs_answer)
     case = resolver.case()
-    return case if resolver.sound and not concrete.faults else None
+    return case if resolver.sound and not concrete.lost else None
 
 
 class Resolver:
@@ -64,8 +64,8 @@ class Resolver:
         self.concrete = concrete
         self.node = concrete.node
         self.fields = fields
-        lost = fields.expect is None and did_you_mean("expect", concrete.faults) is not None
-        self.may_be_illegal = lost or expectation.admits_rejection(fields.expect)
+        unknown = fields.expect is None and concrete.lost is Lost.EXPECTATION
+        self.may_be_illegal = unknown or expectation.admits_rejection(fields.expect)
         self.dtype = DTYPES[fields.dtype] if fields.dtype else None
         self.version = ""
         self.sound = True
@@ -112,7 +112,7 @@ class Resolver:
 
     def lacking(self, mark: Mark, message: str, hint: str | None = None) -> None:
         """Report that something is missing; where a fault was left out, that may be it."""
-        if not self.concrete.faults:
+        if not self.concrete.lost:
             self.problem(mark, message, hint)
 
     def at(self, *path: str) -> Mark:

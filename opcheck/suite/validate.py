@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from enum import IntEnum
 
 from opcheck.dtypes import DTYPES
+from opcheck.errors import did_you_mean
 from opcheck.reading import Node, Problems, form
 from opcheck.suite import fields
 from opcheck.suite.tensor_fields import PutField, TensorFields
@@ -21,10 +23,19 @@ _KEYS: dict[str | int, list[str]] = {
 }
 
 
+class Lost(IntEnum):
+    """What was left out of a case because it had not the form."""
+
+    NOTHING = 0
+    SOMETHING = 1
+    #: The expectation, or what may have been meant as one.
+    EXPECTATION = 2
+
+
 def validate(
     model: type[form.Model], node: Node, file: str, problems: Problems
-) -> tuple[form.Model | None, Node, frozenset[str]]:
-    """`node` as an instance of `model`, the node that it was made of, and the keys at fault.
+) -> tuple[form.Model | None, Node, Lost]:
+    """`node` as an instance of `model`, the node that it was made of, and what that lacks.
 
     What has not the form is reported and left out, so that the rest can be looked at all the
     same. None if nothing can be made of the rest.
@@ -36,10 +47,11 @@ def validate(
 
     found, faults = form.check(model, node, file, problems, keys)
     if not faults:
-        return found, node, frozenset()
+        return found, node, Lost.NOTHING
     rest = _without(node, faults)
-    at_fault = frozenset(str(step) for path in faults for step in path)
-    return form.check(model, rest, file, Problems(), keys)[0], rest, at_fault
+    keys_lost = {str(step) for path in faults for step in path}
+    lost = Lost.EXPECTATION if did_you_mean("expect", keys_lost) else Lost.SOMETHING
+    return form.check(model, rest, file, Problems(), keys)[0], rest, lost
 
 
 def _without(node: Node, paths: Iterable[form.Location]) -> Node:

@@ -191,10 +191,12 @@ def test_integers_make_whole_numbers_in_integer_types(dtype: str) -> None:
 @pytest.mark.parametrize("shape", [(), (0, 3), (2, 0), (1, 1, 1), (3, 2)])
 @pytest.mark.parametrize("dtype", [*FLOATS, "int32"])
 def test_a_tensor_is_contiguous_writable_and_of_its_shape(dtype: str, shape: Any) -> None:
-    fills = [("constant", 1), ("arange", 0, 1), ("integers", 0, 3), ("choice", 1, 2)]
-    fills += [("permutation", 0, 1), ("specials",)]
+    fills: list[tuple[str, *tuple[float, ...]]] = [
+        *(("constant", 1), ("arange", 0, 1), ("integers", 0, 3), ("choice", 1, 2)),
+        *(("permutation", 0, 1), ("specials",)),
+    ]
     for kind, *args in fills:
-        got = materialize(filled(str(kind), *args, dtype=dtype, shape=shape))
+        got = materialize(filled(kind, *args, dtype=dtype, shape=shape))
         assert (got.shape, got.dtype) == (shape, DTYPES[dtype].numpy)
         assert got.flags.c_contiguous
         assert got.flags.writeable

@@ -428,6 +428,22 @@ def test_the_examples_load_before_they_are_changed(tmp_path: Path, example: Any)
     assert load([path])
 
 
+def test_ten_thousand_mistakes_are_told_in_seconds(problems: ProblemsOf) -> None:
+    rows = ", ".join(f"{{k{number}: 1}}" for number in range(10_000))
+    start = time.perf_counter()
+    assert len(problems(f"op: Hardmax\ncases: [{{name: a, rows: [{rows}]}}]")) == 10_000
+    # About one second; a machine under load gets its time.
+    assert time.perf_counter() - start < 15
+
+
+def test_what_is_lost_of_a_tensor_is_not_missed_in_it(problems: ProblemsOf) -> None:
+    matrix = "matrix: {inputs.input.seed: [0, 1]}"
+    (problem,) = problems(
+        ONE.replace("[1, 2]", "{shape: [2], unifrom: [0, 1]}").replace("NAME", f"a, {matrix}")
+    )
+    assert "unknown key 'unifrom'" in problem
+
+
 def test_a_refusal_that_is_written_wrong_excuses_what_it_would_excuse(
     problems: ProblemsOf,
 ) -> None:

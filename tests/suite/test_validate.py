@@ -2,34 +2,34 @@ from __future__ import annotations
 
 from typing import Any
 
-from opcheck.reading import Node, Problems, read
+from opcheck.reading import Problems, read
 from opcheck.suite.fields import CaseEntry, CaseFields, HeadFields
-from opcheck.suite.validate import validate
+from opcheck.suite.validate import Lost, validate
 
 
-def left(model: Any, text: str) -> tuple[Any, Node, frozenset[str], list[str]]:
+def left(model: Any, text: str) -> tuple[Any, Any, Lost, list[str]]:
     problems = Problems()
-    found, rest, faults = validate(model, read(text), "f.yaml", problems)
-    return found, rest.plain(), faults, [problem.message for problem in problems]
+    found, rest, lost = validate(model, read(text), "f.yaml", problems)
+    return found, rest.plain(), lost, [problem.message for problem in problems]
 
 
 def test_a_sound_node_is_returned_as_it_is() -> None:
     node, problems = read("{name: a, opset: 13}"), Problems()
-    found, rest, faults = validate(CaseEntry, node, "f.yaml", problems)
+    found, rest, lost = validate(CaseEntry, node, "f.yaml", problems)
     assert found is not None
     assert (found.name, found.opset) == ("a", 13)
     assert rest is node
-    assert not faults
+    assert lost is Lost.NOTHING
     assert not problems
 
 
 def test_a_field_at_fault_is_left_out_and_the_rest_kept() -> None:
     text = "{name: a, opset: x, levle: 1, tolerance: {ulps: 1}, attrs: {axis: 0}}"
-    found, rest, faults, told = left(CaseEntry, text)
+    found, rest, lost, told = left(CaseEntry, text)
     assert rest == {"name": "a", "attrs": {"axis": 0}}
     assert found is not None
     assert found.attrs == {"axis": 0}
-    assert faults == {"opset", "levle", "tolerance", "ulps"}
+    assert lost is Lost.SOMETHING
     assert len(told) == 3
 
 
@@ -47,6 +47,11 @@ def test_of_rows_only_the_fields_at_fault_are_left_out() -> None:
     assert found is not None
     assert rest["rows"] == [{"opset": 1}, {"level": "core"}, {"inputs": {"Y": 2}}]
     assert len(told) == 3
+
+
+def test_it_is_told_when_the_expectation_was_lost() -> None:
+    for text in ("{expect: {}}", "{expcet: 3}", "{name: a, rows: [{expect: {rejected: x}}]}"):
+        assert left(CaseEntry, text)[2] is Lost.EXPECTATION
 
 
 def test_without_a_mandatory_field_nothing_is_made() -> None:

@@ -53,6 +53,7 @@ CONCERNS: dict[str, tuple[str, ...]] = {
     "refuses_a_missing_axis": (ONE, ELEVEN, THIRTEEN),
 }
 
+
 @cache
 def trials() -> tuple[Trial, ...]:
     """All shipped cases, those of level deep last; their data is made once for all tests."""

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from opcheck.backends.base import Backend, Defect
+from opcheck.backends.base import Backend, Defect, Prepared
 from opcheck.errors import BackendUnavailable, NotSupported
 from opcheck.model import Array, Declined, Foreign, NotRun, Outcome, Problem, Produced, Raised
 
@@ -23,11 +23,17 @@ MAX_DETAIL = 2000
 
 
 def attempt(
-    backend: Backend, problem: Problem, inputs: Sequence[Array], second: Sequence[Array]
+    backend: Backend,
+    problem: Problem,
+    inputs: Sequence[Array],
+    second: Sequence[Array],
+    *,
+    second_is_legal: bool = True,
 ) -> Outcome:
     """What `backend` does with `problem` on `inputs`, and on `second` in between.
 
-    KeyboardInterrupt and Defect pass through; any other exception becomes an outcome.
+    Unless `second_is_legal`, refusing `second` is nobody's fault. KeyboardInterrupt and Defect
+    pass through; any other exception becomes an outcome.
     """
     stage = "prepare"
     try:
@@ -41,10 +47,11 @@ def attempt(
         judged = _snapshot(held)
         unstable = _modified(own, inputs)
         stage = "second run"
-        between = _snapshot(_held(prepared.run(_copies(second))))
+        between = _in_between(prepared, second, second_is_legal)
         unstable = unstable or _changed(
             judged, _snapshot(held), "the first result, once the second run is over,"
         )
+        stage = "third run"
         again = _snapshot(_held(prepared.run(_copies(inputs))))
     except (KeyboardInterrupt, Defect):
         raise
@@ -52,7 +59,7 @@ def attempt(
         return NotRun(_told(error))
     except BaseException as error:
         # Who answered once cannot say afterwards that nothing is implemented.
-        if isinstance(error, NotSupported) and stage != "second run":
+        if isinstance(error, NotSupported) and stage in ("prepare", "run"):
             return Declined(_told(error))
         documented = isinstance(error, backend.documented_errors)
         return Raised(stage, type(error).__name__, _told(error), documented)
@@ -62,27 +69,39 @@ def attempt(
     return Produced(judged, seconds, unstable, between, stale)
 
 
+def _in_between(prepared: Prepared, second: Sequence[Array], second_is_legal: bool) -> Outputs:
+    """The answer to the other data; none where that data may rightly be refused."""
+    try:
+        return _snapshot(_held(prepared.run(_copies(second))))
+    except Exception as error:
+        if second_is_legal or isinstance(error, Defect):
+            raise
+        return ()
+
+
 def same_answers(one: Outputs, other: Outputs) -> bool:
     """Whether two answers agree in number, types and bits."""
     return _changed(one, other, "") is None
 
 
-def second_data(inputs: Sequence[Array]) -> list[Array]:
+def second_data(inputs: Sequence[Array], *, may_negate: bool = True) -> list[Array]:
     """Other data of the same shapes for the run in between.
 
     Floating tensors are reversed in memory order, so the values stay in the range the case was
-    written for; where that changes nothing, they are negated. Other types stay, because values
-    such as indices and shapes may decide whether the model is legal at all.
+    written for; where that changes nothing, they are negated if they may be. Other types stay,
+    because values such as indices and shapes may decide whether the model is legal at all.
     """
-    return [_other(array) for array in inputs]
+    return [_other(array, may_negate) for array in inputs]
 
 
-def _other(array: Array) -> Array:
+def _other(array: Array, may_negate: bool) -> Array:
     if array.dtype.kind not in "fV":
         return array.copy()
     reverse = np.ascontiguousarray(array.reshape(-1)[::-1]).reshape(array.shape)
-    # On a tensor of rank 0, NumPy's operators return scalars.
-    return reverse if not _same(reverse, array) else np.asarray(np.negative(array))
+    if may_negate and _same(reverse, array):
+        # On a tensor of rank 0, NumPy's operators return scalars.
+        return np.asarray(np.negative(array))
+    return reverse
 
 
 def _copies(arrays: Sequence[Array]) -> list[Array]:

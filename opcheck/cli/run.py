@@ -89,7 +89,13 @@ def command(
     except KeyboardInterrupt:
         stopped = True
     complete = len(results) == len(cases) * len(backends)
-    code, meaning = status(results, infos, strict=strict, interrupted=stopped and not complete)
+    code, meaning = status(
+        results,
+        infos,
+        strict=strict,
+        interrupted=stopped and not complete,
+        named=bool(addresses),
+    )
     output.finish(results, complete, code, meaning)
     leave(code)
 

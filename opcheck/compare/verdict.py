@@ -82,8 +82,8 @@ def judge(
             return Judgement(Verdict.NOT_RUN, reason)
         case Declined(reason):
             return Judgement(Verdict.UNSUPPORTED, reason)
-        case Raised(stage="second run"):
-            return Judgement(Verdict.UNSTABLE, f"ran once, then raised {_told(outcome)}")
+        case Raised(stage="second run" | "third run"):
+            return Judgement(Verdict.UNSTABLE, _raised_later(outcome))
         case Raised():
             return _judge_refusal(rule, admitted, outcome)
         case Produced(unstable=str(contradiction)):
@@ -129,8 +129,8 @@ def _judge_refusal(rule: Rule, admitted: Sequence[Admitted], raised: Raised) -> 
             return Judgement(Verdict.NOT_RUN, f"its legal twin: {reason}")
         case Declined(reason):
             return Judgement(Verdict.UNSUPPORTED, f"its legal twin is not implemented: {reason}")
-        case Raised(stage="second run"):
-            reason = f"its legal twin: ran once, then raised {_told(twin.outcome)}"
+        case Raised(stage="second run" | "third run"):
+            reason = f"its legal twin: {_raised_later(twin.outcome)}"
             return Judgement(Verdict.UNSTABLE, reason)
         case Raised():
             reason = f"refuses its legal twin too: {_told(twin.outcome)}"
@@ -166,6 +166,13 @@ def _wrong(comparison: Comparison) -> str:
 
 def _reasons(admitted: Sequence[Admitted]) -> str:
     return "; ".join(refusal.reason for refusal in admitted if isinstance(refusal, Refusal))
+
+
+def _raised_later(raised: Raised) -> str:
+    data = (
+        "other data of the same shapes" if raised.stage == "second run" else "the same data again"
+    )
+    return f"answered its first run, then raised on {data}: {_told(raised)}"
 
 
 def _told(raised: Raised) -> str:

@@ -39,7 +39,7 @@ class Declined:
 class Raised:
     """Any other exception; `documented` if its type is one the backend's users are told to expect.
 
-    `stage` is "prepare", "run" or "second run".
+    `stage` is "prepare", "run", "second run" (on other data) or "third run".
     """
 
     stage: str

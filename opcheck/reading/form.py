@@ -31,8 +31,8 @@ _WORDS: Final = {
     "finite_number": "must be finite",
     "string_pattern_mismatch": "must match {pattern}",
     "string_too_short": "must not be empty",
-    "too_short": "must hold at least {min_length}, not {actual_length}",
-    "too_long": "must hold at most {max_length}, not {actual_length}",
+    "too_short": "must hold at least {min_length}",
+    "too_long": "must hold at most {max_length}",
 }
 
 

@@ -99,10 +99,12 @@ def _comparison(comparison: Comparison) -> dict[str, Any]:
 def _mismatch(mismatch: Mismatch, comparison: Comparison) -> dict[str, Any]:
     dtype = comparison.dtype
     fields = dataclasses.asdict(mismatch)
-    for name in ("want", "got", "input"):
+    for name in ("want", "got"):
         value = getattr(mismatch, name)
+        fields[f"{name}_bits"] = words.bits(value, dtype) if dtype else None
         fields[name] = words.number(value, dtype)
-        fields[f"{name}_bits"] = words.bits(value, dtype) if dtype and value is not None else None
+    # An input may be of another dtype, so it has no bits here.
+    fields["input"] = words.number(mismatch.input, dtype)
     return fields
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 from opcheck.backends import Backend, same_answers
@@ -10,7 +11,7 @@ from opcheck.compare import compare_outputs
 from opcheck.compare.verdict import Judgement, judge
 from opcheck.engine import operator_of
 from opcheck.known import Ledger, explain
-from opcheck.model import Array, Case, Computed, Outcome, Produced, Result, Verdict
+from opcheck.model import Array, Case, Computed, Produced, Result, Verdict
 from opcheck.run.oracle import ForBackend, WrongCase, admitted, bound, computed
 from opcheck.run.question import Question, question
 
@@ -54,6 +55,11 @@ class Trial:
             contradiction = self._contradiction(outcome, backend)
             if contradiction:
                 judgement = Judgement(Verdict.UNSTABLE, contradiction)
+        elif isinstance(outcome, Produced) and self._engine_agrees(outcome, judgement):
+            reason = (
+                f"{judgement.reason}; opcheck's engine answers the same: look at the case first"
+            )
+            judgement = replace(judgement, reason=reason)
         return Result(
             case=case,
             backend=backend.info.address,
@@ -67,6 +73,20 @@ class Trial:
 
     def _like(self) -> Array | None:
         return self.question.inputs[0] if self.question.inputs else None
+
+    def _engine_agrees(self, outcome: Produced, judgement: Judgement) -> bool:
+        """Whether the engine gives the very answer that the case calls wrong."""
+        if (
+            judgement.verdict not in (Verdict.FAIL, Verdict.WARN)
+            or operator_of(self.case.op) is None
+        ):
+            return False
+        try:
+            wants = computed(self.case, self.question, self.question.inputs)
+        except WrongCase:
+            return False
+        compared = compare_outputs(wants, outcome.outputs, bound(self.case))
+        return not any(comparison.problem for comparison in compared)
 
     def _contradiction(self, outcome: Produced, backend: Backend) -> str | None:
         """How the answer to the other data contradicts the engine and the backend itself.

@@ -56,7 +56,7 @@ def _one(
     match expect:
         case Rejected(reason, legal):
             twin = question(legal)
-            wants = computed(legal, twin, twin.inputs) if operator_of(legal.op) else ()
+            wants = _wants_of_twin(legal, twin)
             return lambda backend: Refusal(reason, lambda: Twin(twin.ask(backend), wants), name)
         case Computed():
             answer = Answer(computed(case, asked, asked.inputs), name)
@@ -67,6 +67,15 @@ def _one(
         case Golden(folder):
             answer = Answer(_wants(case, _stored(case, folder)), name)
     return lambda _: answer
+
+
+def _wants_of_twin(legal: Case, twin: Question) -> tuple[Want, ...]:
+    if operator_of(legal.op) is None:
+        return ()
+    try:
+        return computed(legal, twin, twin.inputs)
+    except WrongCase as error:
+        raise WrongCase(f"its legal twin: {error}") from None
 
 
 def _stored(case: Case, folder: Path) -> list[Array]:

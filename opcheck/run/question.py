@@ -5,21 +5,29 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from opcheck.backends import Backend, attempt, second_data
+from opcheck.engine import operator_of
 from opcheck.model import Array, Case, Outcome, Problem, TensorType
 from opcheck.suite import materialize
 
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """A problem with its inputs, in the order of `problem.inputs`, and other inputs like them."""
+    """A problem with its inputs, in the order of `problem.inputs`, and other inputs like them.
+
+    Those are surely legal only where the engine knows the operator: elsewhere a floating input may
+    be a ratio or a threshold, to which not every value is allowed.
+    """
 
     problem: Problem
     inputs: tuple[Array, ...]
     second: tuple[Array, ...]
+    second_is_legal: bool
 
     def ask(self, backend: Backend) -> Outcome:
         """What `backend` makes of it."""
-        return attempt(backend, self.problem, self.inputs, self.second)
+        return attempt(
+            backend, self.problem, self.inputs, self.second, second_is_legal=self.second_is_legal
+        )
 
     def turned(self) -> Question:
         """The same question with the other data first."""
@@ -48,4 +56,6 @@ def question(case: Case) -> Question:
         initializers={s.name: materialize(s) for s in case.inputs if s.initializer},
         outputs=case.outputs,
     )
-    return Question(problem, inputs, tuple(second_data(inputs)))
+    known = operator_of(case.op) is not None
+    second = tuple(second_data(inputs, may_negate=known))
+    return Question(problem, inputs, second, second_is_legal=known)

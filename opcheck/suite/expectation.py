@@ -92,14 +92,20 @@ def _values(resolver: Resolver, case: Case, answer: object, path: tuple[str | in
             if output.name and not any(did_you_mean(name, meant) for name in misspelt):
                 resolver.lacking(resolver.node.at(path), f"expect lacks output {output.name!r}")
             continue
-        spec = resolver.tensor(
-            output.name, (*path, output.name), tensors[output.name], output.dtype
-        )
+        fields = tensors[output.name]
+        place = (*path, output.name)
+        if output.dtype is None and getattr(fields, "dtype", None) is None:
+            # What is wrong with the inputs has been said, and may be the reason.
+            if resolver.sound:
+                message = f"{output.name}: its dtype does not follow from the inputs"
+                resolver.lacking(resolver.node.at(place), message, "{value: …, dtype: …} states it")
+            continue
+        spec = resolver.tensor(output.name, place, fields, output.dtype)
         if spec is None:
             continue
         if output.dtype and spec.dtype != output.dtype and not admits_rejection(answer):
             message = f"{output.name}: {case.op} gives {output.dtype} here, not {spec.dtype}"
-            resolver.problem(resolver.node.at((*path, output.name, "dtype")), message)
+            resolver.problem(resolver.node.at((*place, "dtype")), message)
         specs.append(spec)
     if any(spec.dtype.kind == "float" for spec in specs):
         _check_bound(resolver, case)
@@ -148,6 +154,9 @@ def _rejected(
             resolver.problem(legal.keys[key], f"legal: {quoted(key)} {reason}", hint)
             return Rejected(answer.rejected, case)
         node = placed
+    if node.plain() == _without_expectation(resolver.node).plain():
+        resolver.problem(resolver.node.at((*path, "legal"), key=True), "legal changes nothing")
+        return Rejected(answer.rejected, case)
     twin = replace(resolver.concrete, id=f"{case.id}~legal", node=node)
     return Rejected(answer.rejected, resolver.twin(twin) or case)
 

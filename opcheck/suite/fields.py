@@ -52,7 +52,8 @@ class RejectedField(Fields):
     rejected: Text = Field(min_length=1, description="Why the model is invalid.")
     legal: dict[str, Any] = Field(
         min_length=1,
-        description="Paths and values that make the model legal: its twin must be accepted.",
+        max_length=1,
+        description="A path and a value that make the model legal: its twin must be accepted.",
     )
 
 

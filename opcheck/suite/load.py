@@ -47,7 +47,7 @@ def _files(paths: Sequence[Path], problems: Problems) -> Iterator[tuple[str, Pat
     for path in paths or [shipped]:
         found = [path]
         if _is_folder(path):
-            found = sorted(p for p in path.rglob("*") if p.suffix in _SUFFIXES and p.is_file())
+            found = sorted(p for p in path.rglob("*") if _is_case_file(p.relative_to(path), p))
             if not found:
                 message = "no case files in this folder"
                 problems.add(str(path), _WHOLE_FILE, message, f"they end in {_SUFFIXES[0]}")
@@ -56,6 +56,12 @@ def _files(paths: Sequence[Path], problems: Problems) -> Iterator[tuple[str, Pat
             if real not in seen:
                 seen.add(real)
                 yield _name(file, shipped), file, real.is_relative_to(_real(shipped))
+
+
+def _is_case_file(below: Path, path: Path) -> bool:
+    """Whether a folder's file is meant: not what lies in a hidden folder, such as .venv."""
+    hidden = any(part.startswith(".") for part in below.parts)
+    return path.suffix in _SUFFIXES and not hidden and path.is_file()
 
 
 def _is_folder(path: Path) -> bool:

@@ -177,7 +177,9 @@ class Resolver:
         known = [*signature.spelt(schema.outputs), *f.FORMS]
         for name, path in stated.items():
             if signature.place(schema.outputs, name) is None:
-                message = f"{quoted(name)} is no output of {schema.op} (has: {', '.join(known)})"
+                has = ", ".join(signature.spelt(schema.outputs))
+                forms = ", ".join(f.FORMS)
+                message = f"{quoted(name)} is no output of {schema.op} (has: {has}; or {forms})"
                 hint = did_you_mean(name, known)
                 self.problem(self.node.at(path, key=True), message, hint)
         names = [*stated]

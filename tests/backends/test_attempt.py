@@ -289,9 +289,9 @@ def test_only_the_signal_for_it_is_a_decline(error: BaseException) -> None:
 
 @pytest.mark.parametrize("error", [ValueError("later"), NotSupported("later"), SystemExit("later")])
 def test_who_has_answered_once_may_not_refuse_or_decline_afterwards(error: BaseException) -> None:
-    for backend in (in_turn([X], error), in_turn([X], [X], error)):
-        outcome = outcome_of(backend)
-        assert outcome == Raised("second run", type(error).__name__, "later", False)
+    stages = {"second run": in_turn([X], error), "third run": in_turn([X], [X], error)}
+    for stage, backend in stages.items():
+        assert outcome_of(backend) == Raised(stage, type(error).__name__, "later", False)
 
 
 def test_a_backend_that_turns_out_to_be_another_is_not_run() -> None:

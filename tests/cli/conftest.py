@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -46,6 +47,11 @@ def environment(**changes: str) -> dict[str, str]:
     return {**kept, "PYTHONPATH": str(ROOT), **changes}
 
 
+def _mind_interrupts() -> None:
+    """As in the foreground, even if these tests run in the background."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.fixture
 def start() -> Iterator[Callable[..., subprocess.Popen[Any]]]:
     """Starts `opcheck` in a process and a process group of its own; `python` is for Python."""
@@ -55,6 +61,8 @@ def start() -> Iterator[Callable[..., subprocess.Popen[Any]]]:
         command = [sys.executable, *python, "-m", module, *words]
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         own: dict[str, Any] = {"env": environment(), "start_new_session": True, **pipes}
+        if sys.platform != "win32":
+            own["preexec_fn"] = _mind_interrupts
         process = subprocess.Popen(command, **(own | settings))
         started.append(process)
         return process

@@ -122,10 +122,17 @@ def test_a_second_interrupt_ends_a_run_that_hangs(slow, cases):
     assert out.splitlines()[0] == "INCOMPLETE: 0 of 3 results"
 
 
-@pytest.mark.parametrize("package", ["click", "numpy", "yaml", "onnx", "onnxruntime"])
-def test_an_interrupt_while_a_package_is_imported_is_as_quiet(start, package):
+@pytest.mark.parametrize(
+    ("command", "package"),
+    [
+        *(("run", package) for package in ("click", "numpy", "yaml", "onnx", "onnxruntime")),
+        ("list", "yaml"),
+        ("schema", "click"),
+    ],
+)
+def test_an_interrupt_while_a_package_is_imported_is_as_quiet(start, command, package):
     # Left to themselves, each makes something else of it.
-    process = start("run", "--no-known", "-q", python=("-X", "importtime"))
+    process = start(command, python=("-X", "importtime"))
     for line in process.stderr:
         if re.search(rf"\| +{package}\.", line):
             break
@@ -214,6 +221,8 @@ def test_failures_are_printed_between_two_bars(on_terminal, cases):
     assert code == 1
     assert len(re.findall(r"FAIL\x1b\[0m\x1b\[1m narrow", seen)) == 10
     assert seen.rindex("judging") > seen.index("narrow")
+    # Whole, however narrow the terminal: the bar has nothing to do with it.
+    assert len(re.findall(r"repeat .*opcheck run .+ -b narrow --no-known\r\n", seen)) == 10
 
 
 def test_no_color_is_obeyed_on_a_terminal(on_terminal, cases):
@@ -226,6 +235,7 @@ def test_no_color_is_obeyed_on_a_terminal(on_terminal, cases):
 def test_a_pipe_gets_neither_colours_nor_a_bar(on_terminal, cases, stdout, stderr):
     seen, piped, _ = on_terminal(cases(10), "-b", "narrow", stdout=stdout, stderr=stderr)
     assert "\x1b" not in piped
+    assert stderr or piped == ""
     assert "judging" not in seen + piped
     assert bool(COLOUR.search(seen)) is stdout
 

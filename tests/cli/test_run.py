@@ -134,6 +134,20 @@ def test_a_run_that_fails_at_its_very_end_is_complete(run):
 
 
 @pytest.mark.usefixtures("cases")
+def test_a_run_does_not_stop_at_warnings(run):
+    words = ("run", "cases.yaml", "-b", "flat", "-b", "narrow", "-k", "subnormal", "-x")
+    assert "INCOMPLETE" not in run(*words).stdout
+    assert "INCOMPLETE: 1 of 2 results" in run(*words, "--strict").stdout
+
+
+@pytest.mark.usefixtures("cases")
+def test_an_interrupt_that_comes_too_late_changes_nothing(run, monkeypatch):
+    monkeypatch.setattr("opcheck.cli.interrupt.asked", lambda: True)
+    assert run("run", "cases.yaml", "-b", "right", "-k", "many_ties").exit_code == 0
+    assert run("run", "cases.yaml", "-b", "right").exit_code == 130
+
+
+@pytest.mark.usefixtures("cases")
 def test_case_means_exactly_this_one(run):
     found = run("list", "cases.yaml", "--case", "Hardmax/ties", "--format", "json")
     assert [json.loads(line)["case"] for line in found.stdout.splitlines()] == ["Hardmax/ties"]

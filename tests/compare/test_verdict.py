@@ -121,7 +121,8 @@ TWINS: list[tuple[str, Outcome, tuple[Verdict, Verdict, Verdict], str]] = [
         "raised later",
         UNSTABLE_OUTCOMES["raised later"],
         (UNSTABLE,) * 3,
-        "its legal twin: ran once, then raised Fail: gone",
+        "its legal twin: answered its first run, then raised on other data of the same shapes: "
+        "Fail: gone",
     ),
     (
         "contradicts itself",
@@ -275,7 +276,11 @@ def test_a_refusal_by_accident_counts_and_is_called_so(
         (ILLEGAL, made(RIGHT), "accepts an invalid model: axis is outside [-1, 0]"),
         (LEGAL, Declined("no kernel"), "no kernel"),
         (LEGAL, NotRun("cut short"), "cut short"),
-        (LEGAL, UNSTABLE_OUTCOMES["raised later"], "ran once, then raised Fail: gone"),
+        (
+            LEGAL,
+            UNSTABLE_OUTCOMES["raised later"],
+            "answered its first run, then raised on other data of the same shapes: Fail: gone",
+        ),
         (LEGAL, UNSTABLE_OUTCOMES["contradicts itself"], "the run modified its input 0"),
         (LEGAL, WRONG_OUTPUTS["dtype"], "y: dtype float64, want float32"),
         (LEGAL, WRONG_OUTPUTS["too few"], "y: count 0 outputs, want 1"),

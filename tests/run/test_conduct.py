@@ -252,6 +252,40 @@ def test_whoever_is_wrong_on_other_data_in_any_run_is_left_to_other_cases(tmp_pa
     assert result_of(case, backend).verdict is Verdict.PASS
 
 
+def test_other_data_of_an_unknown_operator_may_be_refused(tmp_path: Path) -> None:
+    # Nobody but the operator's own text knows which ratios are legal.
+    text = """
+        op: Dropout
+        dtype: float32
+        opset: 13
+        tolerance: {ulp: 0}
+        cases:
+        - {name: made, inputs: {data: [1, 2], ratio: 0.5}, expect: {output: [1, 2]}}
+    """
+    (case,) = cases_in(tmp_path, text)
+    for address in ("onnxruntime", "reference"):
+        assert result_of(case, connect(address)).verdict is Verdict.PASS
+    one_time = in_turn([np.array([1, 2], np.float32)], Refused("no"), Refused("not again"))
+    result = result_of(case, one_time)
+    assert result.verdict is Verdict.UNSTABLE
+    told = "answered its first run, then raised on the same data again: Refused: not again"
+    assert result.reason == told
+
+
+def test_a_wrong_literal_is_told_from_a_wrong_backend(tmp_path: Path) -> None:
+    wrong = one(tmp_path, "{name: made, expect: {output: [[0, 1, 0], [1, 0, 0]]}}")
+    result = result_of(wrong, connect("onnxruntime"))
+    assert result.verdict is Verdict.FAIL
+    assert result.reason.endswith("opcheck's engine answers the same: look at the case first")
+    legal = "{rejected: so, legal: {attrs.axis: 0}}"
+    legal_model = one(tmp_path, f"{{name: made, expect: {legal}}}")
+    result = result_of(legal_model, connect("onnxruntime"))
+    assert result.verdict is Verdict.FAIL
+    assert result.reason.endswith("opcheck's engine answers the same: look at the case first")
+    right = one(tmp_path, "{name: made, expect: {output: [[1, 0, 0], [1, 0, 0]]}}")
+    assert "engine" not in result_of(right, outputs(lambda out: 1 - out)).reason
+
+
 def test_a_wrong_answer_is_a_failure_before_it_is_an_old_one(tmp_path: Path) -> None:
     wrong = in_turn([1 - RIGHT], [1 - RIGHT], [1 - RIGHT])
     assert result_of(one(tmp_path, "{name: made}"), wrong).verdict is Verdict.FAIL
@@ -468,7 +502,7 @@ def test_the_twin_is_put_to_the_backend_that_refused(tmp_path: Path) -> None:
 
 
 def test_a_twin_of_another_shape_and_dtype_has_its_own_data(tmp_path: Path) -> None:
-    legal = "{dtype: float16, inputs.input: [[1.5, 2.5]]}"
+    legal = "{inputs.input: {value: [[1.5, 2.5]], dtype: float16}}"
     text = f"{{name: made, dtype: int32, expect: {{rejected: why, legal: {legal}}}}}"
     seen = []
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -101,6 +102,15 @@ def test_nothing_was_judged_if_one_of_two_backends_supports_nothing(case: Case) 
     assert code_of(case, Verdict.PASS, also=(idle, Verdict.WARN))[0] is Exit.CONFORMS
 
 
+def test_backends_that_nobody_named_may_support_nothing_but_not_all_of_them(case: Case) -> None:
+    results = [Result(case, "one", Verdict.PASS), Result(case, "two", Verdict.UNSUPPORTED)]
+    unnamed = {"strict": False, "interrupted": False, "named": False}
+    assert status(results, [ONE, TWO], **unnamed)[0] is Exit.CONFORMS
+    idle = [replace(results[0], verdict=Verdict.UNSUPPORTED), results[1]]
+    said = "nothing was judged: one, two supported no case"
+    assert status(idle, [ONE, TWO], **unnamed) == (Exit.NOTHING_JUDGED, said)
+
+
 def test_a_backend_without_any_result_was_not_judged_either(case: Case) -> None:
     code, said = status(
         [Result(case, "one", Verdict.PASS)], [ONE, TWO], strict=False, interrupted=False
@@ -136,12 +146,13 @@ def test_what_is_red_alone_is_what_makes_a_run_red(
         ((Verdict.PASS,) * 1200, "conforms: 1,200 results, nothing unexpected"),
         (
             (Verdict.PASS, Verdict.KNOWN, Verdict.WARN, Verdict.WARN, Verdict.UNSUPPORTED),
-            "conforms: 4 results, nothing unexpected, with 1 known, 2 warn",
+            "conforms: 4 results, nothing unexpected; 1 known, 2 warn, 1 unsupported",
         ),
-        ((Verdict.FAIL, Verdict.FAIL, Verdict.ERROR), "does not conform: 1 error, 2 fail"),
+        ((Verdict.FAIL, Verdict.FAIL, Verdict.ERROR), "does not conform: 2 fail, 1 error"),
         ((Verdict.NOT_RUN, Verdict.PASS), "incomplete: 1 not run"),
-        ((Verdict.NOT_RUN, Verdict.FAIL, Verdict.ERROR), "incomplete: 1 not run; 1 error, 1 fail"),
-        ((Verdict.BAD_CASE, Verdict.FAIL), "1 result says that the case is wrong"),
+        ((Verdict.NOT_RUN, Verdict.FAIL, Verdict.ERROR), "incomplete: 1 not run; 1 fail, 1 error"),
+        ((Verdict.BAD_CASE, Verdict.FAIL), "1 result says that the case is wrong; 1 fail"),
+        ((Verdict.PASS,), "conforms: 1 result, nothing unexpected"),
         ((Verdict.BAD_CASE, Verdict.BAD_CASE), "2 results say that the case is wrong"),
     ],
 )

@@ -217,18 +217,18 @@ def test_expect_and_tolerance_are_replaced_as_a_whole(cases: Cases) -> None:
         dtype: float32
         attrs: {axis: 0}
         inputs: {input: [1, 2]}
-        tolerance: {rtol: 1, atol: 2}
+        tolerance: {rtol: 0.5, atol: 2}
         expect: {output: [0, 1]}
         cases:
         - name: a
           rows:
           - {}
-          - {tolerance: {atol: 3}, expect: {rejected: x, legal: {attrs.axis: 0}}}
+          - {tolerance: {atol: 3}, expect: {rejected: x, legal: {attrs.axis: -1}}}
           - {expect: null, tolerance: null}
         """)
     assert [type(case.expect).__name__ for case in found] == ["Values", "Rejected", "Computed"]
     assert [str(case.tolerance) for case in found] == [
-        "rtol 1, atol 2",
+        "rtol 0.5, atol 2",
         "rtol 0, atol 3",
         "None",
     ]

@@ -153,7 +153,7 @@ def test_an_alias_bomb_is_refused_in_no_time(tmp_path: Path) -> None:
     [
         ("»cases: [{name: a}]", "'op' is missing"),
         ("»op: Hardmax", "'cases' is missing"),
-        ("op: Hardmax\ncases: »[]", "cases: must hold at least 1, not 0"),
+        ("op: Hardmax\ncases: »[]", "cases: must hold at least 1"),
         ("op: Hardmax\ncases: »null", "cases: must be a list, got null"),
         ("op: Hardmax\ncases: »{a: 1}", "cases: must be a list, got a mapping"),
         ("op: Hardmax\ncases: [»7]", "must be a mapping, got 7"),
@@ -179,7 +179,7 @@ def test_an_alias_bomb_is_refused_in_no_time(tmp_path: Path) -> None:
          "attrs: {axis: 0}, inputs: {input: 1}}]",
          "unknown key '<tensor>' (known: opset, dtype, attrs, inputs, expect, tolerance, rule, "
          "level, clause, op, domain, matrix, cases)"),
-        ("op: Hardmax\ncases: [{name: a, rows: »[]}]", "rows: must hold at least 1, not 0"),
+        ("op: Hardmax\ncases: [{name: a, rows: »[]}]", "rows: must hold at least 1"),
         ("op: Hardmax\ncases: [{name: a, rows: »3}]", "rows: must be a list, got 3"),
         ("op: Hardmax\ncases: [{name: a, rows: [»7]}]",
          "an item of rows: must be a mapping, got 7"),

@@ -21,7 +21,7 @@ op: Identity
 opset: 13
 dtype: {dtype}
 tolerance: {{ulp: 0}}
-expect: {{rejected: nobody asks, legal: {{opset: 13}}}}
+expect: {{rejected: nobody asks, legal: {{opset: 14}}}}
 cases:
 - name: a
   inputs:
@@ -223,12 +223,12 @@ ALL = "value, file, constant, arange, uniform, normal, integers, choice, permuta
             f"{{shape: [1], constant: »1{'0' * 400}}}",
             f"inputs.input.constant: 1{'0' * 29}… (401 characters) is outside float64",
         ),
-        ("{shape: [1], arange: »[0]}", "inputs.input.arange: must hold at least 2, not 1"),
+        ("{shape: [1], arange: »[0]}", "inputs.input.arange: must hold at least 2"),
         (
             "{shape: [1], arange: [0, »x]}",
             "an item of inputs.input.arange: must be a number, got 'x'",
         ),
-        ("{shape: [1], choice: »[]}", "inputs.input.choice: must hold at least 1, not 0"),
+        ("{shape: [1], choice: »[]}", "inputs.input.choice: must hold at least 1"),
         ("{shape: [1], constant: 0, seed: »-1}", "inputs.input.seed: must be at least 0, got -1"),
         (
             "{shape: [1], constant: 0, seed: »1.0}",
@@ -249,7 +249,7 @@ ALL = "value, file, constant, arange, uniform, normal, integers, choice, permuta
         ),
         (
             f"{{shape: »[{', '.join('1' * 33)}], constant: 0}}",
-            "inputs.input.shape: must hold at most 32, not 33",
+            "inputs.input.shape: must hold at most 32",
         ),
         ("{»shap: [1], constant: 0}", "unknown key 'shap' (did you mean 'shape'?)"),
         (

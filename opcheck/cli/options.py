@@ -82,4 +82,14 @@ def leave(code: Exit) -> NoReturn:
 
 def _check(word: str, fits: bool, complaint: str, known: Iterable[str]) -> None:
     if not fits:
-        raise UsageError(f"{complaint} {word!r}", did_you_mean(word, known))
+        raise UsageError(f"{complaint} {word!r}", _completions(word, known))
+
+
+def _completions(word: str, known: Iterable[str]) -> str | None:
+    """What begins with `word`, or else is like it."""
+    names = sorted(known)
+    longer = [name for name in names if name.startswith(word)]
+    if not longer:
+        return did_you_mean(word, names)
+    more = f" and {len(longer) - 3} more" if len(longer) > 3 else ""
+    return f"did you mean {', '.join(map(repr, longer[:3]))}{more}?"

@@ -142,7 +142,7 @@ def _reasons(
             kinds.setdefault(_PARTICULARS.sub("#", reason), Counter())[reason] += count
         by_size = sorted(kinds.values(), key=lambda kind: -kind.total())
         for kind in by_size[:_REASONS]:
-            alike = f" (and {len(kind) - 1} alike)" if len(kind) > 1 else ""
+            alike = f" (and {len(kind) - 1} more like it)" if len(kind) > 1 else ""
             said = f"{words.brief(next(iter(kind)))}{alike}"
             table.add_row(names[address], f"{kind.total():,}", said)
         left = by_size[_REASONS:]

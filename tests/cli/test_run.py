@@ -204,8 +204,8 @@ def test_values_are_spelt_with_their_bits(run):
     found = run("run", "cases.yaml", "-b", "right", "-k", "nan", "--format", "json")
     _, record, _ = strict_json(found.stdout)
     [comparison] = record["comparisons"]
-    inputs = [(e["index"], e["input"], e["input_bits"]) for e in comparison["worst"]]
-    assert inputs == [([0, 1], "nan", "0x7fc00000")]
+    inputs = [(e["index"], e["input"]) for e in comparison["worst"]]
+    assert inputs == [([0, 1], "nan")]
     wanted = [(e["want"], e["want_bits"], e["got_bits"]) for e in comparison["worst"]]
     assert wanted == [("1.0", "0x3f800000", "0x00000000")]
 

@@ -135,7 +135,7 @@ def test_a_case_is_asked_for_whatever_its_level(run):
 
 
 def test_verbose_shows_the_known_defects_in_full(run):
-    found = run("run", "-b", "onnxruntime", "-k", "axis_out_of_range", "-v")
+    found = run("run", "-b", "onnxruntime", "-k", "axis_beyond_32_bits", "-v")
     assert found.exit_code == 0
-    assert "KNOWN onnxruntime  Hardmax/axis_out_of_range@" in found.stdout
+    assert "KNOWN onnxruntime  Hardmax/axis_beyond_32_bits@" in found.stdout
     assert "  cause   The range of axis is checked after it was cut to 32 bits" in found.stdout

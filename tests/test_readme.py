@@ -1,0 +1,67 @@
+"""What the README shows is what the tool prints."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.releases import needs_known_releases
+
+README = Path(__file__).parent.parent / "README.md"
+BLOCKS = re.findall(r"```(\w+)\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+
+
+def block(start: str) -> str:
+    """The one fenced block that begins with `start`."""
+    (found,) = [text for _, text in BLOCKS if text.startswith(start)]
+    return found
+
+
+def opcheck(folder: Path, *args: str) -> str:
+    """What a command prints, on standard output or error."""
+    environment = {**os.environ, "COLUMNS": "100", "PYTHONPATH": str(README.parent)}
+    found = subprocess.run(
+        [sys.executable, "-m", "opcheck", *args],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        check=False,
+    )
+    return found.stdout
+
+
+def plain(text: str) -> str:
+    """Without what a version number and its width change."""
+    return re.sub(r"[ ─]+", " ", re.sub(r"\d+\.\d+\.\d+", "VERSION", text))
+
+
+@needs_known_releases
+def test_the_first_run_prints_what_the_readme_shows(tmp_path: Path) -> None:
+    printed = plain(opcheck(tmp_path, "run"))
+    for start in ("operator ", "Known defects", "exit 0"):
+        assert plain(block(start)) in printed
+
+
+@needs_known_releases
+def test_the_wrong_answer_is_real_and_its_last_line_repeats_it(tmp_path: Path) -> None:
+    shown = block("FAIL reference")
+    *_, repeat = shown.strip().splitlines()
+    assert plain(shown) in plain(opcheck(tmp_path, *shlex.split(repeat)[2:]))
+
+
+def test_the_case_file_is_sound_and_its_faults_are_told_as_shown(tmp_path: Path) -> None:
+    file = tmp_path / "my.yaml"
+    file.write_text(block("# my.yaml"), encoding="utf-8")
+    assert opcheck(tmp_path, "list", "my.yaml").endswith(
+        "4 cases of 1 name, 4 with literal expectations\n"
+    )
+    assert "exit 0: conforms: 4 results" in opcheck(tmp_path, "run", "my.yaml", "-b", "onnxruntime")
+    faulty = block("# my.yaml").replace("axis: -1", "axes: -1").replace("[3, 0, 3]]", "[3, 0]]")
+    file.write_text(faulty, encoding="utf-8")
+    assert opcheck(tmp_path, "run", "my.yaml") == block("my.yaml:")

@@ -1,7 +1,7 @@
 """The ledger of known failures: defects of released backends, each with its cause.
 
-A result that fails as a line of the ledger says is `known` and green. A line names its cases by
-fields; a field left out says nothing, a list means any of its items.
+A result that fails in the way and in the place that a line of the ledger says is `known` and
+green. Places are fields of cases; a field left out says nothing, a list means any of its items.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
-from opcheck.model import BackendInfo, Known, Result, Verdict
+from opcheck.model import FAILURES, BackendInfo, Case, Known, Result, Verdict
 from opcheck.reading import Problems, form, read_file, shipped_folder
 
 #: The verdicts that a ledger can explain.
-EXPLAINABLE = (Verdict.WARN, Verdict.FAIL, Verdict.ERROR, Verdict.UNSTABLE)
+_EXPLAINABLE = (Verdict.WARN, Verdict.FAIL, Verdict.ERROR, Verdict.UNSTABLE)
 
 
 def _listed(value: Any) -> Any:
@@ -34,34 +34,38 @@ def _specifier(text: str) -> str:
     return text
 
 
-def _explainable(text: str) -> str:
-    if text not in EXPLAINABLE:
-        explainable = ", ".join(EXPLAINABLE)
-        raise ValueError(f"{text!r} is no verdict that needs a cause: one of {explainable}")
+def _failure(text: str) -> str:
+    if text not in FAILURES:
+        raise ValueError(f"{text!r} is no way to fail: one of {', '.join(FAILURES)}")
     return text
 
 
-Explained = Annotated[str, AfterValidator(_explainable)]
 Words = Annotated[list[str], BeforeValidator(_listed)]
-Numbers = Annotated[list[int], BeforeValidator(_listed)]
 
 
 class _Fields(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
-class Line(_Fields):
-    """One known defect: which results it explains, and why they are as they are."""
+class Place(_Fields):
+    """Cases by their fields: all that are stated must fit, of a list any item."""
 
-    versions: Annotated[str, AfterValidator(_specifier)]
     op: Words = Field(min_length=1)
     name: Words | None = None
     row: Words | None = None
-    opset: Numbers | None = None
+    opset: Annotated[list[int], BeforeValidator(_listed)] | None = None
     dtype: Words | None = None
-    verdict: Annotated[list[Explained], BeforeValidator(_listed)] = Field(min_length=1)
+    attrs: dict[str, Annotated[list[Any], BeforeValidator(_listed)]] | None = None
+
+
+class Line(_Fields):
+    """One known defect: in what way it fails, since which versions, where, and why."""
+
+    versions: Annotated[str, AfterValidator(_specifier)]
+    failure: Annotated[str, AfterValidator(_failure)]
     cause: str = Field(min_length=1)
     link: str | None = None
+    where: list[Place] = Field(min_length=1)
 
 
 class LedgerFields(_Fields):
@@ -85,9 +89,12 @@ class Ledger:
         """
         if backend.address not in self.fields.backend or not result.case.source.shipped:
             return None
-        about = (line for line in self.fields.known if _is_about(line, result, backend))
         passed = result.verdict is Verdict.PASS
-        return next((line for line in about if passed or result.verdict in line.verdict), None)
+        for line in self.fields.known:
+            fits = passed or (result.verdict in _EXPLAINABLE and result.failure == line.failure)
+            if fits and _is_about(line, result.case, backend.version):
+                return line
+        return None
 
 
 def load_ledgers(paths: Iterable[Path]) -> tuple[Ledger, ...]:
@@ -125,19 +132,24 @@ def explain(ledgers: Iterable[Ledger], result: Result, backend: BackendInfo) -> 
 
 
 def _keys(container: form.Location) -> list[str]:
+    if "where" in container:
+        return form.aliases(Place)
     return form.aliases(Line if "known" in container else LedgerFields)
 
 
-def _is_about(line: Line, result: Result, backend: BackendInfo) -> bool:
-    case = result.case
+def _is_about(line: Line, case: Case, version: str) -> bool:
+    return _within(version, line.versions) and any(_fits(place, case) for place in line.where)
+
+
+def _fits(place: Place, case: Case) -> bool:
     dtype = case.dtype.name if case.dtype else None
     return (
-        case.op.name in line.op
-        and (line.name is None or case.name in line.name)
-        and (line.row is None or case.row in line.row)
-        and (line.opset is None or case.opset in line.opset)
-        and (line.dtype is None or dtype in line.dtype)
-        and _within(backend.version, line.versions)
+        case.op.name in place.op
+        and (place.name is None or case.name in place.name)
+        and (place.row is None or case.row in place.row)
+        and (place.opset is None or case.opset in place.opset)
+        and (place.dtype is None or dtype in place.dtype)
+        and all(case.attrs.get(name) in values for name, values in (place.attrs or {}).items())
     )
 
 

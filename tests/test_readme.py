@@ -41,11 +41,17 @@ def plain(text: str) -> str:
     return re.sub(r"[ ─]+", " ", re.sub(r"\d+\.\d+\.\d+", "VERSION", text))
 
 
+def numberless(text: str) -> str:
+    """Without numbers, and what their widths change."""
+    return re.sub(r"[\d.,·]*\d[\d.,]*", "N", plain(text))
+
+
 @needs_known_releases
 def test_the_first_run_prints_what_the_readme_shows(tmp_path: Path) -> None:
-    printed = plain(opcheck(tmp_path, "run"))
+    # How many cases there are changes with the suites, and is told here as of one day.
+    printed = numberless(opcheck(tmp_path, "run"))
     for start in ("operator ", "Known defects", "exit 0"):
-        assert plain(block(start)) in printed
+        assert numberless(block(start)) in printed
 
 
 @needs_known_releases

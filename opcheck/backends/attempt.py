@@ -35,24 +35,22 @@ def attempt(
     Unless `second_is_legal`, refusing `second` is nobody's fault. KeyboardInterrupt and Defect
     pass through; any other exception becomes an outcome.
     """
+    # Made before anything is asked: running out of memory here is no failure of the backend.
+    fed = [_copies(inputs), _copies(second), _copies(inputs)]
     stage = "prepare"
     try:
         prepared = backend.prepare(problem)
         stage = "run"
-        own = _copies(inputs)
         start = perf_counter()
-        first = prepared.run(own)
+        first = prepared.run(fed[0])
         seconds = perf_counter() - start
         held = _held(first)
         judged = _snapshot(held)
-        unstable = _modified(own, inputs)
         stage = "second run"
-        between = _in_between(prepared, second, second_is_legal)
-        unstable = unstable or _changed(
-            judged, _snapshot(held), "the first result, once the second run is over,"
-        )
+        between = _in_between(prepared, fed[1], second_is_legal)
+        kept = _snapshot(held)
         stage = "third run"
-        again = _snapshot(_held(prepared.run(_copies(inputs))))
+        again = _snapshot(_held(prepared.run(fed[2])))
     except (KeyboardInterrupt, Defect):
         raise
     except BackendUnavailable as error:
@@ -63,20 +61,32 @@ def attempt(
             return Declined(_told(error))
         documented = isinstance(error, backend.documented_errors)
         return Raised(stage, type(error).__name__, _told(error), documented)
-    unstable = unstable or _changed(judged, again, "the third run, on the first run's data,")
+    contradictions = (
+        _modified(fed, [inputs, second, inputs]),
+        _changed(judged, kept, "the first result, once the second run is over,"),
+        _changed(judged, again, "the third run, on the first run's data,"),
+        _of_other_kind(judged, between),
+    )
     other_data = any(not _same(a, b) for a, b in zip(inputs, second, strict=True))
-    stale = other_data and same_answers(judged, between)
-    return Produced(judged, seconds, unstable, between, stale)
+    return Produced(
+        judged,
+        seconds,
+        unstable=next(filter(None, contradictions), None),
+        between=between,
+        stale=other_data and between is not None and same_answers(judged, between),
+    )
 
 
-def _in_between(prepared: Prepared, second: Sequence[Array], second_is_legal: bool) -> Outputs:
-    """The answer to the other data; none where that data may rightly be refused."""
+def _in_between(
+    prepared: Prepared, second: Sequence[Array], second_is_legal: bool
+) -> Outputs | None:
+    """The answer to the other data, None where that data may rightly be refused."""
     try:
-        return _snapshot(_held(prepared.run(_copies(second))))
+        return _snapshot(_held(prepared.run(second)))
     except Exception as error:
-        if second_is_legal or isinstance(error, Defect):
+        if second_is_legal or isinstance(error, Defect | BackendUnavailable):
             raise
-        return ()
+        return None
 
 
 def same_answers(one: Outputs, other: Outputs) -> bool:
@@ -124,11 +134,28 @@ def _plain(value: object) -> Array | Foreign:
     return Foreign(f"{type(value).__module__}.{type(value).__qualname__}")
 
 
-def _modified(own: Sequence[Array], pristine: Sequence[Array]) -> str | None:
-    changed = [
-        place for place, pair in enumerate(zip(own, pristine, strict=True)) if not _same(*pair)
-    ]
-    return f"the run modified its input {changed[0]}" if changed else None
+def _modified(fed: Sequence[Sequence[Array]], pristine: Sequence[Sequence[Array]]) -> str | None:
+    for run, (own, given) in enumerate(zip(fed, pristine, strict=True), 1):
+        for place, pair in enumerate(zip(own, given, strict=True)):
+            if not _same(*pair):
+                return f"input {place} of run {run} was modified"
+    return None
+
+
+def _of_other_kind(judged: Outputs, between: Outputs | None) -> str | None:
+    """How an answer to other data differs in what data do not change: number and dtypes."""
+    if between is None:
+        return None
+    if len(judged) != len(between):
+        return f"the second run has {len(between)} outputs, the first had {len(judged)}"
+    for place, (one, other) in enumerate(zip(judged, between, strict=True)):
+        if _kind(one) != _kind(other):
+            return f"the second run gives {_kind(other)} in output {place}, the first {_kind(one)}"
+    return None
+
+
+def _kind(value: Array | Foreign) -> str:
+    return value.description if isinstance(value, Foreign) else str(value.dtype)
 
 
 def _changed(judged: Outputs, later: Outputs, what: str) -> str | None:
@@ -139,9 +166,17 @@ def _changed(judged: Outputs, later: Outputs, what: str) -> str | None:
             # Never compared with an array, which would answer element by element.
             if not (isinstance(one, Foreign) and isinstance(other, Foreign) and one == other):
                 return f"{what} returned another type in output {place}"
-        elif not _same(one, other):
+        elif not (_same(one, other) or _equal(one, other)):
             return f"{what} differs from the first answer in output {place}"
     return None
+
+
+def _equal(one: Array, other: Array) -> bool:
+    """Equal values, whatever the bits of a NaN or the sign of a zero; dtype and shape too."""
+    if one.dtype != other.dtype or one.shape != other.shape:
+        return False
+    with np.errstate(invalid="ignore"):
+        return bool(((one == other) | ((one != one) & (other != other))).all())
 
 
 def _same(one: Array, other: Array) -> bool:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import os
+import stat
 import sys
+from typing import TextIO
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -34,11 +36,12 @@ def output() -> Console:
     )
 
 
-def progress() -> Progress:
-    """A bar on standard error; shown only where both outputs are terminals.
+def progress(*, pausing: bool) -> Progress:
+    """A bar on standard error, shown on a terminal that it has to itself.
 
-    It would garble a log, and what reads a pipe may write to the same terminal.
+    `pausing`: it is stopped while something is written, so that it can share the terminal.
     """
+    shown = sys.stderr.isatty() and (pausing if sys.stdout.isatty() else not _is_pipe(sys.stdout))
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -46,5 +49,11 @@ def progress() -> Progress:
         TimeElapsedColumn(),
         console=Console(stderr=True),
         transient=True,
-        disable=not (sys.stderr.isatty() and sys.stdout.isatty()),
+        redirect_stdout=sys.stdout.isatty(),
+        disable=not shown,
     )
+
+
+def _is_pipe(file: TextIO) -> bool:
+    """Whether a program reads `file`, as a pager does; it may write to the same terminal."""
+    return stat.S_ISFIFO(os.fstat(file.fileno()).st_mode)

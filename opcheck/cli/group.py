@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import click
@@ -50,25 +53,58 @@ class LazyGroup(click.Group):
             ctx.fail(f"no command {args[0]!r} ({hint})")
         return super().resolve_command(ctx, args)
 
+    def make_context(self, *args: Any, **settings: Any) -> click.Context:
+        """As click does, which prints --help and --version here."""
+        with _endings():
+            return super().make_context(*args, **settings)
+
     def invoke(self, ctx: click.Context) -> Any:
-        """As click does; errors, Ctrl-C and a closed pipe end a command with their exit codes."""
-        try:
+        """As click does."""
+        with _endings():
             interrupt.safe_place()
             return super().invoke(ctx)
-        except OpcheckError as error:
-            # Problems of files begin with their place, which editors and CI systems look for.
-            prefix = "" if isinstance(error, CaseFileError) else "opcheck: "
-            click.echo(prefix + "\n".join(error.lines()), err=True)
-            code = error.exit_code
-        except KeyboardInterrupt:
-            click.echo("opcheck: interrupted", err=True)
-            code = Exit.INTERRUPTED
-        except BrokenPipeError:
-            # The reader has gone, as `head` does when it has enough: nothing was found wrong, and
-            # nothing more can be said, not even what is still to be flushed.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            code = Exit.INTERRUPTED
-        sys.exit(int(code))
+
+
+@contextmanager
+def _endings() -> Iterator[None]:
+    """Errors, Ctrl-C and an output that takes no more end the program with their exit codes."""
+    try:
+        if sys.stdout is None:
+            raise OSError(errno.EBADF, "standard output is closed")
+        yield
+        return
+    except OpcheckError as error:
+        # Problems of files begin with their place, which editors and CI systems look for.
+        prefix = "" if isinstance(error, CaseFileError) else "opcheck: "
+        _say(prefix + "\n".join(error.lines()))
+        code = error.exit_code
+    except KeyboardInterrupt:
+        _say("opcheck: interrupted")
+        code = Exit.INTERRUPTED
+    except BrokenPipeError:
+        # The reader has gone, as `head` does when it has enough: nothing was found wrong, and
+        # nothing more can be said.
+        _give_up_output()
+        code = Exit.INTERRUPTED
+    except OSError as error:
+        # One about a file names it, one about a library has no number: those are bugs.
+        if error.filename is not None or error.errno is None:
+            raise
+        _say(f"opcheck: the output cannot be written: {error.strerror}")
+        _give_up_output()
+        code = Exit.UNUSABLE
+    sys.exit(int(code))
+
+
+def _say(message: str) -> None:
+    with suppress(OSError):  # the exit code says it too
+        click.echo(message, err=True)
+
+
+def _give_up_output() -> None:
+    """Drop what is still to be flushed, at which Python would fail once more."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
@@ -81,6 +117,6 @@ def program() -> None:
     opcheck run my.yaml -b onnxruntime   my cases on one backend
     opcheck list --op Hardmax -k nan     what there is to run
 
-    Exit codes: 0 conforms, 1 something failed, 2 wrong usage or case file, 4 a backend could not
-    be used, 5 nothing was judged, 130 interrupted.
+    Exit codes: 0 conforms, 1 something failed, 2 wrong usage or case file, 4 a backend or the
+    output could not be used, 5 nothing was judged, 130 interrupted.
     """

@@ -28,7 +28,7 @@ _SELECTION = (
     click.option("--dtype", "dtypes", multiple=True, help="Only this element type."),
     click.option(
         "--level",
-        type=click.Choice(["smoke", "core", "deep"]),
+        type=click.Choice(["smoke", "core", "deep"], case_sensitive=False),
         default="core",
         show_default=True,
         help="How much: smoke is part of core, core of deep.",
@@ -60,7 +60,8 @@ def chosen_cases(
     from opcheck.suite import Selection, load, select
 
     for dtype in dtypes:
-        _check(dtype, dtype in DTYPES, "unknown dtype", DTYPES)
+        if dtype not in DTYPES:
+            raise UsageError(f"unknown dtype {dtype!r}", _completions(dtype, DTYPES))
     selection = Selection(ids, keywords, ops, opsets, dtypes, level)
     cases = load(paths)
     interrupt.safe_place()
@@ -68,9 +69,15 @@ def chosen_cases(
     here = {case.id for case in cases}
     names = {case.op.name.lower(): case.op.name for case in cases}
     for wanted in ids:
-        _check(wanted, wanted in here, "no case", here)
+        if wanted not in here:
+            raise UsageError(f"no case {wanted!r}", _completions(wanted, here))
     for op in ops:
-        _check(op, op.lower() in names, "no case of operator", names.values())
+        if op.lower() not in names:
+            raise UsageError(f"no case of operator {op!r}", _completions(op, names.values()))
+    asked = sorted({case.opset for case in cases})
+    for opset in opsets:
+        if opset not in asked:
+            raise UsageError(f"no case at opset {opset}", f"opsets: {', '.join(map(str, asked))}")
     return select(cases, selection), str(selection)
 
 
@@ -78,11 +85,6 @@ def leave(code: Exit) -> NoReturn:
     """End the program with `code`."""
     sys.stdout.flush()
     raise SystemExit(int(code))
-
-
-def _check(word: str, fits: bool, complaint: str, known: Iterable[str]) -> None:
-    if not fits:
-        raise UsageError(f"{complaint} {word!r}", _completions(word, known))
 
 
 def _completions(word: str, known: Iterable[str]) -> str | None:

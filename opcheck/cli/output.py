@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Self
 
 import click
 from rich.text import Text
@@ -16,56 +16,16 @@ from opcheck.report import diff, store, summary
 from opcheck.run.status import is_red
 
 
-class Output(Protocol):
-    """What a run writes to: entered while results come, finished once."""
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
-    ) -> None: ...
-
-    def add(self, result: Result) -> None:
-        """Take one result as it happens."""
-        ...
-
-    def finish(self, results: Sequence[Result], complete: bool, code: Exit, meaning: str) -> None:
-        """Say what it all amounts to."""
-        ...
+def is_failure(result: Result, *, strict: bool) -> bool:
+    """Whether a result is shown in full and counts for --max-fail: red, or a case that is wrong."""
+    return result.verdict is Verdict.BAD_CASE or is_red(result, strict=strict)
 
 
-class JsonOutput:
-    """JSON lines on standard output."""
+class _Output:
+    """What a run writes to: entered while results come, which a progress bar counts."""
 
-    def __init__(self, header: Header) -> None:
-        click.echo(store.header(header))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
-    ) -> None:
-        """Nothing is open."""
-
-    def add(self, result: Result) -> None:
-        """Write the result's line now, so that a run cut short leaves what it had."""
-        click.echo(store.record(result))
-
-    def finish(self, results: Sequence[Result], complete: bool, code: Exit, meaning: str) -> None:
-        """Write the footer."""
-        click.echo(store.footer(results, complete, int(code), meaning))
-
-
-class PrettyOutput:
-    """Failures as they come, tables at the end; on a terminal, a progress bar meanwhile."""
-
-    def __init__(self, header: Header, quiet: bool, verbose: bool) -> None:
-        self.header = header
-        self.quiet = quiet
-        self.verbose = verbose
-        self.console = output()
-        self.bar = progress()
+    def __init__(self, header: Header, *, pausing: bool) -> None:
+        self.bar = progress(pausing=pausing)
         self.task = self.bar.add_task("judging", total=header.cases * len(header.backends))
 
     def __enter__(self) -> Self:
@@ -76,6 +36,34 @@ class PrettyOutput:
         self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
     ) -> None:
         self.bar.stop()
+
+
+class JsonOutput(_Output):
+    """JSON lines on standard output."""
+
+    def __init__(self, header: Header) -> None:
+        super().__init__(header, pausing=False)
+        click.echo(store.header(header))
+
+    def add(self, result: Result) -> None:
+        """Write the result's line now, so that a run cut short leaves what it had."""
+        click.echo(store.record(result))
+        self.bar.advance(self.task)
+
+    def finish(self, results: Sequence[Result], complete: bool, code: Exit, meaning: str) -> None:
+        """Write the footer."""
+        click.echo(store.footer(results, complete, int(code), meaning))
+
+
+class PrettyOutput(_Output):
+    """Failures as they come, tables at the end."""
+
+    def __init__(self, header: Header, quiet: bool, verbose: bool) -> None:
+        super().__init__(header, pausing=True)
+        self.header = header
+        self.quiet = quiet
+        self.verbose = verbose
+        self.console = output()
 
     def add(self, result: Result) -> None:
         """Print a failure in full, now: a run may be long, or end with the whole process."""
@@ -98,4 +86,4 @@ class PrettyOutput:
             return False
         if self.verbose and result.verdict in (Verdict.WARN, Verdict.KNOWN):
             return True
-        return result.verdict is Verdict.BAD_CASE or is_red(result, strict=self.header.strict)
+        return is_failure(result, strict=self.header.strict)

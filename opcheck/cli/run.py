@@ -58,14 +58,14 @@ def command(
 
     Ctrl-C ends the run after the case at hand; a second one ends it at once.
 
-    Exit codes: 0 conforms, 1 something failed, 2 wrong usage or case file, 4 a backend could not
-    be used, 5 nothing was judged, 130 interrupted.
+    Exit codes: 0 conforms, 1 something failed, 2 wrong usage or case file, 4 a backend or the
+    output could not be used, 5 nothing was judged, 130 interrupted.
     """
-    from opcheck.cli.output import JsonOutput, PrettyOutput
+    from opcheck.cli.output import JsonOutput, PrettyOutput, is_failure
     from opcheck.known import shipped_ledgers
     from opcheck.model import Header
     from opcheck.run import conduct, environment
-    from opcheck.run.status import is_red, status
+    from opcheck.run.status import status
 
     cases, said = chosen_cases(**selection)
     backends = _connect(addresses)
@@ -75,16 +75,16 @@ def command(
     output = JsonOutput(header) if form == "json" else PrettyOutput(header, quiet, verbose)
     most = 1 if exitfirst else max_fail
     results: list[Result] = []
-    red = 0
+    failures = 0
     stopped = False
     try:
         with output:
             for result in conduct(cases, backends, ledgers):
                 results.append(result)
                 output.add(result)
-                red += is_red(result, strict=strict)
+                failures += is_failure(result, strict=strict)
                 stopped = interrupt.asked()
-                if stopped or (most is not None and red >= most):
+                if stopped or (most is not None and failures >= most):
                     break
     except KeyboardInterrupt:
         stopped = True
@@ -106,12 +106,17 @@ def _connect(addresses: Sequence[str]) -> list[Backend]:
 
     addresses = addresses or DEFAULT
     found: list[Backend] = []
+    spelt: dict[str, str] = {}
     failures: list[OpcheckError] = []
     for address in addresses:
         try:
             if addresses.count(address) > 1:
                 raise UsageError(f"backend {address!r} is named twice")
-            found.append(connect(address))
+            backend = connect(address)
+            other = spelt.setdefault(backend.info.address, address)
+            if other != address:
+                raise UsageError(f"{other!r} and {address!r} name the same backend")
+            found.append(backend)
             interrupt.safe_place()
         except OpcheckError as error:
             failures.append(error)

@@ -15,7 +15,7 @@ from opcheck.compare.elements import Judge, check
 from opcheck.compare.ulp import UNORDERED, chunks, native
 from opcheck.compare.where import describe
 from opcheck.dtypes import DType, of, round_to
-from opcheck.model import Array, Comparison, Foreign, Tolerance
+from opcheck.model import Array, Comparison, Failure, Foreign, Tolerance
 
 #: The most wrong elements of one output that a Comparison holds.
 WORST = 8
@@ -87,7 +87,7 @@ def compare_outputs(
     return (Comparison(name, "count", detail, used=math.inf),)
 
 
-def _failed(want: Want, problem: str, detail: str) -> Comparison:
+def _failed(want: Want, problem: Failure, detail: str) -> Comparison:
     return Comparison(want.name, problem, detail, used=math.inf)
 
 

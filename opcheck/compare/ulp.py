@@ -46,22 +46,6 @@ def distance(a: Array, b: Array) -> NDArray[np.uint64]:
     return np.where(nan_a | nan_b, unordered, steps)
 
 
-def max_distance(a: Array, b: Array) -> int | None:
-    """The largest distance between elements of `a` and `b`; None if a NaN is opposite a number.
-
-    Takes what `distance` takes and raises what it raises, in memory that does not grow with the
-    arrays. Empty arrays are 0 apart.
-    """
-    _common(a, b)
-    largest = 0
-    for _, (part_a, part_b) in chunks(a, b):
-        if not same_bits(part_a, part_b):
-            largest = max(largest, int(distance(part_a, part_b).max()))
-            if largest == UNORDERED:
-                return None
-    return largest
-
-
 def chunks(*arrays: Array) -> Iterator[tuple[int, tuple[Array, ...]]]:
     """Arrays of one shape in pieces of CHUNK elements, in index order, whatever their layout.
 

@@ -12,6 +12,7 @@ from opcheck.model import (
     Array,
     Comparison,
     Declined,
+    Failure,
     Foreign,
     NotRun,
     Outcome,
@@ -21,8 +22,6 @@ from opcheck.model import (
     Tolerance,
     Verdict,
 )
-
-_STRUCTURE = ("count", "type", "dtype", "shape")
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,10 +57,16 @@ Admitted: TypeAlias = Answer | Refusal
 
 @dataclass(frozen=True)
 class Judgement:
-    """A verdict with its reason, the answer chosen where several were admitted, the evidence."""
+    """A verdict with its reason and its evidence.
+
+    `failure` is in what way the backend fails, `refused` marks a pass by refusal, `alternative`
+    names the answer chosen where several were admitted.
+    """
 
     verdict: Verdict
     reason: str = ""
+    failure: Failure | None = None
+    refused: bool = False
     alternative: str | None = None
     comparisons: tuple[Comparison, ...] = ()
 
@@ -83,17 +88,23 @@ def judge(
         case Declined(reason):
             return Judgement(Verdict.UNSUPPORTED, reason)
         case Raised(stage="second run" | "third run"):
-            return Judgement(Verdict.UNSTABLE, _raised_later(outcome))
+            return unstable(_raised_later(outcome))
         case Raised():
             return _judge_refusal(rule, admitted, outcome)
         case Produced(unstable=str(contradiction)):
-            return Judgement(Verdict.UNSTABLE, contradiction)
+            return unstable(contradiction)
         case Produced(outputs=outputs):
             answers = [answer for answer in admitted if isinstance(answer, Answer)]
             if answers:
                 names = [str(answer.name) for answer in admitted]
                 return _judge_outputs(rule, answers, names, outputs, tolerance, like)
-            return _lesser(rule, Verdict.FAIL, f"accepts an invalid model: {_reasons(admitted)}")
+            reason = f"accepts an invalid model: {_reasons(admitted)}"
+            return _lesser(rule, Verdict.FAIL, reason, "accepted")
+
+
+def unstable(contradiction: str) -> Judgement:
+    """The verdict on a backend whose runs contradict each other, whatever the rule."""
+    return Judgement(Verdict.UNSTABLE, contradiction, "unstable")
 
 
 def _judge_outputs(
@@ -109,19 +120,20 @@ def _judge_outputs(
     ]
     for comparisons, name in attempts:
         if not any(comparison.problem for comparison in comparisons):
-            return Judgement(Verdict.PASS, "", name, comparisons)
+            return Judgement(Verdict.PASS, alternative=name, comparisons=comparisons)
     comparisons, name = min(attempts, key=lambda attempt: _distance(attempt[0]))
-    reason = "; ".join(_wrong(comparison) for comparison in comparisons if comparison.problem)
+    broken = [comparison for comparison in comparisons if comparison.problem]
+    reason = "; ".join(map(_wrong, broken))
     if len(names) > 1:
         reason = f"none of the admitted answers ({', '.join(names)}); nearest {name}: {reason}"
-    return _lesser(rule, Verdict.FAIL, reason, comparisons)
+    return _lesser(rule, Verdict.FAIL, reason, broken[0].problem, comparisons)
 
 
 def _judge_refusal(rule: Rule, admitted: Sequence[Admitted], raised: Raised) -> Judgement:
-    refusals = [refusal for refusal in admitted if isinstance(refusal, Refusal)]
-    if not refusals:
-        return _lesser(rule, Verdict.ERROR, f"raised on a legal model: {_told(raised)}")
-    refusal = refusals[0]
+    refusal = next((one for one in admitted if isinstance(one, Refusal)), None)
+    if refusal is None:
+        reason = f"raised on a legal model: {_told(raised)}"
+        return _lesser(rule, Verdict.ERROR, reason, "raised")
     accident = "" if raised.documented else "refused by accident: "
     twin = refusal.twin()
     match twin.outcome:
@@ -130,32 +142,40 @@ def _judge_refusal(rule: Rule, admitted: Sequence[Admitted], raised: Raised) -> 
         case Declined(reason):
             return Judgement(Verdict.UNSUPPORTED, f"its legal twin is not implemented: {reason}")
         case Raised(stage="second run" | "third run"):
-            reason = f"its legal twin: {_raised_later(twin.outcome)}"
-            return Judgement(Verdict.UNSTABLE, reason)
+            return unstable(f"its legal twin: {_raised_later(twin.outcome)}")
         case Raised():
             reason = f"refuses its legal twin too: {_told(twin.outcome)}"
-            return _lesser(rule, Verdict.ERROR, reason)
+            return _lesser(rule, Verdict.ERROR, reason, "raised")
         case Produced(unstable=str(contradiction)):
-            return Judgement(Verdict.UNSTABLE, f"its legal twin: {contradiction}")
+            return unstable(f"its legal twin: {contradiction}")
         case Produced(outputs=outputs):
             comparisons = compare_outputs(twin.wants, outputs, EXACT) if twin.wants else ()
-            broken = tuple(c for c in comparisons if c.problem in _STRUCTURE)
+            broken = tuple(c for c in comparisons if _is_structural(c))
             if broken:
                 reason = f"its legal twin: {_wrong(broken[0])}"
-                return _lesser(rule, Verdict.FAIL, reason, broken)
-            return Judgement(Verdict.PASS, f"{accident}{_told(raised)}", refusal.name)
+                return _lesser(rule, Verdict.FAIL, reason, broken[0].problem, broken)
+            reason = f"{accident}{_told(raised)}"
+            return Judgement(Verdict.PASS, reason, refused=True, alternative=refusal.name)
 
 
 def _lesser(
-    rule: Rule, verdict: Verdict, reason: str, comparisons: tuple[Comparison, ...] = ()
+    rule: Rule,
+    verdict: Verdict,
+    reason: str,
+    failure: Failure | None,
+    comparisons: tuple[Comparison, ...] = (),
 ) -> Judgement:
     """`verdict`, but a warning where the rule is only `should`."""
-    return Judgement(Verdict.WARN if rule == "should" else verdict, reason, None, comparisons)
+    lesser = Verdict.WARN if rule == "should" else verdict
+    return Judgement(lesser, reason, failure, comparisons=comparisons)
+
+
+def _is_structural(comparison: Comparison) -> bool:
+    return comparison.problem not in (None, "values")
 
 
 def _distance(comparisons: Sequence[Comparison]) -> tuple[int, int]:
-    broken = [comparison for comparison in comparisons if comparison.problem]
-    return sum(c.problem in _STRUCTURE for c in broken), sum(c.wrong for c in broken)
+    return sum(map(_is_structural, comparisons)), sum(c.wrong for c in comparisons)
 
 
 def _wrong(comparison: Comparison) -> str:

@@ -42,9 +42,9 @@ def model_of(problem: Problem) -> ModelProto:
         NotExpressible: a DirectML descriptor that ONNX cannot state.
     """
     if problem.op.domain == directml.DOMAIN:
-        from opcheck.graph.lowering import lower
+        from opcheck.graph.lowering import lower_hardmax1
 
-        nodes, constants, at_opset = lower(problem)
+        nodes, constants, at_opset = lower_hardmax1(problem)
         return assemble(problem, nodes, constants, "", at_opset)
     node = helper.make_node(
         problem.op.name,

@@ -15,7 +15,7 @@ from opcheck.opset import directml
 OPSET = 14
 
 
-def lower(problem: Problem) -> tuple[list[NodeProto], dict[str, Array], int]:
+def lower_hardmax1(problem: Problem) -> tuple[list[NodeProto], dict[str, Array], int]:
     """DML_ACTIVATION_HARDMAX1 as nodes, their constants, and the opset they need.
 
     Transpose (reduced axes last) → Reshape → Hardmax-13 on the last axis → Reshape → Transpose

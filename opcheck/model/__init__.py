@@ -40,9 +40,11 @@ from opcheck.model.outcome import (
     Raised,
 )
 from opcheck.model.result import (
+    FAILURES,
     BackendInfo,
     Comparison,
     Environment,
+    Failure,
     Header,
     Known,
     Mismatch,
@@ -52,6 +54,7 @@ from opcheck.model.result import (
 
 __all__ = [
     "EXACT",
+    "FAILURES",
     "Alternative",
     "AnyOf",
     "Array",
@@ -65,6 +68,7 @@ __all__ = [
     "Declined",
     "Environment",
     "Expectation",
+    "Failure",
     "Fill",
     "Foreign",
     "FromFile",

@@ -22,8 +22,8 @@ class Produced:
     outputs: tuple[Array | Foreign, ...]
     seconds: float
     unstable: str | None = None
-    #: The answer to the other data that was fed in between.
-    between: tuple[Array | Foreign, ...] = ()
+    #: The answer to the other data that was fed in between, None where that was refused.
+    between: tuple[Array | Foreign, ...] | None = None
     #: That answer has the first answer's bits, though the data differ.
     stale: bool = False
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Literal, TypeAlias, get_args
 
 from opcheck.dtypes import DType
 from opcheck.model.case import Case
@@ -25,6 +26,14 @@ class Verdict(StrEnum):
     BAD_CASE = "bad case"
 
 
+#: In what way a result fails, whatever its rule makes of it: an output differs in number, type,
+#: dtype, shape or values; an invalid model is accepted, a legal one refused; runs contradict.
+Failure: TypeAlias = Literal[
+    "count", "type", "dtype", "shape", "values", "accepted", "raised", "unstable"
+]
+FAILURES: tuple[Failure, ...] = get_args(Failure)
+
+
 @dataclass(frozen=True)
 class Mismatch:
     """One wrong element. `allowed` is what `got` had to be or how far it might lie."""
@@ -41,19 +50,18 @@ class Mismatch:
 class Comparison:
     """One output against its expectation.
 
-    `problem` is None when it matches, else "count", "type", "dtype", "shape" or "values", and
-    `detail` says it in words. `dtype` is that of the values in `worst`, some of the wrong
-    elements; `where` tells where all of them lie. `used` is the largest error as a part of the
-    allowed one (1.0 = at the limit); `unjudged` counts elements that no bound covers.
+    `problem` is None when it matches, else the first that is wrong of count, type, dtype, shape
+    and values; `detail` says it in words. `worst` holds some of the wrong elements, in `dtype`;
+    `where` tells where all of them lie. `used` is the largest error as a part of the allowed one
+    (1.0 = at the limit).
     """
 
     output: str
-    problem: str | None
+    problem: Failure | None
     detail: str = ""
     dtype: DType | None = None
     wrong: int = 0
     total: int = 0
-    unjudged: int = 0
     max_ulp: int | None = None
     used: float = 0.0
     where: str = ""
@@ -73,14 +81,17 @@ class Known:
 class Result:
     """One backend's answer to one case, judged.
 
-    `self_check` marks the engine against its own exact mode. `alternative` names the answer an
-    `open` case was given. `found` is the verdict before the ledger of known failures was asked.
+    `failure` is in what way it fails. `refused` marks a pass by a refusal that was expected,
+    `self_check` the engine against its own exact mode. `alternative` names the answer an `open`
+    case was given. `found` is the verdict before the ledger of known failures was asked.
     """
 
     case: Case
     backend: str
     verdict: Verdict
     reason: str = ""
+    failure: Failure | None = None
+    refused: bool = False
     self_check: bool = False
     alternative: str | None = None
     comparisons: tuple[Comparison, ...] = ()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from opcheck.reading.nodes import Mark, Node, Scalar
 from opcheck.reading.problems import Problems, quoted
-from opcheck.reading.reader import read, read_file, read_text
+from opcheck.reading.reader import read_file, read_text
 from opcheck.reading.shipped import shipped_folder
 
 __all__ = [
@@ -18,7 +18,6 @@ __all__ = [
     "Problems",
     "Scalar",
     "quoted",
-    "read",
     "read_file",
     "read_text",
     "shipped_folder",

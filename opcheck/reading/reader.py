@@ -26,21 +26,6 @@ _FORBIDDEN: Final = re.compile(
 )
 
 
-def read(source: Path | str) -> Node:
-    """Read a file (Path) or a text (str, shown as "<text>").
-
-    Raises CaseFileError with every problem found.
-    """
-    problems = Problems()
-    if isinstance(source, Path):
-        node = read_file(source, problems)
-    else:
-        node = read_text(source, "<text>", problems)
-    problems.raise_if_any()
-    assert node is not None  # None always comes with a problem
-    return node
-
-
 def read_file(path: Path, problems: Problems) -> Node | None:
     """Read one file; whatever is wrong with it goes to `problems`.
 

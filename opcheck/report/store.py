@@ -49,6 +49,8 @@ def record(result: Result) -> str:
             "verdict": result.verdict,
             "self": result.self_check,
             "reason": result.reason,
+            "failure": result.failure,
+            "refused": result.refused,
             "alternative": result.alternative,
             "known": dataclasses.asdict(result.known) if result.known else None,
             "found": result.found,

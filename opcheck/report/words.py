@@ -105,7 +105,8 @@ def repeat(result: Result) -> str:
     """The command that repeats just this case on just this backend."""
     words = ["opcheck", "run"]
     if not result.case.source.shipped:
-        words.append(result.case.source.file)
+        file = result.case.source.file
+        words.append(f"./{file}" if file.startswith("-") else file)  # or it would be an option
     words += ["--case", result.case.id, "-b", result.backend, "--no-known"]
     if result.verdict is Verdict.WARN:
         words.append("--strict")  # without it a warning is only counted

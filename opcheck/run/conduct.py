@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import cached_property
 
 from opcheck.backends import Backend, same_answers
 from opcheck.compare import compare_outputs
-from opcheck.compare.verdict import Judgement, judge
+from opcheck.compare.verdict import judge, unstable
 from opcheck.engine import operator_of
 from opcheck.known import Ledger, explain
 from opcheck.model import Array, Case, Computed, Produced, Result, Verdict
@@ -47,24 +46,26 @@ class Trial:
         case = self.case
         try:
             answers = self.admitted(backend)
+            outcome = self.question.ask(backend)
         except ValueError as error:
             return Result(case, backend.info.address, Verdict.BAD_CASE, str(error))
-        outcome = self.question.ask(backend)
+        except MemoryError:
+            reason = "the case's data do not fit into memory"
+            return Result(case, backend.info.address, Verdict.NOT_RUN, reason)
         judgement = judge(case.rule, answers, outcome, bound(case), self._like())
         if judgement.verdict is Verdict.PASS and isinstance(outcome, Produced):
             contradiction = self._contradiction(outcome, backend)
             if contradiction:
-                judgement = Judgement(Verdict.UNSTABLE, contradiction)
-        elif isinstance(outcome, Produced) and self._engine_agrees(outcome, judgement):
-            reason = (
-                f"{judgement.reason}; opcheck's engine answers the same: look at the case first"
-            )
-            judgement = replace(judgement, reason=reason)
+                judgement = unstable(contradiction)
+        unchecked = isinstance(outcome, Produced) and outcome.between is None
+        remark = "stability on other data not checked: they were refused" if unchecked else ""
         return Result(
             case=case,
             backend=backend.info.address,
             verdict=judgement.verdict,
-            reason=judgement.reason,
+            reason=judgement.reason or remark,
+            failure=judgement.failure,
+            refused=judgement.refused,
             self_check=backend.is_engine and isinstance(case.expect, Computed),
             alternative=judgement.alternative,
             comparisons=judgement.comparisons,
@@ -74,20 +75,6 @@ class Trial:
     def _like(self) -> Array | None:
         return self.question.inputs[0] if self.question.inputs else None
 
-    def _engine_agrees(self, outcome: Produced, judgement: Judgement) -> bool:
-        """Whether the engine gives the very answer that the case calls wrong."""
-        if (
-            judgement.verdict not in (Verdict.FAIL, Verdict.WARN)
-            or operator_of(self.case.op) is None
-        ):
-            return False
-        try:
-            wants = computed(self.case, self.question, self.question.inputs)
-        except WrongCase:
-            return False
-        compared = compare_outputs(wants, outcome.outputs, bound(self.case))
-        return not any(comparison.problem for comparison in compared)
-
     def _contradiction(self, outcome: Produced, backend: Backend) -> str | None:
         """How the answer to the other data contradicts the engine and the backend itself.
 
@@ -96,7 +83,7 @@ class Trial:
         old answer where the text decides.
         """
         case, asked = self.case, self.question
-        if operator_of(case.op) is None:
+        if operator_of(case.op) is None or outcome.between is None:
             return None
         try:
             wants = computed(case, asked, asked.second)

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from opcheck import dtypes
 from opcheck.backends import Backend
-from opcheck.compare import Want
+from opcheck.compare import Want, compare_outputs
 from opcheck.compare.verdict import Admitted, Answer, Refusal, Twin
 from opcheck.engine import evaluate, operator_of
 from opcheck.errors import InvalidNode
@@ -57,6 +57,8 @@ def _one(
         case Rejected(reason, legal):
             twin = question(legal)
             wants = _wants_of_twin(legal, twin)
+            if case.rule != "open":
+                _check_refused(case, asked)
             return lambda backend: Refusal(reason, lambda: Twin(twin.ask(backend), wants), name)
         case Computed():
             answer = Answer(computed(case, asked, asked.inputs), name)
@@ -64,9 +66,34 @@ def _one(
             answer = Answer(
                 tuple(_want(case.op, s.name, unrounded(s), s.dtype) for s in specs), name
             )
+            _check_answer(case, asked, answer)
         case Golden(folder):
             answer = Answer(_wants(case, _stored(case, folder)), name)
+            _check_answer(case, asked, answer)
     return lambda _: answer
+
+
+def _check_answer(case: Case, asked: Question, answer: Answer) -> None:
+    """Raise WrongCase where the engine contradicts an answer that the case calls the only one."""
+    if case.rule == "open" or operator_of(case.op) is None:
+        return
+    mine = [want.values for want in computed(case, asked, asked.inputs)]
+    for comparison in compare_outputs(answer.wants, mine, bound(case)):
+        if comparison.problem:
+            where = f", {comparison.where}" if comparison.where else ""
+            told = f"{comparison.output}: {comparison.problem} {comparison.detail}{where}"
+            raise WrongCase(f"the case and opcheck's engine contradict each other: {told}")
+
+
+def _check_refused(case: Case, asked: Question) -> None:
+    """Raise WrongCase where the engine accepts a model that the case takes for invalid."""
+    if operator_of(case.op) is None:
+        return
+    try:
+        evaluate(case.op, asked.arrays(asked.inputs), case.attrs)
+    except InvalidNode:
+        return
+    raise WrongCase("the case takes this model for invalid, opcheck's engine accepts it")
 
 
 def _wants_of_twin(legal: Case, twin: Question) -> tuple[Want, ...]:

@@ -29,14 +29,13 @@ def status(
 
     `named`: the user named the backends, so that each of them has to judge something.
     """
-    by_backend: dict[str, Counter[Verdict]] = {b.address: Counter() for b in backends}
-    for result in results:
-        by_backend[result.backend][result.verdict] += 1
-    total = sum(by_backend.values(), Counter[Verdict]())
+    results = list(results)
+    total = Counter(result.verdict for result in results)
+    idle = [backend.address for backend in backends if _is_idle(backend, results)]
     red = {v: n for v, n in total.items() if v in RED or (strict and v is Verdict.WARN)}
     also = f"; {_spelt(red)}" if red else ""
     if interrupted:
-        return Exit.INTERRUPTED, "interrupted: the counts above are incomplete"
+        return Exit.INTERRUPTED, "interrupted: the run is incomplete"
     if total[Verdict.BAD_CASE]:
         wrong = _counted(total[Verdict.BAD_CASE], "result says", "results say")
         return Exit.USAGE, f"{wrong} that the case is wrong{also}"
@@ -46,14 +45,25 @@ def status(
         return Exit.NONCONFORMING, f"does not conform: {_spelt(red)}"
     if not total:
         return Exit.NOTHING_JUDGED, "nothing was judged: no case matched"
-    idle = [b for b, n in by_backend.items() if not any(n[v] for v in n if v not in _UNJUDGED)]
     if idle and (named or len(idle) == len(backends)):
         return Exit.NOTHING_JUDGED, f"nothing was judged: {', '.join(idle)} supported no case"
     judged = _counted(sum(n for v, n in total.items() if v not in _UNJUDGED), "result", "results")
     rest = (Verdict.KNOWN, Verdict.WARN, Verdict.UNSUPPORTED)
-    remarks = {verdict: total[verdict] for verdict in rest if total[verdict]}
-    said = f"; {_spelt(remarks)}" if remarks else ""
-    return Exit.CONFORMS, f"conforms: {judged}, nothing unexpected{said}"
+    remarks = [_spelt({verdict: total[verdict] for verdict in rest})]
+    remarks += [f"{address} supported no case" for address in idle]
+    said = "; ".join(filter(None, [f"conforms: {judged}, nothing unexpected", *remarks]))
+    return Exit.CONFORMS, said
+
+
+def _is_idle(backend: BackendInfo, results: Iterable[Result]) -> bool:
+    """Whether a backend was judged on nothing.
+
+    Refusing the invalid models of a dtype, while none of its legal ones is supported, is nothing.
+    """
+    mine = [result for result in results if result.backend == backend.address]
+    judged = [result for result in mine if result.verdict not in _UNJUDGED]
+    declined = any(result.verdict is Verdict.UNSUPPORTED for result in mine)
+    return all(result.refused for result in judged) and (declined or not judged)
 
 
 def _counted(count: int, one: str, many: str) -> str:

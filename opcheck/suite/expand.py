@@ -65,7 +65,6 @@ class Expansion:
         self.matrix = self._matrix(root, self.defaults)
         self.lost = max(lost, self._since(known))
         self.cases_left, self.values_left = MAX_CASES, MAX_VALUES
-        self.sizes: dict[int, int] = {}
 
     def expand(self, case: Node, lost: Lost) -> Iterator[Concrete]:
         """The concrete cases of one entry of `cases`."""
@@ -116,28 +115,19 @@ class Expansion:
 
     def _affordable(self, base: Node, matrix: Mapping[Path, tuple[Node, ...]]) -> bool:
         """Whether the file stays within its limits; says once when it does not."""
+        # What is over its limit is not counted further, so that counting is bounded too.
+        if min(self.cases_left, self.values_left) < 0:
+            return False
         count = prod(map(len, matrix.values()))
-        largest = sum(max(map(self._size, values)) for values in matrix.values())
-        before = min(self.cases_left, self.values_left)
+        largest = sum(max(map(_size, values)) for values in matrix.values())
         self.cases_left -= count
-        self.values_left -= count * (self._size(base) + largest)
-        if before >= 0 > self.cases_left:
+        self.values_left -= count * (_size(base) + largest)
+        if self.cases_left < 0:
             self._problem(base.mark, f"the file expands to more than {MAX_CASES:,} cases")
-        elif before >= 0 > self.values_left:
+        elif self.values_left < 0:
             message = f"the file expands to cases of more than {MAX_VALUES:,} values altogether"
             self._problem(base.mark, message, "large tensors are made by fills, or lie in files")
         return min(self.cases_left, self.values_left) >= 0
-
-    def _size(self, node: Node) -> int:
-        """How many values `node` holds."""
-        if isinstance(node.value, dict):
-            return 1 + sum(map(self._size, node.value.values()))
-        if not isinstance(node.value, tuple):
-            return 1
-        # A list is in the file's tree, which outlives us: no other node can get its id.
-        if id(node) not in self.sizes:
-            self.sizes[id(node)] = 1 + sum(map(self._size, node.value))
-        return self.sizes[id(node)]
 
     def _id(self, base: Concrete, matrix: Iterable[Path], point: Iterable[Node]) -> str:
         coordinates = ",".join(
@@ -228,6 +218,13 @@ def spell(node: Node) -> str:
     if node.value is None:
         return "none"
     return _NOT_IN_ID.sub("_", str(node.value)) or "empty"
+
+
+def _size(node: Node) -> int:
+    """How many values `node` holds."""
+    if isinstance(node.value, dict):
+        return 1 + sum(map(_size, node.value.values()))
+    return 1 + sum(map(_size, node.value)) if isinstance(node.value, tuple) else 1
 
 
 def _text(node: Node, key: str) -> str:

@@ -13,6 +13,7 @@ from opcheck.model import (
     Case,
     Computed,
     Expectation,
+    Given,
     Golden,
     Rejected,
     TensorSpec,
@@ -56,7 +57,12 @@ def resolve(resolver: Resolver, case: Case) -> Expectation:
             if answer.name in answers:
                 message = f"two answers are named {answer.name!r}"
                 resolver.problem(resolver.node.at((*path, "as")), message)
-            answers[answer.name] = Alternative(answer.name, _one(resolver, case, answer, path))
+            meant = _one(resolver, case, answer, path)
+            same = _likeness(meant) in map(_likeness, (a.expect for a in answers.values()))
+            if same and resolver.sound:
+                what = "are rejections" if isinstance(meant, Rejected) else "are the same"
+                resolver.problem(resolver.node.at(path), f"two answers {what}")
+            answers[answer.name] = Alternative(answer.name, meant)
         if case.rule != "open":
             resolver.lacking(resolver.at("expect"), "any_of needs rule: open")
         return AnyOf(tuple(answers.values()))
@@ -64,6 +70,27 @@ def resolve(resolver: Resolver, case: Case) -> Expectation:
         message = "rule: open needs expect.any_of, the answers admitted"
         resolver.lacking(resolver.at("rule"), message)
     return _one(resolver, case, expect, ("expect",))
+
+
+def stated(expect: Expectation) -> tuple[TensorSpec, ...]:
+    """Every tensor that an expectation writes out."""
+    if isinstance(expect, AnyOf):
+        return tuple(spec for one in expect.alternatives for spec in stated(one.expect))
+    return expect.outputs if isinstance(expect, Values) else ()
+
+
+def _likeness(answer: Values | Computed | Golden | Rejected) -> object:
+    """What is equal for two answers that are written alike, or are both refusals."""
+    if isinstance(answer, Rejected):
+        return Rejected
+    if isinstance(answer, Values):
+        return [
+            (s.name, s.dtype, s.shape, s.put, s.content.values.tobytes())
+            if isinstance(s.content, Given)
+            else (s.name, s.dtype, s.shape, s.put, s.content)
+            for s in answer.outputs
+        ]
+    return answer
 
 
 def _one(

@@ -6,7 +6,7 @@ nothing but additions, multiplications and comparisons on it, in float64, rounde
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from opcheck.suite.npy import load_npy
 
 #: Uniform draws that add up to one normal one; their sum has variance 1 and mean 6.
 _DRAWS = 12
+#: Elements made at a time: the temporaries of a whole tensor would fill the memory.
 _CHUNK = 1 << 16
 
 
@@ -32,10 +33,7 @@ def materialize(spec: TensorSpec) -> Array:
     values = unrounded(spec)
     if spec.dtype.kind != "float":
         return values
-    rounded = dtypes.round_to(values, spec.dtype)
-    overflown = np.isinf(rounded.astype(np.float64)) & ~np.isinf(values)
-    if overflown.any():
-        raise ValueError(f"{spec.name}: {values[overflown].flat[0]:g} overflows {spec.dtype}")
+    rounded = _rounded(spec, values)
     if isinstance(spec.content, Fill) and spec.content.kind == "permutation":
         _check_distinct(spec, rounded)
     return rounded
@@ -53,8 +51,24 @@ def unrounded(spec: TensorSpec) -> Array:
         case Fill() as fill:
             size = int(np.prod(spec.shape, dtype=np.int64))
             values = _FILLS[fill.kind](fill, size, spec.dtype).reshape(spec.shape)
-            exact = values if spec.dtype.kind == "float" else dtypes.round_to(values, spec.dtype)
+            exact = values if spec.dtype.kind == "float" else _rounded(spec, values)
             return _with_puts(spec, exact)
+
+
+def _rounded(spec: TensorSpec, values: NDArray[np.float64]) -> Array:
+    """`values` in the dtype of `spec`; raises ValueError where one becomes infinite."""
+    rounded = np.empty(values.size, spec.dtype.numpy)
+    flat = values.reshape(-1)
+    for part in _parts(values.size):
+        rounded[part] = dtypes.round_to(flat[part], spec.dtype)
+        overflown = np.isinf(rounded[part].astype(np.float64)) & ~np.isinf(flat[part])
+        if overflown.any():
+            raise ValueError(f"{spec.name}: {flat[part][overflown][0]:g} overflows {spec.dtype}")
+    return rounded.reshape(values.shape)
+
+
+def _parts(size: int) -> Iterator[slice]:
+    return (slice(start, min(start + _CHUNK, size)) for start in range(0, size, _CHUNK))
 
 
 def _with_puts(spec: TensorSpec, values: Array) -> Array:
@@ -71,10 +85,20 @@ def _from_file(spec: TensorSpec) -> Array:
     return np.asarray(stored).astype(spec.dtype.numpy)
 
 
-def _uniform01(seed: int, count: int) -> NDArray[np.float64]:
-    """`count` numbers in [0, 1), multiples of 2^-53."""
-    raw: NDArray[np.uint64] = np.random.PCG64(seed).random_raw(count)
-    return (raw >> np.uint64(11)).astype(np.float64) * 2.0**-53
+def _drawn(
+    fill: Fill,
+    size: int,
+    made: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    draws: int = 1,
+) -> NDArray[np.float64]:
+    """`made` of `size` sums of `draws` numbers in [0, 1), multiples of 2^-53."""
+    bits = np.random.PCG64(fill.seed)
+    values = np.empty(size, np.float64)
+    for part in _parts(size):
+        raw = bits.random_raw((part.stop - part.start) * draws).reshape(-1, draws)
+        # Added as whole numbers, which is exact in any order.
+        values[part] = made((raw >> np.uint64(11)).sum(axis=1, dtype=np.uint64) * 2.0**-53)
+    return values
 
 
 def _constant(fill: Fill, size: int, dtype: DType) -> NDArray[np.float64]:
@@ -88,35 +112,31 @@ def _arange(fill: Fill, size: int, dtype: DType) -> NDArray[np.float64]:
 
 def _uniform(fill: Fill, size: int, dtype: DType) -> NDArray[np.float64]:
     low, high = fill.args
-    return low + (high - low) * _uniform01(fill.seed, size)
+    return _drawn(fill, size, lambda drawn: low + (high - low) * drawn)
 
 
 def _normal(fill: Fill, size: int, dtype: DType) -> NDArray[np.float64]:
     mean, deviation = fill.args
-    bits = np.random.PCG64(fill.seed)
-    sums = np.empty(size, np.float64)
-    for start in range(0, size, _CHUNK):
-        part = sums[start : start + _CHUNK]
-        raw = bits.random_raw(part.size * _DRAWS).reshape(part.size, _DRAWS)
-        # Added as whole numbers, which is exact in any order.
-        part[:] = (raw >> np.uint64(11)).sum(axis=1, dtype=np.uint64) * 2.0**-53
-    return mean + deviation * (sums - _DRAWS / 2)
+    return _drawn(fill, size, lambda sums: mean + deviation * (sums - _DRAWS / 2), _DRAWS)
 
 
 def _integers(fill: Fill, size: int, dtype: DType) -> NDArray[np.float64]:
     low, high = fill.args
-    return low + np.floor(_uniform01(fill.seed, size) * (high - low + 1))
+    return _drawn(fill, size, lambda drawn: low + np.floor(drawn * (high - low + 1)))
 
 
 def _choice(fill: Fill, size: int, dtype: DType) -> NDArray[np.float64]:
-    place = np.floor(_uniform01(fill.seed, size) * len(fill.args)).astype(np.intp)
-    return np.array(fill.args, np.float64)[place]
+    values = np.array(fill.args, np.float64)
+    return _drawn(fill, size, lambda drawn: values[np.floor(drawn * values.size).astype(np.intp)])
 
 
 def _permutation(fill: Fill, size: int, dtype: DType) -> NDArray[np.float64]:
     start, step = fill.args
     order = np.argsort(np.random.PCG64(fill.seed).random_raw(size), kind="stable")
-    return start + step * order.astype(np.float64)
+    values = order.astype(np.float64)
+    values *= step
+    values += start
+    return values
 
 
 def _specials(fill: Fill, size: int, dtype: DType) -> NDArray[np.float64]:
@@ -136,7 +156,9 @@ def specials(dtype: DType) -> list[float]:
 
 
 def _check_distinct(spec: TensorSpec, values: Array) -> None:
-    different = np.unique(values.astype(np.float64)).size
+    ordered = values.astype(np.float64).reshape(-1)
+    ordered.sort()
+    different = min(values.size, 1) + np.count_nonzero(ordered[1:] != ordered[:-1])
     if different < values.size:
         raise ValueError(
             f"{spec.name}: a permutation of {values.size} has no ties, but in {spec.dtype} only "

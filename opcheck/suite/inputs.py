@@ -11,7 +11,6 @@ from opcheck.opset import Schema, directml
 from opcheck.reading import Mark, quoted
 from opcheck.suite import signature
 from opcheck.suite.overlay import get
-from opcheck.suite.tensors import MAX_BYTES
 
 if TYPE_CHECKING:
     from opcheck.suite.resolve import Resolver
@@ -36,9 +35,6 @@ def resolve(resolver: Resolver, schema: Schema) -> tuple[TensorSpec, ...]:
         for name in signature.missing(schema.inputs, stated):
             if not any(did_you_mean(word, [name]) for word in unknown):
                 resolver.lacking(resolver.node.mark, f"{schema.op} needs input {name!r}")
-    if sum(spec.nbytes for spec in specs.values()) > MAX_BYTES:
-        message = f"the inputs need more than {MAX_BYTES >> 30} GiB together"
-        resolver.problem(resolver.at("inputs"), message)
     if resolver.file.domain == directml.DOMAIN and any(spec.initializer for spec in specs.values()):
         resolver.problem(resolver.at("inputs"), "DirectML's operators have no initializers")
     return tuple(specs[slot] for slot in signature.slots(schema.inputs, specs) if slot)

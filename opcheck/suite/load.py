@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -47,8 +48,9 @@ def _files(paths: Sequence[Path], problems: Problems) -> Iterator[tuple[str, Pat
     for path in paths or [shipped]:
         found = [path]
         if _is_folder(path):
-            found = sorted(p for p in path.rglob("*") if _is_case_file(p.relative_to(path), p))
-            if not found:
+            known = len(problems)
+            found = _in_folder(path, problems)
+            if not found and len(problems) == known:
                 message = "no case files in this folder"
                 problems.add(str(path), _WHOLE_FILE, message, f"they end in {_SUFFIXES[0]}")
         for file in found:
@@ -58,10 +60,36 @@ def _files(paths: Sequence[Path], problems: Problems) -> Iterator[tuple[str, Pat
                 yield _name(file, shipped), file, real.is_relative_to(_real(shipped))
 
 
-def _is_case_file(below: Path, path: Path) -> bool:
-    """Whether a folder's file is meant: not what lies in a hidden folder, such as .venv."""
-    hidden = any(part.startswith(".") for part in below.parts)
-    return path.suffix in _SUFFIXES and not hidden and path.is_file()
+def _in_folder(folder: Path, problems: Problems) -> list[Path]:
+    """The case files in a folder and below, in order; nothing hidden, such as .venv."""
+    found: list[Path] = []
+    walked: set[Path] = set()
+
+    def unreadable(error: OSError) -> None:
+        message = f"this folder cannot be read: {error.strerror}"
+        problems.add(str(error.filename), _WHOLE_FILE, message)
+
+    for where, folders, names in os.walk(folder, onerror=unreadable, followlinks=True):
+        real = _real(Path(where))
+        # A link may lead back to a folder above it.
+        folders[:] = [] if real in walked else sorted(n for n in folders if n[0] != ".")
+        files = [] if real in walked else [Path(where, n) for n in names if n[0] != "."]
+        walked.add(real)
+        for file in files:
+            if _is_broken_link(file):
+                problems.add(str(file), _WHOLE_FILE, "this link leads to nothing that can be read")
+            elif file.suffix.lower() in _SUFFIXES:
+                found.append(file)
+    return sorted(found)
+
+
+def _is_broken_link(path: Path) -> bool:
+    try:
+        if path.is_symlink():
+            path.resolve(strict=True)
+    except (OSError, RuntimeError):
+        return True
+    return False
 
 
 def _is_folder(path: Path) -> bool:

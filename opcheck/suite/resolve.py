@@ -7,6 +7,7 @@ A case that expects (or admits) a rejection may break the schema: that is what i
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from math import prod
 from pathlib import Path
 
 from opcheck import opset
@@ -19,7 +20,7 @@ from opcheck.reading.form import shown
 from opcheck.suite import attributes, expectation, inputs, signature
 from opcheck.suite import fields as f
 from opcheck.suite.expand import Concrete
-from opcheck.suite.tensors import Refused, read_tensor
+from opcheck.suite.tensors import Refused, excess, read_tensor
 from opcheck.suite.tolerance import tolerance_of
 from opcheck.suite.validate import Lost, validate
 
@@ -92,7 +93,7 @@ class Resolver:
             slots=signature.slots(schema.inputs, [spec.name for spec in tensors]),
             outputs=self._outputs(schema, tensors),
             expect=Computed(),
-            tolerance=self._tolerance(),
+            tolerance=None,
             rule=self.fields.rule or "must",
             level=self.fields.level or "core",
             clause=self.fields.clause or "",
@@ -100,7 +101,9 @@ class Resolver:
                 self.file.name, self.node.mark.line, self.node.mark.column, self.file.shipped
             ),
         )
-        return replace(case, expect=expectation.resolve(self, case))
+        case = replace(case, expect=expectation.resolve(self, case))
+        self._check_size(case)
+        return replace(case, tolerance=self._tolerance(case))
 
     def problem(self, mark: Mark, message: str, hint: str | None = None) -> None:
         """Report one problem of this case, unless a case at another version showed it before."""
@@ -196,11 +199,21 @@ class Resolver:
             found.append(OutputSpec(name, dtype))
         return tuple(found)
 
-    def _tolerance(self) -> Tolerance | None:
+    def _check_size(self, case: Case) -> None:
+        specs = [*case.inputs, *expectation.stated(case.expect)]
+        too_much = excess(sum(prod(s.shape) for s in specs), sum(s.nbytes for s in specs))
+        if too_much:
+            mark = self.at("inputs") if case.inputs else self.node.mark
+            self.problem(mark, f"the tensors of a case need {too_much} together")
+
+    def _tolerance(self, case: Case) -> Tolerance | None:
         if self.fields.tolerance is None:
             return None
+        stated = [spec.dtype for spec in expectation.stated(case.expect)]
+        # An output whose dtype only the answer can tell has at most the steps of the widest.
+        declared = [output.dtype or DTYPES["float64"] for output in case.outputs]
         try:
-            return tolerance_of(self.fields.tolerance, self.dtype)
+            return tolerance_of(self.fields.tolerance, self.dtype, [*declared, *stated])
         except ValueError as error:
             self.problem(self.at("tolerance"), f"tolerance: {error}")
             return None

@@ -19,8 +19,9 @@ from opcheck.suite.npy import load_npy
 from opcheck.suite.overlay import mapping
 from opcheck.suite.tensor_fields import CONTENTS, FILLS, TensorFields
 
-#: No tensor of a case may be larger, in bytes: case files may come from strangers.
-MAX_BYTES = 1 << 30
+#: No tensor of a case, nor all of them together, may hold more: case files may come from strangers.
+MAX_ELEMENTS = 1 << 26
+MAX_BYTES = 1 << 28
 
 #: Beyond it float64, in which fills compute, skips whole numbers.
 _MAX_WHOLE = 2.0**53
@@ -37,6 +38,13 @@ class Refused(Exception):
     ) -> None:
         super().__init__(message)
         self.mark, self.message, self.hint, self.lacks = mark, message, hint, lacks
+
+
+def excess(elements: int, nbytes: int) -> str | None:
+    """What is too much about a tensor, or all of a case, of this size; None if nothing is."""
+    if elements > MAX_ELEMENTS:
+        return f"more than {MAX_ELEMENTS:,} elements"
+    return f"more than {MAX_BYTES >> 20} MiB" if nbytes > MAX_BYTES else None
 
 
 def read_tensor(
@@ -108,8 +116,10 @@ def _filled(
     args = () if value is True else tuple(value) if isinstance(value, list) else (value,)
     spec = TensorSpec(name, dtype, tuple(fields.shape), Fill(kind, args, fields.seed or 0))
     # As if no dimension were 0: NumPy has the same limit for empty arrays.
-    if math.prod(n or 1 for n in spec.shape) * dtype.numpy.itemsize > MAX_BYTES:
-        message = f"{name}: shape [{_spelt(spec.shape)}] needs more than {MAX_BYTES >> 30} GiB"
+    elements = math.prod(n or 1 for n in spec.shape)
+    too_much = excess(elements, elements * dtype.numpy.itemsize)
+    if too_much:
+        message = f"{name}: shape [{_spelt(spec.shape)}] needs {too_much}"
         raise Refused(node.at(["shape"]), message)
     mark = node.at([kind])
     wrong = _wrong_fill(kind, args, dtype, math.prod(spec.shape))
@@ -169,8 +179,9 @@ def _from_file(name: str, node: Node, path: str, dtype: DType | None, folder: Pa
     if dtype is not None and stored is not dtype:
         hint = f"state dtype: {stored} beside it if that is meant"
         raise Refused(mark, f"{quoted(path)} holds {stored}, not {dtype}", hint)
-    if array.nbytes > MAX_BYTES:
-        raise Refused(mark, f"{quoted(path)} holds more than {MAX_BYTES >> 30} GiB")
+    too_much = excess(array.size, array.nbytes)
+    if too_much:
+        raise Refused(mark, f"{quoted(path)} holds {too_much}")
     return TensorSpec(name, stored, array.shape, FromFile(found))
 
 

@@ -46,7 +46,6 @@ def test_there_is_a_kind_for_each_adapter() -> None:
     [
         ("numpy", numpy.__version__, True),
         ("onnxruntime", onnxruntime.__version__, False),
-        ("onnxruntime:CPUExecutionProvider", onnxruntime.__version__, False),
         ("reference", onnx.__version__, False),
     ],
 )

@@ -46,6 +46,11 @@ def test_a_selection_without_cases_is_no_success(run):
     assert found.stderr == "opcheck: no case matches (keywords nothing_matches, level core)\n"
 
 
+def test_neither_levels_nor_operators_mind_capitals(run):
+    plain = run("list", "cases.yaml", "--op", "Hardmax", "--level", "deep")
+    assert run("list", "cases.yaml", "--op", "hardmax", "--level", "Deep").stdout == plain.stdout
+
+
 def test_no_backend_is_needed(run, monkeypatch):
     monkeypatch.setattr("opcheck.backends.connect", None)
     assert run("list").exit_code == 0

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -194,7 +195,7 @@ def on_terminal(slow):
         process = slow(
             *words,
             env=environment(**({"TERM": "xterm-256color"} | changes)),
-            stdout=terminal.outside if stdout else subprocess.PIPE,
+            stdout={True: terminal.outside, False: subprocess.PIPE}.get(stdout, stdout),
             stderr=terminal.outside if stderr else subprocess.PIPE,
         )
         seen = terminal.read(process)
@@ -229,6 +230,22 @@ def test_no_color_is_obeyed_on_a_terminal(on_terminal, cases):
     seen, _, _ = on_terminal(cases(10), "-b", "narrow", NO_COLOR="1")
     assert "FAIL narrow" in seen
     assert not COLOUR.search(seen)
+
+
+@pytest.mark.parametrize("form", ["pretty", "json"])
+def test_a_bar_is_shown_while_the_output_goes_to_a_file(on_terminal, cases, tmp_path, form):
+    with (tmp_path / "out").open("wb") as file:
+        seen, _, _ = on_terminal(cases(10), "-b", "narrow", "--format", form, stdout=file)
+    assert "judging" in seen
+    assert re.search(r"\d+/20", seen)
+    assert "FAIL" not in seen
+    assert "fail" not in seen
+    lines = (tmp_path / "out").read_text(encoding="utf-8").splitlines()
+    assert not any("judging" in line or "\x1b" in line for line in lines)
+    if form == "json":
+        assert len([json.loads(line) for line in lines]) == 22
+    else:
+        assert lines[-1].startswith("exit 1: ")
 
 
 @pytest.mark.parametrize(("stdout", "stderr"), [(True, False), (False, True)])
@@ -280,6 +297,58 @@ def test_a_closed_pipe_is_no_error_and_no_verdict(start, words):
     assert process.stderr.read() == ""
     # Nothing failed, so not 1; yet it did not get to its end.
     assert process.wait(timeout=30) == 130
+
+
+EACH_COMMAND = [
+    ["run", "-b", "numpy", "-k", "ties"],
+    ["run", "-b", "numpy", "-k", "ties", "--format", "json"],
+    ["list"],
+    ["list", "--format", "json"],
+    ["schema"],
+    ["--help"],
+    ["--version"],
+    ["run", "--help"],
+]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a full device")
+@pytest.mark.parametrize("words", EACH_COMMAND)
+def test_an_output_that_takes_nothing_is_told_and_is_no_verdict(start, words):
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        process = start(*words, stdout=full)
+        _, err = process.communicate(timeout=30)
+    assert process.returncode == 4
+    assert err == "opcheck: the output cannot be written: No space left on device\n"
+
+
+def without(descriptor: int):
+    """As `>&-` or `2>&-` does."""
+
+    def close():
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.close(descriptor)
+
+    return close
+
+
+@pytest.mark.parametrize("words", EACH_COMMAND)
+def test_a_closed_output_is_told(start, words):
+    process = start(*words, preexec_fn=without(1))
+    out, err = finish(process)
+    assert process.returncode == 4
+    assert out == ""
+    assert err == "opcheck: the output cannot be written: standard output is closed\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [*((words, 0) for words in EACH_COMMAND), (["nope"], 2), (["run", "--case", "nope"], 2)],
+)
+def test_nothing_needs_standard_error(start, words, code):
+    process = start(*words, preexec_fn=without(2))
+    out, _ = finish(process)
+    assert process.returncode == code
+    assert bool(out) is (code == 0)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 
 import pytest
@@ -126,6 +127,13 @@ def test_a_run_stops_at_enough_failures(run, words, red):
     assert f"INCOMPLETE: {2 * red} of 10 results\n" in found.stdout
 
 
+def test_a_case_that_is_wrong_counts_as_a_failure(run, tmp_path):
+    (tmp_path / "cases.yaml").write_text(CASES.replace("[[1, 0, 0], [1", "[[0, 1, 0], [1"))
+    found = run("run", "cases.yaml", "-b", "right", "-x")
+    assert found.exit_code == 2
+    assert "INCOMPLETE: 1 of 5 results\n" in found.stdout
+
+
 @pytest.mark.usefixtures("cases")
 def test_a_run_that_fails_at_its_very_end_is_complete(run):
     found = run("run", "cases.yaml", "-b", "last_of_ties", "-k", "nan", "-x")
@@ -171,6 +179,13 @@ def test_the_printed_command_repeats_the_failure(run, backend):
         assert again.exit_code == 1
         assert again.stdout.splitlines()[: len(told)] == told
         assert again.stdout.count("  repeat  ") == 1
+
+
+def test_a_file_whose_name_begins_like_an_option_can_be_repeated(run, tmp_path):
+    (tmp_path / "-d.yaml").write_text(CASES)
+    found = run("run", "./-d.yaml", "-b", "narrow", "-k", "many_ties")
+    [command] = re.findall(r"^  repeat  opcheck (.*)$", found.stdout, re.MULTILINE)
+    assert run(*shlex.split(command)).exit_code == 1
 
 
 # ── JSON ────────────────────────────────────────────────────────────────────────────────────────

@@ -112,7 +112,6 @@ def test_the_stream_says_the_same_as_the_tables(run, first):
         (["--op", "Hardmax", "-b", "numpy"], 0),
         (["--op", "hardmax", "-b", "numpy", "--level", "smoke"], 0),
         (["-k", "nothing_matches"], 5),
-        (["--opset", "99"], 5),
         (["-b", "onnxruntime", "--dtype", "float64", "--opset", "13", "-k", "ties"], 5),
         (["-b", "reference", "-k", "coerced", "--no-known"], 1),
         (["-b", "reference", "--strict"], 0),

@@ -7,8 +7,9 @@ import pytest
 from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag
 
 from opcheck.errors import Problem
-from opcheck.reading import Problems, read
+from opcheck.reading import Problems
 from opcheck.reading.form import aliases, check, shown, validate
+from tests.reading.trees import read
 
 
 class Strict(BaseModel):

@@ -63,6 +63,8 @@ def test_a_record_names_its_case_in_full():
         "verdict": "fail",
         "self": False,
         "reason": "so",
+        "failure": None,
+        "refused": False,
         "alternative": None,
         "known": None,
         "found": None,

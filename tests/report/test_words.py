@@ -4,7 +4,9 @@ import unicodedata
 
 import pytest
 
+from opcheck.model import Source
 from opcheck.report import words
+from tests.report.made import result
 
 
 def test_no_character_that_controls_or_hides_survives():
@@ -35,6 +37,11 @@ def test_brief_text_is_one_short_line():
 def test_a_block_has_at_most_twenty_lines_and_says_so():
     assert words.block("\n".join("x" * 20)) == "\n".join("x" * 20)
     assert words.block("\n".join("x" * 21)).splitlines()[-1] == "… and 1 more line"
+
+
+@pytest.mark.parametrize(("file", "said"), [("-d.yaml", "./-d.yaml"), ("a-d.yaml", "a-d.yaml")])
+def test_a_file_is_repeated_as_a_file_and_not_as_an_option(file, said):
+    assert words.repeat(result(source=Source(file, 1, 1))).startswith(f"opcheck run {said} --case ")
 
 
 @pytest.mark.parametrize(("count", "said"), [(0, "0 cases"), (1, "1 case"), (1031, "1,031 cases")])

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib
 import itertools
 from collections.abc import Callable
 from dataclasses import replace
@@ -272,18 +273,34 @@ def test_other_data_of_an_unknown_operator_may_be_refused(tmp_path: Path) -> Non
     assert result.reason == told
 
 
-def test_a_wrong_literal_is_told_from_a_wrong_backend(tmp_path: Path) -> None:
-    wrong = one(tmp_path, "{name: made, expect: {output: [[0, 1, 0], [1, 0, 0]]}}")
-    result = result_of(wrong, connect("onnxruntime"))
-    assert result.verdict is Verdict.FAIL
-    assert result.reason.endswith("opcheck's engine answers the same: look at the case first")
+def test_a_case_that_the_engine_contradicts_accuses_nobody(tmp_path: Path) -> None:
+    literal = one(tmp_path, "{name: made, expect: {output: [[0, 1, 0], [1, 0, 0]]}}")
+    result = result_of(literal, connect("onnxruntime"))
+    assert result.verdict is Verdict.BAD_CASE
+    assert result.reason == (
+        "the case and opcheck's engine contradict each other: output: values "
+        "2 of 6 elements wrong, exactly where axis 0 is 0 and axis 1 < 2"
+    )
     legal = "{rejected: so, legal: {attrs.axis: 0}}"
-    legal_model = one(tmp_path, f"{{name: made, expect: {legal}}}")
-    result = result_of(legal_model, connect("onnxruntime"))
-    assert result.verdict is Verdict.FAIL
-    assert result.reason.endswith("opcheck's engine answers the same: look at the case first")
+    refusal = one(tmp_path, f"{{name: made, expect: {legal}}}")
+    result = result_of(refusal, connect("onnxruntime"))
+    assert result.verdict is Verdict.BAD_CASE
+    assert result.reason == ("the case takes this model for invalid, opcheck's engine accepts it")
     right = one(tmp_path, "{name: made, expect: {output: [[1, 0, 0], [1, 0, 0]]}}")
-    assert "engine" not in result_of(right, outputs(lambda out: 1 - out)).reason
+    assert result_of(right, outputs(lambda out: 1 - out)).verdict is Verdict.FAIL
+
+
+def test_what_does_not_fit_into_memory_is_nobody_s_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any) -> Any:
+        raise MemoryError
+
+    # By its name, the package has the function of the same name.
+    monkeypatch.setattr(importlib.import_module("opcheck.backends.attempt"), "_copies", full)
+    result = result_of(one(tmp_path, "{name: made}"), Hardmax())
+    assert result.verdict is Verdict.NOT_RUN
+    assert result.reason == "the case's data do not fit into memory"
 
 
 def test_a_wrong_answer_is_a_failure_before_it_is_an_old_one(tmp_path: Path) -> None:
@@ -370,9 +387,12 @@ def test_golden_outputs_are_what_must_come_out(tmp_path: Path) -> None:
     assert double.reason == "output: dtype float64, want float32"
 
 
-def test_golden_outputs_are_believed_before_the_engine(tmp_path: Path) -> None:
+def test_golden_outputs_that_the_engine_contradicts_are_a_bad_case(tmp_path: Path) -> None:
     stored(tmp_path, 1 - RIGHT)
-    assert result_of(one(tmp_path, GOLDEN), ENGINE).verdict is Verdict.FAIL
+    result = result_of(one(tmp_path, GOLDEN), Hardmax())
+    assert result.verdict is Verdict.BAD_CASE
+    told = "the case and opcheck's engine contradict each other: output: values 6 of 6 elements"
+    assert result.reason.startswith(told)
 
 
 def test_golden_outputs_may_be_one_of_several_answers(tmp_path: Path) -> None:

@@ -241,6 +241,18 @@ def test_an_expectation_that_makes_no_sense_is_refused_at_its_place(
             "inputs.NAME.KEY)",
         ),
         ("[{as: x}, {as: y, golden: »nowhere}]", "'nowhere' does not exist"),
+        (
+            f"[{{as: x, rejected: y, {LEGAL}}}, »{{as: z, rejected: w, {LEGAL}}}]",
+            "two answers are rejections",
+        ),
+        ("[{as: x, output: [0, 1]}, »{as: y, output: [0.0, 1.0]}]", "two answers are the same"),
+        ("[{as: x, output: [.nan, 1]}, »{as: y, output: [.nan, 1]}]", "two answers are the same"),
+        (
+            "[{as: x, output: {shape: [2], constant: 0}}, "
+            "»{as: y, output: {shape: [2], constant: 0}}]",
+            "two answers are the same",
+        ),
+        ("[{as: x}, »{as: y}]", "two answers are the same"),
         ("[{as: x}, »7]", "an item of expect.any_of: must be a mapping, got 7"),
         (
             "[{as: x}, {as: y, output: [[1], »2]}]",
@@ -335,3 +347,19 @@ def test_golden_floats_without_a_bound_need_a_tolerance(
     (tmp_path / "output_0.pb").touch()
     (problem,) = problems(f"{RELU}  tolerance: null\n  expect: {{golden: .}}\n")
     assert "tolerance must be stated" in problem
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        "[{as: x, output: [0.0, 1]}, {as: y, output: [-0.0, 1]}]",
+        "[{as: x, output: [[0, 1]]}, {as: y, output: [0, 1]}]",
+        "[{as: x}, {as: y, output: [0, 1]}]",
+        "[{as: x, output: {shape: [2], constant: 0}}, "
+        "{as: y, output: {shape: [2], constant: 0, put: [{at: [0], value: 1}]}}]",
+    ],
+)
+def test_answers_that_differ_in_sign_shape_or_element_are_two(cases: Cases, answers: str) -> None:
+    (case,) = cases(f"{HARDMAX}  rule: open\n  expect: {{any_of: {answers}}}\n")
+    assert isinstance(case.expect, AnyOf)
+    assert len(case.expect.alternatives) == 2

@@ -8,10 +8,10 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from opcheck.dtypes import DTYPES
-from opcheck.reading import read
 from opcheck.suite.fields import json_schema
 from opcheck.suite.load import shipped_suites
 from opcheck.suite.tensor_fields import CONTENTS, FILLS, TensorFields
+from tests.reading.trees import read
 
 VALIDATOR = Draft202012Validator(json_schema())
 SHIPPED = sorted(shipped_suites().rglob("*.yaml"))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -296,3 +297,32 @@ def test_a_file_that_is_gone_since_says_so(tmp_path: Path) -> None:
     (tmp_path / "x.npy").write_bytes(b"other")
     with pytest.raises(ValueError, match=r"is no \.npy file"):
         materialize(spec)
+
+
+# what it costs
+
+
+@pytest.mark.parametrize(
+    ("kind", "args", "dtypes"),
+    [
+        ("constant", (1.0,), ["float16", "bfloat16", "int8"]),
+        ("arange", (0.0, 0.0), ["float16", "bfloat16", "int8"]),
+        ("uniform", (0.0, 1.0), ["float16", "bfloat16"]),
+        ("normal", (0.0, 1.0), ["float16", "bfloat16"]),
+        ("integers", (0.0, 9.0), ["float16", "bfloat16", "int8"]),
+        ("choice", (0.0, 1.0, 2.0), ["float16", "bfloat16", "int8"]),
+        ("permutation", (0.0, 1.0), ["float32", "int32"]),
+        ("specials", (), ["float16", "bfloat16", "int8"]),
+    ],
+)
+def test_a_fill_needs_at_most_three_times_its_values_in_float64(
+    kind: str, args: tuple[float, ...], dtypes: list[str]
+) -> None:
+    size = 1 << 20
+    for dtype in dtypes:
+        tracemalloc.start()
+        materialize(filled(kind, *args, dtype=dtype, shape=(size,)))
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        # The largest tensor has 2^26 elements, so this is 1.6 GiB of it.
+        assert peak <= 3.2 * 8 * size, dtype

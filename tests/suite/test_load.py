@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+import os
 import random
 import time
 from collections.abc import Callable
@@ -12,8 +13,10 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from opcheck import opset
+from opcheck.dtypes import DTYPES
 from opcheck.errors import CaseFileError, Problem
-from opcheck.model import Case
+from opcheck.model import Case, OpVersion, Rejected
 from opcheck.suite import load
 
 Cases = Callable[[str], tuple[Case, ...]]
@@ -53,6 +56,18 @@ def test_without_paths_the_shipped_suites_are_loaded() -> None:
     assert shipped[0].source.file.startswith("cases/")
 
 
+def test_every_type_that_an_operator_lacks_is_a_case_of_the_shipped_suites() -> None:
+    refused_types: dict[OpVersion, set[str]] = {}
+    for case in load():
+        if isinstance(case.expect, Rejected):
+            refused_types.setdefault(case.op, set()).add(case.inputs[0].dtype.text)
+    assert len(refused_types) == 4
+    for op, types in refused_types.items():
+        schema = opset.describe(op.domain, op.name, op.since)
+        assert schema is not None
+        assert types | schema.inputs[0].types >= {dtype.text for dtype in DTYPES.values()}
+
+
 def test_a_folder_is_searched_in_the_order_of_names(tmp_path: Path) -> None:
     write(tmp_path / "b.yml", "second")
     write(tmp_path / "a" / "deep" / "x.yaml", "first")
@@ -60,6 +75,65 @@ def test_a_folder_is_searched_in_the_order_of_names(tmp_path: Path) -> None:
     write(tmp_path / "c.txt", "never")
     (tmp_path / "folder.yaml").mkdir()
     assert [case.name for case in load([tmp_path])] == ["first", "second", "third"]
+
+
+def test_the_ending_of_a_file_may_be_in_capitals(tmp_path: Path) -> None:
+    write(tmp_path / "B.YAML", "one")
+    write(tmp_path / "c.Yml", "two")
+    assert [case.name for case in load([tmp_path])] == ["one", "two"]
+
+
+def test_linked_folders_are_searched_and_may_lead_back(tmp_path: Path) -> None:
+    write(tmp_path / "elsewhere" / "x.yaml", "linked")
+    suite = tmp_path / "suite"
+    write(suite / "y.yaml", "own")
+    (suite / "a").symlink_to(tmp_path / "elsewhere")
+    (suite / "b").symlink_to(tmp_path / "elsewhere")
+    (suite / "up").symlink_to(suite)
+    (tmp_path / "elsewhere" / "back").symlink_to(suite)
+    found = load([suite])
+    assert [case.name for case in found] == ["linked", "own"]
+    assert found[0].source.file == str(suite / "a" / "x.yaml")
+
+
+def test_what_is_hidden_is_not_searched(tmp_path: Path) -> None:
+    write(tmp_path / "a.yaml", "seen")
+    write(tmp_path / ".venv" / "b.yaml", "hidden")
+    write(tmp_path / ".c.yaml", "hidden")
+    (tmp_path / ".gone.yaml").symlink_to("nowhere")
+    (tmp_path / "hidden").mkdir()
+    assert [case.name for case in load([tmp_path])] == ["seen"]
+
+
+@pytest.mark.parametrize("name", ["gone.yaml", "gone", "loop.yaml"])
+def test_a_link_in_a_folder_that_leads_nowhere_is_told(tmp_path: Path, name: str) -> None:
+    write(tmp_path / "a.yaml", "one")
+    (tmp_path / name).symlink_to("loop.yaml" if name == "loop.yaml" else "nowhere")
+    message = "this link leads to nothing that can be read"
+    assert refused(tmp_path) == [f"{tmp_path / name}: {message}"]
+
+
+def test_a_pipe_in_a_folder_is_told(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "x.yaml")
+    assert refused(tmp_path) == [f"{tmp_path / 'x.yaml'}:1:1: this is no regular file"]
+
+
+def test_a_folder_below_that_cannot_be_read_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "a.yaml", "one")
+    locked = tmp_path / "locked"
+    locked.mkdir()
+    scan = os.scandir
+
+    def refusing(path: Any) -> Any:
+        if Path(path) == locked:
+            raise PermissionError(13, "Permission denied", str(path))
+        return scan(path)
+
+    # Root may read every folder, so the system is made to refuse this one.
+    monkeypatch.setattr(os, "scandir", refusing)
+    assert refused(tmp_path) == [f"{locked}: this folder cannot be read: Permission denied"]
 
 
 def test_paths_keep_their_order_and_any_ending_will_do_for_a_file(tmp_path: Path) -> None:

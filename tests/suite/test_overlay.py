@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opcheck.reading import Mark, Node, read
+from opcheck.reading import Mark, Node
 from opcheck.suite.overlay import get, overlay, parse_path, put, states
 from opcheck.suite.tensor_fields import CONTENTS
+from tests.reading.trees import read
 
 HERE = Mark(1, 1)
 

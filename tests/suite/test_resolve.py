@@ -309,9 +309,22 @@ def test_what_a_case_lacks_is_missed_at_the_case(
          "inputs: {inputs_0: [1], inputs_2: [2]}, expect: {concat_result: [1, 2]}}]}",
          "Concat-13 needs input 'inputs_1'"),
         ("{op: Concat, cases: [{name: a, opset: 13, dtype: int8, attrs: {axis: 0}, "
-         "»inputs: {inputs_0: {shape: [600000000], constant: 0}, "
-         "inputs_1: {shape: [600000000], constant: 0}}, expect: {concat_result: [1]}}]}",
-         "the inputs need more than 1 GiB together"),
+         "»inputs: {inputs_0: {shape: [30000000], constant: 0}, "
+         "inputs_1: {shape: [30000000], constant: 0}}, "
+         "expect: {concat_result: {shape: [60000000], constant: 0}}}]}",
+         "the tensors of a case need more than 67,108,864 elements together"),
+        ("{op: Add, cases: [{name: a, opset: 13, dtype: float64, tolerance: {ulp: 0}, "
+         "»inputs: {A: {shape: [20000000], constant: 0}, B: {shape: [20000000], constant: 0}}, "
+         "expect: {C: [2]}}]}",
+         "the tensors of a case need more than 256 MiB together"),
+        ("{op: Add, cases: [{name: a, opset: 13, »tolerance: {ulp: 18446744073709551614}, "
+         "inputs: {A: {value: [1], dtype: float32}, B: {value: [1], dtype: float32}}, "
+         "expect: {C: [2]}}]}",
+         "tolerance: ulp 18446744073709551614 is too many: 8388608 steps double a float32"),
+        ("{op: Cast, cases: [{name: a, opset: 13, dtype: float32, attrs: {to: 10}, "
+         "»tolerance: {ulp: 1024}, inputs: {input: [1]}, "
+         "expect: {output: {value: [1], dtype: float16}}}]}",
+         "tolerance: ulp 1024 is too many: 1024 steps double a float16"),
         ("{op: Constant, cases: [{name: a, opset: 13, tolerance: {ulp: 0}, "
          "attrs: {value: »3}, expect: {output: {value: 3, dtype: float32}}}]}",
          "attribute value holds a tensor, graph or type, which case files cannot write"),
@@ -360,3 +373,12 @@ def test_an_id_of_200_characters_and_its_legal_twin_are_allowed(cases: Cases) ->
     )
     (case,) = cases(text)
     assert len(case.id) == 200
+
+
+def test_the_legal_twin_of_a_large_case_is_not_counted(cases: Cases) -> None:
+    text = hardmax(
+        attrs="{axis: 7}",
+        inputs="{input: {shape: [67108864], constant: 0}}",
+        expect="{rejected: x, legal: {attrs.axis: -1}}",
+    )
+    assert cases(text)[0].inputs[0].nbytes == 1 << 28

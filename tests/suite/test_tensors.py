@@ -241,11 +241,11 @@ ALL = "value, file, constant, arange, uniform, normal, integers, choice, permuta
         ),
         (
             "{shape: »[1000000, 1000000], constant: 0}",
-            "input: shape [1000000, 1000000] needs more than 1 GiB",
+            "input: shape [1000000, 1000000] needs more than 67,108,864 elements",
         ),
         (
             f"{{shape: »[1{'0' * 400}, 0], constant: 0}}",
-            f"input: shape [1{'0' * 29}… (401 characters), 0] needs more than 1 GiB",
+            f"input: shape [1{'0' * 29}… (401 characters), 0] needs more than 67,108,864 elements",
         ),
         (
             f"{{shape: »[{', '.join('1' * 33)}], constant: 0}}",
@@ -313,9 +313,14 @@ def test_a_tensor_that_makes_no_sense_is_refused_at_its_place(
             "float64",
         ),
         (
-            "{shape: »[134217729], constant: 0}",
-            "input: shape [134217729] needs more than 1 GiB",
+            "{shape: »[33554433], constant: 0}",
+            "input: shape [33554433] needs more than 256 MiB",
             "float64",
+        ),
+        (
+            "{shape: »[67108865], constant: 0}",
+            "input: shape [67108865] needs more than 67,108,864 elements",
+            "int8",
         ),
     ],
 )
@@ -325,8 +330,11 @@ def test_a_fill_must_fit_its_dtype(
     wrong(text, message, dtype)
 
 
-def test_one_gibibyte_is_allowed(tensor: Callable[..., TensorSpec]) -> None:
-    assert tensor("{shape: [134217728], constant: 0}", "float64").nbytes == 1 << 30
+@pytest.mark.parametrize(("dtype", "size"), [("float64", 1 << 25), ("float32", 1 << 26)])
+def test_256_mebibytes_are_allowed(
+    tensor: Callable[..., TensorSpec], dtype: str, size: int
+) -> None:
+    assert tensor(f"{{shape: [{size}], constant: 0}}", dtype).nbytes == 1 << 28
 
 
 # elements put
@@ -443,4 +451,4 @@ def test_a_file_that_says_it_is_huge_is_refused(wrong: Callable[..., None], tmp_
         file.write(f"{text:<117}\n".encode())
         # The file is as long as it says, without taking room.
         file.truncate(header + 118 + 4 * 300_000_000)
-    wrong("{file: »x.npy}", "'x.npy' holds more than 1 GiB")
+    wrong("{file: »x.npy}", "'x.npy' holds more than 67,108,864 elements")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -10,10 +11,14 @@ from opcheck.suite.fields import CaseFields
 from opcheck.suite.tolerance import tolerance_of
 
 
-def meant(stated: Any, dtype: str | None = "float32") -> Tolerance:
+def meant(
+    stated: Any, dtype: str | None = "float32", outputs: Sequence[str] | None = None
+) -> Tolerance:
+    """What `stated` means; the outputs have the case's dtype unless said otherwise."""
     fields = CaseFields.model_validate({"tolerance": stated}).tolerance
     assert fields is not None
-    return tolerance_of(fields, DTYPES[dtype] if dtype else None)
+    names = outputs if outputs is not None else [dtype] if dtype else []
+    return tolerance_of(fields, DTYPES[dtype] if dtype else None, [DTYPES[n] for n in names])
 
 
 @pytest.mark.parametrize(
@@ -48,8 +53,22 @@ def test_a_tolerance_is_in_ulps_or_relative_and_absolute(stated: Any, want: Tole
         ({"float16": {"ulp": 1}}, "float32", "says nothing about float32"),
         ({"float16": {"ulp": 1}}, None, "says nothing about a case without dtype"),
         ({"float16": {}, "float32": {"ulp": 1}}, "float32", "states nothing"),
+        ({"atol": 32752}, "float16", "atol 32752 admits any value: float16 ends at 65504"),
+        ({"atol": 64}, "int8", "atol 64 admits any value: int8 ends at 127"),
+        ({"atol": 1.8e38}, "float32", "atol 1.8e[+]38 admits any value"),
+        ({"float16": {"atol": 5e4}, "float32": {"ulp": 1}}, "float32", "atol 50000 admits any"),
     ],
 )
 def test_what_makes_no_sense_is_refused(stated: Any, dtype: str | None, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         meant(stated, dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "int8", None])
+def test_it_is_held_against_the_dtype_of_every_output(dtype: str | None) -> None:
+    assert meant({"ulp": 1024}, dtype, ["int8", "float32"]) == Tolerance(ulp=1024)
+    assert meant({"atol": 32751}, dtype, ["float16"]) == Tolerance(atol=32751)
+    assert meant({"atol": 2}, dtype, ["bool", "int8"]) == Tolerance(atol=2)
+    for stated in ({"ulp": 1024}, {"atol": 32752}):
+        with pytest.raises(ValueError, match="float16"):
+            meant(stated, dtype, ["float32", "float16"])

@@ -2,9 +2,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from opcheck.reading import Problems, read
+from opcheck.reading import Problems
 from opcheck.suite.fields import CaseEntry, CaseFields, HeadFields
 from opcheck.suite.validate import Lost, validate
+from tests.reading.trees import read
 
 
 def left(model: Any, text: str) -> tuple[Any, Any, Lost, list[str]]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from opcheck.backends.adapters import importing
 from opcheck.backends.base import own_part
 from opcheck.dtypes import DTYPES
 from opcheck.errors import BackendUnavailable, NotSupported, UsageError, did_you_mean
@@ -23,17 +24,13 @@ _NO_KERNEL = "assigned to the default CPU EP"
 
 
 def connect(detail: str | None) -> OnnxRuntime:
-    """ONNX Runtime on provider `detail`, the CPU's by default."""
-    try:
+    """ONNX Runtime on provider `detail`; the CPU's, named or not, has the address onnxruntime."""
+    with importing("onnxruntime", "onnxruntime"):
         import onnxruntime
         from onnxruntime.capi import onnxruntime_pybind11_state as state
-    except ImportError as error:
-        raise BackendUnavailable(
-            f"backend 'onnxruntime' is not installed: {error}",
-            "install it: pip install onnxruntime",
-        ) from error
+
+        known, here = onnxruntime.get_all_providers(), onnxruntime.get_available_providers()
     provider = detail or _CPU
-    known, here = onnxruntime.get_all_providers(), onnxruntime.get_available_providers()
     if provider not in known:
         hint = did_you_mean(provider, known) or f"known providers: {', '.join(known)}"
         raise UsageError(f"onnxruntime has no execution provider {provider!r}", hint)
@@ -42,7 +39,7 @@ def connect(detail: str | None) -> OnnxRuntime:
             f"this onnxruntime is built without {provider}",
             f"it has {', '.join(here)}; install the onnxruntime package that carries {provider}",
         )
-    address = f"onnxruntime:{detail}" if detail else "onnxruntime"
+    address = "onnxruntime" if provider == _CPU else f"onnxruntime:{provider}"
     return OnnxRuntime(
         BackendInfo(address, "onnxruntime", onnxruntime.__version__),
         provider,

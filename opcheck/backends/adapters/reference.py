@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from opcheck.backends.adapters import importing
 from opcheck.backends.base import own_part
-from opcheck.errors import BackendUnavailable, NotSupported, UsageError
+from opcheck.errors import NotSupported, UsageError
 from opcheck.graph import model_of
 from opcheck.model import Array, BackendInfo, Problem
 
@@ -16,13 +17,11 @@ def connect(detail: str | None) -> Reference:
     """The evaluator of the installed onnx package."""
     if detail:
         raise UsageError(f"backend 'reference' takes no detail, got {detail!r}")
-    try:
+    with importing("reference", "onnx"):
         import onnx.reference
-    except ImportError as error:
-        raise BackendUnavailable(
-            f"backend 'reference' is not installed: {error}", "install it: pip install onnx"
-        ) from error
-    return Reference(BackendInfo("reference", "reference", onnx.__version__), _documented())
+
+        documented = _documented()
+    return Reference(BackendInfo("reference", "reference", onnx.__version__), documented)
 
 
 def _documented() -> tuple[type[BaseException], ...]:

@@ -75,6 +75,11 @@ def pretend(monkeypatch: pytest.MonkeyPatch, session: Any) -> None:
 # ── the requested provider and no other ───────────────────────────────────────────────────────
 
 
+def test_the_cpu_s_provider_has_one_address_however_it_is_named() -> None:
+    assert connect("onnxruntime:CPUExecutionProvider").info == ORT.info
+    assert ORT.info.address == "onnxruntime"
+
+
 def test_a_session_has_one_thread_and_the_provider_asked_for(made: list[Any]) -> None:
     for address in ("onnxruntime", "onnxruntime:CPUExecutionProvider"):
         made.clear()

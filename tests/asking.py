@@ -8,13 +8,13 @@ from textwrap import dedent
 from typing import Any
 
 from opcheck import dtypes, opset
-from opcheck.model import AttrValue, Case, OutputSpec, Problem, TensorType
+from opcheck.model import AttrValue, Case, OutputSpec, Task, TensorType
 from opcheck.opset import directml
 
 HARDMAX1 = "DML_ACTIVATION_HARDMAX1"
 
 
-def problem_of(
+def task_of(
     op: str,
     at_opset: int,
     attrs: Mapping[str, AttrValue],
@@ -22,7 +22,7 @@ def problem_of(
     domain: str = "",
     initializer: bool = False,
     outputs: tuple[OutputSpec, ...] | None = None,
-) -> Problem:
+) -> Task:
     """The node `op` on inputs like `arrays`; of outputs, it has the first alone."""
     schema = opset.describe(domain, op, at_opset)
     assert schema is not None
@@ -32,7 +32,7 @@ def problem_of(
         bound = {p.constraint: t.dtype for p, t in zip(schema.inputs, types, strict=False)}
         first = schema.outputs[0]
         outputs = (OutputSpec(first.name, bound.get(first.constraint)),)
-    return Problem(
+    return Task(
         op=schema.op,
         opset=at_opset,
         attrs=attrs,
@@ -43,8 +43,8 @@ def problem_of(
     )
 
 
-def dml_problem(axes: tuple[int, ...], *arrays: Any) -> Problem:
-    return problem_of(HARDMAX1, 1, {"Axes": axes}, *arrays, domain=directml.DOMAIN)
+def dml_problem(axes: tuple[int, ...], *arrays: Any) -> Task:
+    return task_of(HARDMAX1, 1, {"Axes": axes}, *arrays, domain=directml.DOMAIN)
 
 
 def dtype_of(array: Any) -> dtypes.DType:

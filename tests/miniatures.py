@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from opcheck.model import BackendInfo, Problem
+from opcheck.model import BackendInfo, Task
 
 Run: TypeAlias = Callable[[Sequence[Any]], Any]
 
@@ -26,16 +26,16 @@ def _raise(error: BaseException) -> Any:
 
 @dataclass(frozen=True)
 class Ready:
-    """A prepared problem that answers by calling `run`."""
+    """A prepared task that answers by calling `run`."""
 
     run: Run
 
 
 @dataclass(frozen=True)
 class Fake:
-    """A backend whose `prepare` calls `prepared` with the problem to get the function that runs."""
+    """A backend whose `prepare` calls `prepared` with the task to get the function that runs."""
 
-    prepared: Callable[[Problem], Run]
+    prepared: Callable[[Task], Run]
     address: str = "fake"
     is_engine: bool = False
     documented_errors: tuple[type[BaseException], ...] = (Refused,)
@@ -44,12 +44,12 @@ class Fake:
     def info(self) -> BackendInfo:
         return BackendInfo(self.address, "fake", "1.0")
 
-    def prepare(self, problem: Problem) -> Any:
-        return Ready(self.prepared(problem))
+    def prepare(self, task: Task) -> Any:
+        return Ready(self.prepared(task))
 
 
 def answering(run: Run) -> Fake:
-    """Whatever the problem, the answer of `run`."""
+    """Whatever the task, the answer of `run`."""
     return Fake(lambda _: run)
 
 
@@ -64,7 +64,7 @@ def refusing(error: BaseException | None = None, stage: str = "prepare") -> Fake
 def in_turn(*answers: Any) -> Fake:
     """The given answers, one a run; an exception among them is raised."""
 
-    def prepared(_: Problem) -> Run:
+    def prepared(_: Task) -> Run:
         left = list(answers)
 
         def run(inputs: Sequence[Any]) -> Any:
@@ -137,7 +137,7 @@ def _raises_the_second_time(run: Run) -> Run:
     return habitual
 
 
-#: What is done to the function that runs a prepared problem.
+#: What is done to the function that runs a prepared task.
 HABITS: dict[str, Callable[[Run], Run]] = {
     "modifies_its_input": _modifies_its_input,
     "returns_its_only_buffer": _returns_its_only_buffer,

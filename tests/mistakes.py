@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import ml_dtypes
 import numpy as np
 
-from opcheck.model import Problem
+from opcheck.model import Task
 from tests import brute
 from tests.miniatures import Fake, Refused, Run
 
@@ -28,30 +28,30 @@ def first(values: Values) -> list[int]:
     return [nans[0] if nans else values.index(max(values))]
 
 
-def _rows(problem: Problem, shape: Sequence[int], axes: Sequence[int]) -> Rows:
-    if problem.op.name == "Hardmax" and problem.op.since < 13:
+def _rows(task: Task, shape: Sequence[int], axes: Sequence[int]) -> Rows:
+    if task.op.name == "Hardmax" and task.op.since < 13:
         return brute.coerced(shape, axes[0])
     return brute.along(shape, axes)
 
 
-def _legal_axes(problem: Problem, rank: int) -> Sequence[int]:
-    """The axes, counted from the front, that the problem asks for; refuses what is illegal."""
-    if problem.op.name != "Hardmax":
-        axes: Any = problem.attrs.get("Axes", ())
+def _legal_axes(task: Task, rank: int) -> Sequence[int]:
+    """The axes, counted from the front, that the task asks for; refuses what is illegal."""
+    if task.op.name != "Hardmax":
+        axes: Any = task.attrs.get("Axes", ())
         legal = 1 <= rank <= 8 and axes and len({*axes}) == len(axes)
         if not legal or not all(0 <= axis < rank for axis in axes):
             raise Refused(f"Axes {axes} of rank {rank}")
         return sorted(axes)
-    axis: Any = problem.attrs.get("axis", -1 if problem.op.since >= 13 else 1)
-    if not (0 if problem.op.since == 1 else -rank) <= axis < rank:
+    axis: Any = task.attrs.get("axis", -1 if task.op.since >= 13 else 1)
+    if not (0 if task.op.since == 1 else -rank) <= axis < rank:
         raise Refused(f"axis {axis} of rank {rank}")
     return [axis % rank]
 
 
-def _legal_dtype(problem: Problem, x: Any) -> None:
+def _legal_dtype(task: Task, x: Any) -> None:
     names = {"float16", "float32"}
-    if problem.op.name == "Hardmax":
-        names |= {"float64"} | ({"bfloat16"} if problem.op.since >= 13 else set())
+    if task.op.name == "Hardmax":
+        names |= {"float64"} | ({"bfloat16"} if task.op.since >= 13 else set())
     if x.dtype.name not in names:
         raise Refused(f"input of type {x.dtype}")
 
@@ -60,31 +60,31 @@ def _legal_dtype(problem: Problem, x: Any) -> None:
 class Mistake:
     """What is done at each step of Hardmax; the defaults are right.
 
-    `problem` changes what is asked, `axes` and `dtype` say what is legal, `values` changes the
+    `task` changes what is asked, `axes` and `dtype` say what is legal, `values` changes the
     numbers that are compared, `rows` what competes, `choose` picks the places of the ones in a
     row, and `output` changes what is returned.
     """
 
-    problem: Callable[[Problem], Problem] = lambda problem: problem
-    axes: Callable[[Problem, int], Sequence[int]] = _legal_axes
-    dtype: Callable[[Problem, Any], None] = _legal_dtype
+    task: Callable[[Task], Task] = lambda task: task
+    axes: Callable[[Task, int], Sequence[int]] = _legal_axes
+    dtype: Callable[[Task, Any], None] = _legal_dtype
     values: Callable[[Any], Any] = lambda x: x
-    rows: Callable[[Problem, Sequence[int], Sequence[int]], Rows] = _rows
+    rows: Callable[[Task, Sequence[int], Sequence[int]], Rows] = _rows
     choose: Callable[[Values], list[int]] = first
     output: Callable[[Any], Any] = lambda out: [out]
 
-    def run(self, problem: Problem, x: Any) -> Any:
+    def run(self, task: Task, x: Any) -> Any:
         # A warning of NumPy's would be another mistake than the one meant.
         with np.errstate(all="ignore"):
-            return self._run(problem, x)
+            return self._run(task, x)
 
-    def _run(self, problem: Problem, x: Any) -> Any:
-        problem = self.problem(problem)
-        self.dtype(problem, x)
-        axes = self.axes(problem, x.ndim)
+    def _run(self, task: Task, x: Any) -> Any:
+        task = self.task(task)
+        self.dtype(task, x)
+        axes = self.axes(task, x.ndim)
         out = np.zeros(x.size, x.dtype)
         values = self.values(x).reshape(-1).astype(np.float64).tolist()
-        for row in self.rows(problem, x.shape, axes):
+        for row in self.rows(task, x.shape, axes):
             if row:
                 chosen = self.choose([values[place] for place in row])
                 out[[row[place] for place in chosen]] = 1
@@ -95,15 +95,15 @@ class Mistake:
 class Hardmax(Fake):
     """A backend of both operators with a mistake in it."""
 
-    prepared: Callable[[Problem], Run] = field(init=False)
+    prepared: Callable[[Task], Run] = field(init=False)
     mistake: Mistake = field(default_factory=Mistake)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "prepared", self._prepared)
 
-    def _prepared(self, problem: Problem) -> Run:
-        constants = list(problem.initializers.values())
-        return lambda inputs: self.mistake.run(problem, [*inputs, *constants][0])
+    def _prepared(self, task: Task) -> Run:
+        constants = list(task.initializers.values())
+        return lambda inputs: self.mistake.run(task, [*inputs, *constants][0])
 
 
 def _chooses(pick: Callable[[Values], Any]) -> Mistake:
@@ -182,25 +182,25 @@ def _index_in(dtype: Any) -> Mistake:
     return _chooses(lambda values: min(int(dtype(first(values)[0])), len(values) - 1))
 
 
-def _asks(**attrs: Callable[[Any], Any]) -> Callable[[Problem], Problem]:
-    def change(problem: Problem) -> Problem:
-        found = {name: attrs[name](v) if name in attrs else v for name, v in problem.attrs.items()}
-        return replace(problem, attrs=found)
+def _asks(**attrs: Callable[[Any], Any]) -> Callable[[Task], Task]:
+    def change(task: Task) -> Task:
+        found = {name: attrs[name](v) if name in attrs else v for name, v in task.attrs.items()}
+        return replace(task, attrs=found)
 
     return change
 
 
-def _version(since: int) -> Callable[[Problem], Problem]:
-    def change(problem: Problem) -> Problem:
-        if problem.op.name != "Hardmax":
-            return problem
-        return replace(problem, op=replace(problem.op, since=since))
+def _version(since: int) -> Callable[[Task], Task]:
+    def change(task: Task) -> Task:
+        if task.op.name != "Hardmax":
+            return task
+        return replace(task, op=replace(task.op, since=since))
 
     return change
 
 
-def _default(**defaults: Any) -> Callable[[Problem], Problem]:
-    return lambda problem: replace(problem, attrs={**defaults, **problem.attrs})
+def _default(**defaults: Any) -> Callable[[Task], Task]:
+    return lambda task: replace(task, attrs={**defaults, **task.attrs})
 
 
 def _moved(by: int) -> Mistake:
@@ -209,26 +209,26 @@ def _moved(by: int) -> Mistake:
     )
 
 
-def _unchecked(axes: Callable[[Problem, int], Sequence[int]]) -> Mistake:
-    def lenient(problem: Problem, rank: int) -> Sequence[int]:
+def _unchecked(axes: Callable[[Task, int], Sequence[int]]) -> Mistake:
+    def lenient(task: Task, rank: int) -> Sequence[int]:
         try:
-            return _legal_axes(problem, rank)
+            return _legal_axes(task, rank)
         except Refused:
-            return axes(problem, rank)
+            return axes(task, rank)
 
     return Mistake(axes=lenient)
 
 
-def _stated(problem: Problem) -> list[int]:
-    default = -1 if problem.op.since >= 13 else 1
-    stated: Any = problem.attrs.get("Axes", (problem.attrs.get("axis", default),))
+def _stated(task: Task) -> list[int]:
+    default = -1 if task.op.since >= 13 else 1
+    stated: Any = task.attrs.get("Axes", (task.attrs.get("axis", default),))
     return [int(axis) for axis in stated] or [0]
 
 
-def _refuses(when: Callable[[Problem, Any], bool]) -> Mistake:
-    def dtype(problem: Problem, x: Any) -> None:
-        _legal_dtype(problem, x)
-        if when(problem, x):
+def _refuses(when: Callable[[Task, Any], bool]) -> Mistake:
+    def dtype(task: Task, x: Any) -> None:
+        _legal_dtype(task, x)
+        if when(task, x):
             raise Refused("not this one")
 
     return Mistake(dtype=dtype)
@@ -268,20 +268,20 @@ def _total_order(x: Any) -> Any:
     return np.where(x == 0, tiny, x.astype(np.float64))
 
 
-def _first_group_only(problem: Problem, shape: Sequence[int], axes: Sequence[int]) -> Rows:
-    return _rows(problem, shape, axes)[:1]
+def _first_group_only(task: Task, shape: Sequence[int], axes: Sequence[int]) -> Rows:
+    return _rows(task, shape, axes)[:1]
 
 
-def _column_major(problem: Problem, shape: Sequence[int], axes: Sequence[int]) -> Rows:
+def _column_major(task: Task, shape: Sequence[int], axes: Sequence[int]) -> Rows:
     """The order in a row is that of the transposed tensor."""
     places = np.arange(prod(shape)).reshape(shape)
     order = {place: rank for rank, place in enumerate(places.T.reshape(-1).tolist())}
-    return [sorted(row, key=order.__getitem__) for row in _rows(problem, shape, axes)]
+    return [sorted(row, key=order.__getitem__) for row in _rows(task, shape, axes)]
 
 
-def _as_if_transposed(problem: Problem, shape: Sequence[int], axes: Sequence[int]) -> Rows:
+def _as_if_transposed(task: Task, shape: Sequence[int], axes: Sequence[int]) -> Rows:
     """The rows of a tensor that lies in memory in column-major order, read in row-major order."""
-    return [list(row) for row in _rows(problem, tuple(shape)[::-1], axes)]
+    return [list(row) for row in _rows(task, tuple(shape)[::-1], axes)]
 
 
 def _skipping_nan(values: Values) -> int:
@@ -332,13 +332,13 @@ MISTAKES: dict[str, Mistake] = {
     "coercion_after_the_axis": Mistake(
         rows=lambda p, s, a: brute.coerced(s, a[0] + 1) if p.op.since in (1, 11) else _rows(p, s, a)
     ),
-    "newest_version_always": Mistake(problem=_version(13)),
-    "version_11_always": Mistake(problem=_version(11)),
-    "default_axis_1_always": Mistake(problem=_default(axis=1)),
+    "newest_version_always": Mistake(task=_version(13)),
+    "version_11_always": Mistake(task=_version(11)),
+    "default_axis_1_always": Mistake(task=_default(axis=1)),
     "default_axis_minus_1_always": Mistake(
         axes=lambda p, rank: _legal_axes(p, rank) if p.attrs else [rank - 1]
     ),
-    "default_axis_0_always": Mistake(problem=_default(axis=0)),
+    "default_axis_0_always": Mistake(task=_default(axis=0)),
     "axis_plus_1": _moved(1),
     "axis_minus_1": _moved(-1),
     "last_axis_always": Mistake(rows=lambda p, shape, axes: _rows(p, shape, [len(shape) - 1])),
@@ -346,9 +346,9 @@ MISTAKES: dict[str, Mistake] = {
     "axis_1_always": Mistake(rows=lambda p, s, axes: _rows(p, s, [min(1, len(s) - 1)])),
     "axis_mirrored": Mistake(rows=lambda p, s, axes: _rows(p, s, [len(s) - 1 - a for a in axes])),
     "negative_axis_off_by_one": Mistake(
-        problem=_asks(axis=lambda axis: axis if axis >= -1 else axis + 1)
+        task=_asks(axis=lambda axis: axis if axis >= -1 else axis + 1)
     ),
-    "minus_sign_ignored": Mistake(problem=_asks(axis=abs)),
+    "minus_sign_ignored": Mistake(task=_asks(axis=abs)),
     "whole_tensor": Mistake(rows=lambda p, s, axes: [[*range(prod(s))]]),
     "first_row_only": Mistake(rows=_first_group_only),
     "last_row_missing": Mistake(rows=lambda *about: _rows(*about)[:-1]),
@@ -399,7 +399,7 @@ MISTAKES: dict[str, Mistake] = {
         lambda p, rank: sorted({min(max(axis, 0), max(rank - 1, 0)) for axis in _stated(p)})
     ),
     "out_of_range_is_last": _unchecked(lambda p, rank: [max(rank - 1, 0)]),
-    "axis_in_32_bits": Mistake(problem=_asks(axis=lambda axis: (axis + 2**31) % 2**32 - 2**31)),
+    "axis_in_32_bits": Mistake(task=_asks(axis=lambda axis: (axis + 2**31) % 2**32 - 2**31)),
     "refuses_negative_axes": _refuses(lambda p, x: str(p.attrs.get("axis", "")).startswith("-")),
     "refuses_rank_1": _refuses(lambda p, x: x.ndim == 1),
     "refuses_more_than_4_dimensions": _refuses(lambda p, x: x.ndim > 4),
@@ -426,5 +426,5 @@ LIBERTIES: dict[str, Mistake] = {
 #: Only `should` speaks against these: they are warned of.
 LAPSES: dict[str, Mistake] = {
     "subnormals_flushed": Mistake(values=_flush),
-    "accepts_integers": Mistake(dtype=lambda problem, x: None),
+    "accepts_integers": Mistake(dtype=lambda task, x: None),
 }

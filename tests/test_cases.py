@@ -51,10 +51,10 @@ KERNELS = [
 def asked(case: Case) -> object:
     """All that a backend gets to see of a case."""
     made = question(case)
-    arrays = [*made.inputs, *made.problem.initializers.values()]
+    arrays = [*made.inputs, *made.task.initializers.values()]
     data = tuple((array.dtype.str, array.shape, array.tobytes()) for array in arrays)
     attrs = tuple(sorted((name, str(value)) for name, value in case.attrs.items()))
-    return case.opset, attrs, made.problem.slots, data
+    return case.opset, attrs, made.task.slots, data
 
 
 def told(cases: list[Case]) -> list[str]:

@@ -92,7 +92,7 @@ def test_the_suites_find_every_mistake_in_every_version(name: str) -> None:
 @pytest.mark.parametrize("name", HABITS)
 def test_the_suites_find_every_habit_in_every_version(name: str) -> None:
     right = Hardmax()
-    backend = Fake(lambda problem: HABITS[name](right.prepared(problem)))
+    backend = Fake(lambda task: HABITS[name](right.prepared(task)))
     found = {str(r.case.op) for r in results(backend) if r.verdict is Verdict.UNSTABLE}
     assert found == set(VERSIONS)
 

@@ -1,6 +1,6 @@
-"""One problem on one backend: whatever happens becomes an outcome.
+"""One task on one backend: whatever happens becomes an outcome.
 
-A prepared problem runs on data A, then on other data B, then on A again. The first answer is
+A prepared task runs on data A, then on other data B, then on A again. The first answer is
 judged; the last must equal it, the first must still hold, and the inputs must be untouched.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from opcheck.backends.base import Backend, Defect, Prepared
 from opcheck.errors import BackendUnavailable, NotSupported
-from opcheck.model import Array, Declined, Foreign, NotRun, Outcome, Problem, Produced, Raised
+from opcheck.model import Array, Declined, Foreign, NotRun, Outcome, Produced, Raised, Task
 
 Outputs: TypeAlias = tuple[Array | Foreign, ...]
 
@@ -24,13 +24,13 @@ MAX_DETAIL = 2000
 
 def attempt(
     backend: Backend,
-    problem: Problem,
+    task: Task,
     inputs: Sequence[Array],
     second: Sequence[Array],
     *,
     second_is_legal: bool = True,
 ) -> Outcome:
-    """What `backend` does with `problem` on `inputs`, and on `second` in between.
+    """What `backend` does with `task` on `inputs`, and on `second` in between.
 
     Unless `second_is_legal`, refusing `second` is nobody's fault. KeyboardInterrupt and Defect
     pass through; any other exception becomes an outcome.
@@ -39,7 +39,7 @@ def attempt(
     fed = [_copies(inputs), _copies(second), _copies(inputs)]
     stage = "prepare"
     try:
-        prepared = backend.prepare(problem)
+        prepared = backend.prepare(task)
         stage = "run"
         start = perf_counter()
         first = prepared.run(fed[0])
@@ -128,7 +128,9 @@ def _snapshot(held: tuple[object, ...]) -> Outputs:
 
 
 def _plain(value: object) -> Array | Foreign:
-    if isinstance(value, np.ndarray | np.generic) and not value.dtype.hasobject:
+    # A masked array has no values where it is masked.
+    masked = isinstance(value, np.ma.MaskedArray)
+    if isinstance(value, np.ndarray | np.generic) and not (masked or value.dtype.hasobject):
         # A subclass may lie about comparison; a plain copy can't.
         return np.array(value, subok=False)
     return Foreign(f"{type(value).__module__}.{type(value).__qualname__}")

@@ -1,4 +1,4 @@
-"""The protocol of a backend: prepare a problem once, run it on any data of its shapes."""
+"""The protocol of a backend: prepare a task once, run it on any data of its shapes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from opcheck.errors import NodeError
-from opcheck.model import Array, BackendInfo, Problem
+from opcheck.model import Array, BackendInfo, Task
 
 
 class Defect(Exception):
@@ -30,10 +30,10 @@ def own_part() -> Iterator[None]:
 
 
 class Prepared(Protocol):
-    """A problem made ready to run; may be run any number of times."""
+    """A task made ready to run; may be run any number of times."""
 
     def run(self, inputs: Sequence[Array]) -> Sequence[Array]:
-        """The outputs, in the node's order. `inputs` follow `Problem.inputs`."""
+        """The outputs, in the node's order. `inputs` follow `Task.inputs`."""
         ...
 
 
@@ -61,6 +61,6 @@ class Backend(Protocol):
         """Whether this is opcheck's own engine, whose passes against itself prove nothing."""
         ...
 
-    def prepare(self, problem: Problem) -> Prepared:
-        """`problem` made ready to run."""
+    def prepare(self, task: Task) -> Prepared:
+        """`task` made ready to run."""
         ...

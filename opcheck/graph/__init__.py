@@ -1,4 +1,4 @@
-"""From a problem to the one-node ONNX model that backends run."""
+"""From a task to the one-node ONNX model that backends run."""
 
 from opcheck.graph.build import NotExpressible, model_of
 

@@ -16,7 +16,7 @@ from onnx import (
 
 from opcheck import opset
 from opcheck.errors import NotSupported
-from opcheck.model import Array, AttrValue, OpVersion, OutputSpec, Problem
+from opcheck.model import Array, AttrValue, OpVersion, OutputSpec, Task
 from opcheck.opset import directml
 
 _ATTRIBUTE_TYPES = {
@@ -30,52 +30,52 @@ _ATTRIBUTE_TYPES = {
 
 
 class NotExpressible(NotSupported):
-    """No ONNX model can state this problem."""
+    """No ONNX model can state this task."""
 
 
-def model_of(problem: Problem) -> ModelProto:
-    """`problem` as a model; inputs and outputs keep their names and order.
+def model_of(task: Task) -> ModelProto:
+    """`task` as a model; inputs and outputs keep their names and order.
 
     Operators of ONNX become one node, those of DirectML a few (see `graph.lowering`).
 
     Raises:
         NotExpressible: a DirectML descriptor that ONNX cannot state.
     """
-    if problem.op.domain == directml.DOMAIN:
+    if task.op.domain == directml.DOMAIN:
         from opcheck.graph.lowering import lower_hardmax1
 
-        nodes, constants, at_opset = lower_hardmax1(problem)
-        return assemble(problem, nodes, constants, "", at_opset)
+        nodes, constants, at_opset = lower_hardmax1(task)
+        return assemble(task, nodes, constants, "", at_opset)
     node = helper.make_node(
-        problem.op.name,
-        list(problem.slots),
-        [output.name for output in problem.outputs],
-        domain=problem.op.domain,
+        task.op.name,
+        list(task.slots),
+        [output.name for output in task.outputs],
+        domain=task.op.domain,
     )
-    node.attribute.extend(_attribute(problem.op, *item) for item in problem.attrs.items())
-    return assemble(problem, [node], {}, problem.op.domain, problem.opset)
+    node.attribute.extend(_attribute(task.op, *item) for item in task.attrs.items())
+    return assemble(task, [node], {}, task.op.domain, task.opset)
 
 
 def assemble(
-    problem: Problem,
+    task: Task,
     nodes: Sequence[NodeProto],
     constants: dict[str, Array],
     domain: str,
     at_opset: int,
 ) -> ModelProto:
-    """The model around `nodes`, with the problem's inputs, outputs and initializers."""
-    tensors = {**problem.initializers, **constants}
+    """The model around `nodes`, with the task's inputs, outputs and initializers."""
+    tensors = {**task.initializers, **constants}
     version = ir_version(domain, at_opset)
     # Before IR version 4 an initializer was the default of an input.
     defaults = tensors if version < 4 else {}
     graph = helper.make_graph(
         list(nodes),
-        problem.op.name,
+        task.op.name,
         [
-            *(_info(tensor.name, tensor.dtype.onnx, tensor.shape) for tensor in problem.inputs),
+            *(_info(tensor.name, tensor.dtype.onnx, tensor.shape) for tensor in task.inputs),
             *(_info(name, _code(array), array.shape) for name, array in defaults.items()),
         ],
-        [_output_info(output) for output in problem.outputs],
+        [_output_info(output) for output in task.outputs],
         [numpy_helper.from_array(array, name) for name, array in tensors.items()],
     )
     imports = [helper.make_opsetid(domain, at_opset)]

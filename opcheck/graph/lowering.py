@@ -8,14 +8,14 @@ import numpy as np
 from onnx import NodeProto, helper
 
 from opcheck.graph.build import NotExpressible
-from opcheck.model import Array, Problem
+from opcheck.model import Array, Task
 from opcheck.opset import directml
 
 #: Hardmax-13 is in force, and Reshape has allowzero, without which no empty tensor keeps its shape.
 OPSET = 14
 
 
-def lower_hardmax1(problem: Problem) -> tuple[list[NodeProto], dict[str, Array], int]:
+def lower_hardmax1(task: Task) -> tuple[list[NodeProto], dict[str, Array], int]:
     """DML_ACTIVATION_HARDMAX1 as nodes, their constants, and the opset they need.
 
     Transpose (reduced axes last) → Reshape → Hardmax-13 on the last axis → Reshape → Transpose
@@ -24,18 +24,18 @@ def lower_hardmax1(problem: Problem) -> tuple[list[NodeProto], dict[str, Array],
     Raises:
         NotExpressible: the descriptor is invalid; ONNX has no graph that means it.
     """
-    if len(problem.inputs) != 1:
+    if len(task.inputs) != 1:
         raise NotExpressible(
-            f"not expressible as an ONNX graph: {len(problem.inputs)} inputs; allowed: 1"
+            f"not expressible as an ONNX graph: {len(task.inputs)} inputs; allowed: 1"
         )
-    (tensor,) = problem.inputs
-    (output,) = problem.outputs
-    axes = problem.attrs.get("Axes", ())
+    (tensor,) = task.inputs
+    (output,) = task.outputs
+    axes = task.attrs.get("Axes", ())
     assert isinstance(axes, tuple)
     reduced = sorted(int(axis) for axis in axes)
     invalid = directml.invalid_axes(reduced, len(tensor.shape))
     if tensor.dtype.text not in directml.HARDMAX1.inputs[0].types:
-        invalid = f"{tensor.dtype} is no data type of {problem.op.name}"
+        invalid = f"{tensor.dtype} is no data type of {task.op.name}"
     if invalid:
         raise NotExpressible(f"not expressible as an ONNX graph: {invalid}")
     order = [*(axis for axis in range(len(tensor.shape)) if axis not in reduced), *reduced]

@@ -207,7 +207,7 @@ class Case:
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class Task:
     """What a backend is asked: a case without its expectation.
 
     `inputs` gives name, dtype and shape of every tensor the caller feeds, in order;

@@ -6,19 +6,19 @@ from dataclasses import dataclass, replace
 
 from opcheck.backends import Backend, attempt, second_data
 from opcheck.engine import operator_of
-from opcheck.model import Array, Case, Outcome, Problem, TensorType
+from opcheck.model import Array, Case, Outcome, Task, TensorType
 from opcheck.suite import materialize
 
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """A problem with its inputs, in the order of `problem.inputs`, and other inputs like them.
+    """A task with its inputs, in the order of `task.inputs`, and other inputs like them.
 
     Those are surely legal only where the engine knows the operator: elsewhere a floating input may
     be a ratio or a threshold, to which not every value is allowed.
     """
 
-    problem: Problem
+    task: Task
     inputs: tuple[Array, ...]
     second: tuple[Array, ...]
     second_is_legal: bool
@@ -26,7 +26,7 @@ class Question:
     def ask(self, backend: Backend) -> Outcome:
         """What `backend` makes of it."""
         return attempt(
-            backend, self.problem, self.inputs, self.second, second_is_legal=self.second_is_legal
+            backend, self.task, self.inputs, self.second, second_is_legal=self.second_is_legal
         )
 
     def turned(self) -> Question:
@@ -35,9 +35,9 @@ class Question:
 
     def arrays(self, inputs: tuple[Array, ...]) -> list[Array]:
         """`inputs` and the initializers in the operator's order."""
-        names = [tensor.name for tensor in self.problem.inputs]
-        fed = {**self.problem.initializers, **dict(zip(names, inputs, strict=True))}
-        return [fed[slot] for slot in self.problem.slots if slot]
+        names = [tensor.name for tensor in self.task.inputs]
+        fed = {**self.task.initializers, **dict(zip(names, inputs, strict=True))}
+        return [fed[slot] for slot in self.task.slots if slot]
 
 
 def question(case: Case) -> Question:
@@ -47,7 +47,7 @@ def question(case: Case) -> Question:
     """
     fed = [spec for spec in case.inputs if not spec.initializer]
     inputs = tuple(materialize(spec) for spec in fed)
-    problem = Problem(
+    task = Task(
         op=case.op,
         opset=case.opset,
         attrs=case.attrs,
@@ -58,4 +58,4 @@ def question(case: Case) -> Question:
     )
     known = operator_of(case.op) is not None
     second = tuple(second_data(inputs, may_negate=known))
-    return Question(problem, inputs, second, second_is_legal=known)
+    return Question(task, inputs, second, second_is_legal=known)

@@ -14,11 +14,11 @@ from opcheck.backends.base import Backend, Defect
 from opcheck.errors import BackendUnavailable, InvalidNode, NotSupported
 from opcheck.graph import NotExpressible
 from opcheck.model import Declined, Foreign, NotRun, Outcome, Produced, Raised
-from tests.asking import problem_of
+from tests.asking import task_of
 from tests.miniatures import HABITS, Fake, Refused, answering, in_turn, refusing, twice
 
 X = np.array([[1, 2, 3], [4, 5, 7]], np.float32)
-PROBLEM = problem_of("Neg", 13, {}, X)
+PROBLEM = task_of("Neg", 13, {}, X)
 
 
 def outcome_of(backend: Backend, x: Any = X) -> Outcome:
@@ -110,7 +110,7 @@ def test_the_second_input_is_watched_as_well() -> None:
         inputs[1][0, 0] += 1
         return [X]
 
-    outcome = attempt(answering(ruin), problem_of("Add", 13, {}, X, X), [X, X], [X, X])
+    outcome = attempt(answering(ruin), task_of("Add", 13, {}, X, X), [X, X], [X, X])
     assert isinstance(outcome, Produced)
     assert outcome.unstable == "input 1 of run 1 was modified"
 
@@ -267,6 +267,7 @@ def test_an_array_alone_is_one_output() -> None:
         (None, ["builtins.NoneType"]),
         ({"output": X}, ["builtins.dict"]),
         ([None], ["builtins.NoneType"]),
+        ([np.ma.masked_equal(X, 1)], ["numpy.ma.MaskedArray"]),
         ([[1, 2], [3, 4]], ["builtins.list", "builtins.list"]),
         ([3.0], ["builtins.float"]),
         ("text", ["builtins.str"]),

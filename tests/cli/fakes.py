@@ -15,7 +15,7 @@ import numpy as np
 
 from opcheck.backends.base import Backend
 from opcheck.errors import NotSupported
-from opcheck.model import Array, BackendInfo, Problem
+from opcheck.model import Array, BackendInfo, Task
 
 HOSTILE = (
     "\x1b[2J\x1b]0;owned\x07[red]markup[/] [/nope]\r\n\x9b31m\u202e\nexit 0: conforms\x00 größer"
@@ -28,9 +28,9 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Fake:
-    """A backend made of one function of a problem and its inputs; prepared, it just runs."""
+    """A backend made of one function of a task and its inputs; prepared, it just runs."""
 
-    function: Callable[[Problem, Array], Any]
+    function: Callable[[Task, Array], Any]
     address: str
     version: str = "1.5"
     is_engine: bool = False
@@ -40,17 +40,17 @@ class Fake:
     def info(self) -> BackendInfo:
         return BackendInfo(self.address, self.address, self.version)
 
-    def prepare(self, problem: Problem) -> Prepared:
-        return Prepared(self.function, problem)
+    def prepare(self, task: Task) -> Prepared:
+        return Prepared(self.function, task)
 
 
 @dataclass(frozen=True)
 class Prepared:
-    function: Callable[[Problem, Array], Any]
-    problem: Problem
+    function: Callable[[Task, Array], Any]
+    task: Task
 
     def run(self, inputs: Sequence[Array]) -> Any:
-        return self.function(self.problem, inputs[0])
+        return self.function(self.task, inputs[0])
 
 
 def hardmax(x: Array, axis: int, *, last: bool = False) -> Array:
@@ -64,40 +64,40 @@ def hardmax(x: Array, axis: int, *, last: bool = False) -> Array:
     return np.moveaxis(rows, -1, axis)
 
 
-def right(problem: Problem, x: Array) -> list[Array]:
+def right(task: Task, x: Array) -> list[Array]:
     """Hardmax-13 as the specification has it; a row with NaN gets no one."""
-    axis = problem.attrs.get("axis", -1)
+    axis = task.attrs.get("axis", -1)
     assert isinstance(axis, int)
     if not -x.ndim <= axis < x.ndim:
         raise Refused(f"axis {axis} of a tensor of rank {x.ndim}")
     return [hardmax(x, axis)]
 
 
-def last_of_ties(problem: Problem, x: Array) -> list[Array]:
+def last_of_ties(task: Task, x: Array) -> list[Array]:
     """Takes the last maximum, and any axis."""
-    axis = problem.attrs.get("axis", -1)
+    axis = task.attrs.get("axis", -1)
     assert isinstance(axis, int)
     return [hardmax(x, axis % x.ndim, last=True)]
 
 
-def rude(problem: Problem, x: Array) -> list[Array]:
+def rude(task: Task, x: Array) -> list[Array]:
     raise RuntimeError(HOSTILE + "!" * 10_000_000)
 
 
-def declines(problem: Problem, x: Array) -> list[Array]:
+def declines(task: Task, x: Array) -> list[Array]:
     raise NotSupported(HOSTILE + "!" * 10_000_000)
 
 
-def slow(problem: Problem, x: Array) -> list[Array]:
+def slow(task: Task, x: Array) -> list[Array]:
     """Right, after 10 ms along axis 0, after 30 s along another."""
     print("running", file=sys.stderr, flush=True)
-    axis = problem.attrs["axis"]
+    axis = task.attrs["axis"]
     assert isinstance(axis, int)
     time.sleep(0.01 if axis == 0 else 30)
-    return right(problem, x)
+    return right(task, x)
 
 
-def refuses(problem: Problem, x: Array) -> list[Array]:
+def refuses(task: Task, x: Array) -> list[Array]:
     raise Refused("no")
 
 
@@ -106,10 +106,10 @@ FAKES: dict[str, Backend] = {
     for fake in [
         Fake(right, "right"),
         Fake(last_of_ties, "last_of_ties"),
-        Fake(lambda problem, x: [right(problem, x)[0].astype(np.float16)], "narrow"),
-        Fake(lambda problem, x: [right(problem, x)[0].reshape(-1)], "flat"),
-        Fake(lambda problem, x: right(problem, x) * 2, "twice"),
-        Fake(lambda problem, x: [right(problem, x)[0].tolist()], "lists"),
+        Fake(lambda task, x: [right(task, x)[0].astype(np.float16)], "narrow"),
+        Fake(lambda task, x: [right(task, x)[0].reshape(-1)], "flat"),
+        Fake(lambda task, x: right(task, x) * 2, "twice"),
+        Fake(lambda task, x: [right(task, x)[0].tolist()], "lists"),
         Fake(refuses, "refuses"),
         Fake(rude, "rude"),
         Fake(declines, "declines"),

@@ -14,8 +14,8 @@ from opcheck.backends import attempt, connect, second_data
 from opcheck.dtypes import DTYPES
 from opcheck.graph import NotExpressible, model_of
 from opcheck.graph.build import ir_version
-from opcheck.model import AttrValue, OutputSpec, Problem, Produced, TensorType
-from tests.asking import dml_problem, dtype_of, problem_of
+from opcheck.model import AttrValue, OutputSpec, Produced, Task, TensorType
+from tests.asking import dml_problem, dtype_of, task_of
 
 NEWEST = defs.onnx_opset_version()
 IMAGE = np.ones((1, 2, 5, 5), np.float32)
@@ -35,8 +35,8 @@ NODES: list[tuple[str, int, Mapping[str, AttrValue], tuple[Any, ...]]] = [
 ]
 
 
-def whole(op: str, at: int, attrs: Mapping[str, AttrValue], arrays: tuple[Any, ...]) -> Problem:
-    return problem_of(op, at, attrs, *arrays)
+def whole(op: str, at: int, attrs: Mapping[str, AttrValue], arrays: tuple[Any, ...]) -> Task:
+    return task_of(op, at, attrs, *arrays)
 
 
 def check(model: onnx.ModelProto) -> None:
@@ -50,7 +50,7 @@ def check(model: onnx.ModelProto) -> None:
 def test_the_model_is_valid_at_every_opset(at: int) -> None:
     for op, first, attrs, arrays in NODES:
         if at >= first:
-            model = model_of(problem_of(op, at, attrs, *arrays))
+            model = model_of(task_of(op, at, attrs, *arrays))
             check(model)
             assert [(i.domain, i.version) for i in model.opset_import] == [("", at)]
 
@@ -60,7 +60,7 @@ def test_the_ir_version_is_the_lowest_of_a_release_with_that_opset(at: int) -> N
     # Rows are (release, IR version, opset of ai.onnx, …).
     lowest = min(row[1] for row in helper.VERSION_TABLE if row[2] >= at)
     assert ir_version("", at) == lowest
-    assert model_of(problem_of("Hardmax", at, {}, MATRIX)).ir_version == lowest
+    assert model_of(task_of("Hardmax", at, {}, MATRIX)).ir_version == lowest
 
 
 def test_opsets_2_to_4_came_with_ir_version_3() -> None:
@@ -74,14 +74,14 @@ def test_other_domains_have_an_ir_version_too() -> None:
 
 
 def test_the_model_survives_a_file() -> None:
-    model = model_of(problem_of("LpPool", 22, {"kernel_shape": (2, 2)}, IMAGE))
+    model = model_of(task_of("LpPool", 22, {"kernel_shape": (2, 2)}, IMAGE))
     assert onnx.load_from_string(model.SerializeToString()) == model
 
 
 def test_names_and_order_are_the_problem_s() -> None:
     kernel = np.ones((3, 2, 3, 3), np.float32)
     bias = np.ones(3, np.float32)
-    model = model_of(problem_of("Conv", 13, {}, IMAGE, kernel, bias))
+    model = model_of(task_of("Conv", 13, {}, IMAGE, kernel, bias))
     assert [i.name for i in model.graph.input] == ["X", "W", "B"]
     assert [o.name for o in model.graph.output] == ["Y"]
     (node,) = model.graph.node
@@ -90,8 +90,8 @@ def test_names_and_order_are_the_problem_s() -> None:
 
 def test_an_optional_input_left_out_keeps_its_slot() -> None:
     least = np.array(0.0, np.float32)
-    whole = problem_of("Clip", 13, {}, MATRIX, least, least)
-    problem = Problem(
+    whole = task_of("Clip", 13, {}, MATRIX, least, least)
+    task = Task(
         op=whole.op,
         opset=13,
         attrs={},
@@ -100,11 +100,11 @@ def test_an_optional_input_left_out_keeps_its_slot() -> None:
         initializers={},
         outputs=whole.outputs,
     )
-    model = model_of(problem)
+    model = model_of(task)
     check(model)
     assert list(model.graph.node[0].input) == ["input", "", "max"]
     backend = connect("onnxruntime")
-    outcome = attempt(backend, problem, [MATRIX, least], second_data([MATRIX, least]))
+    outcome = attempt(backend, task, [MATRIX, least], second_data([MATRIX, least]))
     assert isinstance(outcome, Produced)
     assert outcome.outputs[0].tolist() == np.minimum(MATRIX, 0).tolist()  # type: ignore[union-attr]
 
@@ -115,18 +115,18 @@ def test_variadic_inputs_and_several_outputs() -> None:
     names = ("inputs_0", "inputs_1", "inputs_2")
     types = tuple(TensorType(name, DTYPES["float32"], (2, 3)) for name in names)
     outputs = (OutputSpec("concat_result", DTYPES["float32"]),)
-    check(model_of(Problem(schema.op, 13, {"axis": 0}, names, types, {}, outputs)))
+    check(model_of(Task(schema.op, 13, {"axis": 0}, names, types, {}, outputs)))
 
     both = (OutputSpec("Values", DTYPES["float32"]), OutputSpec("Indices", DTYPES["int64"]))
     model = model_of(
-        problem_of("TopK", 11, {"axis": 1}, MATRIX, np.array([2], np.int64), outputs=both)
+        task_of("TopK", 11, {"axis": 1}, MATRIX, np.array([2], np.int64), outputs=both)
     )
     check(model)
     assert [o.name for o in model.graph.output] == ["Values", "Indices"]
 
 
 def test_no_attribute_is_written_that_the_problem_leaves_out() -> None:
-    assert not model_of(problem_of("Hardmax", 13, {}, MATRIX)).graph.node[0].attribute
+    assert not model_of(task_of("Hardmax", 13, {}, MATRIX)).graph.node[0].attribute
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_no_attribute_is_written_that_the_problem_leaves_out() -> None:
 def test_attributes_have_the_declared_type(
     op: str, at: int, name: str, value: AttrValue, kind: int
 ) -> None:
-    (attribute,) = model_of(problem_of(op, at, {name: value}, IMAGE)).graph.node[0].attribute
+    (attribute,) = model_of(task_of(op, at, {name: value}, IMAGE)).graph.node[0].attribute
     assert (attribute.name, attribute.type) == (name, kind)
     read = helper.get_attribute_value(attribute)
     read = read.decode() if isinstance(read, bytes) else read
@@ -163,7 +163,7 @@ def test_an_output_states_its_rank_but_not_its_sizes() -> None:
         ("Flatten", 13, {}, (IMAGE,), 2),
         ("ReduceMax", 13, {"keepdims": 0}, (MATRIX,), 0),
     ):
-        (output,) = model_of(problem_of(op, at, attrs, *arrays)).graph.output
+        (output,) = model_of(task_of(op, at, attrs, *arrays)).graph.output
         assert output.type.tensor_type.HasField("shape")
         dims = output.type.tensor_type.shape.dim
         assert len(dims) == rank
@@ -175,21 +175,21 @@ def test_an_output_of_unknown_dtype_gets_the_one_that_onnx_infers() -> None:
     unknown = (OutputSpec("output", None),)
     for dtype in ("float16", "int64", "bool"):
         attrs = {"to": DTYPES[dtype].onnx}
-        model = model_of(problem_of("Cast", 13, attrs, MATRIX, outputs=unknown))
+        model = model_of(task_of("Cast", 13, attrs, MATRIX, outputs=unknown))
         check(model)
         assert model.graph.output[0].type.tensor_type.elem_type == DTYPES[dtype].onnx
 
 
 def test_an_invalid_node_makes_a_model_all_the_same() -> None:
-    for problem in (
-        problem_of("Hardmax", 13, {"axis": 7}, MATRIX),
-        problem_of("Hardmax", 13, {}, np.array(2.0, np.float32)),
-        problem_of("Hardmax", 13, {"axis": 1}, MATRIX.astype(np.int32)),
-        problem_of("Hardmax", 11, {"axis": 1}, MATRIX.astype(ml_dtypes.bfloat16)),
-        problem_of("LpPool", 11, {"ceil_mode": 1}, IMAGE),
-        problem_of("Hardmax", 13, {}, outputs=(OutputSpec("output", None),)),
+    for task in (
+        task_of("Hardmax", 13, {"axis": 7}, MATRIX),
+        task_of("Hardmax", 13, {}, np.array(2.0, np.float32)),
+        task_of("Hardmax", 13, {"axis": 1}, MATRIX.astype(np.int32)),
+        task_of("Hardmax", 11, {"axis": 1}, MATRIX.astype(ml_dtypes.bfloat16)),
+        task_of("LpPool", 11, {"ceil_mode": 1}, IMAGE),
+        task_of("Hardmax", 13, {}, outputs=(OutputSpec("output", None),)),
     ):
-        assert model_of(problem).graph.node[0].op_type == problem.op.name
+        assert model_of(task).graph.node[0].op_type == task.op.name
 
 
 # ── initializers ──────────────────────────────────────────────────────────────────────────────
@@ -201,7 +201,7 @@ def test_a_model_with_an_initializer_is_valid_and_holds_its_bits(at: int, dtype:
     if at < 13 and dtype == "bfloat16":
         return
     x = np.array([[-0.0, 1e-7, np.inf]]).astype(DTYPES[dtype].numpy)
-    model = model_of(problem_of("Hardmax", at, {"axis": 1}, x, initializer=True))
+    model = model_of(task_of("Hardmax", at, {"axis": 1}, x, initializer=True))
     check(model)
     (stored,) = model.graph.initializer
     assert stored.name == "input"
@@ -213,22 +213,20 @@ def test_a_model_with_an_initializer_is_valid_and_holds_its_bits(at: int, dtype:
 @pytest.mark.parametrize("address", ["onnxruntime", "reference"])
 @pytest.mark.parametrize("at", [1, 8, 9, 13])
 def test_backends_run_a_model_with_an_initializer_and_no_inputs(at: int, address: str) -> None:
-    problem = problem_of("Hardmax", at, {"axis": 1}, MATRIX, initializer=True)
-    outcome = attempt(connect(address), problem, [], [])
+    task = task_of("Hardmax", at, {"axis": 1}, MATRIX, initializer=True)
+    outcome = attempt(connect(address), task, [], [])
     assert isinstance(outcome, Produced)
     assert outcome.outputs[0].tolist() == [[1, 0, 0], [1, 0, 0]]  # type: ignore[union-attr]
 
 
 def test_an_initializer_beside_inputs() -> None:
     shape = np.array([6], np.int64)
-    whole = problem_of("Reshape", 13, {}, MATRIX, shape)
-    problem = Problem(
-        whole.op, 13, {}, whole.slots, whole.inputs[:1], {"shape": shape}, whole.outputs
-    )
-    model = model_of(problem)
+    whole = task_of("Reshape", 13, {}, MATRIX, shape)
+    task = Task(whole.op, 13, {}, whole.slots, whole.inputs[:1], {"shape": shape}, whole.outputs)
+    model = model_of(task)
     check(model)
     assert len(model.graph.output[0].type.tensor_type.shape.dim) == 1
-    outcome = attempt(connect("reference"), problem, [MATRIX], second_data([MATRIX]))
+    outcome = attempt(connect("reference"), task, [MATRIX], second_data([MATRIX]))
     assert isinstance(outcome, Produced)
 
 
@@ -246,14 +244,12 @@ def test_a_directml_operator_becomes_a_valid_onnx_model() -> None:
 
 def test_a_problem_that_no_model_can_state_says_so() -> None:
     with pytest.raises(NotExpressible, match="0 inputs; allowed: 1"):
-        model_of(
-            problem_of("DML_ACTIVATION_HARDMAX1", 1, {"Axes": (0,)}, domain="com.microsoft.dml")
-        )
+        model_of(task_of("DML_ACTIVATION_HARDMAX1", 1, {"Axes": (0,)}, domain="com.microsoft.dml"))
 
 
 def test_a_dtype_has_the_code_that_onnx_gives_it() -> None:
     for dtype in DTYPES.values():
         x = np.ones((2, 2), dtype.numpy)
-        (info,) = model_of(problem_of("Identity", 13, {}, x)).graph.input
+        (info,) = model_of(task_of("Identity", 13, {}, x)).graph.input
         assert helper.tensor_dtype_to_np_dtype(info.type.tensor_type.elem_type) == x.dtype
         assert dtype_of(x) == dtype

@@ -12,7 +12,7 @@ import pytest
 from onnx import numpy_helper
 
 from opcheck.backends import Backend, connect
-from opcheck.model import Case, Fill, Problem, Result, Verdict
+from opcheck.model import Case, Fill, Result, Task, Verdict
 from opcheck.run import conduct
 from opcheck.run.question import question
 from opcheck.suite import materialize
@@ -80,8 +80,8 @@ def test_results_come_one_at_a_time(tmp_path: Path) -> None:
     cases = cases_in(tmp_path, THREE)
     asked = []
 
-    def prepared(problem: Problem) -> Any:
-        asked.append(problem.attrs["axis"])
+    def prepared(task: Task) -> Any:
+        asked.append(task.attrs["axis"])
         return lambda inputs: [RIGHT]
 
     stream = conduct(cases, [Fake(prepared)])
@@ -226,7 +226,7 @@ def test_nobody_is_accused_where_the_text_does_not_decide(tmp_path: Path) -> Non
 def right_but(wrong: Callable[[int, Any], bool]) -> Fake:
     """Hardmax along axis 1, turned into its opposite where `wrong` says so of (run, input)."""
 
-    def prepared(_: Problem) -> Callable[[Any], Any]:
+    def prepared(_: Task) -> Callable[[Any], Any]:
         runs = itertools.count(1)
 
         def run(inputs: Any) -> Any:
@@ -487,8 +487,8 @@ def test_a_rejection_passes_if_the_twin_is_accepted(tmp_path: Path) -> None:
 def test_the_twin_s_answer_must_look_like_one(
     tmp_path: Path, answer: Any, verdict: Verdict
 ) -> None:
-    def prepared(problem: Problem) -> Any:
-        if problem.attrs["axis"] == 2:
+    def prepared(task: Task) -> Any:
+        if task.attrs["axis"] == 2:
             raise Refused("axis 2")
         return lambda inputs: answer
 
@@ -511,8 +511,8 @@ def test_the_twin_is_put_to_the_backend_that_refused(tmp_path: Path) -> None:
     asked: list[tuple[str, Any]] = []
 
     def backend(name: str) -> Fake:
-        def prepared(problem: Problem) -> Any:
-            asked.append((name, problem.attrs["axis"]))
+        def prepared(task: Task) -> Any:
+            asked.append((name, task.attrs["axis"]))
             raise Refused("no")
 
         return Fake(prepared, name)
@@ -526,10 +526,10 @@ def test_a_twin_of_another_shape_and_dtype_has_its_own_data(tmp_path: Path) -> N
     text = f"{{name: made, dtype: int32, expect: {{rejected: why, legal: {legal}}}}}"
     seen = []
 
-    def prepared(problem: Problem) -> Any:
-        if problem.inputs[0].dtype.kind != "float":
+    def prepared(task: Task) -> Any:
+        if task.inputs[0].dtype.kind != "float":
             raise Refused("no float")
-        seen.append((problem.inputs[0].dtype.name, problem.inputs[0].shape))
+        seen.append((task.inputs[0].dtype.name, task.inputs[0].shape))
         return lambda inputs: [np.array([[0, 1]], np.float16)]
 
     assert result_of(one(tmp_path, text), Fake(prepared)).verdict is Verdict.PASS

@@ -27,14 +27,14 @@ CONV = """
 def test_inputs_are_fed_and_initializers_are_part_of_the_model(tmp_path: Path) -> None:
     (case,) = cases_in(tmp_path, CONV)
     asked = question(case)
-    problem = asked.problem
-    assert problem.inputs == (TensorType("X", case.inputs[0].dtype, (1, 1, 3, 3)),)
-    assert list(problem.initializers) == ["W"]
-    assert problem.slots == ("X", "W")
+    task = asked.task
+    assert task.inputs == (TensorType("X", case.inputs[0].dtype, (1, 1, 3, 3)),)
+    assert list(task.initializers) == ["W"]
+    assert task.slots == ("X", "W")
     assert [x.reshape(-1).tolist() for x in asked.inputs] == [list(range(9))]
     assert [x.reshape(-1).tolist() for x in asked.second] == [list(range(9))[::-1]]
-    assert (problem.op, problem.opset, problem.attrs) == (case.op, 13, {})
-    assert problem.outputs == case.outputs
+    assert (task.op, task.opset, task.attrs) == (case.op, 13, {})
+    assert task.outputs == case.outputs
     assert [x.shape for x in asked.arrays(asked.second)] == [(1, 1, 3, 3), (1, 1, 2, 2)]
 
 
@@ -44,7 +44,7 @@ def test_arrays_are_in_the_operator_s_order(tmp_path: Path) -> None:
     )
     (case,) = cases_in(tmp_path, text)
     asked = question(case)
-    assert [tensor.name for tensor in asked.problem.inputs] == ["W"]
+    assert [tensor.name for tensor in asked.task.inputs] == ["W"]
     assert [x.shape for x in asked.arrays(asked.inputs)] == [(1, 1, 3, 3), (1, 1, 2, 2)]
 
 

@@ -10,7 +10,7 @@ import numpy
 from opcheck.backends.base import own_part
 from opcheck.engine import evaluate
 from opcheck.errors import InvalidNode, UsageError
-from opcheck.model import Array, BackendInfo, Problem
+from opcheck.model import Array, BackendInfo, Task
 
 
 def connect(detail: str | None) -> Engine:
@@ -28,23 +28,23 @@ class Engine:
     documented_errors: tuple[type[BaseException], ...] = (InvalidNode,)
     is_engine: bool = True
 
-    def prepare(self, problem: Problem) -> PreparedNode:
+    def prepare(self, task: Task) -> PreparedNode:
         """Nothing to prepare: what the specification forbids shows when the node runs."""
-        return PreparedNode(problem)
+        return PreparedNode(task)
 
 
 @dataclass(frozen=True)
 class PreparedNode:
     """A node of the engine."""
 
-    problem: Problem
+    task: Task
 
     def run(self, inputs: Sequence[Array]) -> tuple[Array, ...]:
         """The outputs in exact mode."""
-        problem = self.problem
-        fed = dict(zip((tensor.name for tensor in problem.inputs), inputs, strict=True))
-        arrays = {**problem.initializers, **fed}
+        task = self.task
+        fed = dict(zip((tensor.name for tensor in task.inputs), inputs, strict=True))
+        arrays = {**task.initializers, **fed}
         # An omitted optional input has no kernel parameter yet; operators with one will say so.
-        ordered = [arrays[slot] for slot in problem.slots if slot]
+        ordered = [arrays[slot] for slot in task.slots if slot]
         with own_part():
-            return evaluate(problem.op, ordered, problem.attrs)
+            return evaluate(task.op, ordered, task.attrs)

@@ -14,7 +14,7 @@ from opcheck.backends.base import own_part
 from opcheck.dtypes import DTYPES
 from opcheck.errors import BackendUnavailable, NotSupported, UsageError, did_you_mean
 from opcheck.graph import model_of
-from opcheck.model import Array, BackendInfo, Problem
+from opcheck.model import Array, BackendInfo, Task
 
 _CPU = "CPUExecutionProvider"
 _BFLOAT16 = DTYPES["bfloat16"]
@@ -65,7 +65,7 @@ class OnnxRuntime:
     documented_errors: tuple[type[BaseException], ...]
     is_engine: bool = False
 
-    def prepare(self, problem: Problem) -> Session:
+    def prepare(self, task: Task) -> Session:
         """A session for the one-node model on this provider and no other."""
         import onnxruntime
 
@@ -75,7 +75,7 @@ class OnnxRuntime:
         if self.provider != _CPU:
             options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
         with own_part():
-            model = model_of(problem).SerializeToString()
+            model = model_of(task).SerializeToString()
         try:
             # Left enabled, the fallback moves a session that fails to the CPU in silence.
             session = onnxruntime.InferenceSession(
@@ -90,20 +90,20 @@ class OnnxRuntime:
         got = session.get_providers()
         if got[:1] != [self.provider]:
             raise BackendUnavailable(f"asked for {self.provider}, got {', '.join(got)}")
-        return Session(problem, session, self.not_implemented)
+        return Session(task, session, self.not_implemented)
 
 
 @dataclass(frozen=True)
 class Session:
     """One model in ONNX Runtime."""
 
-    problem: Problem
+    task: Task
     session: Any
     not_implemented: type[Exception]
 
     def run(self, inputs: Sequence[Array]) -> Sequence[Array]:
         """The outputs as the session returns them."""
-        feed = dict(zip((tensor.name for tensor in self.problem.inputs), inputs, strict=True))
+        feed = dict(zip((tensor.name for tensor in self.task.inputs), inputs, strict=True))
         try:
             if self._has_bfloat16():
                 return self._run_ort_values(feed)

@@ -10,7 +10,7 @@ from opcheck.backends.adapters import importing
 from opcheck.backends.base import own_part
 from opcheck.errors import NotSupported, UsageError
 from opcheck.graph import model_of
-from opcheck.model import Array, BackendInfo, Problem
+from opcheck.model import Array, BackendInfo, Task
 
 
 def connect(detail: str | None) -> Reference:
@@ -44,14 +44,14 @@ class Reference:
     documented_errors: tuple[type[BaseException], ...]
     is_engine: bool = False
 
-    def prepare(self, problem: Problem) -> Evaluator:
+    def prepare(self, task: Task) -> Evaluator:
         """An evaluator for the one-node model; NotImplementedError is its 'not here'."""
         from onnx.reference import ReferenceEvaluator
 
         with own_part():
-            model = model_of(problem)
+            model = model_of(task)
         try:
-            return Evaluator(problem, ReferenceEvaluator(model))
+            return Evaluator(task, ReferenceEvaluator(model))
         except NotImplementedError as error:
             raise NotSupported(str(error)) from error
 
@@ -60,12 +60,12 @@ class Reference:
 class Evaluator:
     """One model in the evaluator."""
 
-    problem: Problem
+    task: Task
     evaluator: Any
 
     def run(self, inputs: Sequence[Array]) -> Sequence[Array]:
         """The outputs as the evaluator returns them."""
-        names = (tensor.name for tensor in self.problem.inputs)
+        names = (tensor.name for tensor in self.task.inputs)
         feed = dict(zip(names, inputs, strict=True))
         try:
             outputs: Sequence[Array] = self.evaluator.run(None, feed)

@@ -9,19 +9,19 @@ from opcheck.backends import attempt, connect, second_data
 from opcheck.backends.base import Defect
 from opcheck.engine import evaluate
 from opcheck.engine.registry import Kernel, Operator, operators
-from opcheck.model import Declined, Outcome, Problem, Produced, Raised
-from tests.asking import dml_problem, problem_of
+from opcheck.model import Declined, Outcome, Produced, Raised, Task
+from tests.asking import dml_problem, task_of
 
 X = np.array([[3, 3, 1], [3, 0, 3]], np.float32)
 ENGINE = connect("numpy")
 
 
-def outcome_of(problem: Problem, *inputs: Any) -> Outcome:
-    return attempt(ENGINE, problem, inputs, second_data(inputs))
+def outcome_of(task: Task, *inputs: Any) -> Outcome:
+    return attempt(ENGINE, task, inputs, second_data(inputs))
 
 
 def test_it_answers_with_the_engine() -> None:
-    outcome = outcome_of(problem_of("Hardmax", 13, {"axis": 0}, X), X)
+    outcome = outcome_of(task_of("Hardmax", 13, {"axis": 0}, X), X)
     assert isinstance(outcome, Produced)
     assert outcome.outputs[0].tolist() == [[1, 1, 0], [0, 0, 1]]  # type: ignore[union-attr]
     assert outcome.unstable is None
@@ -30,7 +30,7 @@ def test_it_answers_with_the_engine() -> None:
 def test_an_opset_between_versions_means_the_older_one() -> None:
     x = np.array([[[1, 5], [5, 2]], [[5, 7], [4, 6]]], np.float32)
     for at, want in ((12, [[[0, 1], [0, 0]], [[0, 1], [0, 0]]]), (14, [[[0, 1], [1, 0]]] * 2)):
-        outcome = outcome_of(problem_of("Hardmax", at, {}, x), x)
+        outcome = outcome_of(task_of("Hardmax", at, {}, x), x)
         assert isinstance(outcome, Produced)
         if at == 12:
             assert outcome.outputs[0].tolist() == want  # type: ignore[union-attr]
@@ -39,7 +39,7 @@ def test_an_opset_between_versions_means_the_older_one() -> None:
 
 
 def test_an_initializer_is_an_input_like_any_other() -> None:
-    outcome = outcome_of(problem_of("Hardmax", 13, {"axis": 1}, X, initializer=True))
+    outcome = outcome_of(task_of("Hardmax", 13, {"axis": 1}, X, initializer=True))
     assert isinstance(outcome, Produced)
     assert outcome.outputs[0].tolist() == [[1, 0, 0], [1, 0, 0]]  # type: ignore[union-attr]
 
@@ -51,17 +51,17 @@ def test_directml_runs_natively() -> None:
 
 
 def test_a_model_against_the_specification_is_refused_on_purpose() -> None:
-    outcome = outcome_of(problem_of("Hardmax", 13, {"axis": 7}, X), X)
+    outcome = outcome_of(task_of("Hardmax", 13, {"axis": 7}, X), X)
     assert isinstance(outcome, Raised)
     assert (outcome.stage, outcome.kind, outcome.documented) == ("run", "InvalidNode", True)
     assert "axis 7 is outside [-2, 1]" in outcome.detail
-    missing = outcome_of(problem_of("Hardmax", 13, {}))
+    missing = outcome_of(task_of("Hardmax", 13, {}))
     assert isinstance(missing, Raised)
     assert missing.detail == "Hardmax-13: 0 inputs; allowed: 1"
 
 
 def test_an_operator_without_kernel_is_declined() -> None:
-    assert outcome_of(problem_of("Abs", 13, {}, X), X) == Declined(
+    assert outcome_of(task_of("Abs", 13, {}, X), X) == Declined(
         "the engine has no kernel for Abs-13"
     )
 
@@ -75,4 +75,4 @@ def test_a_bug_in_a_kernel_is_no_refusal(error: Exception, monkeypatch: pytest.M
     table = {**operators(), ("", "Hardmax"): made}
     monkeypatch.setitem(evaluate.__globals__, "operators", lambda: table)
     with pytest.raises(Defect, match=type(error).__name__):
-        outcome_of(problem_of("Hardmax", 13, {}, X), X)
+        outcome_of(task_of("Hardmax", 13, {}, X), X)

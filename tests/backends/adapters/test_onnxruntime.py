@@ -13,21 +13,21 @@ from opcheck.backends import attempt, connect, second_data
 from opcheck.backends.adapters import onnxruntime as adapter
 from opcheck.backends.base import Defect
 from opcheck.compare.verdict import Answer, Refusal, Twin, judge
-from opcheck.model import EXACT, Declined, NotRun, Outcome, Problem, Produced, Raised, Verdict
-from tests.asking import dml_problem, problem_of
+from opcheck.model import EXACT, Declined, NotRun, Outcome, Produced, Raised, Task, Verdict
+from tests.asking import dml_problem, task_of
 
 X = np.array([[3, 3, 1], [3, 0, 3]], np.float32)
-HARDMAX = problem_of("Hardmax", 13, {"axis": 0}, X)
+HARDMAX = task_of("Hardmax", 13, {"axis": 0}, X)
 ORT = connect("onnxruntime")
 _MAKE = onnxruntime.InferenceSession
 
 
-def outcome_of(problem: Problem, *inputs: Any, address: str = "onnxruntime") -> Outcome:
-    return attempt(connect(address), problem, inputs, second_data(inputs))
+def outcome_of(task: Task, *inputs: Any, address: str = "onnxruntime") -> Outcome:
+    return attempt(connect(address), task, inputs, second_data(inputs))
 
 
-def output_of(problem: Problem, *inputs: Any) -> Any:
-    outcome = outcome_of(problem, *inputs)
+def output_of(task: Task, *inputs: Any) -> Any:
+    outcome = outcome_of(task, *inputs)
     assert isinstance(outcome, Produced), outcome
     assert outcome.unstable is None
     return outcome.outputs[0]
@@ -157,13 +157,13 @@ def test_a_provider_that_fails_while_it_runs_is_not_replaced(
 
 def test_a_missing_kernel_is_declined() -> None:
     x = X.astype(np.float64)
-    outcome = outcome_of(problem_of("Hardmax", 13, {"axis": 1}, x), x)
+    outcome = outcome_of(task_of("Hardmax", 13, {"axis": 1}, x), x)
     assert isinstance(outcome, Declined)
     assert "NOT_IMPLEMENTED" in outcome.reason
 
 
 def test_an_invalid_model_is_refused_in_its_own_words() -> None:
-    outcome = outcome_of(problem_of("Hardmax", 13, {"axis": 7}, X), X)
+    outcome = outcome_of(task_of("Hardmax", 13, {"axis": 7}, X), X)
     assert isinstance(outcome, Raised)
     assert (outcome.stage, outcome.documented) == ("prepare", True)
     assert outcome.kind in {"Fail", "InvalidGraph", "InvalidArgument", "RuntimeException"}
@@ -210,7 +210,7 @@ def test_its_signal_for_not_implemented_is_heard_in_both_stages(
 def test_a_bug_in_building_the_model_is_no_refusal(
     error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(_: Problem) -> Any:
+    def broken(_: Task) -> Any:
         raise error
 
     monkeypatch.setattr(adapter, "model_of", broken)
@@ -223,7 +223,7 @@ def test_a_bug_in_building_the_model_is_no_refusal(
 
 def test_it_answers_at_old_opsets_and_for_directml() -> None:
     for at in (1, 5, 8, 11, 13):
-        found = output_of(problem_of("Hardmax", at, {"axis": 1}, X), X)
+        found = output_of(task_of("Hardmax", at, {"axis": 1}, X), X)
         assert found.tolist() == [[1, 0, 0], [1, 0, 0]]
     assert output_of(dml_problem((0, 1), X), X).tolist() == [[1, 0, 0], [0, 0, 0]]
 
@@ -232,26 +232,26 @@ def test_it_answers_at_old_opsets_and_for_directml() -> None:
 def test_bfloat16_goes_in_and_comes_out_bit_for_bit(shape: tuple[int, ...]) -> None:
     bits = np.array([0x0001, 0x8000, 0x7F80, 0x3F81, 0xFF7F, 0x7FC1], np.uint16)
     x = np.resize(bits, int(np.prod(shape))).reshape(shape).view(ml_dtypes.bfloat16)
-    out = output_of(problem_of("Identity", 13, {}, x), x)
+    out = output_of(task_of("Identity", 13, {}, x), x)
     assert (out.dtype, out.shape, out.tobytes()) == (x.dtype, shape, x.tobytes())
 
 
 def test_bfloat16_stands_beside_other_types() -> None:
     x = np.array([1.5, -2, 0], ml_dtypes.bfloat16)
-    there = output_of(problem_of("Cast", 13, {"to": 1}, x), x)
+    there = output_of(task_of("Cast", 13, {"to": 1}, x), x)
     assert (there.dtype, there.tolist()) == (np.float32, [1.5, -2, 0])
     wide = np.array([1.5, -2, 1 / 3], np.float32)
-    back = output_of(problem_of("Cast", 13, {"to": 16}, wide), wide)
+    back = output_of(task_of("Cast", 13, {"to": 16}, wide), wide)
     assert back.dtype == ml_dtypes.bfloat16
     assert back.astype(float).tolist() == wide.astype(ml_dtypes.bfloat16).astype(float).tolist()
     shape = np.array([3, 1], np.int64)
-    found = output_of(problem_of("Reshape", 13, {}, x, shape), x, shape)
+    found = output_of(task_of("Reshape", 13, {}, x, shape), x, shape)
     assert found.astype(float).tolist() == [[1.5], [-2], [0]]
 
 
 def test_a_bfloat16_answer_does_not_live_in_onnx_runtime_s_memory() -> None:
     x = np.array([1, 2, 3], ml_dtypes.bfloat16)
-    prepared = ORT.prepare(problem_of("Identity", 13, {}, x))
+    prepared = ORT.prepare(task_of("Identity", 13, {}, x))
     (first,) = prepared.run([x])
     (second,) = prepared.run([x + x])
     assert first.astype(float).tolist() == [1, 2, 3]

@@ -10,15 +10,15 @@ from onnx.reference.op_run import RuntimeImplementationError, RuntimeTypeError
 from opcheck.backends import attempt, connect, second_data
 from opcheck.backends.adapters import reference as adapter
 from opcheck.backends.base import Defect
-from opcheck.model import Declined, Outcome, Problem, Produced, Raised
-from tests.asking import dml_problem, problem_of
+from opcheck.model import Declined, Outcome, Produced, Raised, Task
+from tests.asking import dml_problem, task_of
 
 X = np.array([[3, 3, 1], [3, 0, 3]], np.float32)
 REFERENCE = connect("reference")
 
 
-def outcome_of(problem: Problem, *inputs: Any) -> Outcome:
-    return attempt(REFERENCE, problem, inputs, second_data(inputs))
+def outcome_of(task: Task, *inputs: Any) -> Outcome:
+    return attempt(REFERENCE, task, inputs, second_data(inputs))
 
 
 class Evaluator:
@@ -32,7 +32,7 @@ class Evaluator:
 
 
 def test_it_answers_with_onnx_reference() -> None:
-    outcome = outcome_of(problem_of("Hardmax", 13, {"axis": 0}, X), X)
+    outcome = outcome_of(task_of("Hardmax", 13, {"axis": 0}, X), X)
     assert isinstance(outcome, Produced)
     assert outcome.outputs[0].tolist() == [[1, 1, 0], [0, 0, 1]]  # type: ignore[union-attr]
     assert outcome.unstable is None
@@ -46,7 +46,7 @@ def test_directml_is_lowered() -> None:
 
 
 def test_an_operator_it_lacks_is_declined() -> None:
-    adagrad = problem_of("Gradient", 1, {}, domain="ai.onnx.preview.training")
+    adagrad = task_of("Gradient", 1, {}, domain="ai.onnx.preview.training")
     outcome = outcome_of(adagrad)
     assert isinstance(outcome, Declined)
     assert "Gradient" in outcome.reason
@@ -56,15 +56,15 @@ def test_an_operator_it_lacks_is_declined() -> None:
 def test_its_signal_for_not_implemented_is_heard_in_both_stages(
     kind: type[Exception], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    problem = problem_of("Hardmax", 13, {}, X)
+    task = task_of("Hardmax", 13, {}, X)
     monkeypatch.setattr(onnx.reference, "ReferenceEvaluator", lambda _: Evaluator(kind("not here")))
-    assert outcome_of(problem, X) == Declined("not here")
+    assert outcome_of(task, X) == Declined("not here")
 
     def unprepared(_: Any) -> Any:
         raise kind("nor here")
 
     monkeypatch.setattr(onnx.reference, "ReferenceEvaluator", unprepared)
-    assert outcome_of(problem, X) == Declined("nor here")
+    assert outcome_of(task, X) == Declined("nor here")
 
 
 @pytest.mark.parametrize(
@@ -81,14 +81,14 @@ def test_only_its_own_errors_are_documented(
     error: Exception, documented: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(onnx.reference, "ReferenceEvaluator", lambda _: Evaluator(error))
-    outcome = outcome_of(problem_of("Hardmax", 13, {}, X), X)
+    outcome = outcome_of(task_of("Hardmax", 13, {}, X), X)
     assert outcome == Raised("run", type(error).__name__, "x", documented)
 
 
 def test_a_bug_in_building_the_model_is_no_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(_: Problem) -> Any:
+    def broken(_: Task) -> Any:
         raise AssertionError
 
     monkeypatch.setattr(adapter, "model_of", broken)
     with pytest.raises(Defect):
-        outcome_of(problem_of("Hardmax", 13, {}, X), X)
+        outcome_of(task_of("Hardmax", 13, {}, X), X)

@@ -18,7 +18,7 @@ from opcheck.engine import evaluate
 from opcheck.errors import InvalidNode
 from opcheck.model import OpVersion, Produced
 from tests import brute
-from tests.asking import problem_of
+from tests.asking import task_of
 
 NODE_TESTS = [test for test in _NodeTestCases if test.name.startswith("test_hardmax_")]
 BACKENDS = [connect(address) for address in ("numpy", "onnxruntime", "reference")]
@@ -190,7 +190,7 @@ def test_every_backend_passes_onnx_node_tests(test: Any, backend: Backend) -> No
     (node,) = test.model.graph.node
     attrs = {attribute.name: int(attribute.i) for attribute in node.attribute}
     ((x,), (want,)) = test.data_sets[0]
-    outcome = attempt(backend, problem_of("Hardmax", 13, attrs, x), [x], second_data([x]))
+    outcome = attempt(backend, task_of("Hardmax", 13, attrs, x), [x], second_data([x]))
     assert isinstance(outcome, Produced)
     assert not outcome.unstable
     assert isinstance(outcome.outputs[0], np.ndarray)

@@ -123,7 +123,7 @@ def _judge_outputs(
             return Judgement(Verdict.PASS, alternative=name, comparisons=comparisons)
     comparisons, name = min(attempts, key=lambda attempt: _distance(attempt[0]))
     broken = [comparison for comparison in comparisons if comparison.problem]
-    reason = "; ".join(map(_wrong, broken))
+    reason = "; ".join(map(what_is_wrong, broken))
     if len(names) > 1:
         reason = f"none of the admitted answers ({', '.join(names)}); nearest {name}: {reason}"
     return _lesser(rule, Verdict.FAIL, reason, broken[0].problem, comparisons)
@@ -152,7 +152,7 @@ def _judge_refusal(rule: Rule, admitted: Sequence[Admitted], raised: Raised) -> 
             comparisons = compare_outputs(twin.wants, outputs, EXACT) if twin.wants else ()
             broken = tuple(c for c in comparisons if _is_structural(c))
             if broken:
-                reason = f"its legal twin: {_wrong(broken[0])}"
+                reason = f"its legal twin: {what_is_wrong(broken[0])}"
                 return _lesser(rule, Verdict.FAIL, reason, broken[0].problem, broken)
             reason = f"{accident}{_told(raised)}"
             return Judgement(Verdict.PASS, reason, refused=True, alternative=refusal.name)
@@ -178,7 +178,8 @@ def _distance(comparisons: Sequence[Comparison]) -> tuple[int, int]:
     return sum(map(_is_structural, comparisons)), sum(c.wrong for c in comparisons)
 
 
-def _wrong(comparison: Comparison) -> str:
+def what_is_wrong(comparison: Comparison) -> str:
+    """A comparison that does not match, in a few words."""
     if comparison.problem == "values":
         return f"{comparison.output}: {comparison.wrong} of {comparison.total} elements wrong"
     return f"{comparison.output}: {comparison.problem} {comparison.detail}".rstrip()

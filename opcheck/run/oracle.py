@@ -9,7 +9,7 @@ from typing import TypeAlias
 from opcheck import dtypes
 from opcheck.backends import Backend
 from opcheck.compare import Want, compare_outputs
-from opcheck.compare.verdict import Admitted, Answer, Refusal, Twin
+from opcheck.compare.verdict import Admitted, Answer, Refusal, Twin, what_is_wrong
 from opcheck.engine import evaluate, operator_of
 from opcheck.errors import InvalidNode
 from opcheck.graph.tensors import read_tensor
@@ -81,7 +81,7 @@ def _check_answer(case: Case, asked: Question, answer: Answer) -> None:
     for comparison in compare_outputs(answer.wants, mine, bound(case)):
         if comparison.problem:
             where = f", {comparison.where}" if comparison.where else ""
-            told = f"{comparison.output}: {comparison.problem} {comparison.detail}{where}"
+            told = f"{what_is_wrong(comparison)}{where}"
             raise WrongCase(f"the case and opcheck's engine contradict each other: {told}")
 
 

@@ -278,7 +278,7 @@ def test_a_case_that_the_engine_contradicts_accuses_nobody(tmp_path: Path) -> No
     result = result_of(literal, connect("onnxruntime"))
     assert result.verdict is Verdict.BAD_CASE
     assert result.reason == (
-        "the case and opcheck's engine contradict each other: output: values "
+        "the case and opcheck's engine contradict each other: output: "
         "2 of 6 elements wrong, exactly where axis 0 is 0 and axis 1 < 2"
     )
     legal = "{rejected: so, legal: {attrs.axis: 0}}"
@@ -391,7 +391,7 @@ def test_golden_outputs_that_the_engine_contradicts_are_a_bad_case(tmp_path: Pat
     stored(tmp_path, 1 - RIGHT)
     result = result_of(one(tmp_path, GOLDEN), Hardmax())
     assert result.verdict is Verdict.BAD_CASE
-    told = "the case and opcheck's engine contradict each other: output: values 6 of 6 elements"
+    told = "the case and opcheck's engine contradict each other: output: 6 of 6 elements"
     assert result.reason.startswith(told)
 
 

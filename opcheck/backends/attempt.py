@@ -90,7 +90,7 @@ def _in_between(
 
 
 def same_answers(one: Outputs, other: Outputs) -> bool:
-    """Whether two answers agree in number, types and bits."""
+    """Whether two answers agree in number, types and values."""
     return _changed(one, other, "") is None
 
 

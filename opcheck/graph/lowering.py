@@ -38,7 +38,7 @@ def lower_hardmax1(task: Task) -> tuple[list[NodeProto], dict[str, Array], int]:
         invalid = f"{tensor.dtype} is no data type of {task.op.name}"
     if invalid:
         raise NotExpressible(f"not expressible as an ONNX graph: {invalid}")
-    order = [*(axis for axis in range(len(tensor.shape)) if axis not in reduced), *reduced]
+    order = directml.reduced_last(reduced, len(tensor.shape))
     moved = [tensor.shape[axis] for axis in order]
     split = len(order) - len(reduced)
     rows = [prod(moved[:split]), prod(moved[split:])]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -221,3 +221,12 @@ class Task:
     inputs: tuple[TensorType, ...]
     initializers: Arrays
     outputs: tuple[OutputSpec, ...]
+
+    def feed(self, inputs: Sequence[Array]) -> dict[str, Array]:
+        """`inputs`, which follow `self.inputs`, by name."""
+        return dict(zip((tensor.name for tensor in self.inputs), inputs, strict=True))
+
+    def operands(self, inputs: Sequence[Array]) -> list[Array]:
+        """`inputs` and the initializers in the operator's order, without what is left out."""
+        arrays = {**self.initializers, **self.feed(inputs)}
+        return [arrays[slot] for slot in self.slots if slot]

@@ -24,7 +24,7 @@ class Produced:
     unstable: str | None = None
     #: The answer to the other data that was fed in between, None where that was refused.
     between: tuple[Array | Foreign, ...] | None = None
-    #: That answer has the first answer's bits, though the data differ.
+    #: That answer is the first answer, though the data differ.
     stale: bool = False
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 from opcheck.backends import Backend, same_answers
-from opcheck.compare import compare_outputs
+from opcheck.compare import Want, compare_outputs
 from opcheck.compare.verdict import judge, unstable
 from opcheck.engine import operator_of
 from opcheck.known import Ledger, explain
@@ -40,6 +40,17 @@ class Trial:
     def admitted(self) -> ForBackend:
         """The answers admitted."""
         return admitted(self.case, self.question)
+
+    @cached_property
+    def wants_of_other_data(self) -> tuple[Want, ...] | None:
+        """What the engine answers the other data, None where it does not know the operator."""
+        case, asked = self.case, self.question
+        if operator_of(case.op) is None:
+            return None
+        try:
+            return computed(case, asked, asked.second)
+        except WrongCase:
+            return None
 
     def on(self, backend: Backend) -> Result:
         """The result of one backend; a case that is itself wrong says so instead."""
@@ -82,18 +93,14 @@ class Trial:
         unstable if it answers the other data differently when it sees them first, or with the
         old answer where the text decides.
         """
-        case, asked = self.case, self.question
-        if operator_of(case.op) is None or outcome.between is None:
-            return None
-        try:
-            wants = computed(case, asked, asked.second)
-        except WrongCase:
+        case, wants = self.case, self.wants_of_other_data
+        if wants is None or outcome.between is None:
             return None
         if not any(c.problem for c in compare_outputs(wants, outcome.between, bound(case))):
             return None
         if outcome.stale and case.rule == "must":
             return "answered other data of the same shape with the first run's answer"
-        fresh = asked.turned().ask(backend)
+        fresh = self.question.turned().ask(backend)
         if isinstance(fresh, Produced) and same_answers(fresh.outputs, outcome.between):
             return None
         return "answered other data wrongly in its second run, and otherwise in a first run"

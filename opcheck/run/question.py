@@ -35,9 +35,7 @@ class Question:
 
     def arrays(self, inputs: tuple[Array, ...]) -> list[Array]:
         """`inputs` and the initializers in the operator's order."""
-        names = [tensor.name for tensor in self.task.inputs]
-        fed = {**self.task.initializers, **dict(zip(names, inputs, strict=True))}
-        return [fed[slot] for slot in self.task.slots if slot]
+        return self.task.operands(inputs)
 
 
 def question(case: Case) -> Question:

@@ -32,7 +32,7 @@ def status(
     results = list(results)
     total = Counter(result.verdict for result in results)
     idle = [backend.address for backend in backends if _is_idle(backend, results)]
-    red = {v: n for v, n in total.items() if v in RED or (strict and v is Verdict.WARN)}
+    red = Counter(result.verdict for result in results if is_red(result, strict=strict))
     also = f"; {_spelt(red)}" if red else ""
     if interrupted:
         return Exit.INTERRUPTED, "interrupted: the run is incomplete"

@@ -41,12 +41,13 @@ def resolve(resolver: Resolver, schema: Schema) -> dict[str, AttrValue]:
                 found[name] = attribute_value(attribute, value)
             except ValueError as error:
                 resolver.problem(resolver.node.at(("attrs", name)), f"attribute {name} {error}")
+    changed = set(_changed_defaults(schema))
     for name, attribute in schema.attributes.items():
         if any(did_you_mean(word, [name]) for word in unknown):
             continue
         if attribute.required and stated.get(name) is None and not resolver.may_be_illegal:
             resolver.lacking(resolver.node.mark, f"{schema.op} needs attribute {name!r}")
-        elif name not in stated and name in _changed_defaults(schema):
+        elif name not in stated and name in changed:
             message = f"attrs.{name} must be stated: its default differs between versions"
             hint = f"attrs: {{{name}: null}} leaves it out"
             resolver.lacking(resolver.node.mark, message, hint)

@@ -171,17 +171,15 @@ def _rejected(
     resolver: Resolver, case: Case, answer: f.RejectedField, path: tuple[str | int, ...]
 ) -> Rejected:
     legal = resolver.node_at((*path, "legal"))
-    node = _without_expectation(resolver.node)
-    for key, value in mapping(legal).items():
-        steps = parse_path(key)
-        placed = put(node, steps, value) if steps else None
-        if placed is None:
-            reason = "leads into a literal" if steps else "is no path"
-            hint = None if steps else PATHS_ARE
-            resolver.problem(legal.keys[key], f"legal: {quoted(key)} {reason}", hint)
-            return Rejected(answer.rejected, case)
-        node = placed
-    if node.plain() == _without_expectation(resolver.node).plain():
+    ((key, value),) = mapping(legal).items()
+    start, steps = _without_expectation(resolver.node), parse_path(key)
+    node = put(start, steps, value) if steps else None
+    if node is None:
+        reason = "leads into a literal" if steps else "is no path"
+        hint = None if steps else PATHS_ARE
+        resolver.problem(legal.keys[key], f"legal: {quoted(key)} {reason}", hint)
+        return Rejected(answer.rejected, case)
+    if node.plain() == start.plain():
         resolver.problem(resolver.node.at((*path, "legal"), key=True), "legal changes nothing")
         return Rejected(answer.rejected, case)
     twin = replace(resolver.concrete, id=f"{case.id}~legal", node=node)

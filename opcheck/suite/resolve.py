@@ -177,13 +177,12 @@ class Resolver:
     def _outputs(self, schema: Schema, tensors: tuple[TensorSpec, ...]) -> tuple[OutputSpec, ...]:
         bound = inputs.bindings(self, schema, tensors)
         stated = expectation.output_names(self.fields.expect)
-        known = [*signature.spelt(schema.outputs), *f.FORMS]
+        known = signature.spelt(schema.outputs)
+        has = f"has: {', '.join(known)}; or {', '.join(f.FORMS)}"
         for name, path in stated.items():
             if signature.place(schema.outputs, name) is None:
-                has = ", ".join(signature.spelt(schema.outputs))
-                forms = ", ".join(f.FORMS)
-                message = f"{quoted(name)} is no output of {schema.op} (has: {has}; or {forms})"
-                hint = did_you_mean(name, known)
+                message = f"{quoted(name)} is no output of {schema.op} ({has})"
+                hint = did_you_mean(name, [*known, *f.FORMS])
                 self.problem(self.node.at(path, key=True), message, hint)
         names = [*stated]
         names += [name for name in signature.missing(schema.outputs, names) if name not in names]

@@ -41,10 +41,7 @@ class PreparedNode:
 
     def run(self, inputs: Sequence[Array]) -> tuple[Array, ...]:
         """The outputs in exact mode."""
-        task = self.task
-        fed = dict(zip((tensor.name for tensor in task.inputs), inputs, strict=True))
-        arrays = {**task.initializers, **fed}
         # An omitted optional input has no kernel parameter yet; operators with one will say so.
-        ordered = [arrays[slot] for slot in task.slots if slot]
+        operands = self.task.operands(inputs)
         with own_part():
-            return evaluate(task.op, ordered, task.attrs)
+            return evaluate(self.task.op, operands, self.task.attrs)

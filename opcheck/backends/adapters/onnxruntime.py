@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -103,20 +104,19 @@ class Session:
 
     def run(self, inputs: Sequence[Array]) -> Sequence[Array]:
         """The outputs as the session returns them."""
-        feed = dict(zip((tensor.name for tensor in self.task.inputs), inputs, strict=True))
+        feed = self.task.feed(inputs)
         try:
-            if self._has_bfloat16():
+            if self._has_bfloat16:
                 return self._run_ort_values(feed)
             outputs: Sequence[Array] = self.session.run(None, feed)
             return outputs
         except self.not_implemented as error:
             raise NotSupported(str(error)) from error
 
+    @cached_property
     def _has_bfloat16(self) -> bool:
-        return any("bfloat16" in port.type for port in self._ports())
-
-    def _ports(self) -> list[Any]:
-        return [*self.session.get_inputs(), *self.session.get_outputs()]
+        ports = [*self.session.get_inputs(), *self.session.get_outputs()]
+        return any("bfloat16" in port.type for port in ports)
 
     def _run_ort_values(self, feed: dict[str, Array]) -> list[Array]:
         """The way round for bfloat16, which ONNX Runtime does not convert from and to NumPy."""

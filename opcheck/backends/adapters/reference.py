@@ -65,10 +65,8 @@ class Evaluator:
 
     def run(self, inputs: Sequence[Array]) -> Sequence[Array]:
         """The outputs as the evaluator returns them."""
-        names = (tensor.name for tensor in self.task.inputs)
-        feed = dict(zip(names, inputs, strict=True))
         try:
-            outputs: Sequence[Array] = self.evaluator.run(None, feed)
+            outputs: Sequence[Array] = self.evaluator.run(None, self.task.feed(inputs))
         except NotImplementedError as error:
             raise NotSupported(str(error)) from error
         return outputs

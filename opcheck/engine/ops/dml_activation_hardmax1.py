@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from opcheck.engine.axes import coerced_to_2d
 from opcheck.engine.ops.hardmax import first_maximum
 from opcheck.engine.registry import Kernel, Operator
 from opcheck.errors import InvalidNode
 from opcheck.model import Array
-from opcheck.opset.directml import DOMAIN, invalid_axes
+from opcheck.opset.directml import DOMAIN, invalid_axes, reduced_last
 
 
 def hardmax1(input_tensor: Array, *, Axes: tuple[int, ...]) -> tuple[Array]:
@@ -21,12 +22,9 @@ def hardmax1(input_tensor: Array, *, Axes: tuple[int, ...]) -> tuple[Array]:
     problem = invalid_axes(Axes, rank)
     if problem:
         raise InvalidNode(problem)
-    reduced = sorted(Axes)
-    order = [*(axis for axis in range(rank) if axis not in reduced), *reduced]
+    order = reduced_last(Axes, rank)
     moved = input_tensor.transpose(order)
-    joint = np.prod([input_tensor.shape[axis] for axis in reduced], dtype=int)
-    kept = np.prod([input_tensor.shape[axis] for axis in order[: -len(reduced)]], dtype=int)
-    ones = first_maximum(moved.reshape(kept, joint), axis=1)
+    ones = first_maximum(moved.reshape(coerced_to_2d(moved.shape, rank - len(Axes))), axis=1)
     return (np.ascontiguousarray(ones.reshape(moved.shape).transpose(np.argsort(order))),)
 
 

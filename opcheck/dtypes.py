@@ -96,6 +96,21 @@ def round_to(values: NDArray[np.float64], dtype: DType) -> NDArray[Any]:
         return values.astype(dtype.numpy)
 
 
+def half_ulp(values: NDArray[np.float64], dtype: DType) -> NDArray[np.float64]:
+    """Half the distance between the numbers of a floating `dtype` around each of `values`.
+
+    That is how far rounding to `dtype` can move them. Beyond its largest number the distance is
+    that below it, and half the smallest subnormal of float64 is 0. 0 for NaN and the infinities.
+    """
+    size = np.asarray(np.minimum(np.abs(values), limits(dtype)[1]))
+    # Without its digits a number is its power of two, and a subnormal one 0.
+    power = (size.view(np.int64) & 0x7FF0_0000_0000_0000).view(np.float64)
+    half = np.maximum(
+        power * math.ldexp(1.0, -dtype.precision), math.ldexp(0.5, dtype.min_exponent)
+    )
+    return np.where(np.isfinite(values), half, 0.0)
+
+
 def _round_significand(values: NDArray[np.float64], dtype: DType) -> NDArray[np.float64]:
     """`values` rounded to what `dtype` can hold, still as float64 (overflow not yet applied)."""
     _, exponent = np.frexp(values)

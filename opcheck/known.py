@@ -87,9 +87,12 @@ class Ledger:
 
         Names of cases mean what the shipped suites mean by them: other cases are never explained.
         """
-        if backend.address not in self.fields.backend or not result.case.source.shipped:
+        address = backend.address.partition("?")[0]
+        if address not in self.fields.backend or not result.case.source.shipped:
             return None
         passed = result.verdict is Verdict.PASS
+        if passed and backend.accumulate:
+            return None  # Declared, what fails otherwise may pass.
         for line in self.fields.known:
             fits = passed or (result.verdict in _EXPLAINABLE and result.failure == line.failure)
             if fits and _is_about(line, result.case, backend.version):
@@ -149,8 +152,15 @@ def _fits(place: Place, case: Case) -> bool:
         and (place.row is None or case.row in place.row)
         and (place.opset is None or case.opset in place.opset)
         and (place.dtype is None or dtype in place.dtype)
-        and all(case.attrs.get(name) in values for name, values in (place.attrs or {}).items())
+        and all(
+            _plain(case.attrs.get(name)) in items for name, items in (place.attrs or {}).items()
+        )
     )
+
+
+def _plain(value: Any) -> Any:
+    """An attribute's value as a ledger spells it: a list of numbers is a list there."""
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _within(version: str, versions: str) -> bool:

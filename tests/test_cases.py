@@ -76,8 +76,8 @@ def test_every_file_loads_alone(file: Path):
 
 def test_there_are_many():
     names = {(case.op.name, case.name) for case in CASES}
-    assert len(CASES) >= 120
-    assert len(names) >= 35
+    assert len(CASES) >= 1500
+    assert len(names) >= 200
 
 
 def test_ids_differ_by_more_than_capitals():
@@ -114,7 +114,7 @@ def test_the_engine_agrees_with_every_literal():
 
 def test_literals_of_hardmax_are_zeros_and_ones():
     for case in CASES:
-        if isinstance(case.expect, Values):
+        if isinstance(case.expect, Values) and "hardmax" in case.op.name.lower():
             [output] = case.expect.outputs
             assert set(np.unique(materialize(output).astype(np.float64))) <= {0.0, 1.0}, case.id
 
@@ -230,7 +230,7 @@ def test_the_small_node_tests_are_there_literally(node_tests, name):
     same = [
         case
         for case in CASES
-        if case.opset == 13
+        if case.op == OpVersion("", "Hardmax", 13)
         and case.attrs.get("axis") is None
         and isinstance(case.inputs[0].content, Given)
         and np.array_equal(case.inputs[0].content.values, given)
@@ -248,7 +248,7 @@ def test_the_random_node_tests_are_there_by_shape_distribution_and_axis(node_tes
     same = [
         case
         for case in CASES
-        if (case.name, case.opset) == ("node_tests", 13)
+        if (case.name, case.op, case.opset) == ("node_tests", OpVersion("", "Hardmax", 13), 13)
         and case.attrs.get("axis") == NODE_TESTS[name]
     ]
     [case] = same

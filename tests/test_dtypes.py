@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from onnx import TensorProto, helper
 
 from opcheck import dtypes
-from opcheck.dtypes import DTYPES, DType, round_to
+from opcheck.dtypes import DTYPES, DType, half_ulp, round_to
 
 FLOATS = [dtype for dtype in DTYPES.values() if dtype.kind == "float"]
 OF_16_BITS = [DTYPES["float16"], DTYPES["bfloat16"]]
@@ -178,3 +178,26 @@ def test_a_dtype_is_known_in_either_byte_order() -> None:
     assert dtypes.of(np.zeros(1, "<i8")) is DTYPES["int64"]
     assert dtypes.of(np.zeros(1, ml_dtypes.bfloat16)) is DTYPES["bfloat16"]
     assert dtypes.of(np.zeros(1, np.complex64)) is None
+
+
+@pytest.mark.parametrize("name", ["float16", "float32", "float64"])
+def test_half_an_ulp_is_half_of_numpy_s_spacing(name: str) -> None:
+    kind = DTYPES[name].numpy.type
+    info = np.finfo(kind)
+    values = np.array(
+        [0, info.smallest_subnormal, info.tiny, 0.1, 0.5, 1, 1.5, 3, 1000, info.max / 3], kind
+    )
+    want = [float(np.spacing(value)) / 2 for value in values]
+    # Half of the smallest subnormal of float64 is no number.
+    assert half_ulp(values.astype(np.float64), DTYPES[name]).tolist() == want
+    assert half_ulp(-values.astype(np.float64), DTYPES[name]).tolist() == want
+
+
+def test_half_an_ulp_beyond_the_largest_number_is_that_below_it() -> None:
+    beyond = np.array([65504, 65519, 1e6, np.inf, np.nan])
+    assert half_ulp(beyond, DTYPES["float16"]).tolist() == [16, 16, 16, 0, 0]
+    assert half_ulp(np.array([1.0, 2.0**-126, 0]), DTYPES["bfloat16"]).tolist() == [
+        2.0**-8,
+        2.0**-134,
+        2.0**-134,
+    ]

@@ -3,35 +3,65 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from opcheck.cli.options import chosen_cases, leave, selection_options
 from opcheck.errors import Exit
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from opcheck.model import Case
+
 
 @click.command(name="list")
 @selection_options
+@click.option(
+    "--clauses",
+    is_flag=True,
+    help="The sentences of the specification instead, each with the cases that test it.",
+)
 @click.option("--format", "form", type=click.Choice(["pretty", "json"]), default="pretty")
-def command(form: str, **selection: Any) -> None:
+def command(clauses: bool, form: str, **selection: Any) -> None:
     """Show the cases that files expand to, without running anything.
 
     \b
     opcheck list --op Hardmax --opset 13 -k 'ties and float32'
     opcheck list my.yaml && echo "my.yaml is well formed"
+    opcheck list --clauses --op Hardmax   which sentences of its pages are tested, and how
+    opcheck list --clauses my.yaml        which of them my cases quote
 
     Exits with 2 and every problem of every file if there is one, with 5 if no case matches.
     """
-    from opcheck.cli.console import output
-    from opcheck.report import listing
-
     cases, said = chosen_cases(**selection)
-    if form == "json":
-        for case in cases:
-            click.echo(json.dumps(listing.record(case)))
-    else:
-        listing.show(output(), cases)
+    show = _show_clauses if clauses else _show_cases
+    show(cases, as_json=form == "json")
     if not cases:
         click.echo(f"opcheck: no case matches ({said})", err=True)
         leave(Exit.NOTHING_JUDGED)
+
+
+def _show_cases(cases: Sequence[Case], *, as_json: bool) -> None:
+    from opcheck.cli.console import output
+    from opcheck.report import listing
+
+    if not as_json:
+        listing.show(output(), cases)
+    else:
+        for case in cases:
+            click.echo(json.dumps(listing.record(case)))
+
+
+def _show_clauses(cases: Sequence[Case], *, as_json: bool) -> None:
+    from opcheck.clauses import shipped_pages, survey
+    from opcheck.cli.console import output
+    from opcheck.report import clauses
+
+    surveys = survey(shipped_pages(), cases)
+    if not as_json:
+        clauses.show(output(), surveys)
+    else:
+        for record in (record for page in surveys for record in clauses.records(page)):
+            click.echo(json.dumps(record))

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from opcheck.compare.ulp import UNORDERED, distance, same_bits
 from opcheck.dtypes import DType, round_to
-from opcheck.model import Array, Mismatch, Tolerance
+from opcheck.model import Array, Tolerance
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -72,17 +72,9 @@ class Judge:
         steps = distance(reference, got)
         return self._float_shares(wanted, reference, got, steps), int(steps.max())
 
-    def mismatch(self, index: tuple[int, ...], wanted: Array, got: Array) -> Mismatch:
-        """The wrong element at `index`; `wanted` and `got` hold this one alone."""
-        reference = self._round(wanted)
-        steps = int(distance(reference, got)[0]) if self.dtype.kind == "float" else UNORDERED
-        return Mismatch(
-            index=index,
-            want=reference[0].item(),
-            got=got[0].item(),
-            ulp=None if steps == UNORDERED else steps,
-            allowed=self._allowed_text(wanted, reference, got),
-        )
+    def allowed(self, wanted: Array, got: Array) -> str:
+        """What was allowed to a wrong element; `wanted` and `got` hold this one alone."""
+        return self._allowed_text(wanted, self._round(wanted), got)
 
     def _round(self, wanted: Array) -> Array:
         if wanted.dtype == self.dtype.numpy:
@@ -95,13 +87,13 @@ class Judge:
         exact, rounded, actual = (_wide(part) for part in (wanted, reference, got))
         if self.tolerance.ulp is not None:
             allowed = np.full(steps.shape, float(self.tolerance.ulp))
-            shares = _ratio(steps.astype(np.float64), allowed, steps <= self.tolerance.ulp)
+            shares = ratio(steps.astype(np.float64), allowed, steps <= self.tolerance.ulp)
         else:
             with np.errstate(invalid="ignore", over="ignore"):
                 error = np.abs(actual - exact)
             allowed = self._allowed(exact)
             # An error too large for float64 is wrong, however much is allowed.
-            shares = _ratio(error, allowed, (error <= allowed) & np.isfinite(error))
+            shares = ratio(error, allowed, (error <= allowed) & np.isfinite(error))
         never = ~np.isfinite(rounded) | ~np.isfinite(actual) | self._outside(actual)
         shares[never] = np.inf
         shares[steps == 0] = 0.0
@@ -120,7 +112,7 @@ class Judge:
         # Whole numbers are compared as such: near 2**63 float64 knows only each 1024th.
         vast = allowed >= 2.0**64
         whole = np.where(vast, 0.0, allowed).astype(np.uint64)
-        shares = _ratio(error.astype(np.float64), allowed, (error <= whole) | vast)
+        shares = ratio(error.astype(np.float64), allowed, (error <= whole) | vast)
         shares[self._outside(got)] = np.inf
         shares[same] = 0.0
         return shares
@@ -131,13 +123,7 @@ class Judge:
             return np.asarray(self.tolerance.atol + self.tolerance.rtol * np.abs(wanted))
 
     def _outside(self, got: Array) -> Mask:
-        """Where `got` is outside the operator's range, as NaN is of any."""
-        outside = np.zeros(got.shape, np.bool_)
-        if self.low is not None:
-            outside |= ~(got >= self.low)
-        if self.high is not None:
-            outside |= ~(got <= self.high)
-        return outside
+        return outside(got, self.low, self.high)
 
     def _allowed_text(self, wanted: Array, reference: Array, got: Array) -> str:
         value, ulp = float(reference[0]), self.tolerance.ulp
@@ -163,13 +149,23 @@ class Judge:
         return f"within [{self.low:g}, {self.high:g}]"
 
 
+def outside(got: Array, low: float | None, high: float | None) -> Mask:
+    """Where `got` is outside the operator's range [low, high], as NaN is of any."""
+    beyond = np.zeros(got.shape, np.bool_)
+    if low is not None:
+        beyond |= ~(got >= low)
+    if high is not None:
+        beyond |= ~(got <= high)
+    return beyond
+
+
 def _wide(values: Array) -> Floats:
     """`values` in float64; a signalling NaN is a value like any other and no cause to warn."""
     with np.errstate(invalid="ignore"):
         return values.astype(np.float64)
 
 
-def _ratio(error: Floats, allowed: Floats, fits: Mask) -> Floats:
+def ratio(error: Floats, allowed: Floats, fits: Mask) -> Floats:
     """`error` in parts of `allowed`, on the side of 1 that `fits` says, however it rounds."""
     ratio = np.full(error.shape, np.inf)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):

@@ -1,24 +1,32 @@
 """One output against what it must be: its type, its dtype, its shape, then every value.
 
-Nothing is broadcast, converted or repaired on the way; `elements` says which values are right.
+Nothing is broadcast, converted or repaired on the way. Which values are right, `elements` says of
+a stated tolerance and `bounded` of an operator's error bound.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
-from opcheck.compare.elements import Judge, check
-from opcheck.compare.ulp import UNORDERED, chunks, native
+from opcheck.compare.bounded import Reference, examine
+from opcheck.compare.elements import Floats, Judge, check
+from opcheck.compare.findings import Findings
+from opcheck.compare.ulp import UNORDERED, chunks, distance, native
 from opcheck.compare.where import describe
-from opcheck.dtypes import DType, of, round_to
-from opcheck.model import Array, Comparison, Failure, Foreign, Tolerance
+from opcheck.dtypes import DType, half_ulp, of, round_to
+from opcheck.engine.bounds import Bound
+from opcheck.model import EXACT, Array, Comparison, Failure, Foreign, Mismatch, Problem, Tolerance
 
-#: The most wrong elements of one output that a Comparison holds.
-WORST = 8
+#: How many ULP a result may lie above the upper end of the operator's range.
+_ABOVE = 4
+
+ROWS_DISAGREE = "the elements of a row disagree about its sum"
+UNDECIDED = "a correct implementation may err by as much as the value itself"
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +36,10 @@ class Want:
     `dtype` None admits any dtype that can hold the values. `values`, in the output's shape, are
     float64 and unrounded or already in the output's dtype for floating dtypes, else exact. The
     operator's range is [low, high], an end None where it has none.
+
+    `bound` is how far correct implementations may lie off, None where the answer is exact. With
+    one, the exact value is `values` + `rest`, of which `rounded`, if it is not None, is the dtype
+    to which the values were rounded before they came here.
     """
 
     name: str
@@ -35,22 +47,31 @@ class Want:
     values: Array
     low: float | None = None
     high: float | None = None
+    bound: Bound | None = None
+    rest: Floats | None = None
+    rounded: DType | None = None
 
 
 def compare(
-    want: Want, got: Array | Foreign, tolerance: Tolerance, like: Array | None = None
+    want: Want,
+    got: Array | Foreign,
+    tolerance: Tolerance | None = None,
+    like: Array | None = None,
+    declared: Collection[str] = (),
 ) -> Comparison:
-    """Judge one output.
+    """Judge one output: by `tolerance`, or where that is None by its own bound.
 
     `got` may have any memory layout and byte order. If `like`, an input, has the output's shape,
-    each wrong element is shown with the input's element in its place. `used` is the largest share
-    of an element, at most 1 for a comparison that passes, and infinite where no value was judged
-    because type, dtype or shape is wrong.
+    each wrong element is shown with the input's element in its place. Arithmetic that is
+    `declared` needs no warning. `used` is the largest share of an element, at most 1 for a
+    comparison that passes, and infinite where no value was judged because type, dtype or shape
+    is wrong.
 
     Raises ValueError for a tolerance that is negative, infinite, NaN or both of its kinds, and
     for wanted values that the wanted dtype cannot hold.
     """
-    check(tolerance)
+    if tolerance is not None:
+        check(tolerance)
     if isinstance(got, Foreign):
         return _failed(want, "type", f"{got.description}, want a tensor")
     got = got.view(np.ndarray)
@@ -65,23 +86,28 @@ def compare(
         return _failed(want, "dtype", f"{dtype}, but {error}")
     if got.shape != values.shape:
         return _failed(want, "shape", f"{got.shape}, want {values.shape}")
-    judge = Judge(dtype, tolerance, want.low, want.high)
-    return _compare_values(judge, replace(want, values=values), got, like)
+    want = replace(want, values=values, high=_end(want.high, dtype))
+    if want.bound is not None and tolerance is None:
+        return _by_bound(want, want.bound, got, dtype, like, declared)
+    return _by_tolerance(want, got, dtype, tolerance or EXACT, like)
 
 
 def compare_outputs(
     wants: Sequence[Want],
     got: Sequence[Array | Foreign],
-    tolerance: Tolerance,
+    tolerance: Tolerance | None = None,
     like: Array | None = None,
+    declared: Collection[str] = (),
 ) -> tuple[Comparison, ...]:
     """Judge all outputs of a node, in order, each as `compare` does.
 
     If their number is wrong there is one Comparison only, of the first missing or extra output.
     """
-    check(tolerance)
+    if tolerance is not None:
+        check(tolerance)
     if len(got) == len(wants):
-        return tuple(compare(*pair, tolerance, like) for pair in zip(wants, got, strict=True))
+        pairs = zip(wants, got, strict=True)
+        return tuple(compare(*pair, tolerance, like, declared) for pair in pairs)
     name = wants[len(got)].name if len(got) < len(wants) else f"output {len(wants)}"
     detail = f"{len(got)} output{'s' * (len(got) != 1)}, want {len(wants)}"
     return (Comparison(name, "count", detail, used=math.inf),)
@@ -89,6 +115,13 @@ def compare_outputs(
 
 def _failed(want: Want, problem: Failure, detail: str) -> Comparison:
     return Comparison(want.name, problem, detail, used=math.inf)
+
+
+def _end(high: float | None, dtype: DType) -> float | None:
+    """The upper end of an operator's range, which rounding may pass by a few ULP."""
+    if high is None or dtype.kind != "float":
+        return high
+    return high + _ABOVE * 2 * float(half_ulp(np.array(high), dtype))
 
 
 def _exact_in(dtype: DType, values: Array) -> Array:
@@ -107,52 +140,88 @@ def _exact_in(dtype: DType, values: Array) -> Array:
     return cast
 
 
-def _compare_values(judge: Judge, want: Want, got: Array, like: Array | None) -> Comparison:
-    used = 0.0
-    steps = 0 if judge.dtype.kind == "float" else None
-    wrong = None
-    # The shares, negated, and flat indices of the worst elements: the worst comes first.
-    worst: list[tuple[float, int]] = []
-
+def _by_tolerance(
+    want: Want, got: Array, dtype: DType, tolerance: Tolerance, like: Array | None
+) -> Comparison:
+    judge = Judge(dtype, tolerance, want.low, want.high)
+    found = Findings(got.size, steps=0 if dtype.kind == "float" else None)
     for start, (wanted, actual) in chunks(want.values, got):
         shares, furthest = judge.shares(wanted, actual)
-        used = max(used, float(shares.max()))
-        steps = None if steps is None or furthest is None else max(steps, furthest)
-        places = np.flatnonzero(shares > 1)
-        if places.size:
-            if wrong is None:
-                wrong = np.zeros(got.size, np.bool_)
-            wrong[start + places] = True
-            worst_here = places[np.argsort(-shares[places], kind="stable")[:WORST]]
-            worst += [(-float(shares[place]), start + int(place)) for place in worst_here]
-            worst = sorted(worst)[:WORST]
+        places = np.arange(start, start + shares.size)
+        found.add(places, shares, partial(_allowed, judge, wanted, actual))
+        found.step(furthest)
+    comparison = _compared(want, got, dtype, found, like)
+    return replace(comparison, problem="values") if found.count else comparison
 
-    found = Comparison(
+
+def _allowed(judge: Judge, wanted: Array, got: Array, place: int) -> str:
+    return judge.allowed(wanted[[place]], got[[place]])
+
+
+def _by_bound(
+    want: Want,
+    bound: Bound,
+    got: Array,
+    dtype: DType,
+    like: Array | None,
+    declared: Collection[str],
+) -> Comparison:
+    values = want.values.astype(np.float64, copy=False)
+    rounded = want.rounded if want.values.dtype == np.float64 else dtype
+    reference = Reference(values, bound, want.rest, rounded)
+    decision = examine(reference, got, dtype, want.low, want.high, declared)
+    comparison = _compared(want, got, dtype, decision.found, like)
+    remark = ROWS_DISAGREE if decision.apart else ""
+    problem: Problem | None = None
+    if decision.undecided:
+        problem, remark = "undecided", UNDECIDED
+    elif not decision.fits:
+        problem = "values"
+    elif decision.tier.remark:
+        problem, remark = "precision", decision.tier.remark
+    return replace(comparison, problem=problem, remark=remark, tier=decision.tier.name)
+
+
+def _compared(
+    want: Want, got: Array, dtype: DType, found: Findings, like: Array | None
+) -> Comparison:
+    """The comparison that tells of `found`, whatever it amounts to."""
+    comparison = Comparison(
         want.name,
         None,
-        dtype=judge.dtype,
+        dtype=dtype,
+        wrong=found.count,
         total=got.size,
-        max_ulp=None if steps == UNORDERED else steps,
-        used=used,
+        unjudged=found.unjudged,
+        max_ulp=None if found.steps == UNORDERED else found.steps,
+        used=found.used,
     )
-    if wrong is None:
-        return found
-
-    count = int(np.count_nonzero(wrong))
-    mismatches = []
-    for place in sorted(place for _, place in worst):
-        index = tuple(int(i) for i in np.unravel_index(place, got.shape))
-        element = judge.mismatch(
-            index, native(want.values.flat[[place]]), native(got.flat[[place]])
-        )
-        if like is not None and like.shape == got.shape:
-            element = replace(element, input=like.item(index))
-        mismatches.append(element)
+    if found.wrong is None:
+        return comparison
     return replace(
-        found,
-        problem="values",
-        detail=f"{count} of {got.size} elements wrong",
-        wrong=count,
-        where=describe(wrong.reshape(got.shape)),
-        worst=tuple(mismatches),
+        comparison,
+        detail=f"{found.count} of {got.size} elements wrong",
+        where=describe(found.wrong.reshape(got.shape)),
+        worst=tuple(
+            _mismatch(want, got, dtype, place, allowed, like)
+            for place, allowed in sorted((place, allowed) for _, place, allowed in found.worst)
+        ),
+    )
+
+
+def _mismatch(
+    want: Want, got: Array, dtype: DType, place: int, allowed: str, like: Array | None
+) -> Mismatch:
+    index = tuple(int(i) for i in np.unravel_index(place, got.shape))
+    wanted, actual = native(want.values.flat[[place]]), native(got.flat[[place]])
+    if wanted.dtype != dtype.numpy:
+        wanted = round_to(wanted.astype(np.float64), dtype)
+    steps = int(distance(wanted, actual)[0]) if dtype.kind == "float" else UNORDERED
+    return Mismatch(
+        index=index,
+        want=wanted[0].item(),
+        got=actual[0].item(),
+        ulp=None if steps == UNORDERED else steps,
+        allowed=allowed,
+        input=like.item(index) if like is not None and like.shape == got.shape else None,
     )

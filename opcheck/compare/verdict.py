@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from opcheck.compare.tensors import Want, compare_outputs
 from opcheck.model import (
@@ -13,7 +13,6 @@ from opcheck.model import (
     Comparison,
     Declined,
     Failure,
-    Foreign,
     NotRun,
     Outcome,
     Produced,
@@ -53,6 +52,7 @@ class Twin:
 
 
 Admitted: TypeAlias = Answer | Refusal
+Comparisons: TypeAlias = tuple[Comparison, ...]
 
 
 @dataclass(frozen=True)
@@ -75,12 +75,15 @@ def judge(
     rule: Rule,
     admitted: Sequence[Admitted],
     outcome: Outcome,
-    tolerance: Tolerance,
+    tolerance: Tolerance | None,
     like: Array | None,
+    declared: Collection[str] = (),
 ) -> Judgement:
     """The verdict on `outcome`, by the table of rules and outcomes.
 
-    `like` is the input that wrong elements are shown beside where it has the output's shape.
+    `tolerance` None means the bounds of the answers. `like` is the input that wrong elements are
+    shown beside where it has the output's shape. Arithmetic that the backend has `declared` needs
+    no warning.
     """
     match outcome:
         case NotRun(reason):
@@ -97,7 +100,11 @@ def judge(
             answers = [answer for answer in admitted if isinstance(answer, Answer)]
             if answers:
                 names = [str(answer.name) for answer in admitted]
-                return _judge_outputs(rule, answers, names, outputs, tolerance, like)
+                attempts = [
+                    (compare_outputs(answer.wants, outputs, tolerance, like, declared), answer.name)
+                    for answer in answers
+                ]
+                return _judge_outputs(rule, attempts, names)
             reason = f"accepts an invalid model: {_reasons(admitted)}"
             return _lesser(rule, Verdict.FAIL, reason, "accepted")
 
@@ -108,25 +115,27 @@ def unstable(contradiction: str) -> Judgement:
 
 
 def _judge_outputs(
-    rule: Rule,
-    answers: Sequence[Answer],
-    names: Sequence[str],
-    outputs: Sequence[Array | Foreign],
-    tolerance: Tolerance,
-    like: Array | None,
+    rule: Rule, attempts: Sequence[tuple[Comparisons, str | None]], names: Sequence[str]
 ) -> Judgement:
-    attempts = [
-        (compare_outputs(answer.wants, outputs, tolerance, like), answer.name) for answer in answers
-    ]
     for comparisons, name in attempts:
         if not any(comparison.problem for comparison in comparisons):
             return Judgement(Verdict.PASS, alternative=name, comparisons=comparisons)
     comparisons, name = min(attempts, key=lambda attempt: _distance(attempt[0]))
     broken = [comparison for comparison in comparisons if comparison.problem]
     reason = "; ".join(map(what_is_wrong, broken))
+    if any(comparison.problem == "undecided" for comparison in broken):
+        return Judgement(Verdict.BAD_CASE, reason, comparisons=comparisons)
+    if all(comparison.problem == "precision" for comparison in broken):
+        return Judgement(Verdict.WARN, reason, "precision", False, name, comparisons)
     if len(names) > 1:
         reason = f"none of the admitted answers ({', '.join(names)}); nearest {name}: {reason}"
-    return _lesser(rule, Verdict.FAIL, reason, broken[0].problem, comparisons)
+    return _lesser(rule, Verdict.FAIL, reason, _failure(broken), comparisons)
+
+
+def _failure(broken: Sequence[Comparison]) -> Failure | None:
+    """In what way an output fails: a poorer arithmetic is less than anything else."""
+    problems = [c.problem for c in broken if c.problem not in (None, "precision", "undecided")]
+    return cast(Failure, problems[0])
 
 
 def _judge_refusal(rule: Rule, admitted: Sequence[Admitted], raised: Raised) -> Judgement:
@@ -153,7 +162,7 @@ def _judge_refusal(rule: Rule, admitted: Sequence[Admitted], raised: Raised) -> 
             broken = tuple(c for c in comparisons if _is_structural(c))
             if broken:
                 reason = f"its legal twin: {what_is_wrong(broken[0])}"
-                return _lesser(rule, Verdict.FAIL, reason, broken[0].problem, broken)
+                return _lesser(rule, Verdict.FAIL, reason, _failure(broken), broken)
             reason = f"{accident}{_told(raised)}"
             return Judgement(Verdict.PASS, reason, refused=True, alternative=refusal.name)
 
@@ -171,18 +180,26 @@ def _lesser(
 
 
 def _is_structural(comparison: Comparison) -> bool:
-    return comparison.problem not in (None, "values")
+    return comparison.problem in ("count", "type", "dtype", "shape")
 
 
-def _distance(comparisons: Sequence[Comparison]) -> tuple[int, int]:
-    return sum(map(_is_structural, comparisons)), sum(c.wrong for c in comparisons)
+def _distance(comparisons: Sequence[Comparison]) -> tuple[int, int, int]:
+    values = [comparison for comparison in comparisons if comparison.problem == "values"]
+    structural = sum(map(_is_structural, comparisons))
+    return structural, len(values), sum(comparison.wrong for comparison in comparisons)
 
 
 def what_is_wrong(comparison: Comparison) -> str:
     """A comparison that does not match, in a few words."""
+    said = f"{comparison.output}: {comparison.problem} {comparison.detail}".rstrip()
+    if comparison.problem == "undecided":
+        said = f"{comparison.output}: {comparison.unjudged} of {comparison.total} elements unjudged"
     if comparison.problem == "values":
-        return f"{comparison.output}: {comparison.wrong} of {comparison.total} elements wrong"
-    return f"{comparison.output}: {comparison.problem} {comparison.detail}".rstrip()
+        said = f"{comparison.output}: {comparison.wrong} of {comparison.total} elements wrong"
+    if comparison.problem == "precision":
+        said = f"{comparison.output}: {comparison.remark}"
+        return f"{said}; {comparison.wrong} of {comparison.total} elements need it"
+    return f"{said}: {comparison.remark}" if comparison.remark else said
 
 
 def _reasons(admitted: Sequence[Admitted]) -> str:

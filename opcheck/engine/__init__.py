@@ -3,6 +3,7 @@
 It knows no files, no models and no ONNX package: arrays and attributes in, arrays out.
 """
 
-from opcheck.engine.evaluate import evaluate, operator_of
+from opcheck.engine.evaluate import evaluate, exactly, operator_of
+from opcheck.engine.exact import Exact
 
-__all__ = ["evaluate", "operator_of"]
+__all__ = ["Exact", "evaluate", "exactly", "operator_of"]

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Sequence
 
 from opcheck import dtypes
+from opcheck.engine.exact import Exact
 from opcheck.engine.registry import Kernel, Operator, operators
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import Array, Attrs, OpVersion
@@ -19,6 +20,15 @@ def operator_of(op: OpVersion) -> Operator | None:
 
 def evaluate(op: OpVersion, inputs: Sequence[Array], attrs: Attrs) -> tuple[Array, ...]:
     """The outputs of `op` on `inputs`, which are neither modified nor shared with the outputs.
+
+    Raises what `exactly` raises.
+    """
+    outputs = exactly(op, inputs, attrs)
+    return tuple(out.rounded() if isinstance(out, Exact) else out for out in outputs)
+
+
+def exactly(op: OpVersion, inputs: Sequence[Array], attrs: Attrs) -> tuple[Array | Exact, ...]:
+    """The outputs of `op` on `inputs`, unrounded and with their error bounds where they have one.
 
     Raises:
         NotSupported: the engine has no kernel for exactly this version.

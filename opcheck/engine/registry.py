@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from opcheck.model import EXACT, Array, Tolerance
+from opcheck.engine.exact import Exact
+from opcheck.model import Array
 
 
 @dataclass(frozen=True)
@@ -16,11 +17,12 @@ class Kernel:
     """One operator version: a pure function and the dtypes this version allows.
 
     `function` takes the inputs by position and the attributes by keyword, with the
-    specification's defaults in its signature, and returns the outputs as a tuple. It raises
-    `InvalidNode` for whatever the specification forbids.
+    specification's defaults in its signature, and returns the outputs as a tuple: an array where
+    the answer is exact, else the unrounded value with its error bound. It raises `InvalidNode`
+    for whatever the specification forbids.
     """
 
-    function: Callable[..., tuple[Array, ...]]
+    function: Callable[..., tuple[Array | Exact, ...]]
     dtypes: tuple[str, ...]
 
 
@@ -29,17 +31,17 @@ class Operator:
     """What an operator file in `engine/ops/` declares as `OPERATOR`.
 
     `kernels` has one entry for each version implemented, by the opset since which it is in
-    force; a version without an entry is unsupported, never another version's kernel. `bound` is
-    how far a correct implementation may lie from exact mode. Every output lies in
-    [`low`, `high`] where those are set.
+    force; a version without an entry is unsupported, never another version's kernel. Every
+    output lies in [`low`, `high`] where those are set. `rounded`: its answers are real numbers
+    rounded to the output's dtype, so that correct implementations differ.
     """
 
     domain: str
     name: str
     kernels: Mapping[int, Kernel]
-    bound: Tolerance = EXACT
     low: float | None = None
     high: float | None = None
+    rounded: bool = False
 
 
 @cache

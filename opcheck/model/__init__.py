@@ -48,6 +48,7 @@ from opcheck.model.result import (
     Header,
     Known,
     Mismatch,
+    Problem,
     Result,
     Verdict,
 )
@@ -82,6 +83,7 @@ __all__ = [
     "OpVersion",
     "Outcome",
     "OutputSpec",
+    "Problem",
     "Produced",
     "Put",
     "Raised",

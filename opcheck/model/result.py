@@ -27,11 +27,14 @@ class Verdict(StrEnum):
 
 
 #: In what way a result fails, whatever its rule makes of it: an output differs in number, type,
-#: dtype, shape or values; an invalid model is accepted, a legal one refused; runs contradict.
+#: dtype, shape or values; its values are good only for a poorer arithmetic than expected; an
+#: invalid model is accepted, a legal one refused; runs contradict.
 Failure: TypeAlias = Literal[
-    "count", "type", "dtype", "shape", "values", "accepted", "raised", "unstable"
+    "count", "type", "dtype", "shape", "values", "precision", "accepted", "raised", "unstable"
 ]
 FAILURES: tuple[Failure, ...] = get_args(Failure)
+#: What is wrong with a comparison: the backend's output, or the case, which decides too little.
+Problem: TypeAlias = Failure | Literal["undecided"]
 
 
 @dataclass(frozen=True)
@@ -51,17 +54,21 @@ class Comparison:
     """One output against its expectation.
 
     `problem` is None when it matches, else the first that is wrong of count, type, dtype, shape
-    and values; `detail` says it in words. `worst` holds some of the wrong elements, in `dtype`;
-    `where` tells where all of them lie. `used` is the largest error as a part of the allowed one
-    (1.0 = at the limit).
+    and values; `detail` says it in words, and `remark` adds why. `worst` holds some of the wrong
+    elements, in `dtype`; `where` tells where all of them lie. `used` is the largest error as a
+    part of the allowed one (1.0 = at the limit). `unjudged` elements are those whose value the
+    operator's error bound does not decide. `tier` is the arithmetic by which that bound judged.
     """
 
     output: str
-    problem: Failure | None
+    problem: Problem | None
     detail: str = ""
+    remark: str = ""
     dtype: DType | None = None
+    tier: str | None = None
     wrong: int = 0
     total: int = 0
+    unjudged: int = 0
     max_ulp: int | None = None
     used: float = 0.0
     where: str = ""
@@ -102,11 +109,16 @@ class Result:
 
 @dataclass(frozen=True)
 class BackendInfo:
-    """A backend that took part: its address on the command line, its kind and its version."""
+    """A backend that took part: its address on the command line, its kind and its version.
+
+    `accumulate` names arithmetic poorer than expected that it is declared to compute in: a 16-bit
+    dtype, or "stored" for intermediate results kept in the tensor's dtype.
+    """
 
     address: str
     kind: str
     version: str
+    accumulate: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.address} {self.version}".rstrip()

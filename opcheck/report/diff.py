@@ -6,6 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from opcheck.clauses import quotation
 from opcheck.model import Comparison, Result
 from opcheck.report import words
 from opcheck.report.look import COLOURS, add_numbers, new_table, put
@@ -25,15 +26,19 @@ def show(console: Console, result: Result) -> None:
     # Never folded: ids and commands are there to be copied.
     console.print(title, soft_wrap=True)
     _line(console, "asked", words.question(case))
-    _line(console, "clause", f"“{case.clause}”" if case.clause else "none quoted")
+    clause = quotation(case.clause, case.op) or case.clause
+    _line(console, "clause", f"“{clause}”" if clause else "none quoted")
     if case.rule != "must":
         _line(console, "rule", case.rule)
     _line(console, "found", result.reason)
     if result.known:
         _line(console, "cause", result.known.cause)
     for comparison in result.comparisons:
-        if comparison.problem == "values":
+        if comparison.worst:
             _evidence(console, comparison)
+        if comparison.unjudged:
+            left = f"{comparison.unjudged:,} of {words.plural(comparison.total, 'element')}"
+            _line(console, "doubt", f"{comparison.output}: {left} unjudged")
     _line(console, "written", str(case.source))
     _line(console, "repeat", words.repeat(result))
     console.print()

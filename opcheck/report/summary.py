@@ -45,28 +45,41 @@ def show(console: Console, header: Header, results: Sequence[Result], *, complet
         if section.row_count:
             put(console, section)
             console.print()
-    for remark in _outdated(results):
+    for remark in (*_unjudged(names, results), *_outdated(results)):
         console.print(Text(remark, "yellow"))
 
 
 def _counts(names: Mapping[str, str], results: Sequence[Result]) -> Table:
-    """Operator version × backend, with a column for each verdict that occurs."""
+    """Operator version × backend, with a column for each verdict that occurs.
+
+    Where error bounds judged, the last column is the largest part of them that a pass used.
+    """
     counts: dict[tuple[OpVersion, str], Counter[str]] = {}
+    used: dict[tuple[OpVersion, str], float] = {}
     for result in results:
         key = result.case.op, result.backend
-        column = "self" if result.self_check and result.verdict is Verdict.PASS else result.verdict
+        passed = result.verdict is Verdict.PASS
+        column = "self" if result.self_check and passed else result.verdict
         counts.setdefault(key, Counter())[column] += 1
+        for comparison in result.comparisons:
+            if passed and comparison.tier:
+                used[key] = max(used.get(key, 0.0), comparison.used)
     found = set[str]().union(*counts.values()) | {Verdict.PASS}
     columns = [v for v in ("pass", "self", *list(Verdict)[1:]) if v in found]
     table = new_table("operator", "backend")
     for column in columns:
         add_numbers(table, column)
+    if used:
+        add_numbers(table, "used")
     order = {address: number for number, address in enumerate(names)}
     previous = None
     for op, address in sorted(counts, key=lambda key: (key[0], order[key[1]])):
         if previous not in (None, op):
             table.add_section()
         row = [_cell(counts[op, address][column], column) for column in columns]
+        if used:
+            share = used.get((op, address))
+            row.append(_cell(0, "") if share is None else Text(f"{share:.2f}"))
         table.add_row("" if op == previous else str(op), names[address], *row)
         previous = op
     return table
@@ -113,6 +126,17 @@ def _known(names: Mapping[str, str], results: Iterable[Result]) -> Table:
                 said = f"{cause} ({link})" if link else cause
                 table.add_row(names[address], f"{count:,}", said)
     return table
+
+
+def _unjudged(names: Mapping[str, str], results: Iterable[Result]) -> Iterable[str]:
+    """How many elements the error bounds decided nothing about."""
+    compared = [(r.backend, c) for r in results for c in r.comparisons if c.unjudged]
+    for address, name in names.items():
+        mine = [comparison for backend, comparison in compared if backend == address]
+        if mine:
+            some, total = sum(c.unjudged for c in mine), sum(c.total for c in mine)
+            where = words.plural(len(mine), "output")
+            yield f"{name}: {some:,} of {total:,} elements unjudged, in {where}"
 
 
 def _outdated(results: Iterable[Result]) -> Iterable[str]:

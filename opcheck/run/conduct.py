@@ -11,7 +11,7 @@ from opcheck.compare.verdict import judge, unstable
 from opcheck.engine import operator_of
 from opcheck.known import Ledger, explain
 from opcheck.model import Array, Case, Computed, Produced, Result, Verdict
-from opcheck.run.oracle import ForBackend, WrongCase, admitted, bound, computed
+from opcheck.run.oracle import ForBackend, WrongCase, admitted, computed
 from opcheck.run.question import Question, question
 
 
@@ -63,7 +63,9 @@ class Trial:
         except MemoryError:
             reason = "the case's data do not fit into memory"
             return Result(case, backend.info.address, Verdict.NOT_RUN, reason)
-        judgement = judge(case.rule, answers, outcome, bound(case), self._like())
+        judgement = judge(
+            case.rule, answers, outcome, case.tolerance, self._like(), backend.info.accumulate
+        )
         if judgement.verdict is Verdict.PASS and isinstance(outcome, Produced):
             contradiction = self._contradiction(outcome, backend)
             if contradiction:
@@ -96,7 +98,9 @@ class Trial:
         case, wants = self.case, self.wants_of_other_data
         if wants is None or outcome.between is None:
             return None
-        if not any(c.problem for c in compare_outputs(wants, outcome.between, bound(case))):
+        declared = backend.info.accumulate
+        compared = compare_outputs(wants, outcome.between, case.tolerance, declared=declared)
+        if all(c.problem in (None, "precision", "undecided") for c in compared):
             return None
         if outcome.stale and case.rule == "must":
             return "answered other data of the same shape with the first run's answer"

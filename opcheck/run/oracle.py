@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from itertools import starmap, zip_longest
 from pathlib import Path
 from typing import TypeAlias
 
@@ -10,19 +12,18 @@ from opcheck import dtypes
 from opcheck.backends import Backend
 from opcheck.compare import Want, compare_outputs
 from opcheck.compare.verdict import Admitted, Answer, Refusal, Twin, what_is_wrong
-from opcheck.engine import evaluate, operator_of
+from opcheck.engine import Exact, evaluate, exactly, operator_of
 from opcheck.errors import InvalidNode
 from opcheck.graph.tensors import read_tensor
 from opcheck.model import (
-    EXACT,
     AnyOf,
     Array,
     Case,
+    Comparison,
     Computed,
     Golden,
     OpVersion,
     Rejected,
-    Tolerance,
     Values,
 )
 from opcheck.run.question import Question, question
@@ -63,22 +64,51 @@ def _one(
         case Computed():
             answer = Answer(computed(case, asked, asked.inputs), name)
         case Values(specs):
-            answer = Answer(
-                tuple(_want(case.op, s.name, unrounded(s), s.dtype) for s in specs), name
-            )
-            _check_answer(case, asked, answer)
+            given = [_want(case.op, s.name, unrounded(s), s.dtype) for s in specs]
+            answer = _given(case, asked, given, name)
         case Golden(folder):
-            answer = Answer(_wants(case, _stored(case, folder)), name)
-            _check_answer(case, asked, answer)
+            pairs = zip(case.outputs, _stored(case, folder), strict=True)
+            given = [_want(case.op, out.name, array, dtypes.of(array)) for out, array in pairs]
+            answer = _given(case, asked, given, name)
     return lambda _: answer
 
 
-def _check_answer(case: Case, asked: Question, answer: Answer) -> None:
-    """Raise WrongCase where the engine contradicts an answer that the case calls the only one."""
-    if case.rule == "open" or operator_of(case.op) is None:
-        return
-    mine = [want.values for want in computed(case, asked, asked.inputs)]
-    for comparison in compare_outputs(answer.wants, mine, bound(case)):
+def _given(case: Case, asked: Question, wants: Sequence[Want], name: str | None) -> Answer:
+    """Outputs that the case states, with the bounds of what the engine computes in their place.
+
+    Raises WrongCase where the engine contradicts an answer that the case calls the only one, and
+    where an answer needs a tolerance, because the engine has no bound for it.
+    """
+    operator = operator_of(case.op)
+    if operator is None:
+        return Answer(tuple(wants), name)
+    try:
+        mine = exactly(case.op, asked.arrays(asked.inputs), case.attrs)
+    except InvalidNode as error:
+        if case.rule != "open":
+            raise _refused_by_the_engine(error) from None
+        mine = ()
+    if case.tolerance is None and operator.rounded:
+        wants = list(starmap(_bounded, zip_longest(wants, mine[: len(wants)])))
+    if case.rule != "open":
+        answers = [out.rounded() if isinstance(out, Exact) else out for out in mine]
+        _check_agreement(compare_outputs(wants, answers, case.tolerance))
+    return Answer(tuple(wants), name)
+
+
+def _bounded(want: Want, mine: Array | Exact | None) -> Want:
+    """`want` with the engine's bound, which is about outputs of the engine's shape only."""
+    if isinstance(mine, Exact) and mine.values.shape == want.values.shape:
+        return replace(want, bound=mine.bound, rounded=dtypes.of(want.values))
+    other = f"gives the shape {mine.values.shape}" if isinstance(mine, Exact) else "refuses it"
+    raise WrongCase(
+        f"{want.name}: tolerance must be stated: opcheck's engine {other}, so it has no error bound"
+        " for this answer"
+    )
+
+
+def _check_agreement(comparisons: Iterable[Comparison]) -> None:
+    for comparison in comparisons:
         if comparison.problem:
             where = f", {comparison.where}" if comparison.where else ""
             told = f"{what_is_wrong(comparison)}{where}"
@@ -117,24 +147,24 @@ def _stored(case: Case, folder: Path) -> list[Array]:
 
 
 def computed(case: Case, asked: Question, inputs: tuple[Array, ...]) -> tuple[Want, ...]:
-    """What the engine's exact mode gives for `asked` on `inputs`."""
+    """What the engine's exact mode gives for `asked` on `inputs`, with its error bounds."""
     try:
-        return _wants(case, evaluate(case.op, asked.arrays(inputs), case.attrs))
+        outputs = exactly(case.op, asked.arrays(inputs), case.attrs)
     except InvalidNode as error:
-        raise WrongCase(
-            f"the case takes this model for legal, the engine does not: {error}"
-        ) from None
+        raise _refused_by_the_engine(error) from None
+    pairs = zip(case.outputs, outputs, strict=True)
+    return tuple(_computed(case.op, output.name, answer) for output, answer in pairs)
 
 
-def bound(case: Case) -> Tolerance:
-    """How far an answer may lie off: as the case says, else by the operator's own error bound."""
-    operator = operator_of(case.op)
-    return case.tolerance or (operator.bound if operator else EXACT)
+def _refused_by_the_engine(error: InvalidNode) -> WrongCase:
+    return WrongCase(f"the case takes this model for legal, the engine does not: {error}")
 
 
-def _wants(case: Case, arrays: list[Array] | tuple[Array, ...]) -> tuple[Want, ...]:
-    pairs = zip(case.outputs, arrays, strict=True)
-    return tuple(_want(case.op, output.name, array, dtypes.of(array)) for output, array in pairs)
+def _computed(op: OpVersion, name: str, answer: Array | Exact) -> Want:
+    if not isinstance(answer, Exact):
+        return _want(op, name, answer, dtypes.of(answer))
+    want = _want(op, name, answer.values, answer.dtype)
+    return replace(want, bound=answer.bound, rest=answer.rest)
 
 
 def _want(op: OpVersion, name: str, values: Array, dtype: dtypes.DType | None) -> Want:

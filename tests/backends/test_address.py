@@ -128,3 +128,39 @@ def test_a_backend_that_is_not_installed_says_how_to(
     assert error.value.message.startswith(f"backend {kind!r} is not installed: ")
     assert error.value.hint == f"install it: pip install {package}"
     assert error.value.exit_code == Exit.UNUSABLE
+
+
+# ── what is declared of it ────────────────────────────────────────────────────────────────────
+
+
+def test_declared_arithmetic_is_part_of_the_address_and_changes_nothing_else() -> None:
+    plain, declared = connect("numpy"), connect("numpy?accumulate=stored,float16,stored")
+    assert plain.info.accumulate == ()
+    assert declared.info.accumulate == ("float16", "stored")
+    assert declared.info.address == "numpy?accumulate=float16,stored"
+    assert (declared.info.kind, declared.info.version) == (plain.info.kind, plain.info.version)
+    assert declared.is_engine is plain.is_engine is True
+    assert declared.documented_errors == plain.documented_errors
+
+
+def test_it_goes_with_a_detail() -> None:
+    declared = connect("onnxruntime:CPUExecutionProvider?accumulate=bfloat16")
+    assert declared.info.address == "onnxruntime?accumulate=bfloat16"
+
+
+@pytest.mark.parametrize(
+    ("options", "message", "hint"),
+    [
+        ("acumulate=float16", "has no option 'acumulate'", "did you mean 'accumulate'?"),
+        ("threads=2", "has no option 'threads'", "the one option is accumulate"),
+        ("", "has no option ''", "the one option is accumulate"),
+        ("accumulate=float61", "no such arithmetic: 'float61'", "did you mean 'float16'"),
+        ("accumulate=float16,", "no such arithmetic: ''", "one or several of bfloat16, float16"),
+        ("accumulate", "no such arithmetic: ''", "one or several of bfloat16, float16"),
+    ],
+)
+def test_what_cannot_be_declared_is_said(options: str, message: str, hint: str) -> None:
+    error = refusal(f"numpy?{options}")
+    assert message in error.message
+    assert error.hint is not None
+    assert hint in error.hint

@@ -54,3 +54,71 @@ def test_neither_levels_nor_operators_mind_capitals(run):
 def test_no_backend_is_needed(run, monkeypatch):
     monkeypatch.setattr("opcheck.backends.connect", None)
     assert run("list").exit_code == 0
+
+
+# ── --clauses ───────────────────────────────────────────────────────────────────────────────────
+
+QUOTING = """\
+op: Hardmax
+dtype: float32
+attrs: {axis: 1}
+inputs: {input: [[3, 3]]}
+expect: {output: [[1, 0]]}
+cases:
+- name: first_of_ties
+  clause: 1 if the element is the first maximum value … 0 otherwise
+  matrix: {opset: [13, 21], dtype: [float16, float32]}
+- name: of_another_version
+  clause: Default value is 1.
+  opset: 13
+"""
+
+
+@pytest.fixture
+def quoting(tmp_path):
+    (tmp_path / "quoting.yaml").write_text(QUOTING, encoding="utf-8")
+
+
+def test_clauses_are_the_sentences_of_the_pages_of_the_operators_at_hand(run):
+    found = run("list", "--clauses", "--op", "DML_ACTIVATION_HARDMAX1")
+    assert found.exit_code == 0
+    assert found.stdout.startswith("DML_ACTIVATION_HARDMAX1-1  https://")
+    assert "every_set_of_axes ×30" in found.stdout
+    assert "obliges nothing: it says which devices have the operator" in found.stdout
+    assert "not tested" not in found.stdout
+    assert "Hardmax-13" not in found.stdout
+
+
+def test_cases_of_ones_own_count_for_what_they_quote(run, quoting):
+    found = run("list", "--clauses", "quoting.yaml")
+    assert found.exit_code == 0
+    assert " 1 tested, " in found.stdout
+    assert " 4  first_of_ties ×4" in found.stdout
+    assert "not on this page: “Default value is 1.” (quoting.yaml:10:3, 1 case)" in found.stdout
+
+
+def test_clauses_as_json_are_a_record_a_sentence(run, quoting):
+    found = run("list", "--clauses", "quoting.yaml", "--dtype", "float32", "--format", "json")
+    records = [json.loads(line) for line in found.stdout.splitlines()]
+    assert {(record["op"], record["since"]) for record in records} == {("Hardmax", 13)}
+    [tested] = [record for record in records if record.get("cases") and "sentence" in record]
+    assert tested["cases"] == {"first_of_ties": 2}
+    assert tested["source"].startswith("clauses/onnx/hardmax.yaml:")
+    assert records[-1]["stray"] == "Default value is 1."
+    assert records[-1]["cases"] == ["Hardmax/of_another_version"]
+
+
+def test_an_operator_whose_pages_are_not_held_is_no_error(run, tmp_path):
+    (tmp_path / "neg.yaml").write_text(
+        "op: Neg\ncases:\n- name: minus\n  dtype: float32\n  opset: 13\n"
+        "  inputs: {X: [1]}\n  expect: {Y: [-1]}\n  tolerance: {ulp: 0}\n"
+    )
+    found = run("list", "--clauses", "neg.yaml")
+    assert found.exit_code == 0
+    assert found.stdout == "Neg-13: opcheck does not hold the sentences of its page\n"
+
+
+def test_clauses_without_cases_are_no_success(run):
+    found = run("list", "--clauses", "cases.yaml", "-k", "nothing_matches")
+    assert (found.exit_code, found.stdout) == (5, "")
+    assert found.stderr == "opcheck: no case matches (keywords nothing_matches, level core)\n"

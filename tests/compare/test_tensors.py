@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from opcheck.compare.tensors import WORST, Want, compare, compare_outputs
+from opcheck.compare.findings import WORST
+from opcheck.compare.tensors import Want, compare, compare_outputs
 from opcheck.compare.ulp import CHUNK
 from opcheck.dtypes import DTYPES, round_to
 from opcheck.model import EXACT, Foreign, Tolerance
@@ -254,11 +255,21 @@ def test_one_nan_in_the_last_of_many_elements_is_seen() -> None:
 
 
 def test_a_value_outside_the_range_is_wrong_whatever_the_tolerance() -> None:
-    got = float32([1.0000001, -1e-30, 0.5])
+    got = float32([1.000001, -1e-30, 0.5])
     loose = Tolerance(atol=1.0)
     assert compare(want([1, 0, 0.5]), got, loose).problem is None
     found = compare(want([1, 0, 0.5], low=0, high=1), got, loose)
     assert [element.allowed for element in found.worst] == ["within [0, 1]"] * 2
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+def test_the_upper_end_of_the_range_may_be_passed_by_four_ulp(dtype: Any) -> None:
+    step = 2.0 ** (1 - dtype.precision)
+    got = np.array([1 + 4 * step, 1 + 5 * step]).astype(dtype.numpy)
+    found = compare(
+        Want("y", dtype, np.ones(2), low=0, high=1), got, Tolerance(atol=float(6 * step))
+    )
+    assert [element.index for element in found.worst] == [(1,)]
 
 
 @given(st.data())

@@ -8,6 +8,7 @@ import pytest
 from opcheck.compare import Want
 from opcheck.compare.verdict import Admitted, Answer, Judgement, Refusal, Twin, judge
 from opcheck.dtypes import DTYPES
+from opcheck.engine.bounds import Tier
 from opcheck.model import (
     EXACT,
     Declined,
@@ -20,6 +21,7 @@ from opcheck.model import (
     Tolerance,
     Verdict,
 )
+from tests.compare.test_bounded import Fake, arithmetic
 
 RULES: tuple[Rule, ...] = get_args(Rule)
 PASS, WARN, FAIL, ERROR = Verdict.PASS, Verdict.WARN, Verdict.FAIL, Verdict.ERROR
@@ -318,3 +320,50 @@ def test_the_tolerance_is_the_case_s() -> None:
 def test_wrong_elements_are_shown_beside_the_input() -> None:
     found = judge("must", LEGAL, made(one_hot(1)), EXACT, np.array([7, 8, 9], np.float32))
     assert [element.input for element in found.comparisons[0].worst] == [7, 8]
+
+
+# ── error bounds ──────────────────────────────────────────────────────────────────────────────
+
+THIRD = np.array([1 / 3, 2 / 3])
+POOR = (Tier("plain", arithmetic(1e-6)), Tier("float16", arithmetic(1e-2), "in float16"))
+
+
+def by_bound(
+    rule: Rule, factor: float, declared: tuple[str, ...] = (), limit: float = 0.5
+) -> Judgement:
+    bound = Fake((1, 2, 1), POOR, limit=limit)
+    want = Want("y", DTYPES["float32"], THIRD, 0, 1, bound)
+    got = made((THIRD * factor).astype(np.float32))
+    return judge(rule, [Answer((want,))], got, None, None, declared)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_poorer_arithmetic_is_warned_of_whatever_the_rule(rule: Rule) -> None:
+    found = by_bound(rule, 1.001)
+    assert (found.verdict, found.failure) == (WARN, "precision")
+    assert found.reason == "y: in float16; 2 of 2 elements need it"
+    assert by_bound(rule, 1.001, declared=("float16",)).verdict is PASS
+
+
+def test_what_no_arithmetic_explains_fails() -> None:
+    found = by_bound("must", 1.1, declared=("float16",))
+    assert (found.verdict, found.failure) == (FAIL, "values")
+    assert by_bound("should", 1.1).verdict is WARN
+
+
+def test_a_case_that_decides_too_little_is_a_bad_case() -> None:
+    found = by_bound("must", 1.1, limit=0.0)
+    assert found.verdict is Verdict.BAD_CASE
+    assert found.reason == (
+        "y: 2 of 2 elements unjudged: a correct implementation may err by as much as the value"
+        " itself"
+    )
+
+
+def test_a_wrong_output_beside_a_poor_one_decides() -> None:
+    bound = Fake((1, 2, 1), POOR)
+    wants = tuple(Want(name, DTYPES["float32"], THIRD, 0, 1, bound) for name in ("poor", "wrong"))
+    got = made(*((THIRD * factor).astype(np.float32) for factor in (1.001, 1.1)))
+    found = judge("must", [Answer(wants)], got, None, None)
+    assert (found.verdict, found.failure) == (FAIL, "values")
+    assert found.reason.startswith("poor: in float16; 2 of 2 elements need it; wrong: 2 of 2")

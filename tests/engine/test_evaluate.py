@@ -20,7 +20,12 @@ from opcheck.model import Array, AttrValue, OpVersion
 
 HARDMAX13 = OpVersion("", "Hardmax", 13)
 #: What a legal call of each operator needs beside a tensor; a new operator must add its own.
-MANDATORY: Mapping[str, Mapping[str, AttrValue]] = {"DML_ACTIVATION_HARDMAX1": {"Axes": (1,)}}
+MANDATORY: Mapping[str, Mapping[str, AttrValue]] = {
+    "DML_ACTIVATION_HARDMAX1": {"Axes": (1,)},
+    "LpPool": {"kernel_shape": (1,)},
+}
+#: The rank it needs at least; tensors of a smaller one get dimensions of size 1 in front.
+RANK: Mapping[str, int] = {"LpPool": 3}
 
 KERNELS = [
     pytest.param(OpVersion(domain, name, since), name_of, id=f"{name}-{since}-{name_of}")
@@ -46,8 +51,10 @@ LAYOUTS: Mapping[str, Callable[[Array], Array]] = {
 
 
 def call(op: OpVersion, x: Any) -> Any:
-    (out,) = evaluate(op, [x], MANDATORY.get(op.name, {}))
-    return out
+    front = (1,) * (RANK.get(op.name, 0) - x.ndim)
+    # Not by reshape, which would copy some of the strange layouts.
+    (out,) = evaluate(op, [np.expand_dims(x, tuple(range(len(front))))], MANDATORY.get(op.name, {}))
+    return out.reshape(out.shape[len(front) :])
 
 
 def example(name: str) -> Any:

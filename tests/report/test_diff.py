@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -170,3 +171,19 @@ def test_the_verdict_stands_in_words_and_in_colour():
     page = Page(80, color_system="standard", force_terminal=True)
     diff.show(page.console, result(Verdict.UNSTABLE))
     assert "\x1b[1;31mUNSTABLE\x1b[0m" in page.text
+
+
+def test_unjudged_elements_are_told_beside_the_wrong_ones():
+    comparison = replace(
+        wrong_values("float32", wrong=1, total=2000, where="only at [0]"), unjudged=1200
+    )
+    page = shown(result(Verdict.FAIL, comparisons=(comparison,)))
+    assert with_label(page.lines, "doubt") == "output: 1,200 of 2,000 elements unjudged"
+
+
+def test_of_a_clause_that_quotes_several_versions_that_of_the_case_is_shown():
+    clause = "the first maximum (Hardmax-1, 11); the specified axis (Hardmax-13)"
+    page = shown(result(Verdict.FAIL, clause=clause))
+    assert with_label(page.lines, "clause") == "“the specified axis”"
+    other = shown(result(Verdict.FAIL, clause="the first maximum (Hardmax-1, 11)"))
+    assert with_label(other.lines, "clause") == "“the first maximum (Hardmax-1, 11)”"

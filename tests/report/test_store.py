@@ -44,8 +44,8 @@ def test_the_header_tells_format_machine_and_backends():
             "packages": {"numpy": "2.0"},
         },
         "backends": [
-            {"address": "acme", "kind": "acme", "version": "1.5"},
-            {"address": "bolt", "kind": "bolt", "version": "1.5"},
+            {"address": "acme", "kind": "acme", "version": "1.5", "accumulate": []},
+            {"address": "bolt", "kind": "bolt", "version": "1.5", "accumulate": []},
         ],
         "selection": "level core",
         "cases": 3,

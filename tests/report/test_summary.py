@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from opcheck.model import Known, OpVersion, Verdict
+from opcheck.model import Comparison, Known, OpVersion, Verdict
 from opcheck.report import summary
 from tests.report.made import Page, header, result
 
@@ -165,3 +165,30 @@ def test_verdicts_have_their_colours_on_a_terminal():
     page = Page(80, color_system="standard", force_terminal=True)
     summary.show(page.console, header("acme"), [result(), result(Verdict.FAIL)], complete=True)
     assert re.search(r"\x1b\[32m *1\x1b\[0m +\x1b\[31m *1\x1b\[0m", page.text)
+
+
+def bounded(used: float, unjudged: int = 0) -> Comparison:
+    return Comparison("y", None, tier="float32", total=100, unjudged=unjudged, used=used)
+
+
+def test_used_is_the_largest_part_of_its_bounds_that_a_pass_needed():
+    found = [
+        result(comparisons=(bounded(0.25), bounded(0.5))),
+        result(comparisons=(bounded(0.126),)),
+        result(Verdict.FAIL, comparisons=(bounded(7.0),)),
+        result(op=OLD, comparisons=(Comparison("y", None, used=0.0),)),
+    ]
+    lines = shown(found, "acme").lines
+    assert lines[0].split() == ["operator", "backend", "pass", "fail", "used"]
+    assert [line.split()[-1] for line in lines if "acme" in line] == ["·", "0.50"]
+
+
+def test_unjudged_elements_are_told_of_each_backend():
+    found = [
+        result(comparisons=(bounded(0.1, unjudged=3), bounded(0.1, unjudged=4))),
+        result(backend="bolt", comparisons=(bounded(0.1),)),
+    ]
+    assert (
+        "acme 1.5: 7 of 200 elements unjudged, in 2 outputs" in shown(found, "acme", "bolt").lines
+    )
+    assert "bolt" not in shown(found, "acme", "bolt").lines[-1]

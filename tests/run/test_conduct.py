@@ -534,3 +534,73 @@ def test_a_twin_of_another_shape_and_dtype_has_its_own_data(tmp_path: Path) -> N
 
     assert result_of(one(tmp_path, text), Fake(prepared)).verdict is Verdict.PASS
     assert seen == [("float16", (1, 2))]
+
+
+# ── error bounds ──────────────────────────────────────────────────────────────────────────────
+
+SOFTMAX = """
+    op: Softmax
+    dtype: {dtype}
+    opset: 13
+    attrs: {{axis: -1}}
+    inputs: {{input: [[1, 2, 3]]}}
+    cases:
+    - {{name: shares{more}}}
+"""
+#: e^-2, e^-1 and 1, divided by their sum.
+SHARES = "[[0.09003057317038046, 0.24472847105479764, 0.66524095577482178]]"
+
+
+def softmax(folder: Path, more: str = "", dtype: str = "float32") -> Case:
+    (case,) = cases_in(folder, SOFTMAX.format(more=more, dtype=dtype))
+    return case
+
+
+@pytest.mark.parametrize("more", ["", f", expect: {{output: {SHARES}}}"])
+def test_a_rounded_answer_is_judged_by_the_bound_of_the_operator(tmp_path: Path, more: str) -> None:
+    case = softmax(tmp_path, more)
+    assert result_of(case, ENGINE).verdict is Verdict.PASS
+    for factor, verdict in [(1 + 1e-7, Verdict.PASS), (1 + 1e-5, Verdict.FAIL)]:
+        backend = answering(lambda inputs, f=factor: [_softmax(inputs[0]) * np.float32(f)])
+        result = result_of(case, backend)
+        assert result.verdict is verdict
+        assert result.comparisons[0].tier == "float32"
+
+
+def _softmax(x: Any) -> Any:
+    e = np.exp(x.astype(np.float64) - x.max())
+    return (e / e.sum()).astype(x.dtype)
+
+
+def test_a_literal_that_the_bound_does_not_allow_is_the_case_s_fault(tmp_path: Path) -> None:
+    case = softmax(tmp_path, ", expect: {output: [[0.0900, 0.2447, 0.6652]]}")
+    result = result_of(case, ENGINE)
+    assert result.verdict is Verdict.BAD_CASE
+    assert "the case and opcheck's engine contradict each other" in result.reason
+
+
+@pytest.mark.parametrize(
+    ("backend", "verdict"),
+    [("reference", Verdict.WARN), ("reference?accumulate=float16", Verdict.PASS)],
+)
+def test_arithmetic_in_a_16_bit_type_is_warned_of_unless_it_is_declared(
+    tmp_path: Path, backend: str, verdict: Verdict
+) -> None:
+    fill = ", inputs: {input: {shape: [8, 32], normal: [0, 1]}}"
+    result = result_of(softmax(tmp_path, fill, "float16"), connect(backend))
+    assert result.verdict is verdict
+    assert result.comparisons[0].tier == "float16"
+    assert result.backend == backend
+
+
+def test_an_answer_that_the_engine_does_not_give_needs_a_tolerance(tmp_path: Path) -> None:
+    other = "{as: other, output: [[0.5, 0.5]]}, {as: right, output: " + SHARES + "}"
+    case = softmax(tmp_path, f", rule: open, expect: {{any_of: [{other}]}}")
+    result = result_of(case, ENGINE)
+    assert result.verdict is Verdict.BAD_CASE
+    assert result.reason == (
+        "output: tolerance must be stated: opcheck's engine gives the shape (1, 3), so it has no"
+        " error bound for this answer"
+    )
+    stated = f", rule: open, tolerance: {{ulp: 1}}, expect: {{any_of: [{other}]}}"
+    assert result_of(softmax(tmp_path, stated), ENGINE).alternative == "right"

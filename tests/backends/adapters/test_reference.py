@@ -92,3 +92,9 @@ def test_a_bug_in_building_the_model_is_no_refusal(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(adapter, "model_of", broken)
     with pytest.raises(Defect):
         outcome_of(task_of("Hardmax", 13, {}, X), X)
+
+
+def test_the_warnings_of_its_arithmetic_are_not_shown(recwarn: pytest.WarningsRecorder) -> None:
+    x = np.array([[1, np.inf]], np.float32)
+    assert isinstance(outcome_of(task_of("Softmax", 13, {}, x), x), Produced)
+    assert not recwarn.list

@@ -1,0 +1,137 @@
+"""What an error bound makes of some groups of elements: each element's share of what it is allowed.
+
+Pure arithmetic on arrays of shape (n, N), n groups of N elements; `bounded` says which groups.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from opcheck.compare import rows
+from opcheck.compare.elements import Floats, Mask, outside, ratio
+from opcheck.dtypes import DType, half_ulp, limits
+from opcheck.engine.bounds import Allowance
+
+#: The row test leaves out what is so small that the floor is a good part of it.
+_ABOVE_FLOOR = 16
+#: Beyond this an element's own error says nothing about what it has in common with others.
+_HALF = 0.5
+
+
+@dataclass(frozen=True)
+class Output:
+    """What is known of an output as a whole.
+
+    [`low`, `high`] is the operator's range, an end None where it has none. The exact values were
+    rounded to `rounded` before they came here, or not at all if that is None.
+    """
+
+    dtype: DType
+    low: float | None
+    high: float | None
+    rounded: DType | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Some groups: the exact values `y` + `rest` and, in float64, what came out."""
+
+    y: Floats
+    rest: Floats | None
+    got: Floats
+
+    def error(self) -> Floats:
+        """got − y, signed; NaN or infinite where one of them is."""
+        with np.errstate(invalid="ignore", over="ignore"):
+            off = self.got - self.y
+            return off if self.rest is None else off - self.rest
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """The verdict on each element: its share, and in `allowed` the absolute error it may have.
+
+    `unjudged` elements have the share 0. Elements `apart` are wrong only beside their group.
+    """
+
+    shares: Floats
+    allowed: Floats
+    unjudged: Mask
+    apart: Mask
+
+
+def judge(
+    groups: Groups, allowance: Allowance, floor: float, output: Output, *, may_overflow: bool
+) -> Judged:
+    """The shares of `groups` under `allowance`, with the tier's `floor`.
+
+    Unless the tier `may_overflow`, infinity is right only where the exact value rounds to it.
+    """
+    y, got, error = groups.y, groups.got, groups.error()
+    common = np.zeros((len(y), 1)) if allowance.common is None else allowance.common
+    total = allowance.local + common
+    finite = np.isfinite(y)
+    decided = finite & ~allowance.exact
+
+    relative = _with_second_order(total)
+    with np.errstate(invalid="ignore", over="ignore"):
+        shift = np.where(decided & (y > 0), relative * y, 0.0)
+        # Where nothing limits the value, its own last place is what it was rounded to.
+        reached = np.where(np.isfinite(shift), y + shift, np.abs(got))
+    last_place = half_ulp(reached, output.dtype)
+    if output.rounded is not None:
+        last_place = last_place + half_ulp(y, output.rounded)
+    allowed = np.where(decided, shift + last_place + floor, 0.0)
+    alone = ratio(np.abs(error), allowed, np.abs(error) <= allowed)
+    alone[error == 0] = 0.0
+
+    # An infinity was finite before it was rounded; so far it had to come.
+    infinite = decided & np.isposinf(got)
+    if infinite.any():
+        largest = limits(output.dtype)[1]
+        with np.errstate(over="ignore"):
+            short = largest - np.where(infinite, y, 0.0) + half_ulp(np.array(largest), output.dtype)
+        short, room = np.maximum(short, 0.0), (shift + floor) * may_overflow
+        alone = np.where(
+            infinite, np.where(short == 0, 0.0, ratio(short, room, short <= room)), alone
+        )
+
+    unjudged = decided & (total >= allowance.limit) & (y > floor)
+    shares = np.where(unjudged, 0.0, alone)
+    each = np.zeros(y.shape)
+    if allowance.common is not None:
+        part = decided & np.isfinite(got) & (allowance.local < _HALF)
+        part &= y > _ABOVE_FLOOR * max(floor, 2.0**output.dtype.min_exponent)
+        each = _beside_their_group(groups.y, error, part, allowance, common, last_place + floor)
+    apart = (each > 1) & (shares <= 1)
+    shares = np.maximum(shares, each)
+
+    same = (got == y) | (np.isnan(got) & np.isnan(y))
+    shares = np.where(finite, shares, np.where(same, 0.0, np.inf))
+    never = finite & ((~np.isfinite(got) & ~infinite) | outside(got, output.low, output.high))
+    shares[never] = np.inf
+    if allowance.free is not None:
+        shares[allowance.free] = 0.0
+        unjudged &= ~allowance.free
+    return Judged(shares, allowed, unjudged, apart & ~never)
+
+
+def _with_second_order(relative: Floats) -> Floats:
+    """A first-order relative error e as e/(1 − e), infinite from 1 on."""
+    few = relative < 1
+    return np.where(few, relative / np.where(few, 1 - relative, 1), np.inf)
+
+
+def _beside_their_group(
+    y: Floats, error: Floats, part: Mask, allowance: Allowance, common: Floats, absolute: Floats
+) -> Floats:
+    """Each element's share of its own error beside the best error in common; 0 for the others."""
+    divisor = np.where(part, y, 1.0)
+    off = np.where(part, error / divisor, 0.0)
+    shared = _with_second_order(common)
+    # An element's own error is relative to what the common one has made of its value.
+    grown = 1 + np.minimum(shared, 2 * np.abs(off).max(axis=1, keepdims=True, initial=0))
+    own = _with_second_order(allowance.local) * grown + absolute / divisor
+    return rows.shares(off, np.where(part, own, np.inf), shared)[1]

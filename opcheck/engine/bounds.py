@@ -1,0 +1,153 @@
+"""How far a correct implementation may lie off: the vocabulary of error bounds.
+
+An operator whose answers are rounded gives, beside an output's exact value y, a `Bound`: what the
+analysis of a plain implementation allows each element. The elements of an output fall into groups
+(for Softmax a row, else a single element) whose errors may have a cause in common, such as one
+normaliser for all. So an element's relative error is at most `local` of its own plus `common`,
+which is one number for the whole group; what is left of it after the largest `common` error that
+fits all elements of the group has to lie within `local`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opcheck.dtypes import DTYPES, DType, limits
+
+Floats: TypeAlias = NDArray[np.float64]
+Reals: TypeAlias = NDArray[np.float64] | NDArray[np.float32]
+Mask: TypeAlias = NDArray[np.bool_]
+Places: TypeAlias = NDArray[np.intp]
+#: A block of an array of three dimensions.
+Part: TypeAlias = tuple[slice, slice, slice]
+
+#: Accuracy of one call of a library function (exp, pow, log) in unit roundoffs: about 4 ULP.
+LIBRARY = 8.0
+
+
+def roundoff(dtype: DType) -> float:
+    """The unit roundoff of a floating dtype: half the distance from 1 to the next number."""
+    return math.ldexp(1.0, -dtype.precision)
+
+
+def smallest_normal(dtype: DType) -> float:
+    """The smallest positive number of a floating dtype that has its full precision."""
+    return math.ldexp(1.0, dtype.min_exponent + dtype.precision - 1)
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """What an implementation computes with.
+
+    `u` is the unit roundoff of the dtype computed in, `library` the error of one library call in
+    u, `smallest` and `largest` the ends of that dtype's normal range. `floor` is an absolute error
+    allowed to any element. `stored` is the unit roundoff of a narrower dtype in which intermediate
+    results are kept, 0 where there is none.
+    """
+
+    u: float
+    library: float
+    floor: float
+    smallest: float
+    largest: float
+    stored: float = 0.0
+
+
+def expected(dtype: DType) -> Arithmetic:
+    """float32 inside for float32 and the 16-bit types, float64 inside for float64.
+
+    The floor is twice the smallest normal number, because engines flush subnormals to zero, and
+    one of them a little early; float16 needs none, being far from the end of float32's range.
+    """
+    inside = DTYPES["float64" if dtype.name == "float64" else "float32"]
+    small = smallest_normal(inside)
+    floor = 0.0 if dtype.name == "float16" else 2 * small
+    return Arithmetic(roundoff(inside), LIBRARY, floor, small, limits(inside)[1])
+
+
+def stored(dtype: DType) -> Arithmetic:
+    """float32 inside, but intermediate results are kept in `dtype`, one of the 16-bit types."""
+    plain = expected(dtype)
+    floor = plain.floor + _half_step(dtype)
+    return Arithmetic(plain.u, plain.library, floor, plain.smallest, plain.largest, roundoff(dtype))
+
+
+def narrow(dtype: DType) -> Arithmetic:
+    """Everything in `dtype`, one of the 16-bit types, each operation rounded to it.
+
+    A library call is computed wider and rounded, so it is good to 1 ULP.
+    """
+    floor = expected(dtype).floor + _half_step(dtype)
+    return Arithmetic(roundoff(dtype), 2.0, floor, smallest_normal(dtype), limits(dtype)[1])
+
+
+def _half_step(dtype: DType) -> float:
+    return math.ldexp(0.5, dtype.min_exponent)
+
+
+@dataclass(frozen=True)
+class Tier:
+    """A kind of arithmetic, from the one that is expected to the least that is tolerated.
+
+    An output that needs a tier with a `remark` is a warning which that remark explains. `excuse`
+    is for the operator: what, beyond its arithmetic, the tier lets pass.
+    """
+
+    name: str
+    arithmetic: Arithmetic
+    remark: str = ""
+    excuse: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Allowance:
+    """What is allowed to n groups of N elements, each array of shape (n, N) or (n, 1).
+
+    `local` and `common` are relative errors (E and C); `common` is None where nothing is shared.
+    Elements with `local` + `common` ≥ `limit` are unjudged: nothing can be said about them but
+    that they are no NaN, no infinity and within the operator's range. `exact` marks the elements
+    that admit no error at all, `free` those that the tier excuses whatever they are.
+    """
+
+    local: Floats
+    common: Floats | None
+    limit: float
+    exact: Mask
+    free: Mask | None = None
+
+
+class Bound(Protocol):
+    """What correct implementations may answer to one set of inputs, for one output.
+
+    The output, in row-major order, has the shape `layout` = (A, N, B), and [a, :, b] is a group,
+    whose number is a·B + b.
+    """
+
+    @property
+    def layout(self) -> tuple[int, int, int]:
+        """A, N and B."""
+        ...
+
+    def tiers(self, declared: Collection[str]) -> tuple[Tier, ...]:
+        """The kinds of arithmetic to try, in this order; those `declared` bring no remark."""
+        ...
+
+    def quick(self, part: Part, y: Reals, out: Reals) -> None:
+        """Fill `out`, of `y`'s dtype and shape, with errors that every tier allows.
+
+        `y` is output[part]: exact in float64 or, where the output is float32, rounded to that,
+        and then what the rounding may have cost is taken off. The floor is not included. Where
+        all elements of a group keep to it, they also agree about what they have in common. It has
+        to be cheap: it settles large outputs.
+        """
+        ...
+
+    def allowance(self, tier: Tier, groups: Places, y: Floats) -> Allowance:
+        """What `tier` allows the groups with these numbers, whose exact values are `y`, (n, N)."""
+        ...

@@ -1,0 +1,94 @@
+"""The versions of LpPool: their attributes, their defaults, and what of p each allows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from opcheck import dtypes
+from opcheck.engine.exact import Exact
+from opcheck.engine.ops.lp_pool.bound import LpPoolBound
+from opcheck.engine.ops.lp_pool.norms import norms
+from opcheck.engine.windows import Windows, windows_of
+from opcheck.errors import InvalidNode
+from opcheck.model import Array
+
+
+def lp_pool_1(
+    X: Array,
+    *,
+    kernel_shape: Sequence[int],
+    p: float = 2.0,
+    strides: Sequence[int] | None = None,
+    pads: Sequence[int] | None = None,
+    auto_pad: str = "NOTSET",
+) -> tuple[Exact]:
+    """LpPool-1: p is a binary32 number and may be fractional.
+
+    The text gives kernel_shape no default, so a node without it is refused. SAME is described as
+    "output size match the input", which only stride 1 can mean; beyond, it is ceil(D / stride).
+    """
+    with np.errstate(over="ignore"):
+        held = float(np.float32(p))
+    if not 0 < held < math.inf:
+        raise InvalidNode(f"p {p}; allowed: float32 numbers above 0")
+    windows = windows_of(
+        X.shape, kernel_shape=kernel_shape, strides=strides, pads=pads, auto_pad=auto_pad
+    )
+    return _pooled(X, held, windows)
+
+
+def lp_pool_2(
+    X: Array,
+    *,
+    kernel_shape: Sequence[int],
+    p: int = 2,
+    strides: Sequence[int] | None = None,
+    pads: Sequence[int] | None = None,
+    auto_pad: str = "NOTSET",
+) -> tuple[Exact]:
+    """LpPool-2 and LpPool-11: p is an integer, kernel_shape is mandatory."""
+    windows = windows_of(
+        X.shape, kernel_shape=kernel_shape, strides=strides, pads=pads, auto_pad=auto_pad
+    )
+    return _pooled(X, _whole(p), windows)
+
+
+def lp_pool_18(
+    X: Array,
+    *,
+    kernel_shape: Sequence[int],
+    p: int = 2,
+    strides: Sequence[int] | None = None,
+    dilations: Sequence[int] | None = None,
+    pads: Sequence[int] | None = None,
+    auto_pad: str = "NOTSET",
+    ceil_mode: int = 0,
+) -> tuple[Exact]:
+    """LpPool-18 and LpPool-22: dilations and ceil_mode are new."""
+    windows = windows_of(
+        X.shape,
+        kernel_shape=kernel_shape,
+        strides=strides,
+        dilations=dilations,
+        pads=pads,
+        auto_pad=auto_pad,
+        ceil_mode=ceil_mode,
+    )
+    return _pooled(X, _whole(p), windows)
+
+
+def _whole(p: int) -> float:
+    if not 1 <= p < 1 << 63:
+        raise InvalidNode(f"p {p}; allowed: 64-bit integers from 1 on")
+    return float(p)
+
+
+def _pooled(x: Array, p: float, windows: Windows) -> tuple[Exact]:
+    dtype = dtypes.of(x)
+    assert dtype  # `evaluate` admits no other types
+    with np.errstate(all="ignore"):
+        values, rest = norms(x, dtype, p, windows)
+    return (Exact(values, dtype, LpPoolBound(dtype, x, p, windows), rest),)

@@ -1,0 +1,174 @@
+"""How far a correct Softmax may lie off: what every plain way to compute it may lose.
+
+In a row of N elements let gap_i = max − x_i, s = Σ e^(−gap_j) and y_i = e^(−gap_i)/s, all exact.
+Let u be the unit roundoff of the arithmetic and f·u the error of one call of exp. Then an
+implementation answers y_i·(1 + e_i + t) to first order, with |e_i| ≤ E_i the element's own error
+and |t| ≤ C that of its row. How they add up to a verdict is the comparison's.
+
+    E_i = u·( 3·gap_i + max(2f, f + ln s)·[gap_i > 0] + f·[gap_i = 0 and ln s > u] + 4 )
+    C   = u·( 3·Σ y_j·gap_j + f·Σ_{gap_j > 0} y_j + (A + R) + 3·ln s )
+
+The element:
+
+- 3·gap_i: x − max rounds, which is up to u·gap in the exponent and so in its power. Within exp
+  another product may round, x·log2 e or n·ln 2, and its constant has. exp((x − max) − ln s) rounds
+  once more. Not all of them are at their worst together: half an ULP is u only at a power of two,
+  and where gap is one, gap·log2 e is not. The sum is at most (1 + 1 + ln 2 + 0.22)·gap.
+- 2f: exp of the element, and, where the row is worked on in blocks, exp of the difference of its
+  block's maximum from the row's. f + ln s: exp once, with ln s subtracted before, which rounds.
+  For the maximum itself exp(0) = 1 is no error, unless ln s was subtracted.
+- 4: a division, or a reciprocal and its product; the product with the block's factor; one spare.
+
+The row's sum, relative to s:
+
+- 3·Σ y·gap + f·Σ y: the errors of its terms, weighted by their share.
+- A + R: the additions, and what an online algorithm loses at each new maximum, in whatever order
+  and in several lanes: see `summing`.
+- 3·ln s: where the logarithm is used, 2 for it and 1 for subtracting it.
+
+Nothing here grows with |max|: x − max shifts a row to where it is the same. Subtracting the raw
+log-sum-exp max + ln s does not. Its rounding, u·|max|, is common to the row: the tier of that
+name adds it to C.
+
+A 16-bit tensor may also keep its exponentials in its own dtype, which rounds each of them once
+more: + u_T in E, and in C for their sum. Or everything is computed in it: u_T for u and 2 for f.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+
+from opcheck.dtypes import DType, half_ulp
+from opcheck.engine.bounds import (
+    Allowance,
+    Floats,
+    Mask,
+    Part,
+    Places,
+    Reals,
+    Tier,
+    expected,
+    narrow,
+    stored,
+)
+from opcheck.engine.ops.softmax.summing import summing
+from opcheck.model import Array
+
+#: u lost to each unit of |x - max|: one to the subtraction, two to the exponential's reduction.
+_PER_GAP = 3.0
+
+#: A gap beyond which nothing is left of an element in any dtype.
+_VANISHED = 1000.0
+#: Below this, float32 has the sum of a maximum and a small number to 2^-10.
+_EXACT_ENOUGH = 2.0**14
+
+_SHIFTS = "not shift invariant: subtracts the raw log-sum-exp"
+_SAY = "declare accumulate="
+
+
+@dataclass(frozen=True, eq=False)
+class SoftmaxBound:
+    """The error bound of Softmax along the middle axis of `x`, seen as (A, N, B).
+
+    `top` are the rows' maxima, (A, 1, B).
+    """
+
+    dtype: DType
+    x: Array
+    top: Floats
+
+    @property
+    def layout(self) -> tuple[int, int, int]:
+        """The rows lie along the middle axis."""
+        outer, length, inner = self.x.shape
+        return outer, length, inner
+
+    def tiers(self, declared: Collection[str]) -> tuple[Tier, ...]:
+        """What is expected, what is declared, and then what is tolerated with a remark."""
+        plain, name = expected(self.dtype), self.dtype.name
+        wide = "float64" if name == "float64" else "float32"
+        tiers = [Tier(wide, plain), Tier("log-sum-exp", plain, _SHIFTS, excuse="shift")]
+        if self._is_short:
+            kept = "" if {"stored", name} & set(declared) else f"exp kept in {name}; {_SAY}stored"
+            done = "" if name in declared else f"computed in {name}; {_SAY}{name}"
+            tiers += [Tier("stored", stored(self.dtype), kept)]
+            tiers += [Tier(name, narrow(self.dtype), done)]
+        return tuple(sorted(tiers, key=lambda tier: bool(tier.remark)))
+
+    def quick(self, part: Part, y: Reals, out: Reals) -> None:
+        """u·(3·gap + f + 3)·y, and half an ULP of y for the 16-bit types.
+
+        E has one u more at least, so this fits each element, and with t = 0 the row. A row whose
+        maximum has it all, so that ln s is no more than u, has u·(3·gap + 3)·y.
+        """
+        plain = expected(self.dtype)
+        with np.errstate(all="ignore"):
+            base = np.full((1, 1, 1), plain.library / _PER_GAP + 1, y.dtype)
+            # A row that is NaN says nothing about the others.
+            if np.fmax.reduce(y, axis=None, initial=0) > 1 - 2 * plain.u:
+                alone = y.max(axis=1, keepdims=True) > 1 - 2 * plain.u
+                base = np.where(alone, y.dtype.type(1), base)
+            top, x = self.top[part[0], :, part[2]].astype(y.dtype), self.x[part]
+            if x.dtype != out.dtype:
+                out[...] = x
+                x = out
+            if np.abs(top).max(initial=0) < _EXACT_ENOUGH:
+                np.subtract(top + base, x, out=out)
+            else:
+                np.subtract(top, x, out=out)
+                out += base
+            # Where the gap is larger, y is 0.
+            np.minimum(out, _VANISHED, out=out)
+            out *= y
+            # A hundredth is for what rounds here.
+            out *= 0.99 * _PER_GAP * plain.u
+            if self._is_short:
+                out += half_ulp(y.astype(np.float64, copy=False), self.dtype)
+
+    def allowance(self, tier: Tier, groups: Places, y: Floats) -> Allowance:
+        """E and C for the rows with these numbers; 0 in rows whose exact value is no number."""
+        outer, inner = np.divmod(groups, self.x.shape[2])
+        x = self.x[outer, :, inner].astype(np.float64)
+        top = self.top[outer, 0, inner][:, np.newaxis]
+        judged: Mask = np.asarray(np.isfinite(y).all(axis=1, keepdims=True))
+        with np.errstate(all="ignore"):
+            local, common = _errors(x - top, y, tier)
+            if tier.excuse == "shift":
+                common = common + tier.arithmetic.u * np.abs(top)
+        return Allowance(
+            np.where(judged, local, 0.0),
+            np.where(judged, common, 0.0),
+            # However far the shift has taken a row, its elements still agree about it.
+            limit=math.inf if tier.excuse == "shift" else 0.5,
+            exact=judged & np.isneginf(x),
+        )
+
+    @property
+    def _is_short(self) -> bool:
+        return self.dtype.numpy.itemsize == 2
+
+
+def _errors(d: Floats, y: Floats, tier: Tier) -> tuple[Floats, Floats]:
+    """E and C, (n, N) and (n, 1), from `d` = x - max and `y`, both (n, N)."""
+    u, f, stored = tier.arithmetic.u, tier.arithmetic.library, tier.arithmetic.stored
+    length = y.shape[1]
+    # What has vanished altogether is judged by the floor alone.
+    gap = np.where(y > 0, -d, 0.0)
+    below = d < 0
+    top = y.max(axis=1, keepdims=True)
+    off_top = np.where(below, y, 0.0).sum(axis=1, keepdims=True)
+    ties = length - 1 - below.sum(axis=1, keepdims=True)
+    others = off_top + ties * top
+    # s is 1/y_top, but where that is nearly 1 this keeps its digits.
+    ln_s = np.log1p(others / top)
+
+    exponential = np.where(gap > 0, np.maximum(2 * f, f + ln_s), np.where(ln_s > u, f, 0.0))
+    local = u * (_PER_GAP * gap + exponential + 4) + stored
+
+    seen = _PER_GAP * (y * gap).sum(axis=1, keepdims=True) + f * off_top
+    common = u * (seen + summing(d, y, u, f) + 3 * ln_s) + stored
+    return local, common

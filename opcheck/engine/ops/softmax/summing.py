@@ -1,0 +1,90 @@
+"""What the sum of a row may lose to its additions and to rescaling: A + R of the error bound.
+
+A sum of N terms is a tree of additions. One loses at most u times its result, which s bounds: in
+whatever order, N − 1 in all. And it loses no more than its smaller operand, as the larger one is a
+candidate for the result: a term costs its own size where that is below u·s. What lies beside the
+maximum may be added up before, in a tree of ⌈log2 N⌉ levels and a few more in its leaves, and each
+of them loses u of that much:
+
+    A = min(N − 1, Σ_{j≠top} min(1, y_j/u) + (⌈log2 N⌉ + 8)·min(1, (1 − y_top)/u))
+
+An online algorithm adds terms e^(x − m) below the maximum m so far. At each new maximum it
+multiplies what it has by e^(old − new): f for the exponential and 1 for the product, on the mass
+so far. (The steps between the maxima of a term add up to its gap, which is accounted for
+elsewhere.) It may do so in L lanes, each of which makes N/L − 1 additions and meets the maxima of
+its own part, strided or contiguous. In the end the lanes are merged in pairs: ⌈log2 L⌉ additions
+more, and the side with the smaller maximum is rescaled. So
+
+    A + R = the largest, over L = 1, 2, 4, …, of A_L + R_L
+    A_L = min(⌈N/L⌉ − 1 + ⌈log2 L⌉, A)
+    R_L = (f + 1)·(the mass rescaled at new maxima within lanes + that on the losing sides)
+
+for L = 1 in both directions.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from opcheck.engine.bounds import Floats
+
+
+def summing(d: Floats, y: Floats, u: float, f: float) -> Floats:
+    """A + R in u, shape (n, 1), from `d` = x - max and `y`, both (n, N) and N ≥ 1."""
+    length = y.shape[1]
+    top = y.max(axis=1, keepdims=True)
+    off_top = np.where(d < 0, y, 0.0).sum(axis=1, keepdims=True)
+    ties = (d == 0).sum(axis=1, keepdims=True) - 1
+    small = np.minimum(1, y / u).sum(axis=1, keepdims=True) - np.minimum(1, top / u)
+    depth = math.ceil(math.log2(length)) + 8
+    most = np.minimum(length - 1, small + depth * np.minimum(1, (off_top + ties * top) / u))
+
+    worst = most + (f + 1) * np.maximum(_climbed(d, y), _climbed(d[:, ::-1], y[:, ::-1]))
+    lanes = 2
+    while lanes <= length:
+        each, levels = -(-length // lanes), lanes.bit_length() - 1
+        additions = np.minimum(each - 1 + levels, most)
+        # No term is rescaled more often than it is added to, and a maximum never.
+        ceiling = additions + (f + 1) * off_top * (each - 1 + levels)
+        if not (ceiling > worst).any():
+            break
+        for strided in (False, True):
+            worst = np.maximum(worst, additions + (f + 1) * _in_lanes(d, y, lanes, strided))
+        lanes *= 2
+    return np.asarray(worst)
+
+
+def _climbed(d: Floats, y: Floats) -> Floats:
+    """The mass that is rescaled on the way along the last axis; the axis is kept with size 1."""
+    running = np.maximum.accumulate(d, axis=-1)
+    higher = running[..., 1:] > running[..., :-1]
+    mass = np.cumsum(y, axis=-1)[..., :-1]
+    return np.asarray(np.where(higher, mass, 0.0).sum(axis=-1, keepdims=True))
+
+
+def _in_lanes(d: Floats, y: Floats, lanes: int, strided: bool) -> Floats:
+    """The mass that is rescaled within `lanes` lanes, a power of two, and when they are merged."""
+    heights, masses = (
+        _split(array, lanes, strided, fill) for array, fill in ((d, -np.inf), (y, 0))
+    )
+    total: Floats = _climbed(heights, masses).sum(axis=1)
+    top, mass = heights.max(axis=2), masses.sum(axis=2)
+    while top.shape[1] > 1:
+        left, right = top[:, ::2], top[:, 1::2]
+        losing = np.where(left < right, mass[:, ::2], 0) + np.where(right < left, mass[:, 1::2], 0)
+        total = total + losing.sum(axis=1, keepdims=True)
+        top, mass = np.maximum(left, right), mass[:, ::2] + mass[:, 1::2]
+    return total
+
+
+def _split(array: Floats, lanes: int, strided: bool, fill: float) -> Floats:
+    """(n, N) as (n, lanes, ⌈N/lanes⌉), the last of it filled up."""
+    n, length = array.shape
+    each = -(-length // lanes)
+    padded = np.full((n, lanes * each), fill, np.float64)
+    padded[:, :length] = array
+    if strided:
+        return padded.reshape(n, each, lanes).swapaxes(1, 2)
+    return padded.reshape(n, lanes, each)

@@ -1,0 +1,230 @@
+"""Window arithmetic, shared by all pooling: sizes, padding, and which elements a window holds.
+
+Along a spatial axis of D elements the window with number i holds the positions
+i·stride − begin + j·dilation for j = 0 … kernel−1; those outside [0, D−1] are padding. Sizes are
+Python integers, so that no attribute is too large to be computed with, and padding is never
+stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+import numpy as np
+
+from opcheck.engine.bounds import Floats, Places
+from opcheck.errors import InvalidNode
+from opcheck.model import Array
+
+AUTO_PADS = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
+
+#: The most elements of windows that are gathered at once.
+_GATHERED = 1 << 18
+
+
+@dataclass(frozen=True)
+class AxisWindows:
+    """The windows along one spatial axis of `length` elements; there are `size` of them."""
+
+    length: int
+    kernel: int
+    stride: int
+    dilation: int
+    begin: int
+    size: int
+
+    @property
+    def most(self) -> int:
+        """The most elements that are no padding and may lie in one window."""
+        return min(self.kernel, -(-self.length // self.dilation))
+
+    @property
+    def offsets(self) -> range:
+        """The j at which any window holds an element."""
+        low = _up(self.begin - (self.size - 1) * self.stride, self.dilation)
+        high = (self.begin + self.length - 1) // self.dilation
+        return range(max(0, low), min(self.kernel - 1, high) + 1)
+
+    def reach(self, j: int) -> tuple[slice, slice]:
+        """The windows that hold an element at offset j, and those elements."""
+        at = j * self.dilation - self.begin
+        low = max(0, _up(-at, self.stride))
+        end = max(low, min(self.size, (self.length - 1 - at) // self.stride + 1))
+        first = low * self.stride + at
+        return slice(low, end), slice(first, first + (end - low) * self.stride, self.stride)
+
+    def spans(self, numbers: Places) -> tuple[Places, Places]:
+        """Where the elements of the windows with these numbers begin, and how many there are.
+
+        They lie `dilation` apart; a window wholly in padding has none.
+        """
+        ends = (self.size + 1) * self.stride + self.begin + self.length
+        wide = ends + self.kernel * self.dilation >= 1 << 62
+        i = numbers.astype(object if wide else np.int64)
+        start = i * self.stride - self.begin
+        low = np.maximum(0, -(start // self.dilation))
+        high = np.minimum(self.kernel - 1, (self.length - 1 - start) // self.dilation)
+        count = np.maximum(0, high - low + 1).astype(np.intp)
+        first = np.where(count > 0, start + low * self.dilation, 0)
+        return first.astype(np.intp), count
+
+
+@dataclass(frozen=True)
+class Windows:
+    """The windows of a pooling over a tensor of shape N×C×D1×…×Dn."""
+
+    outer: tuple[int, int]
+    axes: tuple[AxisWindows, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the output."""
+        return (*self.outer, *(axis.size for axis in self.axes))
+
+    @cached_property
+    def most(self) -> int:
+        """The most elements that are no padding and may lie in one window."""
+        return prod(axis.most for axis in self.axes)
+
+    def sums(self, values: Floats) -> Floats:
+        """The sum of `values`, of the input's shape, over every window; padding adds nothing."""
+        if not values.size or not prod(self.shape):
+            return np.zeros(self.shape)
+        # The axes that shrink most come first, so that what lies between stays small.
+        order = sorted(range(len(self.axes)), key=lambda n: self.axes[n].size / values.shape[n + 2])
+        for n in order:
+            values = _sums_along(values, n + 2, self.axes[n])
+        return values
+
+    def gathered(self, x: Array, places: Places) -> Iterator[tuple[slice, Floats, Places]]:
+        """The windows whose outputs have these row-major places, in portions.
+
+        Each portion is a slice of `places`, the windows' elements as float64 of shape (n, K), with
+        zeros where it holds fewer (K ≥ 1), and how many there are, of shape (n,).
+        """
+        step = max(1, _GATHERED // max(1, self.most))
+        for low in range(0, len(places), step):
+            portion = slice(low, min(low + step, len(places)))
+            yield portion, *self._gather(x, places[portion])
+
+    def _gather(self, x: Array, places: Places) -> tuple[Floats, Places]:
+        rank = len(self.axes)
+        if not x.size:
+            return np.zeros((len(places), 1)), np.zeros(len(places), np.intp)
+        first_n, first_c, *numbers = np.unravel_index(places, self.shape)
+        index = [each.reshape(-1, *[1] * rank) for each in (first_n, first_c)]
+        held = np.ones((len(places), *[1] * rank), np.bool_)
+        total = np.ones(len(places), np.intp)
+        for n, axis in enumerate(self.axes):
+            first, count = axis.spans(numbers[n])
+            j = np.arange(count.max(initial=1))
+            real = j < count[:, None]
+            at = np.where(real, first[:, None] + j * axis.dilation, 0)
+            spread = (len(places), *[1] * n, len(j), *[1] * (rank - 1 - n))
+            index.append(at.reshape(spread))
+            held = held & real.reshape(spread)
+            total *= count
+        with np.errstate(invalid="ignore"):  # a signalling NaN is a value like any other
+            values = np.where(held, x[tuple(index)].astype(np.float64), 0.0)
+        return values.reshape(len(places), -1), total
+
+
+def _sums_along(values: Floats, n: int, axis: AxisWindows) -> Floats:
+    shape = list(values.shape)
+    shape[n] = axis.size
+    out = np.zeros(shape)
+    source, target = np.moveaxis(values, n, 0), np.moveaxis(out, n, 0)
+    if len(axis.offsets) <= axis.size:
+        for j in axis.offsets:
+            windows, elements = axis.reach(j)
+            target[windows] += source[elements]
+        return out
+    # A few long windows, such as one over the whole axis.
+    firsts, counts = axis.spans(np.arange(axis.size))
+    for i, (first, count) in enumerate(zip(firsts.tolist(), counts.tolist(), strict=True)):
+        target[i] = source[first : first + count * axis.dilation : axis.dilation].sum(axis=0)
+    return out
+
+
+def windows_of(
+    shape: Sequence[int],
+    *,
+    kernel_shape: Sequence[int],
+    strides: Sequence[int] | None = None,
+    dilations: Sequence[int] | None = None,
+    pads: Sequence[int] | None = None,
+    auto_pad: str = "NOTSET",
+    ceil_mode: int = 0,
+) -> Windows:
+    """The windows over an input of this shape, N×C×D1×…×Dn, from a pooling operator's attributes.
+
+    Output sizes, with the window's width w = (kernel−1)·dilation + 1:
+
+        NOTSET: floor((D + pads − w) / stride) + 1, or ceil under ceil_mode
+        VALID: ceil((D − w + 1) / stride)
+        SAME_UPPER, SAME_LOWER: ceil(D / stride), padded by max(0, (size−1)·stride + w − D)
+
+    The odd one of SAME's padding is at the end for UPPER, at the beginning for LOWER. Choices
+    where the text is open: under ceil_mode a last window that starts in the padding counts, VALID
+    and SAME ignore ceil_mode, and a size of exactly 0 is an empty output.
+
+    Raises InvalidNode for what the text forbids; MemoryError for an output no array can hold.
+    """
+    spatial = shape[2:]
+    if not spatial:
+        raise InvalidNode(f"input of rank {len(shape)}; allowed: 3 or more, N×C×D1×…×Dn")
+    per_axis = f"{len(spatial)}, one for each spatial axis"
+    _check("kernel_shape", kernel_shape, len(spatial), per_axis, 1)
+    strides = [1] * len(spatial) if strides is None else strides
+    _check("strides", strides, len(spatial), per_axis, 1)
+    dilations = [1] * len(spatial) if dilations is None else dilations
+    _check("dilations", dilations, len(spatial), per_axis, 1)
+    if auto_pad not in AUTO_PADS:
+        raise InvalidNode(f"auto_pad {auto_pad!r}; allowed: {', '.join(AUTO_PADS)}")
+    if ceil_mode not in (0, 1):
+        raise InvalidNode(f"ceil_mode {ceil_mode}; allowed: 0, 1")
+    if pads is not None:
+        _check("pads", pads, 2 * len(spatial), f"{2 * len(spatial)}, two for each spatial axis", 0)
+        if auto_pad != "NOTSET":
+            raise InvalidNode(f"pads {list(pads)} and auto_pad {auto_pad}; allowed: one of them")
+    padding = [0] * (2 * len(spatial)) if pads is None else pads
+    axes = []
+    for n, length in enumerate(spatial):
+        width = (kernel_shape[n] - 1) * dilations[n] + 1
+        begin, end = padding[n], padding[n + len(spatial)]
+        if auto_pad.startswith("SAME"):
+            size = _up(length, strides[n])
+            total = max(0, (size - 1) * strides[n] + width - length)
+            begin = total // 2 if auto_pad == "SAME_UPPER" else total - total // 2
+        else:
+            room = length + begin + end - width
+            up = ceil_mode and auto_pad == "NOTSET"
+            size = (_up(room, strides[n]) if up else room // strides[n]) + 1
+        if size < 0:
+            raise InvalidNode(
+                f"kernel_shape {list(kernel_shape)}: on spatial axis {n} the window is {width} "
+                f"wide and the output size {size}; allowed: 0 or more, with {length} elements "
+                f"and {begin + end} of padding"
+            )
+        axes.append(AxisWindows(length, kernel_shape[n], strides[n], dilations[n], begin, size))
+    windows = Windows((shape[0], shape[1]), tuple(axes))
+    # NumPy counts an empty axis as one element here.
+    if 8 * prod(size or 1 for size in windows.shape) > np.iinfo(np.intp).max:
+        raise MemoryError(f"no array can hold an output of shape {windows.shape}")
+    return windows
+
+
+def _check(name: str, values: Sequence[int], length: int, meaning: str, low: int) -> None:
+    if len(values) != length:
+        raise InvalidNode(f"{name} {list(values)} has length {len(values)}; allowed: {meaning}")
+    for value in values:
+        if value < low:
+            raise InvalidNode(f"{name} {list(values)} holds {value}; allowed: {low} or more")
+
+
+def _up(a: int, b: int) -> int:
+    """a / b rounded up; b > 0."""
+    return -(-a // b)

@@ -1,0 +1,48 @@
+"""What the product says of an answer to some windows, by its own path from exact value to verdict.
+
+Windows of shape (n, K) go in as one channel of n·K elements, pooled with kernel and stride K.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from opcheck.compare import Want, compare
+from opcheck.engine import Exact, exactly
+from opcheck.model import Comparison, OpVersion
+from tests.bounds.arithmetic import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """Windows of shape (n, K), p, and the exact answer."""
+
+    x: Array
+    p: float
+    exact: Exact
+
+    def judge(self, got: Array, declared: Collection[str] = ()) -> Comparison:
+        """What is said of the n norms `got`, with no tolerance but the operator's bound."""
+        want = Want(
+            "Y",
+            self.exact.dtype,
+            self.exact.values,
+            low=0.0,
+            bound=self.exact.bound,
+            rest=self.exact.rest,
+        )
+        return compare(want, got.reshape(1, 1, -1), declared=declared)
+
+
+def ask(x: Array, p: float) -> Question:
+    """The question after the p-norms of the rows of `x`; a fractional p needs version 1."""
+    n, size = x.shape
+    whole = p == int(p)
+    (exact,) = exactly(
+        OpVersion("", "LpPool", 22 if whole else 1),
+        [x.reshape(1, 1, n * size)],
+        {"kernel_shape": (size,), "strides": (size,), "p": int(p) if whole else p},
+    )
+    assert isinstance(exact, Exact)
+    return Question(x, p, exact)

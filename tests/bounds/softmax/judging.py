@@ -1,0 +1,36 @@
+"""The product's own judgement on what an implementation of Softmax makes of some rows."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from opcheck.compare import Want
+from opcheck.engine import Exact, exactly, operator_of
+from opcheck.model import Comparison, OpVersion
+from tests.bounds.arithmetic import Array
+from tests.bounds.softmax.rows import batch
+
+SOFTMAX = OpVersion("", "Softmax", 13)
+
+
+def want(x: Array) -> Want:
+    """What Softmax-13 has to make of the rows `x` (n, N)."""
+    operator = operator_of(SOFTMAX)
+    (exact,) = exactly(SOFTMAX, [x], {"axis": -1})
+    assert operator is not None
+    assert isinstance(exact, Exact)
+    low, high = operator.low, operator.high
+    return Want("y", exact.dtype, exact.values, low, high, exact.bound, exact.rest)
+
+
+@cache
+def want_of_batch(dtype: str, columns: int) -> Want:
+    return want(batch(dtype, columns))
+
+
+def told(found: Comparison) -> str:
+    """What is held against an implementation, for the message of a test; empty if nothing is."""
+    if found.problem is None:
+        return ""
+    worst = f", e.g. {found.worst[0]}" if found.worst else ""
+    return f"{found.problem} at {found.tier} {found.remark}: {found.detail} {found.where}{worst}"

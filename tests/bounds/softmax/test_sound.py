@@ -1,0 +1,137 @@
+"""No implementation of Softmax that is right is accused, whatever its arithmetic."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from opcheck.compare import compare
+from opcheck.model import Verdict
+from opcheck.run.conduct import Trial
+from tests.bounds import arithmetic as ar
+from tests.bounds.arithmetic import Array
+from tests.bounds.softmax import algorithms, honest, rows, shipped
+from tests.bounds.softmax.judging import told, want, want_of_batch
+
+LENGTHS = {
+    "float32": (1, 2, 3, 4, 5, 8, 17, 33, 64, 257, 1000),
+    "float64": (1, 2, 4, 8, 17, 64, 257, 1000),
+    "float16": (1, 2, 3, 8, 33, 257),
+    "bfloat16": (1, 2, 3, 8, 33, 257),
+}
+
+
+@pytest.mark.parametrize("name", honest.NAMES)
+def test_an_honest_implementation_is_accused_on_no_kind_of_row(name: str) -> None:
+    for dtype in rows.FLOATS:
+        for columns in LENGTHS[dtype]:
+            x = rows.batch(dtype, columns)
+            found = compare(want_of_batch(dtype, columns), honest.answer(name, x))
+            assert not told(found), f"{dtype}, {columns} columns"
+            assert found.used <= 1
+            assert found.unjudged == 0
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_nor_on_rows_that_one_element_dominates(dtype: str) -> None:
+    # What they have in common is next to nothing beside what each element may lose by itself.
+    x = rows.rounded(rows.LETTERS["X"](np.random.default_rng(4), 64, 100), dtype)
+    right = want(x)
+    for name in honest.NAMES:
+        assert not told(compare(right, honest.answer(name, x))), name
+
+
+@pytest.mark.parametrize(
+    ("dtype", "columns"),
+    [("float32", 10_000), ("float64", 4099), ("float16", 2500), ("bfloat16", 2500)],
+)
+def test_nor_on_long_rows(dtype: str, columns: int) -> None:
+    x = rows.long(dtype, columns)
+    right = want(x)
+    for name in honest.NAMES:
+        if honest.longest(name) >= columns:
+            assert not told(compare(right, honest.answer(name, x))), name
+
+
+@pytest.mark.parametrize(("columns", "kinds"), [(100_000, 6), (1_000_000, 2)])
+def test_nor_on_very_long_ones(columns: int, kinds: int) -> None:
+    x = rows.long("float32", columns, kinds)
+    right = want(x)
+    for name in ("sequential sum", "sum in 8 lanes", "exp 4 ULP by value"):
+        assert not told(compare(right, honest.answer(name, x))), name
+
+
+@pytest.mark.parametrize("dtype", rows.FLOATS)
+def test_nor_on_the_rows_of_the_suite(dtype: str) -> None:
+    for number, (columns, x) in enumerate(shipped.rows_of_the_suite(dtype).items()):
+        right = want(x)
+        # The cases have the same rows in several types, where one in two will do: they take turns.
+        for name in honest.NAMES if dtype == "float32" else honest.NAMES[number % 2 :: 2]:
+            if columns <= honest.longest(name):
+                found = compare(right, honest.answer(name, x))
+                assert not told(found), f"{name}, {columns} columns"
+
+
+@pytest.mark.parametrize("name", ["exp2 4 ULP, reversed, reciprocal", "exp(d − ln s), log 4 ULP"])
+def test_nor_by_the_suite_itself(name: str) -> None:
+    backend = shipped.backend(name)
+    for case in shipped.cases():
+        if case.level == "smoke":
+            result = Trial(case).on(backend)
+            assert result.verdict is Verdict.PASS, (case.id, result.reason)
+
+
+@st.composite
+def any_rows(draw: st.DrawFn, dtype: str) -> Array:
+    """Rows of finite numbers, large and small, some of them near each other, and of masks."""
+    count, columns = draw(st.integers(1, 8)), draw(st.integers(1, 24))
+    numbers = st.integers(-1000, 1000).map(lambda n: n / 1000) | st.floats(-1, 1)
+    x = draw(arrays(np.float64, (count, columns), elements=numbers))
+    x *= draw(_each_row(count, [1e-6, 1e-3, 1.0, 1.0, 30.0, 100.0, 1e4, 1e38]))
+    x += draw(_each_row(count, [0.0, 0.0, 0.0, 1.0, -300.0, 1e4, 1e30]))
+    masked = draw(arrays(np.bool_, (count, columns), elements=st.sampled_from([False, True])))
+    masked &= draw(_each_row(count, [False, False, True]))
+    masked[:, draw(st.integers(0, columns - 1))] = False
+    x[masked] = -np.inf
+    return rows.rounded(x, dtype)
+
+
+def _each_row(count: int, values: list[float]) -> st.SearchStrategy[Array]:
+    return arrays(type(values[0]), (count, 1), elements=st.sampled_from(values))
+
+
+@pytest.mark.parametrize("dtype", rows.FLOATS)
+@settings(max_examples=12, deadline=None)
+@given(data=st.data())
+def test_nor_on_any_row_whatever(dtype: str, data: st.DataObject) -> None:
+    x = data.draw(any_rows(dtype))
+    right = want(x)
+    for name in honest.NAMES:
+        assert not told(compare(right, honest.answer(name, x))), name
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_running_sum_that_stagnates_comes_close_to_what_is_allowed(dtype: str) -> None:
+    # So no smaller constant would do.
+    kind = "stagnation" if dtype == "float32" else "stagnation in float64"
+    x = rows.filled([rows.AWKWARD[kind]], dtype, 1000, 1)
+    used = compare(want(x), honest.answer("sequential sum", x)).used
+    assert 0.9 < used <= 1
+
+
+def test_there_are_many_and_they_differ() -> None:
+    x = rows.batch("float32", 257)
+    assert len({honest.answer(name, x).tobytes() for name in honest.NAMES}) > 40
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_nor_where_two_halves_are_summed_apart_and_one_climbs_slowly(dtype: str) -> None:
+    x = np.full((1, 400), -np.inf)
+    x[0, 0], x[0, 200:] = 0, 1e-5 * np.arange(-200, 0)
+    x = rows.rounded(x, dtype)
+    for signs in (ar.upwards, ar.downwards):
+        got = algorithms.online(x, lanes=2, exp=ar.off_exp(signs), chunked=True)
+        assert not told(compare(want(x), got))

@@ -1,0 +1,314 @@
+"""The suite of LpPool: its literals against a slow loop, what it covers, and what it sees."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from functools import cache
+from itertools import product
+from math import ceil, floor, isfinite
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+from onnx import helper
+from onnx.backend.test.case.node import _NodeTestCases
+from onnx.backend.test.case.node import lppool as _generates_the_node_tests  # noqa: F401
+
+from opcheck import opset
+from opcheck.dtypes import limits
+from opcheck.model import AnyOf, Case, Fill, Given, Rejected, TensorSpec, Values, Verdict
+from opcheck.run.conduct import Trial
+from opcheck.suite import load, materialize, unrounded
+from opcheck.suite.load import shipped_suites
+from tests.cases.wrong_lp_pool import (
+    AT_LIBERTY,
+    LAPSES,
+    MISTAKES,
+    NARROW,
+    PLAIN,
+    LpPool,
+    Mistake,
+)
+
+CASES = load([shipped_suites() / "onnx" / "lp_pool.yaml"])
+VERSIONS = (1, 2, 11, 18, 22)
+NODE_TESTS = {test.name: test for test in _NodeTestCases if test.name.startswith("test_lppool_")}
+
+
+# ── LpPool straight from the sentences ────────────────────────────────────────────────────────
+
+
+def along(
+    size: int, kernel: int, stride: int, dilation: int, pads: tuple[int, int], attrs: Any
+) -> tuple[int, int]:
+    """The output's size along one axis, and the padding before the input."""
+    window = (kernel - 1) * dilation + 1
+    auto_pad = attrs.get("auto_pad", "NOTSET")
+    if auto_pad == "VALID":
+        return ceil(Fraction(size - window + 1, stride)), 0
+    if auto_pad in ("SAME_UPPER", "SAME_LOWER"):
+        output = ceil(Fraction(size, stride))
+        padding = max(0, (output - 1) * stride + window - size)
+        smaller, larger = padding // 2, padding - padding // 2
+        return output, smaller if auto_pad == "SAME_UPPER" else larger
+    exact = Fraction(size + sum(pads) - window, stride) + 1
+    return ceil(exact) if attrs.get("ceil_mode", 0) else floor(exact), pads[0]
+
+
+def norm(values: Sequence[float], p: float) -> Any:
+    """(Σ |x|^p)^(1/p) to 60 digits."""
+    if any(value != value for value in values):
+        return mpmath.nan
+    if not all(map(isfinite, values)):
+        return mpmath.inf
+    with mpmath.workdps(60):
+        total = mpmath.fsum(mpmath.power(abs(mpmath.mpf(value)), p) for value in values)
+        return mpmath.power(total, 1 / mpmath.mpf(p))
+
+
+def lp_pool(x: Any, attrs: Mapping[str, Any]) -> tuple[tuple[int, ...], list[Any]]:
+    """The output's shape and its elements in row-major order."""
+    spatial = x.shape[2:]
+    rank = len(spatial)
+    kernel = attrs["kernel_shape"]
+    strides = attrs.get("strides", [1] * rank)
+    dilations = attrs.get("dilations", [1] * rank)
+    pads = attrs.get("pads", [0] * 2 * rank)
+    plan = [
+        along(spatial[i], kernel[i], strides[i], dilations[i], (pads[i], pads[rank + i]), attrs)
+        for i in range(rank)
+    ]
+    shape = (*x.shape[:2], *(size for size, _ in plan))
+    elements = []
+    for place in product(*map(range, shape)):
+        inside = []
+        for tap in product(*map(range, kernel)):
+            at = [
+                place[2 + i] * strides[i] + tap[i] * dilations[i] - plan[i][1] for i in range(rank)
+            ]
+            if all(0 <= at[i] < spatial[i] for i in range(rank)):
+                inside.append(float(x[(*place[:2], *at)]))
+        elements.append(norm(inside, attrs.get("p", 2)))
+    return shape, elements
+
+
+def asked(case: Case) -> tuple[Any, dict[str, Any]]:
+    """The input and the attributes of a case; a p is a float of 32 bits, or a whole number."""
+    attrs: dict[str, Any] = dict(case.attrs)
+    if "p" in attrs and case.op.since == 1:
+        attrs["p"] = float(np.float32(attrs["p"]))
+    return materialize(case.inputs[0]), attrs
+
+
+def check(stated: TensorSpec, shape: Sequence[int], exact: Sequence[Any]) -> None:
+    """The literal is the exact answer, rounded once to 64 bits; or infinite, beyond its type."""
+    values = unrounded(stated)
+    assert values.shape == tuple(shape)
+    for value, right in zip(values.reshape(-1).tolist(), exact, strict=True):
+        if value == mpmath.inf and right != mpmath.inf:
+            assert right > limits(stated.dtype)[1] * (1 + 2.0**-stated.dtype.precision)
+        else:
+            assert value == float(right) or (value != value and right != right)
+
+
+def explicit(attrs: dict[str, Any], begin: int, end: int) -> dict[str, Any]:
+    left = {name: value for name, value in attrs.items() if name != "auto_pad"}
+    return {**left, "pads": [begin, end]}
+
+
+def dropped(x: Any, attrs: dict[str, Any]) -> tuple[tuple[int, ...], list[Any]]:
+    """Without the windows that start past the input."""
+    shape, exact = lp_pool(x, attrs)
+    rank = x.ndim - 2
+    first = attrs.get("pads", [0] * rank)[:rank]
+    kept = [
+        min(size, ceil(Fraction(x.shape[2 + i] + first[i], attrs["strides"][i])))
+        for i, size in enumerate(shape[2:])
+    ]
+    among: Any = (..., *map(slice, kept))
+    answer = np.array(exact, object).reshape(shape)[among]
+    return answer.shape, answer.reshape(-1).tolist()
+
+
+def size_of_the_input(x: Any, attrs: dict[str, Any]) -> tuple[tuple[int, ...], list[Any]]:
+    """As many windows as elements, with the padding that takes."""
+    (size,), (kernel,), (stride,) = x.shape[2:], attrs["kernel_shape"], attrs["strides"]
+    padding = (size - 1) * stride + kernel - size
+    fewer, more = padding // 2, padding - padding // 2
+    upper = attrs["auto_pad"] == "SAME_UPPER"
+    return lp_pool(x, explicit(attrs, *((fewer, more) if upper else (more, fewer))))
+
+
+#: What the names of alternatives mean.
+READINGS: dict[str, Any] = {
+    "as_in_version_11": lp_pool,
+    "as_without_ceil_mode": lp_pool,
+    "counted": lp_pool,
+    "dropped": dropped,
+    "empty": lp_pool,
+    "formula": lp_pool,
+    "partial_window": lambda x, attrs: lp_pool(x, {**attrs, "ceil_mode": 1}),
+    "rounded_up": lambda x, attrs: lp_pool(x, explicit(attrs, 0, 0)),
+    "size_of_the_input": size_of_the_input,
+    "whole_extent": lambda x, attrs: lp_pool(x, {**attrs, "kernel_shape": x.shape[2:]}),
+}
+
+
+@pytest.mark.parametrize("name", sorted({c.name for c in CASES if isinstance(c.expect, Values)}))
+def test_literals_are_what_a_slow_loop_makes(name: str) -> None:
+    for case in CASES:
+        if case.name == name and isinstance(case.expect, Values):
+            check(case.expect.outputs[0], *lp_pool(*asked(case)))
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if c.rule == "open"], ids=lambda c: c.id)
+def test_alternatives_are_what_their_names_say(case: Case) -> None:
+    assert isinstance(case.expect, AnyOf)
+    for alternative in case.expect.alternatives:
+        if isinstance(alternative.expect, Values):
+            check(alternative.expect.outputs[0], *READINGS[alternative.name](*asked(case)))
+
+
+def test_the_slow_loop_gives_the_one_literal_that_onnx_has() -> None:
+    [([x], [y])] = NODE_TESTS["test_lppool_2d_dilations"].data_sets
+    shape, exact = lp_pool(x, {"kernel_shape": [2, 2], "dilations": [2, 2]})
+    assert shape == y.shape
+    assert [np.float32(float(value)) for value in exact] == y.reshape(-1).tolist()
+
+
+# ── what is covered ───────────────────────────────────────────────────────────────────────────
+
+
+def node_attributes(name: str) -> dict[str, Any]:
+    [node] = NODE_TESTS[name].model.graph.node
+    found = {a.name: helper.get_attribute_value(a) for a in node.attribute}
+    as_cases_have_them: dict[type, Any] = {bytes: bytes.decode, list: tuple, int: int}
+    return {k: as_cases_have_them[type(v)](v) for k, v in found.items()}
+
+
+def test_the_node_tests_are_the_eight() -> None:
+    rows = {case.row for case in CASES if case.name == "node_tests"}
+    assert {f"test_lppool_{row}" for row in rows} | {"test_lppool_2d_dilations"} == set(NODE_TESTS)
+
+
+@pytest.mark.parametrize("name", sorted(set(NODE_TESTS) - {"test_lppool_2d_dilations"}))
+def test_the_random_node_tests_are_there_by_shape_distribution_and_attributes(name: str) -> None:
+    [case] = (c for c in CASES if c.name == "node_tests" and name == f"test_lppool_{c.row}")
+    [([x], _)] = NODE_TESTS[name].data_sets
+    [given] = case.inputs
+    assert (case.opset, dict(case.attrs)) == (22, node_attributes(name))
+    assert (given.shape, given.dtype.numpy) == (x.shape, x.dtype)
+    assert isinstance(given.content, Fill)
+    assert (given.content.kind, given.content.args) == ("normal", (0, 1))
+
+
+def test_the_small_node_test_is_there_literally() -> None:
+    [([x], [y])] = NODE_TESTS["test_lppool_2d_dilations"].data_sets
+    cases = [case for case in CASES if case.name == "node_test_of_dilations"]
+    assert {case.opset for case in cases} == {18, 22}
+    for case in cases:
+        assert dict(case.attrs) == node_attributes("test_lppool_2d_dilations")
+        assert isinstance(case.inputs[0].content, Given)
+        assert np.array_equal(materialize(case.inputs[0]), x)
+        assert isinstance(case.expect, Values)
+        assert np.array_equal(materialize(case.expect.outputs[0]), y)
+
+
+def legal_cases(since: int) -> list[Case]:
+    return [c for c in CASES if c.op.since == since and not isinstance(c.expect, Rejected)]
+
+
+@pytest.mark.parametrize("since", VERSIONS)
+def test_every_attribute_is_stated_and_left_out(since: int) -> None:
+    schema = opset.describe("", "LpPool", since)
+    assert schema is not None
+    for name, attribute in schema.attributes.items():
+        stated = {case.attrs.get(name, attribute.default) for case in legal_cases(since)}
+        assert stated - {attribute.default}, name
+        absent = any(name not in case.attrs for case in legal_cases(since))
+        assert absent or attribute.required, name
+
+
+@pytest.mark.parametrize("since", VERSIONS)
+def test_every_version_meets_every_kind_of_shape_and_power(since: int) -> None:
+    must = [case for case in legal_cases(since) if case.rule == "must"]
+    assert {len(case.inputs[0].shape) for case in must} >= {3, 4, 5}
+    assert {case.attrs.get("p", 2) for case in must} >= {1, 2, 3, 4, 5}
+    assert {case.attrs.get("auto_pad") for case in must} >= {
+        None,
+        *("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"),
+    }
+    assert any(case.inputs[0].shape[:2] == (2, 3) for case in must)
+
+
+def test_the_bounds_of_all_versions_are_met_from_both_sides() -> None:
+    assert {case.opset for case in CASES} >= {1, 2, 10, 11, 17, 18, 21, 22, 25}
+
+
+def test_rejections_of_every_version_have_must_among_them() -> None:
+    for since in VERSIONS:
+        rules = {c.rule for c in CASES if c.op.since == since and isinstance(c.expect, Rejected)}
+        assert rules == {"must", "should"}
+
+
+# ── what is seen ──────────────────────────────────────────────────────────────────────────────
+
+
+@cache
+def trials() -> tuple[Trial, ...]:
+    """All cases but those of level deep; data and answers are made once for all tests."""
+    return tuple(Trial(case) for case in CASES if case.level != "deep")
+
+
+def named(name: str) -> list[Trial]:
+    found = [trial for trial in trials() if trial.case.name == name]
+    assert found
+    return found
+
+
+SEEN = [(case, mistake) for case, mistakes in MISTAKES.items() for mistake in mistakes]
+
+
+@pytest.mark.parametrize(("name", "mistake"), SEEN)
+def test_a_case_sees_the_mistake_in_every_version(name: str, mistake: str) -> None:
+    backend = LpPool(mistake=MISTAKES[name][mistake])
+    # A mistake is a wrong answer; only where it is to refuse may it show as an error.
+    red = Verdict.ERROR if "refuse" in mistake else Verdict.FAIL
+    must = [trial for trial in named(name) if trial.case.rule == "must"]
+    seen = {trial.case.op.since for trial in must if trial.on(backend).verdict is red}
+    assert seen == {trial.case.op.since for trial in must}
+
+
+NARROWLY = [(case, mistake) for case, mistakes in NARROW.items() for mistake in mistakes]
+
+
+@pytest.mark.parametrize(("name", "mistake"), NARROWLY)
+def test_sixteen_bits_inside_are_warned_of(name: str, mistake: str) -> None:
+    backend = LpPool(mistake=NARROW[name][mistake])
+    found = [trial.on(backend) for trial in named(name)]
+    assert {result.verdict for result in found} <= {Verdict.PASS, Verdict.WARN}
+    warned = [result for result in found if result.verdict is Verdict.WARN]
+    assert warned
+    assert all(f"computed in {result.case.dtype}" in result.reason for result in warned)
+
+
+@pytest.mark.parametrize("name", LAPSES)
+def test_what_only_should_not_be_is_warned_of(name: str) -> None:
+    backend = LpPool(mistake=LAPSES[name])
+    results = [trial.on(backend) for trial in named(name)]
+    assert Verdict.WARN in {result.verdict for result in results} <= {Verdict.PASS, Verdict.WARN}
+    assert {result.case.rule for result in results} == {"should"}
+
+
+def test_a_plain_backend_is_warned_by_should_alone() -> None:
+    red = [r for t in trials() if (r := t.on(LpPool(mistake=PLAIN))).verdict is not Verdict.PASS]
+    assert [(r.case.id, r.reason) for r in red if r.verdict is not Verdict.WARN] == []
+    assert {result.case.rule for result in red} == {"should"}
+
+
+@pytest.mark.parametrize("mistake", [Mistake(), AT_LIBERTY], ids=["no_mistake", "at_liberty"])
+def test_a_backend_that_is_right_passes_every_case(mistake: Mistake) -> None:
+    results = [trial.on(LpPool(mistake=mistake)) for trial in trials()]
+    assert [(r.case.id, r.reason) for r in results if r.verdict is not Verdict.PASS] == []

@@ -1,0 +1,368 @@
+"""The shipped suite of Softmax: its literals from the sentences, and what it finds."""
+
+from __future__ import annotations
+
+import importlib
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from itertools import product
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+
+from opcheck.model import (
+    AnyOf,
+    Case,
+    Computed,
+    Fill,
+    Given,
+    Rejected,
+    Result,
+    TensorSpec,
+    Tolerance,
+    Values,
+    Verdict,
+)
+from opcheck.run.conduct import Trial
+from opcheck.suite import load, materialize, unrounded
+from opcheck.suite.load import shipped_suites
+from tests import brute
+from tests.cases.softmax_by_steps import Idea, softmax
+from tests.cases.wrong_softmax import LAPSES, LIBERTIES, MISTAKES
+from tests.miniatures import Refused
+
+CASES = load([shipped_suites() / "onnx" / "softmax.yaml"])
+
+# ── literals ──────────────────────────────────────────────────────────────────────────────────
+
+MP = mpmath.MPContext()
+MP.dps = 40
+
+
+@cache
+def exp(value: float) -> Any:
+    return MP.exp(MP.mpf(value))
+
+
+def formula(values: list[float]) -> list[Any]:
+    """Exp(input) / ReduceSum(Exp(input)): these exponentials neither overflow nor vanish."""
+    total = MP.fsum(exp(value) for value in values)
+    return [exp(value) / total if total else MP.nan for value in values]
+
+
+def rows_of(case: Case) -> list[brute.Row]:
+    """The rows that the version of `case` makes of its input; some axes are legal in none."""
+    shape = case.inputs[0].shape
+    axis: Any = case.attrs.get("axis", -1 if case.op.since >= 13 else 1)
+    if case.op.since >= 13:
+        return brute.along(shape, [axis % len(shape)])
+    return brute.coerced(shape, axis)
+
+
+def answers(case: Case) -> Iterator[tuple[str | None, TensorSpec]]:
+    """The outputs written out in `case`, by name where there are several."""
+    if isinstance(case.expect, Values):
+        yield None, case.expect.outputs[0]
+    if isinstance(case.expect, AnyOf):
+        for alternative in case.expect.alternatives:
+            if isinstance(alternative.expect, Values):
+                yield alternative.name, alternative.expect.outputs[0]
+
+
+LITERALS = [(case, name, spec) for case in CASES for name, spec in answers(case)]
+
+
+def right(written: float, exact: Any, spec: TensorSpec) -> bool:
+    """Whether `written` is `exact` to 17 digits, or 0 where that is what the dtype makes of it."""
+    if MP.isnan(exact):
+        return written != written
+    least = MP.mpf(2) ** (spec.dtype.min_exponent - 1 if written == 0 else -1075)
+    return bool(abs(written - exact) <= exact * MP.mpf(2) ** -52 + least)
+
+
+def test_every_literal_is_the_formula_s_to_17_digits():
+    wrong = []
+    for case, name, spec in LITERALS:
+        values = [float(value) for value in materialize(case.inputs[0]).reshape(-1)]
+        written = [float(value) for value in unrounded(spec).reshape(-1)]
+        assert spec.shape == case.inputs[0].shape
+        for row in rows_of(case):
+            shares = formula([values[place] for place in row])
+            if name == "all_nan" and any(map(MP.isnan, shares)):
+                shares = [MP.nan] * len(row)
+            given = [written[place] for place in row]
+            if not all(map(right, given, shares, [spec] * len(row))):
+                wrong.append((case.id, given, shares))
+    assert not wrong
+
+
+def test_there_are_literals_in_plenty():
+    assert len({case.id for case, _, _ in LITERALS}) >= 300
+    assert len({case.name for case, _, _ in LITERALS}) >= 40
+
+
+def test_smoke_holds_literals_of_every_version_and_type():
+    smoke = {
+        pair(case) for case in CASES if case.level == "smoke" and isinstance(case.expect, Values)
+    }
+    assert smoke >= set(PAIRS)
+    assert sum(case.level == "smoke" for case in CASES) <= 120
+
+
+def test_shares_that_are_exactly_1_are_held_to_one_ulp():
+    held = [case for case in CASES if case.tolerance is not None and case.rule == "must"]
+    assert {pair(case) for case in held} == set(PAIRS)
+    for case in held:
+        assert case.tolerance == Tolerance(ulp=1)
+        assert isinstance(case.expect, Values)
+        assert set(unrounded(case.expect.outputs[0]).reshape(-1).tolist()) <= {0.0, 1.0}
+
+
+# ── ONNX's own node tests ─────────────────────────────────────────────────────────────────────
+
+NODE_TESTS = {
+    "test_softmax_axis_0": 0,
+    "test_softmax_axis_1": 1,
+    "test_softmax_axis_2": 2,
+    "test_softmax_default_axis": None,
+    "test_softmax_example": None,
+    "test_softmax_large_number": None,
+    "test_softmax_negative_axis": -1,
+}
+
+
+@pytest.fixture(scope="module")
+def node_tests():
+    """They are made when their module is imported, and kept in a list beside it."""
+    importlib.import_module("onnx.backend.test.case.node.softmax")
+    made = importlib.import_module("onnx.backend.test.case.node")._NodeTestCases
+    # The others are of the function body, and of softmax_cross_entropy.
+    wanted = (t for t in made if [node.op_type for node in t.model.graph.node] == ["Softmax"])
+    return {test.name: test for test in wanted}
+
+
+def test_the_node_tests_are_the_seven(node_tests):
+    assert sorted(node_tests) == sorted(NODE_TESTS)
+    for name, axis in NODE_TESTS.items():
+        [node] = node_tests[name].model.graph.node
+        assert {a.name: a.i for a in node.attribute} == ({} if axis is None else {"axis": axis})
+
+
+@pytest.mark.parametrize("name", ["test_softmax_example", "test_softmax_large_number"])
+def test_the_small_node_tests_are_there_literally(node_tests, name):
+    [([given], [wanted])] = node_tests[name].data_sets
+    same = [
+        case
+        for case in CASES
+        if (case.opset, case.dtype and case.dtype.name) == (13, "float32")
+        and case.attrs.get("axis") is None
+        and isinstance(case.inputs[0].content, Given)
+        and np.array_equal(case.inputs[0].content.values, given)
+    ]
+    assert same
+    for case in same:
+        assert isinstance(case.expect, Values)
+        answer = materialize(case.expect.outputs[0])
+        np.testing.assert_allclose(answer, wanted, rtol=3e-7)
+
+
+@pytest.mark.parametrize("name", [name for name in NODE_TESTS if "axis" in name])
+def test_the_random_node_tests_are_there_by_shape_distribution_and_axis(node_tests, name):
+    [([given], _)] = node_tests[name].data_sets
+    [case] = [
+        case
+        for case in CASES
+        if (case.name, case.opset) == ("node_tests", 13)
+        and case.attrs.get("axis") == NODE_TESTS[name]
+    ]
+    assert case.inputs[0].shape == given.shape
+    assert isinstance(case.inputs[0].content, Fill)
+    assert (case.inputs[0].content.kind, case.inputs[0].content.args) == ("normal", (0, 1))
+
+
+# ── what it covers ────────────────────────────────────────────────────────────────────────────
+
+
+def test_every_axis_meets_every_rank():
+    met = {
+        (case.op.since, len(case.inputs[0].shape), case.attrs.get("axis"))
+        for case in CASES
+        if not isinstance(case.expect, Rejected)
+    }
+    for since in (1, 11, 13):
+        few = product([since], range(1, 6), range(5))
+        assert {(v, rank, axis) for v, rank, axis in few if axis < rank} - {(since, 3, 2)} <= met
+    for since in (11, 13):
+        assert {(since, rank, -1) for rank in (1, 2, 3, 4, 6, 8)} <= met
+
+
+def test_every_rule_and_kind_of_answer_is_there():
+    kinds = {(case.op.since, case.rule, type(case.expect)) for case in CASES}
+    decided = product((1, 11, 13), ("must", "should"), (Values,))
+    assert set(decided) <= kinds
+    assert {(since, "must", Computed) for since in (1, 11, 13)} <= kinds
+    assert {(since, "should", Rejected) for since in (1, 11, 13)} <= kinds
+    assert {(since, "must", Rejected) for since in (11, 13)} <= kinds
+    assert {(since, "open", AnyOf) for since in (1, 11, 13)} <= kinds
+    # Version 1 names no range, so it cannot be left.
+    assert (1, "must", Rejected) not in kinds
+
+
+# ── mistakes are found ────────────────────────────────────────────────────────────────────────
+
+FLOATS = ("float16", "float32", "float64")
+PAIRS = [*product((1, 11), FLOATS), *product((13,), ("bfloat16", *FLOATS))]
+
+EVERY, OLD, NEW, NEGATIVE = (1, 11, 13), (1, 11), (13,), (11, 13)
+ALL, SHORT, LONG = ("bfloat16", *FLOATS), ("bfloat16", "float16"), ("float32", "float64")
+SINGLE, DOUBLE, WIDE_RANGE = ("float32",), ("float64",), ("bfloat16", *LONG)
+
+#: Mistakes that not every version or type can be made in, or shows: versions, then types.
+CONCERNS: dict[str, tuple[tuple[int, ...], tuple[str, ...]]] = {
+    "no_coercion_before_13": (OLD, ALL),
+    "coercion_in_13": (NEW, ALL),
+    "newest_version_always": (OLD, ALL),
+    # Version 11 has no bfloat16, and refuses it.
+    "version_11_always": (NEW, FLOATS),
+    "default_axis_1_always": (NEW, ALL),
+    "default_axis_minus_1_always": (OLD, ALL),
+    "negative_axis_off_by_one": (NEGATIVE, SINGLE),
+    "minus_sign_ignored": (NEGATIVE, SINGLE),
+    "rows_side_by_side": (NEW, ALL),
+    "rank_5_never_along_axis_0": (EVERY, SINGLE),
+    "rank_5_coerced": (NEW, SINGLE),
+    "maximum_starts_at_minus_1e9": (EVERY, WIDE_RANGE),
+    "maximum_starts_at_the_lowest_float32": (EVERY, DOUBLE),
+    "exp_in_float32": (EVERY, DOUBLE),
+    "exponent_above_minus_20": (EVERY, WIDE_RANGE),
+    "exponent_above_minus_50": (EVERY, WIDE_RANGE),
+    "exponent_above_minus_87": (EVERY, WIDE_RANGE),
+    "sum_in_float32": (EVERY, DOUBLE),
+    "sum_plus_1e-5": (EVERY, LONG),
+    "sum_plus_1e-6": (EVERY, LONG),
+    "sum_plus_2e-7": (EVERY, LONG),
+    "sum_plus_1e-12": (EVERY, DOUBLE),
+    "1e-5_too_small": (EVERY, LONG),
+    "3e-6_too_large": (EVERY, LONG),
+    "3e-6_up_and_down": (EVERY, LONG),
+    "at_most_1_minus_1e-6": (EVERY, LONG),
+    "minus_infinity_has_a_tiny_share": (EVERY, WIDE_RANGE),
+    "float32_inside": (EVERY, DOUBLE),
+    "float16_inside": (EVERY, LONG),
+    "bfloat16_inside": (EVERY, FLOATS),
+    "range_of_float16": (EVERY, WIDE_RANGE),
+    "truncated": (EVERY, SHORT),
+    "subnormals_flushed": (EVERY, ("float16",)),
+    "wrong_dtype_float32": (EVERY, ("bfloat16", "float16", "float64")),
+    "wrong_dtype_float64": (EVERY, ("bfloat16", "float16", "float32")),
+    "axis_wraps": (NEGATIVE, SINGLE),
+    "axis_clamped": (NEGATIVE, SINGLE),
+    "out_of_range_is_last": (NEGATIVE, SINGLE),
+    "axis_in_32_bits": (NEGATIVE, SINGLE),
+    "refuses_negative_axes": (NEGATIVE, SINGLE),
+    "refuses_more_than_4_dimensions": (EVERY, SINGLE),
+    "refuses_16_bits": (EVERY, SHORT),
+    "refuses_64_bits": (EVERY, DOUBLE),
+    "refuses_constants": (EVERY, SINGLE),
+}
+
+
+@cache
+def trials() -> tuple[Trial, ...]:
+    """The cases of smoke and core, their data and answers made once for all tests.
+
+    The first of each name come first, so that mistakes are found soon.
+    """
+    met: Counter[object] = Counter()
+    ranked: list[tuple[int, int, int, Case]] = []
+    for case in CASES:
+        if case.level != "deep":
+            met[case.name, pair(case)] += 1
+            ranked.append((met[case.name, pair(case)], case.inputs[0].nbytes, len(ranked), case))
+    return tuple(Trial(case) for *_, case in sorted(ranked))
+
+
+def pair(case: Case) -> tuple[int, str]:
+    return case.op.since, case.dtype.name if case.dtype else ""
+
+
+def answer(trial: Trial, idea: Idea) -> object:
+    """All that is to be seen of an answer, None for a refusal."""
+    try:
+        out = idea.run(trial.question.task, trial.question.arrays(trial.question.inputs)[0])
+    except Refused:
+        return None
+    return [(array.dtype, array.shape, array.tobytes()) for array in out]
+
+
+@cache
+def right_answer(trial: Trial) -> object:
+    return answer(trial, LIBERTIES["none"])
+
+
+def found(name: str) -> set[tuple[int, str]]:
+    """The versions and types in which a case exposes the mistake.
+
+    Where it makes no difference to the answer, nothing need be judged.
+    """
+    idea = MISTAKES[name]
+    missing = concerned(name)
+    for trial in trials():
+        case = trial.case
+        if case.rule != "must" or pair(case) not in missing:
+            continue
+        if answer(trial, idea) != right_answer(trial) and exposed(name, trial.on(softmax(idea))):
+            missing.remove(pair(case))
+    return concerned(name) - missing
+
+
+def exposed(name: str, result: Result) -> bool:
+    """A wrong answer, or an error where the mistake is to refuse.
+
+    In 16 bits a remark is enough: most mistakes are no worse there than honest arithmetic in the
+    type itself.
+    """
+    if name.startswith("refuses_"):
+        return result.verdict is Verdict.ERROR
+    short = result.case.dtype is not None and result.case.dtype.name in SHORT
+    return result.verdict is Verdict.FAIL or (short and result.verdict is Verdict.WARN)
+
+
+def concerned(name: str) -> set[tuple[int, str]]:
+    versions, types = CONCERNS.get(name, (EVERY, ALL))
+    return {(since, dtype) for since, dtype in PAIRS if since in versions and dtype in types}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_every_mistake_is_found_in_every_version_and_type(name: str) -> None:
+    assert concerned(name)
+    assert found(name) == concerned(name)
+
+
+def test_the_table_of_concerns_names_mistakes_that_exist() -> None:
+    assert set(CONCERNS) <= set(MISTAKES)
+    assert {pair(case) for case in CASES if case.rule == "must"} == set(PAIRS)
+
+
+# ── who is right is not accused ───────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("name", LIBERTIES)
+def test_who_is_right_passes_every_case(name: str) -> None:
+    asked = [trial for trial in trials() if trial.case.op.since == 13 or name == "none"]
+    results = [trial.on(softmax(LIBERTIES[name])) for trial in asked]
+    assert not [(r.case.id, r.reason) for r in results if r.verdict is not Verdict.PASS]
+
+
+@pytest.mark.parametrize("name", LAPSES)
+def test_what_is_tolerated_is_remarked_on(name: str) -> None:
+    types = SHORT if name.endswith("_in_the_type") else ALL
+    asked = [t for t in trials() if pair(t.case)[1] in types or t.case.rule == "should"]
+    results = [trial.on(softmax(LAPSES[name])) for trial in asked]
+    verdicts = {result.verdict for result in results}
+    assert verdicts == {Verdict.PASS, Verdict.WARN}, [
+        (r.case.id, r.reason) for r in results if r.verdict not in (Verdict.PASS, Verdict.WARN)
+    ]

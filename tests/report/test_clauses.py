@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from opcheck.clauses import Checked, Sentence, Survey
+from opcheck.model import OpVersion, Source
+from opcheck.report import clauses
+from tests.report.made import CASE, Page
+
+OP = OpVersion("", "Hardmax", 13)
+
+
+def checked(text, part="Summary", nothing=None, ruling=None, **cases):
+    names = () if nothing else ("ties",)
+    source = Source("clauses/onnx/hardmax.yaml", 7, 5)
+    return Checked(Sentence(text, part, (13,), names, nothing, ruling, source), cases)
+
+
+SURVEY = Survey(
+    OP,
+    "https://example.org/Hardmax",
+    (
+        checked("function: False", "Version", "how a backend computes it is its own affair"),
+        checked(
+            "A one at the first maximum of every row, and zeros in all the other places.",
+            ruling="The first is the one with the lowest index.",
+            first_of_ties=1200,
+            nan=31,
+        ),
+        checked("The output has the shape of the input.", a=1, b=2, c=3, d=4, e=5, f=6),
+        checked("Accepted range is [-r, r-1].", "Attribute axis"),
+    ),
+    (
+        replace(CASE, id="x", clause="The last\n  maximum", source=Source("my.yaml", 3, 3)),
+        replace(CASE, id="y", clause="The last\n  maximum"),
+        replace(CASE, id="z", clause="No\x1b[2J maximum", source=Source("\x1b.yaml", 9, 3)),
+    ),
+)
+
+
+@pytest.mark.parametrize("width", [60, 100])
+def test_a_page_is_a_table_of_its_sentences_and_their_cases(snapshot, width):
+    page = Page(width)
+    clauses.show(page.console, [SURVEY])
+    assert max(map(len, page.text.split("not on this page")[0].splitlines())) <= width
+    snapshot(f"clauses_{width}", page.text)
+
+
+def test_what_no_case_at_hand_tests_is_counted_only_where_there_is_some():
+    page = Page(100)
+    clauses.show(page.console, [replace(SURVEY, sentences=SURVEY.sentences[:3])])
+    assert page.lines[1] == "3 sentences: 2 tested, 1 obliging nothing"
+
+
+def test_pages_that_are_not_held_are_told():
+    page = Page(60)
+    surveys = [Survey(OpVersion("", "Concat", since), None, (), ()) for since in (11, 13)]
+    clauses.show(page.console, surveys)
+    said = "opcheck does not hold the sentences of its page"
+    assert page.lines == [f"Concat-11: {said}", "", f"Concat-13: {said}"]
+
+
+def test_no_quotation_can_steer_the_terminal():
+    page = Page(60)
+    clauses.show(page.console, [SURVEY])
+    assert "\x1b" not in page.text
+
+
+def test_records_are_json():
+    _, one, *_, stray = json.loads(json.dumps(list(clauses.records(SURVEY))))
+    assert one == {
+        "op": "Hardmax",
+        "domain": "",
+        "since": 13,
+        "part": "Summary",
+        "sentence": SURVEY.sentences[1].sentence.text,
+        "ruling": "The first is the one with the lowest index.",
+        "nothing": None,
+        "cases": {"first_of_ties": 1200, "nan": 31},
+        "source": "clauses/onnx/hardmax.yaml:7:5",
+    }
+    assert stray == {
+        "op": "Hardmax",
+        "domain": "",
+        "since": 13,
+        "stray": SURVEY.strays[2].clause,
+        "cases": ["z"],
+    }

@@ -65,6 +65,7 @@ def _accumulate(address: str, options: str) -> tuple[str, ...]:
         meant = did_you_mean(name, ["accumulate"]) or "the one option is accumulate"
         raise UsageError(f"backend {address!r} has no option {name!r}", meant)
     known = f"accumulate takes one or several of {', '.join(_ACCUMULATE)}, joined by commas"
+    known += "; float32 is what is expected without it"
     for word in words.split(","):
         if word not in _ACCUMULATE:
             hint = did_you_mean(word, _ACCUMULATE)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from opcheck.clauses.pages import Pages, Sentence, load_pages, shipped_pages
 from opcheck.clauses.quoting import cited, quotation
+from opcheck.clauses.rulings import rulings
 from opcheck.clauses.survey import Checked, Survey, survey
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "cited",
     "load_pages",
     "quotation",
+    "rulings",
     "shipped_pages",
     "survey",
 ]

@@ -64,10 +64,11 @@ class PrettyOutput(_Output):
         self.quiet = quiet
         self.verbose = verbose
         self.console = output()
+        self.bad_cases: set[tuple[str, str]] = set()
 
     def add(self, result: Result) -> None:
         """Print a failure in full, now: a run may be long, or end with the whole process."""
-        if self._in_full(result):
+        if self._in_full(result) and not self._said_before(result):
             self.bar.stop()
             diff.show(self.console, result)
             self.bar.start()
@@ -80,6 +81,15 @@ class PrettyOutput(_Output):
         colour = "green" if code is Exit.CONFORMS else "red"
         verdict = Text.assemble((f"exit {int(code)}", f"bold {colour}"), f": {meaning}{said}")
         self.console.print(verdict, soft_wrap=True)
+
+    def _said_before(self, result: Result) -> bool:
+        """Whether another backend met the same mistake of the case, which is not its own."""
+        if result.verdict is not Verdict.BAD_CASE:
+            return False
+        said = result.case.id, result.reason
+        before = said in self.bad_cases
+        self.bad_cases.add(said)
+        return before
 
     def _in_full(self, result: Result) -> bool:
         if self.quiet:

@@ -70,20 +70,19 @@ def judge(
     Unless the tier `may_overflow`, infinity is right only where the exact value rounds to it.
     """
     y, got, error = groups.y, groups.got, groups.error()
-    common = np.zeros((len(y), 1)) if allowance.common is None else allowance.common
-    total = allowance.local + common
     finite = np.isfinite(y)
     decided = finite & ~allowance.exact
+    down, up = allowance.common or (0.0, 0.0)
 
-    relative = _with_second_order(total)
-    with np.errstate(invalid="ignore", over="ignore"):
-        shift = np.where(decided & (y > 0), relative * y, 0.0)
-        # Where nothing limits the value, its own last place is what it was rounded to.
-        reached = np.where(np.isfinite(shift), y + shift, np.abs(got))
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        above = np.where(decided & (y > 0), y * np.expm1(up + allowance.local), 0.0)
+        below = np.where(decided & (y > 0), y * -np.expm1(-down - allowance.local), 0.0)
+        # What was rounded lies within a factor of 2 of what it was rounded to.
+        reached = np.fmin(np.where(np.isfinite(above), y + above, np.inf), 2 * np.abs(got))
     last_place = half_ulp(reached, output.dtype)
     if output.rounded is not None:
         last_place = last_place + half_ulp(y, output.rounded)
-    allowed = np.where(decided, shift + last_place + floor, 0.0)
+    allowed = np.where(decided, np.where(error > 0, above, below) + last_place + floor, 0.0)
     alone = ratio(np.abs(error), allowed, np.abs(error) <= allowed)
     alone[error == 0] = 0.0
 
@@ -93,18 +92,18 @@ def judge(
         largest = limits(output.dtype)[1]
         with np.errstate(over="ignore"):
             short = largest - np.where(infinite, y, 0.0) + half_ulp(np.array(largest), output.dtype)
-        short, room = np.maximum(short, 0.0), (shift + floor) * may_overflow
+        short = np.maximum(short, 0.0)
+        room = above + floor if may_overflow else np.zeros(above.shape)
         alone = np.where(
             infinite, np.where(short == 0, 0.0, ratio(short, room, short <= room)), alone
         )
 
-    unjudged = decided & (total >= allowance.limit) & (y > floor)
-    shares = np.where(unjudged, 0.0, alone)
+    shares = alone
     each = np.zeros(y.shape)
-    if allowance.common is not None:
-        part = decided & np.isfinite(got) & (allowance.local < _HALF)
+    if allowance.common is not None and y.shape[1] > 1:
+        part = decided & np.isfinite(got) & (allowance.local < _HALF) & (alone <= 1)
         part &= y > _ABOVE_FLOOR * max(floor, 2.0**output.dtype.min_exponent)
-        each = _beside_their_group(groups.y, error, part, allowance, common, last_place + floor)
+        each = _beside_their_group(groups.y, error, part, allowance, last_place + floor)
     apart = (each > 1) & (shares <= 1)
     shares = np.maximum(shares, each)
 
@@ -112,26 +111,28 @@ def judge(
     shares = np.where(finite, shares, np.where(same, 0.0, np.inf))
     never = finite & ((~np.isfinite(got) & ~infinite) | outside(got, output.low, output.high))
     shares[never] = np.inf
-    if allowance.free is not None:
-        shares[allowance.free] = 0.0
-        unjudged &= ~allowance.free
-    return Judged(shares, allowed, unjudged, apart & ~never)
-
-
-def _with_second_order(relative: Floats) -> Floats:
-    """A first-order relative error e as e/(1 − e), infinite from 1 on."""
-    few = relative < 1
-    return np.where(few, relative / np.where(few, 1 - relative, 1), np.inf)
+    if allowance.excused is not None:
+        low, high = allowance.excused
+        shares[(got >= low) & (got <= high)] = 0.0
+    if allowance.lost is not None:
+        shares[allowance.lost & (np.isnan(got) | np.isposinf(got))] = 0.0
+    return Judged(shares, allowed, allowance.unjudged, apart & ~never)
 
 
 def _beside_their_group(
-    y: Floats, error: Floats, part: Mask, allowance: Allowance, common: Floats, absolute: Floats
+    y: Floats, error: Floats, part: Mask, allowance: Allowance, absolute: Floats
 ) -> Floats:
-    """Each element's share of its own error beside the best error in common; 0 for the others."""
+    """Each element's share of its own error beside the error in common; 0 for those not in `part`.
+
+    Those that are wrong by themselves are no part: the others may agree without them.
+    """
+    assert allowance.common is not None
     divisor = np.where(part, y, 1.0)
     off = np.where(part, error / divisor, 0.0)
-    shared = _with_second_order(common)
+    with np.errstate(over="ignore"):
+        down, up = -np.expm1(-allowance.common[0]), np.expm1(allowance.common[1])
     # An element's own error is relative to what the common one has made of its value.
-    grown = 1 + np.minimum(shared, 2 * np.abs(off).max(axis=1, keepdims=True, initial=0))
-    own = _with_second_order(allowance.local) * grown + absolute / divisor
-    return rows.shares(off, np.where(part, own, np.inf), shared)[1]
+    grown = 1 + np.minimum(up, 2 * np.abs(off).max(axis=1, keepdims=True, initial=0))
+    own = np.expm1(np.minimum(allowance.local, _HALF)) * grown + absolute / divisor
+    own += 2.0**-51 * np.abs(off)  # what rounds here
+    return rows.shares(off, np.where(part, own, np.inf), down, up)[1]

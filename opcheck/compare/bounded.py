@@ -2,9 +2,10 @@
 
 The exact value y is not rounded before it is compared, so that an element is allowed
 
-    |got − y| ≤ r·y + ½ulp(y·(1 + r)) + floor,   r = (E + C)/(1 − E − C)
+    |got − y| ≤ r·y + ½ulp(y·(1 + r)) + floor
 
-with E the element's own relative error and C that of its group (`engine.bounds`). Where a group
+with r the relative error, up or down, that its own and its group's errors add up to
+(`engine.bounds`). Where a group
 has an error in common, `rows` tests in addition that its elements agree about it. What
 `elements` says of every tolerance holds here too, but that infinity is right where the allowed
 error reaches what rounds to it.
@@ -24,7 +25,7 @@ import numpy as np
 from opcheck.compare.allowed import Groups, Judged, Output, judge
 from opcheck.compare.elements import Floats, Mask, outside
 from opcheck.compare.findings import Findings, Places
-from opcheck.compare.ulp import CHUNK, UNORDERED, distance, native
+from opcheck.compare.ulp import CHUNK, distance, native
 from opcheck.dtypes import DType, round_to
 from opcheck.engine.bounds import Bound, Part, Reals, Tier
 from opcheck.model import Array
@@ -231,7 +232,7 @@ class _View:
         attempt.found.add(places, judged.shares, lambda i: _told(judged, y, i))
         attempt.found.unjudged += int(np.count_nonzero(judged.unjudged))
         steps = distance(round_to(y, self.output.dtype), raw)
-        attempt.found.step(int(steps[steps < UNORDERED].max(initial=0)))
+        attempt.found.step(int(steps.max(initial=0)))
         failed = (judged.shares > 1).any(axis=1)
         if failed.any():
             attempt.failed.append(numbers[failed])

@@ -3,11 +3,12 @@
 The elements of a Softmax row are divided by one sum, so whatever error that sum has, it is the
 same relative error t of all of them. Each element may add its own, so that
 
-    |q_i − 1 − t| ≤ l_i   for all i,   and   |t| ≤ c
+    |q_i − 1 − t| ≤ l_i   for all i,   and   −d ≤ t ≤ c
 
-with the quotients q_i = got_i/y_i, the elements' own tolerances l_i and the common one c. How much
-of what is allowed a row uses is the smallest factor λ for which there is a t when all l_i and c are
-multiplied by it. The row is right if λ ≤ 1.
+with the quotients q_i = got_i/y_i, the elements' own tolerances l_i and the ends of the common
+error. How much of what is allowed a row uses is the smallest factor λ for which there is a t when
+all l_i, d and c are multiplied by it. The row is right if λ ≤ 1. If it is not, the elements to
+blame are those too far from where most of the row is.
 """
 
 from __future__ import annotations
@@ -23,35 +24,56 @@ Mask = NDArray[np.bool_]
 _STEPS = 30
 
 
-def shares(off: Floats, own: Floats, common: Floats) -> tuple[Floats, Floats]:
-    """λ of each row, and each element's share of its own tolerance beside the best common error.
+def shares(off: Floats, own: Floats, down: Floats, up: Floats) -> tuple[Floats, Floats]:
+    """λ of each row, and each element's share of its own tolerance beside a common error.
 
-    `off` = got/y − 1 and `own`, the elements' tolerances, have the shape (n, N); `common` has the
-    shape (n, 1) and may be infinite. Elements that take no part have an infinite `own`. Returns
-    shapes (n, 1) and (n, N). An element's share is at most λ.
+    `off` = got/y − 1 and `own`, the elements' tolerances, have the shape (n, N); `down` and `up`,
+    how far the common error may lie below and above 0, have (n, 1) and may be infinite. Elements
+    that take no part have an infinite `own`. Returns shapes (n, 1) and (n, N): shares of at most λ
+    in rows that are right, and at least one above 1 in the others.
     """
-    # The common error's own limit is one more element: off by 0, with the tolerance c.
-    off = np.concatenate([off, np.zeros(common.shape)], axis=1)
-    own = np.concatenate([own, common], axis=1)
     part = np.isfinite(own)
     off, own = np.where(part, off, 0.0), np.where(part, own, 0.0)
-    above, below = np.where(part, off, -np.inf), np.where(part, off, np.inf)
-    scale = np.zeros(common.shape)
+    # The common error's limits are one more element: off by 0, with a tolerance for either side.
+    above, below = _beside(off, own, part, down), _beside(off, own, part, up)
+    scale = np.zeros(down.shape)
     for _ in range(_STEPS):
-        most = np.argmax(above - scale * own, axis=1, keepdims=True)
-        least = np.argmin(below + scale * own, axis=1, keepdims=True)
-        apart = _at(off, most) - _at(off, least)
-        room = _at(own, most) + _at(own, least)
-        step = np.where(room > 0, apart / np.where(room > 0, room, 1), 0)
+        most, (high, room_above) = _extreme(above, scale, -1)
+        _, (low, room_below) = _extreme(below, scale, 1)
+        room = room_above + room_below
+        step = np.where(room > 0, (high - low) / np.where(room > 0, room, 1), 0)
         # A step back is rounding, beside the end.
         if np.all(step <= scale):
             break
         scale = np.maximum(scale, step)
-    shared = _at(off, most) - scale * _at(own, most)
+    wrong = scale[:, 0] > 1
+    if wrong.any():
+        middle = np.nanmedian(np.where(part, off, np.nan)[wrong], axis=1, keepdims=True)
+        most[wrong] = np.clip(middle, -down[wrong], up[wrong])
     with np.errstate(divide="ignore", invalid="ignore"):
-        each = np.abs(off - shared) / own
-    return scale, np.where(part & (own > 0), each, 0.0)[:, :-1]
+        each = np.abs(off - most) / own
+    # Where the common error is large, its rounding is seen in the small ones.
+    each = np.where(wrong[:, None], each, np.minimum(each, scale))
+    return scale, np.where(part & (own > 0), each, 0.0)
 
 
-def _at(values: Floats, place: NDArray[np.intp]) -> Floats:
-    return np.take_along_axis(values, place, axis=1)
+def _beside(off: Floats, own: Floats, part: Mask, limit: Floats) -> tuple[Floats, Floats, Mask]:
+    """The elements and the common error's limit to one side."""
+    bounded = np.isfinite(limit)
+    return (
+        np.concatenate([off, np.zeros(limit.shape)], axis=1),
+        np.concatenate([own, np.where(bounded, limit, 0.0)], axis=1),
+        np.concatenate([part, bounded], axis=1),
+    )
+
+
+def _extreme(
+    side: tuple[Floats, Floats, Mask], scale: Floats, sign: int
+) -> tuple[Floats, tuple[Floats, Floats]]:
+    """The largest off − λ·own for the sign −1, the smallest off + λ·own for 1; and the two."""
+    off, own, part = side
+    ends = np.where(part, off + sign * scale * own, sign * np.inf)
+    place = (np.argmin if sign > 0 else np.argmax)(ends, axis=1, keepdims=True)
+    there = [np.take_along_axis(values, place, axis=1) for values in (off, own)]
+    end = np.where(np.isfinite(at := np.take_along_axis(ends, place, axis=1)), at, 0.0)
+    return end, (there[0], there[1])

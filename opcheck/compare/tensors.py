@@ -13,7 +13,7 @@ from functools import partial
 
 import numpy as np
 
-from opcheck.compare.bounded import Reference, examine
+from opcheck.compare.bounded import Decision, Reference, examine
 from opcheck.compare.elements import Floats, Judge, check
 from opcheck.compare.findings import Findings
 from opcheck.compare.ulp import UNORDERED, chunks, distance, native
@@ -26,7 +26,7 @@ from opcheck.model import EXACT, Array, Comparison, Failure, Foreign, Mismatch, 
 _ABOVE = 4
 
 ROWS_DISAGREE = "the elements of a row disagree about its sum"
-UNDECIDED = "a correct implementation may err by as much as the value itself"
+UNDECIDED = "a correct implementation may miss most of its elements by half of their value"
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,15 +171,22 @@ def _by_bound(
     reference = Reference(values, bound, want.rest, rounded)
     decision = examine(reference, got, dtype, want.low, want.high, declared)
     comparison = _compared(want, got, dtype, decision.found, like)
-    remark = ROWS_DISAGREE if decision.apart else ""
     problem: Problem | None = None
-    if decision.undecided:
+    remark = ""
+    if not decision.fits:
+        problem, remark = "values", _why(decision, bound)
+    elif decision.undecided:
         problem, remark = "undecided", UNDECIDED
-    elif not decision.fits:
-        problem = "values"
     elif decision.tier.remark:
         problem, remark = "precision", decision.tier.remark
     return replace(comparison, problem=problem, remark=remark, tier=decision.tier.name)
+
+
+def _why(decision: Decision, bound: Bound) -> str:
+    """What there is to say about wrong elements beside that they are wrong."""
+    loosest = decision.tier.name
+    even = "" if loosest == bound.tiers(())[0].name else f"too far off even for {loosest}"
+    return "; ".join(filter(None, [ROWS_DISAGREE * decision.apart, even]))
 
 
 def _compared(

@@ -3,9 +3,7 @@
 An operator whose answers are rounded gives, beside an output's exact value y, a `Bound`: what the
 analysis of a plain implementation allows each element. The elements of an output fall into groups
 (for Softmax a row, else a single element) whose errors may have a cause in common, such as one
-normaliser for all. So an element's relative error is at most `local` of its own plus `common`,
-which is one number for the whole group; what is left of it after the largest `common` error that
-fits all elements of the group has to lie within `local`.
+normaliser for all: there has to be one common error that leaves each element no more than its own.
 """
 
 from __future__ import annotations
@@ -107,19 +105,24 @@ class Tier:
 
 @dataclass(frozen=True, eq=False)
 class Allowance:
-    """What is allowed to n groups of N elements, each array of shape (n, N) or (n, 1).
+    """What is allowed to n groups of N elements; arrays of shape (n, N), `common` of (n, 1).
 
-    `local` and `common` are relative errors (E and C); `common` is None where nothing is shared.
-    Elements with `local` + `common` ≥ `limit` are unjudged: nothing can be said about them but
-    that they are no NaN, no infinity and within the operator's range. `exact` marks the elements
-    that admit no error at all, `free` those that the tier excuses whatever they are.
+    An answer to the exact value y may be y·T·F with a factor F of its own in [e^-l, e^l], where l
+    is `local`, and a factor T that all elements of a group share, in [e^-d, e^u] where (d, u) is
+    `common`, or 1 where that is None. Large errors are errors of exponents, hence the logarithms.
+
+    `exact` marks the elements that admit no error at all. `unjudged` are those that may err by
+    half of their value or more: what is allowed to them says little. `excused`, if it is not
+    None, holds two ends: a value between them is let pass too; NaN where nothing is. So are
+    infinity and NaN for the elements that may be `lost`.
     """
 
     local: Floats
-    common: Floats | None
-    limit: float
+    common: tuple[Floats, Floats] | None
     exact: Mask
-    free: Mask | None = None
+    unjudged: Mask
+    excused: tuple[Floats, Floats] | None = None
+    lost: Mask | None = None
 
 
 class Bound(Protocol):

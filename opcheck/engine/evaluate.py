@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import get_type_hints
 
 from opcheck import dtypes
 from opcheck.engine.exact import Exact
@@ -74,3 +76,35 @@ def _check_attributes(op: OpVersion, kernel: Kernel, attrs: Attrs) -> None:
     for name, default in known.items():
         if default is inspect.Parameter.empty and name not in attrs:
             raise InvalidNode(f"{op}: attribute {name} is mandatory")
+    for name, value in attrs.items():
+        allowed, fits = _kind(kernel.function, name)
+        if not fits(value):
+            raise InvalidNode(f"{op}: {name} {value!r}; allowed: {allowed}")
+
+
+def _is_whole(value: object) -> bool:
+    """Whether it is an integer of 64 bits, which is all that a model holds."""
+    return isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, float) or _is_whole(value)
+
+
+def _are_whole(value: object) -> bool:
+    return isinstance(value, Sequence) and all(map(_is_whole, value))
+
+
+#: What an attribute of one value may be; those of any other type are lists.
+_KINDS: Mapping[object, tuple[str, Callable[[object], bool]]] = {
+    int: ("an integer of 64 bits", _is_whole),
+    float: ("a number", _is_number),
+    str: ("a word", lambda value: isinstance(value, str)),
+}
+
+
+@cache
+def _kind(function: Callable[..., object], name: str) -> tuple[str, Callable[[object], bool]]:
+    """What an attribute is declared as in a kernel's signature, in words, and what fits."""
+    declared = get_type_hints(function)[name]
+    return _KINDS.get(declared, ("a list of integers of 64 bits", _are_whole))

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from opcheck.clauses import quotation
+from opcheck.clauses import quotation, rulings
 from opcheck.model import Comparison, Result
 from opcheck.report import words
 from opcheck.report.look import COLOURS, add_numbers, new_table, put
@@ -28,6 +28,8 @@ def show(console: Console, result: Result) -> None:
     _line(console, "asked", words.question(case))
     clause = quotation(case.clause, case.op) or case.clause
     _line(console, "clause", f"“{clause}”" if clause else "none quoted")
+    for ruling in rulings(case):
+        _line(console, "ruling", ruling)
     if case.rule != "must":
         _line(console, "rule", case.rule)
     _line(console, "found", result.reason)

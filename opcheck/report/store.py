@@ -67,7 +67,10 @@ def record(result: Result) -> str:
             "source": dataclasses.asdict(case.source),
             "question": words.question(case),
             "repeat": words.repeat(result),
-            "used": _number(max((c.used for c in result.comparisons), default=0.0)),
+            "used": _number(max(c.used for c in result.comparisons))
+            if result.comparisons
+            else None,
+            "unjudged": sum(comparison.unjudged for comparison in result.comparisons),
             "comparisons": [_comparison(c) for c in result.comparisons],
             "seconds": result.seconds,
         }

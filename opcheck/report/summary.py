@@ -129,14 +129,18 @@ def _known(names: Mapping[str, str], results: Iterable[Result]) -> Table:
 
 
 def _unjudged(names: Mapping[str, str], results: Iterable[Result]) -> Iterable[str]:
-    """How many elements the error bounds decided nothing about."""
-    compared = [(r.backend, c) for r in results for c in r.comparisons if c.unjudged]
+    """About how many elements of passes the error bounds say little, and in which cases."""
+    passed = [result for result in results if result.verdict is Verdict.PASS]
     for address, name in names.items():
-        mine = [comparison for backend, comparison in compared if backend == address]
+        mine = [
+            r for r in passed if r.backend == address and any(c.unjudged for c in r.comparisons)
+        ]
         if mine:
-            some, total = sum(c.unjudged for c in mine), sum(c.total for c in mine)
-            where = words.plural(len(mine), "output")
-            yield f"{name}: {some:,} of {total:,} elements unjudged, in {where}"
+            some = sum(comparison.unjudged for result in mine for comparison in result.comparisons)
+            cases = sorted({f"{result.case.op.name}/{result.case.name}" for result in mine})
+            more = f" and {len(cases) - _REASONS} more" if len(cases) > _REASONS else ""
+            where = f"{', '.join(cases[:_REASONS])}{more}"
+            yield f"{name}: {words.plural(some, 'element')} unjudged, in {where}"
 
 
 def _outdated(results: Iterable[Result]) -> Iterable[str]:

@@ -33,6 +33,9 @@ from opcheck.suite import unrounded
 ForBackend: TypeAlias = Callable[[Backend], list[Admitted]]
 
 
+_CONTRADICTION = "the case and opcheck's engine contradict each other"
+
+
 class WrongCase(ValueError):
     """The case contradicts itself or the engine; nothing can be said about any backend."""
 
@@ -88,6 +91,8 @@ def _given(case: Case, asked: Question, wants: Sequence[Want], name: str | None)
         if case.rule != "open":
             raise _refused_by_the_engine(error) from None
         mine = ()
+    if case.rule != "open":
+        _check_shapes(wants, mine)
     if case.tolerance is None and operator.rounded:
         wants = list(starmap(_bounded, zip_longest(wants, mine[: len(wants)])))
     if case.rule != "open":
@@ -107,12 +112,28 @@ def _bounded(want: Want, mine: Array | Exact | None) -> Want:
     )
 
 
+def _check_shapes(wants: Sequence[Want], mine: Sequence[Array | Exact]) -> None:
+    for want, answer in zip(wants, mine, strict=False):
+        shape = (answer.values if isinstance(answer, Exact) else answer).shape
+        if shape != want.values.shape:
+            raise WrongCase(
+                f"{_CONTRADICTION}: {want.name}: the case says shape {want.values.shape}, the"
+                f" engine {shape}"
+            )
+
+
 def _check_agreement(comparisons: Iterable[Comparison]) -> None:
     for comparison in comparisons:
-        if comparison.problem:
-            where = f", {comparison.where}" if comparison.where else ""
-            told = f"{what_is_wrong(comparison)}{where}"
-            raise WrongCase(f"the case and opcheck's engine contradict each other: {told}")
+        if comparison.problem in (None, "undecided"):
+            continue
+        told = what_is_wrong(comparison)
+        if comparison.wrong:
+            told = f"{comparison.output}: {comparison.wrong} of {comparison.total} elements differ"
+            told += f", {comparison.where}"
+        for worst in comparison.worst[:1]:
+            told += f"; at {list(worst.index)} the case says {worst.want!r},"
+            told += f" the engine {worst.got!r} (allowed: {worst.allowed})"
+        raise WrongCase(f"{_CONTRADICTION}: {told}")
 
 
 def _check_refused(case: Case, asked: Question) -> None:

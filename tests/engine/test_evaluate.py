@@ -173,3 +173,26 @@ def test_every_file_in_ops_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pkgutil, "iter_modules", lambda *_: [SimpleNamespace(name="made")])
     monkeypatch.setattr(importlib, "import_module", files.__getitem__)
     assert inspect.unwrap(operators)() == {("", "Made"): made}
+
+
+@pytest.mark.parametrize(
+    ("name", "since", "attrs", "said"),
+    [
+        ("Softmax", 13, {"axis": 0.5}, r"axis 0\.5; allowed: an integer of 64 bits"),
+        ("Softmax", 13, {"axis": "a"}, "axis 'a'; allowed: an integer of 64 bits"),
+        ("Softmax", 13, {"axis": True}, "axis True; allowed: an integer of 64 bits"),
+        ("Hardmax", 13, {"axis": 2**63}, f"axis {2**63}; allowed: an integer of 64 bits"),
+        ("LpPool", 22, {"kernel_shape": 2}, "kernel_shape 2; allowed: a list of integers"),
+        ("LpPool", 22, {"kernel_shape": (2.5,)}, r"kernel_shape \(2\.5,\); allowed: a list of"),
+        ("LpPool", 22, {"kernel_shape": "22"}, "kernel_shape '22'; allowed: a list of"),
+        ("LpPool", 22, {"kernel_shape": (1,), "strides": None}, "strides None; allowed: a list"),
+        ("LpPool", 22, {"kernel_shape": (1,), "p": 2.5}, r"p 2\.5; allowed: an integer"),
+        ("LpPool", 22, {"kernel_shape": (1,), "auto_pad": 1}, "auto_pad 1; allowed: a word"),
+        ("LpPool", 1, {"kernel_shape": (1,), "p": "a"}, "p 'a'; allowed: a number"),
+    ],
+)
+def test_an_attribute_of_another_kind_is_named_with_what_is_allowed(
+    name: str, since: int, attrs: Mapping[str, Any], said: str
+) -> None:
+    with pytest.raises(InvalidNode, match=f"^{name}-{since}: {said}"):
+        evaluate(OpVersion("", name, since), [np.ones((1, 1, 3), np.float32)], attrs)

@@ -187,3 +187,11 @@ def test_of_a_clause_that_quotes_several_versions_that_of_the_case_is_shown():
     assert with_label(page.lines, "clause") == "“the specified axis”"
     other = shown(result(Verdict.FAIL, clause="the first maximum (Hardmax-1, 11)"))
     assert with_label(other.lines, "clause") == "“the first maximum (Hardmax-1, 11)”"
+
+
+def test_how_opcheck_reads_the_sentence_is_told_where_it_does_not_decide():
+    axis = "axis - INT (default is '-1')"
+    page = shown(result(Verdict.FAIL, clause=axis))
+    assert with_label(page.lines, "ruling") == "An INT has 64 bits."
+    plain = shown(result(Verdict.FAIL, clause="Default value is -1."))
+    assert not any(line.startswith("  ruling") for line in plain.lines)

@@ -81,7 +81,8 @@ def test_a_record_names_its_case_in_full():
         "source": {"file": "my/ties.yaml", "line": 7, "column": 3, "shipped": False},
         "question": "",
         "repeat": "",
-        "used": 0.0,
+        "used": None,
+        "unjudged": 0,
         "comparisons": [],
         "seconds": 0.25,
     }

@@ -279,7 +279,8 @@ def test_a_case_that_the_engine_contradicts_accuses_nobody(tmp_path: Path) -> No
     assert result.verdict is Verdict.BAD_CASE
     assert result.reason == (
         "the case and opcheck's engine contradict each other: output: "
-        "2 of 6 elements wrong, exactly where axis 0 is 0 and axis 1 < 2"
+        "2 of 6 elements differ, exactly where axis 0 is 0 and axis 1 < 2; at [0, 0] the case says"
+        " 0.0, the engine 1.0 (allowed: exact)"
     )
     legal = "{rejected: so, legal: {attrs.axis: 0}}"
     refusal = one(tmp_path, f"{{name: made, expect: {legal}}}")

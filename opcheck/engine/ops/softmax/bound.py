@@ -2,8 +2,8 @@
 
 In a row of N elements let gap_i = max − x_i, s = Σ e^(−gap_j) and y_i = e^(−gap_i)/s, all exact.
 Let u be the unit roundoff of the arithmetic and f·u the error of one call of exp. Then an
-implementation answers y_i·(1 + e_i + t) to first order, with |e_i| ≤ E_i the element's own error
-and |t| ≤ C that of its row. How they add up to a verdict is the comparison's.
+implementation answers y_i·e^(δ_i + τ), with |δ_i| ≤ E_i the element's own error and τ that of its
+row, to first order |τ| ≤ C. How they add up to a verdict is the comparison's.
 
     E_i = u·( 3·gap_i + max(2f, f + ln s)·[gap_i > 0] + f·[gap_i = 0 and ln s > u] + 4 )
     C   = u·( 3·Σ y_j·gap_j + f·Σ_{gap_j > 0} y_j + (A + R) + 3·ln s )
@@ -26,9 +26,13 @@ The row's sum, relative to s:
   and in several lanes: see `summing`.
 - 3·ln s: where the logarithm is used, 2 for it and 1 for subtracting it.
 
+A sum that is too large takes the row down by e^-C at most, and one too small takes it up by
+1/(1 − C). Where C is not small, it says less than what `summing.least_sum` says of the additions,
+with the other errors apart.
+
 Nothing here grows with |max|: x − max shifts a row to where it is the same. Subtracting the raw
-log-sum-exp max + ln s does not. Its rounding, u·|max|, is common to the row: the tier of that
-name adds it to C.
+log-sum-exp max + ln s does not. Its rounding, u·|max| and never more than ln s, is common to the
+row: the tier of that name has it in the exponent of the common factor.
 
 A 16-bit tensor may also keep its exponentials in its own dtype, which rounds each of them once
 more: + u_T in E, and in C for their sum. Or everything is computed in it: u_T for u and 2 for f.
@@ -36,7 +40,6 @@ more: + u_T in E, and in C for their sum. Or everything is computed in it: u_T f
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection
 from dataclasses import dataclass
 
@@ -55,7 +58,7 @@ from opcheck.engine.bounds import (
     narrow,
     stored,
 )
-from opcheck.engine.ops.softmax.summing import summing
+from opcheck.engine.ops.softmax.summing import SMALL, least_sum, summing
 from opcheck.model import Array
 
 #: u lost to each unit of |x - max|: one to the subtraction, two to the exponential's reduction.
@@ -65,6 +68,9 @@ _PER_GAP = 3.0
 _VANISHED = 1000.0
 #: Below this, float32 has the sum of a maximum and a small number to 2^-10.
 _EXACT_ENOUGH = 2.0**14
+
+#: From this relative error on an element is unjudged.
+_HALF = 0.5
 
 _SHIFTS = "not shift invariant: subtracts the raw log-sum-exp"
 _SAY = "declare accumulate="
@@ -136,15 +142,21 @@ class SoftmaxBound:
         top = self.top[outer, 0, inner][:, np.newaxis]
         judged: Mask = np.asarray(np.isfinite(y).all(axis=1, keepdims=True))
         with np.errstate(all="ignore"):
-            local, common = _errors(x - top, y, tier)
+            local, common, raised = _errors(x - top, y, tier)
+            fallen, risen = np.zeros((2, *top.shape))
             if tier.excuse == "shift":
-                common = common + tier.arithmetic.u * np.abs(top)
+                ln_s = -np.log(y.max(axis=1, keepdims=True))
+                rounding = tier.arithmetic.u * np.abs(top)
+                # max + ln s rounds to no worse than max, and to max where that is nearest by far.
+                risen = np.minimum(rounding, ln_s)
+                fallen = np.where(rounding <= 2 * ln_s, risen, 0.0)
+            down, up = common + fallen, raised + risen
+            open_ = (local + common + risen >= _HALF) & (y > tier.arithmetic.floor)
         return Allowance(
             np.where(judged, local, 0.0),
-            np.where(judged, common, 0.0),
-            # However far the shift has taken a row, its elements still agree about it.
-            limit=math.inf if tier.excuse == "shift" else 0.5,
+            (np.where(judged, down, 0.0), np.where(judged, up, 0.0)),
             exact=judged & np.isneginf(x),
+            unjudged=judged & open_,
         )
 
     @property
@@ -152,8 +164,11 @@ class SoftmaxBound:
         return self.dtype.numpy.itemsize == 2
 
 
-def _errors(d: Floats, y: Floats, tier: Tier) -> tuple[Floats, Floats]:
-    """E and C, (n, N) and (n, 1), from `d` = x - max and `y`, both (n, N)."""
+def _errors(d: Floats, y: Floats, tier: Tier) -> tuple[Floats, Floats, Floats]:
+    """E, C and the logarithm of the largest factor that a row's common error can be.
+
+    From `d` = x - max and `y`, both (n, N); the first is (n, N), the others are (n, 1).
+    """
     u, f, stored = tier.arithmetic.u, tier.arithmetic.library, tier.arithmetic.stored
     length = y.shape[1]
     # What has vanished altogether is judged by the floor alone.
@@ -170,5 +185,14 @@ def _errors(d: Floats, y: Floats, tier: Tier) -> tuple[Floats, Floats]:
     local = u * (_PER_GAP * gap + exponential + 4) + stored
 
     seen = _PER_GAP * (y * gap).sum(axis=1, keepdims=True) + f * off_top
-    common = u * (seen + summing(d, y, u, f) + 3 * ln_s) + stored
-    return local, common
+    summed, rescaled = summing(d, y, u, f)
+    common = u * (seen + summed + 3 * ln_s) + stored
+    raised = -np.log1p(-np.minimum(common, 1.0))
+    many = (common > SMALL)[:, 0]
+    if many.any():
+        # To first order the sum could vanish. It cannot: what has been lost, was lost beside it.
+        rest = u * (seen + rescaled + 3 * ln_s)[many] + stored
+        # A factor 1 - k is no less than e^(-k/(1 - k)), and no single one is worse than these.
+        left = np.exp(-rest / (1 - f * u - stored))
+        raised[many] = np.minimum(raised[many], -np.log(least_sum(y[many], u, left)))
+    return local, common, raised

@@ -20,6 +20,15 @@ more, and the side with the smaller maximum is rescaled. So
     R_L = (f + 1)·(the mass rescaled at new maxima within lanes + that on the losing sides)
 
 for L = 1 in both directions.
+
+What a sum cannot fall below: all partial sums lie below the final one, M, so that an addition
+loses at most u·M, and no more than its smaller operand. With terms in parts of s,
+
+    M + Σ_{j≠top} min(u·M, y_j) ≥ 1
+
+by induction over the tree: of two subtrees, one whose largest term is below u·M loses no more than
+it holds. All other errors are factors of the terms, e^-r_j and no less; with them the right side is
+Σ y_j·e^-r_j ≥ e^(−Σ y_j·r_j), as e^-r is convex, which is e^-(C − u·A) with R for its worst lanes.
 """
 
 from __future__ import annotations
@@ -30,9 +39,17 @@ import numpy as np
 
 from opcheck.engine.bounds import Floats
 
+#: An error that first order is good enough for.
+SMALL = 0.1
+#: Steps of the search for the least sum, which need not be found to many digits.
+_HALVINGS = 30
 
-def summing(d: Floats, y: Floats, u: float, f: float) -> Floats:
-    """A + R in u, shape (n, 1), from `d` = x - max and `y`, both (n, N) and N ≥ 1."""
+
+def summing(d: Floats, y: Floats, u: float, f: float) -> tuple[Floats, Floats]:
+    """A + R, and the largest R of all numbers of lanes, in u and of shape (n, 1).
+
+    From `d` = x - max and `y`, both (n, N) with N ≥ 1.
+    """
     length = y.shape[1]
     top = y.max(axis=1, keepdims=True)
     off_top = np.where(d < 0, y, 0.0).sum(axis=1, keepdims=True)
@@ -41,19 +58,38 @@ def summing(d: Floats, y: Floats, u: float, f: float) -> Floats:
     depth = math.ceil(math.log2(length)) + 8
     most = np.minimum(length - 1, small + depth * np.minimum(1, (off_top + ties * top) / u))
 
-    worst = most + (f + 1) * np.maximum(_climbed(d, y), _climbed(d[:, ::-1], y[:, ::-1]))
+    rescaled = (f + 1) * np.maximum(_climbed(d, y), _climbed(d[:, ::-1], y[:, ::-1]))
+    worst = most + rescaled
     lanes = 2
     while lanes <= length:
         each, levels = -(-length // lanes), lanes.bit_length() - 1
         additions = np.minimum(each - 1 + levels, most)
         # No term is rescaled more often than it is added to, and a maximum never.
-        ceiling = additions + (f + 1) * off_top * (each - 1 + levels)
-        if not (ceiling > worst).any():
+        ceiling = (f + 1) * off_top * (each - 1 + levels)
+        # R by itself is asked for where first order is not enough.
+        apart = (ceiling > rescaled) & (u * worst > SMALL)
+        if not ((additions + ceiling > worst) | apart).any():
             break
         for strided in (False, True):
-            worst = np.maximum(worst, additions + (f + 1) * _in_lanes(d, y, lanes, strided))
+            here = (f + 1) * _in_lanes(d, y, lanes, strided)
+            rescaled, worst = np.maximum(rescaled, here), np.maximum(worst, additions + here)
         lanes *= 2
-    return np.asarray(worst)
+    return np.asarray(worst), np.asarray(rescaled)
+
+
+def least_sum(y: Floats, u: float, left: Floats | float = 1.0) -> Floats:
+    """The smallest that a sum of the terms `y`, (n, N), can come out as, in parts of it; (n, 1).
+
+    `left`, (n, 1), is what other errors than those of the additions leave of the sum.
+    """
+    low, high = np.zeros((len(y), 1)), np.ones((len(y), 1)) * left
+    top = y.max(axis=1, keepdims=True)
+    for _ in range(_HALVINGS):
+        sum_ = (low + high) / 2
+        lost = np.minimum(u * sum_, y).sum(axis=1, keepdims=True) - np.minimum(u * sum_, top)
+        short = sum_ + lost < left
+        low, high = np.where(short, sum_, low), np.where(short, high, sum_)
+    return low
 
 
 def _climbed(d: Floats, y: Floats) -> Floats:

@@ -214,13 +214,13 @@ def test_p_of_version_1_is_a_binary32_number() -> None:
 
 @pytest.mark.parametrize("p", [0.0, -1.0, NAN, INF, -INF, 1e39, 1e-60])
 def test_p_of_version_1_is_finite_and_positive(p: float) -> None:
-    assert refusal(1, p=p) == f"LpPool-1: p {p}; allowed: float32 numbers above 0"
+    assert refusal(1, p=p) == f"LpPool-1: p {p}; allowed: numbers that are above 0 in float32"
 
 
 @pytest.mark.parametrize("version", [2, 11, 18, 22])
-@pytest.mark.parametrize("p", [0, -1, -(2**63), 2**63])
+@pytest.mark.parametrize("p", [0, -1, -(2**63)])
 def test_p_of_later_versions_is_an_integer_from_1_on(version: int, p: int) -> None:
-    assert refusal(version, p=p) == f"LpPool-{version}: p {p}; allowed: 64-bit integers from 1 on"
+    assert refusal(version, p=p) == f"LpPool-{version}: p {p}; allowed: integers from 1 on"
 
 
 @pytest.mark.parametrize("version", list(TYPES))

@@ -53,7 +53,8 @@ class Groups:
 class Judged:
     """The verdict on each element: its share, and in `allowed` the absolute error it may have.
 
-    `unjudged` elements have the share 0. Elements `apart` are wrong only beside their group.
+    Of `unjudged` elements little is said: they may err by half of their value. Elements `apart` are
+    wrong only beside their group.
     """
 
     shares: Floats

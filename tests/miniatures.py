@@ -53,6 +53,11 @@ def answering(run: Run) -> Fake:
     return Fake(lambda _: run)
 
 
+def of_operand(run: Callable[[Task, Any], Any]) -> Callable[[Task], Run]:
+    """What is prepared for operators of one input, be it fed or a constant of the model."""
+    return lambda task: lambda inputs: run(task, task.operands(inputs)[0])
+
+
 def refusing(error: BaseException | None = None, stage: str = "prepare") -> Fake:
     """Raises in `prepare` or in `run`."""
     error = error or Refused("no such model")

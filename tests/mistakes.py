@@ -16,7 +16,7 @@ import numpy as np
 
 from opcheck.model import Task
 from tests import brute
-from tests.miniatures import Fake, Refused, Run
+from tests.miniatures import Fake, Refused, Run, of_operand
 
 Values: TypeAlias = list[float]
 Rows: TypeAlias = list[brute.Row]
@@ -99,11 +99,7 @@ class Hardmax(Fake):
     mistake: Mistake = field(default_factory=Mistake)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "prepared", self._prepared)
-
-    def _prepared(self, task: Task) -> Run:
-        constants = list(task.initializers.values())
-        return lambda inputs: self.mistake.run(task, [*inputs, *constants][0])
+        object.__setattr__(self, "prepared", of_operand(self.mistake.run))
 
 
 def _chooses(pick: Callable[[Values], Any]) -> Mistake:

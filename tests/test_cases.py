@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 from collections import defaultdict
 from itertools import product
@@ -34,6 +33,7 @@ from opcheck.run import conduct
 from opcheck.run.question import question
 from opcheck.suite import load, materialize
 from opcheck.suite.load import shipped_suites
+from tests.node_tests import node_tests_of
 
 CASES = load()
 ENGINE = backends.connect("numpy")
@@ -211,10 +211,7 @@ NODE_TESTS = {
 
 @pytest.fixture(scope="module")
 def node_tests():
-    """They are made when their module is imported, and kept in a list beside it."""
-    importlib.import_module("onnx.backend.test.case.node.hardmax")
-    made = importlib.import_module("onnx.backend.test.case.node")._NodeTestCases
-    return {test.name: test for test in made if test.name.startswith("test_hardmax_")}
+    return node_tests_of("Hardmax")
 
 
 def test_the_node_tests_are_the_seven(node_tests):

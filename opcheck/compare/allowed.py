@@ -53,13 +53,11 @@ class Groups:
 class Judged:
     """The verdict on each element: its share, and in `allowed` the absolute error it may have.
 
-    Of `unjudged` elements little is said: they may err by half of their value. Elements `apart` are
-    wrong only beside their group.
+    Elements `apart` are wrong only beside their group.
     """
 
     shares: Floats
     allowed: Floats
-    unjudged: Mask
     apart: Mask
 
 
@@ -99,17 +97,13 @@ def judge(
             infinite, np.where(short == 0, 0.0, ratio(short, room, short <= room)), alone
         )
 
-    shares = alone
     each = np.zeros(y.shape)
     if allowance.common is not None and y.shape[1] > 1:
         part = decided & np.isfinite(got) & (allowance.local < _HALF) & (alone <= 1)
         part &= y > _ABOVE_FLOOR * max(floor, 2.0**output.dtype.min_exponent)
         each = _beside_their_group(groups.y, error, part, allowance, last_place + floor)
-    apart = (each > 1) & (shares <= 1)
-    shares = np.maximum(shares, each)
-
     same = (got == y) | (np.isnan(got) & np.isnan(y))
-    shares = np.where(finite, shares, np.where(same, 0.0, np.inf))
+    shares = np.where(finite, np.maximum(alone, each), np.where(same, 0.0, np.inf))
     never = finite & ((~np.isfinite(got) & ~infinite) | outside(got, output.low, output.high))
     shares[never] = np.inf
     if allowance.excused is not None:
@@ -117,7 +111,7 @@ def judge(
         shares[(got >= low) & (got <= high)] = 0.0
     if allowance.lost is not None:
         shares[allowance.lost & (np.isnan(got) | np.isposinf(got))] = 0.0
-    return Judged(shares, allowed, allowance.unjudged, apart & ~never)
+    return Judged(shares, allowed, (each > 1) & ~never)
 
 
 def _beside_their_group(

@@ -5,10 +5,9 @@ The exact value y is not rounded before it is compared, so that an element is al
     |got − y| ≤ r·y + ½ulp(y·(1 + r)) + floor
 
 with r the relative error, up or down, that its own and its group's errors add up to
-(`engine.bounds`). Where a group
-has an error in common, `rows` tests in addition that its elements agree about it. What
-`elements` says of every tolerance holds here too, but that infinity is right where the allowed
-error reaches what rounds to it.
+(`engine.bounds`). Where a group has an error in common, `rows` tests in addition that its elements
+agree about it. What `elements` says of every tolerance holds here too, but that infinity is right
+where the allowed error reaches what rounds to it.
 
 The tiers of a bound are tried in order; the first that all elements fit decides.
 """
@@ -23,7 +22,7 @@ from math import prod
 import numpy as np
 
 from opcheck.compare.allowed import Groups, Judged, Output, judge
-from opcheck.compare.elements import Floats, Mask, outside
+from opcheck.compare.elements import Floats, Mask, outside, wide
 from opcheck.compare.findings import Findings, Places
 from opcheck.compare.ulp import CHUNK, distance, native
 from opcheck.dtypes import DType, round_to
@@ -207,19 +206,18 @@ class _View:
         before, length, after = self.bound.layout
         whole = numbers.size == before * after
         attempt = _Attempt(tier, Findings(self.y.size, steps=0 if whole else None))
-        for start in range(0, numbers.size, max(1, CHUNK // max(1, length))):
-            self._attempt(attempt, numbers[start : start + max(1, CHUNK // max(1, length))])
+        step = max(1, CHUNK // max(1, length))
+        for start in range(0, numbers.size, step):
+            self._attempt(attempt, numbers[start : start + step])
         return attempt
 
     def _attempt(self, attempt: _Attempt, numbers: Places) -> None:
         _, length, after = self.bound.layout
         a, b = np.divmod(numbers, after)
         y, raw = self.y[a, :, b], self.got[a, :, b]
-        with np.errstate(invalid="ignore"):
-            got = raw.astype(np.float64)
-        groups = Groups(y, None if self.rest is None else self.rest[a, :, b], got)
-        allowance = self.bound.allowance(attempt.tier, numbers, y)
+        groups = Groups(y, None if self.rest is None else self.rest[a, :, b], wide(raw))
         tier = attempt.tier
+        allowance = self.bound.allowance(tier, numbers, y)
         judged = judge(
             groups,
             allowance,
@@ -230,7 +228,7 @@ class _View:
         )
         places = (a[:, None] * length + np.arange(length)) * after + b[:, None]
         attempt.found.add(places, judged.shares, lambda i: _told(judged, y, i))
-        attempt.found.unjudged += int(np.count_nonzero(judged.unjudged))
+        attempt.found.unjudged += int(np.count_nonzero(allowance.unjudged))
         steps = distance(round_to(y, self.output.dtype), raw)
         attempt.found.step(int(steps.max(initial=0)))
         failed = (judged.shares > 1).any(axis=1)

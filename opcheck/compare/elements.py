@@ -79,12 +79,12 @@ class Judge:
     def _round(self, wanted: Array) -> Array:
         if wanted.dtype == self.dtype.numpy:
             return wanted
-        return round_to(_wide(wanted), self.dtype)
+        return round_to(wide(wanted), self.dtype)
 
     def _float_shares(
         self, wanted: Array, reference: Array, got: Array, steps: NDArray[np.uint64]
     ) -> Floats:
-        exact, rounded, actual = (_wide(part) for part in (wanted, reference, got))
+        exact, rounded, actual = (wide(part) for part in (wanted, reference, got))
         if self.tolerance.ulp is not None:
             allowed = np.full(steps.shape, float(self.tolerance.ulp))
             shares = ratio(steps.astype(np.float64), allowed, steps <= self.tolerance.ulp)
@@ -108,7 +108,7 @@ class Judge:
         # The larger minus the smaller, modulo 2**64, is right for signed and unsigned alike.
         one, other = reference.astype(np.uint64), got.astype(np.uint64)
         error = np.where(got > reference, other - one, one - other)
-        allowed = self._allowed(_wide(reference))
+        allowed = self._allowed(wide(reference))
         # Whole numbers are compared as such: near 2**63 float64 knows only each 1024th.
         vast = allowed >= 2.0**64
         whole = np.where(vast, 0.0, allowed).astype(np.uint64)
@@ -135,11 +135,11 @@ class Judge:
             return f"{value:+.0f}"
         if whole or math.isinf(value) or not lenient:
             return "exact"
-        if not math.isnan(float(got[0])) and self._outside(_wide(got))[0]:
+        if not math.isnan(float(got[0])) and self._outside(wide(got))[0]:
             return self._range_text()
         if ulp is not None:
             return f"±{ulp} ULP"
-        return f"±{self._allowed(_wide(wanted))[0]:.3g}"
+        return f"±{self._allowed(wide(wanted))[0]:.3g}"
 
     def _range_text(self) -> str:
         if self.low is None:
@@ -159,7 +159,7 @@ def outside(got: Array, low: float | None, high: float | None) -> Mask:
     return beyond
 
 
-def _wide(values: Array) -> Floats:
+def wide(values: Array) -> Floats:
     """`values` in float64; a signalling NaN is a value like any other and no cause to warn."""
     with np.errstate(invalid="ignore"):
         return values.astype(np.float64)
@@ -175,5 +175,5 @@ def ratio(error: Floats, allowed: Floats, fits: Mask) -> Floats:
 
 def _other_zero(reference: Array, got: Array) -> Mask:
     """Where both are zero and their signs differ."""
-    one, other = _wide(reference), _wide(got)
+    one, other = wide(reference), wide(got)
     return np.asarray((one == 0) & (other == 0) & (np.signbit(one) != np.signbit(other)))

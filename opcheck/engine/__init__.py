@@ -4,6 +4,6 @@ It knows no files, no models and no ONNX package: arrays and attributes in, arra
 """
 
 from opcheck.engine.evaluate import evaluate, exactly, operator_of
-from opcheck.engine.exact import Exact
+from opcheck.engine.exact import Exact, rounded
 
-__all__ = ["Exact", "evaluate", "exactly", "operator_of"]
+__all__ = ["Exact", "evaluate", "exactly", "operator_of", "rounded"]

@@ -25,6 +25,8 @@ Places: TypeAlias = NDArray[np.intp]
 #: A block of an array of three dimensions.
 Part: TypeAlias = tuple[slice, slice, slice]
 
+#: From this relative error on an element is unjudged.
+UNJUDGED = 0.5
 #: Accuracy of one call of a library function (exp, pow, log) in unit roundoffs: about 4 ULP.
 LIBRARY = 8.0
 
@@ -57,16 +59,31 @@ class Arithmetic:
     stored: float = 0.0
 
 
+def inside(dtype: DType) -> DType:
+    """What is expected to be computed in: float64 for float64, else float32."""
+    return DTYPES["float64" if dtype.name == "float64" else "float32"]
+
+
+def has_16_bits(dtype: DType) -> bool:
+    """Whether `dtype` is float16 or bfloat16, which are expected to be computed in float32."""
+    return dtype.numpy.itemsize == 2
+
+
+def undeclared(what: str, word: str, declared: Collection[str]) -> str:
+    """The remark on a tier: `what` it is, and that `word` declares it; "" if that was done."""
+    return "" if word in declared else f"{what}; declare accumulate={word}"
+
+
 def expected(dtype: DType) -> Arithmetic:
-    """float32 inside for float32 and the 16-bit types, float64 inside for float64.
+    """The arithmetic of the dtype `inside`.
 
     The floor is twice the smallest normal number, because engines flush subnormals to zero, and
     one of them a little early; float16 needs none, being far from the end of float32's range.
     """
-    inside = DTYPES["float64" if dtype.name == "float64" else "float32"]
-    small = smallest_normal(inside)
+    held = inside(dtype)
+    small = smallest_normal(held)
     floor = 0.0 if dtype.name == "float16" else 2 * small
-    return Arithmetic(roundoff(inside), LIBRARY, floor, small, limits(inside)[1])
+    return Arithmetic(roundoff(held), LIBRARY, floor, small, limits(held)[1])
 
 
 def stored(dtype: DType) -> Arithmetic:

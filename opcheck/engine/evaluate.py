@@ -8,7 +8,7 @@ from functools import cache
 from typing import get_type_hints
 
 from opcheck import dtypes
-from opcheck.engine.exact import Exact
+from opcheck.engine.exact import Exact, rounded
 from opcheck.engine.registry import Kernel, Operator, operators
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import Array, Attrs, OpVersion
@@ -25,8 +25,7 @@ def evaluate(op: OpVersion, inputs: Sequence[Array], attrs: Attrs) -> tuple[Arra
 
     Raises what `exactly` raises.
     """
-    outputs = exactly(op, inputs, attrs)
-    return tuple(out.rounded() if isinstance(out, Exact) else out for out in outputs)
+    return tuple(map(rounded, exactly(op, inputs, attrs)))
 
 
 def exactly(op: OpVersion, inputs: Sequence[Array], attrs: Attrs) -> tuple[Array | Exact, ...]:

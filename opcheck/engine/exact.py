@@ -25,3 +25,8 @@ class Exact:
     def rounded(self) -> Array:
         """The value rounded once to `dtype`, to nearest, ties to even."""
         return round_to(self.values, self.dtype)
+
+
+def rounded(output: Array | Exact) -> Array:
+    """An output of a kernel as an array of its dtype."""
+    return output.rounded() if isinstance(output, Exact) else output

@@ -11,6 +11,9 @@ from functools import cache
 from opcheck.engine.exact import Exact
 from opcheck.model import Array
 
+#: The floating types of ONNX before bfloat16 came.
+FLOATS = ("float16", "float32", "float64")
+
 
 @dataclass(frozen=True)
 class Kernel:

@@ -126,11 +126,6 @@ def widen(x: Floats) -> Wide:
     return Extended(x.astype(np.longdouble)) if extended() else Pair(x, np.zeros_like(x))
 
 
-def product(a: Floats, b: Floats) -> Wide:
-    """a · b: exact as a Pair, rounded once to longdouble."""
-    return widen(a) * b
-
-
 def exp_of_difference(a: Floats, b: Floats, exponent: int = 0) -> Wide:
     """e^(a - b) · 2^exponent, with no digit lost to the subtraction; 0 for a = -inf."""
     difference = two_sum(a, -b)

@@ -12,7 +12,7 @@ from opcheck import dtypes
 from opcheck.backends import Backend
 from opcheck.compare import Want, compare_outputs
 from opcheck.compare.verdict import Admitted, Answer, Refusal, Twin, what_is_wrong
-from opcheck.engine import Exact, evaluate, exactly, operator_of
+from opcheck.engine import Exact, evaluate, exactly, operator_of, rounded
 from opcheck.errors import InvalidNode
 from opcheck.graph.tensors import read_tensor
 from opcheck.model import (
@@ -31,7 +31,6 @@ from opcheck.suite import unrounded
 
 #: The admitted answers, once it is known which backend a legal twin is put to.
 ForBackend: TypeAlias = Callable[[Backend], list[Admitted]]
-
 
 _CONTRADICTION = "the case and opcheck's engine contradict each other"
 
@@ -91,12 +90,12 @@ def _given(case: Case, asked: Question, wants: Sequence[Want], name: str | None)
         if case.rule != "open":
             raise _refused_by_the_engine(error) from None
         mine = ()
+    answers = [*map(rounded, mine)]
     if case.rule != "open":
-        _check_shapes(wants, mine)
+        _check_shapes(wants, answers)
     if case.tolerance is None and operator.rounded:
         wants = list(starmap(_bounded, zip_longest(wants, mine[: len(wants)])))
     if case.rule != "open":
-        answers = [out.rounded() if isinstance(out, Exact) else out for out in mine]
         _check_agreement(compare_outputs(wants, answers, case.tolerance))
     return Answer(tuple(wants), name)
 
@@ -112,13 +111,12 @@ def _bounded(want: Want, mine: Array | Exact | None) -> Want:
     )
 
 
-def _check_shapes(wants: Sequence[Want], mine: Sequence[Array | Exact]) -> None:
-    for want, answer in zip(wants, mine, strict=False):
-        shape = (answer.values if isinstance(answer, Exact) else answer).shape
-        if shape != want.values.shape:
+def _check_shapes(wants: Sequence[Want], answers: Sequence[Array]) -> None:
+    for want, answer in zip(wants, answers, strict=False):
+        if answer.shape != want.values.shape:
             raise WrongCase(
                 f"{_CONTRADICTION}: {want.name}: the case says shape {want.values.shape}, the"
-                f" engine {shape}"
+                f" engine {answer.shape}"
             )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from opcheck.model import Task
 from tests import brute
-from tests.miniatures import Fake, Refused, Run
+from tests.miniatures import Fake, Refused, of_operand
 
 #: Places in the flat tensor, as many in every row.
 Rows: TypeAlias = Any
@@ -109,9 +109,4 @@ class Idea:
 
 def softmax(idea: Idea) -> Fake:
     """A backend that has this idea of Softmax."""
-
-    def prepared(task: Task) -> Run:
-        constants = list(task.initializers.values())
-        return lambda inputs: idea.run(task, [*inputs, *constants][0])
-
-    return Fake(prepared)
+    return Fake(of_operand(idea.run))

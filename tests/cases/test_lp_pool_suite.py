@@ -13,8 +13,6 @@ import mpmath
 import numpy as np
 import pytest
 from onnx import helper
-from onnx.backend.test.case.node import _NodeTestCases
-from onnx.backend.test.case.node import lppool as _generates_the_node_tests  # noqa: F401
 
 from opcheck import opset
 from opcheck.dtypes import limits
@@ -31,10 +29,11 @@ from tests.cases.wrong_lp_pool import (
     LpPool,
     Mistake,
 )
+from tests.node_tests import node_tests_of
 
 CASES = load([shipped_suites() / "onnx" / "lp_pool.yaml"])
 VERSIONS = (1, 2, 11, 18, 22)
-NODE_TESTS = {test.name: test for test in _NodeTestCases if test.name.startswith("test_lppool_")}
+NODE_TESTS = node_tests_of("LpPool")
 
 
 # ── LpPool straight from the sentences ────────────────────────────────────────────────────────

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
@@ -33,6 +32,7 @@ from tests import brute
 from tests.cases.softmax_by_steps import Idea, softmax
 from tests.cases.wrong_softmax import LAPSES, LIBERTIES, MISTAKES
 from tests.miniatures import Refused
+from tests.node_tests import node_tests_of
 
 CASES = load([shipped_suites() / "onnx" / "softmax.yaml"])
 
@@ -136,12 +136,7 @@ NODE_TESTS = {
 
 @pytest.fixture(scope="module")
 def node_tests():
-    """They are made when their module is imported, and kept in a list beside it."""
-    importlib.import_module("onnx.backend.test.case.node.softmax")
-    made = importlib.import_module("onnx.backend.test.case.node")._NodeTestCases
-    # The others are of the function body, and of softmax_cross_entropy.
-    wanted = (t for t in made if [node.op_type for node in t.model.graph.node] == ["Softmax"])
-    return {test.name: test for test in wanted}
+    return node_tests_of("Softmax")
 
 
 def test_the_node_tests_are_the_seven(node_tests):

@@ -16,7 +16,7 @@ import ml_dtypes
 import numpy as np
 
 from opcheck.model import Task
-from tests.miniatures import Fake, Refused, Run
+from tests.miniatures import Fake, Refused, Run, of_operand
 
 Attrs: TypeAlias = dict[str, Any]
 #: The output's size along an axis, and the padding before the input.
@@ -203,11 +203,8 @@ class LpPool(Fake):
     mistake: Mistake = field(default_factory=Mistake)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "prepared", self._prepared)
-
-    def _prepared(self, task: Task) -> Run:
-        constants = list(task.initializers.values())
-        return lambda inputs: [self.mistake.run(task, [*inputs, *constants][0])]
+        run = self.mistake.run
+        object.__setattr__(self, "prepared", of_operand(lambda task, x: [run(task, x)]))
 
 
 # ── how a mistake is made ─────────────────────────────────────────────────────────────────────

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from opcheck.engine.axes import coerced_to_2d, from_either_end, from_the_front
-from opcheck.engine.registry import Kernel, Operator
+from opcheck.engine.registry import FLOATS, Kernel, Operator
 from opcheck.model import Array
 
 
@@ -46,15 +46,13 @@ def _coerced(input: Array, axis: int) -> tuple[Array]:
     return (first_maximum(rows, axis=1).reshape(input.shape),)
 
 
-_FLOATS = ("float16", "float32", "float64")
-
 OPERATOR = Operator(
     domain="",
     name="Hardmax",
     kernels={
-        1: Kernel(hardmax_1, _FLOATS),
-        11: Kernel(hardmax_11, _FLOATS),
-        13: Kernel(hardmax_13, ("bfloat16", *_FLOATS)),
+        1: Kernel(hardmax_1, FLOATS),
+        11: Kernel(hardmax_11, FLOATS),
+        13: Kernel(hardmax_13, ("bfloat16", *FLOATS)),
     },
     low=0.0,
     high=1.0,

@@ -9,8 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from onnx import defs
-from onnx.backend.test.case.node import _NodeTestCases
-from onnx.backend.test.case.node import hardmax as _generates_the_node_tests  # noqa: F401
 
 from opcheck.backends import Backend, attempt, connect, second_data
 from opcheck.dtypes import DTYPES, DType
@@ -19,8 +17,9 @@ from opcheck.errors import InvalidNode
 from opcheck.model import OpVersion, Produced
 from tests import brute
 from tests.asking import task_of
+from tests.node_tests import node_tests_of
 
-NODE_TESTS = [test for test in _NodeTestCases if test.name.startswith("test_hardmax_")]
+NODE_TESTS = [*node_tests_of("Hardmax").values()]
 BACKENDS = [connect(address) for address in ("numpy", "onnxruntime", "reference")]
 DTYPES_OF = {
     1: ("float16", "float32", "float64"),

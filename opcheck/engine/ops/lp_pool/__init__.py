@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from opcheck.engine.ops.lp_pool.kernels import lp_pool_1, lp_pool_2, lp_pool_18
-from opcheck.engine.registry import Kernel, Operator
-
-_FLOATS = ("float16", "float32", "float64")
+from opcheck.engine.registry import FLOATS, Kernel, Operator
 
 OPERATOR = Operator(
     domain="",
     name="LpPool",
     kernels={
-        1: Kernel(lp_pool_1, _FLOATS),
-        2: Kernel(lp_pool_2, _FLOATS),
-        11: Kernel(lp_pool_2, _FLOATS),
-        18: Kernel(lp_pool_18, _FLOATS),
-        22: Kernel(lp_pool_18, ("bfloat16", *_FLOATS)),
+        1: Kernel(lp_pool_1, FLOATS),
+        2: Kernel(lp_pool_2, FLOATS),
+        11: Kernel(lp_pool_2, FLOATS),
+        18: Kernel(lp_pool_18, FLOATS),
+        22: Kernel(lp_pool_18, ("bfloat16", *FLOATS)),
     },
     low=0.0,
     rounded=True,

@@ -48,8 +48,8 @@ import numpy as np
 
 from opcheck.dtypes import DType, half_ulp, limits
 from opcheck.engine.bounds import (
+    UNJUDGED,
     Allowance,
-    Arithmetic,
     Floats,
     Mask,
     Part,
@@ -57,13 +57,15 @@ from opcheck.engine.bounds import (
     Reals,
     Tier,
     expected,
+    has_16_bits,
+    inside,
     narrow,
+    undeclared,
 )
+from opcheck.engine.ops.lp_pool.sums import Errors, Sums
 from opcheck.engine.windows import Windows
 from opcheck.model import Array
 
-#: From this relative error on an element is unjudged.
-_HALF = 0.5
 #: What a tier excuses: elements whose S leaves the range of float32 or float64 …
 OUT_OF_RANGE = "out of range"
 #: … or that of the tier's own, narrower dtype.
@@ -93,18 +95,16 @@ class LpPoolBound:
         One computed in a 16-bit dtype without saying so has no excuse but float32's range: an
         overflow in float16 fails.
         """
-        plain = expected(self.dtype)
-        inside = "float64" if self.dtype.name == "float64" else "float32"
-        remark = f"right but where Σ|x|^p leaves the range of {inside}"
-        first = Tier(inside, plain)
+        plain, name, held = expected(self.dtype), self.dtype.name, inside(self.dtype).name
+        remark = f"right but where Σ|x|^p leaves the range of {held}"
+        first = Tier(held, plain)
         beyond = Tier("range", plain, remark, OUT_OF_RANGE)
-        name = self.dtype.name
-        if name in ("float32", "float64"):
+        if not has_16_bits(self.dtype):
             return first, beyond
-        if name in declared:
-            return first, Tier(name, narrow(self.dtype), "", OUT_OF_ITS_OWN_RANGE), beyond
-        remark = f"computed in {name}; declare accumulate={name}"
-        return first, beyond, Tier(name, narrow(self.dtype), remark, OUT_OF_RANGE)
+        poor, remark = narrow(self.dtype), undeclared(f"computed in {name}", name, declared)
+        if remark:
+            return first, beyond, Tier(name, poor, remark, OUT_OF_RANGE)
+        return first, Tier(name, poor, "", OUT_OF_ITS_OWN_RANGE), beyond
 
     def quick(self, part: Part, y: Reals, out: Reals) -> None:
         """u·((f + 2)/p + f + 2)·y, and half an ULP of y for the 16-bit types.
@@ -115,7 +115,7 @@ class LpPoolBound:
         factor = 0.99 * plain.u * ((plain.library + 2) / self.p + plain.library + 2)
         with np.errstate(all="ignore"):
             np.multiply(y, factor, out=out)
-            if self.dtype.numpy.itemsize == 2:
+            if has_16_bits(self.dtype):
                 out += np.where(y > 0, half_ulp(y.astype(np.float64, copy=False), self.dtype), 0)
 
     def allowance(self, tier: Tier, groups: Places, y: Floats) -> Allowance:
@@ -125,36 +125,38 @@ class LpPoolBound:
         exact, lost = np.zeros(y.shape, np.bool_), np.zeros(y.shape, np.bool_)
         with np.errstate(all="ignore"):
             for portion, elements, counts in self.windows.gathered(self.x, groups):
-                sums = _Sums(np.abs(elements), counts, self.p)
+                sums = Sums(np.abs(elements), counts, self.p)
+                errors = Errors(sums, tier.arithmetic)
                 here = portion, 0
-                local[here], down[here], up[here] = self._errors(tier, sums)
-                low[here], high[here], lost[here] = self._excused(tier, sums, y[here], local[here])
+                local[here], down[here], up[here] = self._errors(tier, errors)
+                low[here], high[here], lost[here] = self._excused(
+                    tier, errors, y[here], local[here]
+                )
                 exact[here] = sums.zero
-            wide = local + down >= _HALF
+            wide = local + down >= UNJUDGED
         unjudged = (wide & (y > tier.arithmetic.floor)) | ~np.isnan(low)
         unjudged &= np.isfinite(y)
         return Allowance(local, (down, up), exact, unjudged, (low, high), lost)
 
-    def _errors(self, tier: Tier, sums: _Sums) -> tuple[Floats, Floats, Floats]:
+    def _errors(self, tier: Tier, errors: Errors) -> tuple[Floats, Floats, Floats]:
         """An element's own error, and the logarithms of what its sum may lose and gain.
 
         Terms that are not flushed are subnormal, and may be rounded up by as much.
         """
-        arithmetic = tier.arithmetic
-        own, added, flushed = sums.own(arithmetic), sums.added(arithmetic), sums.flushed(arithmetic)
+        flushed = errors.flushed
         if tier.excuse != OUT_OF_ITS_OWN_RANGE:
             # Out of range the answer is judged as if no range were left, and excused below. But
             # the range of a narrow dtype ends so high above 0 that ordinary values are outside;
             # they are not let off: what may be flushed excuses its own size.
-            flushed = np.where(sums.out_of_range(arithmetic), 0.0, flushed)
-        less, share = -np.log1p(-added), -np.expm1(self.p * np.log1p(-flushed))
+            flushed = np.where(errors.too_large | errors.too_small, 0.0, flushed)
+        less, share = -np.log1p(-errors.added), -np.expm1(self.p * np.log1p(-flushed))
         down = less - np.log1p(-flushed)
-        up = np.minimum(less, sums.twice()) + np.log1p(2 * share) / self.p
-        usual = sums.usual
-        return np.where(usual, own, 0.0), np.where(usual, down, 0.0), np.where(usual, up, 0.0)
+        up = np.minimum(less, errors.sums.twice) + np.log1p(2 * share) / self.p
+        own, down, up = (np.where(errors.sums.usual, e, 0.0) for e in (errors.own, down, up))
+        return own, down, up
 
     def _excused(
-        self, tier: Tier, sums: _Sums, y: Floats, own: Floats
+        self, tier: Tier, errors: Errors, y: Floats, own: Floats
     ) -> tuple[Floats, Floats, Mask]:
         """The ends of what an element out of range may be instead, and which may be lost.
 
@@ -163,13 +165,12 @@ class LpPoolBound:
         the reciprocal of a maximum as small is infinite.
         """
         large, small = np.zeros((2, *y.shape), np.bool_)
-        arithmetic = tier.arithmetic
         if tier.excuse == OUT_OF_RANGE:
-            arithmetic = expected(self.dtype)
-            small = sums.too_small(arithmetic) & sums.usual
+            errors = errors.computed_in(expected(self.dtype))
+            small = errors.too_small & errors.sums.usual
         if tier.excuse:
-            large = sums.too_large(arithmetic) & sums.usual
-        root = np.exp(math.log(arithmetic.largest) / self.p)  # infinite for p below 1
+            large = errors.too_large & errors.sums.usual
+        root = np.exp(math.log(errors.arithmetic.largest) / self.p)  # infinite for p below 1
         shrunk, grown = np.exp(-own), np.exp(own)
         low = np.where(large, root * shrunk, np.where(small, 0.0, np.nan))
         # An answer just above float64's largest number may have been that just as well.
@@ -178,72 +179,3 @@ class LpPoolBound:
         # What is let pass has been rounded to the output's dtype.
         low = np.where(low > 0, low - half_ulp(low, self.dtype), low)
         return low, high + half_ulp(high, self.dtype), large | small
-
-
-class _Sums:
-    """S and what r needs of it, for n windows; logarithms, so that nothing leaves the range.
-
-    Nothing here is meant where a window is not `usual`: it is all `zero` or holds NaN or inf.
-    """
-
-    def __init__(self, magnitudes: Floats, counts: Places, p: float) -> None:
-        largest = magnitudes.max(axis=1)
-        self.zero: Mask = largest == 0
-        self.usual: Mask = np.isfinite(largest) & ~self.zero
-        self._counts = counts
-        self._p = p
-        self._present: Mask = magnitudes > 0
-        self._ln_x: Floats = np.log(np.where(self._present, magnitudes, 1.0))
-        ln_largest = np.log(largest)
-        above = np.where(self._present, p * (self._ln_x - ln_largest[:, None]), -np.inf)
-        scaled = np.exp(above)
-        total = scaled.sum(axis=1)
-        self._w: Floats = scaled / total[:, None]
-        self._ln_s: Floats = p * ln_largest + np.log(total)
-        self._ln_y: Floats = ln_largest + np.log(total) / p
-
-    def own(self, arithmetic: Arithmetic) -> Floats:
-        """r without the additions and φ."""
-        u, f = arithmetic.u, arithmetic.library
-        logarithms = 5 * (self._w * np.abs(self._ln_x)).sum(axis=1) + 6 * np.abs(self._ln_y)
-        return np.asarray(u * ((f + 2) / self._p + logarithms + f + 3))
-
-    def added(self, arithmetic: Arithmetic) -> Floats:
-        """1 − (1 − u·A)^(1/p)."""
-        lost = np.minimum(arithmetic.u, self._w)
-        return self._through_the_root(lost.sum(axis=1) - lost.max(axis=1))
-
-    def twice(self) -> Floats:
-        """ln(2 − max w)/p: the additions add no term but the largest a second time."""
-        return np.asarray(np.log1p(1 - self._w.max(axis=1)) / self._p)
-
-    def flushed(self, arithmetic: Arithmetic) -> Floats:
-        """1 − (1 − φ)^(1/p); for p < 1 it is not the power that is flushed first, but x."""
-        power = max(self._p, 1.0) * self._ln_x
-        tiny = self._present & (power < math.log(2 * arithmetic.smallest))
-        share = np.where(tiny, self._w, 0.0).sum(axis=1)
-        # All of them: their shares need not add up to 1 exactly.
-        share = np.where((tiny == self._present).all(axis=1), 1.0, np.minimum(share, 1.0))
-        return self._through_the_root(share)
-
-    def _through_the_root(self, share: Floats) -> Floats:
-        """What the p-norm loses with a share of S."""
-        return np.asarray(-np.expm1(np.log1p(-share) / self._p))
-
-    def too_large(self, arithmetic: Arithmetic) -> Mask:
-        """Where S, or what rounding may make of it, is above the largest number."""
-        error = self.own(arithmetic) + self.added(arithmetic)
-        most = self._ln_s + self._p * np.log1p(error)
-        return np.asarray(most > math.log(arithmetic.largest))
-
-    def too_small(self, arithmetic: Arithmetic) -> Mask:
-        """Where S is so small that flushed terms show in its last place."""
-        least = np.log(np.maximum(self._counts, 1)) + math.log(arithmetic.smallest / arithmetic.u)
-        small = self._ln_s < least
-        if self._p < 1:
-            small |= self.flushed(arithmetic) > 2 * arithmetic.u
-        return np.asarray(small)
-
-    def out_of_range(self, arithmetic: Arithmetic) -> Mask:
-        """Where S is too large or too small."""
-        return self.too_large(arithmetic) | self.too_small(arithmetic)

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from opcheck.dtypes import DType
+from opcheck.dtypes import DType, half_ulp
 from opcheck.engine import wide
 from opcheck.engine.bounds import Floats, Mask, Places
 from opcheck.engine.wide import Wide
@@ -117,8 +117,7 @@ def _adds_up(magnitudes: Floats, dtype: DType, count: int) -> bool:
 
 def _near_a_tie(values: Floats, dtype: DType) -> Mask:
     """Where `values` lie about half way between two neighbours of `dtype`."""
-    _, exponent = np.frexp(values)
-    steps = np.ldexp(values, -np.maximum(exponent - dtype.precision, dtype.min_exponent))
+    steps = values / (2 * half_ulp(values, dtype))
     return np.asarray(np.abs(steps - np.floor(steps) - 0.5) < 2.0**-20)
 
 

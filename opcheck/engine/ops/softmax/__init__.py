@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from opcheck.engine.ops.softmax.kernels import softmax_1, softmax_11, softmax_13
-from opcheck.engine.registry import Kernel, Operator
-
-_FLOATS = ("float16", "float32", "float64")
+from opcheck.engine.registry import FLOATS, Kernel, Operator
 
 OPERATOR = Operator(
     domain="",
     name="Softmax",
     kernels={
-        1: Kernel(softmax_1, _FLOATS),
-        11: Kernel(softmax_11, _FLOATS),
-        13: Kernel(softmax_13, ("bfloat16", *_FLOATS)),
+        1: Kernel(softmax_1, FLOATS),
+        11: Kernel(softmax_11, FLOATS),
+        13: Kernel(softmax_13, ("bfloat16", *FLOATS)),
     },
     low=0.0,
     high=1.0,

@@ -47,6 +47,7 @@ import numpy as np
 
 from opcheck.dtypes import DType, half_ulp
 from opcheck.engine.bounds import (
+    UNJUDGED,
     Allowance,
     Floats,
     Mask,
@@ -55,8 +56,11 @@ from opcheck.engine.bounds import (
     Reals,
     Tier,
     expected,
+    has_16_bits,
+    inside,
     narrow,
     stored,
+    undeclared,
 )
 from opcheck.engine.ops.softmax.summing import SMALL, least_sum, summing
 from opcheck.model import Array
@@ -69,11 +73,7 @@ _VANISHED = 1000.0
 #: Below this, float32 has the sum of a maximum and a small number to 2^-10.
 _EXACT_ENOUGH = 2.0**14
 
-#: From this relative error on an element is unjudged.
-_HALF = 0.5
-
 _SHIFTS = "not shift invariant: subtracts the raw log-sum-exp"
-_SAY = "declare accumulate="
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,11 +96,14 @@ class SoftmaxBound:
     def tiers(self, declared: Collection[str]) -> tuple[Tier, ...]:
         """What is expected, what is declared, and then what is tolerated with a remark."""
         plain, name = expected(self.dtype), self.dtype.name
-        wide = "float64" if name == "float64" else "float32"
-        tiers = [Tier(wide, plain), Tier("log-sum-exp", plain, _SHIFTS, excuse="shift")]
-        if self._is_short:
-            kept = "" if {"stored", name} & set(declared) else f"exp kept in {name}; {_SAY}stored"
-            done = "" if name in declared else f"computed in {name}; {_SAY}{name}"
+        tiers = [
+            Tier(inside(self.dtype).name, plain),
+            Tier("log-sum-exp", plain, _SHIFTS, excuse="shift"),
+        ]
+        if has_16_bits(self.dtype):
+            done = undeclared(f"computed in {name}", name, declared)
+            # Who computes everything in it keeps the exponentials in it too.
+            kept = undeclared(f"exp kept in {name}", "stored", declared) if done else ""
             tiers += [Tier("stored", stored(self.dtype), kept)]
             tiers += [Tier(name, narrow(self.dtype), done)]
         return tuple(sorted(tiers, key=lambda tier: bool(tier.remark)))
@@ -132,7 +135,7 @@ class SoftmaxBound:
             out *= y
             # A hundredth is for what rounds here.
             out *= 0.99 * _PER_GAP * plain.u
-            if self._is_short:
+            if has_16_bits(self.dtype):
                 out += half_ulp(y.astype(np.float64, copy=False), self.dtype)
 
     def allowance(self, tier: Tier, groups: Places, y: Floats) -> Allowance:
@@ -142,16 +145,15 @@ class SoftmaxBound:
         top = self.top[outer, 0, inner][:, np.newaxis]
         judged: Mask = np.asarray(np.isfinite(y).all(axis=1, keepdims=True))
         with np.errstate(all="ignore"):
-            local, common, raised = _errors(x - top, y, tier)
+            local, common, raised, ln_s = _errors(x - top, y, tier)
             fallen, risen = np.zeros((2, *top.shape))
             if tier.excuse == "shift":
-                ln_s = -np.log(y.max(axis=1, keepdims=True))
                 rounding = tier.arithmetic.u * np.abs(top)
                 # max + ln s rounds to no worse than max, and to max where that is nearest by far.
                 risen = np.minimum(rounding, ln_s)
                 fallen = np.where(rounding <= 2 * ln_s, risen, 0.0)
             down, up = common + fallen, raised + risen
-            open_ = (local + common + risen >= _HALF) & (y > tier.arithmetic.floor)
+            open_ = (local + common + risen >= UNJUDGED) & (y > tier.arithmetic.floor)
         return Allowance(
             np.where(judged, local, 0.0),
             (np.where(judged, down, 0.0), np.where(judged, up, 0.0)),
@@ -159,24 +161,19 @@ class SoftmaxBound:
             unjudged=judged & open_,
         )
 
-    @property
-    def _is_short(self) -> bool:
-        return self.dtype.numpy.itemsize == 2
 
-
-def _errors(d: Floats, y: Floats, tier: Tier) -> tuple[Floats, Floats, Floats]:
-    """E, C and the logarithm of the largest factor that a row's common error can be.
+def _errors(d: Floats, y: Floats, tier: Tier) -> tuple[Floats, Floats, Floats, Floats]:
+    """E, C, the logarithm of the largest factor that a row's common error can be, and ln s.
 
     From `d` = x - max and `y`, both (n, N); the first is (n, N), the others are (n, 1).
     """
     u, f, stored = tier.arithmetic.u, tier.arithmetic.library, tier.arithmetic.stored
-    length = y.shape[1]
     # What has vanished altogether is judged by the floor alone.
     gap = np.where(y > 0, -d, 0.0)
     below = d < 0
     top = y.max(axis=1, keepdims=True)
     off_top = np.where(below, y, 0.0).sum(axis=1, keepdims=True)
-    ties = length - 1 - below.sum(axis=1, keepdims=True)
+    ties = y.shape[1] - 1 - below.sum(axis=1, keepdims=True)
     others = off_top + ties * top
     # s is 1/y_top, but where that is nearly 1 this keeps its digits.
     ln_s = np.log1p(others / top)
@@ -185,7 +182,7 @@ def _errors(d: Floats, y: Floats, tier: Tier) -> tuple[Floats, Floats, Floats]:
     local = u * (_PER_GAP * gap + exponential + 4) + stored
 
     seen = _PER_GAP * (y * gap).sum(axis=1, keepdims=True) + f * off_top
-    summed, rescaled = summing(d, y, u, f)
+    summed, rescaled = summing(d, y, off_top, others, u, f)
     common = u * (seen + summed + 3 * ln_s) + stored
     raised = -np.log1p(-np.minimum(common, 1.0))
     many = (common > SMALL)[:, 0]
@@ -195,4 +192,4 @@ def _errors(d: Floats, y: Floats, tier: Tier) -> tuple[Floats, Floats, Floats]:
         # A factor 1 - k is no less than e^(-k/(1 - k)), and no single one is worse than these.
         left = np.exp(-rest / (1 - f * u - stored))
         raised[many] = np.minimum(raised[many], -np.log(least_sum(y[many], u, left)))
-    return local, common, raised
+    return local, common, raised, ln_s

@@ -45,18 +45,19 @@ SMALL = 0.1
 _HALVINGS = 30
 
 
-def summing(d: Floats, y: Floats, u: float, f: float) -> tuple[Floats, Floats]:
+def summing(
+    d: Floats, y: Floats, below: Floats, others: Floats, u: float, f: float
+) -> tuple[Floats, Floats]:
     """A + R, and the largest R of all numbers of lanes, in u and of shape (n, 1).
 
-    From `d` = x - max and `y`, both (n, N) with N ≥ 1.
+    From `d` = x - max and `y`, both (n, N) with N ≥ 1; of y, `below` is the mass below the maximum
+    and `others` that beside one maximum, both (n, 1).
     """
     length = y.shape[1]
     top = y.max(axis=1, keepdims=True)
-    off_top = np.where(d < 0, y, 0.0).sum(axis=1, keepdims=True)
-    ties = (d == 0).sum(axis=1, keepdims=True) - 1
     small = np.minimum(1, y / u).sum(axis=1, keepdims=True) - np.minimum(1, top / u)
     depth = math.ceil(math.log2(length)) + 8
-    most = np.minimum(length - 1, small + depth * np.minimum(1, (off_top + ties * top) / u))
+    most = np.minimum(length - 1, small + depth * np.minimum(1, others / u))
 
     rescaled = (f + 1) * np.maximum(_climbed(d, y), _climbed(d[:, ::-1], y[:, ::-1]))
     worst = most + rescaled
@@ -65,7 +66,7 @@ def summing(d: Floats, y: Floats, u: float, f: float) -> tuple[Floats, Floats]:
         each, levels = -(-length // lanes), lanes.bit_length() - 1
         additions = np.minimum(each - 1 + levels, most)
         # No term is rescaled more often than it is added to, and a maximum never.
-        ceiling = (f + 1) * off_top * (each - 1 + levels)
+        ceiling = (f + 1) * below * (each - 1 + levels)
         # R by itself is asked for where first order is not enough.
         apart = (ceiling > rescaled) & (u * worst > SMALL)
         if not ((additions + ceiling > worst) | apart).any():

@@ -9,8 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import defs, helper
-from onnx.backend.test.case.node import _NodeTestCases
-from onnx.backend.test.case.node import lppool as _generates_the_node_tests  # noqa: F401
 
 from opcheck.dtypes import DTYPES, limits
 from opcheck.engine import operator_of
@@ -26,8 +24,9 @@ from tests.engine.ops.lp_pool.exactly import (
     rounded,
     tensor,
 )
+from tests.node_tests import node_tests_of
 
-NODE_TESTS = [test for test in _NodeTestCases if test.name.startswith("test_lppool_")]
+NODE_TESTS = [*node_tests_of("LpPool").values()]
 NAMES = TYPES[22]
 NAN, INF = math.nan, math.inf
 

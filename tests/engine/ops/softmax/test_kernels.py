@@ -11,8 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from onnx import defs, helper
-from onnx.backend.test.case.node import _NodeTestCases
-from onnx.backend.test.case.node import softmax as _generates_the_node_tests  # noqa: F401
 from onnx.reference import ReferenceEvaluator
 
 from opcheck.dtypes import DTYPES, DType
@@ -20,12 +18,9 @@ from opcheck.engine import Exact, evaluate, exactly, wide
 from opcheck.errors import InvalidNode
 from opcheck.model import OpVersion
 from tests.engine.ops.softmax.precise import MP, rounded, rows_of, softmax, step
+from tests.node_tests import node_tests_of
 
-NODE_TESTS = [
-    test
-    for test in _NodeTestCases
-    if test.name.startswith("test_softmax_") and "_expanded" not in test.name
-]
+NODE_TESTS = [*node_tests_of("Softmax").values()]
 DTYPES_OF = {
     1: ("float16", "float32", "float64"),
     11: ("float16", "float32", "float64"),

@@ -8,6 +8,7 @@ OpcheckError                      shown to the user as a message, never as a tra
 NodeError                         about one node; becomes an outcome or a verdict, never our end
 ├── InvalidNode                   the node breaks its specification: a refusal
 └── NotSupported                  nothing here implements the node: a not-implemented signal
+    └── NotExpressible            no ONNX model can state the node
 
 Anything else that escapes is a bug of opcheck and keeps its traceback.
 """
@@ -105,6 +106,10 @@ class InvalidNode(NodeError):
 
 class NotSupported(NodeError):
     """The node is not implemented here."""
+
+
+class NotExpressible(NotSupported):
+    """No ONNX model can state the node."""
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:

@@ -19,7 +19,15 @@ from opcheck.model import FAILURES, BackendInfo, Case, Known, Result, Verdict
 from opcheck.reading import Problems, form, read_file, shipped_folder
 
 #: The verdicts that a ledger can explain.
-_EXPLAINABLE = (Verdict.WARN, Verdict.FAIL, Verdict.ERROR, Verdict.UNSTABLE)
+_EXPLAINABLE = (
+    Verdict.WARN,
+    Verdict.FAIL,
+    Verdict.ERROR,
+    Verdict.CRASH,
+    Verdict.TIMEOUT,
+    Verdict.OOM,
+    Verdict.UNSTABLE,
+)
 
 
 def _listed(value: Any) -> Any:
@@ -41,6 +49,7 @@ def _failure(text: str) -> str:
 
 
 Words = Annotated[list[str], BeforeValidator(_listed)]
+Failures = Annotated[list[Annotated[str, AfterValidator(_failure)]], BeforeValidator(_listed)]
 
 
 class _Fields(BaseModel):
@@ -59,10 +68,15 @@ class Place(_Fields):
 
 
 class Line(_Fields):
-    """One known defect: in what way it fails, since which versions, where, and why."""
+    """One known defect: in what way it fails, since which versions, where, and why.
+
+    What fails only `sometimes`, because it depends on the CPU or on what memory happens to hold,
+    may also pass.
+    """
 
     versions: Annotated[str, AfterValidator(_specifier)]
-    failure: Annotated[str, AfterValidator(_failure)]
+    failure: Annotated[Failures, Field(min_length=1)]
+    sometimes: bool = False
     cause: str = Field(min_length=1)
     link: str | None = None
     where: list[Place] = Field(min_length=1)
@@ -87,14 +101,15 @@ class Ledger:
 
         Names of cases mean what the shipped suites mean by them: other cases are never explained.
         """
-        address = backend.address.partition("?")[0]
+        address = (backend.of or backend.address).partition("?")[0]
         if address not in self.fields.backend or not result.case.source.shipped:
             return None
         passed = result.verdict is Verdict.PASS
         if passed and backend.accumulate:
             return None  # Declared, what fails otherwise may pass.
         for line in self.fields.known:
-            fits = passed or (result.verdict in _EXPLAINABLE and result.failure == line.failure)
+            fails = result.verdict in _EXPLAINABLE and result.failure in line.failure
+            fits = fails or (passed and not line.sometimes)
             if fits and _is_about(line, result.case, backend.version):
                 return line
         return None

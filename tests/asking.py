@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
 from opcheck import dtypes, opset
-from opcheck.model import AttrValue, Case, OutputSpec, Task, TensorType
+from opcheck.backends import second_data
+from opcheck.model import AttrValue, Case, OutputSpec, Question, Task, TensorType
 from opcheck.opset import directml
 
 HARDMAX1 = "DML_ACTIVATION_HARDMAX1"
@@ -33,6 +34,7 @@ def task_of(
         first = schema.outputs[0]
         outputs = (OutputSpec(first.name, bound.get(first.constraint)),)
     return Task(
+        case=op,
         op=schema.op,
         opset=at_opset,
         attrs=attrs,
@@ -41,6 +43,14 @@ def task_of(
         initializers=dict(named) if initializer else {},
         outputs=outputs,
     )
+
+
+def asking(
+    task: Task, *inputs: Any, second: Sequence[Any] | None = None, second_is_legal: bool = True
+) -> Question:
+    """`task` on `inputs`, and on `second` in between: other data like them, if it is left out."""
+    between = second_data(inputs) if second is None else second
+    return Question(task, inputs, tuple(between), second_is_legal)
 
 
 def dml_problem(axes: tuple[int, ...], *arrays: Any) -> Task:

@@ -1,7 +1,11 @@
-"""Snapshots: texts that a test compares exactly with a committed file.
+"""Snapshots, and why a test may be skipped.
 
-They lie in the folder `snapshots` beside the test. After a change that is meant, write them anew
-with `OPCHECK_UPDATE_SNAPSHOTS=1 pytest` and read the difference before you commit it.
+Snapshots are texts that a test compares exactly with a committed file in the folder `snapshots`
+beside the test. After a change that is meant, write them anew with `OPCHECK_UPDATE_SNAPSHOTS=1
+pytest` and read the difference before you commit it.
+
+A test that is skipped proves nothing, so each skip is printed, and one for a reason that is not
+listed here fails the run.
 """
 
 from __future__ import annotations
@@ -10,6 +14,22 @@ import os
 from collections.abc import Callable
 
 import pytest
+
+#: What the reason of a skip begins with.
+REASONS = (
+    "not installed: ",  # an optional engine, or a compiler
+    "a release that the ledgers have not been looked over with",
+    "longdouble is no wider than float64 here",
+    "no named pipes here",
+    "no such device here",
+    "needs a full device",
+    "onnx ",  # words a sentence otherwise
+    "PyYAML was built without libyaml",
+    "root may read all",
+    "POSIX signals and terminals",
+    "the gate is a bash script",
+    "this onnxruntime has no second provider to try",
+)
 
 UPDATE = "OPCHECK_UPDATE_SNAPSHOTS"
 
@@ -28,3 +48,33 @@ def snapshot(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
         assert text == file.read_text(encoding="utf-8")
 
     return check
+
+
+_unlisted: list[str] = []
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    _note_skip(report)
+
+
+def pytest_collectreport(report: pytest.CollectReport) -> None:
+    _note_skip(report)
+
+
+def _note_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
+    if report.skipped and not hasattr(report, "wasxfail") and isinstance(report.longrepr, tuple):
+        reason = report.longrepr[2].removeprefix("Skipped: ")
+        if not reason.startswith(REASONS):
+            _unlisted.append(f"{report.nodeid}: {reason}")
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if _unlisted and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if _unlisted:
+        terminalreporter.section("skipped for a reason that tests/conftest.py does not list")
+        for line in _unlisted:
+            terminalreporter.line(line, red=True)

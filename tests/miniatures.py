@@ -1,8 +1,8 @@
 """Small backends for tests, each wrong in one known way.
 
 `Fake` answers with any function, or fails as told; `HABITS` are ways to break the protocol
-(overwrite inputs, reuse buffers, go stale …). Wrong answers of an operator are in
-`tests.mistakes`.
+(overwrite inputs, reuse buffers, go stale …). Wrong answers of an operator are its mistakes in
+the engine.
 """
 
 from __future__ import annotations
@@ -37,7 +37,6 @@ class Fake:
 
     prepared: Callable[[Task], Run]
     address: str = "fake"
-    is_engine: bool = False
     documented_errors: tuple[type[BaseException], ...] = (Refused,)
 
     @property

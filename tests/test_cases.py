@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from opcheck import backends, opset
+from opcheck.backends import attempt
 from opcheck.engine import evaluate
 from opcheck.engine.registry import operators
 from opcheck.model import (
@@ -29,10 +30,10 @@ from opcheck.model import (
     Verdict,
 )
 from opcheck.reading import shipped_folder
-from opcheck.run import conduct
 from opcheck.run.question import question
 from opcheck.suite import load, materialize
 from opcheck.suite.load import shipped_suites
+from tests.inline import judged
 from tests.node_tests import node_tests_of
 
 CASES = load()
@@ -106,7 +107,7 @@ def test_the_engine_agrees_with_every_literal():
     wrong = []
     for case in CASES:
         if isinstance(case.expect, Values):
-            [found] = conduct([case], [ENGINE])
+            [found] = judged([case], [ENGINE])
             assert not found.self_check
             wrong += [case] if found.verdict is not Verdict.PASS else []
     assert told(wrong) == []
@@ -121,7 +122,7 @@ def test_literals_of_hardmax_are_zeros_and_ones():
 
 def test_the_engine_computes_what_has_no_literal():
     computed = [case for case in CASES if isinstance(case.expect, Computed)]
-    found = list(conduct(computed, [ENGINE]))
+    found = list(judged(computed, [ENGINE]))
     assert {result.verdict for result in found} == {Verdict.PASS}
     assert all(result.self_check for result in found)
 
@@ -134,10 +135,10 @@ def refusals() -> list[tuple[Case, Rejected]]:
 def test_the_engine_refuses_what_must_be_rejected_and_takes_the_legal_twin():
     assert len(refusals()) >= 20
     for case, expect in refusals():
-        outcome = question(case).ask(ENGINE)
+        outcome = attempt(ENGINE, question(case))
         assert isinstance(outcome, Raised), case.id
         assert (outcome.kind, outcome.documented) == ("InvalidNode", True), case.id
-        assert isinstance(question(expect.legal).ask(ENGINE), Produced), case.id
+        assert isinstance(attempt(ENGINE, question(expect.legal)), Produced), case.id
 
 
 def test_a_legal_twin_differs_in_something():
@@ -149,7 +150,7 @@ def test_a_legal_twin_differs_in_something():
 def test_the_engine_gives_an_admitted_answer_where_the_text_is_open():
     undecided = [case for case in CASES if isinstance(case.expect, AnyOf)]
     assert {case.rule for case in undecided} == {"open"}
-    found = list(conduct(undecided, [ENGINE]))
+    found = list(judged(undecided, [ENGINE]))
     assert told([result.case for result in found if result.verdict is not Verdict.PASS]) == []
     assert all(result.alternative for result in found)
 
@@ -194,7 +195,7 @@ def test_every_suite_is_about_versions_the_engine_has():
         schema = opset.describe(case.op.domain, case.op.name, case.opset)
         assert schema is not None
         assert schema.op == case.op
-        assert not isinstance(question(case).ask(ENGINE), Declined), case.id
+        assert not isinstance(attempt(ENGINE, question(case)), Declined), case.id
 
 
 #: ONNX's own tests of Hardmax, and the axis of each.
@@ -287,4 +288,4 @@ def test_the_example_of_the_readme_is_a_case_file(tmp_path):
     assert len(cases) == 12
     assert "2 × 2 × 2 + 2 × 2 = 12 concrete cases" in README
     assert "Hardmax/first_of_ties@opset=13,dtype=float16#axis_0" in {case.id for case in cases}
-    assert {result.verdict for result in conduct(cases, [ENGINE])} == {Verdict.PASS}
+    assert {result.verdict for result in judged(cases, [ENGINE])} == {Verdict.PASS}

@@ -9,12 +9,16 @@ from typing import Any
 import pytest
 
 from opcheck import backends, suite
+from opcheck.backends.isolation.pool import Pool
+from opcheck.backends.isolation.slot import Settings
 from opcheck.dtypes import DTYPES
 from opcheck.errors import CaseFileError
 from opcheck.known import _fits, _is_about, _within, explain, load_ledgers, shipped_ledgers
 from opcheck.model import FAILURES, BackendInfo, OpVersion, Source, Verdict
 from opcheck.run import conduct
-from tests.releases import needs_known_releases
+from opcheck.run.status import reds
+from tests import inline
+from tests.releases import engines, needs_known_releases
 from tests.report.made import CASE, result
 
 SHIPPED = Source("cases/onnx/hardmax.yaml", 1, 1, shipped=True)
@@ -145,11 +149,26 @@ def test_what_is_no_failure_needs_no_cause(tmp_path, verdict):
 
 
 @pytest.mark.parametrize("how", FAILURES)
-@pytest.mark.parametrize("verdict", [Verdict.WARN, Verdict.FAIL, Verdict.ERROR, Verdict.UNSTABLE])
+@pytest.mark.parametrize("verdict", sorted(reds(strict=True)))
 def test_a_line_explains_one_way_to_fail_whatever_the_rule_makes_of_it(tmp_path, verdict, how):
     found = failure(verdict=verdict, failure=how)
     for other in FAILURES:
         assert is_known(found, ledgers(tmp_path, line(failure=other))) is (other == how)
+
+
+def test_a_line_may_explain_several_ways_to_fail(tmp_path):
+    said = ledgers(tmp_path, line(failure="[shape, unstable]"))
+    assert is_known(failure(failure="shape"), said)
+    assert is_known(failure(failure="unstable", verdict=Verdict.UNSTABLE), said)
+    assert not is_known(failure(failure="values"), said)
+
+
+def test_what_fails_only_sometimes_may_pass(tmp_path):
+    said = ledgers(tmp_path, line(sometimes="true"))
+    assert is_known(failure(), said)
+    assert explained(failure(verdict=Verdict.PASS), said).known is None
+    later = ledgers(tmp_path, line(sometimes="true"), line(cause="Always."))
+    assert explained(failure(verdict=Verdict.PASS), later).known.cause == "Always."
 
 
 def test_a_case_of_ones_own_is_never_explained(tmp_path):
@@ -248,17 +267,32 @@ def cases():
 
 
 @pytest.fixture(scope="module")
-def judged(cases):
+def judged(cases, tmp_path_factory):
     """Results of the backends that have ledgers, before any ledger is asked.
 
     Of every core case, and of the deep ones that a line is about; not of those that only a line of
-    an arithmetic is about, which are the largest of all.
+    an arithmetic is about, which are the largest of all. Of the optional engines, the cases that a
+    line is about, in processes of their own: one of them kills its process.
     """
     connected = [backends.connect(address) for address in RELEASES]
     infos = {backend.info.address: backend.info for backend in connected}
     places = [p for stated in every_line() if not of_an_arithmetic(stated) for p in stated.where]
     asked = [c for c in cases if c.level != "deep" or any(_fits(place, c) for place in places)]
-    return [(found, infos[found.backend]) for found in conduct(asked, connected)]
+    results = [(found, infos[found.backend]) for found in inline.judged(asked, connected)]
+    for engine in [name for name, hindrance in engines().items() if hindrance is None]:
+        about = [case for case in asked if any(_fits(place, case) for place in places_of(engine))]
+        pool = Pool(Settings(engine, tmp_path_factory.mktemp(engine)))
+        try:
+            info = pool.connected()
+            results += [(found, info) for found in conduct(about, [pool])]
+        finally:
+            pool.close()
+    return results
+
+
+def places_of(backend):
+    own = [ledger for ledger in shipped_ledgers() if backend in ledger.fields.backend]
+    return [place for ledger in own for stated in ledger.fields.known for place in stated.where]
 
 
 def every_line():
@@ -267,40 +301,51 @@ def every_line():
 
 def of_an_arithmetic(stated):
     """Whether a line is about the arithmetic of whole types, right by chance in some cases."""
-    return stated.failure == "precision" and all(place.name is None for place in stated.where)
+    return stated.failure == ["precision"] and all(place.name is None for place in stated.where)
 
 
 def shipped_lines():
-    """The lines that are about the installed releases."""
-    return [
-        pytest.param(ledger, number, id=f"{ledger.file}-{number}")
-        for ledger in shipped_ledgers()
-        for number, stated in enumerate(ledger.fields.known)
-        if _within(release(RELEASES[Path(ledger.file).stem]), stated.versions)
-    ]
+    """The lines that are about the installed releases; one for all, where they cannot be tried."""
+    lines = []
+    for ledger in shipped_ledgers():
+        backend = Path(ledger.file).stem
+        if hindrance := engines().get(backend):
+            skip = pytest.mark.skip(reason=hindrance)
+            lines.append(pytest.param(ledger, 0, id=ledger.file, marks=skip))
+            continue
+        installed = release(RELEASES.get(backend, backend))
+        lines += [
+            pytest.param(ledger, number, id=f"{ledger.file}-{number}")
+            for number, stated in enumerate(ledger.fields.known)
+            if _within(installed, stated.versions)
+        ]
+    return lines
 
 
 def explained_by(judged, ledger, number):
-    """The results that one line alone explains."""
+    """The results that one line alone explains, and whether it says that they might have passed."""
     fields = ledger.fields.model_copy(update={"known": [ledger.fields.known[number]]})
     alone = replace(ledger, fields=fields)
-    about = [found for found, info in judged if info.address in fields.backend]
     asked = [explain([alone], found, info) for found, info in judged]
-    return [found for found in asked if found.verdict is Verdict.KNOWN], about
+    known = [found for found in asked if found.verdict is Verdict.KNOWN]
+    return known, fields.known[0].sometimes
 
 
 @needs_known_releases
 @pytest.mark.parametrize(("ledger", "number"), shipped_lines())
-def test_no_shipped_line_is_dead_nor_matches_everything(judged, ledger, number):
-    known, about = explained_by(judged, ledger, number)
-    assert 0 < len(known) < len(about) / 5
+def test_no_shipped_line_is_dead_nor_matches_everything(cases, judged, ledger, number):
+    known, sometimes = explained_by(judged, ledger, number)
+    assert known or sometimes
+    assert len(known) < sum(case.level != "deep" for case in cases) / 5
 
 
 @needs_known_releases
 @pytest.mark.parametrize(("ledger", "number"), shipped_lines())
 def test_no_word_of_a_shipped_line_is_dead(judged, ledger, number):
     fields = ledger.fields.known[number]
-    known, _ = explained_by(judged, ledger, number)
+    known, sometimes = explained_by(judged, ledger, number)
+    if sometimes:
+        return
     seen = {
         "op": {found.case.op.name for found in known},
         "name": {found.case.name for found in known},
@@ -324,7 +369,8 @@ def test_every_case_that_a_shipped_line_is_about_fails_as_it_says(judged, ledger
         return
     for found, info in judged:
         if info.address in ledger.fields.backend and _is_about(stated, found.case, info.version):
-            assert found.failure == stated.failure, found.case.id
+            passed = stated.sometimes and found.verdict is Verdict.PASS
+            assert passed or found.failure in stated.failure, found.case.id
 
 
 def test_no_failure_is_explained_by_two_shipped_lines(judged):
@@ -359,7 +405,7 @@ def test_every_failure_of_the_shipped_suites_is_explained(judged):
     open_ones = [
         (found.case.id, found.backend)
         for found, info in judged
-        if explain(said, found, info).verdict in ("warn", "fail", "error", "unstable")
+        if explain(said, found, info).verdict in reds(strict=True)
     ]
     assert open_ones == []
 

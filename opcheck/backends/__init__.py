@@ -1,7 +1,17 @@
 """What is asked: the built-in engine and every external implementation, behind one protocol."""
 
-from opcheck.backends.address import DEFAULT, connect
+from opcheck.backends.address import DEFAULT, parse
 from opcheck.backends.attempt import attempt, same_answers, second_data
 from opcheck.backends.base import Backend, Prepared
+from opcheck.backends.connect import connect
 
-__all__ = ["DEFAULT", "Backend", "Prepared", "attempt", "connect", "same_answers", "second_data"]
+__all__ = [
+    "DEFAULT",
+    "Backend",
+    "Prepared",
+    "attempt",
+    "connect",
+    "parse",
+    "same_answers",
+    "second_data",
+]

@@ -1,95 +1,156 @@
-"""From an address on the command line, `kind[:detail][?accumulate=…]`, to a backend."""
+"""Addresses of backends in writing: `kind[:detail][?option=value&…]`.
+
+They are only read here. Nothing they name is imported; that is for `opcheck.backends.connect`.
+"""
 
 from __future__ import annotations
 
-import importlib
 import pkgutil
-from dataclasses import dataclass, replace
-from typing import Protocol, cast
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from opcheck.backends.base import Backend, Prepared
+from opcheck.backends import adapters
 from opcheck.errors import UsageError, did_you_mean
-from opcheck.model import BackendInfo, Task
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 #: The backends of a run that names none.
 DEFAULT = ("numpy", "onnxruntime", "reference")
 
-_ADAPTERS = "opcheck.backends.adapters"
+#: The group of entry points by which other distributions offer backends.
+GROUP = "opcheck.backends"
 
 #: The arithmetic that a backend may be declared to compute in: see BackendInfo.
 _ACCUMULATE = ("bfloat16", "float16", "stored")
 
+#: Kinds whose details are commands and paths, where a question mark is nothing special.
+_FREE = ("cmd", "saved")
+#: What ends such a detail: a question mark and well-formed options without spaces, or nothing.
+_OPTION = r"[A-Za-z_][A-Za-z0-9_-]*=[^?&\s]*"
+_END = re.compile(rf"\?(?P<options>{_OPTION}(&{_OPTION})*|)\Z")
 
-class Adapter(Protocol):
-    """A file in `backends/adapters/`, named like the kind of backend it connects."""
 
-    def connect(self, detail: str | None) -> Backend:
-        """The backend; raises BackendUnavailable or, for a senseless `detail`, UsageError."""
-        ...
+@dataclass(frozen=True)
+class Address:
+    """An address in its parts; `str` spells equal ones alike, in a way that `parse` reads back.
+
+    `options` are for the adapter, in alphabetical order. `accumulate` is poorer arithmetic that is
+    declared, which matters to the backend's judges only.
+    """
+
+    kind: str
+    detail: str | None = None
+    options: tuple[tuple[str, str], ...] = ()
+    accumulate: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return self.at(self.kind if self.detail is None else f"{self.kind}:{self.detail}")
+
+    def at(self, place: str) -> str:
+        """The address, with kind and detail as the backend itself spells them."""
+        options = [f"{name}={value}" for name, value in self.options]
+        if self.accumulate:
+            options.append(f"accumulate={','.join(self.accumulate)}")
+        # A detail that ends like options needs a question mark to tell that it does not.
+        if options or (self.kind in _FREE and _END.search(place)):
+            return f"{place}?{'&'.join(options)}"
+        return place
+
+
+def parse(text: str, profiles: Iterable[str] = ()) -> Address:
+    """The address that `text` spells; who gets it wrong may have meant one of the `profiles`.
+
+    Options begin at the first question mark. In details of cmd and saved they begin at the last,
+    and only if nothing but options follows: a command whose own end looks like them needs one more
+    question mark behind it. Colons in a detail mean nothing here.
+
+    Raises UsageError: no such kind of backend, or something that cannot be meant.
+    """
+    place, mark, options = text.partition("?")
+    kind = place.partition(":")[0]
+    if kind not in built_in() and kind not in (offered := entry_points()):
+        names = sorted({*built_in(), *offered, *profiles})
+        known = f"known backends: {', '.join(names)}"
+        hint = did_you_mean(kind, names)
+        raise UsageError(f"unknown backend {place!r}", f"{hint} {known}" if hint else known)
+    if kind in _FREE and ":" in place:
+        end = _END.search(text)
+        place, mark = (text[: end.start()] if end else text), ""
+        options = end["options"] if end else ""
+    _, colon, detail = place.partition(":")
+    if colon and not detail:
+        raise UsageError(f"backend {text!r} has nothing after the colon")
+    if mark and not options:
+        raise UsageError(f"backend {text!r} has nothing after the question mark")
+    given = _options(text, options)
+    accumulate = given.pop("accumulate", None)
+    declared = () if accumulate is None else _accumulate(text, accumulate)
+    return Address(kind, detail or None, tuple(sorted(given.items())), declared)
+
+
+def built_in() -> tuple[str, ...]:
+    """Every kind of backend there is a file for."""
+    modules = pkgutil.iter_modules(adapters.__path__)
+    return tuple(sorted(m.name for m in modules if not m.name.startswith("_")))
+
+
+def entry_points() -> Mapping[str, EntryPoint]:
+    """The kinds that other installed distributions offer, by name.
+
+    Raises UsageError where a name is not theirs alone: whoever writes it should know what runs.
+    """
+    # Costs as much as the rest of this module tenfold, and most runs name what is built in.
+    from importlib import metadata
+
+    found: dict[str, EntryPoint] = {}
+    for point in metadata.entry_points(group=GROUP):
+        other = found.setdefault(point.name, point)
+        if point.name in built_in():
+            raise UsageError(
+                f"{_origin(point)} offers a backend {point.name!r}, which is built in",
+                f"uninstall it, or have it renamed (entry point group {GROUP!r})",
+            )
+        if other is not point:
+            raise UsageError(
+                f"{_origin(other)} and {_origin(point)} both offer a backend {point.name!r}",
+                "uninstall one of them",
+            )
+    return found
 
 
 def kinds() -> tuple[str, ...]:
-    """Every kind of backend there is a file for."""
-    package = importlib.import_module(_ADAPTERS)
-    return tuple(sorted(module.name for module in pkgutil.iter_modules(package.__path__)))
+    """Every kind of backend, built in or offered; raises UsageError as `entry_points` does."""
+    return tuple(sorted((*built_in(), *entry_points())))
 
 
-def connect(address: str) -> Backend:
-    """The backend at `address`.
-
-    Raises:
-        UsageError: no such kind of backend, or a detail or an option it has no use for.
-        BackendUnavailable: it exists but cannot be used here; the hint says what to install.
-    """
-    place, question, options = address.partition("?")
-    kind, colon, detail = place.partition(":")
-    if kind not in kinds():
-        hint = did_you_mean(kind, kinds())
-        known = f"known backends: {', '.join(kinds())}"
-        raise UsageError(f"unknown backend {place!r}", f"{hint} {known}" if hint else known)
-    if colon and not detail:
-        raise UsageError(f"backend {address!r} has nothing after the colon")
-    accumulate = _accumulate(address, options) if question else ()
-    adapter = cast(Adapter, importlib.import_module(f"{_ADAPTERS}.{kind}"))
-    backend = adapter.connect(detail or None)
-    if not accumulate:
-        return backend
-    declared = f"{backend.info.address}?accumulate={','.join(accumulate)}"
-    return _Declared(backend, replace(backend.info, address=declared, accumulate=accumulate))
+def _origin(point: EntryPoint) -> str:
+    return f"distribution {point.dist.name!r}" if point.dist else repr(point.value)
 
 
-def _accumulate(address: str, options: str) -> tuple[str, ...]:
-    """What is declared after the question mark, each once and in alphabetical order."""
-    name, _, words = options.partition("=")
-    if name != "accumulate":
-        meant = did_you_mean(name, ["accumulate"]) or "the one option is accumulate"
-        raise UsageError(f"backend {address!r} has no option {name!r}", meant)
+def _options(address: str, text: str) -> dict[str, str]:
+    """What stands after the question mark, by name."""
+    options: dict[str, str] = {}
+    for option in text.split("&") if text else ():
+        name, _, value = option.partition("=")
+        if name in options:
+            raise UsageError(f"backend {address!r} has option {name!r} twice")
+        options[name] = value
+    return options
+
+
+def _accumulate(address: str, text: str) -> tuple[str, ...]:
+    """What is declared, each once and in alphabetical order."""
     known = f"accumulate takes one or several of {', '.join(_ACCUMULATE)}, joined by commas"
     known += "; float32 is what is expected without it"
-    for word in words.split(","):
+    words = text.split(",")
+    for word in words:
         if word not in _ACCUMULATE:
             hint = did_you_mean(word, _ACCUMULATE)
             raise UsageError(
                 f"backend {address!r}: no such arithmetic: {word!r}",
                 f"{hint} {known}" if hint else known,
             )
-    return tuple(sorted(set(words.split(","))))
-
-
-@dataclass(frozen=True)
-class _Declared:
-    """A backend about which something is declared that matters to its judges only."""
-
-    backend: Backend
-    info: BackendInfo
-
-    @property
-    def documented_errors(self) -> tuple[type[BaseException], ...]:
-        return self.backend.documented_errors
-
-    @property
-    def is_engine(self) -> bool:
-        return self.backend.is_engine
-
-    def prepare(self, task: Task) -> Prepared:
-        return self.backend.prepare(task)
+    return tuple(sorted(set(words)))

@@ -1,92 +1,81 @@
-"""One task on one backend: whatever happens becomes an outcome.
+"""From what was seen of a backend to an outcome: whatever happened becomes one.
 
-A prepared task runs on data A, then on other data B, then on A again. The first answer is
-judged; the last must equal it, the first must still hold, and the inputs must be untouched.
+The first answer is judged; the last must equal it, the first must still hold, and the inputs must
+be untouched.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from time import perf_counter
-from typing import TypeAlias
 
 import numpy as np
 
-from opcheck.backends.base import Backend, Defect, Prepared
-from opcheck.errors import BackendUnavailable, NotSupported
-from opcheck.model import Array, Declined, Foreign, NotRun, Outcome, Produced, Raised, Task
+from opcheck.backends.base import Backend, Defect
+from opcheck.backends.observe import Exit, Observed, Outputs, observe
+from opcheck.model import (
+    Array,
+    Crashed,
+    Declined,
+    Foreign,
+    NotRun,
+    Outcome,
+    OutOfMemory,
+    Produced,
+    Question,
+    Raised,
+)
 
-Outputs: TypeAlias = tuple[Array | Foreign, ...]
 
-#: Errors of a backend may carry whole models; nobody reads past this.
-MAX_DETAIL = 2000
+def attempt(backend: Backend, question: Question) -> Outcome:
+    """What `backend` does with `question`, in this process. Raises Defect and KeyboardInterrupt."""
+    return outcome(observe(backend, question), question)
 
 
-def attempt(
-    backend: Backend,
-    task: Task,
-    inputs: Sequence[Array],
-    second: Sequence[Array],
-    *,
-    second_is_legal: bool = True,
-) -> Outcome:
-    """What `backend` does with `task` on `inputs`, and on `second` in between.
-
-    Unless `second_is_legal`, refusing `second` is nobody's fault. KeyboardInterrupt and Defect
-    pass through; any other exception becomes an outcome.
-    """
-    # Made before anything is asked: running out of memory here is no failure of the backend.
-    fed = [_copies(inputs), _copies(second), _copies(inputs)]
-    stage = "prepare"
-    try:
-        prepared = backend.prepare(task)
-        stage = "run"
-        start = perf_counter()
-        first = prepared.run(fed[0])
-        seconds = perf_counter() - start
-        held = _held(first)
-        judged = _snapshot(held)
-        stage = "second run"
-        between = _in_between(prepared, fed[1], second_is_legal)
-        kept = _snapshot(held)
-        stage = "third run"
-        again = _snapshot(_held(prepared.run(fed[2])))
-    except (KeyboardInterrupt, Defect):
-        raise
-    except BackendUnavailable as error:
-        return NotRun(_told(error))
-    except BaseException as error:
-        # Who answered once cannot say afterwards that nothing is implemented.
-        if isinstance(error, NotSupported) and stage in ("prepare", "run"):
-            return Declined(_told(error))
-        documented = isinstance(error, backend.documented_errors)
-        return Raised(stage, type(error).__name__, _told(error), documented)
-    contradictions = (
-        _modified(fed, [inputs, second, inputs]),
-        _changed(judged, kept, "the first result, once the second run is over,"),
-        _changed(judged, again, "the third run, on the first run's data,"),
-        _of_other_kind(judged, between),
-    )
-    other_data = any(not _same(a, b) for a, b in zip(inputs, second, strict=True))
+def outcome(seen: Observed, question: Question) -> Outcome:
+    """What `seen` amounts to; raises Defect if opcheck's own part of the adapter failed."""
+    if seen.exit:
+        return _failed(seen.exit, seen)
+    assert seen.first is not None
+    data = (question.inputs, question.second, question.inputs)
+    contradictions = [_modified(seen.fed, data)]
+    if seen.again is not None:
+        assert seen.kept is not None
+        contradictions += [
+            _changed(seen.first, seen.kept, "the first result, once the second run is over,"),
+            _changed(seen.first, seen.again, "the third run, on the first run's data,"),
+            _of_other_kind(seen.first, seen.between),
+        ]
+    pairs = zip(question.inputs, question.second, strict=True)
+    other_data = any(not _same(one, other) for one, other in pairs)
+    answered = seen.between is not None and same_answers(seen.first, seen.between)
     return Produced(
-        judged,
-        seconds,
+        seen.first,
+        seen.seconds,
         unstable=next(filter(None, contradictions), None),
-        between=between,
-        stale=other_data and between is not None and same_answers(judged, between),
+        between=seen.between,
+        once=seen.again is None,
+        stale=other_data and answered,
     )
 
 
-def _in_between(
-    prepared: Prepared, second: Sequence[Array], second_is_legal: bool
-) -> Outputs | None:
-    """The answer to the other data, None where that data may rightly be refused."""
-    try:
-        return _snapshot(_held(prepared.run(second)))
-    except Exception as error:
-        if second_is_legal or isinstance(error, Defect | BackendUnavailable):
-            raise
-        return None
+def _failed(exit: Exit, seen: Observed) -> Outcome:
+    match exit.signal:
+        case "defect":
+            raise Defect(exit.detail)
+        case "unavailable":
+            return NotRun(exit.detail)
+        case "died":
+            return Crashed(exit.detail)
+        case "memory" if seen.stage == "feed":
+            return NotRun("the case's data do not fit into memory")
+        case "memory":
+            return OutOfMemory(f"{exit.kind} in {seen.stage}: {exit.detail}".removesuffix(": "))
+        # Who answered once cannot say afterwards that nothing is implemented.
+        case "declined" | "inexpressible" if seen.stage in ("prepare", "run"):
+            return Declined(exit.detail, exit.signal == "inexpressible")
+        case _:
+            unusable = exit.signal == "unusable"
+            return Raised(seen.stage, exit.kind, exit.detail, exit.documented, unusable)
 
 
 def same_answers(one: Outputs, other: Outputs) -> bool:
@@ -114,30 +103,8 @@ def _other(array: Array, may_negate: bool) -> Array:
     return reverse
 
 
-def _copies(arrays: Sequence[Array]) -> list[Array]:
-    return [array.copy() for array in arrays]
-
-
-def _held(result: object) -> tuple[object, ...]:
-    """The outputs as the backend returned them, without copying."""
-    return tuple(result) if isinstance(result, list | tuple) else (result,)
-
-
-def _snapshot(held: tuple[object, ...]) -> Outputs:
-    return tuple(_plain(value) for value in held)
-
-
-def _plain(value: object) -> Array | Foreign:
-    # A masked array has no values where it is masked.
-    masked = isinstance(value, np.ma.MaskedArray)
-    if isinstance(value, np.ndarray | np.generic) and not (masked or value.dtype.hasobject):
-        # A subclass may lie about comparison; a plain copy can't.
-        return np.array(value, subok=False)
-    return Foreign(f"{type(value).__module__}.{type(value).__qualname__}")
-
-
 def _modified(fed: Sequence[Sequence[Array]], pristine: Sequence[Sequence[Array]]) -> str | None:
-    for run, (own, given) in enumerate(zip(fed, pristine, strict=True), 1):
+    for run, (own, given) in enumerate(zip(fed, pristine, strict=False), 1):
         for place, pair in enumerate(zip(own, given, strict=True)):
             if not _same(*pair):
                 return f"input {place} of run {run} was modified"
@@ -183,14 +150,8 @@ def _equal(one: Array, other: Array) -> bool:
 
 def _same(one: Array, other: Array) -> bool:
     """Bit for bit; dtype and shape too."""
+    if one is other:
+        return True
     return (
         one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
     )
-
-
-def _told(error: BaseException) -> str:
-    try:
-        text = str(error).strip()
-    except Exception as second:
-        text = f"(its message cannot be read: {type(second).__name__})"
-    return text if len(text) <= MAX_DETAIL else f"{text[:MAX_DETAIL]} … ({len(text)} characters)"

@@ -14,16 +14,25 @@ class Defect(Exception):
     """opcheck's own part of an adapter failed, which says nothing about the backend."""
 
 
+class UnusableAnswer(Exception):
+    """An answer came that is no tensors: it says what came, and is no refusal of the model."""
+
+
+class ProcessDied(Exception):
+    """A program that an adapter runs died while it was at work; says of what."""
+
+
 @contextmanager
 def own_part() -> Iterator[None]:
     """Around what an adapter does before it asks its backend, such as building the model.
 
     A mistake in here would otherwise look like a refusal of the model. Raises Defect for whatever
-    is raised in it, except for what is said about the node itself (NodeError).
+    is raised in it, except for what is said about the node itself (NodeError), and for memory that
+    runs out.
     """
     try:
         yield
-    except NodeError:
+    except (NodeError, MemoryError):
         raise
     except Exception as error:
         raise Defect(f"{type(error).__name__}: {error}") from error
@@ -41,24 +50,20 @@ class Backend(Protocol):
     """An implementation of operators.
 
     To say "not implemented", and only then, raise `opcheck.errors.NotSupported`; every other
-    exception is a refusal of the model, but for two: `opcheck.errors.BackendUnavailable` where the
-    backend turns out to be another than the one asked for, and `Defect`. Refusals of a type in
-    `documented_errors` are shown as meant, others as accidents.
+    exception is a refusal of the model, but for four: `opcheck.errors.BackendUnavailable` where
+    the backend turns out to be another than the one asked for, `UnusableAnswer`, `ProcessDied`,
+    and `Defect`. Nor is SystemExit one, with which a backend ends the process of who uses it.
+    Refusals of a type in `documented_errors` are shown as meant, others as accidents.
     """
 
     @property
     def info(self) -> BackendInfo:
-        """Address, kind and version."""
+        """Address, kind, version, and what is to be known of it."""
         ...
 
     @property
     def documented_errors(self) -> tuple[type[BaseException], ...]:
         """The exceptions that the backend's users are told to expect."""
-        ...
-
-    @property
-    def is_engine(self) -> bool:
-        """Whether this is opcheck's own engine, whose passes against itself prove nothing."""
         ...
 
     def prepare(self, task: Task) -> Prepared:

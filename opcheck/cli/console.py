@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import io
 import os
+import select
 import stat
 import sys
 from typing import TextIO
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from opcheck.cli import interrupt
+
+#: How often, in seconds, one looks whether a reader takes more.
+_GLANCE = 0.1
 
 
 class _Console(Console):
@@ -34,6 +40,34 @@ def output() -> Console:
         emoji=False,
         width=width,
     )
+
+
+class Lines:
+    """Whole lines on standard output, even if an interrupt comes while one is being written.
+
+    What is left of that line is written before the next.
+    """
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def write(self, line: str) -> None:
+        """Write a line now; may raise KeyboardInterrupt in the midst of it."""
+        self._rest += f"{line}\n".encode()
+        try:
+            file = sys.stdout.fileno()
+        except io.UnsupportedOperation:  # no file at all, as in tests
+            sys.stdout.write(self._rest.decode())
+            self._rest = b""
+            return
+        sys.stdout.flush()
+        while self._rest:
+            with interrupt.shielded() as is_urgent:
+                # A reader that takes nothing is waited for, but not with closed eyes.
+                while self._rest and not is_urgent():
+                    if select.select([], [file], [], _GLANCE)[1]:
+                        written = os.write(file, self._rest[: select.PIPE_BUF])
+                        self._rest = self._rest[written:]
 
 
 def progress(*, pausing: bool) -> Progress:

@@ -21,6 +21,7 @@ from opcheck.errors import CaseFileError, Exit, OpcheckError, did_you_mean
 COMMANDS = {
     "run": "Judge backends by case files.",
     "list": "Show the cases that files expand to.",
+    "backends": "Show the backends there are.",
     "schema": "Print the JSON Schema of case files.",
 }
 
@@ -116,6 +117,7 @@ def program() -> None:
     opcheck run                          the shipped suites on numpy, onnxruntime, reference
     opcheck run my.yaml -b onnxruntime   my cases on one backend
     opcheck list --op Hardmax -k nan     what there is to run
+    opcheck mutate my.yaml               which mistakes my cases would miss
 
     Exit codes: 0 conforms, 1 something failed, 2 wrong usage or case file, 4 a backend or the
     output could not be used, 5 nothing was judged, 130 interrupted.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -23,8 +24,15 @@ if TYPE_CHECKING:
     is_flag=True,
     help="The sentences of the specification instead, each with the cases that test it.",
 )
+@click.option(
+    "--save-questions",
+    "folder",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Write models and inputs, for a machine that has no opcheck.",
+)
 @click.option("--format", "form", type=click.Choice(["pretty", "json"]), default="pretty")
-def command(clauses: bool, form: str, **selection: Any) -> None:
+def command(clauses: bool, folder: Path | None, form: str, **selection: Any) -> None:
     """Show the cases that files expand to, without running anything.
 
     \b
@@ -32,12 +40,18 @@ def command(clauses: bool, form: str, **selection: Any) -> None:
     opcheck list my.yaml && echo "my.yaml is well formed"
     opcheck list --clauses --op Hardmax   which sentences of its pages are tested, and how
     opcheck list --clauses my.yaml        which of them my cases quote
+    opcheck list my.yaml --save-questions DIR && ./device DIR && opcheck run my.yaml -b saved:DIR
 
     Exits with 2 and every problem of every file if there is one, with 5 if no case matches.
     """
     cases, said = chosen_cases(**selection)
     show = _show_clauses if clauses else _show_cases
     show(cases, as_json=form == "json")
+    if folder:
+        from opcheck.run.export import write_questions
+
+        count = write_questions(folder, cases)
+        click.echo(f"opcheck: {count:,} questions in {folder}", err=True)
     if not cases:
         click.echo(f"opcheck: no case matches ({said})", err=True)
         leave(Exit.NOTHING_JUDGED)

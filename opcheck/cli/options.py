@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -16,6 +17,44 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from opcheck.model import Case
+
+
+def _number(context: click.Context, option: click.Parameter, value: float | None) -> float | None:
+    """What is no number passes for one in a range."""
+    if value is not None and not math.isfinite(value):
+        raise click.BadParameter(f"{value} is no number of seconds.", context, option)
+    return value
+
+
+_WORKERS = (
+    click.option(
+        "-b", "--backend", "addresses", multiple=True, metavar="ADDRESS", help="Repeatable."
+    ),
+    click.option(
+        "-j",
+        "--jobs",
+        type=click.IntRange(min=1),
+        default=1,
+        show_default=True,
+        metavar="N",
+        help="Processes a backend.",
+    ),
+    click.option(
+        "--timeout",
+        type=click.FloatRange(min=0, min_open=True),
+        callback=_number,
+        metavar="SECONDS",
+        help="How long a backend may take for a case that does not ask for more.  [default: as the"
+        " backend's profile says, or 30]",
+    ),
+    click.option(
+        "--memory-limit",
+        metavar="SIZE",
+        help="How much memory a process of a backend may take, such as 2GiB; opcheck's copies of"
+        " the case's data are part of it.  [default: as the"
+        " backend's profile says, or any]",
+    ),
+)
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -39,6 +78,13 @@ _SELECTION = (
 def selection_options(function: Function) -> Function:
     """PATH, --case, -k, --op, --opset, --dtype, --level."""
     for option in reversed(_SELECTION):
+        function = option(function)
+    return function
+
+
+def worker_options(function: Function) -> Function:
+    """-b, -j, --timeout, --memory-limit."""
+    for option in reversed(_WORKERS):
         function = option(function)
     return function
 

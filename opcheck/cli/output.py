@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from types import TracebackType
 from typing import Self
 
-import click
 from rich.text import Text
 
-from opcheck.cli.console import output, progress
+from opcheck.cli.console import Lines, output, progress
 from opcheck.errors import Exit
 from opcheck.model import Header, Result, Verdict
 from opcheck.report import diff, store, summary
 from opcheck.run.status import is_red
 
 
-def is_failure(result: Result, *, strict: bool) -> bool:
+def is_failure(result: Result, red: Collection[Verdict]) -> bool:
     """Whether a result is shown in full and counts for --max-fail: red, or a case that is wrong."""
-    return result.verdict is Verdict.BAD_CASE or is_red(result, strict=strict)
+    return result.verdict is Verdict.BAD_CASE or is_red(result, red)
 
 
 class _Output:
@@ -43,24 +42,28 @@ class JsonOutput(_Output):
 
     def __init__(self, header: Header) -> None:
         super().__init__(header, pausing=False)
-        click.echo(store.header(header))
+        self.lines = Lines()
+        self.lines.write(store.header(header))
 
     def add(self, result: Result) -> None:
         """Write the result's line now, so that a run cut short leaves what it had."""
-        click.echo(store.record(result))
+        self.lines.write(store.record(result))
         self.bar.advance(self.task)
 
     def finish(self, results: Sequence[Result], complete: bool, code: Exit, meaning: str) -> None:
         """Write the footer."""
-        click.echo(store.footer(results, complete, int(code), meaning))
+        self.lines.write(store.footer(results, complete, int(code), meaning))
 
 
 class PrettyOutput(_Output):
     """Failures as they come, tables at the end."""
 
-    def __init__(self, header: Header, quiet: bool, verbose: bool) -> None:
+    def __init__(
+        self, header: Header, red: Collection[Verdict], quiet: bool, verbose: bool
+    ) -> None:
         super().__init__(header, pausing=True)
         self.header = header
+        self.red = red
         self.quiet = quiet
         self.verbose = verbose
         self.console = output()
@@ -96,4 +99,4 @@ class PrettyOutput(_Output):
             return False
         if self.verbose and result.verdict in (Verdict.WARN, Verdict.KNOWN):
             return True
-        return is_failure(result, strict=self.header.strict)
+        return is_failure(result, self.red)

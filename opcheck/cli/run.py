@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from opcheck.cli import interrupt
-from opcheck.cli.options import chosen_cases, leave, selection_options
-from opcheck.errors import OpcheckError, UsageError
+from opcheck.cli.options import chosen_cases, leave, selection_options, worker_options
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from opcheck.backends import Backend
     from opcheck.model import Result
 
 
 @click.command(name="run")
 @selection_options
-@click.option("-b", "--backend", "addresses", multiple=True, metavar="ADDRESS", help="Repeatable.")
+@worker_options
 @click.option("--strict", is_flag=True, help="A warning is a failure.")
+@click.option("--require-supported", is_flag=True, help="What is unsupported is a failure.")
 @click.option("--no-known", is_flag=True, help="Judge the known defects of public backends too.")
+@click.option(
+    "--save-outputs",
+    "saved",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Keep models, inputs and the backend's outputs, for -b saved:DIR.",
+)
 @click.option("-x", "--exitfirst", is_flag=True, help="Stop at the first failure.")
 @click.option("--max-fail", type=click.IntRange(min=1), metavar="N", help="Stop after N failures.")
 @click.option("-q", "--quiet", is_flag=True, help="No table for each failure, only the summary.")
@@ -35,8 +40,13 @@ if TYPE_CHECKING:
 )
 def command(
     addresses: tuple[str, ...],
+    jobs: int,
+    timeout: float | None,
+    memory_limit: str | None,
     strict: bool,
+    require_supported: bool,
     no_known: bool,
+    saved: Path | None,
     exitfirst: bool,
     max_fail: int | None,
     quiet: bool,
@@ -47,13 +57,16 @@ def command(
     """Judge backends by case files: every case on every backend.
 
     PATH is a case file or a folder of them; the shipped suites if there is none. ADDRESS is
-    numpy (the built-in engine), reference (onnx.reference), onnxruntime, or
-    onnxruntime:PROVIDER; without -b, the first three.
+    kind[:detail][?option=value], see `opcheck backends`; without -b: numpy (the built-in engine),
+    onnxruntime and reference (onnx.reference). Each backend works in processes of its own: if one
+    crashes, hangs or takes too much memory, that is its verdict, and the run goes on.
 
     \b
     opcheck run                                   the shipped suites on the default backends
     opcheck run --op Hardmax -b numpy             one operator, one backend
     opcheck run my.yaml -k 'ties and not nan' -x  some of my cases, until one fails
+    opcheck run -b py:my_backend:Backend -j 4     a class of mine, in four processes
+    opcheck run -b 'cmd:./run {model} {inputs} {outputs}'   a program of mine
     opcheck run --format json > run.jsonl         a stream of JSON lines
 
     Ctrl-C ends the run after the case at hand; a second one ends it at once.
@@ -62,67 +75,62 @@ def command(
     output could not be used, 5 nothing was judged, 130 interrupted.
     """
     from opcheck.cli.output import JsonOutput, PrettyOutput, is_failure
+    from opcheck.cli.workers import chosen_backends, connect, scratch, started
     from opcheck.known import shipped_ledgers
     from opcheck.model import Header
     from opcheck.run import conduct, environment
-    from opcheck.run.status import status
+    from opcheck.run.saving import recording
+    from opcheck.run.status import reds, status
 
-    cases, said = chosen_cases(**selection)
-    backends = _connect(addresses)
-    ledgers = () if no_known else shipped_ledgers()
-    infos = tuple(backend.info for backend in backends)
-    header = Header(environment(), infos, said, len(cases), not no_known, strict)
-    output = JsonOutput(header) if form == "json" else PrettyOutput(header, quiet, verbose)
-    most = 1 if exitfirst else max_fail
-    results: list[Result] = []
-    failures = 0
-    stopped = False
-    try:
-        with output:
-            for result in conduct(cases, backends, ledgers):
-                results.append(result)
-                output.add(result)
-                failures += is_failure(result, strict=strict)
-                stopped = interrupt.asked()
-                if stopped or (most is not None and failures >= most):
-                    break
-    except KeyboardInterrupt:
-        stopped = True
-    complete = len(results) == len(cases) * len(backends)
-    code, meaning = status(
-        results,
-        infos,
-        strict=strict,
-        interrupted=stopped and not complete,
-        named=bool(addresses),
-    )
-    output.finish(results, complete, code, meaning)
-    leave(code)
-
-
-def _connect(addresses: Sequence[str]) -> list[Backend]:
-    """The backends; every one that cannot be used is reported, and then none is."""
-    from opcheck.backends import DEFAULT, connect
-
-    addresses = addresses or DEFAULT
-    found: list[Backend] = []
-    spelt: dict[str, str] = {}
-    failures: list[OpcheckError] = []
-    for address in addresses:
+    with (
+        scratch() as folder,
+        started(chosen_backends(addresses, folder, timeout, memory_limit), jobs) as pools,
+    ):
+        # They start while the cases are read.
+        cases, said = chosen_cases(**selection)
+        connect(pools)
+        backends = recording(pools, saved) if saved else pools
+        ledgers = () if no_known else shipped_ledgers()
+        infos = tuple(backend.info for backend in backends)
+        red = reds(strict=strict, require_supported=require_supported)
+        header = Header(
+            environment(), infos, said, len(cases), not no_known, strict, require_supported
+        )
+        output = JsonOutput(header) if form == "json" else PrettyOutput(header, red, quiet, verbose)
+        most = 1 if exitfirst else max_fail
+        results: list[Result] = []
+        failures = 0
+        stopped = False
         try:
-            if addresses.count(address) > 1:
-                raise UsageError(f"backend {address!r} is named twice")
-            backend = connect(address)
-            other = spelt.setdefault(backend.info.address, address)
-            if other != address:
-                raise UsageError(f"{other!r} and {address!r} name the same backend")
-            found.append(backend)
-            interrupt.safe_place()
-        except OpcheckError as error:
-            failures.append(error)
-    if failures:
-        # A wrong command line comes before a backend that is missing.
-        worst = next((e for e in failures if isinstance(e, UsageError)), failures[0])
-        lines = dict.fromkeys(line for error in failures for line in error.lines())
-        raise type(worst)("\n".join(lines))
-    return found
+            with output:
+                for result in conduct(cases, backends, ledgers):
+                    results.append(result)
+                    output.add(result)
+                    failures += is_failure(result, red)
+                    stopped = interrupt.asked()
+                    if stopped or (most is not None and failures >= most):
+                        break
+        except KeyboardInterrupt:
+            stopped = True
+        for pool in pools:
+            pool.close()
+        complete = len(results) == len(cases) * len(backends)
+        code, meaning = status(
+            results,
+            infos,
+            red=red,
+            interrupted=stopped and not complete,
+            named=bool(addresses),
+            accidents=[
+                f"{pool.info.address}: {said}{f' (×{count})' if count > 1 else ''}"
+                for pool in pools
+                for said, count in pool.accidents.items()
+            ],
+            partings=[
+                f"{pool.info.address}: when its process was to leave, it {how}"
+                for pool in pools
+                for how in pool.partings
+            ],
+        )
+        output.finish(results, complete, code, meaning)
+    leave(code)

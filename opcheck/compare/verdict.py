@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
@@ -11,13 +11,16 @@ from opcheck.model import (
     EXACT,
     Array,
     Comparison,
+    Crashed,
     Declined,
     Failure,
     NotRun,
     Outcome,
+    OutOfMemory,
     Produced,
     Raised,
     Rule,
+    TimedOut,
     Tolerance,
     Verdict,
 )
@@ -35,20 +38,12 @@ class Answer:
 class Refusal:
     """Refusing the model is right, provided that its legal twin is accepted.
 
-    `twin` asks the backend about the legal twin and tells what came of it.
+    `wants` are the twin's outputs, empty where nothing computes them.
     """
 
     reason: str
-    twin: Callable[[], Twin]
-    name: str | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Twin:
-    """What a backend did with a legal twin; `wants` is empty where nothing computes its outputs."""
-
-    outcome: Outcome
     wants: tuple[Want, ...]
+    name: str | None = None
 
 
 Admitted: TypeAlias = Answer | Refusal
@@ -69,6 +64,7 @@ class Judgement:
     refused: bool = False
     alternative: str | None = None
     comparisons: tuple[Comparison, ...] = ()
+    inexpressible: bool = False
 
 
 def judge(
@@ -76,24 +72,30 @@ def judge(
     admitted: Sequence[Admitted],
     outcome: Outcome,
     tolerance: Tolerance | None,
-    like: Array | None,
+    like: Array | None = None,
     declared: Collection[str] = (),
+    twin: Outcome | None = None,
 ) -> Judgement:
     """The verdict on `outcome`, by the table of rules and outcomes.
 
     `tolerance` None means the bounds of the answers. `like` is the input that wrong elements are
     shown beside where it has the output's shape. Arithmetic that the backend has `declared` needs
-    no warning.
+    no warning. `twin` is what came of the legal twin, where a refusal was admitted and came.
     """
     match outcome:
         case NotRun(reason):
             return Judgement(Verdict.NOT_RUN, reason)
-        case Declined(reason):
-            return Judgement(Verdict.UNSUPPORTED, reason)
+        case Crashed() | TimedOut() | OutOfMemory():
+            return lost(outcome)
+        case Declined(reason, inexpressible):
+            return Judgement(Verdict.UNSUPPORTED, reason, inexpressible=inexpressible)
         case Raised(stage="second run" | "third run"):
             return unstable(_raised_later(outcome))
+        case Raised(unusable=True):
+            reason = f"its answer cannot be used: {_told(outcome)}"
+            return _lesser(rule, Verdict.ERROR, reason, "raised")
         case Raised():
-            return _judge_refusal(rule, admitted, outcome)
+            return _judge_refusal(rule, admitted, outcome, twin)
         case Produced(unstable=str(contradiction)):
             return unstable(contradiction)
         case Produced(outputs=outputs):
@@ -112,6 +114,17 @@ def judge(
 def unstable(contradiction: str) -> Judgement:
     """The verdict on a backend whose runs contradict each other, whatever the rule."""
     return Judgement(Verdict.UNSTABLE, contradiction, "unstable")
+
+
+def lost(outcome: Crashed | TimedOut | OutOfMemory, whose: str = "") -> Judgement:
+    """The verdict where the backend's process was lost, whatever the rule."""
+    match outcome:
+        case Crashed(how):
+            return Judgement(Verdict.CRASH, f"{whose}{how}", "crash")
+        case TimedOut(seconds):
+            return Judgement(Verdict.TIMEOUT, f"{whose}no answer within {seconds:g} s", "timeout")
+        case OutOfMemory(how):
+            return Judgement(Verdict.OOM, f"{whose}{how}", "oom")
 
 
 def _judge_outputs(
@@ -138,27 +151,31 @@ def _failure(broken: Sequence[Comparison]) -> Failure | None:
     return cast(Failure, problems[0])
 
 
-def _judge_refusal(rule: Rule, admitted: Sequence[Admitted], raised: Raised) -> Judgement:
+def _judge_refusal(
+    rule: Rule, admitted: Sequence[Admitted], raised: Raised, twin: Outcome | None
+) -> Judgement:
     refusal = next((one for one in admitted if isinstance(one, Refusal)), None)
     if refusal is None:
         reason = f"raised on a legal model: {_told(raised)}"
         return _lesser(rule, Verdict.ERROR, reason, "raised")
     accident = "" if raised.documented else "refused by accident: "
-    twin = refusal.twin()
-    match twin.outcome:
+    assert twin is not None
+    match twin:
+        case Crashed() | TimedOut() | OutOfMemory():
+            return lost(twin, "its legal twin: ")
         case NotRun(reason):
             return Judgement(Verdict.NOT_RUN, f"its legal twin: {reason}")
         case Declined(reason):
             return Judgement(Verdict.UNSUPPORTED, f"its legal twin is not implemented: {reason}")
         case Raised(stage="second run" | "third run"):
-            return unstable(f"its legal twin: {_raised_later(twin.outcome)}")
+            return unstable(f"its legal twin: {_raised_later(twin)}")
         case Raised():
-            reason = f"refuses its legal twin too: {_told(twin.outcome)}"
+            reason = f"refuses its legal twin too: {_told(twin)}"
             return _lesser(rule, Verdict.ERROR, reason, "raised")
         case Produced(unstable=str(contradiction)):
             return unstable(f"its legal twin: {contradiction}")
         case Produced(outputs=outputs):
-            comparisons = compare_outputs(twin.wants, outputs, EXACT) if twin.wants else ()
+            comparisons = compare_outputs(refusal.wants, outputs, EXACT) if refusal.wants else ()
             broken = tuple(c for c in comparisons if _is_structural(c))
             if broken:
                 reason = f"its legal twin: {what_is_wrong(broken[0])}"

@@ -1,5 +1,6 @@
 """From a task to the one-node ONNX model that backends run."""
 
-from opcheck.graph.build import NotExpressible, model_of
+from opcheck.errors import NotExpressible
+from opcheck.graph.build import model_of
 
 __all__ = ["NotExpressible", "model_of"]

@@ -15,7 +15,6 @@ from onnx import (
 )
 
 from opcheck import opset
-from opcheck.errors import NotSupported
 from opcheck.model import Array, AttrValue, OpVersion, OutputSpec, Task
 from opcheck.opset import directml
 
@@ -27,10 +26,6 @@ _ATTRIBUTE_TYPES = {
     "floats": AttributeProto.FLOATS,
     "strings": AttributeProto.STRINGS,
 }
-
-
-class NotExpressible(NotSupported):
-    """No ONNX model can state this task."""
 
 
 def model_of(task: Task) -> ModelProto:
@@ -120,14 +115,25 @@ def _state_ranks(model: ModelProto) -> None:
     Without a rank the model is not valid. Sizes stay open: they are part of the answer, and
     ONNX's own inference may get them wrong.
     """
-    try:
-        inferred = shape_inference.infer_shapes(model).graph.output
-    except shape_inference.InferenceError:
-        return
-    for output, found in zip(model.graph.output, inferred, strict=True):
+    for output, found in zip(model.graph.output, _inferred(model), strict=False):
         ours, theirs = output.type.tensor_type, found.type.tensor_type
         ours.elem_type = ours.elem_type or theirs.elem_type
         if theirs.HasField("shape"):
             ours.shape.SetInParent()
             for _ in theirs.shape.dim:
                 ours.shape.dim.add()
+
+
+def _inferred(model: ModelProto) -> Sequence[ValueInfoProto]:
+    """The outputs as ONNX infers them; empty where it can't."""
+    try:
+        found: Sequence[ValueInfoProto] = shape_inference.infer_shapes(model).graph.output
+        if all(output.type.tensor_type.HasField("shape") for output in found):
+            return found
+        # Some first versions, such as LpPool-1, have no inference; later ones keep the ranks.
+        later = ModelProto.FromString(model.SerializeToString())
+        for imported in later.opset_import:
+            imported.version = max(imported.version, opset.newest(imported.domain))
+        return shape_inference.infer_shapes(later).graph.output
+    except shape_inference.InferenceError:
+        return ()

@@ -7,7 +7,7 @@ from math import prod
 import numpy as np
 from onnx import NodeProto, helper
 
-from opcheck.graph.build import NotExpressible
+from opcheck.errors import NotExpressible
 from opcheck.model import Array, Task
 from opcheck.opset import directml
 

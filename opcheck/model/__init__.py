@@ -1,6 +1,7 @@
 """The vocabulary: frozen dataclasses that every other module speaks, and no behaviour beyond them.
 
-`case` is what is asked, `outcome` what a backend did, `result` what that is worth.
+`case` is what is written, `question` what a backend is asked, `outcome` what it did, `result` what
+that is worth.
 """
 
 from opcheck.model.case import (
@@ -25,20 +26,23 @@ from opcheck.model.case import (
     Rejected,
     Rule,
     Source,
-    Task,
     TensorSpec,
-    TensorType,
     Tolerance,
     Values,
 )
 from opcheck.model.outcome import (
+    Crashed,
     Declined,
     Foreign,
     NotRun,
     Outcome,
+    OutOfMemory,
     Produced,
     Raised,
+    Reply,
+    TimedOut,
 )
+from opcheck.model.question import Question, Task, TensorType
 from opcheck.model.result import (
     FAILURES,
     BackendInfo,
@@ -66,6 +70,7 @@ __all__ = [
     "Case",
     "Comparison",
     "Computed",
+    "Crashed",
     "Declined",
     "Environment",
     "Expectation",
@@ -81,19 +86,23 @@ __all__ = [
     "Mismatch",
     "NotRun",
     "OpVersion",
+    "OutOfMemory",
     "Outcome",
     "OutputSpec",
     "Problem",
     "Produced",
     "Put",
+    "Question",
     "Raised",
     "Rejected",
+    "Reply",
     "Result",
     "Rule",
     "Source",
     "Task",
     "TensorSpec",
     "TensorType",
+    "TimedOut",
     "Tolerance",
     "Values",
     "Verdict",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -92,15 +92,6 @@ class TensorSpec:
     def nbytes(self) -> int:
         """Size in bytes once allocated."""
         return int(np.prod(self.shape, dtype=object)) * self.dtype.numpy.itemsize
-
-
-@dataclass(frozen=True)
-class TensorType:
-    """Name, dtype and shape of a tensor, without its values."""
-
-    name: str
-    dtype: DType
-    shape: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -204,29 +195,5 @@ class Case:
     level: Level
     clause: str
     source: Source
-
-
-@dataclass(frozen=True, eq=False)
-class Task:
-    """What a backend is asked: a case without its expectation.
-
-    `inputs` gives name, dtype and shape of every tensor the caller feeds, in order;
-    `initializers` are constants of the model and come with their values.
-    """
-
-    op: OpVersion
-    opset: int
-    attrs: Attrs
-    slots: tuple[str, ...]
-    inputs: tuple[TensorType, ...]
-    initializers: Arrays
-    outputs: tuple[OutputSpec, ...]
-
-    def feed(self, inputs: Sequence[Array]) -> dict[str, Array]:
-        """`inputs`, which follow `self.inputs`, by name."""
-        return dict(zip((tensor.name for tensor in self.inputs), inputs, strict=True))
-
-    def operands(self, inputs: Sequence[Array]) -> list[Array]:
-        """`inputs` and the initializers in the operator's order, without what is left out."""
-        arrays = {**self.initializers, **self.feed(inputs)}
-        return [arrays[slot] for slot in self.slots if slot]
+    #: How many seconds a backend may take where the run allows fewer; None for as many as it does.
+    timeout: float | None = None

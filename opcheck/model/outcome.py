@@ -24,28 +24,54 @@ class Produced:
     unstable: str | None = None
     #: The answer to the other data that was fed in between, None where that was refused.
     between: tuple[Array | Foreign, ...] | None = None
+    #: It was asked once, because it cannot be asked again: nobody knows whether it is stable.
+    once: bool = False
     #: That answer is the first answer, though the data differ.
     stale: bool = False
 
 
 @dataclass(frozen=True)
 class Declined:
-    """The backend's own not-implemented signal."""
+    """The backend's own not-implemented signal, or none could be asked for: `inexpressible`."""
 
     reason: str
+    inexpressible: bool = False
 
 
 @dataclass(frozen=True)
 class Raised:
     """Any other exception; `documented` if its type is one the backend's users are told to expect.
 
-    `stage` is "prepare", "run", "second run" (on other data) or "third run".
+    `stage` is "prepare", "run", "second run" (on other data) or "third run". `unusable`: it stands
+    for an answer that is no tensors, and is no refusal.
     """
 
     stage: str
     kind: str
     detail: str
     documented: bool
+    unusable: bool = False
+
+
+@dataclass(frozen=True)
+class Crashed:
+    """The backend's process ended while it was at work; `how` names the signal or the status."""
+
+    how: str
+
+
+@dataclass(frozen=True)
+class TimedOut:
+    """No answer came within `seconds`; the backend's process was killed."""
+
+    seconds: float
+
+
+@dataclass(frozen=True)
+class OutOfMemory:
+    """The backend took more memory than it may, or than there is; `how` tells."""
+
+    how: str
 
 
 @dataclass(frozen=True)
@@ -55,4 +81,12 @@ class NotRun:
     reason: str
 
 
-Outcome: TypeAlias = Produced | Declined | Raised | NotRun
+Outcome: TypeAlias = Produced | Declined | Raised | Crashed | TimedOut | OutOfMemory | NotRun
+
+
+@dataclass(frozen=True, eq=False)
+class Reply:
+    """An outcome, and the end of what the backend printed meanwhile."""
+
+    outcome: Outcome
+    printed: str = ""

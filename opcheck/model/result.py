@@ -19,6 +19,9 @@ class Verdict(StrEnum):
     WARN = "warn"
     FAIL = "fail"
     ERROR = "error"
+    CRASH = "crash"
+    TIMEOUT = "timeout"
+    OOM = "oom"
     UNSTABLE = "unstable"
     UNSUPPORTED = "unsupported"
     NOT_RUN = "not run"
@@ -28,9 +31,21 @@ class Verdict(StrEnum):
 
 #: In what way a result fails, whatever its rule makes of it: an output differs in number, type,
 #: dtype, shape or values; its values are good only for a poorer arithmetic than expected; an
-#: invalid model is accepted, a legal one refused; runs contradict.
+#: invalid model is accepted, a legal one refused; the process dies, hangs or takes all memory; runs
+#: contradict.
 Failure: TypeAlias = Literal[
-    "count", "type", "dtype", "shape", "values", "precision", "accepted", "raised", "unstable"
+    "count",
+    "type",
+    "dtype",
+    "shape",
+    "values",
+    "precision",
+    "accepted",
+    "raised",
+    "crash",
+    "timeout",
+    "oom",
+    "unstable",
 ]
 FAILURES: tuple[Failure, ...] = get_args(Failure)
 #: What is wrong with a comparison: the backend's output, or the case, which decides too little.
@@ -91,6 +106,8 @@ class Result:
     `failure` is in what way it fails. `refused` marks a pass by a refusal that was expected,
     `self_check` the engine against its own exact mode. `alternative` names the answer an `open`
     case was given. `found` is the verdict before the ledger of known failures was asked.
+    `inexpressible`: unsupported because no model states the case, which is not the backend's doing.
+    `printed` is the end of what the backend wrote to its standard output and error.
     """
 
     case: Case
@@ -99,11 +116,13 @@ class Result:
     reason: str = ""
     failure: Failure | None = None
     refused: bool = False
+    inexpressible: bool = False
     self_check: bool = False
     alternative: str | None = None
     comparisons: tuple[Comparison, ...] = ()
     known: Known | None = None
     found: Verdict | None = None
+    printed: str = ""
     seconds: float = 0.0
 
 
@@ -111,14 +130,23 @@ class Result:
 class BackendInfo:
     """A backend that took part: its address on the command line, its kind and its version.
 
+    `of` is the address it goes by elsewhere: behind a profile's name, or outputs that were saved.
     `accumulate` names arithmetic poorer than expected that it is declared to compute in: a 16-bit
-    dtype, or "stored" for intermediate results kept in the tensor's dtype.
+    dtype, or "stored" for intermediate results kept in the tensor's dtype. `engine` marks opcheck's
+    own, whose passes against itself prove nothing. What it prepares can be run any number of times
+    if it is `repeatable`; otherwise it is asked once, on one data. `devices` are those it offers
+    here, the one in use first; `threads` is how many it computes with, None where nobody can tell.
     """
 
     address: str
     kind: str
     version: str
     accumulate: tuple[str, ...] = ()
+    engine: bool = False
+    repeatable: bool = True
+    devices: tuple[str, ...] = ()
+    threads: int | None = None
+    of: str | None = None
 
     def __str__(self) -> str:
         return f"{self.address} {self.version}".rstrip()
@@ -144,3 +172,4 @@ class Header:
     cases: int
     known: bool = True
     strict: bool = False
+    require_supported: bool = False

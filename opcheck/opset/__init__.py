@@ -19,6 +19,7 @@ __all__ = [
     "attribute",
     "describe",
     "domains",
+    "later",
     "newest",
     "operators",
     "versions",
@@ -55,6 +56,13 @@ def operators(domain: str) -> tuple[str, ...]:
 def domains() -> tuple[str, ...]:
     """Every domain that has operators; ONNX's own is ""."""
     return tuple(sorted({domain for domain, _ in _all()}))
+
+
+def later(op: OpVersion, opset: int) -> tuple[int, ...]:
+    """Two later opsets at which `op` is in force, halfway and last; fewer if there are not two."""
+    next_ones = [since for since in versions(op.domain, op.name) if since > op.since]
+    last = min(next_ones) - 1 if next_ones else newest(op.domain)
+    return tuple(sorted({number for number in ((opset + last + 1) // 2, last) if number > opset}))
 
 
 def newest(domain: str) -> int:

@@ -28,6 +28,8 @@ _WORDS: Final = {
     "model_attributes_type": "must be a mapping",
     "literal_error": "must be {expected}",
     "greater_than_equal": "must be at least {ge}",
+    "greater_than": "must be greater than {gt:g}",
+    "less_than_equal": "must be at most {le:g}",
     "finite_number": "must be finite",
     "string_pattern_mismatch": "must match {pattern}",
     "string_too_short": "must not be empty",

@@ -41,6 +41,8 @@ def show(console: Console, result: Result) -> None:
         if comparison.unjudged:
             left = f"{comparison.unjudged:,} of {words.plural(comparison.total, 'element')}"
             _line(console, "doubt", f"{comparison.output}: {left} unjudged")
+    if result.printed.strip():
+        _line(console, "printed", words.ending(result.printed))
     _line(console, "written", str(case.source))
     _line(console, "repeat", words.repeat(result))
     console.print()

@@ -34,6 +34,7 @@ def header(run: Header) -> str:
             "cases": run.cases,
             "known": run.known,
             "strict": run.strict,
+            "require_supported": run.require_supported,
         }
     )
 
@@ -51,6 +52,8 @@ def record(result: Result) -> str:
             "reason": result.reason,
             "failure": result.failure,
             "refused": result.refused,
+            "inexpressible": result.inexpressible,
+            "printed": result.printed,
             "alternative": result.alternative,
             "known": dataclasses.asdict(result.known) if result.known else None,
             "found": result.found,

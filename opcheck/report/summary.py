@@ -32,6 +32,7 @@ def show(console: Console, header: Header, results: Sequence[Result], *, complet
         _counts(names, results),
         _open_answers(names, results),
         _known(names, results),
+        _reasons(names, results, Verdict.NOT_RUN, "Not run", _reason),
         _reasons(names, results, Verdict.UNSUPPORTED, "Not supported", _reason),
         _reasons(
             names,

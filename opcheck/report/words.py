@@ -38,6 +38,15 @@ def block(text: str) -> str:
     return "\n".join(lines)
 
 
+def ending(text: str) -> str:
+    """The last lines of what a program printed: what it died of stands there."""
+    lines = clean(text.lstrip("\r\n").rstrip()).split("\n")
+    if len(lines) > _LINES:
+        left = len(lines) - _LINES + 1
+        lines[:left] = [f"… {plural(left, 'line')} before"]
+    return "\n".join(lines)
+
+
 def brief(text: str) -> str:
     """Text from outside as a list shows it: harmless, in one line, and short."""
     line = " ".join(clean(text).split())
@@ -108,8 +117,11 @@ def repeat(result: Result) -> str:
         file = result.case.source.file
         words.append(f"./{file}" if file.startswith("-") else file)  # or it would be an option
     words += ["--case", result.case.id, "-b", result.backend, "--no-known"]
+    # Without it, the like of it is only counted.
     if result.verdict is Verdict.WARN:
-        words.append("--strict")  # without it a warning is only counted
+        words.append("--strict")
+    if result.verdict is Verdict.UNSUPPORTED:
+        words.append("--require-supported")
     return shlex.join(words)
 
 

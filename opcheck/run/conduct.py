@@ -1,110 +1,129 @@
-"""The run itself: every case on every backend, judged, one result at a time."""
+"""The run itself: every case on every backend, judged, results in order, one at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, wait
+from typing import Any, Protocol
 
-from opcheck.backends import Backend, same_answers
-from opcheck.compare import Want, compare_outputs
-from opcheck.compare.verdict import judge, unstable
-from opcheck.engine import operator_of
 from opcheck.known import Ledger, explain
-from opcheck.model import Array, Case, Computed, Produced, Result, Verdict
-from opcheck.run.oracle import ForBackend, WrongCase, admitted, computed
-from opcheck.run.question import Question, question
+from opcheck.model import BackendInfo, Case, Question, Reply, Result
+from opcheck.run.trial import Inquiry, Trial
+
+#: How far a backend may be ahead of the slowest, in cases, and how many bytes their data may have.
+_AHEAD = 512
+_BYTES = 256 << 20
+#: How often backends are looked after while none of them says anything, in seconds.
+_TICK = 0.05
+
+
+class Asked(Protocol):
+    """A backend that is asked without waiting for it."""
+
+    @property
+    def info(self) -> BackendInfo:
+        """Address, kind, version, and what is to be known of it."""
+        ...
+
+    @property
+    def has_room(self) -> bool:
+        """Whether one more question would be under way soon."""
+        ...
+
+    @property
+    def connections(self) -> list[Connection[Any, Any]]:
+        """What becomes readable when a reply comes."""
+        ...
+
+    def ask(self, question: Question) -> int:
+        """Take a question; its reply comes with the number returned."""
+        ...
+
+    def replies(self, readable: Collection[Any]) -> Iterator[tuple[int, Reply]]:
+        """What has come by the `readable` of its connections."""
+        ...
 
 
 def conduct(
-    cases: Iterable[Case], backends: Sequence[Backend], ledgers: Sequence[Ledger] = ()
+    cases: Sequence[Case], backends: Sequence[Asked], ledgers: Sequence[Ledger] = ()
 ) -> Iterator[Result]:
     """Every case on every backend, case by case, in the given order; `ledgers` explain failures."""
-    for case in cases:
-        trial = Trial(case)
-        for backend in backends:
-            yield explain(ledgers, trial.on(backend), backend.info)
+    return _Conductor(cases, backends, ledgers).results() if backends else iter(())
 
 
-class Trial:
-    """One case; its data and its admitted answers are made once for all backends."""
+@dataclass(eq=False)
+class _Open:
+    """A case of which not all results are there; they are kept by the backend's number."""
 
-    def __init__(self, case: Case) -> None:
-        self.case = case
+    trial: Trial
+    nbytes: int
+    results: dict[int, Result] = field(default_factory=dict)
 
-    @cached_property
-    def question(self) -> Question:
-        """What every backend is asked."""
-        return question(self.case)
 
-    @cached_property
-    def admitted(self) -> ForBackend:
-        """The answers admitted."""
-        return admitted(self.case, self.question)
+class _Conductor:
+    def __init__(
+        self, cases: Sequence[Case], backends: Sequence[Asked], ledgers: Sequence[Ledger]
+    ) -> None:
+        self.cases = cases
+        self.backends = backends
+        self.ledgers = ledgers
+        self.next = [0] * len(backends)
+        self.open: dict[int, _Open] = {}
+        #: What is under way at each backend, by ticket: the case's number and its inquiry.
+        self.asked: list[dict[int, tuple[int, Inquiry]]] = [{} for _ in backends]
 
-    @cached_property
-    def wants_of_other_data(self) -> tuple[Want, ...] | None:
-        """What the engine answers the other data, None where it does not know the operator."""
-        case, asked = self.case, self.question
-        if operator_of(case.op) is None:
-            return None
+    def results(self) -> Iterator[Result]:
+        """The results; those that come out of turn are held back."""
+        emitted, told = 0, 0
+        while emitted < len(self.cases):
+            self._begin(emitted)
+            while (opened := self.open.get(emitted)) and told in opened.results:
+                yield opened.results[told]
+                told += 1
+                if told == len(self.backends):
+                    del self.open[emitted]
+                    emitted, told = emitted + 1, 0
+            if any(self.asked):
+                self._collect()
+
+    def _begin(self, emitted: int) -> None:
+        """Put as many cases to each backend as it has room for."""
+        for number, backend in enumerate(self.backends):
+            while backend.has_room and self._may_begin(self.next[number], emitted):
+                place = self.next[number]
+                self.next[number] += 1
+                if place not in self.open:
+                    case = self.cases[place]
+                    size = sum(spec.nbytes for spec in case.inputs)
+                    self.open[place] = _Open(Trial(case), size)
+                self._go_on(number, place, self.open[place].trial.on(backend.info), None)
+
+    def _may_begin(self, place: int, emitted: int) -> bool:
+        if place >= len(self.cases) or place >= emitted + _AHEAD:
+            return False
+        if place in self.open:
+            return True
+        held = sum(opened.nbytes for opened in self.open.values())
+        return not self.open or held + sum(s.nbytes for s in self.cases[place].inputs) <= _BYTES
+
+    def _go_on(self, number: int, place: int, inquiry: Inquiry, reply: Reply | None) -> None:
+        """Send an inquiry the reply to its last question, and ask its next."""
+        backend = self.backends[number]
         try:
-            return computed(case, asked, asked.second)
-        except WrongCase:
-            return None
+            question = next(inquiry) if reply is None else inquiry.send(reply)
+        except StopIteration as end:
+            result: Result = end.value
+            explained = explain(self.ledgers, result, backend.info)
+            self.open[place].results[number] = explained
+        else:
+            self.asked[number][backend.ask(question)] = place, inquiry
 
-    def on(self, backend: Backend) -> Result:
-        """The result of one backend; a case that is itself wrong says so instead."""
-        case = self.case
-        try:
-            answers = self.admitted(backend)
-            outcome = self.question.ask(backend)
-        except ValueError as error:
-            return Result(case, backend.info.address, Verdict.BAD_CASE, str(error))
-        except MemoryError:
-            reason = "the case's data do not fit into memory"
-            return Result(case, backend.info.address, Verdict.NOT_RUN, reason)
-        judgement = judge(
-            case.rule, answers, outcome, case.tolerance, self._like(), backend.info.accumulate
-        )
-        if judgement.verdict is Verdict.PASS and isinstance(outcome, Produced):
-            contradiction = self._contradiction(outcome, backend)
-            if contradiction:
-                judgement = unstable(contradiction)
-        unchecked = isinstance(outcome, Produced) and outcome.between is None
-        remark = "stability on other data not checked: they were refused" if unchecked else ""
-        return Result(
-            case=case,
-            backend=backend.info.address,
-            verdict=judgement.verdict,
-            reason=judgement.reason or remark,
-            failure=judgement.failure,
-            refused=judgement.refused,
-            self_check=backend.is_engine and isinstance(case.expect, Computed),
-            alternative=judgement.alternative,
-            comparisons=judgement.comparisons,
-            seconds=outcome.seconds if isinstance(outcome, Produced) else 0.0,
-        )
-
-    def _like(self) -> Array | None:
-        return self.question.inputs[0] if self.question.inputs else None
-
-    def _contradiction(self, outcome: Produced, backend: Backend) -> str | None:
-        """How the answer to the other data contradicts the engine and the backend itself.
-
-        Wrong alone is not enough: the case may be written for its own data only. A backend is
-        unstable if it answers the other data differently when it sees them first, or with the
-        old answer where the text decides.
-        """
-        case, wants = self.case, self.wants_of_other_data
-        if wants is None or outcome.between is None:
-            return None
-        declared = backend.info.accumulate
-        compared = compare_outputs(wants, outcome.between, case.tolerance, declared=declared)
-        if all(c.problem in (None, "precision", "undecided") for c in compared):
-            return None
-        if outcome.stale and case.rule == "must":
-            return "answered other data of the same shape with the first run's answer"
-        fresh = self.question.turned().ask(backend)
-        if isinstance(fresh, Produced) and same_answers(fresh.outputs, outcome.between):
-            return None
-        return "answered other data wrongly in its second run, and otherwise in a first run"
+    def _collect(self) -> None:
+        """Wait until something has come, and see what it is worth."""
+        connections = [one for backend in self.backends for one in backend.connections]
+        readable = wait(connections, _TICK) if connections else []
+        for number, backend in enumerate(self.backends):
+            for ticket, reply in backend.replies(readable):
+                place, inquiry = self.asked[number].pop(ticket)
+                self._go_on(number, place, inquiry, reply)

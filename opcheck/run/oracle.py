@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from itertools import starmap, zip_longest
 from pathlib import Path
-from typing import TypeAlias
 
 from opcheck import dtypes
-from opcheck.backends import Backend
 from opcheck.compare import Want, compare_outputs
-from opcheck.compare.verdict import Admitted, Answer, Refusal, Twin, what_is_wrong
+from opcheck.compare.verdict import Admitted, Answer, Refusal, what_is_wrong
 from opcheck.engine import Exact, evaluate, exactly, operator_of, rounded
 from opcheck.errors import InvalidNode
 from opcheck.graph.tensors import read_tensor
@@ -23,14 +21,12 @@ from opcheck.model import (
     Computed,
     Golden,
     OpVersion,
+    Question,
     Rejected,
     Values,
 )
-from opcheck.run.question import Question, question
+from opcheck.run.question import question
 from opcheck.suite import unrounded
-
-#: The admitted answers, once it is known which backend a legal twin is put to.
-ForBackend: TypeAlias = Callable[[Backend], list[Admitted]]
 
 _CONTRADICTION = "the case and opcheck's engine contradict each other"
 
@@ -39,7 +35,15 @@ class WrongCase(ValueError):
     """The case contradicts itself or the engine; nothing can be said about any backend."""
 
 
-def admitted(case: Case, asked: Question) -> ForBackend:
+@dataclass(frozen=True, eq=False)
+class Admission:
+    """The answers that a case admits, and the legal twin of the first refusal among them."""
+
+    answers: tuple[Admitted, ...]
+    twin: Question | None
+
+
+def admission(case: Case, asked: Question) -> Admission:
     """The answers that `case` admits.
 
     Raises WrongCase where the engine rejects a model that the case takes for legal, and any other
@@ -50,29 +54,29 @@ def admitted(case: Case, asked: Question) -> ForBackend:
             parts = [_one(case, asked, a.expect, a.name) for a in alternatives]
         case expect:
             parts = [_one(case, asked, expect, None)]
-    return lambda backend: [part(backend) for part in parts]
+    answers = tuple(answer for answer, _ in parts)
+    return Admission(answers, next((twin for _, twin in parts if twin), None))
 
 
 def _one(
     case: Case, asked: Question, expect: Values | Computed | Golden | Rejected, name: str | None
-) -> Callable[[Backend], Admitted]:
+) -> tuple[Admitted, Question | None]:
+    """One answer, and the legal twin of a refusal."""
     match expect:
         case Rejected(reason, legal):
-            twin = question(legal)
-            wants = _wants_of_twin(legal, twin)
             if case.rule != "open":
                 _check_refused(case, asked)
-            return lambda backend: Refusal(reason, lambda: Twin(twin.ask(backend), wants), name)
+            twin = question(legal)
+            return Refusal(reason, _wants_of_twin(legal, twin), name), twin
         case Computed():
-            answer = Answer(computed(case, asked, asked.inputs), name)
+            return Answer(computed(case, asked, asked.inputs), name), None
         case Values(specs):
             given = [_want(case.op, s.name, unrounded(s), s.dtype) for s in specs]
-            answer = _given(case, asked, given, name)
+            return _given(case, asked, given, name), None
         case Golden(folder):
             pairs = zip(case.outputs, _stored(case, folder), strict=True)
             given = [_want(case.op, out.name, array, dtypes.of(array)) for out, array in pairs]
-            answer = _given(case, asked, given, name)
-    return lambda _: answer
+            return _given(case, asked, given, name), None
 
 
 def _given(case: Case, asked: Question, wants: Sequence[Want], name: str | None) -> Answer:

@@ -41,7 +41,7 @@ def resolve(resolver: Resolver, schema: Schema) -> dict[str, AttrValue]:
                 found[name] = attribute_value(attribute, value)
             except ValueError as error:
                 resolver.problem(resolver.node.at(("attrs", name)), f"attribute {name} {error}")
-    changed = set(_changed_defaults(schema))
+    changed = set(changed_defaults(schema))
     for name, attribute in schema.attributes.items():
         if any(did_you_mean(word, [name]) for word in unknown):
             continue
@@ -81,7 +81,7 @@ def _scalar(kind: str, value: Any) -> Any:
     return float(value)
 
 
-def _changed_defaults(schema: Schema) -> Iterator[str]:
+def changed_defaults(schema: Schema) -> Iterator[str]:
     """The attributes of this version whose default another version of the operator changed."""
     others = opset.versions(schema.op.domain, schema.op.name).values()
     for name, attribute in schema.attributes.items():

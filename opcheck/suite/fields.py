@@ -42,6 +42,8 @@ def _printable(text: str) -> str:
     return text
 
 
+#: Seconds; a day is as good as for ever.
+Timeout: TypeAlias = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
 #: A sentence that reports repeat; it may run over several lines.
 Text: TypeAlias = Annotated[str, AfterValidator(_printable)]
 
@@ -167,6 +169,9 @@ class CaseFields(Fields):
     )
     rule: Rule | None = Field(None, description="must (default), should or open.")
     level: Level | None = Field(None, description="smoke, core (default) or deep.")
+    timeout: Timeout | None = Field(
+        None, description="Seconds a backend may take if --timeout allows fewer."
+    )
     clause: Text | None = Field(None, description="The sentence tested, quoted.")
 
 

@@ -96,6 +96,7 @@ class Resolver:
             tolerance=None,
             rule=self.fields.rule or "must",
             level=self.fields.level or "core",
+            timeout=self.fields.timeout,
             clause=self.fields.clause or "",
             source=Source(
                 self.file.name, self.node.mark.line, self.node.mark.column, self.file.shipped

@@ -1,68 +1,56 @@
 from __future__ import annotations
 
-import builtins
+import subprocess
 import sys
-from types import ModuleType
-from typing import Any
+from pathlib import Path
 
-import numpy
-import onnx
-import onnxruntime
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from opcheck.backends import DEFAULT, connect
-from opcheck.backends.address import kinds
-from opcheck.errors import BackendUnavailable, Exit, UsageError
+from opcheck.backends import adapters
+from opcheck.backends import address as addressing
+from opcheck.backends.address import DEFAULT, Address, built_in, kinds, parse
+from opcheck.errors import Exit, UsageError
+
+#: There need not be a file for them to be read.
+KINDS = ("cmd", "numpy", "onnx", "onnxruntime", "py", "reference", "saved")
+
+
+@pytest.fixture
+def some_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(addressing, "built_in", lambda: KINDS)
 
 
 def refusal(address: str) -> UsageError:
     with pytest.raises(UsageError) as error:
-        connect(address)
+        parse(address)
     return error.value
 
 
-def without(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
-    """As if `package` were not installed."""
-    find = builtins.__import__
+def offer(site: Path, distribution: str, points: str) -> None:
+    """Install a distribution that has nothing but entry points."""
+    folder = site / f"{distribution}-1.5.dist-info"
+    folder.mkdir(parents=True)
+    (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 1.5\n")
+    (folder / "entry_points.txt").write_text(f"[opcheck.backends]\n{points}\n")
 
-    def absent(name: str, *rest: Any, **keywords: Any) -> ModuleType:
-        if name.split(".")[0] == package:
-            raise ModuleNotFoundError(f"No module named {package!r}", name=package)
-        return find(name, *rest, **keywords)
 
-    for name in list(sys.modules):
-        if name.split(".")[0] == package:
-            monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setattr(builtins, "__import__", absent)
+# ── kinds ─────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_there_is_a_kind_for_each_adapter() -> None:
-    assert kinds() == ("numpy", "onnxruntime", "reference")
-    assert set(DEFAULT) <= set(kinds())
-
-
-@pytest.mark.parametrize(
-    ("address", "version", "is_engine"),
-    [
-        ("numpy", numpy.__version__, True),
-        ("onnxruntime", onnxruntime.__version__, False),
-        ("reference", onnx.__version__, False),
-    ],
-)
-def test_a_backend_knows_its_address_and_version(
-    address: str, version: str, is_engine: bool
-) -> None:
-    backend = connect(address)
-    assert (backend.info.address, backend.info.version) == (address, version)
-    assert backend.info.kind == address.partition(":")[0]
-    assert backend.is_engine is is_engine
+    folder = Path(adapters.__path__[0])
+    files = {file.stem for file in folder.glob("*.py")}
+    assert set(built_in()) == files - {"__init__"}
+    assert {*DEFAULT, "py"} <= set(built_in())
 
 
 @pytest.mark.parametrize(
     ("address", "meant"),
     [
-        ("onnxrutime", "did you mean 'onnxruntime'?"),
-        ("ONNXRuntime", "did you mean 'onnxruntime'?"),
+        ("onnxrutime", "did you mean 'onnxruntime'"),
+        ("ONNXRuntime", "did you mean 'onnxruntime'"),
         ("Numpy", "did you mean 'numpy'?"),
         ("referense:x", "did you mean 'reference'?"),
         ("tensorflow", None),
@@ -70,93 +58,163 @@ def test_a_backend_knows_its_address_and_version(
         (":CPUExecutionProvider", None),
         ("__init__", None),
         ("../attempt", None),
+        (" numpy", "did you mean 'numpy'?"),
     ],
 )
+@pytest.mark.usefixtures("some_kinds")
 def test_an_unknown_backend_is_answered_with_the_known_ones(
     address: str, meant: str | None
 ) -> None:
     error = refusal(address)
     assert error.message == f"unknown backend {address!r}"
     assert error.hint is not None
-    assert error.hint.endswith("known backends: numpy, onnxruntime, reference")
+    assert error.hint.endswith(f"known backends: {', '.join(KINDS)}")
     assert (meant or "known backends") in error.hint
     assert error.exit_code == Exit.USAGE
 
 
-@pytest.mark.parametrize("kind", ["numpy", "onnxruntime", "reference"])
+def test_other_distributions_offer_kinds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    offer(tmp_path, "some-npu", "npu = some_npu.opcheck:Backend")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert kinds() == tuple(sorted((*built_in(), "npu")))
+    assert parse("npu:0?threads=2") == Address("npu", "0", (("threads", "2"),))
+    hint = refusal("npv").hint
+    assert hint is not None
+    assert hint.startswith("did you mean 'npu'")
+
+
+def test_a_kind_that_two_distributions_offer_means_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offer(tmp_path / "a", "some-npu", "npu = some_npu.opcheck:Backend")
+    offer(tmp_path / "b", "other-npu", "npu = other_npu:Backend")
+    monkeypatch.syspath_prepend(tmp_path / "b")
+    monkeypatch.syspath_prepend(tmp_path / "a")
+    assert refusal("npu").message == (
+        "distribution 'some-npu' and distribution 'other-npu' both offer a backend 'npu'"
+    )
+
+
+def test_a_distribution_installed_in_two_places_offers_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for place in ("a", "b"):
+        offer(tmp_path / place, "some-npu", "npu = some_npu.opcheck:Backend")
+        monkeypatch.syspath_prepend(tmp_path / place)
+    assert parse("npu").kind == "npu"
+
+
+def test_nobody_offers_what_is_built_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    offer(tmp_path, "some-npu", "numpy = some_npu.opcheck:Backend")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert refusal("npu").message == (
+        "distribution 'some-npu' offers a backend 'numpy', which is built in"
+    )
+    assert parse("numpy") == Address("numpy")
+
+
+def test_reading_an_address_imports_no_backend_and_no_metadata() -> None:
+    code = (
+        "import sys; from opcheck.backends.address import parse\n"
+        "parse('onnxruntime:X?threads=2'); parse('py:a.b:C')\n"
+        "print({'onnxruntime', 'importlib.metadata', 'opcheck.backends.adapters.onnxruntime',"
+        " 'opcheck.backends.adapters.py'} & set(sys.modules))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == "set()\n"
+
+
+# ── details ───────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("kind", ["numpy", "onnxruntime", "cmd"])
+@pytest.mark.usefixtures("some_kinds")
 def test_a_colon_needs_something_after_it(kind: str) -> None:
     assert refusal(f"{kind}:").message == f"backend '{kind}:' has nothing after the colon"
-
-
-@pytest.mark.parametrize("kind", ["numpy", "reference"])
-def test_a_detail_without_use_is_refused(kind: str) -> None:
-    assert refusal(f"{kind}:fast").message == f"backend {kind!r} takes no detail, got 'fast'"
-
-
-def test_an_unknown_provider_is_answered_with_what_was_meant() -> None:
-    error = refusal("onnxruntime:CUDAExecutionProvder")
-    assert error.message == "onnxruntime has no execution provider 'CUDAExecutionProvder'"
-    assert error.hint is not None
-    assert "CUDAExecutionProvider" in error.hint
-    far = refusal("onnxruntime:xyz")
-    assert far.hint is not None
-    assert far.hint.startswith("known providers: ")
-    assert "CPUExecutionProvider" in far.hint
-
-
-def test_a_provider_that_is_not_built_in_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: ["CPUExecutionProvider"])
-    with pytest.raises(BackendUnavailable) as error:
-        connect("onnxruntime:CUDAExecutionProvider")
-    assert error.value.message == "this onnxruntime is built without CUDAExecutionProvider"
-    assert error.value.hint is not None
-    assert "it has CPUExecutionProvider; install" in error.value.hint
-    assert error.value.exit_code == Exit.UNUSABLE
+    assert "nothing after the colon" in refusal(f"{kind}:?threads=2").message
 
 
 @pytest.mark.parametrize(
-    ("kind", "package"), [("onnxruntime", "onnxruntime"), ("reference", "onnx")]
+    ("text", "detail", "options"),
+    [
+        ("onnxruntime:CPUExecutionProvider", "CPUExecutionProvider", {}),
+        ("py:pkg.mod:Class", "pkg.mod:Class", {}),
+        ("py:pkg.mod:Class?model=C:/a b.bin&x=", "pkg.mod:Class", {"model": "C:/a b.bin", "x": ""}),
+        ("py:m?f=a?b=c", "m", {"f": "a?b=c"}),
+        (
+            "cmd:./run {model} --n=1 {inputs} {outputs}",
+            "./run {model} --n=1 {inputs} {outputs}",
+            {},
+        ),
+        ("cmd:sh -c 'is it?x=1 or {model}'", "sh -c 'is it?x=1 or {model}'", {}),
+        ("cmd:./run {model}?unsupported=3&b=2", "./run {model}", {"unsupported": "3", "b": "2"}),
+        ("cmd:./run a?b=c d?unsupported=3", "./run a?b=c d", {"unsupported": "3"}),
+        ("cmd:curl host/?f=npy?", "curl host/?f=npy", {}),
+        ("cmd:curl host/?f=npy?unsupported=22", "curl host/?f=npy", {"unsupported": "22"}),
+        ("saved:out/why?", "out/why", {}),
+        ("saved:out/why??", "out/why?", {}),
+        ("saved:out/a=b&c", "out/a=b&c", {}),
+        ("saved:C:\\out", "C:\\out", {}),
+    ],
 )
-def test_a_backend_that_is_not_installed_says_how_to(
-    kind: str, package: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.usefixtures("some_kinds")
+def test_only_what_follows_the_detail_is_an_option(
+    text: str, detail: str, options: dict[str, str]
 ) -> None:
-    without(monkeypatch, package)
-    with pytest.raises(BackendUnavailable) as error:
-        connect(kind)
-    assert error.value.message.startswith(f"backend {kind!r} is not installed: ")
-    assert error.value.hint == f"install it: pip install {package}"
-    assert error.value.exit_code == Exit.UNUSABLE
+    found = parse(text)
+    assert (found.detail, dict(found.options)) == (detail, options)
+    assert parse(str(found)) == found
 
 
-# ── what is declared of it ────────────────────────────────────────────────────────────────────
+@given(
+    st.sampled_from(KINDS),
+    st.none() | st.text(min_size=1),
+    st.dictionaries(st.from_regex(r"\A[a-z][a-z0-9_-]*\Z"), st.from_regex(r"\A[^?&\s]*\Z")),
+    st.sets(st.sampled_from(["float16", "bfloat16", "stored"])),
+)
+def test_what_str_spells_is_read_back(
+    kind: str, detail: str | None, options: dict[str, str], accumulate: set[str]
+) -> None:
+    options.pop("accumulate", None)
+    if detail and kind not in ("cmd", "saved"):
+        detail = detail.replace("?", "")
+    address = Address(
+        kind, detail or None, tuple(sorted(options.items())), tuple(sorted(accumulate))
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(addressing, "built_in", lambda: KINDS)
+        assert parse(str(address)) == address
 
 
-def test_declared_arithmetic_is_part_of_the_address_and_changes_nothing_else() -> None:
-    plain, declared = connect("numpy"), connect("numpy?accumulate=stored,float16,stored")
-    assert plain.info.accumulate == ()
-    assert declared.info.accumulate == ("float16", "stored")
-    assert declared.info.address == "numpy?accumulate=float16,stored"
-    assert (declared.info.kind, declared.info.version) == (plain.info.kind, plain.info.version)
-    assert declared.is_engine is plain.is_engine is True
-    assert declared.documented_errors == plain.documented_errors
+# ── options ───────────────────────────────────────────────────────────────────────────────────
 
 
-def test_it_goes_with_a_detail() -> None:
-    declared = connect("onnxruntime:CPUExecutionProvider?accumulate=bfloat16")
-    assert declared.info.address == "onnxruntime?accumulate=bfloat16"
+def test_the_order_of_options_means_nothing() -> None:
+    one = parse("onnxruntime?threads=2&accumulate=stored&b=1")
+    other = parse("onnxruntime?b=1&accumulate=stored&threads=2")
+    assert one == other
+    assert str(one) == str(other) == "onnxruntime?b=1&threads=2&accumulate=stored"
+
+
+def test_an_option_is_given_once() -> None:
+    assert refusal("numpy?a=1&a=2").message == "backend 'numpy?a=1&a=2' has option 'a' twice"
+    assert refusal("numpy?").message == "backend 'numpy?' has nothing after the question mark"
+
+
+def test_declared_arithmetic_is_no_option_of_the_backend() -> None:
+    declared = parse("numpy?accumulate=stored,float16,stored")
+    assert declared == Address("numpy", accumulate=("float16", "stored"))
+    assert str(declared) == "numpy?accumulate=float16,stored"
+    assert parse("numpy").accumulate == ()
 
 
 @pytest.mark.parametrize(
     ("options", "message", "hint"),
     [
-        ("acumulate=float16", "has no option 'acumulate'", "did you mean 'accumulate'?"),
-        ("threads=2", "has no option 'threads'", "the one option is accumulate"),
-        ("", "has no option ''", "the one option is accumulate"),
         ("accumulate=float61", "no such arithmetic: 'float61'", "did you mean 'float16'"),
         ("accumulate=float16,", "no such arithmetic: ''", "one or several of bfloat16, float16"),
         ("accumulate", "no such arithmetic: ''", "one or several of bfloat16, float16"),
+        ("threads=1&accumulate=x", "no such arithmetic: 'x'", "one or several of bfloat16"),
     ],
 )
 def test_what_cannot_be_declared_is_said(options: str, message: str, hint: str) -> None:

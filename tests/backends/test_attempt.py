@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import ml_dtypes
@@ -9,12 +10,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from opcheck.backends.attempt import MAX_DETAIL, attempt, second_data
-from opcheck.backends.base import Backend, Defect
+from opcheck.backends.attempt import attempt, second_data
+from opcheck.backends.base import Backend, Defect, ProcessDied, UnusableAnswer
+from opcheck.backends.observe import MAX_DETAIL
 from opcheck.errors import BackendUnavailable, InvalidNode, NotSupported
 from opcheck.graph import NotExpressible
-from opcheck.model import Declined, Foreign, NotRun, Outcome, Produced, Raised
-from tests.asking import task_of
+from opcheck.model import (
+    BackendInfo,
+    Crashed,
+    Declined,
+    Foreign,
+    NotRun,
+    Outcome,
+    OutOfMemory,
+    Produced,
+    Raised,
+)
+from tests.asking import asking, task_of
 from tests.miniatures import HABITS, Fake, Refused, answering, in_turn, refusing, twice
 
 X = np.array([[1, 2, 3], [4, 5, 7]], np.float32)
@@ -22,7 +34,7 @@ PROBLEM = task_of("Neg", 13, {}, X)
 
 
 def outcome_of(backend: Backend, x: Any = X) -> Outcome:
-    return attempt(backend, PROBLEM, [x], second_data([x]))
+    return attempt(backend, asking(PROBLEM, x))
 
 
 def produced_by(backend: Backend, x: Any = X) -> Produced:
@@ -110,7 +122,8 @@ def test_the_second_input_is_watched_as_well() -> None:
         inputs[1][0, 0] += 1
         return [X]
 
-    outcome = attempt(answering(ruin), task_of("Add", 13, {}, X, X), [X, X], [X, X])
+    question = asking(task_of("Add", 13, {}, X, X), X, X, second=[X, X])
+    outcome = attempt(answering(ruin), question)
     assert isinstance(outcome, Produced)
     assert outcome.unstable == "input 1 of run 1 was modified"
 
@@ -178,13 +191,15 @@ def test_the_inputs_of_every_run_are_watched_to_the_end(run: int) -> None:
 
 
 def test_other_data_may_be_refused_where_nobody_knows_whether_they_are_legal() -> None:
-    for error in (ValueError("not in range"), NotSupported("not here")):
-        backend = in_turn([X], error, [X])
-        outcome = attempt(backend, PROBLEM, [X], [-X], second_is_legal=False)
+    question = asking(PROBLEM, X, second_is_legal=False)
+    for error in (ValueError("not in range"), NotSupported("not here"), MemoryError()):
+        outcome = attempt(in_turn([X], error, [X]), question)
         assert isinstance(outcome, Produced)
         assert (outcome.unstable, outcome.between, outcome.stale) == (None, None, False)
     fallen = in_turn([X], BackendUnavailable("fell back"), [X])
-    assert isinstance(attempt(fallen, PROBLEM, [X], [-X], second_is_legal=False), NotRun)
+    assert attempt(fallen, question) == NotRun("fell back")
+    died = in_turn([X], ProcessDied("killed by SIGSEGV"), [X])
+    assert attempt(died, question) == Crashed("killed by SIGSEGV")
 
 
 def test_nan_of_any_bits_and_zero_of_any_sign_are_the_same_answer() -> None:
@@ -226,6 +241,23 @@ def test_an_array_that_lies_about_comparison_is_stripped_of_its_class() -> None:
     outcome = produced_by(in_turn([X.view(Liar)], [X.view(Liar)], [WRONG.view(Liar)]))
     assert type(outcome.outputs[0]) is np.ndarray
     assert outcome.unstable is not None
+
+
+class OtherTensor:
+    """What another library may return: it can be made an array, and claims to be one."""
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        return np.ndarray
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        return X
+
+
+def test_what_only_claims_to_be_an_array_is_named_by_its_type() -> None:
+    (out,) = produced_by(answering(lambda inputs: [OtherTensor()])).outputs
+    assert isinstance(out, Foreign)
+    assert out.description.endswith(".OtherTensor")
 
 
 @pytest.mark.parametrize(
@@ -272,7 +304,7 @@ def test_an_array_alone_is_one_output() -> None:
         ([3.0], ["builtins.float"]),
         ("text", ["builtins.str"]),
         ([], []),
-        ([np.array([None, 1], object)], ["numpy.ndarray"]),
+        ([np.array([None, 1], object)], ["array of Python objects"]),
     ],
     ids=str,
 )
@@ -301,7 +333,7 @@ def test_a_subclass_of_a_documented_error_is_documented() -> None:
 
 
 @pytest.mark.parametrize(
-    "error", [SystemExit(3), GeneratorExit(), MemoryError(), RecursionError(), BaseException("x")]
+    "error", [GeneratorExit(), RecursionError(), OSError(5), BaseException("x")]
 )
 def test_no_exception_of_a_backend_ends_the_run(error: BaseException) -> None:
     for stage in ("prepare", "run"):
@@ -310,7 +342,9 @@ def test_no_exception_of_a_backend_ends_the_run(error: BaseException) -> None:
         assert (outcome.kind, outcome.documented) == (type(error).__name__, False)
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt(), Defect("a bug of ours")])
+@pytest.mark.parametrize(
+    "error", [KeyboardInterrupt(), Defect("a bug of ours"), type("Worse", (Defect,), {})("mine")]
+)
 def test_an_interrupt_and_a_bug_of_opcheck_pass_through(error: BaseException) -> None:
     for backend in (
         refusing(error),
@@ -318,19 +352,33 @@ def test_an_interrupt_and_a_bug_of_opcheck_pass_through(error: BaseException) ->
         in_turn([X], error),
         in_turn([X], [X], error),
     ):
-        with pytest.raises(type(error)):
+        with pytest.raises((KeyboardInterrupt, Defect)) as caught:
             outcome_of(backend)
+        assert str(caught.value) == str(error)
+
+
+def test_who_leaves_has_refused_nothing() -> None:
+    for error, status in ((SystemExit(3), 3), (SystemExit(), 0)):
+        outcome = Crashed(f"would have left with status {status}")
+        for backend in (refusing(error), refusing(error, "run"), in_turn([X], error)):
+            assert outcome_of(backend) == outcome
+
+
+def test_an_answer_that_cannot_be_used_is_no_refusal() -> None:
+    outcome = outcome_of(refusing(UnusableAnswer("no tensors"), "run"))
+    assert outcome == Raised("run", "UnusableAnswer", "no tensors", False, unusable=True)
 
 
 @pytest.mark.parametrize("error", [NotSupported("not here"), NotExpressible("not here")])
 def test_only_the_signal_for_it_is_a_decline(error: BaseException) -> None:
+    inexpressible = isinstance(error, NotExpressible)
     for stage in ("prepare", "run"):
-        assert outcome_of(refusing(error, stage)) == Declined("not here")
+        assert outcome_of(refusing(error, stage)) == Declined("not here", inexpressible)
     for other in (NotImplementedError("not here"), InvalidNode("not here")):
         assert isinstance(outcome_of(refusing(other)), Raised)
 
 
-@pytest.mark.parametrize("error", [ValueError("later"), NotSupported("later"), SystemExit("later")])
+@pytest.mark.parametrize("error", [ValueError("later"), NotSupported("later")])
 def test_who_has_answered_once_may_not_refuse_or_decline_afterwards(error: BaseException) -> None:
     stages = {"second run": in_turn([X], error), "third run": in_turn([X], [X], error)}
     for stage, backend in stages.items():
@@ -343,6 +391,42 @@ def test_a_backend_that_turns_out_to_be_another_is_not_run() -> None:
         assert outcome_of(refusing(error, stage)) == NotRun(
             "asked for the accelerator, got the CPU"
         )
+
+
+def test_memory_that_runs_out_is_told_by_where_it_did() -> None:
+    stages = {
+        "prepare": refusing(MemoryError("4 GiB")),
+        "run": refusing(MemoryError("4 GiB"), "run"),
+        "second run": in_turn([X], MemoryError("4 GiB")),
+        "third run": in_turn([X], [X], MemoryError("4 GiB")),
+    }
+    for stage, backend in stages.items():
+        assert outcome_of(backend) == OutOfMemory(f"MemoryError in {stage}: 4 GiB")
+    assert outcome_of(refusing(MemoryError())) == OutOfMemory("MemoryError in prepare")
+
+
+def test_data_that_do_not_fit_into_memory_are_nobody_s_failure() -> None:
+    class TooLarge(np.ndarray):
+        def copy(self, *_: Any) -> Any:
+            raise MemoryError
+
+    asked = []
+
+    def prepare(task: Any) -> Any:
+        asked.append(task)
+        return twice
+
+    outcome = outcome_of(Fake(prepare), X.view(TooLarge))
+    assert outcome == NotRun("the case's data do not fit into memory")
+    assert asked == []
+
+
+@pytest.mark.parametrize("stage", ["prepare", "run"])
+def test_a_program_that_died_is_a_crash(stage: str) -> None:
+    died = ProcessDied("killed by SIGSEGV")
+    assert outcome_of(refusing(died, stage)) == Crashed("killed by SIGSEGV")
+    for backend in (in_turn([X], died), in_turn([X], [X], died)):
+        assert outcome_of(backend) == Crashed("killed by SIGSEGV")
 
 
 def test_a_huge_message_is_cut() -> None:
@@ -373,12 +457,51 @@ def test_an_object_without_run_is_a_backend_s_own_failure() -> None:
     class Half:
         info = answering(lambda inputs: []).info
         documented_errors = (Refused,)
-        is_engine = False
 
         def prepare(self, problem: Any) -> Any:
             return None
 
     assert isinstance(outcome_of(Half()), Raised)
+
+
+# ── who can be asked once only ────────────────────────────────────────────────────────────────
+
+
+class OnceOnly(Fake):
+    @property
+    def info(self) -> BackendInfo:
+        return replace(super().info, repeatable=False)
+
+
+def test_who_cannot_run_again_is_asked_once() -> None:
+    seen = []
+
+    def run(inputs: Any) -> Any:
+        seen.append(inputs[0].tolist())
+        return twice(inputs)
+
+    outcome = outcome_of(OnceOnly(lambda _: run))
+    assert seen == [X.tolist()]
+    assert isinstance(outcome, Produced)
+    assert (outcome.once, outcome.unstable, outcome.between, outcome.stale) == (
+        (True, None, None, False)
+    )
+    assert not produced_by(answering(twice)).once
+
+
+def test_and_its_inputs_are_watched_all_the_same() -> None:
+    outcome = outcome_of(OnceOnly(lambda _: HABITS["modifies_its_input"](twice)))
+    assert isinstance(outcome, Produced)
+    assert outcome.unstable == "input 0 of run 1 was modified"
+
+
+def test_and_what_it_raises_is_judged_as_of_anybody() -> None:
+    for error, wanted in (
+        (Refused("no"), Raised("run", "Refused", "no", True)),
+        (NotSupported("no"), Declined("no")),
+        (MemoryError(), OutOfMemory("MemoryError in run")),
+    ):
+        assert outcome_of(OnceOnly(refusing(error, "run").prepared)) == wanted
 
 
 # ── the data in between ───────────────────────────────────────────────────────────────────────

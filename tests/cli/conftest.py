@@ -8,14 +8,17 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from click.testing import CliRunner, Result
 
-import opcheck.backends
+from opcheck.backends import address
+from opcheck.backends.isolation import pool
 from opcheck.cli.group import program
+from opcheck.model import BackendInfo
 from tests.cli.fakes import FAKES
+from tests.inline import Inline
 
 ROOT = Path(__file__).parent.parent.parent
 _TERMINAL = ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
@@ -23,14 +26,40 @@ _TERMINAL = ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "T
 Run = Callable[..., Result]
 
 
+class InlinePool(Inline):
+    """A fake that answers in this process, in the place of workers."""
+
+    accidents: ClassVar[dict[str, int]] = {}
+    partings: ClassVar[list[str]] = []
+
+    @property
+    def address(self) -> str:
+        return self.backend.info.address
+
+    def connected(self, meanwhile: Any = None) -> BackendInfo:
+        return self.info
+
+    def close(self) -> None:
+        """There is nothing to end."""
+
+
 @pytest.fixture
 def run(monkeypatch, tmp_path) -> Run:
-    """`opcheck` in an empty folder, with the fakes among its backends."""
+    """`opcheck` in an empty folder, with the fakes among its backends, in this process.
+
+    All others work in processes of their own, as they always do.
+    """
     monkeypatch.chdir(tmp_path)
     for name in _TERMINAL:
         monkeypatch.delenv(name, raising=False)
-    real = opcheck.backends.connect
-    monkeypatch.setattr("opcheck.backends.connect", lambda a: FAKES.get(a) or real(a))
+    kinds, real = address.built_in, pool.Pool
+
+    def inline(settings, workers=1):
+        fake = FAKES.get(settings.address)
+        return InlinePool(fake) if fake else real(settings, workers)
+
+    monkeypatch.setattr(address, "built_in", lambda: (*kinds(), *FAKES))
+    monkeypatch.setattr(pool, "Pool", inline)
 
     def run(*words: str, **environment: str) -> Result:
         found = CliRunner().invoke(program, words, env=environment, prog_name="opcheck")

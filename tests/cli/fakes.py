@@ -1,22 +1,27 @@
 """Backends for tests of the command line, each right or wrong in one known way.
 
-Run as a script with a command line, this is `opcheck` with one backend more: `slow`.
+By their names they work in the process of the tests; `py:tests.cli.fakes:SLOW` and its like in
+processes of their own.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from opcheck.backends.base import Backend
-from opcheck.errors import NotSupported
+from opcheck.errors import BackendUnavailable, NotSupported
 from opcheck.model import Array, BackendInfo, Task
 
+#: The environment variable with the name of a file that says that `slow` is at work.
+RUNNING = "OPCHECK_TEST_RUNNING"
 HOSTILE = (
     "\x1b[2J\x1b]0;owned\x07[red]markup[/] [/nope]\r\n\x9b31m\u202e\nexit 0: conforms\x00 größer"
 )
@@ -33,7 +38,6 @@ class Fake:
     function: Callable[[Task, Array], Any]
     address: str
     version: str = "1.5"
-    is_engine: bool = False
     documented_errors: tuple[type[BaseException], ...] = (Refused,)
 
     @property
@@ -88,46 +92,87 @@ def declines(task: Task, x: Array) -> list[Array]:
     raise NotSupported(HOSTILE + "!" * 10_000_000)
 
 
+def falls_back(task: Task, x: Array) -> list[Array]:
+    raise BackendUnavailable("asked for the NPU, got the CPU")
+
+
+def but_for_opset_13(error: Exception) -> Callable[[Task, Array], Any]:
+    """Right, but at opset 13 there is an error instead."""
+
+    def run(task: Task, x: Array) -> list[Array]:
+        if task.opset == 13:
+            raise error
+        return right(task, x)
+
+    return run
+
+
+def lacks_float32(task: Task, x: Array) -> list[Array]:
+    raise NotSupported(f"no kernel for {x.dtype}")
+
+
+def dies(task: Task, x: Array) -> list[Array]:
+    """Right along axis 0, fatal along another."""
+    if task.attrs["axis"] != 0:
+        print("the last words", flush=True)
+        os.abort()
+    return right(task, x)
+
+
+def greedy(task: Task, x: Array) -> list[Array]:
+    """Right, with 600 MiB of memory along any axis but 0."""
+    if task.attrs["axis"] != 0:
+        np.ones(600 << 20, np.uint8)
+    return right(task, x)
+
+
 def slow(task: Task, x: Array) -> list[Array]:
     """Right, after 10 ms along axis 0, after 30 s along another."""
-    print("running", file=sys.stderr, flush=True)
+    print("running", file=sys.stderr)
+    if file := os.environ.get(RUNNING):
+        Path(file).touch()
     axis = task.attrs["axis"]
     assert isinstance(axis, int)
     time.sleep(0.01 if axis == 0 else 30)
     return right(task, x)
 
 
+def unsteady(task: Task, x: Array) -> list[Array]:
+    """Wrong: at once along axis 0, a moment later along another."""
+    print("I beg your pardon")
+    axis = task.attrs["axis"]
+    assert isinstance(axis, int)
+    time.sleep(0.3 if axis else 0)
+    return [1 - right(task, x)[0]]
+
+
 def refuses(task: Task, x: Array) -> list[Array]:
     raise Refused("no")
 
 
+NARROW = Fake(lambda task, x: [right(task, x)[0].astype(np.float16)], "narrow")
+RIGHT = Fake(right, "right")
+LAST_OF_TIES = Fake(last_of_ties, "last_of_ties")
+SLOW = Fake(slow, "slow")
+UNSTEADY = Fake(unsteady, "unsteady")
+DIES = Fake(dies, "dies")
+GREEDY = Fake(greedy, "greedy")
+
 FAKES: dict[str, Backend] = {
     fake.address: fake
     for fake in [
-        Fake(right, "right"),
-        Fake(last_of_ties, "last_of_ties"),
-        Fake(lambda task, x: [right(task, x)[0].astype(np.float16)], "narrow"),
+        RIGHT,
+        LAST_OF_TIES,
+        NARROW,
         Fake(lambda task, x: [right(task, x)[0].reshape(-1)], "flat"),
         Fake(lambda task, x: right(task, x) * 2, "twice"),
         Fake(lambda task, x: [right(task, x)[0].tolist()], "lists"),
         Fake(refuses, "refuses"),
         Fake(rude, "rude"),
         Fake(declines, "declines"),
-        Fake(slow, "slow"),
+        Fake(lacks_float32, "lacks_float32"),
+        Fake(but_for_opset_13(NotSupported("opset 13")), "declines_opset_13"),
+        Fake(but_for_opset_13(Refused("opset 13")), "refuses_opset_13"),
+        Fake(falls_back, "falls_back"),
     ]
 }
-
-
-def install() -> None:
-    """Let `-b` find the fakes too."""
-    import opcheck.backends
-
-    real = opcheck.backends.connect
-    opcheck.backends.connect = lambda address: FAKES.get(address) or real(address)
-
-
-if __name__ == "__main__":
-    install()
-    from opcheck.cli import main
-
-    main()

@@ -47,8 +47,7 @@ def cases(run, tmp_path):
     (tmp_path / "cases.yaml").write_text(CASES)
 
 
-#: All but the slow one.
-EACH = [word for fake in FAKES if fake != "slow" for word in ("-b", fake)]
+EACH = [word for fake in FAKES for word in ("-b", fake)]
 
 
 # ── the texts ───────────────────────────────────────────────────────────────────────────────────
@@ -103,6 +102,41 @@ def test_warnings_are_red_under_strict_only(run):
     assert "WARN last_of_ties" not in lenient.stdout
     assert "Warnings (in full with -v, red with --strict)" in lenient.stdout
     assert "WARN last_of_ties" in strict.stdout
+
+
+@pytest.mark.usefixtures("cases")
+def test_what_is_unsupported_is_red_where_support_is_required(run):
+    words = ("run", "cases.yaml", "-b", "right", "-b", "lacks_float32", "-k", "not nan")
+    assert run(*words).exit_code == 5  # one of two named backends was judged on nothing
+    found = run(*words, "--require-supported")
+    assert found.exit_code == 1
+    assert "UNSUPPORTED lacks_float32  Hardmax/ties" in found.stdout
+    assert found.stdout.splitlines()[-1] == "exit 1: does not conform: 4 unsupported"
+    [command, *_] = re.findall(r"^  repeat  opcheck (.*)$", found.stdout, re.MULTILINE)
+    assert run(*shlex.split(command)).exit_code == 1
+    assert "INCOMPLETE: 2 of 8 results" in run(*words, "--require-supported", "-x").stdout
+
+
+@pytest.mark.usefixtures("cases")
+@pytest.mark.parametrize("backend", ["declines_opset_13", "refuses_opset_13"])
+def test_who_takes_a_later_opset_only_is_told_so(run, backend):
+    found = run("run", "cases.yaml", "-b", backend, "-k", "ties and not many")
+    assert found.exit_code == 1
+    assert f"ERROR {backend}  Hardmax/ties" in found.stdout
+    hint = r"takes the same model at opset \d\d, where Hardmax-13 is in force too; at opset 13: "
+    assert re.search(rf"^  found   {hint}.*opset 13$", found.stdout, re.MULTILINE)
+
+
+@pytest.mark.usefixtures("cases")
+def test_what_was_not_run_is_listed_and_makes_the_run_incomplete(run):
+    found = run("run", "cases.yaml", "-b", "right", "-b", "falls_back", "-k", "ties")
+    assert found.exit_code == 4
+    assert "INCOMPLETE" not in found.stdout
+    lines = found.stdout.splitlines()
+    assert lines[lines.index("Not run") + 3].split(maxsplit=3) == (
+        ["falls_back", "1.5", "2", "asked for the NPU, got the CPU"]
+    )
+    assert lines[-1] == "exit 4: incomplete: 2 not run"
 
 
 @pytest.mark.usefixtures("cases")

@@ -6,18 +6,21 @@ import numpy as np
 import pytest
 
 from opcheck.compare import Want
-from opcheck.compare.verdict import Admitted, Answer, Judgement, Refusal, Twin, judge
+from opcheck.compare.verdict import Admitted, Answer, Judgement, Refusal, judge
 from opcheck.dtypes import DTYPES
 from opcheck.engine.bounds import Tier
 from opcheck.model import (
     EXACT,
+    Crashed,
     Declined,
     Foreign,
     NotRun,
     Outcome,
+    OutOfMemory,
     Produced,
     Raised,
     Rule,
+    TimedOut,
     Tolerance,
     Verdict,
 )
@@ -25,6 +28,7 @@ from tests.compare.test_bounded import Fake, arithmetic
 
 RULES: tuple[Rule, ...] = get_args(Rule)
 PASS, WARN, FAIL, ERROR = Verdict.PASS, Verdict.WARN, Verdict.FAIL, Verdict.ERROR
+CRASH, TIMEOUT, OOM = Verdict.CRASH, Verdict.TIMEOUT, Verdict.OOM
 UNSTABLE, UNSUPPORTED, NOT_RUN = Verdict.UNSTABLE, Verdict.UNSUPPORTED, Verdict.NOT_RUN
 
 RIGHT = np.array([1, 0, 0], np.float32)
@@ -36,19 +40,24 @@ def made(*outputs: Any, unstable: str | None = None) -> Produced:
     return Produced(outputs, 0.0, unstable)
 
 
-def refusal(twin: Outcome, wants: tuple[Want, ...] = WANTS, name: str | None = None) -> Refusal:
-    return Refusal("axis is outside [-1, 0]", lambda: Twin(twin, wants), name)
+def refusal(name: str | None = None, wants: tuple[Want, ...] = WANTS) -> Refusal:
+    return Refusal("axis is outside [-1, 0]", wants, name)
 
 
 LEGAL: list[Admitted] = [Answer(WANTS)]
-ILLEGAL: list[Admitted] = [refusal(made(RIGHT))]
-EITHER: list[Admitted] = [Answer(WANTS, "answered"), refusal(made(RIGHT), name="rejected")]
+ILLEGAL: list[Admitted] = [refusal()]
+EITHER: list[Admitted] = [Answer(WANTS, "answered"), refusal("rejected")]
 
 
 def judged(
-    rule: Rule, admitted: list[Admitted], outcome: Outcome, tolerance: Tolerance = EXACT
+    rule: Rule,
+    admitted: list[Admitted],
+    outcome: Outcome,
+    tolerance: Tolerance = EXACT,
+    twin: Outcome | None = None,
 ) -> Judgement:
-    return judge(rule, admitted, outcome, tolerance, None)
+    """The judgement; whoever refuses what it may answers the legal twin well, or with `twin`."""
+    return judge(rule, admitted, outcome, tolerance, twin=twin or made(RIGHT))
 
 
 # ── the table of rules and outcomes ───────────────────────────────────────────────────────────
@@ -69,6 +78,9 @@ UNSTABLE_OUTCOMES: dict[str, Outcome] = {
     "raised later": Raised("second run", "Fail", "gone", documented=True),
 }
 _DELIVERED_NOTHING: list[tuple[str, Outcome, Verdict]] = [
+    ("crashed", Crashed("killed by SIGSEGV"), CRASH),
+    ("hangs", TimedOut(30), TIMEOUT),
+    ("takes all memory", OutOfMemory("took more than 100 MiB of memory"), OOM),
     ("declined", Declined("no kernel"), UNSUPPORTED),
     ("not run", NotRun("missing"), NOT_RUN),
 ]
@@ -139,6 +151,9 @@ TWINS: list[tuple[str, Outcome, tuple[Verdict, Verdict, Verdict], str]] = [
         "its legal twin is not implemented: no kernel",
     ),
     ("not run", NotRun("missing"), (NOT_RUN,) * 3, "its legal twin: missing"),
+    ("crashed", Crashed("killed by SIGSEGV"), (CRASH,) * 3, "its legal twin: killed by SIGSEGV"),
+    ("hangs", TimedOut(0.5), (TIMEOUT,) * 3, "its legal twin: no answer within 0.5 s"),
+    ("no memory", OutOfMemory("took all"), (OOM,) * 3, "its legal twin: took all"),
     ("shape", WRONG_OUTPUTS["shape"], (FAIL, WARN, FAIL), "its legal twin: y: shape (1, 3), want"),
     ("dtype", WRONG_OUTPUTS["dtype"], (FAIL, WARN, FAIL), "its legal twin: y: dtype float64, want"),
     ("type", WRONG_OUTPUTS["type"], (FAIL, WARN, FAIL), "its legal twin: y: type builtins.list"),
@@ -155,10 +170,8 @@ def test_a_refusal_counts_only_if_the_legal_twin_is_accepted(
     rule: Rule, twin: Outcome, verdicts: tuple[Verdict, ...], said: str
 ) -> None:
     wanted = dict(zip(("must", "should", "open"), verdicts, strict=True))[rule]
-    either: list[Admitted] = [Answer(WANTS, "answered"), refusal(twin, name="rejected")]
-    alone: list[Admitted] = [refusal(twin)]
-    for admitted in (alone, either):
-        found = judged(rule, admitted, REFUSED)
+    for admitted in (ILLEGAL, EITHER):
+        found = judged(rule, admitted, REFUSED, twin=twin)
         assert found.verdict is wanted
         assert found.reason.startswith(said)
         assert found.alternative is None
@@ -167,23 +180,23 @@ def test_a_refusal_counts_only_if_the_legal_twin_is_accepted(
 def test_a_twin_is_accepted_whatever_its_values() -> None:
     # Its values are another case's business; this one asks whether the backend can do it at all.
     for outcome in (WRONG_OUTPUTS["value"], WRONG_OUTPUTS["nan"]):
-        assert judged("must", [refusal(outcome)], REFUSED).verdict is PASS
+        assert judged("must", ILLEGAL, REFUSED, twin=outcome).verdict is PASS
 
 
 def test_a_twin_that_nothing_computes_is_accepted_if_it_is_answered() -> None:
-    assert judged("must", [refusal(made(RIGHT), wants=())], REFUSED).verdict is PASS
-    assert judged("must", [refusal(REFUSED, wants=())], REFUSED).verdict is ERROR
+    unknown: list[Admitted] = [refusal(wants=())]
+    for outcome in (made(RIGHT), made(RIGHT[None]), made()):
+        assert judged("must", unknown, REFUSED, twin=outcome).verdict is PASS
+    assert judged("must", unknown, REFUSED, twin=REFUSED).verdict is ERROR
 
 
-def test_the_twin_is_asked_only_after_a_refusal() -> None:
-    def unasked() -> Twin:
-        raise AssertionError("the twin was asked")
-
-    outcomes: list[Outcome] = [made(RIGHT), Declined("no"), NotRun("no")]
-    for outcome in [*outcomes, *UNSTABLE_OUTCOMES.values()]:
-        judged("must", [Refusal("why", unasked)], outcome)
-    with pytest.raises(AssertionError, match="the twin was asked"):
-        judged("must", [Refusal("why", unasked)], REFUSED)
+def test_the_twin_matters_only_after_a_refusal() -> None:
+    outcomes = [made(RIGHT), *UNSTABLE_OUTCOMES.values(), *(row[1] for row in _DELIVERED_NOTHING)]
+    for admitted in (LEGAL, ILLEGAL, EITHER):
+        for outcome in outcomes:
+            found = judge("must", admitted, outcome, EXACT)
+            beside = judged("must", admitted, outcome, twin=Crashed("killed"))
+            assert (beside.verdict, beside.reason) == (found.verdict, found.reason)
 
 
 # ── several answers ───────────────────────────────────────────────────────────────────────────
@@ -208,7 +221,7 @@ def test_each_admitted_answer_passes_by_its_name() -> None:
 
 
 def test_a_refusal_passes_by_its_name() -> None:
-    found = judged("open", [*answers(0), refusal(made(RIGHT), name="rejected")], REFUSED)
+    found = judged("open", [*answers(0), refusal("rejected")], REFUSED)
     assert (found.verdict, found.alternative) == (PASS, "rejected")
 
 
@@ -236,7 +249,7 @@ def test_an_answer_of_the_right_shape_is_nearer_than_one_of_another() -> None:
 
 
 def test_a_refusal_is_named_among_the_admitted_answers() -> None:
-    admitted = [*answers(0), refusal(made(RIGHT), name="rejected")]
+    admitted = [*answers(0), refusal("rejected")]
     found = judged("open", admitted, made(one_hot(1)))
     assert found.reason == (
         "none of the admitted answers (place_0, rejected); nearest place_0: "
@@ -278,6 +291,10 @@ def test_a_refusal_by_accident_counts_and_is_called_so(
         (ILLEGAL, made(RIGHT), "accepts an invalid model: axis is outside [-1, 0]"),
         (LEGAL, Declined("no kernel"), "no kernel"),
         (LEGAL, NotRun("cut short"), "cut short"),
+        (LEGAL, Crashed("exited with status 0"), "exited with status 0"),
+        (LEGAL, TimedOut(30), "no answer within 30 s"),
+        (LEGAL, TimedOut(0.25), "no answer within 0.25 s"),
+        (ILLEGAL, OutOfMemory("took all"), "took all"),
         (
             LEGAL,
             UNSTABLE_OUTCOMES["raised later"],
@@ -292,6 +309,26 @@ def test_every_other_verdict_says_why(
     admitted: list[Admitted], outcome: Outcome, said: str
 ) -> None:
     assert judged("must", admitted, outcome).reason == said
+
+
+@pytest.mark.parametrize(
+    ("outcome", "failure"),
+    [
+        (Crashed("killed by SIGSEGV"), "crash"),
+        (TimedOut(30), "timeout"),
+        (OutOfMemory("took all"), "oom"),
+        (UNSTABLE_OUTCOMES["raised later"], "unstable"),
+        (REFUSED, "raised"),
+        (WRONG_OUTPUTS["value"], "values"),
+        (Declined("no kernel"), None),
+        (NotRun("cut short"), None),
+    ],
+)
+def test_every_failure_says_in_what_way(outcome: Outcome, failure: str | None) -> None:
+    assert judged("must", LEGAL, outcome).failure == failure
+    assert judged("should", LEGAL, outcome).failure == failure
+    if not isinstance(outcome, Produced):
+        assert judged("must", ILLEGAL, REFUSED, twin=outcome).failure == failure
 
 
 def test_of_several_outputs_each_wrong_one_is_named() -> None:
@@ -318,7 +355,7 @@ def test_the_tolerance_is_the_case_s() -> None:
 
 
 def test_wrong_elements_are_shown_beside_the_input() -> None:
-    found = judge("must", LEGAL, made(one_hot(1)), EXACT, np.array([7, 8, 9], np.float32))
+    found = judge("must", LEGAL, made(one_hot(1)), EXACT, like=np.array([7, 8, 9], np.float32))
     assert [element.input for element in found.comparisons[0].worst] == [7, 8]
 
 
@@ -334,7 +371,7 @@ def by_bound(
     bound = Fake((1, 2, 1), POOR, limit=limit)
     want = Want("y", DTYPES["float32"], THIRD, 0, 1, bound)
     got = made((THIRD * factor).astype(np.float32))
-    return judge(rule, [Answer((want,))], got, None, None, declared)
+    return judge(rule, [Answer((want,))], got, None, declared=declared)
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -364,6 +401,6 @@ def test_a_wrong_output_beside_a_poor_one_decides() -> None:
     bound = Fake((1, 2, 1), POOR)
     wants = tuple(Want(name, DTYPES["float32"], THIRD, 0, 1, bound) for name in ("poor", "wrong"))
     got = made(*((THIRD * factor).astype(np.float32) for factor in (1.001, 1.1)))
-    found = judge("must", [Answer(wants)], got, None, None)
+    found = judge("must", [Answer(wants)], got, None)
     assert (found.verdict, found.failure) == (FAIL, "values")
     assert found.reason.startswith("poor: in float16; 2 of 2 elements need it; wrong: 2 of 2")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import ml_dtypes
@@ -10,12 +11,12 @@ import pytest
 from onnx import AttributeProto, checker, defs, helper, numpy_helper
 
 from opcheck import opset
-from opcheck.backends import attempt, connect, second_data
+from opcheck.backends import attempt, connect
 from opcheck.dtypes import DTYPES
 from opcheck.graph import NotExpressible, model_of
 from opcheck.graph.build import ir_version
 from opcheck.model import AttrValue, OutputSpec, Produced, Task, TensorType
-from tests.asking import dml_problem, dtype_of, task_of
+from tests.asking import asking, dml_problem, dtype_of, task_of
 
 NEWEST = defs.onnx_opset_version()
 IMAGE = np.ones((1, 2, 5, 5), np.float32)
@@ -91,20 +92,12 @@ def test_names_and_order_are_the_problem_s() -> None:
 def test_an_optional_input_left_out_keeps_its_slot() -> None:
     least = np.array(0.0, np.float32)
     whole = task_of("Clip", 13, {}, MATRIX, least, least)
-    task = Task(
-        op=whole.op,
-        opset=13,
-        attrs={},
-        slots=("input", "", "max"),
-        inputs=(whole.inputs[0], whole.inputs[2]),
-        initializers={},
-        outputs=whole.outputs,
-    )
+    fed = (whole.inputs[0], whole.inputs[2])
+    task = replace(whole, slots=("input", "", "max"), inputs=fed)
     model = model_of(task)
     check(model)
     assert list(model.graph.node[0].input) == ["input", "", "max"]
-    backend = connect("onnxruntime")
-    outcome = attempt(backend, task, [MATRIX, least], second_data([MATRIX, least]))
+    outcome = attempt(connect("onnxruntime"), asking(task, MATRIX, least))
     assert isinstance(outcome, Produced)
     assert outcome.outputs[0].tolist() == np.minimum(MATRIX, 0).tolist()  # type: ignore[union-attr]
 
@@ -115,7 +108,7 @@ def test_variadic_inputs_and_several_outputs() -> None:
     names = ("inputs_0", "inputs_1", "inputs_2")
     types = tuple(TensorType(name, DTYPES["float32"], (2, 3)) for name in names)
     outputs = (OutputSpec("concat_result", DTYPES["float32"]),)
-    check(model_of(Task(schema.op, 13, {"axis": 0}, names, types, {}, outputs)))
+    check(model_of(Task("Concat", schema.op, 13, {"axis": 0}, names, types, {}, outputs)))
 
     both = (OutputSpec("Values", DTYPES["float32"]), OutputSpec("Indices", DTYPES["int64"]))
     model = model_of(
@@ -214,7 +207,7 @@ def test_a_model_with_an_initializer_is_valid_and_holds_its_bits(at: int, dtype:
 @pytest.mark.parametrize("at", [1, 8, 9, 13])
 def test_backends_run_a_model_with_an_initializer_and_no_inputs(at: int, address: str) -> None:
     task = task_of("Hardmax", at, {"axis": 1}, MATRIX, initializer=True)
-    outcome = attempt(connect(address), task, [], [])
+    outcome = attempt(connect(address), asking(task))
     assert isinstance(outcome, Produced)
     assert outcome.outputs[0].tolist() == [[1, 0, 0], [1, 0, 0]]  # type: ignore[union-attr]
 
@@ -222,11 +215,11 @@ def test_backends_run_a_model_with_an_initializer_and_no_inputs(at: int, address
 def test_an_initializer_beside_inputs() -> None:
     shape = np.array([6], np.int64)
     whole = task_of("Reshape", 13, {}, MATRIX, shape)
-    task = Task(whole.op, 13, {}, whole.slots, whole.inputs[:1], {"shape": shape}, whole.outputs)
+    task = replace(whole, inputs=whole.inputs[:1], initializers={"shape": shape})
     model = model_of(task)
     check(model)
     assert len(model.graph.output[0].type.tensor_type.shape.dim) == 1
-    outcome = attempt(connect("reference"), task, [MATRIX], second_data([MATRIX]))
+    outcome = attempt(connect("reference"), asking(task, MATRIX))
     assert isinstance(outcome, Produced)
 
 

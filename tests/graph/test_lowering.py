@@ -8,18 +8,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from opcheck.backends import Backend, attempt, connect, second_data
+from opcheck.backends import Backend, attempt, connect
 from opcheck.graph import NotExpressible, model_of
 from opcheck.model import Declined, Produced
 from tests import brute
-from tests.asking import dml_problem
+from tests.asking import asking, dml_problem
 
 BACKENDS = [connect("onnxruntime"), connect("reference")]
 VALUES = st.sampled_from([-np.inf, -2.0, -1.0, -0.0, 0.0, 1.0, np.inf])
 
 
 def lowered(backend: Backend, x: Any, axes: tuple[int, ...]) -> Any:
-    outcome = attempt(backend, dml_problem(axes, x), [x], second_data([x]))
+    outcome = attempt(backend, asking(dml_problem(axes, x), x))
     assert isinstance(outcome, Produced)
     assert outcome.unstable is None
     return outcome.outputs[0]
@@ -88,7 +88,7 @@ def test_an_invalid_descriptor_is_not_expressible(x: Any, axes: tuple[int, ...],
     assert str(error.value).startswith("not expressible as an ONNX graph: ")
     assert said in str(error.value)
     for backend in BACKENDS:
-        assert isinstance(attempt(backend, dml_problem(axes, x), [x], [x]), Declined)
+        assert isinstance(attempt(backend, asking(dml_problem(axes, x), x)), Declined)
 
 
 def test_missing_axes_are_not_expressible_either() -> None:

@@ -12,7 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from opcheck.dtypes import DTYPES
 from opcheck.graph import tensors
-from opcheck.graph.tensors import read_tensor
+from opcheck.graph.tensors import read_npy, read_tensor, write_tensor, write_whole
 
 WHOLE = numpy_helper.from_array(np.arange(6, dtype=np.float32).reshape(2, 3)).SerializeToString()
 
@@ -116,3 +116,111 @@ def test_damage_is_a_value_error_or_another_tensor(tmp_path: Path, data: bytes, 
     path = written(tmp_path, WHOLE[:at] + data + WHOLE[at + len(data) :])
     with suppress(ValueError):
         assert isinstance(read_tensor(path), np.ndarray)
+
+
+# ── NumPy's format ────────────────────────────────────────────────────────────────────────────
+
+
+def no_array(path: Path) -> str:
+    with pytest.raises(ValueError, match=r"^output_0\.npy") as error:
+        read_npy(path)
+    assert type(error.value) is ValueError
+    return str(error.value)
+
+
+def saved(folder: Path, array: Any, **options: Any) -> Path:
+    path = folder / "output_0.npy"
+    np.save(path, array, **options)
+    return path
+
+
+@pytest.mark.parametrize("shape", [(), (0, 3), (3, 2)])
+def test_an_array_is_read_whatever_its_layout(tmp_path: Path, shape: tuple[int, ...]) -> None:
+    array = np.arange(int(np.prod(shape)), dtype=">i2").reshape(shape).copy(order="F")
+    found = read_npy(saved(tmp_path, array))
+    assert (found.dtype.name, found.shape) == ("int16", shape)
+    assert found.tolist() == array.tolist()
+    assert type(found) is np.ndarray
+    found[...] = 0  # nobody else's, and not the file's
+
+
+def test_no_piece_of_an_array_is_taken_for_the_whole(tmp_path: Path) -> None:
+    path = saved(tmp_path, np.arange(6.0))
+    whole = path.read_bytes()
+    for length in range(len(whole)):
+        path.write_bytes(whole[:length])
+        no_array(path)
+
+
+def test_nothing_is_unpickled(tmp_path: Path) -> None:
+    class Trap:
+        def __reduce__(self) -> Any:
+            return (pytest.fail, ("it was unpickled",))
+
+    no_array(saved(tmp_path, np.array([Trap()]), allow_pickle=True))
+
+
+def test_an_archive_is_no_array(tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", x=np.zeros(3))
+    (tmp_path / "a.npz").rename(tmp_path / "output_0.npy")
+    assert "it is no .npy file" in no_array(tmp_path / "output_0.npy")
+
+
+def test_an_array_larger_than_its_file_is_refused_before_memory_is_taken(tmp_path: Path) -> None:
+    path = saved(tmp_path, np.zeros(10))
+    path.write_bytes(path.read_bytes().replace(b"(10,)", b"(10000000000000,)"))
+    no_array(path)
+
+
+def test_an_array_file_too_large_is_not_even_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = saved(tmp_path, np.zeros(10))
+    monkeypatch.setattr(tensors, "MAX_BYTES", path.stat().st_size - 1)
+    assert "larger than" in no_array(path)
+
+
+# ── writing ───────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(), (0, 3), (2, 3)])
+def test_what_is_written_is_read_bit_for_bit(
+    tmp_path: Path, dtype: str, shape: tuple[int, ...]
+) -> None:
+    size = int(np.prod(shape))
+    array = np.array([1, -0.0, 2, 0, 1, 1])[:size].reshape(shape).astype(DTYPES[dtype].numpy)
+    path = tmp_path / "output_0.pb"
+    write_tensor(path, array, "y")
+    found = read_tensor(path)
+    assert (found.dtype, found.shape, found.tobytes()) == (array.dtype, shape, array.tobytes())
+    assert TensorProto.FromString(path.read_bytes()).name == "y"
+
+
+def test_the_byte_order_of_an_array_is_not_written(tmp_path: Path) -> None:
+    array = np.array([1.5, -2, 3e-5])
+    write_tensor(tmp_path / "a.pb", array.astype(">f8"), "y")
+    assert read_tensor(tmp_path / "a.pb").tobytes() == array.tobytes()
+
+
+def test_what_no_tensor_file_can_hold_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="no tensor file can hold datetime64"):
+        write_tensor(tmp_path / "a.pb", np.array(["2020-01-01"], "datetime64[D]"), "y")
+    assert not [*tmp_path.iterdir()]
+
+
+def test_a_file_is_there_whole_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Killed(BaseException):
+        pass
+
+    def killed(path: Path, data: bytes) -> int:
+        with path.open("wb") as file:
+            file.write(data[:3])
+        raise Killed
+
+    monkeypatch.setattr(Path, "write_bytes", killed)
+    with pytest.raises(Killed):
+        write_whole(tmp_path / "output_0.pb", WHOLE)
+    assert not (tmp_path / "output_0.pb").exists()

@@ -86,6 +86,41 @@ def test_the_newest_opset_of_each_domain() -> None:
         assert opset.newest(domain) >= max(since)
 
 
+def hardmax(opset_: int) -> tuple[int, ...]:
+    schema = opset.describe("", "Hardmax", opset_)
+    assert schema is not None
+    return opset.later(schema.op, opset_)
+
+
+def test_later_opsets_are_halfway_to_the_next_version_and_just_before_it() -> None:
+    assert [hardmax(at) for at in (1, 7, 8, 9, 10)] == [(6, 10), (9, 10), (9, 10), (10,), ()]
+    assert [hardmax(at) for at in (11, 12)] == [(12,), ()]
+
+
+def test_of_the_newest_version_the_last_is_the_newest_opset() -> None:
+    newest = opset.newest("")
+    assert hardmax(13) == ((13 + newest + 1) // 2, newest)
+    assert hardmax(newest - 1) == (newest,)
+    assert hardmax(newest) == ()
+
+
+def test_directml_has_no_later_opsets() -> None:
+    assert opset.later(OpVersion("com.microsoft.dml", "DML_ACTIVATION_HARDMAX1", 1), 1) == ()
+
+
+@pytest.mark.parametrize("name", ["Hardmax", "LpPool", "Softmax", "TopK", "Relu", "Gelu"])
+def test_at_every_later_opset_the_same_version_is_in_force(name: str) -> None:
+    for since, schema in opset.versions("", name).items():
+        for at in range(since, opset.newest("") + 1):
+            if opset.describe("", name, at) is not schema:
+                break
+            for later in opset.later(schema.op, at):
+                assert later > at
+                assert opset.describe("", name, later) is schema
+            if not opset.later(schema.op, at) and at < opset.newest(""):
+                assert opset.describe("", name, at + 1) is not schema
+
+
 def test_onnx_is_imported_by_the_first_question_only() -> None:
     code = "import sys; import opcheck.opset; assert 'onnx' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)

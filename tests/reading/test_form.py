@@ -43,6 +43,7 @@ class Model(Strict):
         | None
     ) = None
     by_name: dict[str, Inner] = {}
+    part: float = Field(1.0, gt=0, le=86_400)
     even: Annotated[int, AfterValidator(checked_even)] = 0
 
 
@@ -77,6 +78,8 @@ def test_a_node_of_the_form_becomes_an_instance() -> None:
         ("{must: 1, word: 3}", "1:17", "word: must be 'first' or 'second', got 3", None),
         ("{must: 1, ratio: x}", "1:18", "ratio: must be a number, got 'x'", None),
         ("{must: 1, ratio: .nan}", "1:18", "ratio: must be finite, got .nan", None),
+        ("{must: 1, part: 0}", "1:17", "part: must be greater than 0, got 0", None),
+        ("{must: 1, part: 1e9}", "1:17", "part: must be at most 86400, got 1000000000.0", None),
         ("{must: 1, flag: 1}", "1:17", "flag: must be true or false, got 1", None),
         ("{must: 1, numbers: 3}", "1:20", "numbers: must be a list, got 3", None),
         ("{must: 1, numbers: []}", "1:20", "numbers: must hold at least 1", None),
@@ -98,7 +101,7 @@ def test_a_node_of_the_form_becomes_an_instance() -> None:
         ("{must: 1, numebrs: []}", "1:11", "unknown key 'numebrs'",
          "did you mean 'numbers' or 'inners'?"),
         ("{must: 1, zzz: 2}", "1:11", "unknown key 'zzz'",
-         "known: must, word, ratio, flag, numbers, inner, inners, either, by_name, even"),
+         "known: must, word, ratio, flag, numbers, inner, inners, either, by_name, part, even"),
         ("{must: 1, by_name: {'a b': {size: x}}}", "1:35",
          "by_name.'a b'.size: must be a whole number, got 'x'", None),
     ],

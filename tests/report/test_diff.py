@@ -167,10 +167,31 @@ def test_attributes_are_spelt_as_in_case_files():
     assert "no attributes" in shown(result(Verdict.FAIL, attrs={})).text
 
 
-def test_the_verdict_stands_in_words_and_in_colour():
+@pytest.mark.parametrize("verdict", [Verdict.UNSTABLE, Verdict.CRASH, Verdict.TIMEOUT, Verdict.OOM])
+def test_the_verdict_stands_in_words_and_in_colour(verdict):
     page = Page(80, color_system="standard", force_terminal=True)
-    diff.show(page.console, result(Verdict.UNSTABLE))
-    assert "\x1b[1;31mUNSTABLE\x1b[0m" in page.text
+    diff.show(page.console, result(verdict))
+    assert f"\x1b[1;31m{verdict.upper()}\x1b[0m" in page.text
+
+
+def test_a_crash_is_shown_with_the_end_of_what_was_printed(snapshot):
+    printed = "\n".join(["a warning", *(f"frame {number}" for number in range(25)), "aborting"])
+    answer = result(Verdict.CRASH, reason="killed by SIGABRT", printed=printed + "\n")
+    snapshot("diff_crash", shown(answer).text)
+
+
+def test_what_was_printed_cannot_pass_for_ours():
+    page = shown(result(Verdict.FAIL, printed=HOSTILE), force_terminal=True)
+    for character in "\x1b\x07\x9b\u202e\u202c\x00\r":
+        assert character not in page.text
+    assert with_label(page.lines, "printed").startswith("�[2J")
+    assert not any(line.startswith("exit") for line in page.lines)
+
+
+@pytest.mark.parametrize("printed", ["", "\n", " \r\n\t"])
+def test_whoever_prints_nothing_has_no_such_line(printed):
+    page = shown(result(Verdict.FAIL, printed=printed))
+    assert not any(line.startswith("  printed") for line in page.lines)
 
 
 def test_unjudged_elements_are_told_beside_the_wrong_ones():

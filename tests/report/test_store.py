@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import struct
+from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
@@ -44,13 +45,24 @@ def test_the_header_tells_format_machine_and_backends():
             "packages": {"numpy": "2.0"},
         },
         "backends": [
-            {"address": "acme", "kind": "acme", "version": "1.5", "accumulate": []},
-            {"address": "bolt", "kind": "bolt", "version": "1.5", "accumulate": []},
+            {
+                "address": address,
+                "kind": address,
+                "version": "1.5",
+                "accumulate": [],
+                "engine": False,
+                "repeatable": True,
+                "devices": [],
+                "threads": None,
+                "of": None,
+            }
+            for address in ("acme", "bolt")
         ],
         "selection": "level core",
         "cases": 3,
         "known": True,
         "strict": False,
+        "require_supported": False,
     }
 
 
@@ -65,6 +77,8 @@ def test_a_record_names_its_case_in_full():
         "reason": "so",
         "failure": None,
         "refused": False,
+        "inexpressible": False,
+        "printed": "",
         "alternative": None,
         "known": None,
         "found": None,
@@ -86,6 +100,23 @@ def test_a_record_names_its_case_in_full():
         "comparisons": [],
         "seconds": 0.25,
     }
+
+
+def test_what_a_backend_printed_is_kept_as_it_is():
+    found = strict(store.record(result(Verdict.CRASH, printed="\x1b[2Jlast\nwords\x00")))
+    assert (found["verdict"], found["printed"]) == ("crash", "\x1b[2Jlast\nwords\x00")
+
+
+def test_the_header_tells_devices_and_threads():
+    run = header("acme")
+    (info,) = run.backends
+    info = replace(info, devices=("NPU", "CPU"), threads=4, accumulate=("stored",))
+    run = replace(run, backends=(info,), strict=True, require_supported=True)
+    told = strict(store.header(run))
+    (backend,) = told["backends"]
+    assert (backend["devices"], backend["threads"]) == (["NPU", "CPU"], 4)
+    assert backend["accumulate"] == ["stored"]
+    assert told["strict"] is told["require_supported"] is True
 
 
 def test_a_case_without_one_dtype_has_none():

@@ -30,7 +30,10 @@ def every_section():
     yield from (result(Verdict.FAIL, "bolt", op=DML) for _ in range(3))
     yield result(Verdict.ERROR, op=DML)
     yield result(Verdict.UNSTABLE, op=DML)
-    yield result(Verdict.NOT_RUN, op=DML)
+    yield result(Verdict.CRASH, "bolt", op=DML, reason="killed by SIGSEGV")
+    yield from (result(Verdict.TIMEOUT, "bolt", reason="no answer within 30 s") for _ in range(2))
+    yield result(Verdict.OOM, "bolt", reason="took more than 100 MiB of memory")
+    yield result(Verdict.NOT_RUN, op=DML, reason="asked for the NPU, got the CPU")
     yield result(Verdict.BAD_CASE, op=DML)
     for axis in range(4):
         reason = f"no kernel for float64 along axis {axis} of [2, 3]"
@@ -145,7 +148,24 @@ def test_many_reasons_are_summed_up():
     assert "5  5 other reasons" in shown(results, "acme").text
 
 
-@pytest.mark.parametrize("verdict", [Verdict.UNSUPPORTED, Verdict.WARN])
+def test_what_was_not_run_is_listed_with_its_reason():
+    results = [
+        *(result(Verdict.NOT_RUN, reason="no such folder: out/1") for _ in range(2)),
+        result(Verdict.NOT_RUN, reason="no such folder: out/2"),
+        result(Verdict.NOT_RUN, "bolt", reason="the backend could not be started again"),
+        result(Verdict.UNSUPPORTED, reason="no kernel"),
+    ]
+    lines = shown(results, "acme", "bolt").lines
+    begin, end = lines.index("Not run"), lines.index("Not supported")
+    told = [line.split(maxsplit=3)[::3] for line in lines[begin + 3 : end - 1]]
+    assert told == [
+        ["acme", "no such folder: out/1 (and 1 more like it)"],
+        ["bolt", "the backend could not be started again"],
+    ]
+    assert "Not run" not in shown(results[-1:], "acme").text
+
+
+@pytest.mark.parametrize("verdict", [Verdict.UNSUPPORTED, Verdict.NOT_RUN, Verdict.WARN])
 def test_a_hostile_reason_is_harmless_and_short(verdict):
     reason = "\x1b[2J\x07[red]x[/] [/nope]\n" * 100_000 + "\nexit 0: conforms"
     page = shown([result(verdict, reason=reason)], "acme")

@@ -4,7 +4,7 @@ import unicodedata
 
 import pytest
 
-from opcheck.model import Source
+from opcheck.model import Source, Verdict
 from opcheck.report import words
 from tests.report.made import result
 
@@ -37,6 +37,36 @@ def test_brief_text_is_one_short_line():
 def test_a_block_has_at_most_twenty_lines_and_says_so():
     assert words.block("\n".join("x" * 20)) == "\n".join("x" * 20)
     assert words.block("\n".join("x" * 21)).splitlines()[-1] == "… and 1 more line"
+
+
+def test_of_what_was_printed_the_last_twenty_lines_are_shown():
+    lines = [f"line {number}" for number in range(30)]
+    assert words.ending("\n".join(lines[:20])) == "\n".join(lines[:20])
+    told = words.ending("\n" + "\n".join(lines) + "\n\n").splitlines()
+    assert told == ["… 11 lines before", *lines[11:]]
+    # So nothing is left for a report to cut, least of all the end.
+    assert len(told) == 20
+    assert words.block("\n".join(told)).splitlines() == told
+    assert words.ending("  indented\r\n") == "  indented"
+    assert words.ending("\x1b[2J") == "�[2J"
+
+
+@pytest.mark.parametrize(
+    ("verdict", "flag"),
+    [
+        (Verdict.FAIL, None),
+        (Verdict.CRASH, None),
+        (Verdict.WARN, "--strict"),
+        (Verdict.UNSUPPORTED, "--require-supported"),
+    ],
+)
+def test_what_is_red_by_an_option_alone_is_repeated_with_it(
+    verdict: Verdict, flag: str | None
+) -> None:
+    command = words.repeat(result(verdict))
+    assert [word for word in command.split() if word in ("--strict", "--require-supported")] == (
+        [flag] if flag else []
+    )
 
 
 @pytest.mark.parametrize(("file", "said"), [("-d.yaml", "./-d.yaml"), ("a-d.yaml", "a-d.yaml")])

@@ -7,12 +7,19 @@ import pytest
 
 from opcheck.errors import Exit
 from opcheck.model import BackendInfo, Case, Result, Verdict
-from opcheck.run.status import is_red, status
+from opcheck.run.status import reds, status
 from tests.asking import cases_in
 
 ONE = BackendInfo("one", "fake", "1.0")
 TWO = BackendInfo("two", "fake", "1.0")
-RED = {Verdict.FAIL, Verdict.ERROR, Verdict.UNSTABLE}
+RED = {
+    Verdict.FAIL,
+    Verdict.ERROR,
+    Verdict.CRASH,
+    Verdict.TIMEOUT,
+    Verdict.OOM,
+    Verdict.UNSTABLE,
+}
 UNJUDGED = {Verdict.UNSUPPORTED, Verdict.NOT_RUN, Verdict.BAD_CASE}
 
 
@@ -31,13 +38,17 @@ def code_of(
     case: Case,
     *verdicts: Verdict,
     also: tuple[Verdict, ...] = (),
-    strict: bool = False,
     interrupted: bool = False,
+    **rules: bool,
 ) -> tuple[Exit, str]:
-    """The status after `verdicts` from backend one and, if there is a second, `also` from it."""
+    """The status after `verdicts` from backend one and, if there is a second, `also` from it.
+
+    `rules` are those of `reds`.
+    """
     results = [Result(case, "one", verdict) for verdict in verdicts]
     results += [Result(case, "two", verdict) for verdict in also]
-    return status(results, [ONE, TWO] if also else [ONE], strict=strict, interrupted=interrupted)
+    backends = [ONE, TWO] if also else [ONE]
+    return status(results, backends, red=reds(**rules), interrupted=interrupted)
 
 
 @pytest.mark.parametrize(
@@ -47,9 +58,8 @@ def code_of(
         ((Verdict.PASS,), Exit.CONFORMS),
         ((Verdict.KNOWN,), Exit.CONFORMS),
         ((Verdict.WARN,), Exit.CONFORMS),
-        ((Verdict.FAIL,), Exit.NONCONFORMING),
-        ((Verdict.ERROR,), Exit.NONCONFORMING),
-        ((Verdict.UNSTABLE,), Exit.NONCONFORMING),
+        *(((verdict,), Exit.NONCONFORMING) for verdict in sorted(RED)),
+        ((Verdict.CRASH, Verdict.UNSUPPORTED), Exit.NONCONFORMING),
         ((Verdict.UNSUPPORTED,), Exit.NOTHING_JUDGED),
         ((Verdict.UNSUPPORTED, Verdict.PASS), Exit.CONFORMS),
         ((Verdict.NOT_RUN,), Exit.UNUSABLE),
@@ -104,24 +114,24 @@ def test_nothing_was_judged_if_one_of_two_backends_supports_nothing(case: Case) 
 
 def test_backends_that_nobody_named_may_support_nothing_but_not_all_of_them(case: Case) -> None:
     results = [Result(case, "one", Verdict.PASS), Result(case, "two", Verdict.UNSUPPORTED)]
-    unnamed = {"strict": False, "interrupted": False, "named": False}
-    assert status(results, [ONE, TWO], **unnamed)[0] is Exit.CONFORMS
+
+    def unnamed(results: list[Result]) -> tuple[Exit, str]:
+        return status(results, [ONE, TWO], red=reds(), interrupted=False, named=False)
+
+    assert unnamed(results)[0] is Exit.CONFORMS
     idle = [replace(results[0], verdict=Verdict.UNSUPPORTED), results[1]]
     said = "nothing was judged: one, two supported no case"
-    assert status(idle, [ONE, TWO], **unnamed) == (Exit.NOTHING_JUDGED, said)
+    assert unnamed(idle) == (Exit.NOTHING_JUDGED, said)
 
 
 def test_a_backend_without_any_result_was_not_judged_either(case: Case) -> None:
-    code, said = status(
-        [Result(case, "one", Verdict.PASS)], [ONE, TWO], strict=False, interrupted=False
-    )
+    one_passed = [Result(case, "one", Verdict.PASS)]
+    code, said = status(one_passed, [ONE, TWO], red=reds(), interrupted=False)
     assert (code, said) == (Exit.NOTHING_JUDGED, "nothing was judged: two supported no case")
 
 
 def test_strict_makes_warnings_red(case: Case) -> None:
-    warned = Result(case, "one", Verdict.WARN)
-    assert not is_red(warned, strict=False)
-    assert is_red(warned, strict=True)
+    assert code_of(case, Verdict.WARN, Verdict.PASS)[0] is Exit.CONFORMS
     assert code_of(case, Verdict.WARN, Verdict.PASS, strict=True) == (
         Exit.NONCONFORMING,
         "does not conform: 1 warn",
@@ -129,14 +139,31 @@ def test_strict_makes_warnings_red(case: Case) -> None:
     assert code_of(case, Verdict.KNOWN, Verdict.PASS, strict=True)[0] is Exit.CONFORMS
 
 
+def test_what_is_unsupported_is_red_where_support_is_required(case: Case) -> None:
+    idle = Verdict.UNSUPPORTED
+    assert code_of(case, idle, Verdict.PASS)[0] is Exit.CONFORMS
+    assert code_of(case, idle, Verdict.PASS, require_supported=True) == (
+        Exit.NONCONFORMING,
+        "does not conform: 1 unsupported",
+    )
+    assert code_of(case, idle)[0] is Exit.NOTHING_JUDGED
+    assert code_of(case, idle, require_supported=True)[0] is Exit.NONCONFORMING
+    assert code_of(case, Verdict.WARN, require_supported=True)[0] is Exit.CONFORMS
+    both = code_of(case, idle, Verdict.WARN, require_supported=True, strict=True)
+    assert both == (Exit.NONCONFORMING, "does not conform: 1 warn, 1 unsupported")
+
+
+@pytest.mark.parametrize("required", [False, True])
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize("verdict", list(Verdict))
 def test_what_is_red_alone_is_what_makes_a_run_red(
-    case: Case, verdict: Verdict, strict: bool
+    case: Case, verdict: Verdict, strict: bool, required: bool
 ) -> None:
-    red = is_red(Result(case, "one", verdict), strict=strict)
-    assert red is (code_of(case, verdict, strict=strict)[0] is Exit.NONCONFORMING)
-    assert red is (verdict in RED or (strict and verdict is Verdict.WARN))
+    red = verdict in reds(strict=strict, require_supported=required)
+    found = code_of(case, verdict, strict=strict, require_supported=required)
+    assert red is (found[0] is Exit.NONCONFORMING)
+    of_rules = (strict, Verdict.WARN), (required, Verdict.UNSUPPORTED)
+    assert red is (verdict in RED or (True, verdict) in of_rules)
 
 
 @pytest.mark.parametrize(
@@ -149,6 +176,10 @@ def test_what_is_red_alone_is_what_makes_a_run_red(
             "conforms: 4 results, nothing unexpected; 1 known, 2 warn, 1 unsupported",
         ),
         ((Verdict.FAIL, Verdict.FAIL, Verdict.ERROR), "does not conform: 2 fail, 1 error"),
+        (
+            (Verdict.UNSTABLE, Verdict.OOM, Verdict.TIMEOUT, Verdict.CRASH, Verdict.FAIL),
+            "does not conform: 1 fail, 1 crash, 1 timeout, 1 oom, 1 unstable",
+        ),
         ((Verdict.NOT_RUN, Verdict.PASS), "incomplete: 1 not run"),
         ((Verdict.NOT_RUN, Verdict.FAIL, Verdict.ERROR), "incomplete: 1 not run; 1 fail, 1 error"),
         ((Verdict.BAD_CASE, Verdict.FAIL), "1 result says that the case is wrong; 1 fail"),
@@ -161,3 +192,10 @@ def test_the_sentence_says_what_the_code_means(
 ) -> None:
     assert code_of(case, *verdicts)[1] == said
     assert code_of(case, *verdicts, interrupted=True)[1].startswith("interrupted")
+
+
+def test_a_process_that_ended_between_questions_is_red_though_no_case_is(case: Case) -> None:
+    said = "one: its process ended between questions: killed by SIGSEGV"
+    passed = Result(case, "one", Verdict.PASS)
+    code, meaning = status([passed], [ONE], red=reds(), interrupted=False, accidents=[said])
+    assert (code, meaning) == (Exit.NONCONFORMING, f"does not conform: {said}")

@@ -148,6 +148,30 @@ def test_the_matrix_of_a_case_replaces_the_file_s_key_where_it_stands(cases: Cas
     ]
 
 
+def test_time_is_stated_by_a_row_a_case_or_the_file_and_holds_for_the_legal_twin(
+    cases: Cases,
+) -> None:
+    found = cases("""
+        op: Hardmax
+        opset: 13
+        dtype: float32
+        timeout: 120
+        attrs: {axis: 0}
+        inputs: {input: [1, 2]}
+        cases:
+        - name: a
+        - name: b
+          timeout: 60.5
+          attrs: {axis: 1}
+          expect: {rejected: why, legal: {attrs.axis: 0}}
+          rows: [{}, {timeout: 1}, {timeout: null}]
+        """)
+    stated = [case.timeout for case in found]
+    assert stated == [120, 60.5, 1, None]
+    twins = [case.expect.legal.timeout for case in found if isinstance(case.expect, Rejected)]
+    assert twins == stated[1:]
+
+
 def test_a_plain_field_drops_the_matrix_key_of_a_farther_level(cases: Cases) -> None:
     found = cases("""
         op: Hardmax

@@ -68,7 +68,10 @@ def test_the_example_of_the_format_s_page_has_the_form() -> None:
         sound(tolerance={"float16": {"ulp": 1}, "float32": {"rtol": 0.5, "atol": 1}}),
         sound(matrix={"opset": "all", "dtype": ["float16"], "attrs.axis": [None, 1]}),
         sound(rows=[{}, {"label": "x", "attrs": {"axis": 0}}, {"label": 3}]),
+        sound(timeout=90),
+        sound(timeout=0.5, rows=[{"timeout": None}, {"timeout": 86400}]),
         {"op": "Hardmax", "domain": "", "level": "deep", "rule": "should", **sound()},
+        {"op": "Hardmax", "timeout": 120, **sound()},
     ],
 )
 def test_this_has_the_form(file: Any) -> None:
@@ -110,6 +113,13 @@ def test_this_has_the_form(file: Any) -> None:
         sound(tolerance={"rtol": -0.5}),
         sound(tolerance={"flot16": {"ulp": 1}}),
         sound(tolerance=3),
+        sound(timeout=0),
+        sound(timeout=-1),
+        sound(timeout=86401),
+        sound(timeout="90"),
+        sound(timeout="90 s"),
+        sound(timeout=True),
+        sound(timeout=[90]),
         sound(matrix={"dtype": "float32"}),
         sound(matrix={"dtype": []}),
         sound(rows=[]),
@@ -124,7 +134,8 @@ def test_this_has_not_the_form(file: Any) -> None:
 def test_what_an_editor_shows_is_described() -> None:
     schema = json_schema()
     described = schema["$defs"]["CaseEntry"]["properties"]
-    for name in ("opset", "dtype", "inputs", "expect", "tolerance", "rule", "level", "clause"):
+    names = ("opset", "dtype", "inputs", "expect", "tolerance", "rule", "level", "clause")
+    for name in (*names, "timeout"):
         assert described[name]["description"]
     assert str(schema).count(str(list(DTYPES))) >= 2
 

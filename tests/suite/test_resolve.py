@@ -108,8 +108,10 @@ def test_a_value_from_a_null_content_is_as_if_unsaid(cases: Cases) -> None:
 
 
 def test_a_file_s_null_is_the_default(cases: Cases) -> None:
-    (case,) = cases(hardmax(rule="null", level="null", clause="null", tolerance="null"))
-    assert (case.rule, case.level, case.clause, case.tolerance) == ("must", "core", "", None)
+    unsaid = dict.fromkeys(("rule", "level", "clause", "tolerance", "timeout"), "null")
+    (case,) = cases(hardmax(**unsaid))
+    assert (case.rule, case.level, case.clause) == ("must", "core", "")
+    assert (case.tolerance, case.timeout) == (None, None)
 
 
 def test_the_version_in_force_is_the_newest_up_to_the_opset(cases: Cases) -> None:
@@ -249,6 +251,12 @@ def test_so_may_a_case_of_which_a_rejection_is_one_answer(cases: Cases) -> None:
         ({"level": "»cor"}, "level: must be 'smoke', 'core' or 'deep', got 'cor' "
          "(did you mean 'core'?)"),
         ({"level": "»3"}, "level: must be 'smoke', 'core' or 'deep', got 3"),
+        ({"timeout": "»0"}, "timeout: must be greater than 0, got 0"),
+        ({"timeout": "»-1.5"}, "timeout: must be greater than 0, got -1.5"),
+        ({"timeout": "»100000"}, "timeout: must be at most 86400, got 100000"),
+        ({"timeout": "».nan"}, "timeout: must be finite, got .nan"),
+        ({"timeout": "»90 s"}, "timeout: must be a number, got '90 s'"),
+        ({"timeout": "»true"}, "timeout: must be a number, got true"),
         ({"clause": "»[x]"}, "clause: must be a text, got a list"),
         ({"clause": '»"a\\e[31mb"'},
          "clause: holds a control character, which would upset terminals"),

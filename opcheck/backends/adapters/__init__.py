@@ -2,23 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
 
-from opcheck.errors import BackendUnavailable
+from opcheck.errors import BackendUnavailable, UsageError, did_you_mean
+
+
+@dataclass(frozen=True)
+class About:
+    """A kind of backend in the words of `opcheck backends`.
+
+    `distribution` is the name of its package on PyPI, None where there is none; `install` the
+    command that installs it.
+    """
+
+    summary: str
+    distribution: str | None = None
+    install: str = ""
 
 
 @contextmanager
-def importing(kind: str, package: str) -> Iterator[None]:
-    """Around the import of `package`: raises BackendUnavailable for whatever goes wrong in it."""
+def importing(about: About, kind: str) -> Iterator[None]:
+    """Around an import: raises BackendUnavailable for whatever goes wrong in it."""
     try:
         yield
     except ModuleNotFoundError as error:
         raise BackendUnavailable(
-            f"backend {kind!r} is not installed: {error}", f"install it: pip install {package}"
+            f"backend {kind!r} is not installed: {error}", f"install it: {about.install}"
         ) from error
     except Exception as error:
         raise BackendUnavailable(
             f"backend {kind!r} is installed but broken: {type(error).__name__}: {error}",
-            f"reinstall it: pip install --force-reinstall {package}",
+            f"reinstall it: {about.install}",
         ) from error
+
+
+def take(
+    kind: str, options: Mapping[str, str], known: Mapping[str, Callable[[str], Any]]
+) -> dict[str, Any]:
+    """The options of an address, each read by the function that `known` names for it.
+
+    Raises UsageError for one that is not known, and for a value its function refuses with
+    ValueError, whose message tells what is allowed.
+    """
+    taken = {}
+    for name, text in options.items():
+        if name not in known:
+            offer = ", ".join(known) or "no options but accumulate"
+            hint = did_you_mean(name, [*known, "accumulate"]) or f"{kind} has {offer}"
+            raise UsageError(f"backend {kind!r} has no option {name!r}", hint)
+        try:
+            taken[name] = known[name](text)
+        except ValueError as error:
+            raise UsageError(f"backend {kind!r}: {name}={text}: {error}") from None
+    return taken
+
+
+def threads(text: str) -> int:
+    """A number of threads, from 1."""
+    if not text.isascii() or not text.isdecimal() or int(text) < 1:
+        raise ValueError("threads is a whole number from 1")
+    return int(text)
+
+
+def nothing(kind: str, detail: str | None) -> None:
+    """Raise UsageError if there is a detail where none has a meaning."""
+    if detail:
+        raise UsageError(f"backend {kind!r} takes no detail, got {detail!r}")

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy
 
+from opcheck.backends.adapters import About, nothing, take
 from opcheck.backends.base import own_part
 from opcheck.engine import evaluate
-from opcheck.errors import InvalidNode, UsageError
+from opcheck.errors import InvalidNode
 from opcheck.model import Array, BackendInfo, Task
 
+ABOUT = About("opcheck's own engine", "numpy", "pip install numpy")
 
-def connect(detail: str | None) -> Engine:
+
+def connect(detail: str | None, options: Mapping[str, str]) -> Engine:
     """The engine; it has no variants."""
-    if detail:
-        raise UsageError(f"backend 'numpy' takes no detail, got {detail!r}")
-    return Engine(BackendInfo("numpy", "numpy", numpy.__version__))
+    nothing("numpy", detail)
+    take("numpy", options, {})
+    return Engine(BackendInfo("numpy", "numpy", numpy.__version__, engine=True, threads=1))
 
 
 @dataclass(frozen=True)
@@ -26,7 +29,6 @@ class Engine:
 
     info: BackendInfo
     documented_errors: tuple[type[BaseException], ...] = (InvalidNode,)
-    is_engine: bool = True
 
     def prepare(self, task: Task) -> PreparedNode:
         """Nothing to prepare: what the specification forbids shows when the node runs."""

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from opcheck.backends.adapters import importing
+from opcheck.backends.adapters import About, importing, nothing, take
 from opcheck.backends.base import own_part
-from opcheck.errors import NotSupported, UsageError
+from opcheck.errors import NotSupported
 from opcheck.graph import model_of
 from opcheck.model import Array, BackendInfo, Task
 
+ABOUT = About("the evaluator onnx.reference", "onnx", "pip install onnx")
 
-def connect(detail: str | None) -> Reference:
+
+def connect(detail: str | None, options: Mapping[str, str]) -> Reference:
     """The evaluator of the installed onnx package."""
-    if detail:
-        raise UsageError(f"backend 'reference' takes no detail, got {detail!r}")
-    with importing("reference", "onnx"):
+    nothing("reference", detail)
+    take("reference", options, {})
+    with importing(ABOUT, "reference"):
         import onnx.reference
 
         documented = _documented()
-    return Reference(BackendInfo("reference", "reference", onnx.__version__), documented)
+    return Reference(BackendInfo("reference", "reference", onnx.__version__, threads=1), documented)
 
 
 def _documented() -> tuple[type[BaseException], ...]:
@@ -43,7 +45,6 @@ class Reference:
 
     info: BackendInfo
     documented_errors: tuple[type[BaseException], ...]
-    is_engine: bool = False
 
     def prepare(self, task: Task) -> Evaluator:
         """An evaluator for the one-node model; NotImplementedError is its 'not here'."""

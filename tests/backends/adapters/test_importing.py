@@ -1,8 +1,9 @@
-"""What is installed but cannot be imported is told like what is not installed."""
+"""What adapters share: imports that fail, options, and details without a meaning."""
 
 from __future__ import annotations
 
 import builtins
+import sys
 from types import ModuleType
 from typing import Any
 
@@ -10,13 +11,17 @@ import onnxruntime
 import pytest
 
 from opcheck.backends import connect
-from opcheck.errors import BackendUnavailable, Exit
+from opcheck.backends.adapters import About, importing, nothing, take, threads
+from opcheck.errors import BackendUnavailable, Exit, UsageError
 
-#: Backend, the package that it needs, the module whose import fails.
+ACME = About("what runs", "acme", "pip install 'opcheck[acme]'")
+#: Backend, what installs it, the module whose import fails.
 NEEDS = [
-    ("onnxruntime", "onnxruntime", "onnxruntime"),
-    ("onnxruntime", "onnxruntime", "onnxruntime.capi"),
-    ("reference", "onnx", "onnx.reference"),
+    ("onnxruntime", "pip install onnxruntime", "onnxruntime"),
+    ("onnxruntime", "pip install onnxruntime", "onnxruntime.capi"),
+    ("reference", "pip install onnx", "onnx.reference"),
+    ("openvino", "pip install 'opcheck[openvino]'", "openvino"),
+    ("tract", "pip install 'opcheck[tract]'", "tract"),
 ]
 
 
@@ -31,11 +36,14 @@ def break_import(monkeypatch: pytest.MonkeyPatch, module: str, error: BaseExcept
     monkeypatch.setattr(builtins, "__import__", broken)
 
 
-@pytest.mark.parametrize(("kind", "package", "module"), NEEDS)
+# ── imports ───────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(("kind", "install", "module"), NEEDS)
 @pytest.mark.parametrize("error", [RuntimeError, OSError, AttributeError, ImportError])
 def test_a_broken_package_is_told_with_a_hint(
     kind: str,
-    package: str,
+    install: str,
     module: str,
     error: type[Exception],
     monkeypatch: pytest.MonkeyPatch,
@@ -47,13 +55,24 @@ def test_a_broken_package_is_told_with_a_hint(
     assert caught.value.message == (
         f"backend {kind!r} is installed but broken: {name}: no such thing"
     )
-    assert caught.value.hint == f"reinstall it: pip install --force-reinstall {package}"
+    assert caught.value.hint == f"reinstall it: {install}"
     assert caught.value.exit_code == Exit.UNUSABLE
 
 
-@pytest.mark.parametrize(("kind", "package", "module"), NEEDS)
+@pytest.mark.parametrize(("kind", "install", "module"), NEEDS)
+def test_a_package_that_is_not_there_is_told_with_what_installs_it(
+    kind: str, install: str, module: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    break_import(monkeypatch, module, ModuleNotFoundError(f"No module named {module!r}"))
+    with pytest.raises(BackendUnavailable) as caught:
+        connect(kind)
+    assert caught.value.message == f"backend {kind!r} is not installed: No module named {module!r}"
+    assert caught.value.hint == f"install it: {install}"
+
+
+@pytest.mark.parametrize(("kind", "install", "module"), NEEDS)
 def test_an_interrupt_passes(
-    kind: str, package: str, module: str, monkeypatch: pytest.MonkeyPatch
+    kind: str, install: str, module: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     break_import(monkeypatch, module, KeyboardInterrupt())
     with pytest.raises(KeyboardInterrupt):
@@ -66,3 +85,74 @@ def test_a_package_that_lacks_what_is_asked_of_it_is_broken(
     monkeypatch.delattr(onnxruntime, "get_all_providers")
     with pytest.raises(BackendUnavailable, match="is installed but broken: AttributeError: "):
         connect("onnxruntime")
+
+
+def test_an_import_that_works_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("acme_engine")
+    monkeypatch.setitem(sys.modules, "acme_engine", module)
+    with importing(ACME, "acme"):
+        import acme_engine  # type: ignore[import-not-found]
+
+        assert acme_engine is module
+
+
+# ── options ───────────────────────────────────────────────────────────────────────────────────
+
+
+def precision(text: str) -> str:
+    if text not in ("f32", "f16"):
+        raise ValueError("precision is f32 or f16")
+    return text
+
+
+KNOWN = {"threads": threads, "precision": precision}
+
+
+def refused(options: dict[str, str], known: Any = KNOWN) -> UsageError:
+    with pytest.raises(UsageError) as caught:
+        take("acme", options, known)
+    assert not isinstance(caught.value, BackendUnavailable)
+    return caught.value
+
+
+def test_options_are_read_and_those_left_out_are_absent() -> None:
+    assert take("acme", {}, KNOWN) == {}
+    assert take("acme", {"threads": "4"}, KNOWN) == {"threads": 4}
+    both = {"precision": "f16", "threads": "1"}
+    assert take("acme", both, KNOWN) == {"precision": "f16", "threads": 1}
+
+
+def test_an_unknown_option_is_answered_with_what_was_meant_or_with_what_there_is() -> None:
+    near = refused({"thread": "1"})
+    assert near.message == "backend 'acme' has no option 'thread'"
+    assert near.hint == "did you mean 'threads'?"
+    assert refused({"xyz": "1"}).hint == "acme has threads, precision"
+    assert refused({"threads": "1"}, {}).hint == "acme has no options but accumulate"
+
+
+def test_a_value_that_is_refused_is_told_with_what_is_allowed() -> None:
+    assert refused({"precision": "i8"}).message == (
+        "backend 'acme': precision=i8: precision is f32 or f16"
+    )
+
+
+@pytest.mark.parametrize("text", ["", "0", "-1", "+1", "1.5", " 1", "1e1", "two", "²", "٣"])
+def test_a_number_of_threads_is_a_whole_one_from_1(text: str) -> None:
+    assert refused({"threads": text}).message == (
+        f"backend 'acme': threads={text}: threads is a whole number from 1"
+    )
+    assert threads("1") == 1
+    assert threads("64") == 64
+
+
+# ── details ───────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_detail_without_a_meaning_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"^backend 'acme' takes no detail, got 'fast'$"):
+        nothing("acme", "fast")
+
+
+@pytest.mark.parametrize("detail", [None, ""])
+def test_no_detail_is_fine(detail: str | None) -> None:
+    nothing("acme", detail)

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from opcheck.backends import attempt, connect, second_data
+from opcheck.backends.adapters import numpy as adapter
 from opcheck.backends.base import Defect
 from opcheck.engine import evaluate
 from opcheck.engine.registry import Kernel, Operator, operators
-from opcheck.model import Declined, Outcome, Produced, Raised, Task
+from opcheck.errors import UsageError
+from opcheck.model import BackendInfo, Declined, Outcome, Produced, Question, Raised, Task
 from tests.asking import dml_problem, task_of
 
 X = np.array([[3, 3, 1], [3, 0, 3]], np.float32)
@@ -17,7 +19,15 @@ ENGINE = connect("numpy")
 
 
 def outcome_of(task: Task, *inputs: Any) -> Outcome:
-    return attempt(ENGINE, task, inputs, second_data(inputs))
+    return attempt(ENGINE, Question(task, inputs, tuple(second_data(inputs)), True))
+
+
+def test_it_is_marked_as_opcheck_s_own_and_has_no_variants() -> None:
+    assert ENGINE.info == BackendInfo("numpy", "numpy", np.__version__, engine=True, threads=1)
+    with pytest.raises(UsageError, match="takes no detail, got 'fast'"):
+        adapter.connect("fast", {})
+    with pytest.raises(UsageError, match="has no option 'threads'"):
+        adapter.connect(None, {"threads": "1"})
 
 
 def test_it_answers_with_the_engine() -> None:

@@ -12,8 +12,18 @@ from onnxruntime.capi import onnxruntime_pybind11_state as state
 from opcheck.backends import attempt, connect, second_data
 from opcheck.backends.adapters import onnxruntime as adapter
 from opcheck.backends.base import Defect
-from opcheck.compare.verdict import Answer, Refusal, Twin, judge
-from opcheck.model import EXACT, Declined, NotRun, Outcome, Produced, Raised, Task, Verdict
+from opcheck.compare.verdict import Answer, Refusal, judge
+from opcheck.model import (
+    EXACT,
+    Declined,
+    NotRun,
+    Outcome,
+    Produced,
+    Question,
+    Raised,
+    Task,
+    Verdict,
+)
 from tests.asking import dml_problem, task_of
 
 X = np.array([[3, 3, 1], [3, 0, 3]], np.float32)
@@ -23,7 +33,8 @@ _MAKE = onnxruntime.InferenceSession
 
 
 def outcome_of(task: Task, *inputs: Any, address: str = "onnxruntime") -> Outcome:
-    return attempt(connect(address), task, inputs, second_data(inputs))
+    question = Question(task, inputs, tuple(second_data(inputs)), True)
+    return attempt(connect(address), question)
 
 
 def output_of(task: Task, *inputs: Any) -> Any:
@@ -38,9 +49,9 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The sessions made from now on, with the arguments they were made with."""
     found: list[Any] = []
 
-    def make(model: bytes, options: Any, **rest: Any) -> Any:
-        session = _MAKE(model, options, **rest)
-        found.append((session, rest))
+    def make(model: bytes, options: Any, providers: list[str], **rest: Any) -> Any:
+        session = _MAKE(model, options, providers, **rest)
+        found.append((session, {"providers": providers, **rest}))
         return session
 
     monkeypatch.setattr(onnxruntime, "InferenceSession", make)
@@ -91,6 +102,22 @@ def test_a_session_has_one_thread_and_the_provider_asked_for(made: list[Any]) ->
         assert (options.intra_op_num_threads, options.inter_op_num_threads) == (1, 1)
 
 
+def test_a_session_has_as_many_threads_as_asked_for(made: list[Any]) -> None:
+    backend = adapter.connect(None, {"threads": "3"})
+    assert (backend.info.threads, ORT.info.threads) == (3, 1)
+    backend.prepare(HARDMAX)
+    ((session, _),) = made
+    options = session.get_session_options()
+    assert (options.intra_op_num_threads, options.inter_op_num_threads) == (3, 1)
+
+
+def test_it_lists_the_providers_the_one_in_use_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = ["CUDAExecutionProvider", "CPUExecutionProvider"]
+    monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: here)
+    assert adapter.connect("CUDAExecutionProvider", {}).info.devices == tuple(here)
+    assert adapter.connect(None, {}).info.devices == tuple(reversed(here))
+
+
 @pytest.mark.skipif(
     "AzureExecutionProvider" not in onnxruntime.get_available_providers(),
     reason="this onnxruntime has no second provider to try",
@@ -98,7 +125,7 @@ def test_a_session_has_one_thread_and_the_provider_asked_for(made: list[Any]) ->
 def test_a_provider_without_a_kernel_declines_and_the_cpu_does_not_step_in() -> None:
     outcome = outcome_of(HARDMAX, X, address="onnxruntime:AzureExecutionProvider")
     assert isinstance(outcome, Declined)
-    assert outcome.reason.startswith("AzureExecutionProvider has no kernel for it")
+    assert "assigned to the default CPU EP" in outcome.reason
 
 
 @pytest.mark.parametrize(
@@ -115,11 +142,11 @@ def test_a_session_on_another_provider_is_not_run(
 def test_falling_back_is_no_refusal_whatever_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     pretend(monkeypatch, Session(["CPUExecutionProvider"]))
     outcome = outcome_of(HARDMAX, X, address="onnxruntime:CUDAExecutionProvider")
-    twin = Twin(Produced((X,), 0.0), ())
-    refusal = Refusal("because", lambda: twin, "rejected")
+    twin = Produced((X,), 0.0)
+    refusal = Refusal("because", (), "rejected")
     for rule in ("must", "should", "open"):
         for admitted in ([refusal], [refusal, Answer((), "answered")]):
-            found = judge(rule, admitted, outcome, EXACT, None)  # type: ignore[arg-type]
+            found = judge(rule, admitted, outcome, EXACT, twin=twin)  # type: ignore[arg-type]
             assert found.verdict is Verdict.NOT_RUN
 
 
@@ -178,6 +205,17 @@ def test_its_own_exceptions_are_documented(name: str, monkeypatch: pytest.Monkey
         onnxruntime, "InferenceSession", lambda *_, **__: Session(["CPUExecutionProvider"], run)
     )
     assert outcome_of(HARDMAX, X) == Raised("run", name, "no", True)
+
+
+@pytest.mark.parametrize(
+    ("feed", "error"), [({"x": X}, ValueError), ({"input": object()}, RuntimeError)]
+)
+def test_those_of_its_python_layer_are_documented(
+    feed: dict[str, Any], error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        adapter.connect(None, {}).prepare(HARDMAX).session.run(None, feed)
+    assert issubclass(error, ORT.documented_errors)
 
 
 @pytest.mark.parametrize("error", [AssertionError("x"), ImportError("x"), KeyError("x")])

@@ -10,7 +10,8 @@ from onnx.reference.op_run import RuntimeImplementationError, RuntimeTypeError
 from opcheck.backends import attempt, connect, second_data
 from opcheck.backends.adapters import reference as adapter
 from opcheck.backends.base import Defect
-from opcheck.model import Declined, Outcome, Produced, Raised, Task
+from opcheck.errors import UsageError
+from opcheck.model import BackendInfo, Declined, Outcome, Produced, Question, Raised, Task
 from tests.asking import dml_problem, task_of
 
 X = np.array([[3, 3, 1], [3, 0, 3]], np.float32)
@@ -18,7 +19,7 @@ REFERENCE = connect("reference")
 
 
 def outcome_of(task: Task, *inputs: Any) -> Outcome:
-    return attempt(REFERENCE, task, inputs, second_data(inputs))
+    return attempt(REFERENCE, Question(task, inputs, tuple(second_data(inputs)), True))
 
 
 class Evaluator:
@@ -29,6 +30,14 @@ class Evaluator:
 
     def run(self, *_: Any) -> Any:
         raise self.error
+
+
+def test_it_is_the_installed_onnx_and_has_no_variants() -> None:
+    assert REFERENCE.info == BackendInfo("reference", "reference", onnx.__version__, threads=1)
+    with pytest.raises(UsageError, match="takes no detail, got 'fast'"):
+        adapter.connect("fast", {})
+    with pytest.raises(UsageError, match="has no option 'threads'"):
+        adapter.connect(None, {"threads": "1"})
 
 
 def test_it_answers_with_onnx_reference() -> None:

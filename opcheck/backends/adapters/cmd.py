@@ -1,0 +1,79 @@
+"""`cmd:COMMAND`: any program, so that a device or a C++ runner needs no Python.
+
+With `{model}`, `{inputs}` and `{outputs}` in it, the command is run once for each case; without
+them it is started once and asked in lines of JSON. docs/writing-a-backend.md has both protocols.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from opcheck.backends.adapters import About, take
+from opcheck.backends.base import Backend
+from opcheck.backends.runners.one_shot import PLACEHOLDERS, OneShot
+from opcheck.backends.runners.persistent import Persistent, Program
+from opcheck.errors import BackendUnavailable, UsageError, did_you_mean
+from opcheck.model import BackendInfo
+
+ABOUT = About("any program, cmd:COMMAND, through files or lines of JSON")
+
+_BRACED = re.compile(r"\{([A-Za-z_]+)\}")
+
+
+def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
+    """The program; started already if it is asked in lines."""
+    take("cmd", options, {})
+    words = words_of(detail or "")
+    one_shot = is_one_shot(words)
+    _check_there(words[0])
+    address = f"cmd:{detail}"
+    if one_shot:
+        return OneShot(BackendInfo(address, "cmd", "", repeatable=False), words)
+    program = Program(words)
+    hello = program.conversation().hello
+    return Persistent(BackendInfo(address, "cmd", f"{hello.name} {hello.version}"), program)
+
+
+def words_of(command: str) -> tuple[str, ...]:
+    """A command as a shell would split it; nothing else that a shell does is done."""
+    try:
+        words = tuple(shlex.split(command))
+    except ValueError as error:
+        raise UsageError(f"backend 'cmd': {command}: {error}") from None
+    if not words:
+        raise UsageError(
+            "backend 'cmd' needs a command", "such as cmd:./runner {model} {inputs} {outputs}"
+        )
+    return words
+
+
+def is_one_shot(words: Sequence[str]) -> bool:
+    """Whether the command has the placeholders: all of them, or none."""
+    found = [name for word in words for name in _BRACED.findall(word)]
+    for name in found:
+        hint = did_you_mean(name, PLACEHOLDERS)
+        if name not in PLACEHOLDERS and hint:
+            raise UsageError(f"backend 'cmd' has no placeholder {{{name}}}", hint)
+    missing = [name for name in PLACEHOLDERS if name not in found]
+    if missing and len(missing) < len(PLACEHOLDERS):
+        told = " and ".join(f"{{{name}}}" for name in missing)
+        raise UsageError(
+            f"backend 'cmd': the command lacks {told}",
+            "{model}, {inputs} and {outputs} must all be there; without any of them, the command"
+            " is started once and asked in lines of JSON",
+        )
+    return not missing
+
+
+def _check_there(program: str) -> None:
+    if shutil.which(program):
+        return
+    if Path(program).is_file():
+        raise BackendUnavailable(f"{program} is not executable", f"chmod +x {program}")
+    raise BackendUnavailable(
+        f"there is no program {program!r}", f"looked for from {Path.cwd()} and on PATH"
+    )

@@ -1,0 +1,119 @@
+"""`onnx:pkg.mod[:Class]`: a class or module with the interface of onnx/backend/base.py.
+
+Of `prepare`, `run_model` and `run_node`, the first that is there is used. Modules are looked for
+from the working directory; mind the trap that `opcheck.backends.modules` tells of.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from opcheck.backends.adapters import About, take
+from opcheck.backends.base import UnusableAnswer, own_part
+from opcheck.backends.factory import runnable
+from opcheck.backends.modules import accepts, blamed, find
+from opcheck.errors import NotSupported, UsageError
+from opcheck.graph import NotExpressible, model_of
+from opcheck.model import Array, BackendInfo, Task
+
+ABOUT = About("a class or module with ONNX's Backend interface, onnx:pkg.mod:Class")
+
+_WAYS = ("prepare", "run_model", "run_node")
+#: What ONNX's own tests of the interface take for "not here", by name: onnx.backend.test.runner,
+#: which defines the first, takes a second to import. The second is what the first derives from.
+_NOT_HERE = {"BackendIsNotSupposedToImplementIt", "SkipTest"}
+
+
+def connect(detail: str | None, options: Mapping[str, str]) -> OnnxBackend:
+    """The class or module; option `device` is passed on as it is."""
+    from onnx.checker import ValidationError
+
+    device = take("onnx", options, {"device": str}).get("device", "CPU")
+    found = find("onnx", detail, _WAYS)
+    interface = found.thing
+    way = next((way for way in _WAYS if _own(interface, way)), None)
+    if way is None:
+        raise UsageError(f"backend {found.address!r} has neither {' nor '.join(_WAYS)} of its own")
+    method = getattr(interface, way)
+    if inspect.isfunction(method) and "self" in inspect.signature(method).parameters:
+        # Not the class has the interface, but its objects.
+        with blamed(f"backend {found.address!r} cannot be made"):
+            interface = interface()
+    info = BackendInfo(found.address, "onnx", found.version, devices=(device,))
+    return OnnxBackend(info, (ValidationError,), interface, way)
+
+
+def _own(interface: Any, way: str) -> bool:
+    """Whether it has the method, and not only the one that does nothing and all inherit."""
+    method = getattr(interface, way, None)
+    return callable(method) and getattr(method, "__module__", "") != "onnx.backend.base"
+
+
+@dataclass(frozen=True)
+class OnnxBackend:
+    """Somebody's implementation of ONNX's interface."""
+
+    info: BackendInfo
+    documented_errors: tuple[type[BaseException], ...]
+    interface: Any
+    way: str
+
+    def prepare(self, task: Task) -> Model:
+        """What the interface prepares, once it has said that it takes device and model."""
+        with own_part():
+            model = model_of(task)
+        device, run = self.info.devices[0], getattr(self.interface, self.way)
+        with _heard():
+            self._ask("supports_device", device)
+            self._ask("is_compatible", model, device)
+            if self.way == "prepare":
+                prepared = runnable(run(model, device))
+                return Model(task, lambda inputs: prepared.run([*inputs]))
+        if self.way == "run_model":
+            return Model(task, lambda inputs: run(model, [*inputs], device))
+        if len(model.graph.node) != 1:
+            raise NotExpressible("run_node takes one node, and as ONNX this operator is several")
+        node, version = model.graph.node[0], {"opset_version": task.opset}
+        more = version if accepts(run, node, [], device, **version) else {}
+        return Model(task, lambda inputs: run(node, task.operands(inputs), device, **more))
+
+    def _ask(self, name: str, *arguments: Any) -> None:
+        """Raise NotSupported where the interface says no."""
+        ask = getattr(self.interface, name, None)
+        # ONNX's own tests leave the device out.
+        given = arguments if accepts(ask, *arguments) else arguments[:1]
+        if callable(ask) and not ask(*given):
+            raise NotSupported(f"{name} says no to {self.info.devices[0]}")
+
+
+@dataclass(frozen=True)
+class Model:
+    """One model, and what runs it."""
+
+    task: Task
+    answer: Callable[[Sequence[Array]], Any]
+
+    def run(self, inputs: Sequence[Array]) -> Sequence[Array]:
+        """The outputs as they are returned; in order, where they are returned by name."""
+        with _heard():
+            outputs: Any = self.answer(inputs)
+        if not isinstance(outputs, Mapping):
+            return outputs  # type: ignore[no-any-return]
+        names = [output.name for output in self.task.outputs]
+        if not all(name in outputs for name in names):
+            raise UnusableAnswer(f"outputs are called {[*outputs]} and should be {names}")
+        return [outputs[name] for name in names]
+
+
+@contextmanager
+def _heard() -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        if _NOT_HERE & {kind.__name__ for kind in type(error).__mro__}:
+            raise NotSupported(str(error)) from error
+        raise

@@ -1,0 +1,117 @@
+"""`openvino[:DEVICE]`: OpenVINO on exactly that device, the CPU unless another is named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from opcheck.backends.adapters import About, importing, take, threads
+from opcheck.backends.base import own_part
+from opcheck.dtypes import DTYPES
+from opcheck.errors import BackendUnavailable, NotSupported, UsageError, did_you_mean
+from opcheck.graph import model_of
+from opcheck.model import Array, BackendInfo, Task
+
+ABOUT = About("OpenVINO", "openvino", "pip install 'opcheck[openvino]'")
+
+_BF16 = DTYPES["bfloat16"].numpy
+#: Those that are one device: AUTO and its like would choose, and fall back in silence.
+_DEVICES = ("CPU", "GPU", "NPU")
+#: How its ONNX front end says that it does not know an operator, and a device that it has no
+#: implementation of a node. Every error is a RuntimeError, so that there are but the words.
+_NOT_IMPLEMENTED = ("No conversion rule found for operations:", "Unsupported operation of type:")
+
+
+def connect(detail: str | None, options: Mapping[str, str]) -> OpenVino:
+    """OpenVINO on device `detail`; the CPU, named or not, has the address openvino."""
+    taken = take("openvino", options, {"threads": threads, "precision": _precision})
+    device = detail or "CPU"
+    if device.partition(".")[0] not in _DEVICES:
+        hint = did_you_mean(device, _DEVICES) or f"it has {', '.join(_DEVICES)}"
+        raise UsageError(f"openvino has no device {device!r}", hint)
+    with importing(ABOUT, "openvino"):
+        import openvino
+
+        core = openvino.Core()
+        here = core.available_devices
+    if device not in here:
+        raise BackendUnavailable(f"openvino finds no {device} here", f"it finds {', '.join(here)}")
+    settings: dict[str, Any] = {}
+    if "INFERENCE_NUM_THREADS" in core.get_property(device, "SUPPORTED_PROPERTIES"):
+        settings["INFERENCE_NUM_THREADS"] = taken.get("threads", 1)
+    if "precision" in taken:
+        settings["INFERENCE_PRECISION_HINT"] = taken["precision"]
+    info = BackendInfo(
+        "openvino" if device == "CPU" else f"openvino:{device}",
+        "openvino",
+        openvino.__version__.partition("-")[0],  # what follows names the build
+        devices=(device, *(other for other in here if other != device)),
+        threads=settings.get("INFERENCE_NUM_THREADS"),
+    )
+    return OpenVino(info, core, settings)
+
+
+def _precision(text: str) -> str:
+    if text not in ("f32", "f16", "bf16"):
+        raise ValueError("precision is f32, f16 or bf16")
+    return text
+
+
+@contextmanager
+def _declining() -> Iterator[None]:
+    """Around a call: raises NotSupported where OpenVINO says that something is not implemented."""
+    try:
+        yield
+    except RuntimeError as error:
+        for line in str(error).splitlines():
+            if any(words in line for words in _NOT_IMPLEMENTED):
+                raise NotSupported(line.strip(" -")) from error
+        raise
+
+
+@dataclass(frozen=True)
+class OpenVino:
+    """OpenVINO behind the protocol: its own defaults, but for the threads."""
+
+    info: BackendInfo
+    core: Any
+    settings: dict[str, Any]
+    documented_errors: tuple[type[BaseException], ...] = (RuntimeError,)
+
+    def prepare(self, task: Task) -> Compiled:
+        """The one-node model, compiled for the device."""
+        with own_part():
+            model = model_of(task).SerializeToString()
+        with _declining():
+            read = self.core.read_model(model)
+            compiled = self.core.compile_model(read, self.info.devices[0], self.settings)
+        return Compiled(task, compiled)
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """One model in OpenVINO, which hands out bfloat16 as if its bits were those of float16."""
+
+    task: Task
+    compiled: Any
+
+    def run(self, inputs: Sequence[Array]) -> Sequence[Array]:
+        """The outputs, which OpenVINO copies unless asked otherwise."""
+        feed = {name: _tensor(array) for name, array in self.task.feed(inputs).items()}
+        with _declining():
+            found = self.compiled(feed)
+        return [_array(port, found[port]) for port in self.compiled.outputs]
+
+
+def _tensor(array: Array) -> Any:
+    from openvino import Tensor, Type
+
+    return Tensor(array.view(np.uint16), array.shape, Type.bf16) if array.dtype == _BF16 else array
+
+
+def _array(port: Any, found: Array) -> Array:
+    return found.view(_BF16) if port.element_type.to_string() == "bf16" else found

@@ -1,0 +1,23 @@
+"""`py:pkg.mod[:Name]`: Python code that follows opcheck's own protocol.
+
+`Name` is a class or a function that makes the backend (see `opcheck.backends.factory`); it may be
+left out where there is but one class with `prepare`. Modules are looked for from the working
+directory (see `opcheck.backends.modules` for the trap in that).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from opcheck.backends.adapters import About
+from opcheck.backends.base import Backend
+from opcheck.backends.factory import made
+from opcheck.backends.modules import find
+
+ABOUT = About("a class in a Python module of yours, py:pkg.mod:Class")
+
+
+def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
+    """The backend that the named class or function makes, or the module itself."""
+    found = find("py", detail, ["prepare"])
+    return made(found.thing, found.address, None, options, found.version)

@@ -1,0 +1,119 @@
+"""`saved:DIR`: outputs that were computed elsewhere and are judged here.
+
+DIR holds a folder for each case, as `opcheck.graph.folders` names it and lays it out. In place of
+outputs it may hold a text, see `opcheck.graph.sayings`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from opcheck.backends.adapters import About, take
+from opcheck.backends.base import UnusableAnswer, own_part
+from opcheck.errors import BackendUnavailable, NotSupported, UsageError
+from opcheck.graph import NotExpressible, folders, model_of
+from opcheck.graph.origin import read_origin
+from opcheck.graph.sayings import Saying, read_refusal, read_saying
+from opcheck.model import Array, BackendInfo, Task
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+ABOUT = About("outputs computed elsewhere, saved:DIR")
+
+
+class Refused(Exception):
+    """What computed the outputs refused the model; in its own words."""
+
+
+class UnusableOutputs(UnusableAnswer):
+    """Outputs are there that cannot be taken for an answer."""
+
+
+def connect(detail: str | None, options: Mapping[str, str]) -> Saved:
+    """The folder, with kind and version of the backend whose outputs it holds, if it says so."""
+    take("saved", options, {})
+    if not detail:
+        raise UsageError("backend 'saved' needs a folder", "write saved:DIR")
+    folder = Path(detail)
+    if not folder.is_dir():
+        what = "is no folder" if folder.exists() else "does not exist"
+        raise BackendUnavailable(f"backend 'saved': {detail} {what}")
+    try:
+        origin = read_origin(folder) or BackendInfo("", "saved", "")
+    except ValueError as error:
+        raise BackendUnavailable(f"backend 'saved': {detail}: {error}") from None
+    info = replace(origin, address=f"saved:{folder}", of=origin.address or None, repeatable=False)
+    return Saved(info, folder)
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A folder behind the protocol."""
+
+    info: BackendInfo
+    folder: Path
+    documented_errors: tuple[type[BaseException], ...] = (Refused,)
+
+    def prepare(self, task: Task) -> Answer:
+        """Nothing to prepare: all is known once it is known for which inputs."""
+        # A model that was refused may have been tried at another opset too.
+        folder = self.folder / folders.task_folder_name(task)
+        if not folder.is_dir():
+            folder = self.folder / folders.folder_name(task.case)
+        try:
+            with own_part():
+                return Answer(folder, task, model_of(task))
+        except NotExpressible:
+            # Outputs may be there all the same, of a backend that needs no ONNX model.
+            if not folder.is_dir():
+                raise
+            return Answer(folder, task, None)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What was saved for one task."""
+
+    folder: Path
+    task: Task
+    model: ModelProto | None
+
+    def run(self, inputs: Sequence[Array]) -> Sequence[Array]:
+        """The outputs, if they are there and were computed for this model on these inputs."""
+        if not self.folder.is_dir():
+            raise BackendUnavailable(f"nothing was delivered: there is no {self.folder}")
+        with own_part():
+            other = folders.other_question(self.folder, self.model, inputs)
+        if other:
+            raise BackendUnavailable(f"{self.folder}: {other}")
+        data = self.folder / folders.DATA_SET
+        try:
+            saying = read_saying(self.folder)
+            if saying:
+                folders.check_no_outputs(data, f"{saying.kind}.txt")
+        except ValueError as error:
+            raise BackendUnavailable(f"{self.folder}: {error}") from error
+        if saying:
+            raise _said(saying)
+        try:
+            return folders.read_outputs(data, self.task.outputs)
+        except folders.NotDelivered as error:
+            raise BackendUnavailable(f"nothing was delivered: {self.folder}: {error}") from error
+        except ValueError as error:
+            raise UnusableOutputs(str(error)) from error
+
+
+def _said(saying: Saying) -> Exception:
+    if saying.kind == "unsupported":
+        return NotSupported(saying.text)
+    if saying.kind == "not_run":
+        return BackendUnavailable(saying.text)
+    refusal = read_refusal(saying.text)
+    base = Refused if refusal.documented else Exception
+    # Under its own name, as the backend's users know it.
+    named: type[Exception] = type(refusal.kind, (base,), {}) if refusal.kind else base
+    return named(refusal.detail)

@@ -1,0 +1,119 @@
+"""`torch`: PyTorch, by a small mapping of ONNX's operators on torch's own functions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from opcheck import dtypes, opset
+from opcheck.backends.adapters import About, importing, nothing, take, threads
+from opcheck.engine.axes import coerced_to_2d, from_either_end, from_the_front
+from opcheck.engine.windows import windows_of
+from opcheck.errors import InvalidNode, NotSupported
+from opcheck.model import Array, BackendInfo, Task
+
+ABOUT = About("PyTorch's own functions", "torch", "pip install 'opcheck[torch]'")
+
+#: How torch says that a function has no kernel: "avg_pool2d" not implemented for 'Int'.
+_NOT_IMPLEMENTED = "not implemented for '"
+
+
+def connect(detail: str | None, options: Mapping[str, str]) -> Torch:
+    """PyTorch on the CPU."""
+    nothing("torch", detail)
+    count = take("torch", options, {"threads": threads}).get("threads", 1)
+    with importing(ABOUT, "torch"):
+        import torch
+
+        torch.set_num_threads(count)
+        version = torch.__version__.partition("+")[0]  # what follows names the build
+    return Torch(BackendInfo("torch", "torch", version, devices=("cpu",), threads=count))
+
+
+@dataclass(frozen=True)
+class Torch:
+    """PyTorch behind the protocol; what is invalid and torch would not notice, is refused here."""
+
+    info: BackendInfo
+    documented_errors: tuple[type[BaseException], ...] = (InvalidNode, IndexError, RuntimeError)
+
+    def prepare(self, task: Task) -> Mapped:
+        """The node, if it is one of those that are mapped, and has the form of one."""
+        function = _FUNCTIONS.get((task.op.domain, task.op.name))
+        schema = opset.describe(task.op.domain, task.op.name, task.opset)
+        if function is None or schema is None:
+            raise NotSupported(f"the mapping on torch has no {task.op}")
+        if unknown := task.attrs.keys() - schema.attributes.keys():
+            raise InvalidNode(f"{task.op} has no {', '.join(unknown)}")
+        return Mapped(task, function, schema.inputs[0].types)
+
+
+@dataclass(frozen=True)
+class Mapped:
+    """A node, the function that it is, and the types of tensors it is defined for."""
+
+    task: Task
+    function: Callable[[Any, Task], Any]
+    types: frozenset[str]
+
+    def run(self, inputs: Sequence[Array]) -> Sequence[Array]:
+        """The output; bfloat16 goes to torch and back as the bits of an integer."""
+        import torch
+
+        (x,) = self.task.operands(inputs)
+        dtype = dtypes.of(x)
+        if dtype is None or dtype.text not in self.types:
+            raise InvalidNode(f"{self.task.op} is not defined for {x.dtype}")
+        narrow = dtype.name == "bfloat16"
+        tensor = torch.tensor(x.view(np.uint16)).view(torch.bfloat16) if narrow else torch.tensor(x)
+        try:
+            y = self.function(tensor, self.task)
+        except RuntimeError as error:
+            if _NOT_IMPLEMENTED in str(error):
+                raise NotSupported(str(error)) from error
+            raise
+        return [y.view(torch.uint16).numpy().view(dtype.numpy) if narrow else y.numpy()]
+
+
+def _along_axis(function: Callable[[Any, int], Any], x: Any, task: Task) -> Any:
+    """The function along an axis or, before version 13, over the rows of a matrix."""
+    axis: Any = task.attrs.get("axis", -1 if task.op.since >= 13 else 1)
+    # Torch takes a scalar for a vector, and is not asked about empty tensors.
+    front = (from_the_front if task.op.since == 1 else from_either_end)(axis, x.dim())
+    if task.op.since >= 13:
+        return function(x, axis)
+    return function(x.reshape(coerced_to_2d(x.shape, front)), 1).reshape(x.shape)
+
+
+def _hardmax(x: Any, axis: int) -> Any:
+    zeros = x.new_zeros(x.shape)
+    # argmax wants at least one element.
+    return zeros.scatter(axis, x.argmax(axis, keepdim=True), 1) if x.numel() else zeros
+
+
+def _lp_pool(x: Any, task: Task) -> Any:
+    import torch
+
+    attrs: dict[str, Any] = {**task.attrs}
+    p = float(np.float32(attrs.pop("p", 2)))
+    if not 0 < p < math.inf or "kernel_shape" not in attrs:
+        raise InvalidNode("LpPool has a kernel_shape, and a p above 0")
+    axes = windows_of(x.shape, **attrs).axes
+    for n, axis in enumerate(axes, 2):
+        width = (axis.kernel - 1) * axis.dilation + 1
+        end = (axis.size - 1) * axis.stride + width - axis.length - axis.begin
+        x = torch.nn.functional.pad(x, [0, 0] * (x.dim() - 1 - n) + [axis.begin, end])
+        x = x.unfold(n, width, axis.stride)[..., :: axis.dilation]
+    return torch.linalg.vector_norm(x, p, tuple(range(-len(axes), 0)))
+
+
+_FUNCTIONS: Mapping[tuple[str, str], Callable[[Any, Task], Any]] = {
+    ("", "Softmax"): partial(_along_axis, lambda x, axis: x.softmax(axis)),
+    ("", "Hardmax"): partial(_along_axis, _hardmax),
+    ("", "LpPool"): _lp_pool,
+}

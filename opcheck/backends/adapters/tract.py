@@ -1,0 +1,70 @@
+"""`tract`: the engine tract on the CPU, by its own Python bindings."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from opcheck.backends.adapters import About, importing, nothing, take
+from opcheck.backends.base import own_part
+from opcheck.errors import NotSupported
+from opcheck.graph import model_of
+from opcheck.model import Array, BackendInfo, Task
+
+ABOUT = About("tract", "tract", "pip install 'opcheck[tract]'")
+
+#: How tract says that it has no such operator, and no such element type. Every error is a
+#: TractError, so that there are but the words.
+_NOT_IMPLEMENTED = ("Unimplemented(", "Unknown DatumType ")
+
+
+def connect(detail: str | None, options: Mapping[str, str]) -> Tract:
+    """tract on the CPU, where it computes with one thread."""
+    nothing("tract", detail)
+    take("tract", options, {})
+    with importing(ABOUT, "tract"):
+        import tract
+
+        version, loader = tract.version(), tract.onnx()
+    return Tract(BackendInfo("tract", "tract", version, threads=1), (tract.TractError,), loader)
+
+
+@dataclass(frozen=True)
+class Tract:
+    """tract behind the protocol."""
+
+    info: BackendInfo
+    documented_errors: tuple[type[BaseException], ...]
+    loader: Any
+
+    def prepare(self, task: Task) -> Runnable:
+        """The one-node model, optimised as tract does unless told otherwise."""
+        with own_part():
+            model = model_of(task).SerializeToString()
+        # tract reads from files only. This one has no name, so that it is gone with the process,
+        # even where a model makes tract abort it.
+        with tempfile.TemporaryFile() as file:
+            with own_part():
+                file.write(model)
+                file.seek(0)
+            try:
+                read = self.loader.load(f"/dev/fd/{file.fileno()}")
+                return Runnable(read.into_model().into_runnable())
+            except self.documented_errors as error:
+                for line in str(error).splitlines():
+                    if any(words in line for words in _NOT_IMPLEMENTED):
+                        raise NotSupported(line.strip()) from error
+                raise
+
+
+@dataclass(frozen=True)
+class Runnable:
+    """One model in tract."""
+
+    runnable: Any
+
+    def run(self, inputs: Sequence[Array]) -> Sequence[Array]:
+        """The outputs, which tract's own tensors turn into copies."""
+        return [tensor.to_numpy() for tensor in self.runnable.run(list(inputs))]

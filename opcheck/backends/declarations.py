@@ -1,0 +1,145 @@
+"""What a backend declares that it can do, which the probe puts beside what it does.
+
+A backend of anybody may have a method `declares(task)`, which says True, False, or None for
+nothing. The engines whose adapters are built in are asked here in their own ways.
+
+That may break, hang or die as anything else may. So the question is put by way of a backend that
+answers with what another one declares, in the processes that all backends have: `address_of`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, unquote
+
+import numpy as np
+
+from opcheck import opset
+from opcheck.backends.address import parse
+from opcheck.backends.connect import connect
+from opcheck.backends.modules import accepts
+from opcheck.engine import registry
+from opcheck.graph import model_of
+from opcheck.model import Array, Task
+
+Declaring = Callable[[Any, Task], bool | None]
+
+
+def address_of(address: str) -> str:
+    """The backend that answers a task with what the one at `address` declares about it."""
+    # Quoted, because options of its own would be taken for this one's.
+    return f"py:{__name__}:Declarations?of={quote(address, safe='')}"
+
+
+def meant(answer: Array) -> bool | None:
+    """What an answer of such a backend means."""
+    return None if answer < 0 else bool(answer)
+
+
+class Declarations:
+    """The backend of `address_of`."""
+
+    repeatable = False
+
+    def __init__(self, of: str) -> None:
+        address = parse(unquote(of))
+        # Not the kind of its info, which for saved outputs is that of whoever computed them.
+        self._way = _WAYS.get(address.kind)
+        self._backend = _innermost(connect(address))
+
+    def prepare(self, task: Task) -> Declaration:
+        """Ask; whatever comes up is the answer."""
+        if own := getattr(self._backend, "declares", None):
+            return Declaration(own(task))
+        return Declaration(self._way.ask(self._backend, task) if self._way else None)
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """One answer."""
+
+    declared: bool | None
+
+    def run(self, inputs: Sequence[Array]) -> list[Array]:
+        """The answer as a tensor: 1, 0, or -1 for nothing."""
+        if self.declared not in (True, False, None):
+            raise TypeError(f"declares returned {self.declared!r}, not True, False or None")
+        return [np.array(-1 if self.declared is None else self.declared, np.int8)]
+
+
+def _innermost(backend: Any) -> Any:
+    """Somebody's own object, where there is one inside opcheck's."""
+    while type(backend).__module__.startswith("opcheck.") and hasattr(backend, "backend"):
+        backend = backend.backend
+    return backend
+
+
+@dataclass(frozen=True)
+class Way:
+    """How an engine is asked: `words` for the user, and the question."""
+
+    words: str
+    ask: Declaring
+
+
+def words(address: str) -> str:
+    """Where the backend at `address` declares something, if it does."""
+    way = _WAYS.get(parse(address).kind)
+    return way.words if way else "its own method"
+
+
+def _onnxruntime(backend: Any, task: Task) -> bool | None:
+    """Whether each node has a kernel of its own; without one it may be converted, or expanded."""
+    from onnxruntime.capi import onnxruntime_pybind11_state as state
+
+    kernels = getattr(state, "get_all_opkernel_def", lambda: None)()
+    if not kernels:
+        return None
+    provider, dtype = backend.info.devices[0], task.inputs[0].dtype
+    model = model_of(task)
+    versions = {entry.domain: entry.version for entry in model.opset_import}
+
+    def has_kernel(node: Any) -> bool:
+        schema = opset.describe(node.domain, node.op_type, versions[node.domain])
+        assert schema
+        return any(
+            kernel.provider == provider
+            and (kernel.op_name, kernel.domain) == (node.op_type, node.domain)
+            and kernel.version_range[0] <= schema.op.since <= kernel.version_range[1]
+            and dtype.text in kernel.type_constraints.get(schema.inputs[0].constraint, [dtype.text])
+            for kernel in kernels
+        )
+
+    return all(map(has_kernel, model.graph.node))
+
+
+def _openvino(backend: Any, task: Task) -> bool:
+    """Whether the device takes each node that its front end makes of the model."""
+    model = backend.core.read_model(model_of(task).SerializeToString())
+    supported = backend.core.query_model(model, backend.info.devices[0])
+    return all(node.get_friendly_name() in supported for node in model.get_ops())
+
+
+def _onnx(backend: Any, task: Task) -> bool | None:
+    """What the interface itself says, not what it has inherited, which says yes to everything."""
+    asked = getattr(backend.interface, "is_compatible", None)
+    if asked is None or getattr(asked, "__module__", "") == "onnx.backend.base":
+        return None
+    arguments = model_of(task), backend.info.devices[0]
+    return bool(asked(*arguments) if accepts(asked, *arguments) else asked(arguments[0]))
+
+
+def _numpy(backend: Any, task: Task) -> bool:
+    operator = registry.operators().get((task.op.domain, task.op.name))
+    kernel = operator.kernels.get(task.op.since) if operator else None
+    return kernel is not None and task.inputs[0].dtype.name in kernel.dtypes
+
+
+_WAYS: Mapping[str, Way] = {
+    "numpy": Way("the dtypes of its kernels", _numpy),
+    "onnx": Way("is_compatible", _onnx),
+    "onnxruntime": Way("its registry of kernels", _onnxruntime),
+    "openvino": Way("query_model", _openvino),
+}

@@ -1,0 +1,244 @@
+"""A place for one worker after the other: asked, watched, and replaced when it is lost."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from time import monotonic
+
+from opcheck.backends.attempt import outcome
+from opcheck.backends.isolation.channel import Damaged
+from opcheck.backends.isolation.job import Job, Loss, fits
+from opcheck.backends.isolation.process import Process
+from opcheck.backends.isolation.start import started
+from opcheck.backends.isolation.wire import read_answer
+from opcheck.errors import BackendUnavailable, OpcheckError
+from opcheck.model import BackendInfo, Crashed, NotRun, OutOfMemory, Reply, TimedOut
+
+#: How many questions a worker holds at most: it is not to stand idle while an answer is judged.
+DEPTH = 4
+#: How often at most, in seconds, the memory of a worker and what it has printed are measured.
+_MEASURE = 0.1
+#: A backend whose processes come to nothing so many times in a row is given up.
+_FAILURES = 3
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a backend is treated.
+
+    `timeout` is in seconds a question that does not ask for more, `memory_limit` in bytes, and
+    `start_timeout` in seconds from the start of a process until its backend is imported. `name` is
+    what the user calls it, if that is no address.
+    """
+
+    address: str
+    scratch: Path
+    environment: Mapping[str, str] = field(default_factory=dict)
+    timeout: float = 30.0
+    memory_limit: int | None = None
+    start_timeout: float = 120.0
+    name: str | None = None
+
+
+class Slot:
+    """One worker at a time. The first of its `jobs` is the one at work.
+
+    `returned` are jobs of a lost worker that were only queued. `given_up` tells why there will be
+    no further worker.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._since = self._measured = 0.0
+        self._failures = 0
+        self._replies: list[tuple[int, Reply]] = []
+        self.process: Process | None = None
+        self.info: BackendInfo | None = None
+        self.jobs: deque[Job] = deque()
+        #: To be asked first in the next process.
+        self.again: Job | None = None
+        self.returned: deque[Job] = deque()
+        self.given_up: str | None = None
+        #: How processes ended that were lost through no question.
+        self.accidents: list[str] = []
+
+    @property
+    def is_starting(self) -> bool:
+        """Whether a worker was started that has not said hello."""
+        return self.process is not None and not self.process.connected
+
+    def start(self) -> None:
+        """Start a worker; raises BackendUnavailable where the system has no room for it."""
+        wanted, measured = self._settings, self._settings.memory_limit is not None
+        self._since = monotonic()
+        try:
+            self.process = Process(
+                wanted.address, wanted.environment, wanted.scratch, measured=measured
+            )
+        except (OSError, ValueError) as error:  # the latter is about the environment
+            raise BackendUnavailable(f"no process can be started: {error}") from error
+
+    def start_again(self) -> None:
+        """Start a worker, or give up in the end."""
+        try:
+            self.start()
+        except BackendUnavailable as error:
+            self._not_started(error)
+
+    def connect(self) -> None:
+        """Look whether the worker has said hello; raises as `started` does."""
+        assert self.process
+        until = self._since + self._settings.start_timeout
+        info = started(self.process, self._settings.address, until)
+        if self._takes_too_much(self.process, now=info is not None):
+            raise BackendUnavailable(f"the backend {self._too_much().how} at start")
+        if info is None:
+            return
+        name = self._settings.name
+        info = replace(info, address=name, of=info.address) if name else info
+        if self.info not in (None, info):
+            raise BackendUnavailable(f"started again, it is another: {info} and not {self.info}")
+        self.process.connected = True
+        self.info = info
+        if self.again:
+            job, self.again = self.again, None
+            self.send(job)
+
+    def takes(self, job: Job) -> bool:
+        """Whether `job` can be sent now, and would be at work soon."""
+        if self.process is None or not self.process.connected:
+            return False
+        large = job.is_large or any(other.is_large for other in self.jobs)
+        return len(self.jobs) < (1 if large else DEPTH)
+
+    def send(self, job: Job) -> None:
+        """Hand `job` to the worker."""
+        assert self.process
+        if not self.jobs:
+            self._since = monotonic()
+        try:
+            self.process.channel.send(job.ticket, job.parts)
+        except ConnectionError:
+            # It has died, which is found out when it is looked after; the job is not lost.
+            pass
+        except OSError as error:
+            said = NotRun(f"the case's data cannot be handed over: {error}")
+            self._replies.append((job.ticket, Reply(said)))
+            return
+        self.jobs.append(job)
+
+    def attend(self, *, readable: bool) -> list[tuple[int, Reply]]:
+        """Look after the worker, whose connection has something to read if it is `readable`.
+
+        Gives the replies that are there, by ticket. Raises Defect for a bug of an adapter.
+        """
+        process = self.process
+        if process and not process.connected:
+            try:
+                self.connect()
+            except OpcheckError as error:  # and yet it could be used before
+                self._not_started(error)
+        elif process:
+            answered = False
+            try:
+                loss = self._answer(process) if readable else self._overdue(process)
+                answered = readable
+            except (EOFError, ConnectionError):
+                loss = Crashed(process.how_it_ended())
+            except Damaged as error:
+                loss = Crashed(process.how_it_ended(f"sent something that is no answer: {error}"))
+            if loss:
+                self._lost(process, loss, answered=answered)
+        replies, self._replies = self._replies, []
+        return replies
+
+    def _answer(self, process: Process) -> Loss | None:
+        """Take an answer; what it tells may be that the worker is to be given up."""
+        message = process.channel.receive()
+        if not self.jobs or message.number != self.jobs[0].ticket:
+            raise Damaged("it answers what was not asked")
+        job = self.jobs[0]
+        try:
+            answer = read_answer(message.read(fits), job.question)
+            limit = self._settings.memory_limit
+            if limit is not None and answer.peak > limit:
+                return self._too_much()
+            reply = Reply(outcome(answer.seen, job.question), answer.printed)
+        except MemoryError as error:
+            reply = Reply(OutOfMemory(f"its answer does not fit into memory: {error}"))
+        self.jobs.popleft()
+        self._replies.append((job.ticket, job.told(reply)))
+        self._since = monotonic()
+        self._failures = 0
+        process.handled += 1
+        return None
+
+    def _overdue(self, process: Process) -> Loss | None:
+        """Why a silent worker is to be given up, if it is."""
+        loss: Loss | None = None
+        if process.has_ended():
+            loss = Crashed(process.how_it_ended())
+        elif self._takes_too_much(process):
+            loss = self._too_much()
+        elif self.jobs:
+            seconds = max(self.jobs[0].question.timeout or 0, self._settings.timeout)
+            if monotonic() - self._since > seconds:
+                loss = TimedOut(seconds)
+        # It may have answered, or closed its connection, since that was last looked at.
+        return None if loss and process.connection.poll() else loss
+
+    def _takes_too_much(self, process: Process, *, now: bool = False) -> bool:
+        """Whether a worker has more memory than it may; also cuts what it has printed."""
+        moment = monotonic()
+        if moment - self._measured < _MEASURE and not now:
+            return False
+        self._measured = moment
+        process.trim_log()
+        limit = self._settings.memory_limit
+        return limit is not None and process.memory() > limit
+
+    def _too_much(self) -> OutOfMemory:
+        limit = self._settings.memory_limit or 0
+        return OutOfMemory(f"took more than {limit / 2**20:,.0f} MiB of memory")
+
+    def _lost(self, process: Process, how: Loss, *, answered: bool) -> None:
+        """End a worker. It is the fault of the job it was at work on, or has `answered`."""
+        at_work = process.channel.marked()
+        printed = process.kill()
+        self.process = None
+        jobs, self.jobs = self.jobs, deque()
+        if jobs and (answered or jobs[0].ticket == at_work):
+            job = jobs.popleft()
+            self._failures = 0
+            if isinstance(how, TimedOut) or not process.handled:
+                self._replies.append((job.ticket, job.told(Reply(how, printed))))
+            else:
+                self.again = job.once_more(how, printed, process.handled)
+        else:
+            told = "it hung" if isinstance(how, TimedOut) else how.how
+            words = printed.strip().partition("\n")[0]
+            said = f"its process ended between questions: {told}"
+            self.accidents.append(f"{said}: {words}" if words else said)
+            self._count_failure(f"its process ended {_FAILURES} times between questions: {told}")
+        self.returned.extend(jobs)
+
+    def _not_started(self, error: OpcheckError) -> None:
+        if self.process:
+            self.process.kill()
+            self.process = None
+        late = monotonic() - self._since > self._settings.start_timeout
+        said = f"the backend could not be started again: {error.message}"
+        self._count_failure(said, at_once=late)
+
+    def _count_failure(self, said: str, *, at_once: bool = False) -> None:
+        """A process that came to nothing: too many of them, and there will be no further one."""
+        self._failures += 1
+        if self._failures < _FAILURES and not at_once:
+            return
+        self.given_up = said
+        if self.again and self.again.before:
+            self._replies.append((self.again.ticket, self.again.before))
+        self.again = None

@@ -1,0 +1,226 @@
+"""What goes between the parent and a worker.
+
+Questions are pickled. Answers are JSON and raw bytes, because a process that a backend has been at
+may be trusted with no pickle. What is needed of other packages is bound here, before a backend is
+imported that changes them.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from itertools import islice, zip_longest
+from json import dumps
+from json import loads as read_json
+from math import prod
+from pickle import PickleBuffer, Pickler
+from pickle import loads as unpickled
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import ml_dtypes
+import numpy as np
+from numpy import dtype as dtype_of
+from numpy import frombuffer, ndarray, zeros
+
+from opcheck.backends.base import Defect
+from opcheck.backends.isolation.channel import Damaged
+from opcheck.backends.observe import Exit, Observed, Outputs
+from opcheck.dtypes import DTYPES, DType
+from opcheck.model import Array, Foreign, Question
+
+_BYTE = dtype_of("u1")
+#: How many bytes are compared at once.
+_PIECE = 1 << 18
+
+#: A question is put to several backends, and pickled once.
+_pickled: WeakKeyDictionary[Question, list[Any]] = WeakKeyDictionary()
+
+
+def question_parts(question: Question) -> list[Any]:
+    """A question as a message; its arrays are not copied."""
+    if question not in _pickled:
+        _pickled[question] = _parts(question)
+    return _pickled[question]
+
+
+def _parts(question: Question) -> list[Any]:
+    buffers: list[PickleBuffer] = []
+    file = io.BytesIO()
+    pickler = Pickler(file, protocol=5, buffer_callback=buffers.append)
+    # NumPy's own way would have the worker look up names that a backend may have changed.
+    pickler.dispatch_table = {ndarray: _reduced_array, DType: _reduced_dtype}
+    pickler.dump(question)
+    return [file.getbuffer(), *(buffer.raw() for buffer in buffers)]
+
+
+def read_question(parts: Sequence[bytearray]) -> Question:
+    """The other way round; the arrays lie in the `parts`."""
+    question: Question = unpickled(parts[0], buffers=parts[1:])
+    return question
+
+
+def _reduced_array(array: Array) -> Any:
+    return _array, (_spelt(array.dtype), array.shape, PickleBuffer(_bytes(array)))
+
+
+def _reduced_dtype(dtype: DType) -> Any:
+    return _dtype_named, (dtype.name,)
+
+
+def _dtype_named(name: str) -> DType:
+    return DTYPES[name]
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What a worker tells about one question.
+
+    `printed` is the end of what its backend printed, `peak` how many bytes of memory it had at
+    most in its life, 0 where that is not measured.
+    """
+
+    seen: Observed
+    printed: str = ""
+    peak: int = 0
+
+
+def answer_parts(question: Question | None, answer: Answer) -> list[Any]:
+    """What was seen as a message; arrays that are bit by bit the first answer's go only once.
+
+    Without a question, nothing was fed.
+    """
+    seen = answer.seen
+    blobs: list[memoryview] = []
+
+    def described(value: Array | Foreign) -> Any:
+        if isinstance(value, Foreign):
+            return value.description
+        blobs.append(_bytes(value))
+        return {"dtype": _spelt(value.dtype), "shape": value.shape, "blob": len(blobs)}
+
+    def listed(outputs: Outputs | None) -> Any:
+        return None if outputs is None else [described(value) for value in outputs]
+
+    def repeated(outputs: Outputs | None) -> Any:
+        if outputs is None:
+            return None
+        pairs = zip_longest(outputs, seen.first or ())
+        return [
+            place if _same(value, first) else described(value)
+            for place, (value, first) in enumerate(islice(pairs, len(outputs)))
+        ]
+
+    def fed() -> Any:
+        if question is None:
+            return []
+        data = (question.inputs, question.second, question.inputs)
+        return [
+            [
+                None if _same(own, given) else described(own)
+                for own, given in zip(run, original, strict=True)
+            ]
+            for run, original in zip(seen.fed, data, strict=False)
+        ]
+
+    record = {
+        "stage": seen.stage,
+        "exit": asdict(seen.exit) if seen.exit else None,
+        "seconds": seen.seconds,
+        "first": listed(seen.first),
+        "between": listed(seen.between),
+        "kept": repeated(seen.kept),
+        "again": repeated(seen.again),
+        "fed": fed(),
+        "printed": answer.printed,
+        "peak": answer.peak,
+    }
+    return [dumps(record).encode(), *blobs]
+
+
+def read_answer(parts: Sequence[bytearray], question: Question) -> Answer:
+    """The other way round; the arrays lie in the `parts`. Raises Damaged, and Defect."""
+    try:
+        record = read_json(parts[0])
+        if "bug" in record:
+            raise Defect(record["bug"])
+
+        def value(said: Any) -> Array | Foreign:
+            if isinstance(said, str):
+                return Foreign(said)
+            return _array(said["dtype"], tuple(said["shape"]), parts[said["blob"]])
+
+        def outputs(said: Any) -> Outputs | None:
+            return None if said is None else tuple(value(one) for one in said)
+
+        def repeated(said: Any) -> Outputs | None:
+            if said is None:
+                return None
+            known = first or ()
+            return tuple(known[one] if isinstance(one, int) else value(one) for one in said)
+
+        first = outputs(record["first"])
+        data = (question.inputs, question.second, question.inputs)
+        fed = tuple(
+            tuple(given if one is None else value(one) for one, given in zip(run, own, strict=True))
+            for run, own in zip(record["fed"], data, strict=False)
+        )
+        seen = Observed(
+            stage=record["stage"],
+            exit=Exit(**record["exit"]) if record["exit"] else None,
+            seconds=float(record["seconds"]),
+            first=first,
+            between=outputs(record["between"]),
+            kept=repeated(record["kept"]),
+            again=repeated(record["again"]),
+            fed=fed,  # type: ignore[arg-type]  # what was fed is an array, whatever became of it
+        )
+        if seen.exit is None and (first is None or (seen.kept is None) != (seen.again is None)):
+            raise ValueError("neither an answer nor an exit")
+        return Answer(seen, str(record["printed"]), int(record["peak"]))
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+        raise Damaged(f"{type(error).__name__}: {error}") from error
+
+
+def _bytes(array: Array) -> memoryview:
+    """The bytes of an array, not copied where they lie in order."""
+    try:
+        return array.reshape(-1).view(_BYTE).data
+    except (TypeError, ValueError):  # elements of no bytes
+        return memoryview(array.tobytes())
+
+
+def _same(one: Array | Foreign, other: Array | Foreign | None) -> bool:
+    """Bit for bit; dtype and shape too."""
+    if isinstance(one, Foreign) or other is None or isinstance(other, Foreign):
+        return False
+    if one.shape != other.shape or one.dtype != other.dtype:
+        return False
+    # As bytes, for a backend may have changed how NumPy compares; in pieces that are soon copied.
+    left, right = _bytes(one), _bytes(other)
+    for place in range(0, len(left), _PIECE):
+        if left[place : place + _PIECE].tobytes() != right[place : place + _PIECE].tobytes():
+            return False
+    return True
+
+
+@lru_cache(64)
+def _spelt(dtype: np.dtype[Any]) -> str:
+    """A dtype as text: ml_dtypes' by their names, all others as NumPy spells them."""
+    # Not by `dtype.name`, which looks up names that a backend may have changed.
+    name = dtype.type.__name__
+    return name if getattr(ml_dtypes, name, None) is dtype.type else dtype.str
+
+
+def _array(spelt: str, shape: tuple[int, ...], blob: bytearray) -> Array | Foreign:
+    try:
+        dtype = dtype_of(getattr(ml_dtypes, spelt, spelt))
+    except TypeError:
+        return Foreign(f"array of {spelt}")
+    if dtype.hasobject or dtype.itemsize * prod(shape) != len(blob):
+        raise ValueError(f"{len(blob)} bytes for {spelt}{list(shape)}")
+    if not blob:
+        return zeros(shape, dtype)
+    return frombuffer(blob, dtype).reshape(shape)

@@ -1,0 +1,188 @@
+"""The process in which a backend works, from its first line to its last.
+
+It is started with one argument, a JSON object: `address`, `path` (where modules are found), `here`
+(what stands in it by accident), `parent` (its process), the numbers of three inherited files
+(`control`, `file` and `log`), and whether its memory is `measured`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import faulthandler
+import os
+import resource
+import signal
+import sys
+import traceback
+from contextlib import suppress
+from dataclasses import asdict
+from json import dumps, loads
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from opcheck.backends.base import Backend
+    from opcheck.backends.isolation.channel import Channel, Message
+
+#: How much is kept of what a backend prints, in bytes.
+_TAIL = 8 << 10
+#: Numbers of the C library and of Linux.
+_LINE_BUFFERED = 1
+_PR_SET_PDEATHSIG = 1
+
+
+def main(arguments: str) -> None:
+    """Connect to the backend and answer questions until there are no more."""
+    given = loads(arguments)
+    home = os.getpid()
+    _die_with(given["parent"])
+    faulthandler.enable()  # a crash tells on standard error where it was
+    # And is over at once: no core is written.
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    _print_at_once()
+    # Where memory runs out, Linux is to choose this process, not the one that judges.
+    _tell_system("oom_score_adj", "1000")
+    # Before the backend is imported, which may change what these do.
+    from opcheck.backends.isolation import wire  # noqa: F401
+    from opcheck.backends.isolation.channel import Channel
+
+    # It has served to find opcheck, and must not serve to find engines; adapters for modules of
+    # the user's put it back.
+    if given["here"] is not None:
+        sys.path.remove(given["here"])
+    channel = Channel(Connection(given["control"]), given["file"])
+    printed = _Printed(given["log"])
+    backend = _connected(given["address"], channel, printed, home)
+    if backend:
+        # The peak of memory is to be that of the backend at work.
+        _tell_system("clear_refs", "5")
+        _serve(backend, channel, printed, home, measured=given["measured"])
+    with suppress(BaseException):
+        sys.stdout.flush()
+
+
+def _die_with(parent: int) -> None:
+    """See to it that this process ends with the parent, even one that is killed."""
+    if sys.platform == "linux":
+        # At once, and even while a backend keeps Python's lock; for the rest there is `guard`.
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(1)
+
+
+def _print_at_once() -> None:
+    """Have what is printed line by line be there after a crash."""
+    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    c = ctypes.CDLL(None)
+    with suppress(ValueError):  # a C library that calls it otherwise
+        name = "__stdoutp" if sys.platform == "darwin" else "stdout"
+        c.setvbuf(ctypes.c_void_p.in_dll(c, name), None, _LINE_BUFFERED, 0)
+
+
+def _tell_system(name: str, text: str) -> None:
+    with suppress(OSError):  # no Linux, or not allowed
+        Path(f"/proc/self/{name}").write_text(text)
+
+
+class _Printed:
+    """What is printed, down to the file descriptors 1 and 2, which are the file `log`."""
+
+    def __init__(self, log: int) -> None:
+        self._log = log
+        self._flush_c = ctypes.CDLL(None).fflush
+
+    def take(self) -> str:
+        """The end of what was printed since the last time."""
+        for stream in (sys.stdout, sys.stderr):
+            # A backend may have closed or replaced them.
+            with suppress(BaseException):
+                stream.flush()
+        self._flush_c(None)
+        # Or have closed this.
+        with suppress(OSError):
+            size = os.fstat(self._log).st_size
+            if size:
+                tail = os.pread(self._log, _TAIL, max(0, size - _TAIL))
+                os.ftruncate(self._log, 0)
+                return tail.decode(errors="replace")
+        return ""
+
+
+def _connected(address: str, channel: Channel, printed: _Printed, home: int) -> Backend | None:
+    """The backend, having said so; None, having said why not."""
+    from opcheck.backends.address import parse
+    from opcheck.backends.connect import connect
+    from opcheck.errors import BackendUnavailable, UsageError
+
+    hello: dict[str, Any]
+    try:
+        backend = connect(parse(address))
+        hello = {"info": asdict(backend.info)}
+    except (BackendUnavailable, UsageError) as error:
+        backend = None
+        usage = isinstance(error, UsageError)
+        hello = {"usage": usage, "message": error.message, "hint": error.hint}
+    _only_at(home)
+    printed.take()
+    channel.send(0, [dumps(hello).encode()])
+    return backend
+
+
+def _serve(
+    backend: Backend, channel: Channel, printed: _Printed, home: int, *, measured: bool
+) -> None:
+    while True:
+        try:
+            message = channel.receive()
+            channel.mark(message.number)
+            # In a function, so that nothing of one question is there when the next one comes.
+            _answer(backend, channel, message, printed, home, measured=measured)
+        except (EOFError, ConnectionError):
+            return
+
+
+def _answer(
+    backend: Backend,
+    channel: Channel,
+    message: Message,
+    printed: _Printed,
+    home: int,
+    *,
+    measured: bool,
+) -> None:
+    from opcheck.backends.isolation.wire import Answer, answer_parts, read_question
+    from opcheck.backends.observe import Exit, Observed, observe
+
+    seen = Observed()
+    try:
+        question = read_question(message.read())
+        seen = observe(backend, question, alone=True)
+        _only_at(home)
+        told = Answer(seen, printed.take(), _peak() if measured else 0)
+        channel.send(message.number, answer_parts(question, told), patient=True)
+        return
+    except ConnectionError:
+        raise
+    except (MemoryError, OSError) as error:
+        # Of its data, if it was not asked yet, else of its answer.
+        failed = Exit("memory", type(error).__name__, str(error), documented=False)
+        answer = answer_parts(None, Answer(Observed(seen.stage, failed), printed.take()))
+    except Exception:
+        answer = [dumps({"bug": traceback.format_exc()}).encode()]
+    channel.send(message.number, answer, patient=True)
+
+
+def _only_at(home: int) -> None:
+    """End this process if it is not the one at `home`: its backend forked, and nobody asked it."""
+    if os.getpid() != home:
+        os._exit(0)
+
+
+def _peak() -> int:
+    """The most resident memory this process ever had, in bytes; 0 where the system does not say."""
+    # Not getrusage, whose number begins with that of the parent.
+    with suppress(OSError, StopIteration, ValueError):
+        lines = Path("/proc/self/status").read_text().splitlines()
+        return int(next(line for line in lines if line.startswith("VmHWM:")).split()[1]) << 10
+    return 0

@@ -1,0 +1,197 @@
+"""Other people's Python modules: found by name, and what is wrong with them told in a sentence.
+
+They are looked for in the working directory, on PYTHONPATH, and among what is installed, in this
+order. Mind that a file in the working directory that is named like an engine, `openvino.py` or
+`torch.py`, then stands in the engine's place for everyone who imports it; name it `my_openvino.py`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import os
+import pkgutil
+import sys
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import opcheck
+from opcheck.errors import BackendUnavailable, OpcheckError, UsageError, did_you_mean
+
+#: Files whose lines say nothing about where somebody's module fails.
+_NOT_THEIRS = ("<frozen ", *(f"{m.__path__[0]}{os.sep}" for m in (opcheck, importlib)))
+
+#: Modules whose classes are what others derive from.
+_BASES = ("opcheck.", "onnx.backend.base")
+
+
+@contextmanager
+def blamed(what: str) -> Iterator[None]:
+    """Around what somebody's code does: raises BackendUnavailable for whatever it raises.
+
+    `what` begins the sentence that ends with the exception and its place. OpcheckErrors pass.
+    """
+    try:
+        yield
+    except (OpcheckError, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        # That of a SyntaxError repeats its place.
+        text = error.msg if isinstance(error, SyntaxError) else str(error)
+        said = f"{type(error).__name__}: {text}" if text else type(error).__name__
+        place = _place(error)
+        hint = None
+        if isinstance(error, ModuleNotFoundError):
+            hint = "install what is missing, or put its folder on PYTHONPATH"
+        raise BackendUnavailable(f"{what}: {said}{place and f' ({place})'}", hint) from error
+
+
+@dataclass(frozen=True)
+class Found:
+    """What an address leads to: its canonical spelling, the thing itself, and its version."""
+
+    address: str
+    thing: Any
+    version: str
+
+
+def find(kind: str, detail: str | None, methods: Sequence[str]) -> Found:
+    """What `pkg.mod[:Name]` means. Without a name, it is what has one of the methods.
+
+    From now on, this process searches the working directory first.
+
+    Raises:
+        UsageError: it means nothing, or several things.
+        BackendUnavailable: the module cannot be imported.
+    """
+    name, colon, path = (detail or "").partition(":")
+    if not name or (colon and not path):
+        raise UsageError(f"backend {kind!r} needs a module", f"write {kind}:pkg.mod:Class")
+    backend = f"{kind}:{detail}"
+    module = _load(backend, name)
+    if path:
+        thing = _member(backend, module, path)
+    else:
+        path, thing = _chosen(backend, module, methods)
+    return Found(f"{kind}:{name}:{path}" if path else f"{kind}:{name}", thing, _version(module))
+
+
+def accepts(function: Any, *arguments: Any, **more: Any) -> bool:
+    """Whether the function says of itself that it can be called like this."""
+    try:
+        inspect.signature(function).bind(*arguments, **more)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _load(backend: str, name: str) -> ModuleType:
+    # Imported before, lest a file of the same name in the working directory takes its place.
+    import opcheck.graph  # noqa: F401
+
+    if not all(part.isidentifier() for part in name.split(".")):
+        stem = ".".join(Path(name).with_suffix("").parts) if name.endswith(".py") else "pkg.mod"
+        hint = f"write {stem}, as Python's import does"
+        raise UsageError(f"backend {backend!r}: {name!r} is no name of a module", hint)
+    here = str(Path.cwd())
+    if sys.path[:1] != [here]:
+        sys.path.insert(0, here)
+    return _imported(backend, name, here)
+
+
+def _member(backend: str, module: ModuleType, path: str) -> Any:
+    """What `path`, a name or names joined by dots, means in the module."""
+    found: Any = module
+    for name in path.split("."):
+        with blamed(f"backend {backend!r}: {path!r} cannot be read"):
+            names = [known for known in dir(found) if not known.startswith("_")]
+            if not hasattr(found, name):
+                what = f"module {module.__name__!r}" if found is module else repr(found)
+                hint = did_you_mean(name, names) or f"it has {', '.join(names[:12]) or 'nothing'}"
+                raise UsageError(f"backend {backend!r}: {what} has no {name!r}", hint)
+            found = getattr(found, name)
+    return found
+
+
+def _chosen(backend: str, module: ModuleType, methods: Sequence[str]) -> tuple[str, Any]:
+    """The module itself, which goes by "", or the only class in it with one of the methods."""
+    if any(callable(getattr(module, method, None)) for method in methods):
+        return "", module
+    classes: dict[type, str] = {}
+    for name, thing in vars(module).items():
+        if isinstance(thing, type) and any(hasattr(thing, method) for method in methods):
+            classes.setdefault(thing, name)
+    own = [thing for thing in classes if thing.__module__ == module.__name__]
+    meant = own or [thing for thing in classes if not thing.__module__.startswith(_BASES)]
+    if len(meant) == 1:
+        return classes[meant[0]], meant[0]
+    kind = backend.partition(":")[0]
+    wanted = " or ".join(methods)
+    if meant:
+        message = f"module {module.__name__!r} has several classes with {wanted}"
+        spelt = (f"{kind}:{module.__name__}:{classes[thing]}" for thing in meant)
+        hint = f"write one of {', '.join(spelt)}"
+    else:
+        message = f"module {module.__name__!r} has neither {wanted} nor a class with it"
+        hint = f"write {kind}:{module.__name__}:Name for what Name is there"
+    raise UsageError(f"backend {backend!r}: {message}", hint)
+
+
+def _version(module: ModuleType) -> str:
+    """The version that the module or its package states, or that was installed; "" for none."""
+    top = sys.modules.get(module.__name__.partition(".")[0])
+    for stated in (getattr(module, "__version__", None), getattr(top, "__version__", None)):
+        if isinstance(stated, str):
+            return stated
+    from importlib import metadata
+
+    try:
+        return metadata.version(module.__name__.partition(".")[0])
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def _imported(backend: str, name: str, here: str) -> ModuleType:
+    parent = name.rpartition(".")[0]
+    # A module that is no package has no __path__, and nothing in it.
+    paths = getattr(_imported(backend, parent, here), "__path__", ()) if parent else None
+    with blamed(f"backend {backend!r}: module {name!r} cannot be imported"):
+        if name in sys.modules or (paths != () and importlib.util.find_spec(name)):
+            return importlib.import_module(name)
+    near = _near(name, [[here], None] if paths is None else [paths])
+    looked = f"it was looked for in {here}, on PYTHONPATH, and among what is installed"
+    raise UsageError(f"backend {backend!r}: there is no module {name!r}", near or looked)
+
+
+def _near(name: str, places: Sequence[Sequence[str] | None]) -> str | None:
+    """A hint at modules with almost this name, from the first of the places that has any."""
+    parent = name[: name.rfind(".") + 1]
+    for paths in places:
+        hint = did_you_mean(name, (f"{parent}{m.name}" for m in pkgutil.iter_modules(paths)))
+        if hint:
+            return hint
+    return None
+
+
+def _place(error: BaseException) -> str:
+    """File and line where somebody's code failed: the last frame in the folder it lies in."""
+    if isinstance(error, SyntaxError) and error.filename and Path(error.filename).is_file():
+        return f"{error.filename}:{error.lineno}"
+    frames = [(f.f_code.co_filename, line) for f, line in traceback.walk_tb(error.__traceback__)]
+    theirs = [(file, line) for file, line in frames if not file.startswith(_NOT_THEIRS)]
+    if not theirs:
+        return ""
+    folder = Path(theirs[0][0]).parent
+    near = [
+        f"{file}:{line}"
+        for file, line in theirs
+        if Path(file).is_relative_to(folder)
+        and "site-packages" not in Path(file).relative_to(folder).parts
+    ]
+    return near[-1]

@@ -1,0 +1,184 @@
+"""One question put to one backend: what is seen of it, and nothing compared yet.
+
+A prepared task runs on data A, then on other data B, then on A again. This runs in the backend's
+own process, where nothing can be trusted once the backend was imported: what it needs of NumPy is
+bound before that, and the comparing is done elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Literal, TypeAlias
+
+from numpy import array as plain_copy
+from numpy import generic, ndarray
+from numpy.ma import MaskedArray
+
+from opcheck.backends.base import Backend, Defect, Prepared, ProcessDied, UnusableAnswer
+from opcheck.errors import BackendUnavailable, NotExpressible, NotSupported
+from opcheck.model import Array, Foreign, Question
+
+Outputs: TypeAlias = tuple[Array | Foreign, ...]
+Stage: TypeAlias = Literal["feed", "prepare", "run", "second run", "third run"]
+
+#: No operator has more outputs.
+_MOST = 1000
+#: Errors of a backend may carry whole models; nobody reads past this.
+MAX_DETAIL = 2000
+#: What refuses no data, whatever data may be refused.
+_NEVER_A_REFUSAL = (Defect, BackendUnavailable, ProcessDied, UnusableAnswer)
+
+
+@dataclass(frozen=True)
+class Exit:
+    """An exception that ended the work.
+
+    `signal` is what the exception says by its type alone: nothing special, that nothing is
+    implemented, that no model states the task, that its answer is no tensors, that the backend is
+    another than the one asked for, that its process or a program of its own ended, that memory ran
+    out, or that opcheck's own part of the adapter failed.
+    """
+
+    signal: Literal[
+        "raised",
+        "declined",
+        "inexpressible",
+        "unusable",
+        "unavailable",
+        "died",
+        "memory",
+        "defect",
+    ]
+    kind: str
+    detail: str
+    documented: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Observed:
+    """What was seen: `stage` is the last that was begun, `exit` how it failed.
+
+    `first` is the answer to A, `between` that to B (None where it was refused and may be),
+    `kept` is what the first answer's arrays hold after that, and `again` the second answer to A.
+    `fed` holds the inputs of each run as they were afterwards.
+    """
+
+    stage: Stage = "feed"
+    exit: Exit | None = None
+    seconds: float = 0.0
+    first: Outputs | None = None
+    between: Outputs | None = None
+    kept: Outputs | None = None
+    again: Outputs | None = None
+    fed: tuple[tuple[Array, ...], ...] = ()
+
+
+def observe(backend: Backend, question: Question, *, alone: bool = False) -> Observed:
+    """What `backend` does with `question`; no exception leaves this.
+
+    But for KeyboardInterrupt, which is the user's, except where the backend is `alone` in its
+    process.
+    """
+    seen = Observed()
+    try:
+        # Made before anything is asked: running out of memory here is no failure of the backend.
+        data = (question.inputs, question.second, question.inputs)
+        fed = [tuple(array.copy() for array in run) for run in data]
+        seen = replace(seen, stage="prepare")
+        prepared = backend.prepare(question.task)
+        seen = replace(seen, stage="run")
+        start = perf_counter()
+        first = prepared.run([*fed[0]])
+        seconds = perf_counter() - start
+        held = _held(first)
+        seen = replace(seen, seconds=seconds, first=_snapshot(held))
+        if not backend.info.repeatable:
+            return replace(seen, fed=tuple(fed[:1]))
+        seen = replace(seen, stage="second run")
+        between = _in_between(prepared, fed[1], question.second_is_legal)
+        seen = replace(seen, stage="third run", between=between, kept=_snapshot(held))
+        again = _snapshot(_held(prepared.run([*fed[2]])))
+        return replace(seen, again=again, fed=tuple(fed))
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt) and not alone:
+            raise
+        return replace(seen, exit=_exit(error, backend))
+
+
+def _in_between(
+    prepared: Prepared, second: Sequence[Array], second_is_legal: bool
+) -> Outputs | None:
+    """The answer to the other data, None where that data may rightly be refused."""
+    try:
+        return _snapshot(_held(prepared.run([*second])))
+    except Exception as error:
+        if second_is_legal or isinstance(error, _NEVER_A_REFUSAL):
+            raise
+        return None
+
+
+def _held(result: object) -> tuple[object, ...]:
+    """The outputs as the backend returned them, without copying."""
+    if not isinstance(result, list | tuple):
+        return (result,)
+    # One that gives all its numbers as a list did not mean a list of outputs.
+    return tuple(result) if len(result) <= _MOST else (Foreign(f"list of {len(result):,} values"),)
+
+
+def _snapshot(held: tuple[object, ...]) -> Outputs:
+    return tuple(_plain(value) for value in held)
+
+
+def _plain(value: object) -> Array | Foreign:
+    # By its type: an object may claim any class, and a subclass may lie about all it is asked,
+    # comparison included. A masked array has no values where it is masked.
+    if issubclass(type(value), ndarray | generic) and not issubclass(type(value), MaskedArray):
+        copy: Array = plain_copy(value, subok=False, order="C")
+        return Foreign("array of Python objects") if copy.dtype.hasobject else copy
+    if isinstance(value, Foreign):
+        return value
+    return Foreign(f"{type(value).__module__}.{type(value).__qualname__}"[:MAX_DETAIL])
+
+
+def _exit(error: BaseException, backend: Backend) -> Exit:
+    documented = isinstance(error, backend.documented_errors)
+    kind = _kind(error)
+    match error:
+        case Defect():
+            return Exit("defect", kind, told(error), documented)
+        case BackendUnavailable():
+            return Exit("unavailable", kind, told(error), documented)
+        case UnusableAnswer():
+            return Exit("unusable", kind, told(error), documented)
+        case ProcessDied():
+            return Exit("died", kind, told(error), documented)
+        case SystemExit():
+            return Exit("died", kind, f"would have left with status {told(error) or 0}", documented)
+        case NotExpressible():
+            return Exit("inexpressible", kind, told(error), documented)
+        case NotSupported():
+            return Exit("declined", kind, told(error), documented)
+        case MemoryError():
+            return Exit("memory", kind, told(error), documented)
+        case _:
+            return Exit("raised", kind, told(error), documented)
+
+
+def _kind(error: BaseException) -> str:
+    """The name of its type, which a metaclass may keep back."""
+    try:
+        return "".join([type(error).__name__])
+    except BaseException:
+        return "an exception without a name"
+
+
+def told(error: BaseException) -> str:
+    """What an exception says, whatever that takes, and not too much of it."""
+    try:
+        text = "".join([str(error)]).strip()  # plain text, whatever was made of it
+        cut = f"{text[:MAX_DETAIL]} … ({len(text)} characters)"
+        return text if len(text) <= MAX_DETAIL else cut
+    except BaseException as second:  # it is the backend's code that is asked
+        return f"(its message cannot be read: {type(second).__name__})"

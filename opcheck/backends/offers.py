@@ -1,0 +1,172 @@
+"""What there is to choose from with `-b`, and what comes of trying it.
+
+Nothing of a third party is imported here: whether a backend can be used shows in a process of its
+own, where it may break, hang or die.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from math import inf
+from multiprocessing.connection import wait
+from pathlib import Path
+from time import monotonic
+from typing import Literal, TypeAlias
+
+from opcheck.backends.adapters import About
+from opcheck.backends.address import Address, built_in, entry_points
+from opcheck.backends.connect import adapter
+from opcheck.backends.isolation.process import Process, kill
+from opcheck.backends.isolation.start import started
+from opcheck.backends.profiles import Profile
+from opcheck.errors import BackendUnavailable, OpcheckError, UsageError
+from opcheck.model import BackendInfo
+
+Origin: TypeAlias = Literal["built in", "entry point", "profile", "argument"]
+#: A `template` is no backend until somebody completes it.
+State: TypeAlias = Literal["ready", "not installed", "unusable", "template"]
+
+#: How often it is looked whether anybody wants to stop, in seconds.
+_TICK = 0.05
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A backend that can be asked for.
+
+    `version` is that of the distribution it comes from, "" where that is not installed, or where
+    there is none. `is_template`: it needs a detail that only its user knows.
+    """
+
+    profile: Profile
+    origin: Origin
+    about: About
+    version: str = ""
+    is_template: bool = False
+
+    @property
+    def name(self) -> str:
+        """What to write after -b."""
+        return self.profile.name
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What came of an offer: a backend, or why there is none; neither, if nothing was tried."""
+
+    offer: Offer
+    info: BackendInfo | None = None
+    error: OpcheckError | None = None
+
+    @property
+    def state(self) -> State:
+        """In a word."""
+        if self.info:
+            return "ready"
+        if self.error is None:
+            return "template"
+        # Whether it can be imported counts: a package may also come under another name.
+        absent = self.offer.about.distribution is not None and not self.offer.version
+        return "not installed" if absent else "unusable"
+
+
+def offers(profiles: Mapping[str, Profile]) -> tuple[list[Offer], list[OpcheckError]]:
+    """Everything that is known by name, and what is wrong with the installed entry points."""
+    found = [_built_in(kind) for kind in built_in()]
+    problems: list[OpcheckError] = []
+    try:
+        found += [_entry_point(name, point) for name, point in sorted(entry_points().items())]
+    except UsageError as error:
+        problems.append(error)
+    found += [_of_profile(profile, "profile") for _, profile in sorted(profiles.items())]
+    return found, problems
+
+
+def offer(profile: Profile) -> Offer:
+    """What was asked for in so many words, as `opcheck.backends.profiles.resolve` reads it."""
+    return _of_profile(profile, "argument")
+
+
+def _built_in(kind: str) -> Offer:
+    about = adapter(kind).ABOUT
+    # Such a kind says in its summary what to write.
+    is_template = f"{kind}:" in about.summary
+    profile = Profile(kind, Address(kind))
+    return Offer(profile, "built in", about, _version(about.distribution), is_template)
+
+
+def _entry_point(name: str, point: metadata.EntryPoint) -> Offer:
+    profile = Profile(name, Address(name))
+    if point.dist is None:
+        return Offer(profile, "entry point", About(point.value))
+    package, version = point.dist.name, point.dist.version
+    about = About(f"offered by {package} {version}", package, f"pip install {package}")
+    return Offer(profile, "entry point", about, version)
+
+
+def _of_profile(profile: Profile, origin: Origin) -> Offer:
+    kind, address = profile.address.kind, str(profile.address)
+    kin = _built_in(kind) if kind in built_in() else _entry_point(kind, entry_points()[kind])
+    about = kin.about
+    if profile.name != address:
+        about = About(f"profile of {address}", about.distribution, about.install)
+    return Offer(profile, origin, about, kin.version)
+
+
+def _version(distribution: str | None) -> str:
+    try:
+        return metadata.version(distribution) if distribution else ""
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def tried(
+    chosen: Sequence[Offer], scratch: Path, seconds: float, look: Callable[[], None]
+) -> list[Tried]:
+    """Every offer but templates connected, all at once, each in a process that ends with this.
+
+    What says nothing within `seconds` cannot be used. `look` is called now and then; what it raises
+    ends this.
+    """
+    found = {place: Tried(one) for place, one in enumerate(chosen) if one.is_template}
+    processes: dict[int, Process] = {}
+    until = monotonic() + seconds
+    try:
+        for place, one in enumerate(chosen):
+            if place not in found:
+                address, environment = str(one.profile.address), one.profile.environment
+                processes[place] = Process(address, environment, scratch, measured=False)
+        while silent := [place for place in processes if place not in found]:
+            wait([processes[place].connection for place in silent], _TICK)
+            look()
+            found.update(_said(chosen, processes, silent))
+            if monotonic() > until:
+                late = [place for place in silent if place not in found]
+                found |= {p: _late(chosen[p], processes[p], seconds) for p in late}
+    finally:
+        kill([*processes.values()])
+    return [found[place] for place in range(len(chosen))]
+
+
+def _said(
+    chosen: Sequence[Offer], processes: Mapping[int, Process], silent: Iterable[int]
+) -> Iterator[tuple[int, Tried]]:
+    """Those of the `silent` that have said something, or have ended."""
+    for place in silent:
+        one = chosen[place]
+        try:
+            info = started(processes[place], one.name, inf)
+        except OpcheckError as error:
+            yield place, Tried(one, error=error)
+        else:
+            if info:
+                yield place, Tried(one, info)
+
+
+def _late(one: Offer, process: Process, seconds: float) -> Tried:
+    printed = process.kill().strip()
+    told = f"backend {one.name!r} has not started within {seconds:g} s"
+    told += f"; the last it printed:\n{printed}" if printed else ""
+    return Tried(one, error=BackendUnavailable(told, "--timeout gives it longer"))

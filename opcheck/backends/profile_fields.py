@@ -1,0 +1,95 @@
+"""What a profile says in its file, checked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict
+
+from opcheck.backends.address import Address, built_in, parse
+from opcheck.backends.profiles import Profile, size
+from opcheck.errors import UsageError
+from opcheck.reading import Node, Problems, form
+
+
+def _option(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str | int | float):
+        return str(value)
+    raise ValueError("must be a text, a number, true or false")
+
+
+def _seconds(value: Any) -> float:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not (number and 0 < value < math.inf):
+        raise ValueError("must be a number of seconds above 0")
+    return float(value)
+
+
+def _bytes(value: Any) -> int:
+    if not isinstance(value, str | int):
+        raise ValueError('must be a size of memory, such as "2GiB"')
+    return size(str(value))
+
+
+class _Fields(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class ProfileFields(_Fields):
+    """One table."""
+
+    address: str
+    options: dict[str, Annotated[Any, AfterValidator(_option)]] = {}
+    accumulate: list[str] = []
+    environment: dict[str, str] = {}
+    timeout: Annotated[Any, AfterValidator(_seconds)] = None
+    memory_limit: Annotated[Any, AfterValidator(_bytes)] = None
+
+
+class FileFields(_Fields):
+    """All that a file says about opcheck."""
+
+    backends: dict[str, ProfileFields] = {}
+
+
+def profiles_of(table: Node, file: str, problems: Problems) -> Mapping[str, Profile]:
+    """The profiles of a file, by name; what is wrong with them is added to the problems."""
+    fields = form.validate(FileFields, table, file, problems, _keys)
+    found: dict[str, Profile] = {}
+    for name, said in (fields.backends if fields else {}).items():
+        at = ("backends", name)
+        if name in built_in():
+            message = f"backends.{name}: a profile cannot be called like a kind of backend"
+            problems.add(file, table.at(at, key=True), message)
+        try:
+            address = _address(said)
+        except UsageError as error:
+            mark = table.at((*at, "address"))
+            problems.add(file, mark, f"backends.{name}: {error.message}", error.hint)
+            continue
+        found[name] = Profile(name, address, said.environment, said.timeout, said.memory_limit)
+    return found
+
+
+def _address(said: ProfileFields) -> Address:
+    """The address with the options beside it; raises UsageError."""
+    if "accumulate" in said.options:
+        raise UsageError("accumulate is none of the options", "write it beside them, as a list")
+    stated = parse(said.address)
+    options = dict(stated.options) | said.options
+    declared = {*stated.accumulate, *said.accumulate}
+    address = replace(
+        stated, options=tuple(sorted(options.items())), accumulate=tuple(sorted(declared))
+    )
+    if parse(str(address)) != address:
+        raise UsageError(f"{str(address)!r} cannot be an address", "an option holds & or ?")
+    return address
+
+
+def _keys(container: form.Location) -> list[str]:
+    return form.aliases(ProfileFields if container else FileFields)

@@ -1,0 +1,171 @@
+"""`opcheck backends`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+import click
+
+from opcheck.cli import interrupt
+from opcheck.cli.options import leave
+from opcheck.errors import Exit, OpcheckError
+
+if TYPE_CHECKING:
+    from opcheck.backends.offers import Offer, Tried
+    from opcheck.backends.profiles import Profile
+    from opcheck.model.support import Support
+
+#: How many seconds a backend has to start, or for a model, where nobody says otherwise.
+_PATIENCE = 20.0
+
+
+@click.command(name="backends")
+@click.argument("addresses", nargs=-1, metavar="[ADDRESS]...")
+@click.option(
+    "--probe", is_flag=True, help="Which operators they have, by small models of each dtype."
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="How long a backend may take to start, and for a model of the probe.  [default:"
+    f" {_PATIENCE:g}, for a model also as the backend's profile says]",
+)
+@click.option("--format", "form", type=click.Choice(["pretty", "json"]), default="pretty")
+def command(addresses: tuple[str, ...], probe: bool, timeout: float | None, form: str) -> None:
+    """Show the backends there are, or those at ADDRESS: which can be used here, and what the
+    others need.
+
+    \b
+    opcheck backends                        built in, offered by installed packages, and profiles
+    opcheck backends openvino:GPU           whether this one can be used
+    opcheck backends onnxruntime --probe    which operators and dtypes it has
+    opcheck backends --probe --format json  a line of JSON for each backend, operator and dtype
+
+    Each is started in a process of its own, as for a run. The probe shows what a backend does
+    beside what it declares, and judges nothing.
+
+    Exit codes: 0 all is shown, 2 wrong usage, 4 what is at an ADDRESS cannot be used.
+    """
+    from opcheck.backends.offers import offers, tried
+    from opcheck.backends.profiles import profiles
+    from opcheck.cli.workers import scratch
+
+    known = profiles(Path.cwd())
+    chosen, problems = (_named(addresses, known), []) if addresses else offers(known)
+    show = _Json() if form == "json" else _Pretty()
+    with scratch() as folder:
+        found = tried(chosen, folder, timeout or _PATIENCE, interrupt.safe_place)
+        show.backends(found, problems)
+        if probe:
+            _probe([one for one in found if one.info], folder, timeout, show)
+    codes = [one.error.exit_code for one in found if one.error] if addresses else []
+    leave(min(codes, key=list(Exit).index, default=Exit.CONFORMS))
+
+
+def _named(addresses: Sequence[str], known: Mapping[str, Profile]) -> list[Offer]:
+    from opcheck.backends.offers import offer
+    from opcheck.backends.profiles import resolve
+    from opcheck.cli.workers import raise_all
+
+    found: list[Offer] = []
+    failures: list[OpcheckError] = []
+    for text in addresses:
+        try:
+            found.append(offer(resolve(text, known)))
+        except OpcheckError as error:
+            failures.append(error)
+    raise_all(failures)
+    return found
+
+
+def _probe(found: Sequence[Tried], folder: Path, timeout: float | None, show: _Output) -> None:
+    from opcheck.backends import declarations
+    from opcheck.backends.isolation.slot import Settings
+    from opcheck.cli.console import progress
+    from opcheck.cli.workers import connect, started
+    from opcheck.run.probe import matrix, probe
+    from opcheck.suite import load
+
+    asked = matrix(load(()))
+
+    def settings(one: Tried, address: str) -> Settings:
+        profile = one.offer.profile
+        seconds = timeout or profile.timeout or _PATIENCE
+        return Settings(address, folder, profile.environment, seconds, profile.memory_limit)
+
+    with progress(pausing=show.is_for_people) as bar:
+        task = bar.add_task("probing", total=len(found) * sum(map(len, asked.values())))
+
+        def step() -> None:
+            bar.advance(task)
+            interrupt.safe_place()
+
+        for one in found:
+            address = str(one.offer.profile.address)
+            twins = [settings(one, address), settings(one, declarations.address_of(address))]
+            with started(twins, 1) as (backend, declaring):
+                connect([backend])
+                supports = probe(asked, backend, declaring, step)
+            bar.stop()
+            show.support(one, supports, declarations.words(address))
+            bar.start()
+    show.end()
+
+
+class _Json:
+    """Lines of JSON."""
+
+    is_for_people = False
+
+    def backends(self, found: Sequence[Tried], problems: Sequence[OpcheckError]) -> None:
+        from opcheck.report import offers
+
+        for one in found:
+            click.echo(json.dumps(offers.record(one)))
+        for problem in problems:
+            click.echo(json.dumps({"type": "problem", "message": "\n".join(problem.lines())}))
+
+    def support(self, one: Tried, supports: Sequence[Support], declares: str) -> None:
+        from opcheck.report import support
+
+        for cell in supports:
+            click.echo(json.dumps(support.record(one.offer.name, cell)))
+
+    def end(self) -> None:
+        """Nothing more to say."""
+
+
+class _Pretty:
+    """Tables."""
+
+    is_for_people = True
+
+    def __init__(self) -> None:
+        from opcheck.cli.console import output
+
+        self._console = output()
+
+    def backends(self, found: Sequence[Tried], problems: Sequence[OpcheckError]) -> None:
+        from opcheck.report import offers
+
+        offers.show(self._console, found, problems)
+
+    def support(self, one: Tried, supports: Sequence[Support], declares: str) -> None:
+        from opcheck.report import support
+
+        assert one.info
+        name = one.offer.name
+        title = str(one.info) if name == one.info.address else f"{name}: {one.info}"
+        support.show(self._console, title, supports, declares)
+
+    def end(self) -> None:
+        from opcheck.report import support
+
+        support.legend(self._console)
+
+
+_Output: TypeAlias = _Json | _Pretty

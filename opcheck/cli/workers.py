@@ -1,0 +1,111 @@
+"""The backends of a command: their processes, started early and ended whatever happens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from opcheck.cli import interrupt
+from opcheck.errors import OpcheckError, UsageError
+
+if TYPE_CHECKING:
+    from opcheck.backends.isolation.pool import Pool
+    from opcheck.backends.isolation.slot import Settings
+
+T = TypeVar("T")
+
+#: How many seconds a backend has for a case, where nobody says otherwise.
+TIMEOUT = 30.0
+
+
+@contextmanager
+def scratch() -> Iterator[Path]:
+    """A folder for whatever workers leave behind; neither it nor they outlive this process."""
+    from opcheck.backends.isolation.guard import guarded_folder
+
+    with guarded_folder() as folder:
+        yield folder
+
+
+def chosen_backends(
+    addresses: Sequence[str], folder: Path, timeout: float | None, memory_limit: str | None
+) -> list[Settings]:
+    """How the backends that `addresses` name are treated; a profile may say so itself.
+
+    Raises UsageError for every address that names nothing, all at once.
+    """
+    from opcheck.backends import DEFAULT
+    from opcheck.backends.isolation.slot import Settings
+    from opcheck.backends.profiles import memory, profiles, resolve
+
+    limit = None if memory_limit is None else memory(memory_limit)
+    known = profiles(Path.cwd())
+    found: list[Settings] = []
+    failures: list[OpcheckError] = []
+    for text in addresses or DEFAULT:
+        try:
+            if addresses.count(text) > 1:
+                raise UsageError(f"backend {text!r} is named twice")
+            profile = resolve(text, known)
+        except UsageError as error:
+            failures.append(error)
+            continue
+        found.append(
+            Settings(
+                str(profile.address),
+                folder,
+                profile.environment,
+                _first(timeout, profile.timeout) or TIMEOUT,
+                _first(limit, profile.memory_limit),
+                name=profile.name if profile.name in known else None,
+            )
+        )
+    raise_all(failures)
+    return found
+
+
+def _first(*values: T | None) -> T | None:
+    return next((value for value in values if value is not None), None)
+
+
+@contextmanager
+def started(settings: Sequence[Settings], workers: int) -> Iterator[list[Pool]]:
+    """The backends, being started."""
+    from opcheck.backends.isolation.pool import Pool
+
+    pools: list[Pool] = []
+    try:
+        for one in settings:
+            pools.append(Pool(one, workers))
+        yield pools
+    finally:
+        for pool in pools:
+            pool.close()
+
+
+def connect(pools: Sequence[Pool]) -> None:
+    """Wait for all backends; every one that cannot be used is reported, and then none is."""
+    spelt: dict[str, Pool] = {}
+    failures: list[OpcheckError] = []
+    for pool in pools:
+        try:
+            info = pool.connected(interrupt.safe_place)
+            other = spelt.setdefault(info.address, pool)
+            if other is not pool:
+                names = " and ".join(dict.fromkeys(repr(p.address) for p in (other, pool)))
+                raise UsageError(f"{names} name the same backend, {info.address!r}")
+            interrupt.safe_place()
+        except OpcheckError as error:
+            failures.append(error)
+    raise_all(failures)
+
+
+def raise_all(failures: Sequence[OpcheckError]) -> None:
+    """Raise what went wrong with several backends as one error, if anything did."""
+    if failures:
+        # A wrong command line comes before a backend that is missing.
+        worst = next((e for e in failures if isinstance(e, UsageError)), failures[0])
+        lines = dict.fromkeys(line for error in failures for line in error.lines())
+        raise type(worst)("\n".join(lines))

@@ -1,0 +1,196 @@
+"""A case as a folder in ONNX's test-data layout: the model, its inputs, and what came out.
+
+<folder of the case>/
+    model.onnx
+    test_data_set_0/
+        input_0.pb …      the tensors fed, in the order of the model's inputs
+        output_0.pb …     or output_0.npy: the answer, in the order of the model's outputs
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from onnx import ModelProto
+
+from opcheck.dtypes import DTYPES
+from opcheck.graph.sayings import KINDS
+from opcheck.graph.tensors import read_npy, read_tensor, write_tensor, write_whole
+from opcheck.model import Array, OutputSpec, Task
+
+MODEL = "model.onnx"
+DATA_SET = "test_data_set_0"
+
+#: No name of a folder is longer. Windows allows 260 characters for a whole path.
+MAX_NAME = 150
+_SAFE = re.compile(r"[A-Za-z0-9_.,=+@#~-]")
+#: What Windows takes for a device, whatever follows after a dot.
+_DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|\Z)", re.IGNORECASE)
+_SUFFIXES = (".pb", ".npy")
+_INPUT = re.compile(r"input_\d+\.pb")
+_TENSOR = re.compile(r"(in|out)put_\d+\.pb")
+
+
+def folder_name(case: str) -> str:
+    """The name of the folder of the case with this id, safe on every file system.
+
+    It is the id, percent-encoded as in a URL but for letters, digits and ``_ . , = + @ # ~ -``.
+    Also encoded are the first character of a name that begins with a dot or like a device of
+    Windows (con, nul …), and a dot at the end. A name of more than 150 characters is cut, and
+    ends in ``%-`` and the first 20 hexadecimal digits of the id's SHA-256.
+
+    Different ids have different names; ids that differ in more than the case of their letters
+    have names that do.
+    """
+    marks = [char if _SAFE.fullmatch(char) else _encoded(char) for char in case]
+    if _DEVICES.match(case) or case.startswith("."):
+        marks[0] = _encoded(case[0])
+    if case.endswith("."):
+        marks[-1] = _encoded(".")
+    name = "".join(marks)
+    if len(name) <= MAX_NAME:
+        return name
+    end = f"%-{hashlib.sha256(case.encode()).hexdigest()[:20]}"
+    return name[: MAX_NAME - len(end)] + end
+
+
+def _encoded(char: str) -> str:
+    return "".join(f"%{byte:02X}" for byte in char.encode())
+
+
+def task_folder_name(task: Task) -> str:
+    """The name of the folder of a task that is the case's but for its opset."""
+    # No id of a case holds "~", that of a legal twin but the one at its end.
+    return folder_name(f"{task.case}~opset{task.opset}")
+
+
+class NotDelivered(ValueError):
+    """An output's file is missing."""
+
+
+def write_question(
+    folder: Path, model: ModelProto | None, task: Task, inputs: Sequence[Array]
+) -> None:
+    """Write the model, if there is one, and its inputs into `folder`, made if it is not there."""
+    data = folder / DATA_SET
+    data.mkdir(parents=True, exist_ok=True)
+    if model is not None:
+        write_whole(folder / MODEL, model.SerializeToString())
+    for number, (tensor, array) in enumerate(zip(task.inputs, inputs, strict=True)):
+        write_tensor(data / f"input_{number}.pb", array, tensor.name)
+
+
+def other_question(folder: Path, model: ModelProto | None, inputs: Sequence[Array]) -> str | None:
+    """In what a folder is about something else than this model on these inputs.
+
+    None where nothing in it says so; files that are missing say nothing, nor does a model where
+    no ONNX model can state the task.
+    """
+    stored = folder / MODEL
+    if model is not None and stored.exists():
+        try:
+            found = ModelProto.FromString(stored.read_bytes())
+        except Exception:  # protobuf's own DecodeError, or the file cannot be read
+            return f"its {MODEL} is not readable"
+        if _substance(found) != _substance(model):
+            return "computed for another model"
+    expected = {f"input_{number}.pb": array for number, array in enumerate(inputs)}
+    data = folder / DATA_SET
+    for name in sorted(entry.name for entry in data.iterdir()) if data.is_dir() else ():
+        if not _INPUT.fullmatch(name):
+            continue
+        if name not in expected:
+            return f"computed for other inputs: there is {name}, the case has {len(expected)}"
+        try:
+            array = read_tensor(data / name)
+        except ValueError as error:
+            return str(error)
+        if not _same(array, expected[name]):
+            return f"computed for other inputs: {name} is not the case's"
+    return None
+
+
+def not_written_here(folder: Path, *, answered: bool) -> str | None:
+    """The path of something that opcheck did not write into a case's folder; None if it wrote all.
+
+    Unless `answered`, it wrote models and inputs alone.
+    """
+    if not folder.is_dir() or folder.is_symlink():
+        return str(folder)
+    data = folder / DATA_SET
+    texts = [f"{kind}.txt" for kind in KINDS] if answered else []
+    tensors = _TENSOR if answered else _INPUT
+    for path in sorted(folder.iterdir()):
+        if path != data and path.name.removesuffix(".part") not in (MODEL, *texts):
+            return str(path)
+    for path in sorted(data.iterdir()) if data.is_dir() else ():
+        if not tensors.fullmatch(path.name.removesuffix(".part")):
+            return str(path)
+    return None
+
+
+def _substance(model: ModelProto) -> bytes:
+    """A model without who made it."""
+    bare = ModelProto()
+    bare.CopyFrom(model)
+    for field in ("producer_name", "producer_version", "doc_string"):
+        bare.ClearField(field)
+    return bare.SerializeToString(deterministic=True)
+
+
+def _same(one: Array, other: Array) -> bool:
+    return (
+        one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
+    )
+
+
+def read_outputs(folder: Path, outputs: Sequence[OutputSpec]) -> list[Array]:
+    """The answer in `folder`, in the order of the node's outputs.
+
+    Raises:
+        NotDelivered: at least one output is missing.
+        ValueError: one is there twice or unreadable, or there are more than the node has.
+    """
+    names = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
+    files = [_file_of(number, names) for number in range(len(outputs))]
+    more = [name for name in names if _is_output(name) and name not in files]
+    for number, file in enumerate(files):
+        if file is None:
+            there = f"; there is {', '.join(more[:5])}" if more else ""
+            raise NotDelivered(f"there is no output_{number}.pb, and no output_{number}.npy{there}")
+    if more:
+        raise ValueError(f"more than the {len(files)} expected: {', '.join(more[:5])}")
+    return [_read(folder / str(file), spec) for file, spec in zip(files, outputs, strict=True)]
+
+
+def check_no_outputs(folder: Path, beside: str) -> None:
+    """Raise ValueError if there are outputs in `folder`, `beside` a file that contradicts them."""
+    for name in sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else ():
+        if _is_output(name):
+            raise ValueError(f"{beside} and {name} are both there")
+
+
+def _file_of(number: int, names: Sequence[str]) -> str | None:
+    found = [name for suffix in _SUFFIXES if (name := f"output_{number}{suffix}") in names]
+    if len(found) > 1:
+        raise ValueError(f"{' and '.join(found)} are both there: which one is meant?")
+    return found[0] if found else None
+
+
+def _is_output(name: str) -> bool:
+    """Whether a file was surely meant for an output. Logs and the like are nobody's business."""
+    tensor = name.lower().endswith(_SUFFIXES) and not _INPUT.fullmatch(name)
+    return tensor or name.lower().startswith("output")
+
+
+def _read(path: Path, spec: OutputSpec) -> Array:
+    if path.suffix == ".pb":
+        return read_tensor(path)
+    array = read_npy(path)
+    if spec.dtype is DTYPES["bfloat16"] and array.dtype == "uint16":
+        # Half a guess at what the bits mean would be no check of the type.
+        raise ValueError(f"{path.name}: NumPy's format has no bfloat16: write {path.stem}.pb")
+    return array

@@ -1,0 +1,151 @@
+"""What each backend supports, as a matrix beside what it declares; see `opcheck.run.probe`."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from opcheck.dtypes import DTYPES
+from opcheck.model import OpVersion, Verdict
+from opcheck.model.support import Support
+from opcheck.report import words
+from opcheck.report.look import COLOURS, add_numbers, new_table, put
+
+#: What a verdict is called here; the others go by their own names.
+_WORDS = {Verdict.PASS: "right", Verdict.FAIL: "wrong", Verdict.ERROR: "refuses"}
+#: How many kinds of reasons are shown of a backend.
+_REASONS = 12
+#: What differs between reasons of one kind.
+_PARTICULARS = re.compile(r"\[[-\d, ]*\]|-?\d+|b?float\d+|double|tensor\(\w+\)")
+
+
+def show(console: Console, backend: str, supports: Sequence[Support], declares: str) -> None:
+    """Print the matrix of one backend, and why it is not right everywhere.
+
+    `declares` tells where the backend declares something, if it does.
+    """
+    says = any(support.declared is not None for support in supports)
+    title = f"{backend} (declares by {declares})" if says else f"{backend} (declares nothing)"
+    put(console, _matrix(supports, words.clean(title)))
+    console.print()
+    sections = {
+        "! declared but failing": [s for s in supports if s.is_declared_but_failing],
+        "+ undeclared but working": [s for s in supports if s.is_undeclared_but_working],
+    }
+    for name, listed in sections.items():
+        if listed:
+            _fill(console, f"{name}: {_listed(listed)}")
+    if any(sections.values()):
+        console.print()
+    reasons = _reasons(supports)
+    if reasons.row_count:
+        put(console, reasons)
+        console.print()
+
+
+def legend(console: Console) -> None:
+    """Print what the words in a matrix mean."""
+    _fill(
+        console,
+        "n/m: n of the m small models for this version and dtype, where the others fare better."
+        " refuses: an error on a legal model. unsupported: by the backend's own not-implemented"
+        " signal. The models are smoke cases of the shipped suites; opcheck run asks all cases.",
+    )
+
+
+def _fill(console: Console, text: str) -> None:
+    """Print a paragraph; Rich would leave blanks at the ends of lines."""
+    console.print(Text(textwrap.fill(words.clean(text), console.width)), soft_wrap=True)
+
+
+def record(backend: str, support: Support) -> dict[str, Any]:
+    """A cell of the backend at an address as JSON."""
+    return {
+        "type": "support",
+        "backend": backend,
+        "op": support.cell.op.name,
+        "domain": support.cell.op.domain,
+        "since": support.cell.op.since,
+        "dtype": support.cell.dtype,
+        "verdict": support.verdict,
+        "models": support.count,
+        "with_this_verdict": support.share,
+        "declared": support.declared,
+        "declared_but_failing": support.is_declared_but_failing,
+        "undeclared_but_working": support.is_undeclared_but_working,
+        "case": support.case,
+        "reason": support.reason,
+    }
+
+
+def _matrix(supports: Sequence[Support], title: str) -> Table:
+    """Operator version × dtype."""
+    found = {support.cell.dtype for support in supports}
+    dtypes = [name for name in DTYPES if name in found]
+    by_op: dict[OpVersion, dict[str, Support]] = {}
+    for support in supports:
+        by_op.setdefault(support.cell.op, {})[support.cell.dtype] = support
+    table = new_table("operator", *dtypes, title=title)
+    previous = None
+    for op, row in by_op.items():
+        if previous not in (None, op.name):
+            table.add_section()
+        previous = op.name
+        table.add_row(str(op), *(_cell(row.get(dtype)) for dtype in dtypes))
+    return table
+
+
+def _cell(support: Support | None) -> Text:
+    if support is None:
+        return Text("")
+    if support.verdict is None:
+        return Text("no model", "bright_black")
+    said = _word(support)
+    if support.share < support.count:
+        said += f" {support.share}/{support.count}"
+    mark = "!" if support.is_declared_but_failing else ""
+    mark = "+" if support.is_undeclared_but_working else mark
+    return Text(f"{said} {mark}".rstrip(), COLOURS[support.verdict])
+
+
+def _word(support: Support) -> str:
+    assert support.verdict is not None
+    return _WORDS.get(support.verdict, str(support.verdict))
+
+
+def _listed(supports: Iterable[Support]) -> str:
+    """`Softmax-1 (float16, float64), Softmax-13 (float16)`."""
+    by_op: dict[OpVersion, list[str]] = {}
+    for support in supports:
+        by_op.setdefault(support.cell.op, []).append(support.cell.dtype)
+    return ", ".join(f"{op} ({', '.join(dtypes)})" for op, dtypes in by_op.items())
+
+
+def _reasons(supports: Iterable[Support]) -> Table:
+    """Why cells are not right, those of one kind together, in the order of the matrix."""
+    kinds: dict[tuple[str, str, str], list[Support]] = {}
+    for support in supports:
+        if support.verdict not in (None, Verdict.PASS):
+            plain = support.reason.replace(support.cell.op.name, "#")
+            # Of a wrong answer, the case tells more than the reason.
+            case = re.split("[@#]", support.case)[0] if support.verdict is Verdict.FAIL else ""
+            kind = _word(support), case, _PARTICULARS.sub("#", plain)
+            kinds.setdefault(kind, []).append(support)
+    table = new_table("why")
+    add_numbers(table, "cells")
+    table.add_column("first of them", overflow="fold")
+    for (word, *_), alike in [*kinds.items()][:_REASONS]:
+        first = alike[0]
+        said = Text(f"{words.brief(first.case)}\n{words.brief(first.reason)}")
+        assert first.verdict is not None
+        table.add_row(Text(word, COLOURS[first.verdict]), f"{len(alike):,}", said)
+    left = [*kinds.values()][_REASONS:]
+    if left:
+        table.add_row("", f"{sum(map(len, left)):,}", words.plural(len(left), "other reason"))
+    return table

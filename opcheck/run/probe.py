@@ -1,0 +1,144 @@
+"""Which operators a backend has: small models of the suites, for each version and dtype.
+
+They are judged like any other case, but no ledger is asked: a known defect is a defect here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from multiprocessing.connection import wait
+
+from opcheck import opset
+from opcheck.backends.declarations import meant
+from opcheck.dtypes import DTYPES
+from opcheck.model import (
+    Case,
+    Crashed,
+    Foreign,
+    Outcome,
+    OutOfMemory,
+    Produced,
+    Result,
+    TimedOut,
+    Values,
+    Verdict,
+)
+from opcheck.model.support import Cell, Support
+from opcheck.run.conduct import Asked, conduct
+from opcheck.run.question import question
+
+#: Of several verdicts on one cell, the first of these counts.
+_WORST = (
+    Verdict.BAD_CASE,
+    Verdict.CRASH,
+    Verdict.TIMEOUT,
+    Verdict.OOM,
+    Verdict.FAIL,
+    Verdict.UNSTABLE,
+    Verdict.ERROR,
+    Verdict.WARN,
+    Verdict.UNSUPPORTED,
+    Verdict.NOT_RUN,
+    Verdict.KNOWN,
+    Verdict.PASS,
+)
+#: How long nothing is done while nobody says anything, in seconds.
+_TICK = 0.05
+
+
+def matrix(cases: Sequence[Case]) -> dict[Cell, list[Case]]:
+    """Every version of the operators in `cases` on every dtype its specification allows.
+
+    With each go the small cases (level smoke) that ask at its own opset what the text decides, with
+    the answer written out; the first of each name.
+    """
+    found: dict[Cell, dict[str, Case]] = {cell: {} for cell in _cells(cases)}
+    for case in cases:
+        cell = Cell(case.op, case.dtype.name) if case.dtype else None
+        plain = case.level == "smoke" and case.rule == "must" and isinstance(case.expect, Values)
+        if cell in found and plain and case.opset == case.op.since:
+            found[cell].setdefault(case.name, case)
+    return {cell: [*by_name.values()] for cell, by_name in found.items()}
+
+
+def _cells(cases: Iterable[Case]) -> Iterator[Cell]:
+    for domain, name in sorted({(case.op.domain, case.op.name) for case in cases}):
+        for schema in opset.versions(domain, name).values():
+            for dtype in DTYPES.values():
+                if dtype.text in schema.inputs[0].types:
+                    yield Cell(schema.op, dtype.name)
+
+
+def probe(
+    asked: Mapping[Cell, Sequence[Case]],
+    backend: Asked,
+    declaring: Asked,
+    step: Callable[[], None] = lambda: None,
+) -> list[Support]:
+    """What `backend` does with each cell, and what it declares; `step` is called for each model.
+
+    `declaring` is its twin of `opcheck.backends.declarations`.
+    """
+    results = []
+    for result in conduct([case for cases in asked.values() for case in cases], [backend]):
+        results.append(result)
+        step()
+    return support(asked, results, declared(asked, declaring))
+
+
+def declared(asked: Mapping[Cell, Sequence[Case]], backend: Asked) -> dict[Cell, bool | None]:
+    """What is declared about each cell: None where nothing is, or nothing that makes sense.
+
+    `backend` is one of `opcheck.backends.declarations`.
+    """
+    found: dict[Cell, bool | None] = dict.fromkeys(asked)
+    todo = [(cell, cases[0]) for cell, cases in asked.items() if cases]
+    waiting: dict[int, Cell] = {}
+    while todo or waiting:
+        while todo and backend.has_room:
+            cell, case = todo.pop(0)
+            waiting[backend.ask(question(case))] = cell
+        readable = wait(backend.connections, _TICK) if backend.connections else []
+        for ticket, reply in backend.replies(readable):
+            found[waiting.pop(ticket)] = _declaration(reply.outcome)
+            if isinstance(reply.outcome, Crashed | TimedOut | OutOfMemory):
+                todo.clear()  # it is no use to wait for that again and again
+    return found
+
+
+def _declaration(outcome: Outcome) -> bool | None:
+    match outcome:
+        case Produced(outputs=(answer,)) if not isinstance(answer, Foreign):
+            return meant(answer)
+        case _:
+            return None
+
+
+def support(
+    asked: Mapping[Cell, Sequence[Case]],
+    results: Iterable[Result],
+    declarations: Mapping[Cell, bool | None],
+) -> list[Support]:
+    """What the `results` of one backend say about each cell, and its declarations."""
+    by_case = {result.case.id: result for result in results}
+    return [
+        _support(cell, declarations.get(cell), [by_case[c.id] for c in cases if c.id in by_case])
+        for cell, cases in asked.items()
+    ]
+
+
+def _support(cell: Cell, declaration: bool | None, results: Sequence[Result]) -> Support:
+    if not results:
+        return Support(cell, declaration, None)
+    verdict = min((result.verdict for result in results), key=_WORST.index)
+    those = [result for result in results if result.verdict is verdict]
+    return Support(
+        cell,
+        declaration,
+        verdict,
+        count=len(results),
+        share=len(those),
+        case=those[0].case.id,
+        reason=those[0].reason,
+        works=any(result.verdict in (Verdict.PASS, Verdict.WARN) for result in results),
+    )

@@ -1,0 +1,227 @@
+"""Answers kept in a folder, so that they can be judged later, or elsewhere."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from opcheck.backends import parse
+from opcheck.errors import BackendUnavailable, UsageError
+from opcheck.graph import NotExpressible, model_of
+from opcheck.graph.folders import (
+    DATA_SET,
+    folder_name,
+    not_written_here,
+    task_folder_name,
+    write_question,
+)
+from opcheck.graph.origin import MARKER, read_origin, write_origin
+from opcheck.graph.sayings import Refusal, Saying, write_saying
+from opcheck.graph.tensors import write_tensor
+from opcheck.model import (
+    Array,
+    BackendInfo,
+    Crashed,
+    Declined,
+    Foreign,
+    NotRun,
+    Outcome,
+    OutOfMemory,
+    Produced,
+    Question,
+    Raised,
+    Reply,
+    Task,
+    TimedOut,
+)
+from opcheck.run.conduct import Asked
+
+
+class Recorder:
+    """A folder in which the answers of one backend are saved, a folder for each case in it.
+
+    What an earlier run saved there is removed first. Raises UsageError where the folder holds
+    anything else, or cannot be made.
+    """
+
+    def __init__(self, folder: Path, backend: BackendInfo) -> None:
+        self.folder = folder
+        _check_is_not_read(folder, backend)
+        begin(folder, backend)
+
+    def save(
+        self, task: Task, inputs: Sequence[Array], outcome: Outcome, *, at_its_opset: bool = True
+    ) -> None:
+        """Save the model, its inputs, and what came out.
+
+        A crash, a time-out and the like leave no outputs: judged later, the case was not run.
+        Unless `at_its_opset`, the model is the case's but for its opset. Raises OSError.
+        """
+        name = folder_name(task.case) if at_its_opset else task_folder_name(task)
+        folder = self.folder / name
+        if folder.exists():
+            shutil.rmtree(folder)
+        _write(folder, task, inputs)
+        saying = _saying(outcome)
+        if isinstance(outcome, Produced) and not saying:
+            saying = _write_outputs(folder / DATA_SET, task, outcome)
+        if saying:
+            write_saying(folder, saying)
+
+
+def _write(folder: Path, task: Task, inputs: Sequence[Array]) -> None:
+    try:
+        model = model_of(task)
+    except NotExpressible:
+        model = None
+    write_question(folder, model, task, inputs)
+
+
+def _saying(outcome: Outcome) -> Saying | None:
+    """What stands in the place of outputs, None where there are some."""
+    match outcome:
+        case Declined(reason):
+            return Saying("unsupported", reason)
+        case Raised(stage="prepare" | "run"):
+            return Saying("error", str(Refusal(outcome.kind, outcome.detail, outcome.documented)))
+        case Raised(stage, kind):
+            return Saying("not_run", f"answered its first run, then raised {kind} in the {stage}")
+        case Crashed(how):
+            return Saying("not_run", f"it crashed: {how}")
+        case TimedOut(seconds):
+            return Saying("not_run", f"no answer came within {seconds:g} s")
+        case OutOfMemory(how):
+            return Saying("not_run", f"it ran out of memory: {how}")
+        case NotRun(reason):
+            return Saying("not_run", reason)
+        case Produced(unstable=str(contradiction)):
+            return Saying("not_run", f"its runs contradict each other: {contradiction}")
+        case Produced():
+            return None
+
+
+def _write_outputs(folder: Path, task: Task, answer: Produced) -> Saying | None:
+    """Write the outputs; what is to be said where they cannot be saved as they are."""
+    count = len(task.outputs)
+    if len(answer.outputs) != count:
+        told = f"{len(answer.outputs)} outputs where {count} are expected"
+        return Saying("not_run", f"its answer cannot be saved: {told}")
+    for number, (spec, output) in enumerate(zip(task.outputs, answer.outputs, strict=True)):
+        if isinstance(output, Foreign):
+            told = f"output {number} is no array but {output.description}"
+            return Saying("not_run", f"its answer cannot be saved: {told}")
+        try:
+            write_tensor(folder / f"output_{number}.pb", output, spec.name)
+        except ValueError as error:
+            return Saying("not_run", f"its answer cannot be saved: output {number}: {error}")
+    return None
+
+
+def _check_is_not_read(folder: Path, backend: BackendInfo) -> None:
+    """Raise UsageError where the outputs to be saved are read from the same folder."""
+    if not backend.address.startswith("saved:"):
+        return
+    source = Path(str(parse(backend.address).detail))
+    if source.exists() and folder.exists() and source.samefile(folder):
+        raise UsageError(f"outputs cannot be read from {folder} and saved there at once")
+
+
+def begin(folder: Path, backend: BackendInfo | None) -> None:
+    """Make an empty folder for what `backend` answers, or for questions alone; see `Recorder`."""
+    try:
+        _clear(folder)
+        write_origin(folder, backend)
+    except OSError as error:
+        told = error.strerror or str(error)
+        raise UsageError(f"nothing can be saved in {folder}: {told}") from None
+
+
+def _clear(folder: Path) -> None:
+    """Make `folder`, and make it empty if everything in it is of an earlier run."""
+    folder.mkdir(parents=True, exist_ok=True)
+    names = sorted(entry.name for entry in folder.iterdir())
+    if not names:
+        return
+    hint = "choose a new folder, or empty it"
+    if MARKER not in names:
+        raise UsageError(f"{folder} is not empty, and no earlier run has saved outputs there", hint)
+    try:
+        answered = read_origin(folder) is not None
+    except ValueError as error:
+        raise UsageError(f"{folder}: {error}", hint) from None
+    cases = [folder / name for name in names if name != MARKER]
+    for case in cases:
+        if other := not_written_here(case, answered=answered):
+            raise UsageError(f"{folder} holds {other}, which no earlier run has saved", hint)
+    for case in cases:
+        shutil.rmtree(case)
+
+
+def recording(backends: Sequence[Asked], folder: Path) -> list[Asked]:
+    """The backend, with its answers saved in `folder`; raises UsageError unless it is one."""
+    if len(backends) != 1:
+        named = ", ".join(backend.info.address for backend in backends)
+        raise UsageError(
+            f"the outputs of one backend can be saved, not of {len(backends)}: {named}",
+            "name it with -b",
+        )
+    (backend,) = backends
+    return [Recording(backend, Recorder(folder, backend.info))]
+
+
+@dataclass(eq=False)
+class Recording:
+    """A backend whose answers are saved as they come."""
+
+    backend: Asked
+    recorder: Recorder
+    #: The opsets at which each case was asked, the first of which is its own.
+    _opsets: dict[str, list[int]] = field(default_factory=dict)
+    #: What is under way and will be saved, by ticket.
+    _saved: dict[int, Question] = field(default_factory=dict)
+
+    @property
+    def info(self) -> BackendInfo:
+        """That of the backend."""
+        return self.backend.info
+
+    @property
+    def has_room(self) -> bool:
+        """As the backend has."""
+        return self.backend.has_room
+
+    @property
+    def connections(self) -> list[Connection[Any, Any]]:
+        """Those of the backend."""
+        return self.backend.connections
+
+    def ask(self, question: Question) -> int:
+        """Ask the backend; what is asked once more, on other data, is not saved."""
+        ticket = self.backend.ask(question)
+        opsets = self._opsets.setdefault(question.task.case, [])
+        if question.task.opset not in opsets:
+            opsets.append(question.task.opset)
+            self._saved[ticket] = question
+        return ticket
+
+    def replies(self, readable: Collection[Any]) -> Iterator[tuple[int, Reply]]:
+        """What has come since the last time, saved."""
+        for ticket, reply in self.backend.replies(readable):
+            if question := self._saved.pop(ticket, None):
+                self._save(question, reply.outcome)
+            yield ticket, reply
+
+    def _save(self, question: Question, outcome: Outcome) -> None:
+        task = question.task
+        own = self._opsets[task.case][0] == task.opset
+        try:
+            self.recorder.save(task, question.inputs, outcome, at_its_opset=own)
+        except OSError as error:
+            told = error.strerror or str(error)
+            raise BackendUnavailable(
+                f"outputs cannot be saved in {self.recorder.folder}: {told}"
+            ) from error

@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from opcheck.backends.adapters import cmd
+from opcheck.backends.adapters.cmd import connect
+from opcheck.errors import BackendUnavailable, OpcheckError, UsageError
+from opcheck.model import BackendInfo
+from tests.backends.runners.programs import one_shot, persistent
+
+# What the two kinds of programs do is in tests/backends/runners.
+
+
+def refusal(command: str | None, kind: type[OpcheckError] = UsageError) -> OpcheckError:
+    with pytest.raises(kind) as error:
+        connect(command, {})
+    assert type(error.value) is kind
+    return error.value
+
+
+def test_with_all_placeholders_it_is_run_for_each_case_and_not_before(tmp_path: Path) -> None:
+    command = one_shot(tmp_path, "(Path(__file__).parent / 'ran').touch()")
+    backend = connect(command, {})
+    assert backend.info == BackendInfo(f"cmd:{command}", "cmd", "", repeatable=False)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_with_none_it_is_started_and_asked_in_lines(tmp_path: Path) -> None:
+    command = persistent(tmp_path, "hello(name='my engine', version='2.1')")
+    backend = connect(command, {})
+    assert backend.info == BackendInfo(f"cmd:{command}", "cmd", "my engine 2.1")
+
+
+@pytest.mark.parametrize(
+    ("command", "lacks"),
+    [
+        ("ls {model} {inputs}", "{outputs}"),
+        ("ls {model} out={outputs}", "{inputs}"),
+        ("ls {inputs}{outputs}", "{model}"),
+        ("ls {outputs}", "{model} and {inputs}"),
+    ],
+)
+def test_some_placeholders_and_not_others_are_a_mistake(command: str, lacks: str) -> None:
+    error = refusal(command)
+    assert error.message == f"backend 'cmd': the command lacks {lacks}"
+    assert "{model}, {inputs} and {outputs} must all be there" in str(error.hint)
+
+
+@pytest.mark.parametrize(
+    ("command", "name", "meant"),
+    [
+        ("ls {model} {input} {outputs}", "{input}", "'inputs'"),
+        ("ls {models} {inputs} {outputs}", "{models}", "'model'"),
+        ("ls --out={OUTPUTS}", "{OUTPUTS}", "'outputs'"),
+        ("ls {model} {inputs} {outputs} {output}", "{output}", "'outputs'"),
+    ],
+)
+def test_a_placeholder_that_is_misspelt_is_told(command: str, name: str, meant: str) -> None:
+    error = refusal(command)
+    assert error.message == f"backend 'cmd' has no placeholder {name}"
+    assert f"did you mean {meant}" in str(error.hint)
+
+
+def test_other_braces_are_the_program_s_own() -> None:
+    backend = connect("ls '{print}' {model}{ {inputs} {outputs} {}", {})
+    assert not backend.info.repeatable
+
+
+@pytest.mark.parametrize("command", [None, "", "  "])
+def test_a_command_is_needed(command: str | None) -> None:
+    assert refusal(command).message == "backend 'cmd' needs a command"
+
+
+def test_a_quotation_that_does_not_end_is_told() -> None:
+    assert "No closing quotation" in refusal("ls 'x {model} {inputs} {outputs}").message
+
+
+def test_there_are_no_options() -> None:
+    with pytest.raises(UsageError, match="backend 'cmd' has no option 'threads'"):
+        connect("ls {model} {inputs} {outputs}", {"threads": "2"})
+
+
+@pytest.mark.parametrize("tail", ["", " {model} {inputs} {outputs}"])
+def test_a_program_that_is_not_there_cannot_be_used(tail: str) -> None:
+    error = refusal(f"./no-such-program{tail}", BackendUnavailable)
+    assert error.message == "there is no program './no-such-program'"
+
+
+def test_a_program_that_may_not_be_run_is_told(tmp_path: Path) -> None:
+    (tmp_path / "program").write_text("#!/bin/sh\n")
+    error = refusal(f"{tmp_path}/program {{model}} {{inputs}} {{outputs}}", BackendUnavailable)
+    assert error.message == f"{tmp_path}/program is not executable"
+    assert error.hint == f"chmod +x {tmp_path}/program"
+
+
+def test_a_program_is_found_from_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "program").write_text("#!/bin/sh\n")
+    (tmp_path / "program").chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    assert connect("./program {model} {inputs} {outputs}", {}).info.kind == "cmd"
+
+
+def test_nothing_has_to_be_installed() -> None:
+    assert (cmd.ABOUT.distribution, cmd.ABOUT.install) == (None, "")

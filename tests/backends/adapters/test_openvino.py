@@ -1,0 +1,274 @@
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from opcheck.backends import attempt, second_data
+from opcheck.backends.adapters import openvino as adapter
+from opcheck.backends.base import Defect
+from opcheck.dtypes import DTYPES
+from opcheck.errors import BackendUnavailable, UsageError
+from opcheck.model import Declined, Outcome, OutputSpec, Produced, Question, Raised, Task
+from tests.asking import dml_problem, task_of
+
+openvino = pytest.importorskip("openvino", reason="not installed: openvino")
+
+X = np.array([[3, 3, 1], [3, 0, 3]], np.float32)
+HARDMAX = task_of("Hardmax", 13, {"axis": 0}, X)
+BFLOAT16 = ml_dtypes.bfloat16
+
+#: An error of its CPU for a graph whose types it cannot infer.
+NO_NODE = """Exception from src/inference/src/cpp/core.cpp:117:
+Exception from src/inference/src/dev/plugin.cpp:54:
+Check 'newNode' failed at src/plugins/intel_cpu/src/node.cpp:1626:
+Unsupported operation of type: Convert name: q_t_f
+Details:
+Exception from src/plugins/intel_cpu/src/nodes/convert.cpp:61:
+Not Implemented:
+cpu_convert can't convert from: dynamic precision to: f32"""
+
+
+@pytest.fixture(scope="module")
+def vino() -> Any:
+    return adapter.connect(None, {})
+
+
+def outcome_of(backend: Any, task: Task, *inputs: Any) -> Outcome:
+    return attempt(backend, Question(task, inputs, tuple(second_data(inputs)), True))
+
+
+def outputs_of(backend: Any, task: Task, *inputs: Any) -> tuple[Any, ...]:
+    outcome = outcome_of(backend, task, *inputs)
+    assert isinstance(outcome, Produced), outcome
+    assert outcome.unstable is None
+    return outcome.outputs
+
+
+def output_of(backend: Any, task: Task, *inputs: Any) -> Any:
+    (output,) = outputs_of(backend, task, *inputs)
+    return output
+
+
+class Failing:
+    """OpenVINO's core, or a model it compiled, but for what it raises."""
+
+    outputs = ()
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+    def read_model(self, _: bytes) -> Any:
+        raise self.error
+
+    __call__ = compile_model = read_model
+
+
+# ── which device, and how ─────────────────────────────────────────────────────────────────────
+
+
+def test_the_cpu_has_one_address_however_it_is_named(vino: Any) -> None:
+    assert vino.info == adapter.connect("CPU", {}).info
+    assert vino.info.address == vino.info.kind == "openvino"
+    assert vino.info.version == version("openvino")
+    assert vino.info.devices[0] == "CPU"
+    assert set(vino.info.devices) == set(openvino.Core().available_devices)
+
+
+@pytest.mark.parametrize("count", [None, 2])
+def test_a_model_is_compiled_for_one_thread_unless_told_otherwise(count: int | None) -> None:
+    backend = adapter.connect(None, {"threads": str(count)} if count else {})
+    assert backend.info.threads == (count or 1)
+    compiled = backend.prepare(HARDMAX).compiled
+    assert compiled.get_property("INFERENCE_NUM_THREADS") == (count or 1)
+    assert compiled.get_property("EXECUTION_DEVICES") == ["CPU"]
+
+
+def test_the_precision_is_its_own_choice_unless_told_otherwise(vino: Any) -> None:
+    def precision(backend: Any) -> str:
+        prepared = backend.prepare(HARDMAX)
+        name: str = prepared.compiled.get_property("INFERENCE_PRECISION_HINT").to_string()
+        return name
+
+    assert vino.settings == {"INFERENCE_NUM_THREADS": 1}
+    assert precision(vino) == vino.core.get_property("CPU", "INFERENCE_PRECISION_HINT").to_string()
+    assert precision(adapter.connect(None, {"precision": "f32"})) == "f32"
+
+
+@pytest.mark.parametrize(
+    ("detail", "options", "message", "hint"),
+    [
+        ("cpu", {}, "openvino has no device 'cpu'", "did you mean 'CPU'"),
+        ("AUTO", {}, "openvino has no device 'AUTO'", "it has CPU, GPU, NPU"),
+        ("HETERO:GPU,CPU", {}, "openvino has no device 'HETERO:GPU,CPU'", "it has CPU, GPU, NPU"),
+        (
+            None,
+            {"precision": "i8"},
+            "backend 'openvino': precision=i8: precision is f32, f16 or bf16",
+            None,
+        ),
+        (None, {"thread": "1"}, "backend 'openvino' has no option 'thread'", "mean 'threads'?"),
+    ],
+)
+def test_nonsense_is_refused(
+    detail: str | None, options: dict[str, str], message: str, hint: str | None
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        adapter.connect(detail, options)
+    assert caught.value.message == message
+    assert (hint or "") in (caught.value.hint or "")
+
+
+def test_a_device_that_is_not_here_is_told_with_those_that_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(openvino.Core, "available_devices", ["CPU", "GPU.0"])
+    with pytest.raises(BackendUnavailable) as caught:
+        adapter.connect("GPU.1", {})
+    assert caught.value.message == "openvino finds no GPU.1 here"
+    assert caught.value.hint == "it finds CPU, GPU.0"
+
+
+def test_another_device_is_addressed_and_has_no_threads_if_it_knows_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(openvino.Core, "available_devices", ["CPU", "GPU.0"])
+    monkeypatch.setattr(openvino.Core, "get_property", lambda *_: {"DEVICE_ID": "RW"})
+    backend = adapter.connect("GPU.0", {})
+    assert (backend.info.address, backend.info.threads) == ("openvino:GPU.0", None)
+    assert backend.info.devices == ("GPU.0", "CPU")
+    assert backend.settings == {}
+
+
+# ── what its errors mean ──────────────────────────────────────────────────────────────────────
+
+
+def test_an_operator_it_lacks_is_declined(vino: Any) -> None:
+    square = np.ones((2, 2), np.float32)
+    outcome = outcome_of(vino, task_of("Det", 22, {}, square), square)
+    assert outcome == Declined("No conversion rule found for operations: Det-22")
+
+
+@pytest.mark.parametrize("error", [RuntimeError(NO_NODE), RuntimeError("Unsupported operation")])
+def test_a_node_that_its_device_does_not_implement_is_declined(
+    vino: Any, error: RuntimeError
+) -> None:
+    lacking = adapter.OpenVino(vino.info, Failing(error), {})
+    outcome = outcome_of(lacking, HARDMAX, X)
+    if str(error) == NO_NODE:
+        assert outcome == Declined("Unsupported operation of type: Convert name: q_t_f")
+    else:
+        assert outcome == Raised("prepare", "RuntimeError", str(error), True)
+
+
+def test_its_signal_for_not_implemented_is_heard_while_it_runs(vino: Any) -> None:
+    compiled = adapter.Compiled(HARDMAX, Failing(RuntimeError(NO_NODE)))
+
+    class Late:
+        info, documented_errors = vino.info, vino.documented_errors
+
+        def prepare(self, _: Task) -> Any:
+            return compiled
+
+    assert isinstance(outcome_of(Late(), HARDMAX, X), Declined)
+
+
+def test_an_invalid_model_is_refused_in_its_own_words(vino: Any) -> None:
+    outcome = outcome_of(vino, task_of("Hardmax", 13, {"axis": 7}, X), X)
+    assert isinstance(outcome, Raised)
+    assert (outcome.stage, outcome.kind, outcome.documented) == ("prepare", "RuntimeError", True)
+    assert "axis 7 out of tensor range [-2, 1]" in outcome.detail
+
+
+def test_what_an_operator_cannot_do_is_refused_and_not_declined(vino: Any) -> None:
+    # Of an operator that it has, a mode that it lacks is an error like any other.
+    pads = np.array([1, 1], np.int64)
+    wrapped = task_of("Pad", 25, {"mode": "wrap"}, X[0], pads, initializer=True)
+    outcome = outcome_of(vino, wrapped)
+    assert isinstance(outcome, Raised)
+    assert "Unsupported padding mode: [wrap]" in outcome.detail
+
+
+@pytest.mark.parametrize("error", [AssertionError("x"), KeyError("x"), TypeError(NO_NODE)])
+def test_other_exceptions_are_accidents(vino: Any, error: Exception) -> None:
+    outcome = outcome_of(adapter.OpenVino(vino.info, Failing(error), {}), HARDMAX, X)
+    assert isinstance(outcome, Raised)
+    assert not outcome.documented
+
+
+def test_a_bug_in_building_the_model_is_no_refusal(
+    vino: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(_: Task) -> Any:
+        raise RuntimeError("No conversion rule found for operations: a bug of ours")
+
+    monkeypatch.setattr(adapter, "model_of", broken)
+    with pytest.raises(Defect):
+        outcome_of(vino, HARDMAX, X)
+
+
+# ── data ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_it_answers_at_old_opsets_and_for_directml(vino: Any) -> None:
+    for at in (1, 5, 8, 11, 13):
+        found = output_of(vino, task_of("Hardmax", at, {"axis": 1}, X), X)
+        assert found.tolist() == [[1, 0, 0], [1, 0, 0]]
+    assert output_of(vino, dml_problem((0, 1), X), X).tolist() == [[1, 0, 0], [0, 0, 0]]
+
+
+@pytest.mark.parametrize("at", [1, 13])
+def test_an_initializer_is_an_input_like_any_other(vino: Any, at: int) -> None:
+    constant = task_of("Hardmax", at, {"axis": 1}, X, initializer=True)
+    assert output_of(vino, constant).tolist() == [[1, 0, 0], [1, 0, 0]]
+
+
+def test_inputs_and_outputs_keep_their_order(vino: Any) -> None:
+    y = np.array([[1, 2, 3], [4, 5, 6]], np.float32)
+    assert output_of(vino, task_of("Sub", 14, {}, X, y), X, y).tolist() == (X - y).tolist()
+    x, count = np.array([3, 7, 5], np.float32), np.array([2], np.int64)
+    outputs = (OutputSpec("Values", DTYPES["float32"]), OutputSpec("Indices", DTYPES["int64"]))
+    top = task_of("TopK", 11, {}, x, count, outputs=outputs)
+    values, places = outputs_of(vino, top, x, count)
+    assert (values.tolist(), places.tolist()) == ([7, 5], [1, 2])
+    assert (values.dtype, places.dtype) == (np.float32, np.int64)
+
+
+@pytest.mark.parametrize("name", [name for name in DTYPES if name != "bfloat16"])
+def test_a_tensor_keeps_its_type(vino: Any, name: str) -> None:
+    x = np.array([[0, 1], [1, 1]]).astype(DTYPES[name].numpy)
+    out = output_of(vino, task_of("Identity", 13, {}, x), x)
+    assert (out.dtype, out.tolist()) == (x.dtype, x.tolist())
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3), (0, 3), (2, 0)])
+def test_bfloat16_goes_in_and_comes_out_bit_for_bit(vino: Any, shape: tuple[int, ...]) -> None:
+    bits = np.array([0x0001, 0x8000, 0x7F80, 0x3F81, 0xFF7F, 0x7FC1], np.uint16)
+    x = np.resize(bits, int(np.prod(shape))).reshape(shape).view(BFLOAT16)
+    out = output_of(vino, task_of("Identity", 13, {}, x), x)
+    assert (out.dtype, out.shape, out.tobytes()) == (x.dtype, shape, x.tobytes())
+
+
+def test_bfloat16_stands_beside_other_types(vino: Any) -> None:
+    x = np.array([1.5, -2, 0], BFLOAT16)
+    there = output_of(vino, task_of("Cast", 13, {"to": 1}, x), x)
+    assert (there.dtype, there.tolist()) == (np.float32, [1.5, -2, 0])
+    wide = np.array([1.5, -2, 0.25], np.float32)
+    back = output_of(vino, task_of("Cast", 13, {"to": 16}, wide), wide)
+    assert (back.dtype, back.astype(float).tolist()) == (BFLOAT16, wide.tolist())
+    half = output_of(vino, task_of("Cast", 13, {"to": 10}, wide), wide)
+    assert (half.dtype, half.tolist()) == (np.float16, wide.tolist())
+
+
+@pytest.mark.parametrize("dtype", [np.float32, BFLOAT16])
+def test_an_answer_outlives_the_next_run_and_the_model(vino: Any, dtype: Any) -> None:
+    x = np.array([1, 2, 3], dtype)
+    prepared = vino.prepare(task_of("Abs", 13, {}, x))
+    (first,) = prepared.run([x])
+    (second,) = prepared.run([x + x])
+    del prepared
+    assert first.astype(float).tolist() == [1, 2, 3]
+    assert second.astype(float).tolist() == [2, 4, 6]

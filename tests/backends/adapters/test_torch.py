@@ -1,0 +1,216 @@
+from __future__ import annotations
+
+import warnings
+from importlib.metadata import version
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from opcheck.backends import attempt
+from opcheck.backends.adapters import torch as adapter
+from opcheck.errors import UsageError
+from opcheck.model import Declined, Outcome, Produced, Raised, Task
+from tests.asking import asking, dml_problem, task_of
+
+torch = pytest.importorskip("torch", reason="not installed: torch")
+
+X = np.array([[1, 2, 2], [4, 3, 4]], np.float32)
+FLOATS = [np.float16, ml_dtypes.bfloat16, np.float32, np.float64]
+
+
+@pytest.fixture(scope="module")
+def backend() -> Any:
+    return adapter.connect(None, {})
+
+
+def outcome_of(backend: Any, task: Task, *inputs: Any) -> Outcome:
+    return attempt(backend, asking(task, *inputs))
+
+
+def answer_of(backend: Any, task: Task, *inputs: Any) -> Any:
+    outcome = outcome_of(backend, task, *inputs)
+    assert isinstance(outcome, Produced), outcome
+    assert outcome.unstable is None
+    return outcome.outputs[0]
+
+
+def lp_pool(backend: Any, x: Any, at_opset: int = 18, **attrs: Any) -> Any:
+    x = np.array(x, np.float32)[None, None]
+    return answer_of(backend, task_of("LpPool", at_opset, attrs, x), x)[0, 0].tolist()
+
+
+# ── what it is ────────────────────────────────────────────────────────────────────────────────
+
+
+def test_it_has_one_thread_unless_told_otherwise() -> None:
+    try:
+        info = adapter.connect(None, {"threads": "2"}).info
+        assert (info.threads, torch.get_num_threads()) == (2, 2)
+    finally:
+        info = adapter.connect(None, {}).info
+    assert (info.threads, torch.get_num_threads()) == (1, 1)
+    assert (info.address, info.kind, info.devices) == ("torch", "torch", ("cpu",))
+    assert info.version == version("torch").partition("+")[0]
+
+
+def test_it_takes_no_detail_and_no_other_option() -> None:
+    with pytest.raises(UsageError, match="backend 'torch' takes no detail, got 'cuda'"):
+        adapter.connect("cuda", {})
+    with pytest.raises(UsageError, match="backend 'torch' has no option 'device'"):
+        adapter.connect(None, {"device": "cuda"})
+
+
+# ── what it computes ──────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_softmax_and_hardmax_keep_the_type(dtype: Any, backend: Any) -> None:
+    x = X.astype(dtype)
+    at = task_of("Hardmax", 13, {}, x)
+    found = answer_of(backend, at, x)
+    assert (found.dtype, found.astype(float).tolist()) == (dtype, [[0, 1, 0], [1, 0, 0]])
+    found = answer_of(backend, task_of("Softmax", 13, {"axis": 0}, 0 * x), 0 * x)
+    assert (found.dtype, found.astype(float).tolist()) == (dtype, [[0.5] * 3] * 2)
+
+
+@pytest.mark.parametrize(
+    ("at_opset", "attrs", "hot"),
+    [
+        (1, {}, [[0, 0, 0, 1], [1, 0, 0, 0]]),
+        (11, {"axis": -2}, [[0, 0, 0, 1], [1, 0, 0, 0]]),
+        (11, {"axis": 0}, [[0, 0, 0, 0], [1, 0, 0, 0]]),
+        (13, {}, [[0, 1, 0, 1], [1, 0, 1, 0]]),
+        (13, {"axis": -3}, [[0, 0, 0, 1], [1, 1, 1, 0]]),
+    ],
+)
+def test_the_versions_mean_different_rows(
+    at_opset: int, attrs: dict[str, int], hot: list[list[int]], backend: Any
+) -> None:
+    x = np.array([[1, 2, 3, 4], [6, 5, 5, 4]], np.float32).reshape(2, 2, 2)
+    task = task_of("Hardmax", at_opset, attrs, x)
+    assert answer_of(backend, task, x).reshape(2, 4).tolist() == hot
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (2, 0), (1, 0, 0)])
+@pytest.mark.parametrize("op", ["Hardmax", "Softmax"])
+def test_an_empty_tensor_stays_empty(op: str, shape: tuple[int, ...], backend: Any) -> None:
+    x = np.zeros(shape, np.float32)
+    for at_opset in (1, 11, 13):
+        assert answer_of(backend, task_of(op, at_opset, {}, x), x).shape == shape
+
+
+@pytest.mark.parametrize(
+    ("attrs", "want"),
+    [
+        ({"kernel_shape": (2,)}, [5, 4]),
+        ({"kernel_shape": (2,), "p": 1}, [7, 4]),
+        ({"kernel_shape": (2,), "pads": (1, 0)}, [3, 5, 4]),
+        ({"kernel_shape": (2,), "pads": (0, 2), "strides": (3,)}, [5, 0]),
+        ({"kernel_shape": (2,), "dilations": (2,)}, [3]),
+        ({"kernel_shape": (2,), "strides": (2,), "ceil_mode": 1}, [5, 0]),
+        ({"kernel_shape": (2,), "auto_pad": "SAME_LOWER"}, [3, 5, 4]),
+        ({"kernel_shape": (2,), "auto_pad": "SAME_UPPER"}, [5, 4, 0]),
+    ],
+)
+def test_lp_pool_is_the_norm_of_each_window(
+    attrs: dict[str, Any], want: list[float], backend: Any
+) -> None:
+    assert lp_pool(backend, [3, -4, 0], **attrs) == want
+
+
+def test_lp_pool_has_as_many_axes_as_the_input(backend: Any) -> None:
+    x = np.arange(36).reshape(3, 3, 2, 2)
+    found = lp_pool(backend, x, kernel_shape=(2, 1, 1, 2), pads=(0, 1, 0, 0, 0, 0, 0, 0), p=1)
+    summed = x[:-1].sum(axis=3, keepdims=True) + x[1:].sum(axis=3, keepdims=True)
+    assert found == np.pad(summed, [(0, 0), (1, 0), (0, 0), (0, 0)]).tolist()
+
+
+def test_p_of_version_1_is_what_a_model_holds(backend: Any) -> None:
+    x = np.array([[[1e30, 1e30]]], np.float64)
+    found = answer_of(backend, task_of("LpPool", 1, {"p": 0.1, "kernel_shape": (2,)}, x), x)
+    assert found.item() == pytest.approx(1e30 * 2 ** (1 / float(np.float32(0.1))), rel=1e-12)
+
+
+def test_a_constant_of_the_model_is_an_input_like_any_other(backend: Any) -> None:
+    x = X.copy()
+    x.flags.writeable = False
+    prepared = backend.prepare(task_of("Hardmax", 13, {}, x, initializer=True))
+    with warnings.catch_warnings(action="error"):
+        assert prepared.run([])[0].tolist() == [[0, 1, 0], [1, 0, 0]]
+
+
+# ── what it refuses ───────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("op", "at_opset", "attrs", "shape"),
+    [
+        ("Softmax", 13, {"axis": 2}, (2, 3)),
+        ("Softmax", 13, {}, ()),
+        ("Softmax", 1, {"axis": -1}, (2, 3)),
+        ("Hardmax", 13, {"axis": -3}, (2, 3)),
+        ("Hardmax", 13, {"axis": 2}, (0, 3)),
+        ("Hardmax", 11, {"axis": 2}, (2, 3)),
+        ("Hardmax", 13, {"alpha": 1.0}, (2, 3)),
+        ("LpPool", 11, {"kernel_shape": (2,), "dilations": (1,)}, (1, 1, 3)),
+        ("LpPool", 18, {}, (1, 1, 3)),
+        ("LpPool", 18, {"kernel_shape": (2, 2)}, (1, 1, 3)),
+        ("LpPool", 18, {"kernel_shape": (2,), "p": 0}, (1, 1, 3)),
+        ("LpPool", 18, {"kernel_shape": (2,), "pads": (1, -1)}, (1, 1, 3)),
+        ("LpPool", 18, {"kernel_shape": (5,)}, (1, 1, 3)),
+        ("LpPool", 18, {"kernel_shape": (2,)}, (1, 3)),
+    ],
+)
+def test_what_is_no_node_of_the_specification_is_refused(
+    op: str, at_opset: int, attrs: dict[str, Any], shape: tuple[int, ...], backend: Any
+) -> None:
+    x = np.zeros(shape, np.float32)
+    outcome = outcome_of(backend, task_of(op, at_opset, attrs, x), x)
+    assert isinstance(outcome, Raised)
+    assert outcome.documented
+
+
+@pytest.mark.parametrize(
+    ("op", "at_opset", "dtype"),
+    [("Hardmax", 13, np.int32), ("Softmax", 13, np.bool_), ("Softmax", 11, ml_dtypes.bfloat16)],
+)
+def test_a_type_that_the_version_lacks_is_refused(
+    op: str, at_opset: int, dtype: Any, backend: Any
+) -> None:
+    x = X.astype(dtype)
+    outcome = outcome_of(backend, task_of(op, at_opset, {}, x), x)
+    assert isinstance(outcome, Raised)
+    assert (outcome.kind, outcome.documented) == ("InvalidNode", True)
+
+
+def test_an_operator_that_is_not_mapped_is_declined(backend: Any) -> None:
+    outcome = outcome_of(backend, task_of("Relu", 14, {}, X), X)
+    assert outcome == Declined("the mapping on torch has no Relu-14")
+    assert isinstance(outcome_of(backend, dml_problem((0,), X), X), Declined)
+
+
+def test_torch_s_own_words_for_not_implemented_are_heard() -> None:
+    x = X.astype(np.int32)
+    task = task_of("Softmax", 13, {}, x)
+    mapped = adapter.Mapped(task, lambda x, _: x.softmax(-1), frozenset({"tensor(int32)"}))
+
+    class Backend:
+        info = adapter.connect(None, {}).info
+        documented_errors = (RuntimeError,)
+
+        def prepare(self, task: Task) -> Any:
+            return mapped
+
+    outcome = outcome_of(Backend(), task, x)
+    assert isinstance(outcome, Declined)
+    assert "not implemented for 'Int'" in outcome.reason
+
+
+def test_no_other_error_of_torch_means_that(backend: Any) -> None:
+    mapped = adapter.Mapped(
+        task_of("Softmax", 13, {}, X), lambda x, _: x.reshape(7), frozenset({"tensor(float)"})
+    )
+    with pytest.raises(RuntimeError, match="invalid for input of size"):
+        mapped.run([X])

@@ -1,0 +1,180 @@
+from __future__ import annotations
+
+import tempfile
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from opcheck.backends import attempt, second_data
+from opcheck.backends.adapters import tract as adapter
+from opcheck.backends.base import Defect
+from opcheck.dtypes import DTYPES
+from opcheck.errors import UsageError
+from opcheck.model import (
+    BackendInfo,
+    Declined,
+    Outcome,
+    OutputSpec,
+    Produced,
+    Question,
+    Raised,
+    Task,
+)
+from tests.asking import dml_problem, task_of
+
+# Only models here that it survives: it aborts the process over some that are legal.
+tract = pytest.importorskip("tract", reason="not installed: tract")
+
+X = np.array([[3, 3, 1], [3, 0, 3]], np.float32)
+HARDMAX = task_of("Hardmax", 13, {"axis": 0}, X)
+
+
+@pytest.fixture(scope="module")
+def backend() -> Any:
+    return adapter.connect(None, {})
+
+
+def outcome_of(backend: Any, task: Task, *inputs: Any) -> Outcome:
+    return attempt(backend, Question(task, inputs, tuple(second_data(inputs)), True))
+
+
+def outputs_of(backend: Any, task: Task, *inputs: Any) -> tuple[Any, ...]:
+    outcome = outcome_of(backend, task, *inputs)
+    assert isinstance(outcome, Produced), outcome
+    assert outcome.unstable is None
+    return outcome.outputs
+
+
+def output_of(backend: Any, task: Task, *inputs: Any) -> Any:
+    (output,) = outputs_of(backend, task, *inputs)
+    return output
+
+
+class Failing:
+    """tract's loader, but for what it raises."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    def load(self, _: str) -> Any:
+        raise self.error
+
+
+def test_it_has_no_variants(backend: Any) -> None:
+    assert backend.info == BackendInfo("tract", "tract", version("tract"), threads=1)
+    with pytest.raises(UsageError, match="takes no detail, got 'gpu'"):
+        adapter.connect("gpu", {})
+    with pytest.raises(UsageError, match="has no option 'threads'"):
+        adapter.connect(None, {"threads": "1"})
+
+
+# ── what its errors mean ──────────────────────────────────────────────────────────────────────
+
+
+def test_an_operator_it_lacks_is_declined(backend: Any) -> None:
+    square = np.ones((2, 2), np.float32)
+    outcome = outcome_of(backend, task_of("Det", 11, {}, square), square)
+    assert outcome == Declined('Translating node #1 "Y" Unimplemented(Det) ToTypedTranslator')
+
+
+def test_so_is_one_whose_outputs_it_cannot_even_count(backend: Any) -> None:
+    x = np.array([2, 1, 1], np.float32)
+    outputs = (OutputSpec("Y", DTYPES["float32"]), OutputSpec("indices", DTYPES["int64"]))
+    outcome = outcome_of(backend, task_of("Unique", 11, {}, x, outputs=outputs), x)
+    assert outcome == Declined('Failed analyse for node #1 "Y" Unimplemented(Unique)')
+
+
+def test_a_type_it_lacks_is_declined(backend: Any) -> None:
+    x = np.array([1, 2], ml_dtypes.bfloat16)
+    outcome = outcome_of(backend, task_of("Abs", 13, {}, x), x)
+    assert outcome == Declined("Unknown DatumType Bfloat16")
+
+
+def test_what_an_operator_cannot_do_is_refused_and_not_declined(backend: Any) -> None:
+    # Of an operator that it has, an input that it wants to be constant is an error like any other.
+    axis = np.array(0, np.int64)
+    outcome = outcome_of(backend, task_of("CumSum", 14, {}, X, axis), X, axis)
+    assert isinstance(outcome, Raised)
+    assert (outcome.stage, outcome.kind, outcome.documented) == ("prepare", "TractError", True)
+    assert "Axis expected to be a const" in outcome.detail
+
+
+@pytest.mark.parametrize("error", [AssertionError("x"), RuntimeError("Unimplemented(x)")])
+def test_other_exceptions_are_accidents(backend: Any, error: Exception) -> None:
+    failing = adapter.Tract(backend.info, backend.documented_errors, Failing(error))
+    assert outcome_of(failing, HARDMAX, X) == Raised(
+        "prepare", type(error).__name__, str(error), False
+    )
+
+
+def test_a_bug_in_building_the_model_is_no_refusal(
+    backend: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(_: Task) -> Any:
+        raise tract.TractError("Unimplemented(a bug of ours)")
+
+    monkeypatch.setattr(adapter, "model_of", broken)
+    with pytest.raises(Defect):
+        outcome_of(backend, HARDMAX, X)
+
+
+# ── data ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_it_answers_at_old_opsets_and_for_directml(backend: Any) -> None:
+    for at in (1, 5, 8, 11, 13):
+        found = output_of(backend, task_of("Hardmax", at, {"axis": 1}, X), X)
+        assert found.tolist() == [[1, 0, 0], [1, 0, 0]]
+    assert output_of(backend, dml_problem((0, 1), X), X).tolist() == [[1, 0, 0], [0, 0, 0]]
+
+
+@pytest.mark.parametrize("at", [1, 13])
+def test_an_initializer_is_an_input_like_any_other(backend: Any, at: int) -> None:
+    constant = task_of("Hardmax", at, {"axis": 1}, X, initializer=True)
+    assert output_of(backend, constant).tolist() == [[1, 0, 0], [1, 0, 0]]
+
+
+def test_inputs_and_outputs_keep_their_order(backend: Any) -> None:
+    y = np.array([[1, 2, 3], [4, 5, 6]], np.float32)
+    assert output_of(backend, task_of("Sub", 14, {}, X, y), X, y).tolist() == (X - y).tolist()
+    outputs = tuple(OutputSpec(name, DTYPES["float32"]) for name in ("outputs", "more"))
+    split = task_of("Split", 11, {"axis": 1, "split": (1, 2)}, X, outputs=outputs)
+    one, two = outputs_of(backend, split, X)
+    assert (one.tolist(), two.tolist()) == ([[3], [3]], [[3, 1], [0, 3]])
+
+
+@pytest.mark.parametrize("name", [name for name in DTYPES if name != "bfloat16"])
+@pytest.mark.parametrize("shape", [(), (4,), (2, 2)])
+def test_a_tensor_keeps_its_type_and_shape(backend: Any, name: str, shape: tuple[int, ...]) -> None:
+    x = np.resize(np.array([0, 1, 1, 1]), shape).astype(DTYPES[name].numpy)
+    out = output_of(backend, task_of("Identity", 13, {}, x), x)
+    assert (out.dtype, out.shape, out.tolist()) == (x.dtype, x.shape, x.tolist())
+
+
+def test_an_answer_outlives_the_next_run_and_the_model(backend: Any) -> None:
+    x = np.array([1, 2, 3], np.float32)
+    prepared = backend.prepare(task_of("Abs", 13, {}, x))
+    (first,) = prepared.run([x])
+    (second,) = prepared.run([x + x])
+    del prepared
+    assert (first.tolist(), second.tolist()) == ([1, 2, 3], [2, 4, 6])
+
+
+def test_no_file_has_a_name_while_it_reads_a_model(
+    backend: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    seen = []
+
+    class Watching:
+        def load(self, path: str) -> Any:
+            seen.append(list(tmp_path.iterdir()))
+            return backend.loader.load(path)
+
+    watched = adapter.Tract(backend.info, backend.documented_errors, Watching())
+    assert isinstance(outcome_of(watched, HARDMAX, X), Produced)
+    assert seen == [[]]

@@ -1,0 +1,314 @@
+"""Workers that are asked, replaced and given up, none of which is any other case's matter."""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+
+from opcheck.backends.base import Defect
+from opcheck.backends.isolation import slot
+from opcheck.model import Crashed, NotRun, OutOfMemory, Produced, Question, Raised, TimedOut
+from tests.backends.isolation.asked import (
+    MEBI,
+    look,
+    pool_of,
+    process_of,
+    questions,
+    replies,
+    wait_for,
+)
+
+on_linux = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+
+
+def outcomes(pool, *names):
+    return [reply.outcome for reply in replies(pool, questions(*names))]
+
+
+def look_until(pool, there, found=None):
+    end = time.monotonic() + 30
+    while not there():
+        assert time.monotonic() < end
+        look(pool, {} if found is None else found)
+
+
+def kinds(found):
+    return [type(outcome) for outcome in found]
+
+
+def right(question: Question, outcome) -> bool:
+    """Whether `outcome` has the one of each row where it belongs."""
+    [x] = question.inputs
+    want = np.eye(3, dtype=np.float32)[x.argmax(axis=1)]
+    return isinstance(outcome, Produced) and np.array_equal(outcome.outputs[0], want)
+
+
+# ── crashes and hangs ───────────────────────────────────────────────────────────────────────────
+
+
+def test_a_crash_is_tried_again_first_in_a_fresh_process():
+    asked = questions("a", "b__abort", "c", "d", "e__not_first", "f")
+    with pool_of("Faulty") as pool:
+        found = [reply.outcome for reply in replies(pool, asked)]
+    assert found[1] == Crashed("killed by SIGABRT")
+    # It depends on the cases before it, and is told all the same.
+    assert found[4] == Crashed(
+        "killed by SIGABRT; its process had answered 2 questions before, and asked first in a fresh"
+        " one it does not happen"
+    )
+    assert all(right(asked[place], found[place]) for place in (0, 2, 3, 5))
+
+
+def test_a_question_may_bring_its_own_time_limit():
+    hang, slow = questions("a__hang", "b")
+    with pool_of("Sleepy?seconds=0.5", timeout=0.2) as pool:
+        patient = [replace(slow, timeout=30), slow, replace(hang, timeout=1)]
+        found = [reply.outcome for reply in replies(pool, patient)]
+    assert right(slow, found[0])
+    assert found[1:] == [TimedOut(0.2), TimedOut(1)]
+
+
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [
+        ("aborts_later", "killed by SIGABRT"),
+        ("exits_later", "exited with status 0"),
+        ("alarm_later", "killed by SIGALRM"),
+        ("garbage_later", "sent something that is no answer: "),
+    ],
+)
+def test_what_ends_between_two_questions_is_no_fault_of_either_and_yet_told(fault, told):
+    first, second = questions(f"a__{fault}", "b")
+    with pool_of("Faulty") as pool:
+        [before] = replies(pool, [first])
+        look_until(pool, lambda: pool.accidents)
+        [after] = replies(pool, [second])
+        [accident] = pool.accidents
+    assert accident.startswith(f"its process ended between questions: {told}")
+    assert right(first, before.outcome)
+    assert right(second, after.outcome)
+
+
+@pytest.mark.parametrize("fault", ["allows_itself_no_bytes", "allows_itself_no_file"])
+def test_limits_that_a_backend_sets_itself_are_its_own_matter(fault):
+    asked = questions(f"a__{fault}", "b__odd", "c")
+    with pool_of("Faulty", memory_limit=2048 * MEBI) as pool:
+        found = [reply.outcome for reply in replies(pool, asked)]
+    assert right(asked[0], found[0])
+    assert isinstance(found[1], Raised)
+    assert right(asked[2], found[2])
+
+
+def test_data_that_cannot_be_handed_over_are_no_fault_of_the_backend(monkeypatch):
+    first, second = questions("a", "b")
+    with pool_of("Faulty") as pool:
+        channel = pool._slots[0].process.channel
+        with monkeypatch.context() as patch:
+            patch.setattr(channel, "send", lambda number, parts: os.write(-1, b""))
+            [unasked] = replies(pool, [first])
+        [asked] = replies(pool, [second])
+    assert isinstance(unasked.outcome, NotRun)
+    assert "cannot be handed over: [Errno 9]" in unasked.outcome.reason
+    assert right(second, asked.outcome)
+
+
+def test_memory_that_a_backend_denies_itself_is_told_and_costs_no_process():
+    with pool_of("Faulty") as pool:
+        found = outcomes(pool, "a", "b__limits_its_memory", "c")
+        assert pool._slots[0].process.handled == 3
+    assert kinds(found) == [Produced, OutOfMemory, Produced]
+
+
+def test_three_processes_in_a_row_that_end_unasked_are_enough():
+    asked = questions("a", "b", "c")
+    with pool_of("Deaf") as pool:
+        found = replies(pool, asked)
+        assert pool.accidents == {"its process ended between questions: exited with status 0": 3}
+        # All that comes then is told at once, though it be much.
+        assert all(pool.ask(question) and pool.has_room for question in asked * 9)
+        start = time.monotonic()
+        found += replies(pool, asked * 1000)
+        assert time.monotonic() - start < 10
+    told = "its process ended 3 times between questions: exited with status 0"
+    assert [reply.outcome for reply in found] == [NotRun(told)] * 3003
+
+
+def test_a_bug_of_opcheck_ends_the_run():
+    with pool_of("Faulty") as pool, pytest.raises(Defect, match="a bug of opcheck's own"):
+        outcomes(pool, "a", "b__defect", "c")
+
+
+# ── several workers ─────────────────────────────────────────────────────────────────────────────
+
+
+def test_workers_share_the_questions_and_a_hang_holds_up_none_but_its_own():
+    names = ["a__hang", *(f"c{number}" for number in range(20))]
+    asked = questions(*names)
+    asked[0] = replace(asked[0], timeout=20)
+    with pool_of("Faulty", workers=2) as pool:
+        tickets = [pool.ask(question) for question in asked]
+        start = time.monotonic()
+        # Three may have queued behind the hang.
+        found = {}
+        while len(found) < 17:
+            look(pool, found)
+            assert time.monotonic() < start + 15
+        assert tickets[0] not in found
+        assert sum(slot.process is not None for slot in pool._slots) == 2
+
+
+def test_replies_keep_to_their_questions_with_several_workers():
+    asked = questions(*(f"c{number}" for number in range(40)))
+    with pool_of("Faulty", workers=3) as pool:
+        found = replies(pool, asked)
+    assert all(right(*pair) for pair in zip(asked, (reply.outcome for reply in found), strict=True))
+
+
+def test_no_more_workers_are_started_than_there_are_questions():
+    with pool_of("Faulty", workers=4) as pool:
+        outcomes(pool, "a")
+        assert sum(slot.process is not None for slot in pool._slots) == 1
+
+
+# ── large data ──────────────────────────────────────────────────────────────────────────────────
+
+
+def test_large_answers_wait_until_the_ones_before_them_were_read():
+    # Small questions are queued; their answers are large, and the parent takes its time.
+    asked = questions(*(f"c{number}__large" for number in range(6)))
+    with pool_of("Faulty") as pool:
+        tickets = [pool.ask(question) for question in asked]
+        time.sleep(0.5)
+        found = wait_for(pool, tickets)
+    for question, reply in zip(asked, found, strict=True):
+        assert isinstance(reply.outcome, Produced)
+        for got, x in [
+            (reply.outcome.outputs, question.inputs),
+            (reply.outcome.between, question.second),
+        ]:
+            assert np.array_equal(got[0], x[0].reshape(-1).repeat(50_000))
+
+
+def test_large_questions_and_answers_are_the_same_bit_by_bit():
+    [small] = questions("a__echo")
+    random = np.random.default_rng(0)
+    asked = [small]
+    for size in (1, 15_900, 16_100, 3 * MEBI):
+        pair = [(random.integers(0, 255, size, np.uint8),) for _ in range(2)]
+        asked.append(replace(small, inputs=pair[0], second=pair[1]))
+    with pool_of("Faulty") as pool:
+        found = replies(pool, [*asked, *asked])
+    for question, reply in zip([*asked, *asked], found, strict=True):
+        assert isinstance(reply.outcome, Produced)
+        assert reply.outcome.unstable is None
+        assert np.array_equal(reply.outcome.outputs[0], question.inputs[0])
+        assert np.array_equal(reply.outcome.between[0], question.second[0])
+
+
+def test_to_ask_takes_no_time_even_where_nobody_listens():
+    [small] = questions("a__echo")
+    [x] = small.inputs
+    large = replace(small, inputs=(x.repeat(10_000),), second=(x.repeat(10_000),))
+    with pool_of("Faulty") as pool:
+        for asked in ([small] * 8, [large] * 8):
+            os.kill(process_of(pool), signal.SIGSTOP)
+            start = time.monotonic()
+            tickets = [pool.ask(question) for question in asked]
+            assert time.monotonic() - start < 10
+            os.kill(process_of(pool), signal.SIGCONT)
+            found = wait_for(pool, tickets)
+            assert kinds(reply.outcome for reply in found) == [Produced] * 8
+
+
+def test_an_answer_too_large_to_be_judged_here_ends_its_case_only(monkeypatch):
+    monkeypatch.setattr(slot, "fits", lambda size: size < MEBI)
+    with pool_of("Faulty") as pool:
+        found = outcomes(pool, "a", "b__large", "c__large", "d")
+        assert pool._slots[0].process.handled == 4
+    assert kinds(found) == [Produced, OutOfMemory, OutOfMemory, Produced]
+    assert found[1].how.startswith("its answer does not fit into memory: ")
+
+
+def test_an_output_of_another_size_than_expected_is_taken_as_it_is():
+    with pool_of("Faulty") as pool:
+        [huge] = outcomes(pool, "a__huge")
+        # The memory that it took on its way is free again, here and there.
+        assert psutil.Process(process_of(pool)).memory_info().rss < 300 * MEBI
+        assert os.fstat(pool._slots[0].process._file).st_size < MEBI
+    assert isinstance(huge, Produced)
+    assert huge.outputs[0].nbytes == 100 * MEBI
+
+
+# ── what it takes ───────────────────────────────────────────────────────────────────────────────
+
+
+@on_linux
+def test_replaced_workers_leave_no_open_file():
+    def files():
+        return len(list(Path("/proc/self/fd").iterdir()))
+
+    with pool_of("Faulty") as pool:
+        outcomes(pool, "a__exit_0", "b")
+        before = files()
+        outcomes(pool, *(f"c{number}__exit_0" for number in range(3)), "d")
+        assert files() == before
+    assert files() < before
+
+
+def test_memory_does_not_grow_with_the_number_of_cases():
+    asked = questions(*(f"c{number}" for number in range(99)), "d__large")
+    with pool_of("Faulty") as pool:
+        both = psutil.Process(), psutil.Process(process_of(pool))
+        sizes = []
+        for _ in range(15):
+            assert all(isinstance(r.outcome, Produced) for r in replies(pool, asked))
+            sizes.append([process.memory_info().rss for process in both])
+    for early, late in zip(sizes[4], sizes[-1], strict=True):
+        # A kilobyte a case would be a megabyte, and one of the large answers five.
+        assert late - early < 4 * MEBI
+
+
+def test_a_thread_that_prints_for_ever_fills_no_memory():
+    with pool_of("Faulty") as pool:
+        outcomes(pool, "a__thread_prints_for_ever")
+        sizes = []
+
+        def was_cut():
+            sizes.append(os.fstat(pool._slots[0].process._log).st_size)
+            return sizes[-1] < max(sizes)
+
+        look_until(pool, was_cut)
+        [reply] = replies(pool, questions("b"))
+    assert isinstance(reply.outcome, Produced)
+
+
+@on_linux
+def test_what_several_processes_share_is_counted_once():
+    with pool_of("Faulty", memory_limit=500 * MEBI) as pool:
+        [found] = outcomes(pool, "a__forks_with_much_memory")
+    assert isinstance(found, Produced)
+
+
+def test_no_child_is_left_where_the_system_is_not_linux(monkeypatch):
+    monkeypatch.setattr(sys, "platform", "darwin")
+    first, second = questions("a__crash_with_children", "b")
+    with pool_of("Faulty", timeout=1.0) as pool:
+        _, after = replies(pool, [first, second])
+    assert right(second, after.outcome)
+
+
+@on_linux
+def test_memory_that_was_given_back_in_time_counts(monkeypatch):
+    monkeypatch.setattr(slot, "_MEASURE", math.inf)
+    with pool_of("Faulty", memory_limit=320 * MEBI) as pool:
+        found = outcomes(pool, "a", "b__spike", "c")
+    assert kinds(found) == [Produced, OutOfMemory, Produced]

@@ -1,0 +1,204 @@
+"""Questions and answers go over the wire bit by bit, and what makes no sense is found out."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from opcheck.backends.base import Defect
+from opcheck.backends.isolation.channel import Damaged
+from opcheck.backends.isolation.wire import (
+    Answer,
+    answer_parts,
+    question_parts,
+    read_answer,
+    read_question,
+)
+from opcheck.backends.observe import Exit, Observed
+from opcheck.dtypes import DTYPES
+from opcheck.model import Foreign, Question
+from tests.asking import task_of
+
+X = np.array([[1, 2, 3], [4, 5, 6]], np.float32)
+ARRAYS = [
+    X,
+    X.T,
+    X[:, ::-2],
+    X[0, 0, ...],
+    np.zeros((0, 3), np.float16),
+    np.array([np.nan, -0.0, np.inf]),
+    np.array([True, False]),
+    np.array([2**63], np.uint64),
+    X.astype(ml_dtypes.bfloat16),
+    X.astype(ml_dtypes.bfloat16)[:0],
+]
+
+
+def question_of(*arrays) -> Question:
+    task = task_of("Hardmax", 13, {"axis": -1}, X)
+    constants = {"shape": np.array([1, 2]), "ratio": np.float16(0.5)[...]}
+    task = replace(task, initializers=constants)
+    second = tuple(array.copy() for array in arrays)
+    return Question(task, arrays, second, second_is_legal=False, timeout=1.5)
+
+
+def received(parts):
+    return [bytearray(memoryview(part).cast("B")) for part in parts]
+
+
+def same(one, other) -> bool:
+    """Bit for bit; dtype and shape too."""
+    return (one.dtype, one.shape, one.tobytes()) == (other.dtype, other.shape, other.tobytes())
+
+
+def test_a_question_arrives_as_it_was():
+    asked = question_of(*ARRAYS)
+    got = read_question(received(question_parts(asked)))
+    assert replace(got.task, initializers={}) != got.task
+    assert {**vars(got.task), "initializers": 0} == {**vars(asked.task), "initializers": 0}
+    # Element types are compared by identity here and there.
+    assert got.task.inputs[0].dtype is DTYPES["float32"]
+    assert (got.second_is_legal, got.timeout) == (False, 1.5)
+    for pair in zip(got.inputs + got.second, asked.inputs + asked.second, strict=True):
+        assert same(*pair)
+    assert got.task.initializers.keys() == asked.task.initializers.keys()
+    for name, array in got.task.initializers.items():
+        assert same(array, asked.task.initializers[name])
+
+
+def test_a_backend_may_do_with_its_data_what_it_likes():
+    got = read_question(received(question_parts(question_of(*ARRAYS))))
+    for array in (*got.inputs, *got.second, *got.task.initializers.values()):
+        assert array.flags.writeable
+        assert array.flags.aligned
+        assert array.flags.c_contiguous
+
+
+def answer_of(*arrays, **changes) -> Answer:
+    copies = tuple(array.copy() for array in arrays)
+    seen = Observed("third run", None, 0.25, arrays, copies[::-1], copies, copies, (copies,) * 3)
+    return Answer(replace(seen, **changes), "printed \ud800 \x00 ü", 7)
+
+
+def returned(answer: Answer, asked: Question) -> Answer:
+    return read_answer(received(answer_parts(asked, answer)), asked)
+
+
+def test_an_answer_arrives_as_it_was():
+    asked = question_of(*ARRAYS)
+    told = answer_of(*ARRAYS)
+    got = returned(told, asked)
+    assert (got.printed, got.peak) == (told.printed, told.peak)
+    assert (got.seen.stage, got.seen.exit, got.seen.seconds) == ("third run", None, 0.25)
+    for name in ("first", "between", "kept", "again"):
+        for pair in zip(getattr(got.seen, name), getattr(told.seen, name), strict=True):
+            assert same(*pair)
+    for run, original in zip(got.seen.fed, told.seen.fed, strict=True):
+        assert all(same(*pair) for pair in zip(run, original, strict=True))
+
+
+def test_what_changed_arrives_changed():
+    asked, other = question_of(X), X + 1
+    got = returned(answer_of(X, kept=(other,), again=(X[:1],), fed=((other,),)), asked).seen
+    assert same(got.first[0], X)
+    assert same(got.kept[0], other)
+    assert same(got.again[0], X[:1])
+    assert same(got.fed[0][0], other)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        np.array(["text"]),
+        np.array(["2020-01-01"], "M8[ns]"),
+        np.zeros(3, [("re", "f4"), ("im", "f4")]).view("V8"),
+        np.zeros(2, "V0"),
+        X.astype(">f4"),
+        X.astype(np.complex64),
+        X.astype(ml_dtypes.float8_e4m3fn),
+        X.astype(ml_dtypes.int4),
+        np.array([1.5], np.longdouble),
+    ],
+)
+def test_elements_of_types_that_no_operator_has_arrive_too(value):
+    got = returned(answer_of(value), question_of(value)).seen
+    assert same(got.first[0], value)
+    assert same(got.again[0], value)
+
+
+def test_outputs_may_differ_in_number_and_in_what_they_are():
+    more = (X, Foreign("a list"), X[0])
+    got = returned(answer_of(X, between=(), kept=more, again=more), question_of(X)).seen
+    assert (len(got.first), got.between, got.kept[1]) == (1, (), Foreign("a list"))
+    assert same(got.again[2], X[0])
+
+
+@pytest.mark.parametrize("asked", [question_of(X), None])
+def test_a_failure_arrives_with_its_stage(asked):
+    failure = Exit("memory", "MemoryError", "no room \ud800", documented=True)
+    parts = answer_parts(asked, Answer(Observed("feed", failure)))
+    got = read_answer(received(parts), question_of(X)).seen
+    assert (got.stage, got.exit, got.first) == ("feed", failure, None)
+
+
+RECORD = {
+    "stage": "third run",
+    "exit": None,
+    "seconds": 0.0,
+    "first": [{"dtype": "<f4", "shape": [2, 3], "blob": 1}],
+    "between": None,
+    "kept": [0],
+    "again": [0],
+    "fed": [],
+    "printed": "",
+    "peak": 0,
+}
+
+
+def read(record) -> Answer:
+    return read_answer(received([json.dumps(record).encode(), X.tobytes()]), question_of(X))
+
+
+def test_a_record_by_hand_is_read():
+    assert same(read(RECORD).seen.kept[0], X)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"first": None},
+        {"kept": None},
+        {"kept": [1]},
+        {"again": 5},
+        {"fed": [[None, None]]},
+        {"seconds": "soon"},
+        {"exit": {"kind": "X"}},
+        {"exit": 3},
+        {"first": [{"dtype": "<f4", "shape": [2, 4], "blob": 1}]},
+        {"first": [{"dtype": "<f4", "shape": [-2, -3], "blob": 1}]},
+        {"first": [{"dtype": "<f4", "shape": "ab", "blob": 1}]},
+        {"first": [{"dtype": "O", "shape": [3], "blob": 1}]},
+        {"first": [{"dtype": "finfo", "shape": [3], "blob": 1}]},
+        {"first": [{"dtype": "<f4", "shape": [2, 3], "blob": 2}]},
+        {"first": [{}]},
+        {"first": [None]},
+    ],
+)
+def test_a_record_that_makes_no_sense_is_damaged(change):
+    with pytest.raises(Damaged):
+        read({**RECORD, **change})
+
+
+@pytest.mark.parametrize("text", [b"", b"\xff", b"[" * 100_000, b"3", b"{}", b'"bug"'])
+def test_what_is_no_record_is_damaged(text):
+    with pytest.raises(Damaged):
+        read_answer([bytearray(text)], question_of(X))
+
+
+def test_a_bug_that_a_worker_reports_is_raised():
+    with pytest.raises(Defect, match="Traceback of it"):
+        read_answer([bytearray(b'{"bug": "Traceback of it"}')], question_of(X))

@@ -1,0 +1,392 @@
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from onnx import ModelProto
+
+from opcheck.backends import attempt
+from opcheck.backends.base import Backend, Defect, ProcessDied
+from opcheck.backends.connect import connect
+from opcheck.backends.runners import persistent as persistent_module
+from opcheck.backends.runners.persistent import Persistent
+from opcheck.errors import BackendUnavailable
+from opcheck.graph import model_of
+from opcheck.model import Crashed, Declined, NotRun, Outcome, Produced, Question, Raised, Task
+from tests.asking import task_of
+from tests.backends.runners.programs import persistent
+
+X = np.array([[3, -0.0, 1], [3, 0, np.nan]], np.float32)
+SAME = task_of("Identity", 13, {}, X)
+
+
+@pytest.fixture(autouse=True)
+def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder in which temporary folders are made."""
+    folder = tmp_path / "scratch"
+    folder.mkdir()
+    monkeypatch.setenv("OPCHECK_SCRATCH", str(folder))
+    return folder
+
+
+@pytest.fixture
+def started(tmp_path: Path) -> Iterator[Any]:
+    """A function that starts a program; all are ended after the test."""
+    found: list[Persistent] = []
+
+    def start(text: str) -> Persistent:
+        backend = connect(f"cmd:{persistent(tmp_path / str(len(found)), text)}")
+        assert isinstance(backend, Persistent)
+        found.append(backend)
+        return backend
+
+    yield start
+    for backend in found:
+        backend.program.conversation().close()
+
+
+def asked(backend: Backend, task: Task = SAME, x: Any = X) -> Outcome:
+    return attempt(backend, Question(task, (x,), (x[::-1].copy(),), second_is_legal=True))
+
+
+def output_of(outcome: Outcome) -> Any:
+    assert isinstance(outcome, Produced), outcome
+    assert outcome.unstable is None
+    return outcome.outputs[0]
+
+
+def serving(change: str) -> str:
+    """A program whose replies are what this expression makes of `request` and `message`."""
+    return f"hello()\nserve(lambda request, message: {change})"
+
+
+# ── a program that keeps to it ────────────────────────────────────────────────────────────────
+
+
+def test_it_is_started_once_and_asked_any_number_of_times(started: Any) -> None:
+    backend = started("hello(); say('started'); serve()")
+    assert (backend.info.kind, backend.info.version) == ("cmd", "tiny 0.1")
+    assert backend.info.repeatable
+    for _ in range(2):
+        outcome = asked(backend)
+        assert not isinstance(outcome, Produced) or not outcome.once
+        assert output_of(outcome).tobytes() == X.tobytes()
+
+
+def test_its_standard_error_goes_where_ours_goes(
+    started: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
+    backend = started("hello(); say('started'); serve()")
+    output_of(asked(backend))
+    backend.program.conversation().close()
+    assert capfd.readouterr().err == "started\n"
+
+
+def test_bfloat16_goes_in_and_comes_out_bit_for_bit(started: Any) -> None:
+    x = np.array([0x0001, 0x8000, 0x7F80, 0x3F81], np.uint16).view(ml_dtypes.bfloat16)
+    found = output_of(asked(started("hello(); serve()"), task_of("Identity", 13, {}, x), x))
+    assert (found.dtype, found.tobytes()) == (x.dtype, x.tobytes())
+
+
+def test_it_is_told_the_model_as_a_file_and_as_bytes(started: Any, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    text = f"""
+        import base64
+        hello()
+        for line in sys.stdin:
+            request = json.loads(line)
+            if request["do"] == "prepare":
+                data = open(request["model"], "rb").read()
+                assert data == base64.b64decode(request.pop("bytes"))
+                open({str(log)!r}, "wb").write(data)
+                del request["model"]
+                say(json.dumps(request))
+                reply(id=request["id"], error=json.dumps(request))
+    """
+    outcome = asked(started(text))
+    assert isinstance(outcome, Raised)
+    assert outcome.detail == (
+        '{"id": 1, "do": "prepare", "case": "Identity", "op": "Identity", "opset": 13}'
+    )
+    assert ModelProto.FromString(log.read_bytes()) == model_of(SAME)
+
+
+def test_it_has_one_model_at_a_time_and_each_is_given_again_when_it_is_run(started: Any) -> None:
+    text = """
+        hello()
+        for line in sys.stdin:
+            request = json.loads(line)
+            if request["do"] == "prepare":
+                op = request["op"]
+                assert len(os.listdir(os.path.dirname(request["model"]))) == 1
+                reply(id=request["id"], ready=True)
+            else:
+                message = answers(request)
+                reply(id=request["id"], **(
+                    {"outputs": message["outputs"]} if op == "Identity" else {"unsupported": op}
+                ))
+    """
+    backend = started(text)
+    one = backend.prepare(SAME)
+    backend.prepare(task_of("Softmax", 13, {}, X))
+    (found,) = one.run([X])
+    assert found.tobytes() == X.tobytes()
+
+
+def test_a_new_program_is_given_the_model_that_its_predecessor_had(
+    started: Any, tmp_path: Path
+) -> None:
+    flag = str(tmp_path / "flag")
+    backend = started(
+        f"""
+        hello()
+        op = None
+        for line in sys.stdin:
+            request = json.loads(line)
+            op = request.get("op", op)
+            if request["do"] == "run" and not os.path.exists({flag!r}):
+                open({flag!r}, "w").close()
+                os._exit(1)
+            reply(**answers(request) if op else {{"id": request["id"], "error": "no model"}})
+        """
+    )
+    prepared = backend.prepare(SAME)
+    with pytest.raises(ProcessDied):
+        prepared.run([X])
+    (found,) = prepared.run([X])
+    assert found.tobytes() == X.tobytes()
+
+
+def test_a_bug_in_building_the_model_is_no_refusal(
+    started: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend = started("hello(); serve()")
+    monkeypatch.setattr(persistent_module, "model_of", lambda _: [][0])
+    with pytest.raises(Defect, match="IndexError"):
+        asked(backend)
+
+
+# ── what it says in place of an answer ────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("do", ["prepare", "run"])
+@pytest.mark.parametrize(
+    ("kind", "outcome"),
+    [
+        ("unsupported", Declined("no kernel")),
+        ("unavailable", NotRun("no kernel")),
+        ("error", Raised("", "CommandFailed", "no kernel", True)),
+    ],
+)
+def test_it_may_say_so_at_either_request_and_goes_on(
+    started: Any, do: str, kind: str, outcome: Any
+) -> None:
+    message = f"{{'id': request['id'], {kind!r}: ' no kernel '}}"
+    backend = started(serving(f"{message} if request['do'] == {do!r} else message"))
+    if isinstance(outcome, Raised):
+        outcome = Raised(do, outcome.kind, outcome.detail, outcome.documented)
+    first = backend.program.conversation()
+    assert asked(backend) == outcome
+    assert asked(backend) == outcome
+    assert backend.program.conversation() is first
+
+
+def test_a_kind_without_words_is_named(started: Any) -> None:
+    backend = started(serving("{'id': request['id'], 'unsupported': ''}"))
+    assert asked(backend) == Declined("unsupported, without a reason")
+
+
+# ── what breaks the protocol ──────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ("print('banner') or message", "no JSON object: 'banner'"),
+        ("{**message, 'id': request['id'] - 1}", "the reply's id must be 1, got 0"),
+        ("{'id': request['id'], 'ready': 1}", "'ready' must be true"),
+        ("{'id': request['id'], 'ready': True, 'outputs': []}", "no such key: 'outputs'"),
+    ],
+)
+def test_a_reply_that_is_none_is_told(started: Any, change: str, told: str) -> None:
+    outcome = asked(started(serving(change)))
+    assert isinstance(outcome, Raised)
+    assert (outcome.stage, outcome.kind, outcome.documented) == ("prepare", "BrokenProtocol", False)
+    assert told in outcome.detail
+
+
+RUN = "message if request['do'] == 'prepare' else "
+
+
+@pytest.mark.parametrize(
+    ("outputs", "told"),
+    [
+        ("None", "'outputs' must be a list of tensors"),
+        ("[1]", "output 0 must be an object with dtype, shape and data; it is none"),
+        ("[{**message['outputs'][0], 'dtype': 'f32'}]", "output 0: no dtype 'f32'"),
+        ("[{**message['outputs'][0], 'name': 'z'}]", "output 'z' stands in the place of 'output'"),
+    ],
+)
+def test_outputs_that_are_none_are_told(started: Any, outputs: str, told: str) -> None:
+    backend = started(serving(f"{RUN}{{'id': request['id'], 'outputs': {outputs}}}"))
+    outcome = asked(backend)
+    assert isinstance(outcome, Raised)
+    assert (outcome.stage, outcome.kind) == ("run", "BrokenProtocol")
+    assert told in outcome.detail
+
+
+def test_a_wrong_number_of_outputs_is_for_the_judge(started: Any) -> None:
+    backend = started(serving(f"{RUN}{{'id': request['id'], 'outputs': message['outputs'] * 2}}"))
+    outcome = asked(backend)
+    assert isinstance(outcome, Produced)
+    assert len(outcome.outputs) == 2
+
+
+def test_who_has_lost_the_thread_is_ended_and_started_anew(started: Any, tmp_path: Path) -> None:
+    # One reply too many is no answer to the next question.
+    flag = str(tmp_path / "flag")
+    backend = started(
+        f"""
+        hello()
+        def twice(request, message):
+            if not os.path.exists({flag!r}):
+                open({flag!r}, "w").close()
+                reply(**message)
+            return message
+        serve(twice)
+        """
+    )
+    first = backend.program.conversation()
+    outcome = asked(backend)
+    assert isinstance(outcome, Raised)
+    assert "the reply's id must be 2, got 1" in outcome.detail
+    assert output_of(asked(backend)).tobytes() == X.tobytes()
+    assert backend.program.conversation() is not first
+
+
+# ── how it ends ───────────────────────────────────────────────────────────────────────────────
+
+DIES = """
+    hello()
+    for line in sys.stdin:
+        request = json.loads(line)
+        if request["do"] == "run":
+            {}
+        reply(**answers(request))
+"""
+
+
+@pytest.mark.parametrize(
+    ("act", "how"),
+    [
+        ("os.kill(os.getpid(), signal.SIGSEGV)", "killed by SIGSEGV"),
+        ("os._exit(139)", "killed by SIGSEGV, says exit status 139"),
+        ("sys.exit(0)", "exited with status 0"),
+        ("sys.exit(77)", "exited with status 77"),
+    ],
+)
+def test_a_program_that_dies_has_crashed_and_the_next_case_finds_a_new_one(
+    started: Any, act: str, how: str
+) -> None:
+    backend = started(DIES.format(act))
+    for _ in range(2):
+        assert asked(backend) == Crashed(how)
+
+
+def test_half_a_line_is_the_end_of_it(started: Any) -> None:
+    act = "print('{\"id\"', end='', flush=True); os._exit(3)"
+    outcome = asked(started(DIES.format(act)))
+    assert isinstance(outcome, Raised)
+    assert "no JSON object: '{\"id\"'" in outcome.detail
+
+
+def test_a_program_that_closes_its_output_has_not_answered(
+    started: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("opcheck.backends.runners.lines._PATIENCE", 0.1)
+    backend = started(DIES.format("os.close(1); time.sleep(600)"))
+    assert asked(backend) == Crashed("it closed its standard input or output, and runs on")
+
+
+def pid_of(backend: Persistent) -> int:
+    return backend.program.conversation()._process.pid
+
+
+def gone(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+def test_it_ends_when_its_input_does_and_its_files_go(started: Any, scratch: Path) -> None:
+    backend = started("hello(); serve()")
+    output_of(asked(backend))
+    pid = pid_of(backend)
+    assert [*scratch.iterdir()]
+    backend.program.conversation().close()
+    assert gone(pid)
+    assert not [*scratch.iterdir()]
+
+
+def test_one_that_does_not_listen_is_killed(started: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("opcheck.backends.runners.lines._PATIENCE", 0.1)
+    backend = started("hello()\nwhile True: time.sleep(600)")
+    pid = pid_of(backend)
+    backend.program.conversation().close()
+    assert gone(pid)
+
+
+def test_nothing_is_left_when_nobody_needs_it(started: Any, tmp_path: Path, scratch: Path) -> None:
+    backend = connect(f"cmd:{persistent(tmp_path / 'p', 'hello(); serve()')}")
+    assert isinstance(backend, Persistent)
+    pid = pid_of(backend)
+    del backend
+    until = monotonic() + 10
+    while not gone(pid) and monotonic() < until:
+        sleep(0.01)
+    assert gone(pid)
+    assert not [*scratch.iterdir()]
+
+
+# ── how it starts ─────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("print('usage: program [options]')", "no JSON object: 'usage: program [options]'"),
+        ("sys.exit(2)", "exited with status 2"),
+        ("os.abort()", "killed by SIGABRT"),
+        ("hello(opcheck=2)", "speaks version 2 of the protocol, we speak 1"),
+    ],
+)
+def test_a_program_that_says_no_hello_cannot_be_used(
+    tmp_path: Path, scratch: Path, text: str, told: str
+) -> None:
+    with pytest.raises(BackendUnavailable) as error:
+        connect(f"cmd:{persistent(tmp_path, text)}")
+    assert "says no hello: " in error.value.message
+    assert told in error.value.message
+    assert "{model}" in str(error.value.hint)
+    assert not [*scratch.iterdir()]
+
+
+def test_one_that_cannot_be_started_again_was_not_run(started: Any, tmp_path: Path) -> None:
+    flag = str(tmp_path / "flag")
+    backend = started(
+        f"if os.path.exists({flag!r}): sys.exit('the device is gone')\n"
+        f"open({flag!r}, 'w').close()\nhello()\nos._exit(1)"
+    )
+    assert asked(backend) == Crashed("exited with status 1")
+    outcome = asked(backend)
+    assert isinstance(outcome, NotRun)
+    assert "says no hello: exited with status 1" in outcome.reason
+    Path(flag).unlink()

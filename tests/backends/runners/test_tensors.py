@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import numpy as np
+import pytest
+
+from opcheck.backends.runners.program import BrokenProtocol
+from opcheck.backends.runners.tensors import from_json, to_json
+from opcheck.dtypes import DTYPES
+
+# 1.0 and -2.0 in float32, little-endian, by hand.
+ONE_MINUS_TWO = base64.b64encode(bytes.fromhex("0000803f 000000c0")).decode()
+TENSOR = {"dtype": "float32", "shape": [2], "data": ONE_MINUS_TWO}
+
+
+def test_a_tensor_is_its_type_its_sizes_and_its_little_endian_bytes() -> None:
+    array = np.array([1, -2], ">f4")
+    assert to_json("x", array) == {"name": "x", **TENSOR}
+    found = from_json(TENSOR, "output 0")
+    assert (found.dtype.name, found.tolist()) == ("float32", [1, -2])
+    found[0] = 3  # nobody else's memory
+
+
+def test_elements_are_in_row_major_order() -> None:
+    array = np.arange(6, dtype=np.uint8).reshape(2, 3)
+    for layout in ("C", "F"):
+        said = to_json("x", array.copy(order=layout))
+        assert base64.b64decode(said["data"]) == bytes(range(6))
+    assert from_json(said, "x").tolist() == [[0, 1, 2], [3, 4, 5]]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(), (0, 3), (2, 3)])
+def test_every_type_goes_both_ways_bit_for_bit(dtype: str, shape: tuple[int, ...]) -> None:
+    size = int(np.prod(shape))
+    array = np.array([1, -0.0, 2, 0, 1, 1])[:size].reshape(shape).astype(DTYPES[dtype].numpy)
+    said = to_json("x", array)
+    assert said["dtype"] == dtype
+    found = from_json(said, "x")
+    assert (found.dtype, found.shape, found.tobytes()) == (array.dtype, shape, array.tobytes())
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"dtype": "float"}, "output 0: no dtype 'float' (did you mean "),
+        ({"dtype": "xyz"}, "output 0: no dtype 'xyz' (known: float16, "),
+        ({"dtype": 1}, "output 0: no dtype 1 (known: "),
+        ({"shape": [3]}, "output 0: float32[3] has 12 bytes, data has 8"),
+        ({"shape": [-2]}, "output 0: shape must be a list of sizes, got [-2]"),
+        ({"shape": [True, 2]}, "output 0: shape must be a list of sizes, got [True, 2]"),
+        ({"shape": 2}, "output 0: shape must be a list of sizes, got 2"),
+        ({"shape": [10**30]}, "data has 8"),
+        ({"data": "!!!"}, "output 0: data is no base64: "),
+        ({"data": "é"}, "output 0: data is no base64: "),
+        ({"data": 3}, "output 0: data is no base64: "),
+        ({"dtype": "bool", "shape": [8]}, "output 0: a bool is a byte that is 0 or 1"),
+        ({"dtypes": "float32"}, "it has 'dtype', 'shape', 'data', 'dtypes'"),
+    ],
+)
+def test_a_tensor_that_contradicts_itself_is_refused(change: dict[str, Any], told: str) -> None:
+    with pytest.raises(BrokenProtocol) as error:
+        from_json({**TENSOR, **change}, "output 0")
+    assert told in str(error.value)
+
+
+@pytest.mark.parametrize("said", [None, [1.0], {}, {"dtype": "float32", "shape": [2]}])
+def test_what_is_no_tensor_is_refused(said: Any) -> None:
+    with pytest.raises(BrokenProtocol, match="output 0 must be an object with dtype, shape and"):
+        from_json(said, "output 0")

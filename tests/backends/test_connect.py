@@ -1,0 +1,219 @@
+from __future__ import annotations
+
+import builtins
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from textwrap import dedent
+from types import ModuleType
+from typing import Any
+
+import numpy
+import onnx
+import onnxruntime
+import pytest
+
+from opcheck.backends.address import Address, parse
+from opcheck.backends.connect import adapter, connect
+from opcheck.errors import BackendUnavailable, Exit, UsageError
+
+
+def refusal(address: str) -> UsageError:
+    with pytest.raises(UsageError) as error:
+        connect(parse(address))
+    return error.value
+
+
+def without(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
+    """As if `package` were not installed."""
+    find = builtins.__import__
+
+    def absent(name: str, *rest: Any, **keywords: Any) -> ModuleType:
+        if name.split(".")[0] == package:
+            raise ModuleNotFoundError(f"No module named {package!r}", name=package)
+        return find(name, *rest, **keywords)
+
+    for name in list(sys.modules):
+        if name.split(".")[0] == package:
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(builtins, "__import__", absent)
+
+
+# ── what is built in ──────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("address", "version", "is_engine"),
+    [
+        ("numpy", numpy.__version__, True),
+        ("onnxruntime", onnxruntime.__version__, False),
+        ("reference", onnx.__version__, False),
+    ],
+)
+def test_a_backend_knows_its_address_and_version(
+    address: str, version: str, is_engine: bool
+) -> None:
+    backend = connect(parse(address))
+    assert (backend.info.address, backend.info.version) == (address, version)
+    assert backend.info.kind == address.partition(":")[0]
+    assert backend.info.engine is is_engine
+
+
+def test_an_address_may_also_be_given_as_text() -> None:
+    assert connect("numpy").info == connect(Address("numpy")).info
+
+
+@pytest.mark.parametrize("kind", ["numpy", "reference"])
+def test_a_detail_without_use_is_refused(kind: str) -> None:
+    assert refusal(f"{kind}:fast").message == f"backend {kind!r} takes no detail, got 'fast'"
+
+
+def test_an_unknown_provider_is_answered_with_what_was_meant() -> None:
+    error = refusal("onnxruntime:CUDAExecutionProvder")
+    assert error.message == "onnxruntime has no execution provider 'CUDAExecutionProvder'"
+    assert error.hint is not None
+    assert "CUDAExecutionProvider" in error.hint
+    far = refusal("onnxruntime:xyz")
+    assert far.hint is not None
+    assert far.hint.startswith("known providers: ")
+    assert "CPUExecutionProvider" in far.hint
+
+
+def test_a_provider_that_is_not_built_in_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: ["CPUExecutionProvider"])
+    with pytest.raises(BackendUnavailable) as error:
+        connect(parse("onnxruntime:CUDAExecutionProvider"))
+    assert error.value.message == "this onnxruntime is built without CUDAExecutionProvider"
+    assert error.value.hint is not None
+    assert "it has CPUExecutionProvider; install" in error.value.hint
+    assert error.value.exit_code == Exit.UNUSABLE
+
+
+@pytest.mark.parametrize(
+    ("kind", "package"), [("onnxruntime", "onnxruntime"), ("reference", "onnx")]
+)
+def test_a_backend_that_is_not_installed_says_how_to(
+    kind: str, package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    adapter(kind)
+    without(monkeypatch, package)
+    with pytest.raises(BackendUnavailable) as error:
+        connect(parse(kind))
+    assert error.value.message.startswith(f"backend {kind!r} is not installed: ")
+    assert error.value.hint == f"install it: pip install {package}"
+    assert error.value.exit_code == Exit.UNUSABLE
+
+
+# ── options, and what is declared ─────────────────────────────────────────────────────────────
+
+
+def test_declared_arithmetic_is_part_of_the_address_and_changes_nothing_else() -> None:
+    plain, declared = connect("numpy"), connect("numpy?accumulate=stored,float16,stored")
+    assert plain.info.accumulate == ()
+    assert declared.info.accumulate == ("float16", "stored")
+    assert declared.info.address == "numpy?accumulate=float16,stored"
+    assert (declared.info.kind, declared.info.version) == (plain.info.kind, plain.info.version)
+    assert declared.info.engine is plain.info.engine is True
+    assert declared.documented_errors == plain.documented_errors
+
+
+def test_the_address_is_the_backend_s_own_spelling_and_all_options() -> None:
+    declared = connect("onnxruntime:CPUExecutionProvider?accumulate=bfloat16&threads=2")
+    assert declared.info.address == "onnxruntime?threads=2&accumulate=bfloat16"
+    assert declared.info.threads == 2
+    assert connect("onnxruntime:CPUExecutionProvider").info.address == "onnxruntime"
+
+
+@pytest.mark.parametrize(
+    ("options", "message", "hint"),
+    [
+        ("acumulate=float16", "has no option 'acumulate'", "accumulate"),
+        ("threads=2", "has no option 'threads'", "numpy has no options but accumulate"),
+        ("=2", "has no option ''", "numpy has no options but accumulate"),
+    ],
+)
+def test_an_option_without_use_is_refused(options: str, message: str, hint: str) -> None:
+    error = refusal(f"numpy?{options}")
+    assert message in error.message
+    assert error.hint is not None
+    assert hint in error.hint
+
+
+# ── what other distributions offer ────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def npu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The module of an installed distribution that offers the backends npu, lost and broken."""
+    folder = tmp_path / "some_npu-1.5.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: some-npu\nVersion: 1.5\n")
+    (folder / "entry_points.txt").write_text(
+        "[opcheck.backends]\nnpu = some_npu:Npu\nlost = some_npu:Nothing\nbroken = broken_npu:Npu\n"
+    )
+    (tmp_path / "broken_npu.py").write_text("import some_npu\n\nsome_npu.fail()\n")
+    module = tmp_path / "some_npu.py"
+    module.write_text(
+        dedent("""
+            class Npu:
+                def __init__(self, device="0", *, threads="1", fault=""):
+                    if fault:
+                        raise RuntimeError(fault)
+                    self.device, self.threads = device, int(threads)
+                    self.devices = [f"NPU.{device}"]
+
+                def prepare(self, task):
+                    return self
+
+                def run(self, inputs):
+                    return inputs
+
+            def fail():
+                raise OSError("libnpu.so is missing")
+        """)
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    yield module
+    for name in ("some_npu", "broken_npu"):
+        sys.modules.pop(name, None)
+
+
+def test_an_entry_point_is_a_backend(npu: Path) -> None:
+    info = connect("npu").info
+    assert (info.address, info.kind, info.version) == ("npu", "npu", "1.5")
+    assert (info.devices, info.threads, info.repeatable) == (("NPU.0",), 1, True)
+
+
+def test_an_entry_point_gets_detail_and_options(npu: Path) -> None:
+    info = connect("npu:3?threads=2&accumulate=float16").info
+    assert info.address == "npu:3?threads=2&accumulate=float16"
+    assert (info.devices, info.threads, info.accumulate) == (("NPU.3",), 2, ("float16",))
+    error = refusal("npu?thread=2")
+    assert error.message == (
+        "backend 'npu' cannot be made so: got an unexpected keyword argument 'thread'"
+    )
+    assert error.hint == "did you mean 'threads'?"
+
+
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        ("npu?fault=no+device", "backend 'npu' cannot be made: RuntimeError: no+device ({}:5)"),
+        (
+            "broken",
+            "backend 'broken' (broken_npu:Npu) cannot be loaded: "
+            "OSError: libnpu.so is missing ({}:16)",
+        ),
+        (
+            "lost",
+            "backend 'lost' (some_npu:Nothing) cannot be loaded: "
+            "AttributeError: module 'some_npu' has no attribute 'Nothing'",
+        ),
+    ],
+)
+def test_a_broken_entry_point_is_told_with_its_place(address: str, message: str, npu: Path) -> None:
+    with pytest.raises(BackendUnavailable) as error:
+        connect(address)
+    assert error.value.message == message.format(npu)

@@ -1,0 +1,300 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from opcheck.backends.address import Address
+from opcheck.backends.profiles import Profile, memory, profiles, resolve
+from opcheck.errors import CaseFileError, UsageError
+
+FULL = """
+    [backends.ort-quick]
+    address = "onnxruntime:CPUExecutionProvider"
+    options = { threads = 2, level = "all", flag = true }
+    accumulate = ["stored", "float16"]
+    environment = { ORT_LOG = "1" }
+    timeout = 5
+    memory_limit = "2GiB"
+"""
+
+
+def written(folder: Path, text: str, name: str = "opcheck.toml") -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(dedent(text), encoding="utf-8")
+    return folder
+
+
+def problems_of(folder: Path) -> list[str]:
+    with pytest.raises(CaseFileError) as error:
+        profiles(folder)
+    *lines, total = error.value.lines()
+    assert total.endswith("; nothing was run")
+    return lines
+
+
+def refusal(folder: Path, text: str, name: str = "opcheck.toml") -> list[str]:
+    return problems_of(written(folder, text, name))
+
+
+# ── what a profile says ───────────────────────────────────────────────────────────────────────
+
+
+def test_a_profile_is_an_address_and_how_its_process_is_treated(tmp_path: Path) -> None:
+    (profile,) = profiles(written(tmp_path, FULL)).values()
+    options = (("flag", "true"), ("level", "all"), ("threads", "2"))
+    address = Address("onnxruntime", "CPUExecutionProvider", options, ("float16", "stored"))
+    assert profile == Profile("ort-quick", address, {"ORT_LOG": "1"}, 5.0, 2 << 30)
+
+
+def test_it_needs_nothing_but_an_address(tmp_path: Path) -> None:
+    text = "[backends.mine]\naddress = 'py:my.module:Class?threads=1&accumulate=float16'"
+    profile = profiles(written(tmp_path, text))["mine"]
+    address = Address("py", "my.module:Class", (("threads", "1"),), ("float16",))
+    assert profile == Profile("mine", address)
+    assert (profile.environment, profile.timeout, profile.memory_limit) == ({}, None, None)
+
+
+def test_what_stands_beside_the_address_comes_before_what_is_in_it(tmp_path: Path) -> None:
+    text = """
+        [backends.mine]
+        address = "onnxruntime?threads=1&b=2&accumulate=float16"
+        accumulate = ["bfloat16"]
+        [backends.mine.options]
+        threads = 4
+        a = 0.5
+    """
+    address = profiles(written(tmp_path, text))["mine"].address
+    assert str(address) == "onnxruntime?a=0.5&b=2&threads=4&accumulate=bfloat16,float16"
+
+
+# ── which file counts ─────────────────────────────────────────────────────────────────────────
+
+
+NUMPY = "[backends.{0}]\naddress = 'numpy'"
+IN_PROJECT = "[tool.opcheck.backends.{0}]\naddress = 'numpy'"
+
+
+def test_the_nearest_file_upwards_counts_and_no_other(tmp_path: Path) -> None:
+    deep = tmp_path / "a" / "b" / "c"
+    deep.mkdir(parents=True)
+    assert profiles(deep) == {}
+    written(tmp_path, NUMPY.format("farthest"))
+    assert [*profiles(deep)] == ["farthest"]
+    written(tmp_path / "a", IN_PROJECT.format("nearer"), "pyproject.toml")
+    assert [*profiles(deep)] == ["nearer"]
+    written(tmp_path / "a", NUMPY.format("preferred"))
+    assert [*profiles(deep)] == ["preferred"]
+    written(deep, IN_PROJECT.format("nearest"), "pyproject.toml")
+    assert [*profiles(deep)] == ["nearest"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("pyproject.toml", "[project]\nname = 'opcheck-user'"),
+        ("pyproject.toml", "[tool.opcheck]"),
+        ("pyproject.toml", "tool = 3 # opcheck"),
+        ("pyproject.toml", "this is [no TOML"),
+        ("opcheck.toml", ""),
+    ],
+)
+def test_a_file_that_says_nothing_about_opcheck_is_passed_over(
+    name: str, text: str, tmp_path: Path
+) -> None:
+    written(tmp_path, NUMPY.format("mine"))
+    assert [*profiles(written(tmp_path / "project", text, name))] == ["mine"]
+
+
+def test_a_folder_may_be_given_as_the_user_would(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written(tmp_path, NUMPY.format("mine"))
+    (tmp_path / "below").mkdir()
+    monkeypatch.chdir(tmp_path / "below")
+    assert [*profiles(Path())] == ["mine"]
+
+
+def test_no_file_costs_no_reader(tmp_path: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from opcheck.backends.profiles import profiles\n"
+        f"assert profiles(Path({str(tmp_path)!r})) == {{}}\n"
+        "print({'pydantic', 'tomllib', 'yaml', 'onnxruntime'} & set(sys.modules))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == "set()\n"
+
+
+# ── what is wrong with it ─────────────────────────────────────────────────────────────────────
+
+
+def test_everything_wrong_is_said_at_once_with_its_line(tmp_path: Path) -> None:
+    found = refusal(
+        tmp_path,
+        """\
+        [backends.one]
+        adress = "numpy"
+        timeout = -1
+
+        [backends.numpy]
+        address = "numpi"
+
+        [backends.two]
+        address = "numpy"
+        memory_limit = "2 elephants"
+        accumulate = "float16"
+        environment = { A = 1 }
+        [backends.two.options]
+        threads = [1]
+        """,
+    )
+    assert found == [
+        "opcheck.toml:2:1: unknown key 'adress' (did you mean 'address'?)",
+        "opcheck.toml:3:1: backends.one.timeout: must be a number of seconds above 0",
+        "opcheck.toml:10:1: backends.two.memory_limit: '2 elephants' is no size of memory; write"
+        " for example 2GiB, 512MB or 1000000",
+        "opcheck.toml:11:1: backends.two.accumulate: must be a list, got 'float16'",
+        "opcheck.toml:12:1: backends.two.environment.A: must be a text, got 1",
+        "opcheck.toml:14:1: backends.two.options.threads: must be a text, a number, true or false",
+    ]
+
+
+def test_addresses_are_read_like_those_of_the_command_line(tmp_path: Path) -> None:
+    found = refusal(
+        tmp_path,
+        """\
+        [backends.numpy]
+        address = "numpy"
+        [backends.far]
+        address = "numpi"
+        [backends.poor]
+        address = "numpy"
+        accumulate = ["float15"]
+        [backends.amp]
+        address = "numpy"
+        options = { a = "b&c=d" }
+        [backends.twice]
+        address = "numpy"
+        options = { accumulate = "float16" }
+        """,
+    )
+    assert [line.partition(" (")[0] for line in found] == [
+        "opcheck.toml:1:2: backends.numpy: a profile cannot be called like a kind of backend",
+        "opcheck.toml:4:1: backends.far: unknown backend 'numpi'",
+        "opcheck.toml:6:1: backends.poor: backend 'numpy?accumulate=float15': "
+        "no such arithmetic: 'float15'",
+        "opcheck.toml:9:1: backends.amp: 'numpy?a=b&c=d' cannot be an address",
+        "opcheck.toml:12:1: backends.twice: accumulate is none of the options",
+    ]
+    assert "did you mean 'numpy'?" in found[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("[backend.x]\naddress = 'numpy'", "opcheck.toml:1:2: unknown key 'backend' (did you mean"),
+        ("backends = 3", "opcheck.toml:1:1: backends: must be a mapping, got 3"),
+        ("[backends]\nx = 'numpy'", "opcheck.toml:2:1: backends.x: must be a mapping, got 'numpy'"),
+        ("[backends.x]", "opcheck.toml:1:2: backends.x: 'address' is missing"),
+        ("backends.x.address = 3", "opcheck.toml:1:1: backends.x.address: must be a text, got 3"),
+        (
+            "[backends]\n  [ backends . 'x y' ]\n  address = 3",
+            "opcheck.toml:3:3: backends.'x y'.address: must be a text, got 3",
+        ),
+        ("[backends.x\naddress = 3", "opcheck.toml:1:12: no TOML: Expected ']'"),
+        ("[backends.x]\naddress =", "opcheck.toml:2:10: no TOML: Invalid value"),
+        ("[backends.x]\ntimeout = nan\naddress='numpy'", "opcheck.toml:2:1: backends.x.timeout: "),
+        ("[backends.x]\ntimeout = true\naddress='numpy'", "opcheck.toml:2:1: backends.x.timeout: "),
+        ("[backends.x]\nmemory_limit = 0\naddress='numpy'", "opcheck.toml:2:1: backends.x.memory"),
+        ("[backends.x]\nmemory_limit = 1.5\naddress='numpy'", "opcheck.toml:2:1: backends.x.memo"),
+    ],
+)
+def test_a_problem_is_told_with_its_line(text: str, problem: str, tmp_path: Path) -> None:
+    (found,) = refusal(tmp_path, text)
+    assert found.startswith(problem)
+
+
+def test_a_file_of_a_project_is_checked_likewise(tmp_path: Path) -> None:
+    text = "[project]\nname = 'x'\n[tool.opcheck.backend.y]\naddress = 'numpy'"
+    (found,) = refusal(tmp_path, text, "pyproject.toml")
+    assert found == "pyproject.toml:3:2: unknown key 'backend' (did you mean 'backends'?)"
+    below = tmp_path / "below"
+    below.mkdir()
+    assert problems_of(below) == [f"{tmp_path / found}"]
+
+
+def test_a_file_that_is_no_text_is_a_problem(tmp_path: Path) -> None:
+    (tmp_path / "opcheck.toml").write_bytes(b"\xff\xfe")
+    (found,) = problems_of(tmp_path)
+    assert found.startswith("opcheck.toml: cannot be read: ")
+
+
+# ── what -b means ─────────────────────────────────────────────────────────────────────────────
+
+
+MINE = {"mine": Profile("mine", Address("numpy"), timeout=3.0)}
+
+
+def test_a_profile_is_meant_by_its_name_and_all_else_is_an_address() -> None:
+    assert resolve("mine", MINE) is MINE["mine"]
+    plain = resolve("onnxruntime?threads=2", MINE)
+    assert plain == Profile(
+        "onnxruntime?threads=2", Address("onnxruntime", options=(("threads", "2"),))
+    )
+
+
+@pytest.mark.parametrize("text", ["mine:0", "mine?threads=2"])
+def test_a_profile_takes_nothing_more(text: str) -> None:
+    with pytest.raises(UsageError) as error:
+        resolve(text, MINE)
+    assert error.value.message == (
+        f"backend {text!r}: 'mine' is a profile, which takes neither detail nor options"
+    )
+
+
+def test_a_misspelt_profile_is_answered_with_the_right_one() -> None:
+    with pytest.raises(UsageError) as error:
+        resolve("mien", MINE)
+    assert error.value.message == "unknown backend 'mien'"
+    assert error.value.hint is not None
+    assert error.value.hint.startswith("did you mean 'mine'? known backends: ")
+    assert ", mine, " in error.value.hint
+
+
+# ── sizes ─────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("1", 1),
+        ("1000000", 1_000_000),
+        ("12B", 12),
+        ("3kB", 3000),
+        ("3KiB", 3 << 10),
+        ("512MB", 512_000_000),
+        ("512 MiB", 512 << 20),
+        ("2GiB", 2 << 30),
+        ("2gib", 2 << 30),
+        ("2G", 2 << 30),
+        ("1.5GiB", 3 << 29),
+        (" 4TiB ", 4 << 40),
+    ],
+)
+def test_a_size_of_memory_is_read_in_any_unit(text: str, size: int) -> None:
+    assert memory(text) == size
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "0", "0GiB", "-1", "GiB", "2GiBs", "2 elephants", "1e9", "inf", "2,5GB", "٣", "0.1B"],
+)
+def test_what_is_no_size_is_answered_with_examples(text: str) -> None:
+    with pytest.raises(UsageError) as error:
+        memory(text)
+    assert error.value.message == (
+        f"{text!r} is no size of memory; write for example 2GiB, 512MB or 1000000"
+    )

@@ -1,0 +1,308 @@
+"""`opcheck backends`: every backend is really started, in processes of their own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+import opcheck.backends.offers  # noqa: F401 (before anything is put in the place of its parts)
+from opcheck.cli.group import program
+from tests.cli.conftest import ROOT, environment
+
+MODULE = """
+    import os, signal, sys, time
+    import numpy as np
+    from opcheck.errors import NotSupported
+
+    class Npu:
+        version, devices, threads = "3.5-beta", ["NPU.0", "NPU.1"], 4
+
+        def __init__(self, device="0"):
+            pass
+
+        def prepare(self, task):
+            if task.op.name != "Hardmax" or task.op.since != 13:
+                raise NotSupported("Hardmax-13 only")
+            if task.inputs[0].dtype.name == "float64":
+                raise ValueError("no float64")
+            self.axis = task.attrs.get("axis", -1)
+            return self
+
+        def run(self, inputs):
+            (x,) = inputs
+            out = np.zeros_like(x)
+            np.put_along_axis(out, np.expand_dims(x.argmax(self.axis), self.axis), 1, self.axis)
+            return [out]
+
+        def declares(self, task):
+            return task.op.name == "Hardmax" and task.inputs[0].dtype.name in ("float32", "float64")
+
+    def broken():
+        raise OSError("libnpu.so is missing")
+
+    def dying():
+        print("npu: no device, giving up", file=sys.stderr, flush=True)
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+    def hanging():
+        print("npu: waiting for the device", flush=True)
+        time.sleep(60)
+
+    def noisy():
+        print("a banner")
+        return Npu()
+
+    def homely():
+        if os.environ.get("NPU_HOME") != "here":
+            raise OSError("NPU_HOME is not set")
+        return Npu()
+"""
+
+
+def install(site: Path, *names: str) -> None:
+    """A distribution some-npu 1.5 that offers the named parts of its module as backends."""
+    folder = site / "some_npu-1.5.dist-info"
+    folder.mkdir(parents=True)
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: some-npu\nVersion: 1.5\n")
+    points = "\n".join(f"{name.lower()} = some_npu:{name}" for name in names)
+    (folder / "entry_points.txt").write_text(f"[opcheck.backends]\n{points}\n")
+    (site / "some_npu.py").write_text(dedent(MODULE))
+
+
+Backends = Callable[..., Result]
+
+
+@pytest.fixture
+def backends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Backends:
+    """`opcheck backends` in an empty folder."""
+    work = tmp_path / "work"
+    work.mkdir()
+    monkeypatch.chdir(work)
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    for name in ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+
+    def run(*words: str, **variables: str) -> Result:
+        found = CliRunner().invoke(program, ["backends", *words], env=variables)
+        if found.exception and not isinstance(found.exception, SystemExit):
+            raise found.exception
+        return found
+
+    return run
+
+
+def records(found: Result) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in found.stdout.splitlines()]
+
+
+# ── what there is ───────────────────────────────────────────────────────────────────────────────
+
+
+def test_an_installed_package_is_in_the_table_and_works(tmp_path: Path) -> None:
+    install(tmp_path / "site", "Npu")
+    plain = environment(
+        PYTHONPATH=f"{ROOT}:{tmp_path / 'site'}",
+        COLUMNS="80",
+        LC_ALL="C",
+        PYTHONUTF8="0",
+        PYTHONCOERCECLOCALE="0",
+    )
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "opcheck", *words],
+            cwd=tmp_path,
+            env=plain,
+            capture_output=True,
+            encoding="ascii",  # the table is drawn with what there is
+            check=False,
+        )
+
+    found = run("backends")
+    assert (found.returncode, found.stderr) == (0, "")
+    lines = found.stdout.replace("|", " ").splitlines()
+    assert max(map(len, lines)) <= 80
+    assert any(line.split()[:4] == ["npu", "3.5-beta", "4", "NPU.0"] for line in lines)
+    assert any(line.split()[0:1] == ["NPU.1"] for line in lines)
+    assert "offered by some-npu 1.5" in " ".join(found.stdout.split())
+    assert "?" not in found.stdout
+    judged = run("run", "-b", "npu", "--opset", "13", "--dtype", "float32", "-k", "worked_example")
+    assert (judged.returncode, judged.stderr) == (0, "")
+    assert "npu 3.5-beta" in judged.stdout
+
+
+def test_what_breaks_dies_or_hangs_is_told_in_its_own_words_and_the_rest_is_there(
+    tmp_path: Path, backends: Backends
+) -> None:
+    install(tmp_path / "site", "Npu", "broken", "dying", "hanging", "noisy")
+    begun = time.monotonic()
+    found = backends("broken", "dying", "hanging", "noisy", "npu", "--timeout", "4")
+    assert time.monotonic() - begun < 30
+    assert found.exit_code == 4
+    there, broken = found.stdout.split("Cannot be used\n")
+    for name in ("npu", "noisy"):
+        assert f"\n{name} " in there
+    assert "a banner" not in found.stdout
+    told = [line.strip() for line in broken.splitlines()]
+    assert [line for line in told if line.endswith(": offered by some-npu 1.5")] == [
+        f"{name}: offered by some-npu 1.5" for name in ("broken", "dying", "hanging")
+    ]
+    assert any("OSError: libnpu.so is missing" in line for line in told)
+    died = next(place for place, line in enumerate(told) if "died at start" in line)
+    assert "killed by SIGSEGV" in told[died]
+    assert told[died + 1] == "npu: no device, giving up"
+    late = told.index("backend 'hanging' has not started within 4 s; the last it printed:")
+    assert told[late + 1 : late + 3] == ["npu: waiting for the device", "--timeout gives it longer"]
+
+
+def test_kinds_that_need_a_detail_are_not_started_but_say_what_to_write(
+    backends: Backends,
+) -> None:
+    found = backends("--format", "json")
+    templates = {one["name"]: one for one in records(found) if one["state"] == "template"}
+    assert {*templates} == {"cmd", "onnx", "py", "saved"}
+    for name, one in templates.items():
+        assert f"{name}:" in one["summary"]
+        assert one["error"] is None
+
+
+def test_what_is_not_installed_says_how_to_get_it(backends: Backends) -> None:
+    found = {one["name"]: one for one in records(backends("--format", "json"))}
+    for name in ("openvino", "tract", "torch"):
+        one = found[name]
+        assert one["install"] == f"pip install 'opcheck[{name}]'"
+        expected = "ready" if one["distribution_version"] else "not installed"
+        assert one["state"] == expected
+    assert found["onnxruntime"]["backend"]["threads"] == 1
+    assert found["onnxruntime"]["backend"]["devices"][0] == "CPUExecutionProvider"
+
+
+def test_profiles_are_backends_too(tmp_path: Path, backends: Backends) -> None:
+    install(tmp_path / "site", "homely")
+    Path("opcheck.toml").write_text(
+        dedent("""
+            [backends.mine]
+            address = "homely"
+            environment = {NPU_HOME = "here"}
+            [backends.two]
+            address = "onnxruntime?threads=2"
+        """)
+    )
+    whole = backends("--format", "json")
+    assert whole.exit_code == 0  # nobody has asked for what is broken
+    found = {one["name"]: one for one in records(whole)}
+    assert found["mine"]["origin"] == "profile"
+    assert (found["mine"]["state"], found["homely"]["state"]) == ("ready", "unusable")
+    assert found["two"]["summary"] == "profile of onnxruntime?threads=2"
+    assert found["two"]["backend"]["threads"] == 2
+
+
+def test_names_that_clash_do_not_hide_the_others(tmp_path: Path, backends: Backends) -> None:
+    install(tmp_path / "site", "Npu")
+    points = tmp_path / "site" / "some_npu-1.5.dist-info" / "entry_points.txt"
+    points.write_text("[opcheck.backends]\nnumpy = some_npu:Npu\n")
+    found = backends()
+    assert found.exit_code == 0
+    assert "\nreference " in found.stdout
+    assert "distribution 'some-npu' offers a backend 'numpy', which is built in" in found.stdout
+    assert records(backends("--format", "json"))[-1]["type"] == "problem"
+
+
+# ── addresses ───────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("addresses", "code", "told"),
+    [
+        (["numpy", "onnxruntime?threads=2"], 0, "onnxruntime?threads=2"),
+        (["onnxruntime:DmlExecutionProvider", "numpy"], 4, "built without DmlExecutionProvider"),
+        (["onnxruntime:CPU", "saved:nowhere"], 2, "no execution provider 'CPU'"),
+        (["py"], 2, "write py:pkg.mod:Class"),
+    ],
+)
+def test_an_address_that_cannot_be_used_is_an_exit_code(
+    backends: Backends, addresses: list[str], code: int, told: str
+) -> None:
+    found = backends(*addresses)
+    assert found.exit_code == code
+    assert told in found.stdout
+    assert found.stderr == ""
+    assert "reference" not in found.stdout
+
+
+def test_names_that_mean_nothing_are_told_all_at_once(backends: Backends) -> None:
+    found = backends("numpy", "onnxrutime", "tensorflow")
+    assert (found.exit_code, found.stdout) == (2, "")
+    assert "did you mean 'onnxruntime'?" in found.stderr
+    assert "unknown backend 'tensorflow'" in found.stderr
+
+
+# ── --probe ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_probe_shows_what_a_backend_does_beside_what_it_declares(
+    tmp_path: Path, backends: Backends
+) -> None:
+    install(tmp_path / "site", "Npu")
+    found = backends("npu", "--probe", COLUMNS="80")
+    assert found.exit_code == 0
+    lines = found.stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert "npu 3.5-beta (declares by its own method)" in lines
+    rows = {line.split("  ")[0]: line.split()[1:] for line in lines if line.strip()}
+    assert rows["Hardmax-13"] == ["right", "+", "right", "+", "right", "refuses", "!"]
+    assert rows["Hardmax-11"] == ["unsupported", "unsupported", "!", "unsupported", "!"]
+    assert rows["Softmax-1"] == ["unsupported"] * 3
+    assert "+ undeclared but working: Hardmax-13 (float16, bfloat16)" in lines
+    assert any(line.startswith("! declared but failing: Hardmax-1 (float32") for line in lines)
+    assert "raised on a legal model: ValueError: no float64" in found.stdout
+    assert "Hardmax-13 only" in found.stdout
+
+
+def test_the_probe_of_onnxruntime_finds_what_its_registry_does_not_tell(
+    backends: Backends,
+) -> None:
+    _, *cells = records(backends("onnxruntime", "--probe", "--format", "json"))
+    found = {(one["op"], one["since"], one["dtype"]): one for one in cells}
+    assert all(one["backend"] == "onnxruntime" for one in cells)
+    double = found["Hardmax", 13, "float64"]
+    assert (double["declared"], double["verdict"]) == (False, "unsupported")
+    # It puts conversions around its kernel of float32.
+    half = found["Hardmax", 13, "float16"]
+    assert (half["declared"], half["verdict"]) == (False, "pass")
+    assert half["undeclared_but_working"]
+    single = found["Softmax", 13, "float32"]
+    assert (single["declared"], single["verdict"], single["declared_but_failing"]) == (
+        True,
+        "pass",
+        False,
+    )
+
+
+def test_the_command_itself_imports_no_backend(tmp_path: Path) -> None:
+    script = (
+        "import sys; sys.argv[1:] = ['backends', '--format', 'json']\n"
+        "from opcheck.cli import main\n"
+        "try: main()\n"
+        "finally: print(*sys.modules, sep='\\n', file=sys.stderr)"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    imported = set(found.stderr.split())
+    assert "opcheck.backends.adapters.onnxruntime" in imported
+    assert not imported & {"onnxruntime", "openvino", "torch", "tract", "onnx.reference"}

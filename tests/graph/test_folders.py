@@ -1,0 +1,273 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from onnx import ModelProto
+
+from opcheck.dtypes import DTYPES
+from opcheck.graph import model_of
+from opcheck.graph.folders import (
+    DATA_SET,
+    MAX_NAME,
+    MODEL,
+    NotDelivered,
+    folder_name,
+    not_written_here,
+    other_question,
+    read_outputs,
+    task_folder_name,
+    write_question,
+)
+from opcheck.graph.tensors import read_tensor, write_tensor
+from opcheck.model import OutputSpec
+from opcheck.suite import load
+from tests.asking import task_of
+
+X = np.array([[3, 3, 1], [3, 0, 3]], np.float32)
+HARDMAX = task_of("Hardmax", 13, {"axis": 0}, X)
+Y = (OutputSpec("y", DTYPES["float32"]),)
+
+IDS = st.text(st.characters(min_codepoint=32, max_codepoint=126), min_size=1, max_size=300)
+
+
+# ── names ─────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("case", "name"),
+    [
+        ("Hardmax/ties", "Hardmax%2Fties"),
+        ("Softmax/a@opset=13,dtype=float32#row_1", "Softmax%2Fa@opset=13,dtype=float32#row_1"),
+        ("Softmax/a@attrs.axis=-1~legal", "Softmax%2Fa@attrs.axis=-1~legal"),
+        ("a:b*c?d|e<f>g\\h\"i j%k'l$m&n(o)", None),
+        ("CON", "%43ON"),
+        ("nul.txt/x", "%6Eul.txt%2Fx"),
+        ("com1", "%63om1"),
+        ("console/x", "console%2Fx"),
+        ("..", "%2E%2E"),
+        (".hidden", "%2Ehidden"),
+        ("ends.", "ends%2E"),
+        ("é", "%C3%A9"),
+    ],
+)
+def test_a_name_is_the_id_percent_encoded(case: str, name: str | None) -> None:
+    found = folder_name(case)
+    assert name in (found, None)
+    assert re.fullmatch(r"([A-Za-z0-9_.,=+@#~-]|%[0-9A-F]{2})+", found)
+
+
+@given(IDS, IDS)
+@example("a" * 150, "a" * 151)
+@example("a" * 160 + "b", "a" * 160 + "c")
+@example("/", "%2F")
+@example("a/" * 60, "a%2F" * 30)
+def test_ids_that_differ_in_more_than_case_have_names_that_do(one: str, other: str) -> None:
+    if one.lower() != other.lower():
+        assert folder_name(one).lower() != folder_name(other).lower()
+    elif one != other:
+        assert folder_name(one) != folder_name(other)
+
+
+@given(IDS)
+@example("x" * 140 + "//////")
+def test_a_name_is_safe_on_every_file_system(case: str) -> None:
+    name = folder_name(case)
+    assert 0 < len(name) <= MAX_NAME
+    assert not set(name) & set('<>:"/\\|?* ')
+    assert name.isprintable()
+    assert not name.startswith(".")
+    assert not name.endswith((".", " "))
+    stem = name.partition(".")[0].upper()
+    assert stem not in {"CON", "PRN", "AUX", "NUL"}
+    assert not re.fullmatch(r"(COM|LPT)\d", stem)
+
+
+def test_a_long_name_is_cut_and_ends_in_a_hash_that_no_short_name_has() -> None:
+    name = folder_name("Softmax/" + "a" * 200)
+    assert len(name) == MAX_NAME
+    # printf Softmax/aaa… | sha256sum
+    assert name.endswith("a%-f8441478dc6da5517f3c")
+
+
+def test_every_shipped_case_and_its_attempts_have_folders_of_their_own() -> None:
+    ids = [case.id for case in load()]
+    names = {folder_name(name).lower() for case in ids for name in (case, f"{case}~legal")}
+    assert len(names) == 2 * len(ids)
+    assert not any("%-" in name for name in names)
+    assert task_folder_name(HARDMAX) == "Hardmax~opset13"
+
+
+# ── questions ─────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_question_is_a_folder_that_onnx_can_read(tmp_path: Path) -> None:
+    model = model_of(HARDMAX)
+    write_question(tmp_path / "case", model, HARDMAX, [X])
+    files = sorted(str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*") if p.is_file())
+    assert files == ["case/model.onnx", "case/test_data_set_0/input_0.pb"]
+    assert ModelProto.FromString((tmp_path / "case" / MODEL).read_bytes()) == model
+    assert read_tensor(tmp_path / "case" / DATA_SET / "input_0.pb").tolist() == X.tolist()
+    assert other_question(tmp_path / "case", model, [X]) is None
+
+
+def test_files_that_are_missing_say_nothing(tmp_path: Path) -> None:
+    assert other_question(tmp_path, model_of(HARDMAX), [X]) is None
+
+
+OTHER = "computed for other inputs: input_0.pb is not the case's"
+
+
+@pytest.mark.parametrize(
+    ("inputs", "told"),
+    [
+        ([X + 1], OTHER),
+        ([np.where(X == 0, np.float32(-0.0), X)], OTHER),
+        ([X.reshape(3, 2)], OTHER),
+        ([X.astype(np.float64)], OTHER),
+        ([], "computed for other inputs: there is input_0.pb, the case has 0"),
+    ],
+)
+def test_inputs_are_the_case_s_bit_for_bit(tmp_path: Path, inputs: list[Any], told: str) -> None:
+    write_question(tmp_path, model_of(HARDMAX), HARDMAX, [X])
+    assert other_question(tmp_path, model_of(HARDMAX), inputs) == told
+
+
+def test_an_input_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    write_question(tmp_path, model_of(HARDMAX), HARDMAX, [X])
+    (tmp_path / DATA_SET / "input_0.pb").write_bytes(b"")
+    assert "input_0.pb is no readable tensor" in str(
+        other_question(tmp_path, model_of(HARDMAX), [X])
+    )
+
+
+def test_a_model_is_the_case_s_whoever_wrote_it(tmp_path: Path) -> None:
+    model = model_of(HARDMAX)
+    write_question(tmp_path, model, HARDMAX, [X])
+    model.producer_name, model.producer_version, model.doc_string = "a converter", "7", "a line"
+    assert other_question(tmp_path, model, [X]) is None
+    model.graph.node[0].attribute[0].i = 1
+    assert other_question(tmp_path, model, [X]) == "computed for another model"
+    assert other_question(tmp_path, None, [X]) is None
+
+
+def test_a_damaged_model_is_no_model(tmp_path: Path) -> None:
+    (tmp_path / MODEL).write_bytes(b"\x07damaged")
+    assert other_question(tmp_path, model_of(HARDMAX), [X]) == "its model.onnx is not readable"
+
+
+# ── outputs ───────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(), (0, 3), (2, 3)])
+def test_outputs_are_read_bit_for_bit_from_either_format(
+    tmp_path: Path, dtype: str, shape: tuple[int, ...]
+) -> None:
+    size = int(np.prod(shape))
+    array = np.array([1, -0.0, 2, 0, 1, 1])[:size].reshape(shape).astype(DTYPES[dtype].numpy)
+    write_tensor(tmp_path / "output_0.pb", array, "y")
+    specs = [OutputSpec("y", DTYPES[dtype])] * 2
+    if dtype == "bfloat16":
+        write_tensor(tmp_path / "output_1.pb", array, "z")
+    else:
+        np.save(tmp_path / "output_1.npy", array)
+    for found in read_outputs(tmp_path, specs):
+        assert (found.dtype, found.shape, found.tobytes()) == (array.dtype, shape, array.tobytes())
+
+
+def test_outputs_of_another_byte_order_are_the_same_numbers(tmp_path: Path) -> None:
+    np.save(tmp_path / "output_0.npy", X.astype(">f4"))
+    (found,) = read_outputs(tmp_path, Y)
+    assert found.dtype == X.dtype
+    assert found.dtype.isnative
+    assert found.tolist() == X.tolist()
+
+
+def test_a_missing_output_is_told_with_what_is_there_instead(tmp_path: Path) -> None:
+    for name in ("input_0.pb", "log.txt", "output0.pb", "result.npy"):
+        (tmp_path / name).write_bytes(b"")
+    with pytest.raises(NotDelivered) as error:
+        read_outputs(tmp_path, Y)
+    assert str(error.value) == (
+        "there is no output_0.pb, and no output_0.npy; there is output0.pb, result.npy"
+    )
+    with pytest.raises(NotDelivered, match=r"no output_0\.npy$"):
+        read_outputs(tmp_path / "nowhere", Y)
+
+
+def failure(folder: Path) -> str:
+    with pytest.raises(ValueError, match=r".") as error:
+        read_outputs(folder, Y)
+    assert type(error.value) is ValueError
+    return str(error.value)
+
+
+def test_an_output_in_both_formats_is_ambiguous(tmp_path: Path) -> None:
+    write_tensor(tmp_path / "output_0.pb", X, "y")
+    np.save(tmp_path / "output_0.npy", X)
+    assert "output_0.pb and output_0.npy are both there" in failure(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["output_1.pb", "output_00.pb", "Output_0.PB", "y.npy"])
+def test_more_outputs_than_the_node_has_are_an_error(tmp_path: Path, name: str) -> None:
+    write_tensor(tmp_path / "output_0.pb", X, "y")
+    (tmp_path / name).write_bytes(b"")
+    assert failure(tmp_path) == f"more than the 1 expected: {name}"
+
+
+def test_other_files_are_nobody_s_business(tmp_path: Path) -> None:
+    write_tensor(tmp_path / "output_0.pb", X, "y")
+    for name in ("input_0.pb", "profile.json", ".DS_Store"):
+        (tmp_path / name).write_bytes(b"")
+    assert read_outputs(tmp_path, Y)[0].tolist() == X.tolist()
+
+
+@pytest.mark.parametrize("bits", [X.astype(ml_dtypes.bfloat16), X.astype(np.uint16)])
+def test_bfloat16_has_no_npy(tmp_path: Path, bits: Any) -> None:
+    np.save(tmp_path / "output_0.npy", bits)
+    with pytest.raises(ValueError, match=r"NumPy's format has no bfloat16.*write output_0\.pb"):
+        read_outputs(tmp_path, [OutputSpec("y", DTYPES["bfloat16"])])
+
+
+# ── what may be removed ───────────────────────────────────────────────────────────────────────
+
+
+def test_only_what_was_written_here_counts_as_such(tmp_path: Path) -> None:
+    case = tmp_path / "case"
+    write_question(case, model_of(HARDMAX), HARDMAX, [X])
+    assert not_written_here(case, answered=False) is None
+    write_tensor(case / DATA_SET / "output_0.pb", X, "y")
+    (case / "error.txt").write_text("no")
+    assert not_written_here(case, answered=True) is None
+    assert not_written_here(case, answered=False) == str(case / "error.txt")
+    (case / "error.txt").unlink()
+    assert not_written_here(case, answered=False) == str(case / DATA_SET / "output_0.pb")
+
+
+@pytest.mark.parametrize(
+    "name", ["notes.txt", "test_data_set_1/input_0.pb", "test_data_set_0/output_0.npy"]
+)
+def test_anything_else_is_somebody_s(tmp_path: Path, name: str) -> None:
+    case = tmp_path / "case"
+    write_question(case, model_of(HARDMAX), HARDMAX, [X])
+    file = case / name
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("precious")
+    found = not_written_here(case, answered=True)
+    assert found is not None
+    assert str(file).startswith(found)
+
+
+def test_a_file_or_a_link_is_no_folder_of_a_case(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("precious")
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    for name in ("file", "link"):
+        assert not_written_here(tmp_path / name, answered=True) == str(tmp_path / name)

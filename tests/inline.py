@@ -1,0 +1,52 @@
+"""Backends that are asked in this process, for tests of what is done with their answers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from opcheck.backends import Backend, attempt
+from opcheck.known import Ledger
+from opcheck.model import BackendInfo, Case, Question, Reply, Result
+from opcheck.run import conduct, lying
+from opcheck.run.trial import Trial
+
+
+@dataclass(eq=False)
+class Inline:
+    """One backend; asked, it answers at once."""
+
+    backend: Backend
+    connections: list[Any] = field(default_factory=list)
+    _replies: list[tuple[int, Reply]] = field(default_factory=list)
+    _asked: int = 0
+
+    @property
+    def info(self) -> BackendInfo:
+        return self.backend.info
+
+    @property
+    def has_room(self) -> bool:
+        return not self._replies
+
+    def ask(self, question: Question) -> int:
+        self._asked += 1
+        self._replies.append((self._asked, Reply(attempt(self.backend, question))))
+        return self._asked
+
+    def replies(self, readable: Collection[Any]) -> Iterator[tuple[int, Reply]]:
+        replies, self._replies = self._replies, []
+        yield from replies
+
+
+def result_of(trial: Trial, backend: Backend) -> Result:
+    """What `backend` is worth in one trial, whose data is kept for the next."""
+    return lying.result_of(trial, backend.info, lambda question: attempt(backend, question))
+
+
+def judged(
+    cases: Iterable[Case], backends: Sequence[Backend], ledgers: Sequence[Ledger] = ()
+) -> Iterator[Result]:
+    """The results of `backends`, without processes."""
+    return conduct(list(cases), [Inline(backend) for backend in backends], ledgers)

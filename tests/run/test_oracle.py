@@ -1,0 +1,254 @@
+"""What must come out of a case, and cases that contradict themselves or the engine."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import numpy_helper
+
+from opcheck.backends import connect
+from opcheck.model import Case, Fill, Verdict
+from tests.asking import cases_in
+from tests.hardmax import Hardmax
+from tests.inline import judged
+from tests.miniatures import answering, refusing
+from tests.run.one import ENGINE, RIGHT, X, one, outputs, result_of
+
+# ── cases that are themselves wrong ──────────────────────────────────────────────────────────────
+
+
+def test_a_model_that_the_engine_rejects_is_the_case_s_fault(tmp_path: Path) -> None:
+    case = one(tmp_path, "{name: made, attrs: {axis: 2}}")
+    for result in judged([case, case], [ENGINE, Hardmax(), refusing()]):
+        assert result.verdict is Verdict.BAD_CASE
+        assert result.reason == (
+            "the case takes this model for legal, the engine does not: "
+            "Hardmax-13: axis 2 is outside [-2, 1]"
+        )
+
+
+def test_a_case_that_the_engine_contradicts_accuses_nobody(tmp_path: Path) -> None:
+    literal = one(tmp_path, "{name: made, expect: {output: [[0, 1, 0], [1, 0, 0]]}}")
+    result = result_of(literal, connect("onnxruntime"))
+    assert result.verdict is Verdict.BAD_CASE
+    assert result.reason == (
+        "the case and opcheck's engine contradict each other: output: "
+        "2 of 6 elements differ, exactly where axis 0 is 0 and axis 1 < 2; at [0, 0] the case says"
+        " 0.0, the engine 1.0 (allowed: exact)"
+    )
+    legal = "{rejected: so, legal: {attrs.axis: 0}}"
+    refusal = one(tmp_path, f"{{name: made, expect: {legal}}}")
+    result = result_of(refusal, connect("onnxruntime"))
+    assert result.verdict is Verdict.BAD_CASE
+    assert result.reason == ("the case takes this model for invalid, opcheck's engine accepts it")
+    right = one(tmp_path, "{name: made, expect: {output: [[1, 0, 0], [1, 0, 0]]}}")
+    assert result_of(right, outputs(lambda out: 1 - out)).verdict is Verdict.FAIL
+
+
+def test_a_twin_that_the_engine_rejects_is_the_case_s_fault(tmp_path: Path) -> None:
+    text = "{name: made, attrs: {axis: 2}, expect: {rejected: why, legal: {attrs.axis: 3}}}"
+    result = result_of(one(tmp_path, text), refusing())
+    assert result.verdict is Verdict.BAD_CASE
+    assert "axis 3 is outside [-2, 1]" in result.reason
+
+
+def test_data_that_cannot_be_made_is_the_case_s_fault(tmp_path: Path) -> None:
+    case = one(tmp_path, "{name: made, dtype: float16}")
+    # float16 holds every whole number to 2048 only: there are ties.
+    fill = Fill("permutation", (0, 1))
+    spec = replace(case.inputs[0], shape=(1, 3000), content=fill)
+    result = result_of(replace(case, inputs=(spec,)), ENGINE)
+    assert result.verdict is Verdict.BAD_CASE
+    assert "a permutation of 3000 has no ties" in result.reason
+
+
+def test_a_file_that_is_gone_since_is_the_case_s_fault(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", X)
+    case = one(tmp_path, "{name: made, inputs: {input: {file: x.npy}}}")
+    assert result_of(case, ENGINE).verdict is Verdict.PASS
+    (tmp_path / "x.npy").unlink()
+    result = result_of(case, ENGINE)
+    assert result.verdict is Verdict.BAD_CASE
+    assert result.reason
+
+
+def test_after_a_wrong_case_the_others_are_judged_all_the_same(tmp_path: Path) -> None:
+    wrong = one(tmp_path, "{name: made, attrs: {axis: 2}}")
+    right = one(tmp_path, "{name: made}")
+    verdicts = [result.verdict for result in judged([wrong, right], [ENGINE])]
+    assert verdicts == [Verdict.BAD_CASE, Verdict.PASS]
+
+
+# ── golden files ─────────────────────────────────────────────────────────────────────────────────
+
+
+GOLDEN = "{name: made, expect: {golden: golden}}"
+
+
+def stored(folder: Path, *arrays: Any) -> Path:
+    golden = folder / "golden"
+    golden.mkdir()
+    for number, array in enumerate(arrays):
+        data = numpy_helper.from_array(array).SerializeToString()
+        (golden / f"output_{number}.pb").write_bytes(data)
+    return golden
+
+
+def test_golden_outputs_are_what_must_come_out(tmp_path: Path) -> None:
+    stored(tmp_path, RIGHT)
+    case = one(tmp_path, GOLDEN)
+    assert result_of(case, Hardmax()).verdict is Verdict.PASS
+    assert result_of(case, ENGINE).self_check is False
+    wrong = result_of(case, answering(lambda inputs: [1 - RIGHT]))
+    assert (wrong.verdict, wrong.reason) == (Verdict.FAIL, "output: 6 of 6 elements wrong")
+    assert result_of(case, answering(lambda i: [RIGHT[0]])).verdict is Verdict.FAIL
+    double = result_of(case, answering(lambda inputs: [RIGHT.astype(np.float64)]))
+    assert double.reason == "output: dtype float64, want float32"
+
+
+def test_golden_outputs_that_the_engine_contradicts_are_a_bad_case(tmp_path: Path) -> None:
+    stored(tmp_path, 1 - RIGHT)
+    result = result_of(one(tmp_path, GOLDEN), Hardmax())
+    assert result.verdict is Verdict.BAD_CASE
+    told = "the case and opcheck's engine contradict each other: output: 6 of 6 elements"
+    assert result.reason.startswith(told)
+
+
+def test_golden_outputs_may_be_one_of_several_answers(tmp_path: Path) -> None:
+    stored(tmp_path, 1 - RIGHT)
+    answers = "[{as: stored, golden: golden}, {as: stated, output: [[1, 0, 0], [1, 0, 0]]}]"
+    case = one(tmp_path, f"{{name: made, rule: open, expect: {{any_of: {answers}}}}}")
+    assert result_of(case, Hardmax()).alternative == "stated"
+    assert result_of(case, outputs(lambda out: 1 - out)).alternative == "stored"
+
+
+def test_each_output_has_its_own_golden_file(tmp_path: Path) -> None:
+    values, places = np.array([3, 2], np.float32), np.array([2, 1])
+    stored(tmp_path, values, places)
+    text = """
+        op: TopK
+        opset: 11
+        tolerance: {ulp: 0}
+        cases:
+        - name: made
+          inputs: {X: {value: [1, 2, 3], dtype: float32}, K: {value: [2], dtype: int64}}
+          expect: {golden: golden}
+    """
+    (case,) = cases_in(tmp_path, text)
+    assert result_of(case, connect("reference")).verdict is Verdict.PASS
+    wrong = result_of(case, answering(lambda inputs: [values, places[::-1]]))
+    assert wrong.reason == "Indices: 2 of 2 elements wrong"
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"\x00" * 40, "output_0.pb is no readable tensor"),
+        (numpy_helper.from_array(RIGHT).SerializeToString()[:-5], "output_0.pb is no readable"),
+        (
+            numpy_helper.from_array(RIGHT.astype(np.float64)).SerializeToString(),
+            "output_0.pb holds float64; Hardmax-13 gives float32 here",
+        ),
+        (
+            numpy_helper.from_array(RIGHT.astype(np.complex64)).SerializeToString(),
+            "output_0.pb holds complex64; Hardmax-13 gives float32 here",
+        ),
+        (
+            numpy_helper.from_array(np.array(["text"], object)).SerializeToString(),
+            "output_0.pb holds object; Hardmax-13 gives float32 here",
+        ),
+    ],
+    ids=["zeros", "cut short", "float64", "complex", "strings"],
+)
+def test_golden_outputs_that_cannot_be_are_the_case_s_fault(
+    tmp_path: Path, data: bytes, said: str
+) -> None:
+    golden = stored(tmp_path, RIGHT)
+    case = one(tmp_path, GOLDEN)
+    (golden / "output_0.pb").write_bytes(data)
+    for backend in (ENGINE, Hardmax(), refusing()):
+        result = result_of(case, backend)
+        assert result.verdict is Verdict.BAD_CASE
+        assert result.reason.startswith(said)
+
+
+def test_a_golden_file_that_is_gone_since_is_the_case_s_fault(tmp_path: Path) -> None:
+    golden = stored(tmp_path, RIGHT)
+    case = one(tmp_path, GOLDEN)
+    (golden / "output_0.pb").unlink()
+    assert result_of(case, Hardmax()).verdict is Verdict.BAD_CASE
+
+
+# ── error bounds ─────────────────────────────────────────────────────────────────────────────────
+
+
+SOFTMAX = """
+    op: Softmax
+    dtype: {dtype}
+    opset: 13
+    attrs: {{axis: -1}}
+    inputs: {{input: [[1, 2, 3]]}}
+    cases:
+    - {{name: shares{more}}}
+"""
+#: e^-2, e^-1 and 1, divided by their sum.
+SHARES = "[[0.09003057317038046, 0.24472847105479764, 0.66524095577482178]]"
+
+
+def softmax(folder: Path, more: str = "", dtype: str = "float32") -> Case:
+    (case,) = cases_in(folder, SOFTMAX.format(more=more, dtype=dtype))
+    return case
+
+
+@pytest.mark.parametrize("more", ["", f", expect: {{output: {SHARES}}}"])
+def test_a_rounded_answer_is_judged_by_the_bound_of_the_operator(tmp_path: Path, more: str) -> None:
+    case = softmax(tmp_path, more)
+    assert result_of(case, ENGINE).verdict is Verdict.PASS
+    for factor, verdict in [(1 + 1e-7, Verdict.PASS), (1 + 1e-5, Verdict.FAIL)]:
+        backend = answering(lambda inputs, f=factor: [_softmax(inputs[0]) * np.float32(f)])
+        result = result_of(case, backend)
+        assert result.verdict is verdict
+        assert result.comparisons[0].tier == "float32"
+
+
+def _softmax(x: Any) -> Any:
+    e = np.exp(x.astype(np.float64) - x.max())
+    return (e / e.sum()).astype(x.dtype)
+
+
+def test_a_literal_that_the_bound_does_not_allow_is_the_case_s_fault(tmp_path: Path) -> None:
+    case = softmax(tmp_path, ", expect: {output: [[0.0900, 0.2447, 0.6652]]}")
+    result = result_of(case, ENGINE)
+    assert result.verdict is Verdict.BAD_CASE
+    assert "the case and opcheck's engine contradict each other" in result.reason
+
+
+@pytest.mark.parametrize(
+    ("backend", "verdict"),
+    [("reference", Verdict.WARN), ("reference?accumulate=float16", Verdict.PASS)],
+)
+def test_arithmetic_in_a_16_bit_type_is_warned_of_unless_it_is_declared(
+    tmp_path: Path, backend: str, verdict: Verdict
+) -> None:
+    fill = ", inputs: {input: {shape: [8, 32], normal: [0, 1]}}"
+    result = result_of(softmax(tmp_path, fill, "float16"), connect(backend))
+    assert result.verdict is verdict
+    assert result.comparisons[0].tier == "float16"
+    assert result.backend == backend
+
+
+def test_an_answer_that_the_engine_does_not_give_needs_a_tolerance(tmp_path: Path) -> None:
+    other = "{as: other, output: [[0.5, 0.5]]}, {as: right, output: " + SHARES + "}"
+    case = softmax(tmp_path, f", rule: open, expect: {{any_of: [{other}]}}")
+    result = result_of(case, ENGINE)
+    assert result.verdict is Verdict.BAD_CASE
+    assert result.reason == (
+        "output: tolerance must be stated: opcheck's engine gives the shape (1, 3), so it has no"
+        " error bound for this answer"
+    )
+    stated = f", rule: open, tolerance: {{ulp: 1}}, expect: {{any_of: [{other}]}}"
+    assert result_of(softmax(tmp_path, stated), ENGINE).alternative == "right"

@@ -1,0 +1,357 @@
+"""What docs/ tells is what works: its programs are run, its commands typed, its claims checked."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import shlex
+import shutil
+import sys
+import tomllib
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import numpy as np
+import pytest
+
+from opcheck.backends.connect import connect
+from opcheck.backends.profile_fields import ProfileFields
+from opcheck.backends.profiles import profiles
+from opcheck.backends.runners.lines import PROTOCOL, read_hello, read_reply
+from opcheck.backends.runners.one_shot import NOT_RUN, PLACEHOLDERS, UNSUPPORTED
+from opcheck.backends.runners.tensors import from_json
+from opcheck.dtypes import DTYPES
+from opcheck.graph.folders import MAX_NAME, folder_name
+from opcheck.graph.sayings import KINDS
+from opcheck.model import Verdict
+from opcheck.run.export import write_questions
+from opcheck.suite import load
+from tests.asking import task_of
+from tests.backends.runners.programs import command
+from tests.inline import judged
+from tests.shell import ROOT, program, shell
+
+DOCS = ROOT / "docs"
+EXAMPLES = ROOT / "examples"
+PAGE = (DOCS / "writing-a-backend.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```(\w+)\n(.*?)```", PAGE, re.DOTALL)
+
+posix = pytest.mark.skipif(os.name != "posix", reason="POSIX signals and terminals")
+
+#: Three questions: an answer, a refusal with its legal twin, and a type that some programs lack.
+MY_CASES = """
+    op: Hardmax
+    matrix: {opset: [13]}
+    cases:
+    - name: first_of_ties
+      dtype: float32
+      attrs: {axis: -1}
+      inputs: {input: [[3, 3, 1], [3, 0, 3]]}
+      expect: {output: [[1, 0, 0], [1, 0, 0]]}
+    - name: axis_out_of_range
+      dtype: float32
+      attrs: {axis: 7}
+      inputs: {input: [[3, 3, 1], [3, 0, 3]]}
+      expect: {rejected: "axis is outside [-2, 1]", legal: {attrs.axis: 1}}
+    - name: in_float64
+      dtype: float64
+      attrs: {axis: -1}
+      inputs: {input: [[3, 3, 1], [3, 0, 3]]}
+      expect: {output: [[1, 0, 0], [1, 0, 0]]}
+"""
+
+
+def block(start: str) -> str:
+    """The one fenced block that begins with `start`."""
+    (found,) = [text for _, text in BLOCKS if text.startswith(start)]
+    return str(found)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder to work in, with a case file and a program `runner`."""
+    (tmp_path / "my.yaml").write_text(dedent(MY_CASES), encoding="utf-8")
+    runner = f'#!/bin/sh\nexec "{sys.executable}" "{EXAMPLES}/one_shot.py" "$@"\n'
+    program(tmp_path / "runner", runner)
+    return tmp_path
+
+
+#: Every `opcheck run` in the page is about more cases than are needed here.
+FEW = "my.yaml"
+
+
+# ── the page itself ───────────────────────────────────────────────────────────────────────────
+
+
+def test_every_block_is_tried() -> None:
+    source = ast.parse(Path(__file__).read_bytes())
+    tried = tuple(
+        node.args[0].value
+        for node in ast.walk(source)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "block"
+        and isinstance(node.args[0], ast.Constant)
+    )
+    assert [text for _, text in BLOCKS if not text.startswith(tried)] == []
+
+
+def test_every_link_leads_somewhere() -> None:
+    headings = re.findall(r"^#+ (.*)$", re.sub(r"```.*?```", "", PAGE, flags=re.DOTALL), re.M)
+    anchors = {re.sub(r"[^\w -]", "", text).lower().replace(" ", "-") for text in headings}
+    links = re.findall(r"\]\(([^)]+)\)", PAGE)
+    assert links
+    for link in links:
+        assert link[1:] in anchors if link.startswith("#") else (DOCS / link).exists(), link
+
+
+def test_programs_that_are_shown_whole_are_those_in_the_examples() -> None:
+    assert block('"""A runner that computes') == (EXAMPLES / "one_shot.py").read_text()
+    assert block('"""A runner that is started') == (EXAMPLES / "persistent.py").read_text()
+
+
+def test_the_numbers_and_names_are_those_of_the_code() -> None:
+    assert f"exit status {UNSUPPORTED}" in PAGE
+    assert f"exit status {NOT_RUN}" in PAGE
+    assert all(f"`{{{name}}}`" in PAGE for name in PLACEHOLDERS)
+    assert all(f"`{kind}.txt`" in PAGE for kind in KINDS)
+    assert f"more than {MAX_NAME} characters" in PAGE
+    assert f"{PROTOCOL} is the version of this protocol" in PAGE
+    shown, name = re.findall(r"`(Hardmax/ties@\S+)` is `(\S+)`", PAGE)[0]
+    assert folder_name(shown) == name
+
+
+# ── Python ────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_class_in_python_is_a_backend(folder: Path) -> None:
+    (folder / "my_backend.py").write_text(block("# my_backend.py"))
+    status, printed = shell(folder, block("opcheck run --op Hardmax -b py:"), FEW)
+    assert "exit 1: does not conform" not in printed, printed
+    assert re.search(r"Hardmax-13 +py:my_backend:MyBackend +3", printed), printed
+    assert status == 0
+
+
+def test_onnx_s_interface_is_a_backend(folder: Path) -> None:
+    (folder / "my_onnx.py").write_text(block("# my_onnx.py"))
+    status, printed = shell(folder, block("opcheck run --op Hardmax -b onnx:"), FEW)
+    assert re.search(r"Hardmax-13 +onnx:my_onnx:MyOnnx +3", printed), printed
+    assert status == 0
+
+
+# ── programs ──────────────────────────────────────────────────────────────────────────────────
+
+
+@posix
+def test_a_program_in_cpp_is_a_backend(folder: Path) -> None:
+    if not shutil.which("g++"):
+        pytest.skip("not installed: g++, which compiles examples/one_shot.cpp")
+    shutil.copy(EXAMPLES / "one_shot.cpp", folder)
+    header = (EXAMPLES / "one_shot.cpp").read_text().replace("//   ", "")
+    assert block("g++") in header
+    status, printed = shell(folder, block("g++"), "--opset 13 -k worked_example")
+    assert "exit 0: conforms: " in printed, printed
+    assert "not implemented: data type 10" in printed
+    assert status == 0
+
+
+@posix
+def test_a_program_asked_in_lines_is_a_backend(folder: Path) -> None:
+    shutil.copy(EXAMPLES / "persistent.py", folder)
+    status, printed = shell(folder, block("opcheck run --op Hardmax -b 'cmd:python3"), FEW)
+    assert "exit 0: conforms: 2 results, nothing unexpected; 1 unsupported" in printed, printed
+    assert status == 0
+
+
+def test_the_lines_shown_are_those_that_are_spoken(tmp_path: Path) -> None:
+    read_hello(block('{"opcheck"').encode())
+    spoken = [json.loads(line) for line in block('{"id": 1').splitlines()]
+    prepare, ready, run, outputs = spoken
+    assert read_reply(json.dumps(ready).encode(), prepare["id"], "ready") == ("ready", True)
+    _, (y,) = read_reply(json.dumps(outputs).encode(), run["id"], "outputs")
+    (x,) = run["inputs"]
+    assert from_json(x, "x").tolist() == [1, -2]
+    assert from_json(y, "y").tolist() == [1, 0]
+    (reason,) = re.findall(r'`(\{"id": 1, "unsupported".*?\})`', PAGE)
+    assert read_reply(reason.encode(), 1, "ready") == ("unsupported", "no kernel for float64")
+    log = tmp_path / "log"
+    text = f"""
+        import json, sys
+        print('{{"opcheck": 1, "name": "x", "version": ""}}', flush=True)
+        with open({str(log)!r}, "w") as log:
+            for line in sys.stdin:
+                log.write(line)
+                log.flush()
+                print(json.dumps({{"id": json.loads(line)["id"], "ready": True}}), flush=True)
+    """
+    prepared = connect(f"cmd:{command(tmp_path, text)}").prepare(
+        task_of("Hardmax", 13, {"axis": 0}, np.zeros(2, np.float32))
+    )
+    with pytest.raises(Exception, match="no such key: 'ready'"):
+        prepared.run([np.zeros(2, np.float32)])
+    said = [json.loads(line) for line in log.read_text().splitlines()]
+    assert _form(said) == _form([prepare, run])
+
+
+def _form(value: Any) -> Any:
+    """Keys and types, without what is said."""
+    if isinstance(value, dict):
+        return {key: _form(item) for key, item in value.items()}
+    return [_form(item) for item in value] if isinstance(value, list) else type(value)
+
+
+def test_the_types_of_tensors_are_named() -> None:
+    (names,) = re.findall(r"A tensor has `dtype` \(`(.*?)`\)", PAGE)
+    assert set(names.split()) - {"…"} < set(DTYPES)
+
+
+# ── devices ───────────────────────────────────────────────────────────────────────────────────
+
+#: Programs that do here what ssh, scp and adb do elsewhere.
+ELSEWHERE = {
+    "ssh": '[ ! -e off ] || exit 255\n[ "$1" = -n ] && [ "$2" = board ] || exit 255\nsh -c "$3"',
+    "scp": 'o=$1; shift; case $o in -qr) f=-r ;; esac\neval "cp $f $(echo "$@" | sed s/board://g)"',
+    "adb": """
+        [ ! -e off ] || { echo "error: no devices/emulators found" >&2; exit 1; }
+        do=$1; shift
+        case $do in
+            shell) exec sh -c "$1" ;;
+            *) cp -r "$@"; echo "1 file pushed" ;;
+        esac
+    """,
+}
+
+
+@pytest.fixture(params=["ssh", "adb"])
+def device(request: pytest.FixtureRequest, folder: Path) -> Path:
+    """The folder, with the page's script and a device to connect to."""
+    for name, text in ELSEWHERE.items():
+        program(folder / "bin" / name, "#!/bin/sh\n" + dedent(text))
+    text = block("#!/bin/sh").replace("/opt/runner", str(folder / "runner"))
+    text = text.replace("/tmp/opcheck.$$", f"{folder}/there.$$")
+    if request.param == "adb":
+        text = re.sub(r"^(\w+\(\)) .*# adb: (.*)$", r"\1 { \2; }", text, flags=re.M)
+        assert text.count("adb ") == 3
+    program(folder / "on_device", text)
+    return folder
+
+
+def outcomes(device: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Verdict, str]]:
+    """What comes of the three cases with the page's command, without processes of opcheck."""
+    words = shlex.split(block("opcheck run --op Hardmax -b 'cmd:./on_device"))
+    address = words[words.index("-b") + 1]
+    monkeypatch.chdir(device)
+    monkeypatch.setenv("PATH", f"{device}/bin{os.pathsep}{os.environ['PATH']}")
+    found = list(judged(load([device / "my.yaml"]), [connect(address)]))
+    assert not [*device.glob("there.*")], "the folder on the device was left there"
+    return [(result.verdict, result.reason) for result in found]
+
+
+@posix
+def test_a_device_behind_a_script_is_a_backend(
+    device: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = [verdict for verdict, _ in outcomes(device, monkeypatch)]
+    assert found == [Verdict.PASS, Verdict.PASS, Verdict.UNSUPPORTED]
+
+
+@posix
+def test_a_crash_on_the_device_is_one(device: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program(device / "runner", "#!/bin/sh\nkill -SEGV $$\n")
+    for verdict, reason in outcomes(device, monkeypatch):
+        assert verdict is Verdict.CRASH
+        assert "killed by SIGSEGV, says exit status 139" in reason
+
+
+@posix
+def test_a_device_that_is_gone_was_not_run(device: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (device / "off").touch()
+    assert {verdict for verdict, _ in outcomes(device, monkeypatch)} == {Verdict.NOT_RUN}
+
+
+@posix
+@pytest.mark.parametrize("device", ["ssh"], indirect=True)
+def test_the_command_for_a_device_is_one(device: Path) -> None:
+    (device / "off").touch()
+    _, printed = shell(device, block("opcheck run --op Hardmax -b 'cmd:./on_device"), FEW)
+    assert "exit 4: incomplete: 3 not run" in printed
+
+
+# ── saved outputs ─────────────────────────────────────────────────────────────────────────────
+
+
+@posix
+def test_outputs_computed_elsewhere_are_judged(folder: Path) -> None:
+    judge = block("opcheck run my.yaml -b saved:questions")
+    status, printed = shell(
+        folder, block("opcheck list my.yaml --save-questions") + block("for case in") + judge
+    )
+    assert "exit 0: conforms: 2 results, nothing unexpected; 1 unsupported" in printed, printed
+    assert status == 0
+
+
+@posix
+@pytest.mark.parametrize(
+    "runner", ["exit 99", "echo oh >&2; kill -SEGV $$", "exit 0"], ids=["gone", "crash", "empty"]
+)
+def test_what_was_not_computed_elsewhere_is_not_run(
+    folder: Path, runner: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program(folder / "runner", f"#!/bin/sh\n{runner}\n")
+    monkeypatch.chdir(folder)
+    cases = load([folder / "my.yaml"])
+    write_questions(folder / "questions", cases)
+    shell(folder, block("for case in"))
+    found = judged(cases, [connect("saved:questions")])
+    assert {result.verdict for result in found} == {Verdict.NOT_RUN}
+
+
+def test_what_opcheck_ran_itself_is_judged_later(folder: Path) -> None:
+    status, printed = shell(folder, block("opcheck run my.yaml -b onnxruntime"))
+    assert printed.count("exit 0: conforms: 2 results, nothing unexpected; 1 unsupported") == 2
+    assert status == 0
+
+
+# ── packages and profiles ─────────────────────────────────────────────────────────────────────
+
+
+def test_a_package_brings_its_backend(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = tomllib.loads(block('[project.entry-points."opcheck.backends"]'))
+    ((name, value),) = project["project"]["entry-points"]["opcheck.backends"].items()
+    module = value.partition(":")[0].split(".")
+    package = folder / "site" / module[0]
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / f"{module[1]}.py").write_text(block("# my_backend.py"))
+    about = folder / "site" / "mylib-1.5.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: mylib\nVersion: 1.5\n")
+    (about / "entry_points.txt").write_text(f"[opcheck.backends]\n{name} = {value}\n")
+    monkeypatch.setenv("PYTHONPATH", str(folder / "site"))
+    status, printed = shell(folder, f"opcheck run -b {name}", FEW)
+    assert re.search(r"Hardmax-13 +mylib 1\.5 +3", printed), printed
+    assert status == 0
+    _, printed = shell(folder, f"opcheck backends {name}")
+    assert "mylib" in printed
+
+
+def test_profiles_are_read_as_they_are_shown(folder: Path) -> None:
+    (folder / "opcheck.toml").write_text(block("[backends.npu]"))
+    found = profiles(folder)
+    npu, threads = found["npu"], found["two_threads"]
+    assert str(npu.address) == "cmd:./on_device {model} {inputs} {outputs}?accumulate=float16"
+    assert (npu.timeout, npu.memory_limit) == (120, 2 << 30)
+    assert dict(npu.environment) == {"ANDROID_SERIAL": "emulator-5554"}
+    assert str(threads.address) == "onnxruntime?threads=2"
+    status, printed = shell(folder, "opcheck run -b two_threads", FEW)
+    assert "exit 0: conforms" in printed
+    assert status == 0
+
+
+def test_every_key_of_a_profile_is_in_the_table() -> None:
+    section = PAGE[PAGE.index("## Profiles") :]
+    keys = re.findall(r"^\| `(\w+)` \|", section, re.M)
+    assert set(keys) == set(ProfileFields.model_fields)

@@ -1,0 +1,123 @@
+"""The programs in examples/ are backends as they are shipped."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import warnings
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from opcheck.backends import Backend
+from opcheck.backends.connect import connect
+from opcheck.backends.runners.persistent import Persistent
+from opcheck.model import Case, Verdict
+from opcheck.suite import load
+from tests.inline import judged
+from tests.shell import shell
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+PYTHON = sys.executable
+
+CASES = [case for case in load() if case.op.name in ("Hardmax", "Softmax")]
+VERSION_13 = [case for case in CASES if case.op.since == 13]
+
+
+def verdicts(cases: Sequence[Case], backend: Backend) -> dict[str, Verdict]:
+    return {result.case.id: result.verdict for result in judged(cases, [backend])}
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The C++ runner."""
+    if not shutil.which("g++"):
+        pytest.skip("not installed: g++, which compiles examples/one_shot.cpp")
+    runner = tmp_path_factory.mktemp("cpp") / "runner"
+    source = EXAMPLES / "one_shot.cpp"
+    flags = ["-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror"]
+    subprocess.run(["g++", *flags, "-o", runner, source], check=True)
+    return runner
+
+
+def test_the_runner_in_cpp_is_right_wherever_it_computes(compiled: Path) -> None:
+    backend = connect(f"cmd:{compiled} {{model}} {{inputs}} {{outputs}}")
+    cases = [case for case in VERSION_13 if str(case.dtype) == "float32"]
+    found = Counter(verdicts(cases[::3], backend).values())
+    assert found[Verdict.PASS] > 30
+    assert set(found) <= {Verdict.PASS, Verdict.UNSUPPORTED}
+
+
+def test_the_runner_in_cpp_says_what_it_lacks(compiled: Path) -> None:
+    backend = connect(f"cmd:{compiled} {{model}} {{inputs}} {{outputs}}")
+    lacking = [case for case in load() if case.op.since != 13 or str(case.dtype) != "float32"]
+    some = [case for case in lacking if case.op.domain == ""][::300]
+    assert set(verdicts(some, backend).values()) == {Verdict.UNSUPPORTED}
+
+
+@pytest.mark.parametrize(
+    "damage", [b"", b"\xff" * 40, b"\x3a\xff\xff\xff\xff\x0f", b"\x3a\x05\x0a\x7f"]
+)
+def test_the_runner_in_cpp_survives_a_damaged_model(
+    compiled: Path, tmp_path: Path, damage: bytes
+) -> None:
+    model = tmp_path / "model.onnx"
+    model.write_bytes(damage)
+    found = subprocess.run([compiled, model, tmp_path, tmp_path], capture_output=True, check=False)
+    assert found.returncode == (77 if not damage else 1)
+    assert found.stderr
+
+
+def test_the_runner_in_python_is_its_library(tmp_path: Path) -> None:
+    some = [case for case in CASES if case.op.since > 1][::180]
+    command = f"{PYTHON} {EXAMPLES}/one_shot.py {{model}} {{inputs}} {{outputs}}"
+    found = verdicts(some, connect(f"cmd:{command}"))
+    assert found == verdicts(some, connect("onnxruntime"))
+    assert len(set(found.values())) > 1
+
+
+def test_the_persistent_runner_is_its_library() -> None:
+    some = CASES[::20]
+    backend = connect(f"cmd:{PYTHON} {EXAMPLES}/persistent.py")
+    assert isinstance(backend, Persistent)
+    assert backend.info.version.startswith("onnxruntime 1.")
+    first = backend.program.conversation()
+    found = verdicts(some, backend)
+    assert found == verdicts(some, connect("onnxruntime"))
+    assert len(set(found.values())) > 2
+    assert backend.program.conversation() is first
+    first.close()
+
+
+def test_the_template_is_right_wherever_it_computes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(EXAMPLES)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    try:
+        backend = connect("py:my_backend")
+    finally:
+        sys.modules.pop("my_backend", None)
+    with warnings.catch_warnings():
+        # NumPy warns of infinities, which a worker process only notes.
+        warnings.simplefilter("ignore", RuntimeWarning)
+        found = Counter(verdicts(CASES[::3], backend).values())
+    assert backend.info.version == "1.0"
+    assert found[Verdict.PASS] > 100
+    assert set(found) == {Verdict.PASS, Verdict.UNSUPPORTED}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="POSIX signals and terminals")
+@pytest.mark.parametrize("file", sorted(EXAMPLES.glob("*.py")), ids=lambda file: file.name)
+def test_the_command_at_the_top_of_a_file_runs_it(file: Path, tmp_path: Path) -> None:
+    (command,) = re.findall(r"^(opcheck .*?)(?: +#.*)?$", file.read_text(), re.M)
+    shutil.copy(file, tmp_path)
+    few = "--dtype float32 --opset 13 -k worked_example"
+    status, printed = shell(tmp_path, command, few)
+    assert "exit 0: conforms: " in printed, printed
+    assert status == 0

@@ -50,9 +50,16 @@ class Operator:
 @cache
 def operators() -> Mapping[tuple[str, str], Operator]:
     """Every operator that has a file, by (domain, name)."""
+    return {(o.domain, o.name): o for o in _by_module().values()}
+
+
+def module_of(operator: Operator) -> str:
+    """The file or folder that declares `operator`."""
+    return next(name for name, declared in _by_module().items() if declared is operator)
+
+
+@cache
+def _by_module() -> Mapping[str, Operator]:
     package = importlib.import_module("opcheck.engine.ops")
-    found: dict[tuple[str, str], Operator] = {}
-    for module in pkgutil.iter_modules(package.__path__, "opcheck.engine.ops."):
-        operator: Operator = importlib.import_module(module.name).OPERATOR
-        found[operator.domain, operator.name] = operator
-    return found
+    modules = pkgutil.iter_modules(package.__path__, "opcheck.engine.ops.")
+    return {module.name: importlib.import_module(module.name).OPERATOR for module in modules}

@@ -14,7 +14,7 @@ import pytest
 from opcheck import dtypes
 from opcheck.engine import evaluate, operator_of
 from opcheck.engine.evaluate import evaluate as evaluate_function
-from opcheck.engine.registry import Kernel, Operator, operators
+from opcheck.engine.registry import Kernel, Operator, _by_module, operators
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import Array, AttrValue, OpVersion
 
@@ -172,7 +172,7 @@ def test_every_file_in_ops_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     }
     monkeypatch.setattr(pkgutil, "iter_modules", lambda *_: [SimpleNamespace(name="made")])
     monkeypatch.setattr(importlib, "import_module", files.__getitem__)
-    assert inspect.unwrap(operators)() == {("", "Made"): made}
+    assert inspect.unwrap(_by_module)() == {"made": made}
 
 
 @pytest.mark.parametrize(

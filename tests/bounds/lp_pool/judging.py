@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from opcheck.compare import Want, compare
 from opcheck.engine import Exact, exactly
+from opcheck.engine.mistakes import Node
 from opcheck.model import Comparison, OpVersion
 from tests.bounds.arithmetic import Array
 
@@ -35,14 +36,18 @@ class Question:
         return compare(want, got.reshape(1, 1, -1), declared=declared)
 
 
-def ask(x: Array, p: float) -> Question:
-    """The question after the p-norms of the rows of `x`; a fractional p needs version 1."""
+def node(x: Array, p: float) -> Node:
+    """The p-norms of the rows of `x`; a fractional p needs version 1."""
     n, size = x.shape
     whole = p == int(p)
-    (exact,) = exactly(
-        OpVersion("", "LpPool", 22 if whole else 1),
-        [x.reshape(1, 1, n * size)],
-        {"kernel_shape": (size,), "strides": (size,), "p": int(p) if whole else p},
-    )
+    op = OpVersion("", "LpPool", 22 if whole else 1)
+    attrs = {"kernel_shape": (size,), "strides": (size,), "p": int(p) if whole else p}
+    return Node(op, (x.reshape(1, 1, n * size),), attrs)
+
+
+def ask(x: Array, p: float) -> Question:
+    """The question after the p-norms of the rows of `x`."""
+    asked = node(x, p)
+    (exact,) = exactly(asked.op, asked.inputs, asked.attrs)
     assert isinstance(exact, Exact)
     return Question(x, p, exact)

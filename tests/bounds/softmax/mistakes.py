@@ -9,18 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-import ml_dtypes
 import numpy as np
 
+from opcheck.engine.mistakes import Node
+from opcheck.engine.ops.softmax import mistakes as products
 from tests.bounds import arithmetic as ar
 from tests.bounds.arithmetic import Array, Sum
-from tests.bounds.softmax.algorithms import Exp, Softmax, quotient, shifted
+from tests.bounds.softmax.algorithms import Softmax, quotient
+from tests.bounds.softmax.judging import SOFTMAX
 
 Change: TypeAlias = Callable[[Array], Array]
 
-TF32, BF16 = 11, 8
+TF32 = 11
 
 
 def result(change: Change) -> Softmax:
@@ -44,37 +46,21 @@ def one_element(by: float) -> Change:
     return change
 
 
+def of_the_product(name: str) -> Softmax:
+    """One of the product's own mistakes."""
+    [mistake] = [mistake for mistake in products.MISTAKES if mistake.name == name]
+    return lambda x: mistake.answer(Node(SOFTMAX, (x,), {"axis": -1}))[0]
+
+
 def with_sum(add: Sum) -> Softmax:
     """A mistake in the sum alone."""
     return partial(quotient, add=add)
 
 
-def plus(epsilon: float) -> Softmax:
-    return with_sum(lambda e: ar.pairwise(e) + np.float32(epsilon))
-
-
-def summed_in(dtype: Any, add: Sum) -> Softmax:
-    return with_sum(lambda e: add(e.astype(dtype)).astype(np.float32))
-
-
-def with_exp(exp: Exp) -> Softmax:
-    return partial(quotient, exp=exp, add=ar.pairwise)
-
-
-def good_to(bits: int) -> Exp:
+def good_to(bits: int) -> Softmax:
     """exp that is off by 2^-bits, at some arguments upwards and at others downwards."""
-    return ar.off_exp(ar.by_value, roundoffs=2.0**-bits / ar.unit(np.float32))
-
-
-def schraudolph(x: Array) -> Array:
-    """exp by writing a multiple of x into the exponent's bits."""
-    bits = np.maximum(x.astype(np.float64) * 2**23 / np.log(2) + (127 * 2**23 - 486411), 0)
-    return bits.astype(np.int32).view(np.float32)
-
-
-def coarse_reciprocal(x: Array) -> Array:
-    e = np.exp(shifted(x))
-    return e * ar.keep_bits(1 / ar.pairwise(e), 12)
+    exp = ar.off_exp(ar.by_value, roundoffs=2.0**-bits / ar.unit(np.float32))
+    return partial(quotient, exp=exp, add=ar.pairwise)
 
 
 def raw_log_sum_exp(x: Array) -> Array:
@@ -85,21 +71,24 @@ def raw_log_sum_exp(x: Array) -> Array:
 
 MISTAKES: dict[str, Softmax] = {
     **{f"{by:g} on all": result(scaled(by)) for by in (1e-3, 1e-4, 1e-5, 3e-6, 1e-6)},
-    **{f"sum + {by:g}": plus(by) for by in (1e-5, 1e-6)},
+    "sum + 1e-05": of_the_product("sum_plus_1e-5"),
+    "sum + 1e-06": of_the_product("sum_plus_1e-6"),
     **{f"{by:g} alternating": result(ripple(by)) for by in (1e-4, 1e-5, 3e-6)},
     "1e-05 on one": result(one_element(1e-5)),
-    **{f"exp good to 2^-{bits}": with_exp(good_to(bits)) for bits in (12, 16, 19)},
-    "exp in float16": with_exp(lambda d: ar.through(np.float16)(np.exp(d))),
-    "exp in bfloat16": with_exp(lambda d: ar.through(ar.BFLOAT16)(np.exp(d))),
-    "exponent in tf32": with_exp(lambda d: np.exp(ar.keep_bits(d, TF32))),
-    "exponent in bfloat16": with_exp(lambda d: np.exp(ar.keep_bits(d, BF16))),
-    "Schraudolph's exp": with_exp(schraudolph),
-    "float16 running sum": summed_in(np.float16, ar.sequential),
-    "bfloat16 running sum": summed_in(ml_dtypes.bfloat16, ar.sequential),
-    "float16 pairwise sum": summed_in(np.float16, ar.pairwise),
+    **{f"exp good to 2^-{bits}": good_to(bits) for bits in (12, 16, 19)},
+    "exp in float16": of_the_product("exp_in_float16"),
+    "exp in bfloat16": of_the_product("exp_in_bfloat16"),
+    "exponent in tf32": of_the_product("exponent_of_11_bits"),
+    "exponent in bfloat16": of_the_product("exponent_of_8_bits"),
+    "Schraudolph's exp": of_the_product("exp_of_schraudolph"),
+    "float16 running sum": of_the_product("sum_in_float16"),
+    "bfloat16 running sum": of_the_product("sum_in_bfloat16"),
+    "float16 pairwise sum": with_sum(
+        lambda e: ar.pairwise(e.astype(np.float16)).astype(np.float32)
+    ),
     "sum of tf32 terms": with_sum(lambda e: ar.pairwise(ar.keep_bits(e, TF32))),
-    "reciprocal of 12 bits": coarse_reciprocal,
-    "last element left out": with_sum(lambda e: ar.pairwise(e[:, :-1])),
+    "reciprocal of 12 bits": of_the_product("reciprocal_of_12_bits"),
+    "last element left out": of_the_product("sum_without_the_last"),
     "exp(x - lse)": raw_log_sum_exp,
 }
 

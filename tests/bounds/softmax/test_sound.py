@@ -10,11 +10,12 @@ from hypothesis.extra.numpy import arrays
 
 from opcheck.compare import compare
 from opcheck.model import Verdict
-from opcheck.run.conduct import Trial
+from opcheck.run.trial import Trial
 from tests.bounds import arithmetic as ar
 from tests.bounds.arithmetic import Array
 from tests.bounds.softmax import algorithms, honest, rows, shipped
 from tests.bounds.softmax.judging import told, want, want_of_batch
+from tests.inline import result_of
 
 LENGTHS = {
     "float32": (1, 2, 3, 4, 5, 8, 17, 33, 64, 257, 1000),
@@ -80,7 +81,7 @@ def test_nor_by_the_suite_itself(name: str) -> None:
     backend = shipped.backend(name)
     for case in shipped.cases():
         if case.level == "smoke":
-            result = Trial(case).on(backend)
+            result = result_of(Trial(case), backend)
             assert result.verdict is Verdict.PASS, (case.id, result.reason)
 
 

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from onnx import defs
 
-from opcheck.backends import Backend, attempt, connect, second_data
+from opcheck.backends import Backend, attempt, connect
 from opcheck.dtypes import DTYPES, DType
 from opcheck.engine import evaluate
 from opcheck.errors import InvalidNode
 from opcheck.model import OpVersion, Produced
 from tests import brute
-from tests.asking import task_of
+from tests.asking import asking, task_of
 from tests.node_tests import node_tests_of
 
 NODE_TESTS = [*node_tests_of("Hardmax").values()]
@@ -189,7 +189,7 @@ def test_every_backend_passes_onnx_node_tests(test: Any, backend: Backend) -> No
     (node,) = test.model.graph.node
     attrs = {attribute.name: int(attribute.i) for attribute in node.attribute}
     ((x,), (want,)) = test.data_sets[0]
-    outcome = attempt(backend, task_of("Hardmax", 13, attrs, x), [x], second_data([x]))
+    outcome = attempt(backend, asking(task_of("Hardmax", 13, attrs, x), x))
     assert isinstance(outcome, Produced)
     assert not outcome.unstable
     assert isinstance(outcome.outputs[0], np.ndarray)

@@ -1,4 +1,4 @@
-"""Hardmax: one at the first maximum along an axis, zero elsewhere.
+"""The kernels of Hardmax, one a version.
 
 The answers are exact, so there is no error bound: the only legal values are 0 and 1.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 import numpy as np
 
 from opcheck.engine.axes import coerced_to_2d, from_either_end, from_the_front
-from opcheck.engine.registry import FLOATS, Kernel, Operator
 from opcheck.model import Array
 
 
@@ -44,16 +43,3 @@ def hardmax_13(input: Array, *, axis: int = -1) -> tuple[Array]:
 def _coerced(input: Array, axis: int) -> tuple[Array]:
     rows = input.reshape(coerced_to_2d(input.shape, axis))
     return (first_maximum(rows, axis=1).reshape(input.shape),)
-
-
-OPERATOR = Operator(
-    domain="",
-    name="Hardmax",
-    kernels={
-        1: Kernel(hardmax_1, FLOATS),
-        11: Kernel(hardmax_11, FLOATS),
-        13: Kernel(hardmax_13, ("bfloat16", *FLOATS)),
-    },
-    low=0.0,
-    high=1.0,
-)

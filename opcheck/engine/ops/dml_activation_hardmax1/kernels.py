@@ -1,4 +1,4 @@
-"""DML_ACTIVATION_HARDMAX1: one at the first maximum over several axes jointly.
+"""The kernel of DML_ACTIVATION_HARDMAX1.
 
 The joint index runs over the reduced axes in increasing dimension order, row-major; the first
 maximum in that order (DML_AXIS_DIRECTION_INCREASING) gets the one.
@@ -9,11 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from opcheck.engine.axes import coerced_to_2d
-from opcheck.engine.ops.hardmax import first_maximum
-from opcheck.engine.registry import Kernel, Operator
+from opcheck.engine.ops.hardmax.kernels import first_maximum
 from opcheck.errors import InvalidNode
 from opcheck.model import Array
-from opcheck.opset.directml import DOMAIN, invalid_axes, reduced_last
+from opcheck.opset.directml import invalid_axes, reduced_last
 
 
 def hardmax1(input_tensor: Array, *, Axes: tuple[int, ...]) -> tuple[Array]:
@@ -26,12 +25,3 @@ def hardmax1(input_tensor: Array, *, Axes: tuple[int, ...]) -> tuple[Array]:
     moved = input_tensor.transpose(order)
     ones = first_maximum(moved.reshape(coerced_to_2d(moved.shape, rank - len(Axes))), axis=1)
     return (np.ascontiguousarray(ones.reshape(moved.shape).transpose(np.argsort(order))),)
-
-
-OPERATOR = Operator(
-    domain=DOMAIN,
-    name="DML_ACTIVATION_HARDMAX1",
-    kernels={1: Kernel(hardmax1, ("float16", "float32"))},
-    low=0.0,
-    high=1.0,
-)

@@ -1,0 +1,205 @@
+"""`opcheck mutate`."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from opcheck.cli import interrupt
+from opcheck.cli.options import chosen_cases, leave, selection_options
+from opcheck.errors import Exit, UsageError, did_you_mean
+
+if TYPE_CHECKING:
+    from opcheck.model import Case
+    from opcheck.model.mutation import Group, Mutation, Power, Yardstick
+    from opcheck.run.mutate import Settings
+
+Item = TypeVar("Item")
+
+
+@click.command(name="mutate")
+@selection_options
+@click.option("--mistake", "names", multiple=True, metavar="NAME", help="Only this mistake.")
+@click.option(
+    "--groups",
+    is_flag=True,
+    help="The other way round: what the cases of each name show that no others do.",
+)
+@click.option(
+    "--tries",
+    type=click.IntRange(min=0),
+    default=2000,
+    show_default=True,
+    metavar="N",
+    help="Nodes to try before no case is proposed for a mistake that survives.",
+)
+@click.option(
+    "-j",
+    "--jobs",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Processes.  [default: one a processor]",
+)
+@click.option("-v", "--verbose", is_flag=True, help="Also what kills each, and every argument.")
+@click.option("--format", "form", type=click.Choice(["pretty", "json"]), default="pretty")
+def command(
+    names: tuple[str, ...],
+    groups: bool,
+    tries: int,
+    jobs: int | None,
+    verbose: bool,
+    form: str,
+    **selection: Any,
+) -> None:
+    """Show which mistakes the cases see, and which they miss; propose cases for those.
+
+    Everything that somebody could get wrong about an operator is made a backend, once for each
+    version and element type that the cases are about. A mistake is killed if a case of rule `must`
+    fails because of it. For one that survives, the smallest input that shows it is sought, and
+    printed as a case to be pasted into the file. Operators that opcheck's engine does not know have
+    no mistakes.
+
+    \b
+    opcheck mutate                               the shipped suites
+    opcheck mutate my.yaml -v                    my cases, with what kills each mistake
+    opcheck mutate --op Hardmax --opset 13 --mistake last_of_ties
+    opcheck mutate --groups my.yaml              names of cases that show nothing of their own
+
+    Exit codes: 0 every mistake is seen or argued to be harmless, 1 some survive, or are argued to
+    be harmless and are not, or a group shows nothing, 2 wrong usage or case file, 5 no case of an
+    operator that opcheck's engine knows.
+    """
+    from opcheck.run.mutate import Settings
+
+    cases, said = chosen_cases(**selection)
+    _check_names(names, cases)
+    # Each group is compared with one other.
+    settings = Settings(names, kills=2 if groups else 1)
+    processes = jobs or _processors()
+    mutations = _mutations(cases, settings, processes)
+    if not mutations:
+        click.echo(f"opcheck: no case of an operator with known mistakes ({said})", err=True)
+        leave(Exit.NOTHING_JUDGED)
+    if groups:
+        _end_groups(cases, mutations, verbose=verbose, as_json=form == "json")
+    else:
+        power = _power(cases, settings, mutations, tries, processes)
+        _end(power, verbose=verbose, as_json=form == "json")
+
+
+def _check_names(names: Sequence[str], cases: Iterable[Case]) -> None:
+    from opcheck.run.mutate import mistakes_in
+
+    known = {wrong.name for op in {case.op for case in cases} for wrong in mistakes_in(op)}
+    for name in names:
+        if name not in known:
+            raise UsageError(f"no mistake {name!r}", did_you_mean(name, known))
+
+
+def _processors() -> int:
+    """How many this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _mutations(cases: Sequence[Case], settings: Settings, jobs: int) -> tuple[Mutation, ...]:
+    from opcheck.run.mutate import count, mutations
+
+    with _counted("trying mistakes", count(cases, settings)) as each:
+        return tuple(each(mutations(cases, settings, jobs)))
+
+
+def _power(
+    cases: Sequence[Case],
+    settings: Settings,
+    mutations: tuple[Mutation, ...],
+    tries: int,
+    jobs: int,
+) -> Power:
+    from opcheck.model.mutation import Fate, Power
+    from opcheck.run.propose import proposals
+
+    left = sorted(m.mutant for m in mutations if m.fate is Fate.SURVIVED)
+    found = []
+    if left and tries:
+        with _counted("looking for cases", None) as each:
+            found = sorted(each(proposals(left, cases, tries, jobs)), key=lambda p: p.mutants)
+    return Power(mutations, tuple(found), _yardsticks(settings, mutations), tries)
+
+
+def _yardsticks(settings: Settings, mutations: Iterable[Mutation]) -> tuple[Yardstick, ...]:
+    from opcheck.run.yardstick import yardsticks
+
+    return yardsticks(settings.names, mutations)
+
+
+@contextmanager
+def _counted(what: str, total: int | None) -> Iterator[Any]:
+    """A function that hands things on, and counts them in a bar while it is shown."""
+    from opcheck.cli.console import progress
+
+    with progress(pausing=False) as bar:
+        task = bar.add_task(what, total=total)
+
+        def each(items: Iterable[Item]) -> Iterator[Item]:
+            for item in items:
+                yield item
+                bar.advance(task)
+                interrupt.safe_place()
+
+        yield each
+
+
+def _end(power: Power, *, verbose: bool, as_json: bool) -> None:
+    from opcheck.model.mutation import score
+    from opcheck.report import mutation
+
+    total = score(power.mutations)
+    contradictions = sum(one.contradicts for one in power.mutations)
+    told = [f"{total.survived:,} survived"] * bool(total.survived)
+    told += [f"{contradictions:,} not as harmless as argued"] * bool(contradictions)
+    if as_json:
+        _print(mutation.records(power))
+    else:
+        from opcheck.cli.console import output
+
+        mutation.show(output(), power, verbose=verbose)
+    _leave(told, "every mistake is seen, or argued to be harmless", as_json=as_json)
+
+
+def _end_groups(
+    cases: Sequence[Case], mutations: Sequence[Mutation], *, verbose: bool, as_json: bool
+) -> None:
+    from opcheck.clauses import shipped_pages, survey
+    from opcheck.report import groups as report
+    from opcheck.run.groups import groups
+
+    found: tuple[Group, ...] = groups(cases, mutations, survey(shipped_pages(), cases))
+    idle = sum(group.shows_nothing for group in found)
+    if as_json:
+        _print(report.records(found))
+    else:
+        from opcheck.cli.console import output
+
+        report.show(output(), found, verbose=verbose)
+    told = [f"{idle:,} of {len(found):,} groups show nothing of their own"] * bool(idle)
+    _leave(told, "every group shows something of its own", as_json=as_json)
+
+
+def _print(records: Iterable[dict[str, Any]]) -> None:
+    for record in records:
+        click.echo(json.dumps(record))
+
+
+def _leave(told: Sequence[str], otherwise: str, *, as_json: bool) -> None:
+    """Say what the exit code means, and end."""
+    code = Exit.NONCONFORMING if told else Exit.CONFORMS
+    if not as_json:
+        click.echo(f"exit {int(code)}: {', '.join(told) or otherwise}")
+    leave(code)

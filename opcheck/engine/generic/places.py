@@ -1,0 +1,147 @@
+"""What is written where, and in what shape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from opcheck.dtypes import DTYPES
+from opcheck.engine.generic.making import but, of_output
+from opcheck.engine.mistakes import Mistake
+from opcheck.model import Array
+
+#: Elements that a vector register or a warp holds.
+WIDTHS = (4, 8, 16, 32)
+
+
+def _only(keep: Callable[[Array], Any]) -> Callable[[Array], Array]:
+    """What `keep` selects of an output of some elements is written; the rest stays zero."""
+
+    def change(out: Array) -> Array:
+        written = np.zeros_like(out)
+        if out.size and out.ndim:
+            place = keep(out)
+            written[place] = out[place]
+        return written
+
+    return change
+
+
+def _untouched_tail(width: int) -> Callable[[Array], Array]:
+    """Of rows as long as a vector at least, what is left after the last whole one stays zero."""
+
+    def whole(out: Array) -> Any:
+        length = out.shape[-1]
+        return (..., slice(0, length // width * width if length >= width else length))
+
+    return _only(whole)
+
+
+def _repeated_tail(width: int) -> Callable[[Array], Array]:
+    """The same of the tensor as a whole; the tail repeats the vector before it."""
+
+    def change(out: Array) -> Array:
+        flat = out.reshape(-1).copy()
+        whole = flat.size // width * width
+        if whole and flat.size > whole:
+            flat[whole:] = flat[whole - width : whole][: flat.size - whole]
+        return flat.reshape(out.shape)
+
+    return change
+
+
+def _index_modulo(limit: int) -> Callable[[Array], Array]:
+    return lambda out: out.reshape(-1)[np.arange(out.size) % limit].reshape(out.shape)
+
+
+def _as(dtype: Any) -> Callable[[Array], Array]:
+    return lambda out: out.astype(dtype)
+
+
+def _first_two_axes_exchanged(out: Array) -> Array:
+    return np.swapaxes(out, 0, 1).reshape(out.shape) if out.ndim > 4 else out
+
+
+MISTAKES: tuple[Mistake, ...] = (
+    of_output(
+        "column_major",
+        "the output was written in column-major order",
+        lambda out: np.ascontiguousarray(out.T).reshape(out.shape),
+    ),
+    of_output("transposed", "the output's axes came in the opposite order", lambda o: o.T.copy()),
+    of_output("shifted", "every element was written one place later", lambda out: np.roll(out, 1)),
+    of_output(
+        "first_batch_only",
+        "only the first entry along axis 0 was computed, and the others left zero",
+        _only(lambda out: np.s_[:1]),
+    ),
+    of_output(
+        "first_channel_only",
+        "only the first entry along axis 1 was computed, and the others left zero",
+        _only(lambda out: np.s_[:, :1] if out.ndim > 1 else np.s_[:]),
+    ),
+    of_output(
+        "first_batch_for_all",
+        "every entry along axis 0 got the first one's answer",
+        lambda out: np.repeat(out[:1], len(out), axis=0) if out.ndim else out,
+    ),
+    of_output(
+        "last_element_missing",
+        "the last element was left zero",
+        _only(lambda out: np.unravel_index(np.arange(out.size - 1), out.shape)),
+    ),
+    *(
+        of_output(
+            f"row_tail_of_{width}_untouched",
+            f"what is left of a row after its last whole vector of {width} was left zero",
+            _untouched_tail(width),
+        )
+        for width in WIDTHS
+    ),
+    *(
+        of_output(
+            f"tail_of_{width}_repeats",
+            f"what is left of the tensor after the last whole vector of {width} repeated that",
+            _repeated_tail(width),
+        )
+        for width in WIDTHS
+    ),
+    of_output(
+        "index_in_8_bits",
+        "an element's place in the tensor was kept in 8 bits",
+        _index_modulo(1 << 8),
+    ),
+    of_output(
+        "index_in_16_bits",
+        "an element's place in the tensor was kept in 16 bits",
+        _index_modulo(1 << 16),
+    ),
+    of_output(
+        "axes_of_rank_5_exchanged",
+        "the first two of five or more axes were exchanged",
+        _first_two_axes_exchanged,
+    ),
+    of_output("flattened", "the output had one axis", lambda out: out.reshape(-1)),
+    of_output("squeezed", "axes of one element were dropped", lambda out: out.squeeze()),
+    of_output(
+        "always_a_matrix",
+        "the output had two axes whatever the input had",
+        lambda out: out.reshape(len(out), -1) if out.size and out.ndim else out,
+    ),
+    of_output(
+        "empty_becomes_one",
+        "an empty tensor got one element",
+        lambda out: out if out.size else np.ones(1, out.dtype),
+    ),
+    *(
+        of_output(
+            f"output_in_{name}",
+            f"the output was {name} whatever the input",
+            _as(DTYPES[name].numpy),
+            but("float16", "bfloat16", "float32" if name == "float64" else "float64"),
+        )
+        for name in ("float32", "float64")
+    ),
+)

@@ -1,0 +1,97 @@
+"""Wrong behaviour between the runs of one prepared node, which no single answer shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+Run: TypeAlias = Callable[[Sequence[Any]], Sequence[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Habit:
+    """One way to break the promise that runs do not touch each other.
+
+    `name` and `text` are as a mistake's; `spoilt` makes of a right run one that has the habit.
+    """
+
+    name: str
+    text: str
+    spoilt: Callable[[Run], Run]
+
+
+def _overwrites_its_input(run: Run) -> Run:
+    def spoilt(inputs: Sequence[Any]) -> Sequence[Any]:
+        outputs = [out.copy() for out in run(inputs)]
+        inputs[0][...] = 0
+        inputs[0].reshape(-1)[:1] = 1
+        return outputs
+
+    return spoilt
+
+
+def _returns_its_only_buffer(run: Run) -> Run:
+    buffers: list[Any] = []
+
+    def spoilt(inputs: Sequence[Any]) -> Sequence[Any]:
+        outputs = run(inputs)
+        buffers.extend(out.copy() for out in outputs[len(buffers) :])
+        for buffer, out in zip(buffers, outputs, strict=True):
+            buffer[...] = out
+        return buffers
+
+    return spoilt
+
+
+def _returns_the_first_answer_for_ever(run: Run) -> Run:
+    kept: list[Any] = []
+
+    def spoilt(inputs: Sequence[Any]) -> Sequence[Any]:
+        kept[:] = kept or [out.copy() for out in run(inputs)]
+        return [out.copy() for out in kept]
+
+    return spoilt
+
+
+def _adds_to_the_last_answer(run: Run) -> Run:
+    sums: list[Any] = []
+
+    def spoilt(inputs: Sequence[Any]) -> Sequence[Any]:
+        outputs = run(inputs)
+        sums[:] = [out + old for out, old in zip(outputs, sums or [0] * len(outputs), strict=True)]
+        return [out.copy() for out in sums]
+
+    return spoilt
+
+
+def _from_the_second_run(change: Callable[[Any], Any]) -> Callable[[Run], Run]:
+    def habit(run: Run) -> Run:
+        runs: list[None] = []
+
+        def spoilt(inputs: Sequence[Any]) -> Sequence[Any]:
+            outputs = run(inputs)
+            runs.append(None)
+            return [change(out) for out in outputs] if len(runs) > 1 else outputs
+
+        return spoilt
+
+    return habit
+
+
+#: By what is seen of them: the second run alone, the first answer afterwards, or the input.
+HABITS: tuple[Habit, ...] = (
+    Habit("input_overwritten", "the input was overwritten", _overwrites_its_input),
+    Habit("shared_buffer", "all runs answered in one buffer", _returns_its_only_buffer),
+    Habit(
+        "stale_answer",
+        "later runs gave the first run's answer",
+        _returns_the_first_answer_for_ever,
+    ),
+    Habit("adds_up", "every run added to the last answer", _adds_to_the_last_answer),
+    Habit(
+        "second_run_negated",
+        "runs after the first were wrong",
+        _from_the_second_run(lambda out: -out - 1),
+    ),
+)

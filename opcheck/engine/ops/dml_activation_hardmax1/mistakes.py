@@ -1,0 +1,138 @@
+"""What is wrongly read of DML_ACTIVATION_HARDMAX1, the most specific first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from opcheck.engine.mistakes import Mistake, Node
+from opcheck.engine.ops.hardmax.common import common, left_apart, side_by_side
+from opcheck.engine.ops.hardmax.steps import Axes, Steps
+from opcheck.errors import InvalidNode
+from opcheck.opset.directml import MAX_RANK, invalid_axes
+
+
+def _dtype(node: Node) -> None:
+    if node.dtype not in ("float16", "float32"):
+        raise InvalidNode(f"input of type {node.dtype}")
+
+
+def _stated(node: Node) -> Axes:
+    axes: Any = node.attrs["Axes"]
+    return tuple(axes)
+
+
+def _rank(node: Node) -> int:
+    return node.inputs[0].ndim
+
+
+def _axes(node: Node) -> Axes:
+    problem = invalid_axes(_stated(node), _rank(node))
+    if problem:
+        raise InvalidNode(problem)
+    return tuple(sorted(_stated(node)))
+
+
+RIGHT = Steps(dtype=_dtype, axes=_axes, competing=lambda node, axes: axes)
+
+
+def _out_of_range(axis: Callable[[int, int], int]) -> Steps:
+    """What is taken for those of the axes that are out of range."""
+
+    def lenient(node: Node) -> Axes:
+        rank = _rank(node)
+        if not 1 <= rank <= MAX_RANK or not _stated(node):
+            return _axes(node)
+        inside = (a if 0 <= a < rank else axis(a, rank) for a in _stated(node))
+        return tuple(sorted(set(inside)))
+
+    return replace(RIGHT, axes=lenient)
+
+
+def _negative_accepted(node: Node) -> Axes:
+    axes = [axis % _rank(node) if -_rank(node) <= axis < 0 else axis for axis in _stated(node)]
+    return _axes(replace(node, attrs={"Axes": tuple(axes)}))
+
+
+def _any_rank(node: Node) -> Axes:
+    inside = {axis for axis in _stated(node) if 0 <= axis < _rank(node)}
+    return _axes(node) if 1 <= _rank(node) <= MAX_RANK else tuple(sorted(inside))
+
+
+def _one_after_another(node: Node) -> Any:
+    """Hardmax along each axis of the answer for the axis before."""
+    for axis in RIGHT.axes(node):
+        node = replace(node, inputs=RIGHT(replace(node, attrs={"Axes": (axis,)})))
+    return node.inputs
+
+
+MISTAKES: tuple[Mistake, ...] = (
+    Mistake(
+        "axes_in_the_order_stated",
+        "joint indices ran through the axes in the order in which they are stated",
+        replace(RIGHT, competing=lambda node, axes: _stated(node)),
+        {"1": "the text does not say in which order unsorted axes count"},
+    ),
+    Mistake(
+        "any_rank_accepted",
+        "0 dimensions, or more than 8, were accepted",
+        replace(RIGHT, axes=_any_rank),
+    ),
+    Mistake(
+        "negative_axes_accepted",
+        "negative axes were counted from the back",
+        replace(RIGHT, axes=_negative_accepted),
+    ),
+    Mistake(
+        "axes_clamped",
+        "axes out of range were taken for the nearest one",
+        _out_of_range(lambda axis, rank: min(max(axis, 0), rank - 1)),
+    ),
+    Mistake(
+        "axes_wrap",
+        "axes out of range were taken modulo the rank",
+        _out_of_range(lambda axis, rank: axis % rank),
+    ),
+    Mistake(
+        "ties_in_column_major_order",
+        "the first of equal maxima was that of the transposed tensor",
+        replace(RIGHT, competing=lambda node, axes: axes[::-1]),
+    ),
+    Mistake(
+        "axes_between_too",
+        "all axes from the first to the last of those stated competed",
+        replace(RIGHT, competing=lambda node, axes: tuple(range(axes[0], axes[-1] + 1))),
+    ),
+    Mistake(
+        "first_of_the_axes_only",
+        "only the first of the axes competed",
+        replace(RIGHT, competing=lambda node, axes: axes[:1]),
+    ),
+    Mistake(
+        "last_of_the_axes_only",
+        "only the last of the axes competed",
+        replace(RIGHT, competing=lambda node, axes: axes[-1:]),
+    ),
+    Mistake(
+        "one_axis_after_another",
+        "the operator was computed along one axis, and of that along the next",
+        _one_after_another,
+    ),
+    Mistake(
+        "coercion",
+        "all axes from the first of those stated competed, as in ONNX's Hardmax before 13",
+        replace(RIGHT, competing=lambda node, axes: tuple(range(axes[0], _rank(node)))),
+    ),
+    Mistake(
+        "rows_side_by_side",
+        "neighbours in a group were taken to lie side by side in memory",
+        replace(RIGHT, apart=side_by_side, back=left_apart),
+    ),
+    Mistake(
+        "not_transposed_back",
+        "the axes were moved to the end, and not back in the output",
+        replace(RIGHT, back=left_apart),
+    ),
+    *common(RIGHT),
+)

@@ -1,0 +1,103 @@
+"""What is wrongly read of Hardmax, the most specific first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from opcheck.engine.mistakes import Mistake, Node
+from opcheck.engine.ops.hardmax.common import common, left_apart, side_by_side
+from opcheck.engine.ops.hardmax.steps import RIGHT, Axes, coerced, stated_axis
+
+# The attribute is the same, in every version.
+from opcheck.engine.ops.softmax.wrong_axis import QUESTIONS
+
+_NO_COERCION = "version 13 coerces nothing"
+
+
+def _before_13(why: str) -> dict[str, str]:
+    return {"1": why, "11": why}
+
+
+def _rank(node: Node) -> int:
+    return node.inputs[0].ndim
+
+
+def _rank_is_an_axis(node: Node) -> Axes:
+    return (_rank(node),) if stated_axis(node) == _rank(node) else RIGHT.axes(node)
+
+
+def _none_at_the_rank(node: Node, axes: Axes) -> Axes:
+    return () if axes == (_rank(node),) else RIGHT.competing(node, axes)
+
+
+def _coerced_at(change: Callable[[int], int], left_out: int = 0) -> Callable[[Node, Axes], Axes]:
+    """Coerced at another axis, or without so many of the last axes if others are left."""
+
+    def competing(node: Node, axes: Axes) -> Axes:
+        if node.op.since >= 13:
+            return axes
+        whole = tuple(range(change(axes[0]), _rank(node)))
+        return whole[: len(whole) - left_out] or whole
+
+    return competing
+
+
+MISTAKES: tuple[Mistake, ...] = (
+    Mistake(
+        "rank_is_an_axis",
+        "an axis equal to the rank was accepted, and every element was a row",
+        replace(RIGHT, axes=_rank_is_an_axis, competing=_none_at_the_rank),
+        {"1": "version 1 names no range for its axis, and a_k * ... * a_(n-1) is then 1"},
+    ),
+    *QUESTIONS,
+    Mistake(
+        "ties_in_column_major_order",
+        "the first of equal maxima was that of the transposed tensor",
+        replace(RIGHT, competing=lambda node, axes: RIGHT.competing(node, axes)[::-1]),
+        {"13": "a row of version 13 runs along one axis, on which there is one order"},
+    ),
+    Mistake(
+        "coercion_without_the_last_axis",
+        "the rows of the coerced matrix lacked the last axis",
+        replace(RIGHT, competing=_coerced_at(lambda axis: axis, left_out=1)),
+        {"13": _NO_COERCION},
+    ),
+    Mistake(
+        "coercion_one_axis_short",
+        "the input was coerced to two dimensions behind the axis, not before it",
+        replace(RIGHT, competing=_coerced_at(lambda axis: axis + 1)),
+        {"13": _NO_COERCION},
+    ),
+    Mistake(
+        "coercion_one_axis_long",
+        "the input was coerced to two dimensions one axis before the right one",
+        replace(RIGHT, competing=_coerced_at(lambda axis: max(axis - 1, 0))),
+        {"13": _NO_COERCION},
+    ),
+    Mistake(
+        "no_coercion_before_13",
+        "the input was not coerced to two dimensions, and each row ran along one axis",
+        replace(RIGHT, competing=lambda node, axes: axes),
+        {"13": "version 13 asks for that"},
+    ),
+    Mistake(
+        "coercion_in_13",
+        "the input was coerced to two dimensions, as in versions 1 and 11",
+        replace(RIGHT, competing=coerced),
+        _before_13("versions 1 and 11 ask for that"),
+    ),
+    Mistake(
+        "rows_side_by_side",
+        "neighbours in a row were taken to lie side by side in memory",
+        replace(RIGHT, apart=side_by_side, back=left_apart),
+        _before_13("there they do"),
+    ),
+    Mistake(
+        "not_transposed_back",
+        "the axis was moved to the end, and not back in the output",
+        replace(RIGHT, back=left_apart),
+        _before_13("the rows of the coerced matrix need no moving"),
+    ),
+    *common(RIGHT),
+)

@@ -1,0 +1,48 @@
+"""How steps of LpPool are taken wrongly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from opcheck.engine.ops.lp_pool.axes import Axis, Read, planned
+from opcheck.engine.ops.lp_pool.steps import Steps, Windows
+
+VERSIONS = ("1", "2", "11", "18", "22")
+#: Why a mistake can be made in some versions only.
+NO_CEIL_MODE = dict.fromkeys(("1", "2", "11"), "ceil_mode came with version 18")
+NO_DILATIONS = dict.fromkeys(("1", "2", "11"), "dilations came with version 18")
+WHOLE_P = dict.fromkeys(("2", "11", "18", "22"), "p is a whole number since version 2")
+
+
+def told(**changes: Callable[[Axis], Any]) -> Steps:
+    """Every axis is told something else."""
+    return Steps(
+        axes=lambda axes: [
+            replace(axis, **{name: change(axis) for name, change in changes.items()})
+            for axis in axes
+        ]
+    )
+
+
+def default(name: str, value: Callable[[Read], Any]) -> Steps:
+    """An attribute that is left out is taken for something else, by the others."""
+    return Steps(attrs=lambda attrs, node: {name: value(attrs), **attrs})
+
+
+def sized(when: Callable[[Axis], bool], size: Callable[[Axis], int]) -> Steps:
+    """Along some axes there are so many windows, which begin where they should."""
+    return Steps(
+        plan=lambda axis: replace(planned(axis), size=size(axis)) if when(axis) else planned(axis)
+    )
+
+
+def valued(change: Callable[[Windows], Any]) -> Steps:
+    """Other values are added up."""
+    return Steps(window=lambda w: replace(w, values=change(w)))
+
+
+def shared(part: Callable[[Windows], Any]) -> Steps:
+    """The root is taken of so much of the sum."""
+    return Steps(norm=lambda w: w.norms * part(w) ** (1 / w.p))

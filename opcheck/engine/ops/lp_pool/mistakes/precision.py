@@ -1,0 +1,125 @@
+"""LpPool with less precision than it owes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from opcheck.engine.bounds import Floats
+from opcheck.engine.mistakes import Mistake
+from opcheck.engine.ops.lp_pool.mistakes.making import valued
+from opcheck.engine.ops.lp_pool.steps import Steps, Windows, power, root
+
+#: Why an error that is as small as this never fails in these types: `precision` warns of it.
+_NARROW = dict.fromkeys(
+    ("float16", "bfloat16"),
+    "the error is smaller than that of arithmetic in the type itself, which is only warned of",
+)
+
+
+def _powers(w: Windows) -> Floats:
+    return power(np.abs(w.values), w.p)
+
+
+def _cut(values: Floats, bits: int) -> Floats:
+    """`values` with so many bits of significand, towards zero."""
+    mantissa, exponent = np.frexp(values)
+    return np.asarray(np.ldexp(np.trunc(np.ldexp(mantissa, bits)), exponent - bits))
+
+
+def _rounded(values: Floats, bits: int) -> Floats:
+    """The same to the nearest."""
+    mantissa, exponent = np.frexp(values)
+    return np.asarray(np.ldexp(np.rint(np.ldexp(mantissa, bits)), exponent - bits))
+
+
+def _powers_in(dtype: Any) -> Steps:
+    return Steps(norm=lambda w: root(_powers(w).astype(dtype).astype(float).sum(axis=2), w.p))
+
+
+def _sums_in(dtype: Any) -> Steps:
+    """A running sum."""
+
+    def norm(w: Windows) -> Floats:
+        sums = np.add.accumulate(_powers(w).astype(dtype), axis=2)[:, :, -1]
+        return root(sums.astype(np.float64), w.p)
+
+    return Steps(norm=norm)
+
+
+def _powers_of(bits: int) -> Steps:
+    """p = 1 needs no power."""
+    return Steps(
+        norm=lambda w: w.norms if w.p == 1 else root(_cut(_powers(w), bits).sum(axis=2), w.p)
+    )
+
+
+def _root_of(bits: int) -> Steps:
+    """p = 1 needs no root."""
+    return Steps(norm=lambda w: w.norms if w.p == 1 else _cut(w.norms, bits))
+
+
+def _inverse(kept: Callable[[float], float]) -> Steps:
+    """1/p is not exact."""
+
+    def norm(w: Windows) -> Any:
+        return w.norms if kept(1 / w.p) == 1 / w.p else w.norms ** (w.p * kept(1 / w.p))
+
+    return Steps(norm=norm)
+
+
+MISTAKES: tuple[Mistake, ...] = (
+    Mistake(
+        "inverse_of_p_in_float32",
+        "1/p was a float32",
+        _inverse(lambda part: float(np.float32(part))),
+        dict.fromkeys(("float16", "bfloat16", "float32"), "they are computed in float32"),
+    ),
+    Mistake(
+        "inverse_of_p_of_6_digits",
+        "1/p was cut off after six decimals",
+        _inverse(lambda part: np.floor(part * 1e6) / 1e6),
+        _NARROW,
+    ),
+    Mistake(
+        "inverse_of_p_in_float16",
+        "1/p was a float16, cut off",
+        _inverse(lambda part: float(_cut(np.array(part), 11))),
+        _NARROW,
+    ),
+    Mistake(
+        "values_in_tf32",
+        "the input was rounded to the 11 bits of TF32",
+        valued(lambda w: _rounded(w.values, 11)),
+        dict.fromkeys(("float16", "bfloat16"), "they have no more bits than TF32"),
+    ),
+    *(
+        Mistake(
+            f"root_of_{bits}_bits",
+            f"the root was good to {bits} bits",
+            _root_of(bits),
+            _NARROW,
+        )
+        for bits in (16, 12)
+    ),
+    *(
+        Mistake(
+            f"powers_of_{bits}_bits",
+            f"the powers were good to {bits} bits",
+            _powers_of(bits),
+            _NARROW,
+        )
+        for bits in (16, 12)
+    ),
+    Mistake("powers_in_float16", "the powers were kept in float16", _powers_in(np.float16)),
+    Mistake("sums_in_float16", "the powers were added up in float16", _sums_in(np.float16)),
+    Mistake(
+        "sums_in_bfloat16",
+        "the powers were added up in bfloat16",
+        _sums_in(ml_dtypes.bfloat16),
+        {"bfloat16": "arithmetic in the type of the tensor is only warned of"},
+    ),
+)

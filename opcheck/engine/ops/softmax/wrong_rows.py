@@ -1,0 +1,143 @@
+"""Softmax of the wrong rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+
+from opcheck.engine.mistakes import Mistake
+from opcheck.engine.ops.softmax.steps import (
+    Layout,
+    Matrix,
+    Shape,
+    Steps,
+    along,
+    coerced,
+    laid_out,
+)
+
+_NO_COERCION = "version 13 coerces nothing"
+
+
+def _before_13(why: str) -> dict[str, str]:
+    return {"1": why, "11": why}
+
+
+def _another_axis(change: Callable[[int, int], int]) -> Steps:
+    """Another axis of the same tensor: `change` takes the axis and the rank."""
+    return Steps(layout=lambda since, shape, axis: laid_out(since, shape, change(axis, len(shape))))
+
+
+def _coerced_at(change: Callable[[int], int]) -> Steps:
+    def layout(since: int, shape: Shape, axis: int) -> Layout:
+        return laid_out(since, shape, axis) if since >= 13 else coerced(shape, change(axis))
+
+    return Steps(layout=layout)
+
+
+def _side_by_side(since: int, shape: Shape, axis: int) -> Layout:
+    outer, length, inner = laid_out(since, shape, axis)
+    return outer * inner, length, 1
+
+
+def _above_4(layout: Callable[[int, Shape, int], Layout]) -> Steps:
+    """What becomes of more than four dimensions."""
+    return Steps(layout=lambda *asked: (layout if len(asked[1]) > 4 else laid_out)(*asked))
+
+
+def _without_the_last(steps: Steps, matrix: Matrix) -> Matrix:
+    y = steps.normalised(matrix)
+    if len(y) > 1:
+        y[-1] = 0
+    return y
+
+
+#: Mistakes about more than four dimensions.
+HIGH_RANKS: tuple[Mistake, ...] = (
+    Mistake(
+        "rank_5_coerced",
+        "the input was coerced to two dimensions where it has more than four",
+        _above_4(lambda since, shape, axis: coerced(shape, axis)),
+        _before_13("versions 1 and 11 coerce"),
+    ),
+    Mistake(
+        "rank_5_never_along_axis_0",
+        "axis 1 was taken in place of axis 0 where there are more than four dimensions",
+        _above_4(lambda since, shape, axis: laid_out(since, shape, axis or 1)),
+    ),
+)
+
+#: Mistakes about what a row is.
+ROWS: tuple[Mistake, ...] = (
+    Mistake(
+        "rows_side_by_side",
+        "neighbours in a row were taken to lie side by side in memory",
+        Steps(layout=_side_by_side),
+        _before_13("the rows of the coerced matrix do"),
+    ),
+    Mistake(
+        "coercion_in_13",
+        "the input was coerced to two dimensions, as in versions 1 and 11",
+        Steps(layout=lambda since, shape, axis: coerced(shape, axis)),
+        _before_13("versions 1 and 11 ask for that"),
+    ),
+    Mistake(
+        "no_coercion_before_13",
+        "the input was not coerced to two dimensions, and each row ran along one axis",
+        Steps(layout=lambda since, shape, axis: along(shape, axis)),
+        {"13": "version 13 asks for that"},
+    ),
+    Mistake(
+        "axis_1_always",
+        "axis 1 was taken, whatever the attribute",
+        _another_axis(lambda axis, rank: min(1, rank - 1)),
+    ),
+    Mistake(
+        "last_axis_always",
+        "the last axis was taken, whatever the attribute",
+        _another_axis(lambda axis, rank: rank - 1),
+    ),
+    Mistake(
+        "coercion_one_axis_long",
+        "the input was coerced to two dimensions one axis before the right one",
+        _coerced_at(lambda axis: max(axis - 1, 0)),
+        {"13": _NO_COERCION},
+    ),
+    Mistake(
+        "coercion_one_axis_short",
+        "the input was coerced to two dimensions behind the axis, not before it",
+        _coerced_at(lambda axis: axis + 1),
+        {"13": _NO_COERCION},
+    ),
+    Mistake(
+        "column_major",
+        "the input was read in column-major order",
+        Steps(layout=lambda since, shape, axis: laid_out(since, shape[::-1], axis)),
+    ),
+    Mistake(
+        "first_axis_always",
+        "the first axis was taken, whatever the attribute",
+        _another_axis(lambda axis, rank: 0),
+    ),
+    Mistake(
+        "axis_mirrored",
+        "the axis was counted from the wrong end",
+        _another_axis(lambda axis, rank: rank - 1 - axis),
+    ),
+    Mistake("last_row_missing", "the last row was left at 0", Steps(shares=_without_the_last)),
+    Mistake(
+        "whole_tensor",
+        "the whole tensor was one row",
+        Steps(layout=lambda since, shape, axis: (1, prod(shape), 1)),
+    ),
+    Mistake(
+        "axis_minus_1",
+        "the axis before the right one was taken",
+        _another_axis(lambda axis, rank: (axis - 1) % rank),
+    ),
+    Mistake(
+        "axis_plus_1",
+        "the axis after the right one was taken",
+        _another_axis(lambda axis, rank: (axis + 1) % rank),
+    ),
+)

@@ -1,0 +1,155 @@
+"""What a suite sees of the mistakes that somebody could make, and what it would take to see all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from opcheck.model.case import Case, OpVersion
+
+
+class Fate(StrEnum):
+    """What becomes of a mistake; the order is the order of columns in tables.
+
+    A case of rule `must` is failed by who makes it; only a warning comes of it, or a failure where
+    the text does not decide; no legal input shows it, as is argued; or nothing is seen of it.
+    """
+
+    KILLED = "killed"
+    WARNED = "warned"
+    HARMLESS = "harmless"
+    SURVIVED = "survived"
+
+
+@dataclass(frozen=True, order=True)
+class Mutant:
+    """A mistake, made in one version of an operator on one dtype.
+
+    `text` fits after "as if".
+    """
+
+    op: OpVersion
+    dtype: str
+    name: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """What a suite sees of one mutant.
+
+    `harmless` is the argument that no legal input shows it, None where nobody argues so. `killers`
+    are ids of `must` cases that fail, `noticers` of cases that come out otherwise than they should
+    without deciding anything: the first of each, or of each name up to two.
+    """
+
+    mutant: Mutant
+    harmless: str | None = None
+    killers: tuple[str, ...] = ()
+    noticers: tuple[str, ...] = ()
+
+    @property
+    def fate(self) -> Fate:
+        """What becomes of it."""
+        if self.killers:
+            return Fate.KILLED
+        if self.harmless is not None:
+            return Fate.HARMLESS
+        return Fate.WARNED if self.noticers else Fate.SURVIVED
+
+    @property
+    def contradicts(self) -> bool:
+        """Whether a case fails because of what is argued to be harmless."""
+        return self.harmless is not None and bool(self.killers)
+
+
+@dataclass(frozen=True)
+class Score:
+    """How many mutants came to what."""
+
+    killed: int = 0
+    warned: int = 0
+    harmless: int = 0
+    survived: int = 0
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return self.killed + self.warned + self.harmless + self.survived
+
+    @property
+    def share(self) -> float | None:
+        """The part that is seen of those that could be, None where there are none."""
+        seen = self.killed + self.warned
+        return seen / (seen + self.survived) if seen + self.survived else None
+
+
+def score(mutations: Iterable[Mutation]) -> Score:
+    """The score of `mutations`."""
+    counts = dict.fromkeys(Fate, 0)
+    for mutation in mutations:
+        counts[mutation.fate] += 1
+    return Score(*(counts[fate] for fate in Fate))
+
+
+@dataclass(frozen=True, eq=False)
+class Proposal:
+    """A case that kills `mutants`, which are of one mistake.
+
+    `case` is about the first of them; for the others it is the same but for opset and dtype.
+    """
+
+    mutants: tuple[Mutant, ...]
+    case: Case
+
+
+@dataclass(frozen=True)
+class Yardstick:
+    """What ONNX's own node tests, `tests` of them, see of the mistakes in one version and dtype.
+
+    `theirs` is their score, `ours` that of the suite at hand.
+    """
+
+    op: OpVersion
+    dtype: str
+    tests: int
+    theirs: Score
+    ours: Score
+
+
+@dataclass(frozen=True, eq=False)
+class Power:
+    """All that is known of what a suite sees.
+
+    `tries` is how many nodes were drawn for each mistake that survived, 0 where none was sought.
+    """
+
+    mutations: tuple[Mutation, ...]
+    proposals: tuple[Proposal, ...] = ()
+    yardsticks: tuple[Yardstick, ...] = ()
+    tries: int = 0
+
+
+@dataclass(frozen=True)
+class Group:
+    """The cases of one name, and what they show that no other group does.
+
+    `alone` are the mutants that only this group kills, or that only it notices; `sentences` those
+    of the specification that only it tests. An `example` repeats what a specification or a common
+    suite shows. `undecided`: they record what backends answer where the text does not decide.
+    """
+
+    op: str
+    name: str
+    cases: int
+    source: str
+    alone: tuple[Mutant, ...] = ()
+    sentences: tuple[str, ...] = ()
+    example: bool = False
+    undecided: bool = False
+
+    @property
+    def shows_nothing(self) -> bool:
+        """Whether everything it shows is shown without it."""
+        return not (self.alone or self.sentences or self.example or self.undecided)

@@ -1,0 +1,100 @@
+"""For a mistake that a suite lets pass: the smallest case that is found to kill it.
+
+Nodes are drawn at random, small ones first, and judged as any case is. What is found is made
+smaller as long as it kills.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from opcheck.engine.mistakes import Mistake
+from opcheck.model import Case, FromFile
+from opcheck.model.mutation import Mutant, Proposal
+from opcheck.model.support import Cell
+from opcheck.run.mutate import cells, mistakes_in, size
+from opcheck.run.parallel import in_parallel
+from opcheck.run.search.ground import Ground
+
+#: How many nodes are drawn for a mistake before it is given up.
+TRIES = 2000
+#: Cases up to this size are tried, and lend their shapes and attributes.
+_LENT = 300
+
+
+@dataclass(frozen=True)
+class _Search:
+    """The cells in which mistakes of one operator are to be killed, by the mistakes' names."""
+
+    wanted: Mapping[str, tuple[Cell, ...]]
+    cases: Mapping[Cell, tuple[Case, ...]]
+    tries: int
+
+
+def proposals(
+    survivors: Iterable[Mutant], cases: Sequence[Case], tries: int = TRIES, jobs: int = 1
+) -> Iterator[Proposal]:
+    """A case for each of `survivors`, as far as one is found in so many tries, in no order.
+
+    `cases` are those that they survived. Nothing is found for habits, which no single input shows.
+    """
+    known = cells(cases)
+    by_op: dict[tuple[str, str], dict[str, list[Cell]]] = defaultdict(lambda: defaultdict(list))
+    for mutant in survivors:
+        of_op = by_op[mutant.op.domain, mutant.op.name]
+        of_op[mutant.name].append(Cell(mutant.op, mutant.dtype))
+    searches = []
+    for (domain, name), wanted in by_op.items():
+        mine = {c: known[c] for c in known if (c.op.domain, c.op.name) == (domain, name)}
+        names = list(wanted)
+        step = math.ceil(len(names) / (1 if jobs == 1 else 8 * jobs))
+        for start in range(0, len(names), step):
+            part = {n: tuple(wanted[n]) for n in names[start : start + step]}
+            searches.append(_Search(part, mine, tries))
+    for found in in_parallel(_search, searches, jobs):
+        yield from found
+
+
+def _search(search: _Search) -> list[Proposal]:
+    wanted = {cell for among in search.wanted.values() for cell in among}
+    grounds = {c: Ground(c, _lent(c, search.cases), search.tries) for c in wanted}
+    return [
+        proposal
+        for name, among in search.wanted.items()
+        for proposal in _of_mistake(name, [grounds[cell] for cell in among])
+    ]
+
+
+def _lent(cell: Cell, cases: Mapping[Cell, tuple[Case, ...]]) -> list[Case]:
+    """The small cases of the operator, smallest first, those of the same version before others."""
+    small = {
+        case.id: case
+        for among in cases.values()
+        for case in among
+        if size(case) <= _LENT and not any(isinstance(s.content, FromFile) for s in case.inputs)
+    }
+    return sorted(small.values(), key=lambda case: (size(case), case.op != cell.op))
+
+
+def _of_mistake(name: str, grounds: Sequence[Ground]) -> Iterator[Proposal]:
+    """Proposals for one mistake; what serves in one place is tried in the others first."""
+    left = [(ground, mistake) for ground in grounds for mistake in _mistakes(ground.cell, name)]
+    while left:
+        (first, mistake), *others = left
+        left = others
+        found = first.found(mistake)
+        if found is None:
+            continue
+        case = first.case(found, mistake)
+        served = [(one, its) for one, its in others if one.serves(found, its, case)]
+        left = [other for other in others if other not in served]
+        mutants = [first.mutant(mistake), *(one.mutant(its) for one, its in served)]
+        yield Proposal(tuple(mutants), case)
+
+
+def _mistakes(cell: Cell, name: str) -> list[Mistake]:
+    found = (wrong for wrong in mistakes_in(cell.op) if wrong.name == name)
+    return [wrong for wrong in found if isinstance(wrong, Mistake)]

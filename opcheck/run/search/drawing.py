@@ -1,0 +1,164 @@
+"""Nodes at random, the small ones first."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import cycle, product
+from random import Random
+
+from opcheck import dtypes
+from opcheck.dtypes import DType
+from opcheck.model import Case, Fill, Put, TensorSpec
+from opcheck.opset import Schema
+from opcheck.run.search.attributes import attributes, spoilt
+from opcheck.run.search.candidate import Candidate, Shape, given
+from opcheck.suite.fill import specials
+
+
+@dataclass(frozen=True)
+class _Stage:
+    """A part of a search: up to which share of it, of which ranks and which sizes."""
+
+    end: float
+    ranks: tuple[int, int]
+    sizes: tuple[int, int]
+
+
+_STAGES = (_Stage(0.3, (1, 3), (1, 3)), _Stage(0.6, (1, 5), (1, 3)), _Stage(0.65, (1, 4), (0, 2)))
+#: Then come rows of lengths around those of vectors, other values in the suite's own cases, and
+#: tensors where only size matters, which are filled by rule.
+_ROWS, _REVALUED = 0.8, 0.98
+_LENGTHS = (4, 5, 7, 8, 9, 12, 15, 16, 17, 24, 31, 32, 33, 48, 63, 64, 65)
+_LARGE: tuple[Shape, ...] = (
+    (300,),
+    (3, 127),
+    (2, 1, 300),
+    (1, 2, 20, 20),
+    (70_000,),
+    (2, 33_000),
+)
+_FILLS: tuple[tuple[str, tuple[float, ...]], ...] = (
+    ("permutation", (-60.0, 1.0)),
+    ("normal", (0.0, 1.0)),
+    ("uniform", (-8.0, 8.0)),
+    ("integers", (-4.0, 4.0)),
+    ("constant", (0.0,)),
+)
+#: From here on it all comes once more, with NaN: what is asked of that is often left open.
+_WITH_NAN = 0.75
+#: How often an attribute is spoilt, and how often the inputs are initializers.
+_SPOILT, _CONSTANT = 0.15, 0.03
+
+
+def drawn(schema: Schema, dtype: DType, cases: Sequence[Case], tries: int) -> Iterator[Candidate]:
+    """`tries` nodes of this version on this dtype, the same ones each time.
+
+    `cases` lend their shapes and attributes, with other values.
+    """
+    rng = Random(f"{schema.op} {dtype}")
+    large = cycle(product(_FILLS, _LARGE))
+    for number in range(tries):
+        part = number / tries
+        nan = part >= _WITH_NAN
+        part = (part - _WITH_NAN) / (1 - _WITH_NAN) if nan else part / _WITH_NAN
+        if part > _REVALUED:
+            (kind, args), shape = next(large)
+            shape = _of_rank(_least_rank(schema), shape)
+            # Nothing would stand out, and no place be told from another.
+            last = Put(tuple(length - 1 for length in shape), 2.0)
+            puts = (last,) if kind == "constant" else ()
+            content = TensorSpec("", dtype, shape, Fill(kind, args, seed=number), puts)
+            yield _node(rng, schema, content)
+        elif part > _ROWS and cases:
+            yield _revalued(rng, rng.choice(cases), dtype, nan=nan)
+        else:
+            shape = _shape(rng, schema, part)
+            values = _values(rng, math.prod(shape), dtype, nan=nan)
+            yield _node(rng, schema, TensorSpec("", dtype, shape, given(values, shape, dtype)))
+
+
+def _node(rng: Random, schema: Schema, tensor: TensorSpec) -> Candidate:
+    """A node whose inputs are all like `tensor`."""
+    # Where the rank is too small, only that is to be wrong.
+    attrs = attributes(rng, schema, _of_rank(_least_rank(schema), tensor.shape))
+    if rng.random() < _SPOILT:
+        attrs = spoilt(rng, schema, attrs, len(tensor.shape))
+    constant = not schema.op.domain and rng.random() < _CONSTANT
+    names = [one.name for one in schema.inputs if one.option == "single"]
+    return Candidate(
+        attrs, tuple(replace(tensor, name=name, initializer=constant) for name in names)
+    )
+
+
+def _revalued(rng: Random, case: Case, dtype: DType, *, nan: bool) -> Candidate:
+    inputs = []
+    for spec in case.inputs:
+        values = _values(rng, math.prod(spec.shape), dtype, nan=nan)
+        content = given(values, spec.shape, dtype)
+        inputs.append(replace(spec, dtype=dtype, put=(), content=content))
+    return Candidate(case.attrs, tuple(inputs))
+
+
+def _least_rank(schema: Schema) -> int:
+    """Batches and channels come before what a window moves over."""
+    return 3 if "kernel_shape" in schema.attributes else 0
+
+
+def _of_rank(least: int, shape: Shape) -> Shape:
+    return (1,) * (least - len(shape)) + shape
+
+
+def _shape(rng: Random, schema: Schema, part: float) -> Shape:
+    least = _least_rank(schema)
+    for stage in _STAGES:
+        if part <= stage.end:
+            low, high = stage.ranks
+            # One that is too small is a matter of its own.
+            least -= rng.random() < _SPOILT / 3
+            rank = rng.randint(max(low, least), max(high, least + 1))
+            return tuple(rng.randint(*stage.sizes) for _ in range(rank))
+    rank = max(rng.randint(1, 3), least)
+    lengths = [rng.randint(1, 2) for _ in range(rank)]
+    lengths[rng.randrange(2 if least else 0, rank)] = rng.choice(_LENGTHS)
+    return tuple(lengths)
+
+
+def _values(rng: Random, count: int, dtype: DType, *, nan: bool) -> list[float]:
+    """`count` values in one of many manners."""
+    if rng.random() < 0.1:
+        values = [float(number) for number in range(-(count // 2), count - count // 2)]
+        rng.shuffle(values)
+    else:
+        manner = rng.choice(_manners(rng, dtype))
+        values = [manner() for _ in range(count)]
+    if nan and count:
+        values[rng.randrange(count)] = math.nan
+    return values
+
+
+def _manners(rng: Random, dtype: DType) -> list[Callable[[], float]]:
+    largest = dtypes.limits(dtype)[1]
+    smallest = math.ldexp(1.0, dtype.min_exponent)
+    normal = math.ldexp(1.0, dtype.min_exponent + dtype.precision - 1)
+    step = math.ldexp(1.0, 1 - dtype.precision)
+    special = [value for value in specials(dtype) if not math.isnan(value)]
+    pair = [rng.choice([*special, 2.0, 3.0, -3.0, 0.5]) for _ in range(2)]
+    base = rng.choice([1.0, 2.0, -1.0, 7.0])
+    return [
+        lambda: float(rng.randint(-3, 3)),
+        lambda: float(rng.randint(0, 1)),
+        lambda: -float(rng.randint(1, 4)),
+        lambda: rng.choice(pair),
+        lambda: rng.randint(-12, 12) / 4,
+        lambda: rng.gauss(0, 1),
+        lambda: rng.gauss(0, 8),
+        lambda: rng.gauss(0, 100),
+        lambda: rng.choice(special),
+        lambda: normal * rng.uniform(-2, 2),
+        lambda: smallest * rng.randint(-4, 4),
+        lambda: largest * rng.uniform(-1, 1),
+        lambda: base * (1 + rng.randint(-2, 2) * step),
+        lambda: math.ldexp(rng.uniform(-2, 2), rng.randint(-20, 12)),
+    ]

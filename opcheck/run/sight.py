@@ -1,0 +1,169 @@
+"""Whether one case sees a mistake.
+
+Most mistakes do not show in most cases: an answer that is the right one bit for bit cannot be held
+against anybody, and is not judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from hashlib import blake2b
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from opcheck.backends import attempt
+from opcheck.engine import operator_of
+from opcheck.engine.habits import Habit
+from opcheck.engine.mistakes import Mistake, Node
+from opcheck.errors import InvalidNode
+from opcheck.model import Case, OpVersion, Outcome, Question, Result, Verdict
+from opcheck.run.lying import Habitual, Telling, node_of, result_of, told
+from opcheck.run.trial import Trial
+
+#: What comes of a node: outputs, or why it is refused.
+Answer: TypeAlias = Sequence[Any] | InvalidNode
+
+#: What a case says of a backend that it finds wrong. Nothing else can come of these here.
+RED = (Verdict.FAIL, Verdict.ERROR, Verdict.UNSTABLE)
+
+
+class Sight:
+    """One case, to which any number of mistakes are shown; its data is made once.
+
+    They are made on `dtype` alone, and on dtypes that the operator does not allow.
+    """
+
+    def __init__(self, case: Case, dtype: str) -> None:
+        self.case = case
+        self.dtype = dtype
+        self.trial = Trial(case)
+        #: What was said of answers, by their digest.
+        self._verdicts: dict[bytes, Verdict] = {}
+
+    @cached_property
+    def problem(self) -> str | None:
+        """Why the case can say nothing about anybody, None where it can."""
+        try:
+            assert self.trial.admission is not None
+        except ValueError as error:
+            return str(error)
+        return None
+
+    def verdict(self, mistake: Mistake) -> Verdict:
+        """What the case says of a backend that makes `mistake`."""
+        right = self._right
+        answer = answer_of(mistake, self._node)
+        if same(answer, right) and not (
+            isinstance(answer, InvalidNode) and self._twin and self._shows_in_its_twin(mistake)
+        ):
+            return Verdict.PASS
+        # Where a mistake does not show, the same is left of another arithmetic than the engine's.
+        key = None if isinstance(answer, InvalidNode) else _digest(answer)
+        if key is None:
+            return self._judged(mistake, answer).verdict
+        if key not in self._verdicts:
+            self._verdicts[key] = self._judged(mistake, answer).verdict
+        return self._verdicts[key]
+
+    def verdict_on_habit(self, habit: Habit) -> Verdict:
+        """What the case says of a backend whose runs disturb each other so."""
+        backend = Habitual(habit)
+        return result_of(self.trial, backend.info, lambda asked: attempt(backend, asked)).verdict
+
+    def _judged(self, mistake: Mistake, answer: Answer) -> Result:
+        own = self.trial.question.inputs
+
+        def reply(asked: Question) -> Outcome:
+            # The same data at a later opset make the same node.
+            if asked.inputs is own:
+                return told(answer, asked)
+            assert self._twin
+            return told(self._of_twin(mistake, self._twin), asked)
+
+        return result_of(self.trial, Telling.info, reply)
+
+    def _shows_in_its_twin(self, mistake: Mistake) -> bool:
+        assert self._twin
+        return not same(self._of_twin(mistake, self._twin), self._right_of_twin)
+
+    def _of_twin(self, mistake: Mistake, twin: Node) -> Answer:
+        other = twin.dtype != self.dtype and twin.dtype in dtypes_of(twin.op)
+        return self._right_of_twin if other else answer_of(mistake, twin)
+
+    @cached_property
+    def _node(self) -> Node:
+        return node_of(self.trial.question.task, self.trial.question.inputs)
+
+    @cached_property
+    def _right(self) -> Answer:
+        return right_of(self._node)
+
+    @cached_property
+    def _twin(self) -> Node | None:
+        twin = self.trial.admission.twin
+        return node_of(twin.task, twin.inputs) if twin else None
+
+    @cached_property
+    def _right_of_twin(self) -> Answer:
+        assert self._twin
+        return right_of(self._twin)
+
+
+def dtypes_of(op: OpVersion) -> tuple[str, ...]:
+    """The dtypes that a version allows, none where the engine does not know it."""
+    operator = operator_of(op)
+    return operator.kernels[op.since].dtypes if operator else ()
+
+
+def right_of(node: Node) -> Answer:
+    """What the engine answers, or why it refuses the node."""
+    try:
+        for output in node.right:
+            output.flags.writeable = False
+    except InvalidNode as error:
+        return error
+    return node.right
+
+
+def answer_of(mistake: Mistake, node: Node) -> Answer:
+    """What comes of a mistake."""
+    try:
+        with np.errstate(all="ignore"):
+            return mistake.answer(node)
+    except InvalidNode as error:
+        return error
+    except Exception as error:
+        error.add_note(f"in the mistake {mistake.name}, made on {node.op} {node.attrs}")
+        raise
+
+
+def same(one: Answer, other: Answer) -> bool:
+    """Both refusals, or the same outputs bit for bit."""
+    if isinstance(one, InvalidNode) or isinstance(other, InvalidNode):
+        return isinstance(one, InvalidNode) and isinstance(other, InvalidNode)
+    if one is other:
+        return True
+    return len(one) == len(other) and all(map(_same_output, one, other))
+
+
+def _digest(outputs: Sequence[Any]) -> bytes | None:
+    """What two answers have in common only if they are the same; None where one is no array."""
+    found = blake2b(digest_size=16)
+    for output in outputs:
+        if not isinstance(output, np.ndarray):
+            return None
+        found.update(f"{output.dtype} {output.shape} ".encode())
+        found.update(output.tobytes())
+    return found.digest()
+
+
+def _same_output(one: Any, other: Any) -> bool:
+    if one is other:
+        return True
+    if not (isinstance(one, np.ndarray) and isinstance(other, np.ndarray)):
+        return False
+    return (
+        one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
+    )

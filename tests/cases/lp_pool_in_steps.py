@@ -1,0 +1,172 @@
+"""LpPool by the product's own steps, and what is done with them that is no mistake.
+
+`LIBERTIES` are what the shipped suite must not mind, `NARROW` and `LAPSES` what it warns of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from opcheck.engine.mistakes import Answer, Mistake, Node
+from opcheck.engine.ops.lp_pool.steps import Steps, Windows
+from opcheck.errors import InvalidNode
+from opcheck.run.lying import Lying
+
+
+def answering(answer: Answer) -> Lying:
+    """A backend that answers so."""
+    return Lying(Mistake("", "", answer))
+
+
+def _every_step(steps: Steps) -> Answer:
+    """`steps` on what is legal, taken even where nothing is done otherwise."""
+
+    def answer(node: Node) -> Sequence[Any]:
+        assert node.right
+        return steps.computed(node)
+
+    return answer
+
+
+def _refusing(when: Callable[[Node], bool], answer: Answer) -> Answer:
+    """Refuses some nodes that are legal."""
+
+    def refusing(node: Node) -> Sequence[Any]:
+        right = answer(node)
+        if when(node):
+            raise InvalidNode("not this one")
+        return right
+
+    return refusing
+
+
+# ── what nobody may mind ──────────────────────────────────────────────────────────────────────
+
+
+def _negative_zeros(answer: Answer) -> Answer:
+    """With -0 for 0, in another order in memory."""
+    return lambda node: [np.asfortranarray(np.where(o == 0, -o, o)) for o in answer(node)]
+
+
+def _size_zero(node: Node) -> bool:
+    return 0 in node.right[0].shape[2:] and 0 not in node.inputs[0].shape
+
+
+#: What the text permits, or does not decide: no case may fail for it.
+LIBERTIES: dict[str, Answer] = {
+    "none": _every_step(Steps()),
+    "negative_zeros_and_no_outputs_of_size_0": _refusing(
+        _size_zero, _negative_zeros(_every_step(Steps()))
+    ),
+}
+
+# ── what is warned of ─────────────────────────────────────────────────────────────────────────
+
+
+def _truncated(values: Any, dtype: np.dtype[Any]) -> Any:
+    """Sixteen bits are cut off instead of rounded."""
+    near = values.astype(dtype)
+    above = np.isfinite(near) & (near.astype(np.float64) > values) & (dtype.itemsize == 2)
+    return np.where(above, np.nextafter(near, np.zeros_like(near)), near)
+
+
+def _powers(w: Windows) -> Any:
+    return np.abs(w.values) ** w.p
+
+
+def _powers_in_the_type(w: Windows) -> Any:
+    return _powers(w).astype(w.dtype).astype(np.float64).sum(axis=2) ** (1 / w.p)
+
+
+def _sums_in_the_type(w: Windows) -> Any:
+    sums = np.add.accumulate(_powers(w).astype(w.dtype), axis=2)[:, :, -1]
+    return sums.astype(np.float64) ** (1 / w.p)
+
+
+#: Wrong in sixteen bits only, as an engine is that computes in them, by the case that warns of it.
+NARROW: dict[str, dict[str, Answer]] = {
+    "random_windows": {
+        "truncated": Steps(narrow=_truncated),
+        "sums_in_the_type": Steps(norm=_sums_in_the_type),
+    },
+    "random_windows_in_bfloat16": {
+        "truncated": Steps(narrow=_truncated),
+        "powers_in_the_type": Steps(norm=_powers_in_the_type),
+        "sums_in_the_type": Steps(norm=_sums_in_the_type),
+    },
+}
+
+
+def _unscaled(w: Windows) -> Any:
+    """Powers, sum and root in the compute type."""
+    wide: Any = np.float64 if w.dtype == np.float64 else np.float32
+    powers = np.abs(w.values).astype(wide) ** wide(w.p)
+    return powers.sum(axis=2, dtype=wide) ** wide(1 / w.p)
+
+
+def _no_window_in_padding_alone(node: Node) -> bool:
+    attrs: Any = node.attrs
+    pads, kernel = attrs.get("pads", ()), attrs["kernel_shape"]
+    return any(pad >= size for pad, size in zip(pads, (*kernel, *kernel), strict=False))
+
+
+def _no_channels(node: Node) -> bool:
+    return bool(node.inputs[0].shape[1] == 0)
+
+
+def _no_elements(node: Node) -> bool:
+    return 0 in node.inputs[0].shape[2:]
+
+
+def _pads_ignored_beside_auto_pad(node: Node) -> Sequence[Any]:
+    try:
+        return node.right
+    except InvalidNode:
+        attrs = {name: value for name, value in node.attrs.items() if name != "pads"}
+        return replace(node, attrs=attrs).right
+
+
+def _integers(node: Node) -> Sequence[Any]:
+    (x,) = node.inputs
+    right = replace(node, inputs=(x.astype(np.float32),)).right if x.dtype.kind in "iub" else None
+    return [out.astype(x.dtype) for out in right] if right else node.right
+
+
+def _no_infinities(values: Any, dtype: np.dtype[Any]) -> Any:
+    """The largest number instead of an infinity that is not in the input."""
+    out = values.astype(dtype)
+    lost = np.isinf(out) & (~np.isinf(values) | (dtype == np.float64))
+    return np.where(lost, ml_dtypes.finfo(dtype).max, out)
+
+
+#: Only `should` speaks against these: they are warned of in the case that is named.
+LAPSES: dict[str, Answer] = {
+    "powers_beyond_the_range": Steps(norm=_unscaled),
+    "pads_as_large_as_the_kernel": _refusing(_no_window_in_padding_alone, Steps()),
+    "no_channels": _refusing(_no_channels, Steps()),
+    "no_elements_but_padding": _refusing(_no_elements, Steps()),
+    "pads_beside_auto_pad": _pads_ignored_beside_auto_pad,
+    "integer_input": _integers,
+    "subnormal_values_of_float16": Steps(
+        window=lambda w: (
+            replace(w, values=np.where(np.abs(w.values) < 2.0**-14, 0, w.values))
+            if w.dtype == np.float16
+            else w
+        )
+    ),
+    "norms_beyond_the_range": Steps(narrow=_no_infinities),
+    "three_four_five_within_one_ulp": Steps(
+        norm=lambda w: w.norms * (1 + 5e-7 * (w.dtype == np.float32))
+    ),
+}
+
+#: Legal as it is, but all that `should` speaks against in values, ranges and shapes.
+PLAIN: Answer = _refusing(
+    lambda node: any(f(node) for f in (_no_window_in_padding_alone, _no_channels, _no_elements)),
+    Steps(norm=_unscaled),
+)

@@ -1,0 +1,206 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+
+import pytest
+
+from opcheck.engine.mistakes import Mistake, mistakes_of
+
+HEAD = "op: Hardmax\ndtype: float32\nopset: 13\nattrs: {axis: 1}\ncases:\n"
+TIES = "- {name: ties, inputs: {input: [[3, 3]]}, expect: {output: [[1, 0]]}}\n"
+NO_TIES = "- {name: no_ties, inputs: {input: [[3, 1, 2]]}, expect: {output: [[1, 0, 0]]}}\n"
+
+
+@pytest.fixture(autouse=True)
+def cases(run, tmp_path):
+    """Files of cases, in the folder where the commands run."""
+    (tmp_path / "weak.yaml").write_text(HEAD + NO_TIES)
+    (tmp_path / "strong.yaml").write_text(HEAD + NO_TIES + TIES)
+    (tmp_path / "unknown.yaml").write_text(
+        "op: Relu\nopset: 14\ndtype: float32\ntolerance: {ulp: 0}\n"
+        "cases:\n- {name: a, inputs: {X: [1]}, expect: {Y: [1]}}\n"
+    )
+
+
+def lines_of(found):
+    return found.stdout.splitlines()
+
+
+def table(found):
+    """The cells of the scores' first row."""
+    rows = lines_of(found)
+    return rows[next(i for i, line in enumerate(rows) if line.startswith("operator ")) + 2].split()
+
+
+# ── what is seen ──────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_mistake_that_is_killed_is_a_success(run):
+    found = run("mutate", "strong.yaml", "--mistake", "last_of_ties", "-j", "1")
+    assert found.exit_code == 0
+    assert table(found) == ["Hardmax-13", "1", "1", "·", "·", "·", "100", "%"]
+    assert lines_of(found)[-1] == "exit 0: every mistake is seen, or argued to be harmless"
+
+
+def test_a_survivor_is_a_failure_and_comes_with_a_case(run):
+    found = run("mutate", "weak.yaml", "--mistake", "last_of_ties", "-j", "1")
+    assert found.exit_code == 1
+    assert lines_of(found)[0] == "SURVIVED  last_of_ties: as if the last of equal maxima won"
+    assert table(found) == ["Hardmax-13", "1", "·", "·", "·", "1", "0", "%"]
+    assert lines_of(found)[-1] == "exit 1: 1 survived"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "last_of_ties",
+        "axis_wraps",
+        "refuses_constants",
+        "subnormal_inputs_flushed",
+        "index_in_16_bits",
+        "too_large_by_0.001",
+        "minimum",
+    ],
+)
+def test_the_proposal_pasted_into_the_file_kills(run, tmp_path, name):
+    words = ("--mistake", name, "-j", "1", "--format", "json")
+    weak = HEAD + "- {name: a, inputs: {input: {shape: [0, 1], constant: 0}}}\n"
+    (tmp_path / "weak.yaml").write_text(weak)
+    first, *_ = map(json.loads, lines_of(run("mutate", "weak.yaml", *words)))
+    assert (first["fate"], first["mistake"]) == ("survived", name)
+    (tmp_path / "weak.yaml").write_text(weak + first["proposal"] + "\n")
+    again = run("mutate", "weak.yaml", *words)
+    assert again.exit_code == 0
+    first, *_ = map(json.loads, lines_of(again))
+    assert first["killers"][0].startswith("Hardmax/proposal_")
+    assert run("run", "weak.yaml", "-b", "numpy").exit_code == 0
+
+
+def test_no_case_is_sought_without_tries(run):
+    found = run("mutate", "weak.yaml", "--mistake", "last_of_ties", "-j", "1", "--tries", "0")
+    assert found.exit_code == 1
+    assert "proposal" not in found.stdout
+    assert "sought" not in found.stdout
+
+
+def test_where_none_is_found_that_is_said(run):
+    words = ("--mistake", "refuses_constants", "-j", "1", "--tries", "1")
+    found = run("mutate", "weak.yaml", *words)
+    assert "  sought  no legal input found in 1 tries: argue that it is harmless" in found.stdout
+
+
+def test_all_arguments_are_told_on_request(run):
+    words = ("mutate", "strong.yaml", "-j", "1", "--tries", "0")
+    plain, verbose = run(*words), run(*words, "-v")
+    assert verbose.stdout.endswith(plain.stdout)
+    assert "Argued to be harmless" not in plain.stdout
+    assert "Argued to be harmless" in verbose.stdout
+    assert "last_of_ties" in verbose.stdout
+
+
+def test_an_argument_that_a_case_refutes_is_a_failure(run, monkeypatch):
+    def argued(op):
+        (last,) = (one for one in mistakes_of(op) if one.name == "last_of_ties")
+        return (Mistake(last.name, last.text, last.answer, {"13": "there are no ties"}),)
+
+    monkeypatch.setattr("opcheck.run.mutate.mistakes_of", argued)
+    words = ("--mistake", "last_of_ties", "-j", "1")
+    assert run("mutate", "weak.yaml", *words).exit_code == 0
+    found = run("mutate", "strong.yaml", *words)
+    assert found.exit_code == 1
+    assert "  argued  harmless in Hardmax-13 float32: there are no ties" in found.stdout
+    assert lines_of(found)[-1] == "exit 1: 1 not as harmless as argued"
+
+
+def test_onnx_s_own_tests_are_the_measure(run):
+    found = run("mutate", "strong.yaml", "--mistake", "last_of_ties", "-j", "1")
+    start = lines_of(found).index("ONNX's own node tests on the same mistakes")
+    row = lines_of(found)[start + 3].split()
+    assert row == ["Hardmax-13", "float32", "7", "1", "1", "0", "100", "%", "100", "%"]
+
+
+def test_json_is_a_record_a_mistake_and_the_scores(run):
+    words = ("--mistake", "last_of_ties", "--mistake", "adds_up", "-j", "1", "--format", "json")
+    found = run("mutate", "strong.yaml", *words)
+    records = [*map(json.loads, lines_of(found))]
+    assert [record["type"] for record in records] == ["mutation", "mutation", "node_tests", "score"]
+    assert {record["mistake"] for record in records[:2]} == {"last_of_ties", "adds_up"}
+    assert records[-1]["score"] == 1
+
+
+def test_several_processes_say_the_same(run):
+    words = ("mutate", "strong.yaml", "--opset", "13", "--tries", "0", "--mistake", "last_of_ties")
+    assert run(*words, "-j", "2", "--mistake", "minimum").stdout == (
+        run(*words, "-j", "1", "--mistake", "minimum").stdout
+    )
+
+
+# ── the other way round ───────────────────────────────────────────────────────────────────────
+
+TWICE = TIES + TIES.replace("name: ties", "name: ties_again").replace("3, 3", "5, 5")
+
+
+def test_groups_that_show_nothing_of_their_own_are_a_failure(run, tmp_path):
+    (tmp_path / "twice.yaml").write_text(HEAD + TWICE)
+    found = run("mutate", "twice.yaml", "--groups", "-j", "1")
+    assert found.exit_code == 1
+    assert [line.split()[1] for line in lines_of(found)[2:4]] == ["ties", "ties_again"]
+    assert lines_of(found)[-1] == "exit 1: 2 of 2 groups show nothing of their own"
+
+
+def test_a_group_that_shows_something_is_told_of_on_request(run):
+    words = ("mutate", "strong.yaml", "--groups", "-j", "1", "--mistake", "last_of_ties")
+    found = run(*words, "-k", "not no_ties")
+    assert (found.exit_code, len(lines_of(found))) == (0, 1)
+    verbose = run(*words, "-k", "not no_ties", "-v")
+    assert lines_of(verbose)[2].split() == ["Hardmax", "ties", "1", "last_of_ties"]
+    assert run(*words).exit_code == 1
+
+
+def test_groups_are_json_too(run):
+    words = ("--groups", "-j", "1", "--mistake", "last_of_ties", "--format", "json")
+    found = [*map(json.loads, lines_of(run("mutate", "strong.yaml", *words)))]
+    assert [(group["name"], group["shows_nothing"]) for group in found] == [
+        ("no_ties", True),
+        ("ties", False),
+    ]
+
+
+# ── what makes no sense ───────────────────────────────────────────────────────────────────────
+
+
+def test_a_mistake_that_there_is_not_is_refused(run):
+    found = run("mutate", "weak.yaml", "--mistake", "last_of_tie")
+    assert found.exit_code == 2
+    assert found.stderr.splitlines()[0] == "opcheck: no mistake 'last_of_tie'"
+    assert "'last_of_ties'" in found.stderr
+
+
+def test_operators_without_mistakes_judge_nothing(run):
+    found = run("mutate", "unknown.yaml")
+    assert found.exit_code == 5
+    assert found.stderr == "opcheck: no case of an operator with known mistakes (level core)\n"
+
+
+def test_a_wrong_case_is_wrong_usage(run, tmp_path):
+    (tmp_path / "wrong.yaml").write_text(HEAD + TIES.replace("[[1, 0]]", "[[0, 1]]"))
+    found = run("mutate", "wrong.yaml", "-j", "1")
+    assert found.exit_code == 2
+    assert "wrong.yaml:6:3: Hardmax/ties: the case is wrong: " in found.stderr
+
+
+# ── Ctrl-C ────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals and terminals")
+@pytest.mark.parametrize("after", [0.3, 1.0])
+def test_an_interrupt_ends_it_and_its_processes_without_a_traceback(start, after):
+    process = start("mutate", "--op", "Softmax", "-j", "2")
+    time.sleep(after)  # while its processes start, and while they are at work
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (130, "", "opcheck: interrupted\n")

@@ -1,0 +1,155 @@
+"""What is wrongly read about windows is just that, each shown on one small input."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from opcheck.engine.ops.lp_pool.mistakes import auto_pad, ceil_mode, geometry, padding
+from tests.engine.ops.lp_pool.wrong import BITS, IMAGE, INF, NAN, SMALL, Shown
+
+LARGEST = 3.4028234663852886e38
+
+
+def ceil(size: int, **attrs: Any) -> tuple[list[float], dict[str, Any]]:
+    return BITS[:size], {"ceil_mode": 1, **attrs}
+
+
+def same(size: int, side: str, **attrs: Any) -> tuple[list[float], dict[str, Any]]:
+    return BITS[:size], {"auto_pad": f"SAME_{side}", **attrs}
+
+
+def valid(size: int, **attrs: Any) -> tuple[list[float], dict[str, Any]]:
+    return BITS[:size], {"auto_pad": "VALID", **attrs}
+
+
+def vector(size: int, **attrs: Any) -> tuple[list[float], dict[str, Any]]:
+    return BITS[:size], attrs
+
+
+def image(**attrs: Any) -> tuple[list[list[int]], dict[str, Any]]:
+    return IMAGE, attrs
+
+
+def padded(*pads: int) -> tuple[list[list[int]], dict[str, Any]]:
+    """2×2 elements under a kernel as large."""
+    return SMALL, {"kernel_shape": (2, 2), "pads": pads}
+
+
+#: With a kernel of 2 and one element of padding before it.
+BEHIND_PADDING: dict[str, Any] = {"kernel_shape": (2,), "pads": (1, 0)}
+
+CEIL_MODE = [
+    Shown("ceil_mode_with_same", *same(6, "UPPER", kernel_shape=(2,), strides=(3,), ceil_mode=1),
+          [3, 24, 0]),
+    Shown("hanging_windows_rescaled", *ceil(4, kernel_shape=(3,), strides=(2,)), [7, 18]),
+    Shown("hanging_windows_moved_and_rescaled", *ceil(6, kernel_shape=(4,), strides=(5,)),
+          [7, 64]),
+    Shown("hanging_windows_pushed_back", *ceil(4, kernel_shape=(3,), strides=(2,)), [7, 14]),
+    Shown("ceil_mode_without_dilations",
+          *ceil(5, kernel_shape=(2,), strides=(2,), dilations=(2,)), [5, 20, 16]),
+    Shown("ceil_mode_without_pads", *ceil(4, kernel_shape=(2,), strides=(2,), pads=(1, 1)),
+          [1, 6]),
+    Shown("ceil_mode_of_the_last_axis", [[1, 2, 4], [8, 16, 32], [64, 128, 256]],
+          {"ceil_mode": 1, "kernel_shape": (2, 2), "strides": (2, 2)}, [[27, 36]]),
+    Shown("ceil_mode_adds_one", *ceil(4, kernel_shape=(2,), strides=(2,)), [3, 12, 0]),
+    Shown("ceil_mode_ignored", *ceil(4, kernel_shape=(3,), strides=(2,)), [7]),
+    Shown("always_rounded_up", *vector(4, kernel_shape=(3,), strides=(2,)), [7, 12]),
+]  # fmt: skip
+
+AUTO_PAD = [
+    Shown("same_negative_padding", *same(9, "UPPER", kernel_shape=(2,), strides=(5,)), [6, 192]),
+    Shown("same_undilated_rest_zero", *same(7, "UPPER", kernel_shape=(3,), dilations=(2,)),
+          [10, 21, 42, 84, 40, 0, 0]),
+    Shown("same_undilated_size", *same(7, "UPPER", kernel_shape=(3,), dilations=(2,)),
+          [10, 21, 42, 84, 40]),
+    Shown("same_undilated_beginning", *same(7, "UPPER", kernel_shape=(3,), dilations=(2,)),
+          [10, 21, 42, 84, 40, 80, 32]),
+    Shown("same_upper_is_lower", *same(3, "UPPER", kernel_shape=(2,)), [1, 3, 6]),
+    Shown("same_lower_is_upper", *same(3, "LOWER", kernel_shape=(2,)), [3, 6, 4]),
+    Shown("same_exchanged", *same(3, "UPPER", kernel_shape=(2,)), [1, 3, 6]),
+    Shown("same_exchanged", *same(3, "LOWER", kernel_shape=(2,)), [3, 6, 4]),
+    Shown("same_symmetric", *same(3, "UPPER", kernel_shape=(2,)), [1, 3, 6, 4]),
+    Shown("same_at_one_side", *same(3, "UPPER", kernel_shape=(3,)), [7, 6, 4]),
+    Shown("same_at_one_side", *same(3, "LOWER", kernel_shape=(3,)), [1, 3, 7]),
+    Shown("same_at_the_end", *same(3, "LOWER", kernel_shape=(3,)), [7, 6, 4]),
+    Shown("same_padding_for_stride_1", *same(6, "UPPER", kernel_shape=(3,), strides=(2,)),
+          [3, 14, 56]),
+    Shown("same_rounded_down", *same(5, "UPPER", kernel_shape=(2,), strides=(2,)), [3, 12]),
+    Shown("same_size_of_the_input", *same(6, "UPPER", kernel_shape=(3,), strides=(2,)),
+          [0, 3, 14, 56, 32, 0]),
+    Shown("same_ignored", *same(3, "UPPER", kernel_shape=(2,)), [3, 6]),
+    Shown("valid_undilated_rest_zero",
+          *valid(6, kernel_shape=(2,), dilations=(3,), strides=(2,)), [9, 36, 0]),
+    Shown("valid_rounded_up", *valid(4, kernel_shape=(3,), strides=(2,)), [7, 12]),
+    Shown("valid_is_same", *valid(3, kernel_shape=(2,)), [3, 6, 4]),
+    # As the engine reads what is open, VALID does not round up; NOTSET does.
+    Shown("valid_is_notset", *valid(4, kernel_shape=(3,), strides=(2,), ceil_mode=1), [7, 12]),
+]  # fmt: skip
+
+GEOMETRY = [
+    Shown("dilation_axes_exchanged", *image(kernel_shape=(2, 2), dilations=(2, 1)),
+          [[85, 170], [1360, 2720]]),
+    Shown("first_dilation_for_all", *image(kernel_shape=(2, 2), dilations=(2, 1)),
+          [[1285, 2570]]),
+    Shown("dilation_ignored_in_the_size", *vector(4, kernel_shape=(2,), dilations=(2,)),
+          [5, 10, 4]),
+    Shown("dilation_ignored_in_the_window", *vector(4, kernel_shape=(2,), dilations=(2,)),
+          [3, 6]),
+    Shown("dilations_ignored", *vector(4, kernel_shape=(2,), dilations=(2,)), [3, 6, 12]),
+    Shown("dilations_are_gaps", *vector(4, kernel_shape=(2,), dilations=(2,)), [9]),
+    Shown("strides_default_to_the_kernel", *vector(4, kernel_shape=(2,)), [3, 12]),
+    Shown("strides_at_most_the_kernel", *vector(3, kernel_shape=(1,), strides=(2,)), [1, 2, 4]),
+    Shown("strides_are_dilations_too", *vector(4, kernel_shape=(2,), strides=(2,)), [5]),
+    Shown("stride_axes_exchanged", *image(kernel_shape=(1, 1), strides=(2, 3)), [[1, 4]]),
+    Shown("first_stride_for_all", *image(kernel_shape=(1, 1), strides=(2, 3)),
+          [[1, 4], [256, 1024]]),
+    Shown("strides_ignored", *vector(4, kernel_shape=(2,), strides=(2,)), [3, 6, 12]),
+    Shown("strides_are_the_kernel", *vector(4, kernel_shape=(2,), strides=(1,)), [3, 12]),
+    Shown("third_axis_not_pooled", [[[1, 2]]], {"kernel_shape": (1, 1, 2)}, [[[1, 2]]]),
+    Shown("kernel_axes_exchanged", *image(kernel_shape=(1, 3)), [[273, 546, 1092, 2184]]),
+    Shown("first_kernel_size_for_all", *image(kernel_shape=(1, 3)), IMAGE),
+    Shown("width_before_height", *image(kernel_shape=(1, 2), strides=(1, 2)),
+          [[17, 34, 68, 136]]),
+    Shown("last_window_missing", *vector(3, kernel_shape=(2,)), [3]),
+    Shown("windows_one_late", *vector(3, kernel_shape=(2,)), [6, 4]),
+]  # fmt: skip
+
+PADDING = [
+    Shown("pads_ignored_in_constants", [1, 2], BEHIND_PADDING, [3], constant=True),
+    Shown("pads_ignored_beside_notset", [1, 2], {**BEHIND_PADDING, "auto_pad": "NOTSET"}, [3]),
+    Shown("pads_interleaved", *padded(0, 1, 0, 0), [[15], [12]]),
+    Shown("pads_interleaved_from_the_last_axis", *padded(0, 1, 0, 0), [[15, 10]]),
+    Shown("pads_from_the_last_axis", *padded(0, 1, 0, 0), [[3], [15]]),
+    Shown("pads_reversed", *padded(0, 1, 0, 0), [[15], [12]]),
+    Shown("pads_ends_first", *padded(0, 1, 0, 0), [[15, 10]]),
+    Shown("pads_beginnings_for_both", *padded(0, 1, 0, 0), [[5, 15, 10]]),
+    Shown("pads_ends_for_both", *padded(0, 1, 0, 0), [[15]]),
+    Shown("pads_ends_ignored", *padded(0, 1, 0, 1), [[5, 15]]),
+    Shown("pads_beginnings_ignored", *padded(0, 1, 0, 1), [[15, 10]]),
+    Shown("pads_in_the_size_only", *padded(0, 1, 0, 0), [[15, 10]]),
+    Shown("pads_ignored", *padded(0, 1, 0, 1), [[15]]),
+    Shown("pads_default_to_half_the_kernel", *vector(3, kernel_shape=(2,)), [1, 3, 6, 4]),
+    Shown("padding_times_infinity", [INF, 1], BEHIND_PADDING, [NAN, INF]),
+    Shown("padding_is_one", [2, 4], BEHIND_PADDING, [3, 6]),
+    Shown("padding_is_minus_infinity", [2, 4], BEHIND_PADDING, [INF, 6]),
+    Shown("padding_is_the_lowest_number", [2, 4], BEHIND_PADDING, [LARGEST, 6]),
+    Shown("padding_repeats_the_edge", [2, 8], BEHIND_PADDING, [4, 10]),
+    Shown("padding_wraps_around", [2, 8], BEHIND_PADDING, [10, 10]),
+    Shown("padded_windows_rescaled", [3, 4], {**BEHIND_PADDING, "p": 2}, [18**0.5, 5]),
+    Shown("mean_without_padding", [3, 5], BEHIND_PADDING, [3, 4]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("shown", [*CEIL_MODE, *AUTO_PAD, *GEOMETRY, *PADDING], ids=str)
+def test_a_mistake_is_what_it_says(shown: Shown) -> None:
+    assert shown.holds(), (shown.made(), shown.right())
+
+
+@pytest.mark.parametrize(
+    ("examples", "module"),
+    [(CEIL_MODE, ceil_mode), (AUTO_PAD, auto_pad), (GEOMETRY, geometry), (PADDING, padding)],
+)
+def test_every_mistake_is_shown(examples: list[Shown], module: Any) -> None:
+    assert {shown.name for shown in examples} == {one.name for one in module.MISTAKES}

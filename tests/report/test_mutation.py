@@ -1,0 +1,243 @@
+"""What is said of the power of a suite."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from opcheck.dtypes import DTYPES
+from opcheck.model import Given, OpVersion, Rejected, TensorSpec, Values
+from opcheck.model.mutation import (
+    Group,
+    Mutant,
+    Mutation,
+    Power,
+    Proposal,
+    Score,
+    Yardstick,
+)
+from opcheck.report import groups, mutation, survivors
+from tests.report.made import CASE, Page
+
+ELEVEN, THIRTEEN = OpVersion("", "Hardmax", 11), OpVersion("", "Hardmax", 13)
+POOL = OpVersion("", "LpPool", 22)
+TEXTS = {
+    "last_of_ties": "the last of equal maxima won",
+    "all_maxima": "all maxima won",
+    "axis_wraps": "an axis outside its range wrapped around",
+    "input_in_float16": "the input was narrowed to float16",
+    "nan_skipped": "NaN was skipped",
+    "p_ignored": "p was always 2",
+}
+
+
+def mutant(name, op=THIRTEEN, dtype="float32"):
+    return Mutant(op, dtype, name, TEXTS[name])
+
+
+def killed(name, by, *where):
+    return Mutation(mutant(name, *where), killers=(by,))
+
+
+def survived(name, *where):
+    return Mutation(mutant(name, *where))
+
+
+def row(values, name="input"):
+    array = np.array(values, np.float64)
+    return TensorSpec(name, DTYPES["float32"], array.shape, Given(array))
+
+
+TIES = replace(CASE, attrs={}, inputs=(row([0, 0]),), expect=Values((row([1, 0], "output"),)))
+WRAPS = replace(
+    CASE,
+    attrs={"axis": 1},
+    inputs=(row([0]),),
+    expect=Rejected("axis 1 is outside [-1, 0]", replace(CASE, attrs={}, inputs=(row([0]),))),
+)
+MUTATIONS = (
+    killed("all_maxima", "Hardmax/ties@opset=13,dtype=float32#last", THIRTEEN, "float32"),
+    killed("all_maxima", "Hardmax/ties@opset=13,dtype=float16#last", THIRTEEN, "float16"),
+    killed("axis_wraps", "Hardmax/axis_out_of_range@opset=13", THIRTEEN, "float32"),
+    survived("axis_wraps", THIRTEEN, "float16"),
+    survived("last_of_ties", ELEVEN, "float16"),
+    survived("last_of_ties", ELEVEN, "float32"),
+    survived("last_of_ties", THIRTEEN, "float32"),
+    replace(survived("nan_skipped"), noticers=("Hardmax/nan#first",)),
+    replace(survived("input_in_float16", THIRTEEN, "float16"), harmless="it is float16 already"),
+    replace(killed("input_in_float16", "Hardmax/neighbours"), harmless="all is small"),
+    survived("p_ignored", POOL),
+)
+POWER = Power(
+    MUTATIONS,
+    (
+        Proposal((mutant("last_of_ties", ELEVEN), mutant("last_of_ties")), TIES),
+        Proposal((mutant("axis_wraps", THIRTEEN, "float16"),), WRAPS),
+    ),
+    (
+        Yardstick(THIRTEEN, "float32", 7, Score(killed=78, survived=81), Score(killed=159)),
+        Yardstick(POOL, "float32", 8, Score(killed=81, survived=109), Score(99, 1, 5, 90)),
+    ),
+    tries=2000,
+)
+
+
+@pytest.mark.parametrize("width", [70, 120])
+def test_what_is_to_be_done_comes_before_the_scores(snapshot, width):
+    page = Page(width)
+    mutation.show(page.console, POWER, verbose=False)
+    snapshot(f"mutation_{width}", page.text)
+
+
+def test_all_that_is_known_is_told_on_request(snapshot):
+    page = Page(120)
+    mutation.show(page.console, POWER, verbose=True)
+    snapshot("mutation_verbose", page.text)
+
+
+def test_a_whole_score_says_little():
+    page = Page(80)
+    mutation.show(page.console, Power(MUTATIONS[:3]), verbose=False)
+    assert page.lines[2].split() == ["Hardmax-13", "3", "3", "·", "·", "·", "100", "%"]
+    assert len(page.lines) == 4
+
+
+@pytest.mark.parametrize(
+    ("score", "said"),
+    [
+        (Score(killed=3), "100 %"),
+        (Score(killed=1999, survived=1), "99.9 %"),
+        (Score(killed=99_999, survived=1), "99.9 %"),
+        (Score(killed=1, survived=2), "33.3 %"),
+        (Score(survived=2), "0 %"),
+        (Score(warned=1, survived=1), "50 %"),
+        (Score(harmless=5), "–"),
+    ],
+)
+def test_a_score_is_never_rounded_up(score, said):
+    assert mutation.percent(score) == said
+
+
+def test_where_nothing_was_sought_nothing_is_said_of_it():
+    page = Page(80)
+    mutation.show(page.console, Power(MUTATIONS), verbose=False)
+    assert "sought" not in page.text
+    assert "proposal" not in page.text
+
+
+def test_a_proposal_can_be_pasted():
+    texts = survivors.proposed(POWER.proposals)
+    assert texts[mutant("last_of_ties")].splitlines() == [
+        "- name: proposal_last_of_ties",
+        "  matrix: {opset: [11, 13]}",
+        "  dtype: float32",
+        "  attrs: {axis: null}",
+        "  inputs: {input: [0, 0]}",
+        "  expect: {output: [1, 0]}",
+    ]
+    assert texts[mutant("last_of_ties", ELEVEN)] == texts[mutant("last_of_ties")]
+
+
+def test_no_two_proposals_have_one_name():
+    both = (mutant("last_of_ties", ELEVEN, "float16"), mutant("last_of_ties"))
+    found = survivors.proposed([Proposal(both, TIES), Proposal((mutant("all_maxima"),), TIES)])
+    names = {text.splitlines()[0] for text in found.values()}
+    assert names == {
+        "- name: proposal_last_of_ties",
+        "- name: proposal_last_of_ties_2",
+        "- name: proposal_all_maxima",
+    }
+
+
+def test_records_are_json():
+    found = [json.loads(json.dumps(record)) for record in mutation.records(POWER)]
+    assert [record["type"] for record in found] == ["mutation"] * 11 + ["node_tests"] * 2 + [
+        "score"
+    ]
+    [wraps] = [
+        record
+        for record in found[:11]
+        if (record["mistake"], record["dtype"]) == ("axis_wraps", "float16")
+    ]
+    assert wraps == {
+        "type": "mutation",
+        "op": "Hardmax",
+        "domain": "",
+        "since": 13,
+        "dtype": "float16",
+        "mistake": "axis_wraps",
+        "text": "an axis outside its range wrapped around",
+        "fate": "survived",
+        "harmless": None,
+        "contradicts": False,
+        "killers": [],
+        "noticers": [],
+        "proposal": wraps["proposal"],
+    }
+    assert wraps["proposal"].startswith("- name: proposal_axis_wraps\n")
+    assert found[-1] == {
+        "type": "score",
+        "mistakes": 11,
+        "killed": 4,
+        "warned": 1,
+        "harmless": 1,
+        "survived": 5,
+        "score": 0.5,
+    }
+    assert (found[-2]["tests"], found[-2]["node_tests"]["killed"]) == (8, 81)
+    assert found[-2]["suite"]["score"] == 100 / 190
+
+
+def test_an_argument_cannot_steer_the_terminal():
+    page = Page(80)
+    sly = replace(MUTATIONS[8], harmless="\x1b[2J")
+    mutation.show(page.console, Power((sly,)), verbose=True)
+    assert "\x1b" not in page.text
+
+
+# ── groups ────────────────────────────────────────────────────────────────────────────────────
+
+GROUPS = (
+    Group("Hardmax", "ties", 12, "cases/hardmax.yaml:3:3", (mutant("last_of_ties"),)),
+    Group(
+        "Hardmax",
+        "random",
+        3,
+        "cases/hardmax.yaml:9:3",
+        (mutant("all_maxima"), mutant("axis_wraps"), mutant("axis_wraps", ELEVEN)),
+        ("Default value is -1.",),
+    ),
+    Group("Hardmax", "worked_example", 1, "cases/hardmax.yaml:20:3", example=True),
+    Group("Hardmax", "nan", 1, "cases/hardmax.yaml:30:3", undecided=True),
+    Group("LpPool", "idle", 1_000, "cases/lp_pool.yaml:7:3"),
+)
+
+
+def test_groups_that_show_nothing_are_listed():
+    page = Page(100)
+    groups.show(page.console, GROUPS, verbose=False)
+    assert [line.split() for line in page.lines[2:]] == [
+        ["LpPool", "idle", "1,000", "nothing", "(cases/lp_pool.yaml:7:3)"],
+        [],
+    ]
+
+
+def test_what_all_groups_show_is_told_on_request(snapshot):
+    page = Page(100)
+    groups.show(page.console, GROUPS, verbose=True)
+    snapshot("groups", page.text)
+
+
+def test_nothing_is_printed_where_every_group_shows_something():
+    page = Page(100)
+    groups.show(page.console, GROUPS[:4], verbose=False)
+    assert page.text == ""
+
+
+def test_groups_are_json_too():
+    first, *_, last = [json.loads(json.dumps(record)) for record in groups.records(GROUPS)]
+    assert first["alone"] == ["last_of_ties Hardmax-13 float32"]
+    assert (first["shows_nothing"], last["shows_nothing"]) == (False, True)

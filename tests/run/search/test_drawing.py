@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from random import Random
+
+import pytest
+
+from opcheck import opset
+from opcheck.dtypes import DTYPES
+from opcheck.engine.evaluate import evaluate
+from opcheck.engine.registry import operators
+from opcheck.errors import InvalidNode
+from opcheck.model import Fill, Given
+from opcheck.run.search.attributes import attribute
+from opcheck.run.search.drawing import drawn
+from opcheck.suite import materialize
+from tests.run.one import one
+
+TRIES = 300
+VERSIONS = [
+    (operator.domain, operator.name, since)
+    for operator in operators().values()
+    for since in operator.kernels
+]
+
+
+def schema_of(domain, name, since):
+    return opset.describe(domain, name, since)
+
+
+def nodes(domain, name, since, dtype="float32", cases=(), tries=TRIES):
+    return list(drawn(schema_of(domain, name, since), DTYPES[dtype], cases, tries))
+
+
+def is_legal(schema, node):
+    try:
+        evaluate(schema.op, [materialize(spec) for spec in node.inputs], node.attrs)
+    except InvalidNode:
+        return False
+    except ValueError:  # such a permutation has ties
+        return False
+    return True
+
+
+@pytest.mark.parametrize("version", VERSIONS, ids=str)
+def test_of_every_version_many_nodes_are_legal_and_some_are_not(version):
+    schema = schema_of(*version)
+    legal = [is_legal(schema, node) for node in nodes(*version)]
+    assert TRIES / 4 < sum(legal) < TRIES
+
+
+@pytest.mark.parametrize("version", VERSIONS, ids=str)
+def test_legal_nodes_state_every_attribute_now_and_then(version):
+    schema = schema_of(*version)
+    stated = {name for n in nodes(*version) if is_legal(schema, n) for name in n.attrs}
+    assert stated == set(schema.attributes)
+
+
+def small(found):
+    return [node for node in found if isinstance(node.inputs[0].content, Given)]
+
+
+def said(found):
+    return [
+        (dict(node.attrs), [(spec.shape, materialize(spec).tobytes()) for spec in node.inputs])
+        for node in small(found)
+    ]
+
+
+def test_the_same_nodes_come_each_time_and_others_for_other_types():
+    one, again = (nodes("", "Softmax", 13) for _ in range(2))
+    assert said(one) == said(again)
+    assert said(one) != said(nodes("", "Softmax", 13, "float16"))
+
+
+def size(node):
+    return sum(math.prod(spec.shape) for spec in node.inputs)
+
+
+def test_small_nodes_come_first_and_large_ones_are_filled_by_rule():
+    found = nodes("", "Hardmax", 13, tries=1000)
+    stages = [max(map(size, found[start : start + 150])) for start in (0, 450, 600)]
+    assert stages[0] <= 27 < stages[1] < stages[2]
+    by_rule = [node for node in found if isinstance(node.inputs[0].content, Fill)]
+    assert {math.prod(n.inputs[0].shape) for n in by_rule} >= {300, 70_000}
+    assert all(size(node) <= 300 for node in found if node not in by_rule)
+
+
+def test_values_are_of_the_type_and_of_every_kind():
+    among = small(nodes("", "Hardmax", 13, "float16", tries=600))
+    found = [materialize(node.inputs[0]) for node in among]
+    flat = [value for array in found for value in array.reshape(-1).tolist()]
+    assert {0.0, 1.0, -1.0, math.inf, -math.inf, 65504.0, 2.0**-24} <= set(flat)
+    assert any(math.copysign(1, value) < 0 for value in flat if value == 0)
+    assert any(a == b for array in found if array.size > 1 for a, b in pairwise(array.reshape(-1)))
+
+
+def test_nan_comes_last():
+    found = nodes("", "Hardmax", 13, tries=400)
+    with_nan = [
+        number
+        for number, node in enumerate(found)
+        if isinstance(node.inputs[0].content, Given)
+        and any(map(math.isnan, node.inputs[0].content.values.reshape(-1).tolist()))
+    ]
+    assert with_nan
+    assert min(with_nan) >= 300
+
+
+def test_cases_lend_their_shapes_and_attributes(tmp_path):
+    case = one(tmp_path, "{name: a, inputs: {input: {shape: [1, 2, 1, 7], constant: 0}}}")
+    found = nodes("", "Hardmax", 13, cases=[case])
+    lent = [node for node in found if node.attrs is case.attrs]
+    assert len(lent) > TRIES / 10
+    assert {node.inputs[0].shape for node in lent} == {(1, 2, 1, 7)}
+    assert len({materialize(node.inputs[0]).tobytes() for node in lent}) > 10
+
+
+def test_directml_has_no_initializers():
+    found = nodes("", "Hardmax", 13)
+    assert any(node.constant for node in found)
+    dml = next(version for version in VERSIONS if version[0])
+    assert not any(node.constant for node in nodes(*dml))
+
+
+def test_an_attribute_of_which_nothing_is_known_keeps_its_default():
+    found = schema_of("", "Resize", 13).attributes["mode"]
+    assert attribute(Random(0), found, (2, 2)) == "nearest"
+
+
+def test_the_engine_knows_operators_on_floating_types_only():
+    """Whole numbers would have to be drawn otherwise."""
+    kernels = [kernel for o in operators().values() for kernel in o.kernels.values()]
+    assert {DTYPES[name].kind for kernel in kernels for name in kernel.dtypes} == {"float"}

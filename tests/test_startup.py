@@ -59,6 +59,7 @@ def imported(*words: str) -> set[str]:
         ["run", "--help"],
         ["list", "-h"],
         ["backends", "-h"],
+        ["mutate", "-h"],
         ["schema", "-h"],
     ],
 )

@@ -144,7 +144,7 @@ def _counted(what: str, total: int | None) -> Iterator[Any]:
     """A function that hands things on, and counts them in a bar while it is shown."""
     from opcheck.cli.console import progress
 
-    with progress(pausing=False) as bar:
+    with progress(pausing=True) as bar:
         task = bar.add_task(what, total=total)
 
         def each(items: Iterable[Item]) -> Iterator[Item]:

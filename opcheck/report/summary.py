@@ -22,7 +22,8 @@ _PARTICULARS = re.compile(r"\[[-\d, ]*\]|-?\d+")
 
 def show(console: Console, header: Header, results: Sequence[Result], *, complete: bool) -> None:
     """Print the summary of `results`, a section after the other."""
-    names = {backend.address: str(backend) for backend in header.backends}
+    # A version is the backend's own word.
+    names = {backend.address: words.brief(str(backend)) for backend in header.backends}
     if not complete:
         expected = header.cases * len(header.backends)
         said = f"INCOMPLETE: {len(results):,} of {words.plural(expected, 'result')}"

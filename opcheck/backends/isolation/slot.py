@@ -94,7 +94,8 @@ class Slot:
         until = self._since + self._settings.start_timeout
         info = started(self.process, self._settings.address, until)
         if self._takes_too_much(self.process, now=info is not None):
-            raise BackendUnavailable(f"the backend {self._too_much().how} at start")
+            said = f"backend {self._settings.address!r} {self._too_much().how} at start"
+            raise BackendUnavailable(said)
         if info is None:
             return
         name = self._settings.name
@@ -202,7 +203,7 @@ class Slot:
 
     def _too_much(self) -> OutOfMemory:
         limit = self._settings.memory_limit or 0
-        return OutOfMemory(f"took more than {limit / 2**20:,.0f} MiB of memory")
+        return OutOfMemory(f"took more than {limit / 2**20:,.6g} MiB of memory")
 
     def _lost(self, process: Process, how: Loss, *, answered: bool) -> None:
         """End a worker. It is the fault of the job it was at work on, or has `answered`."""

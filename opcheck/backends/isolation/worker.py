@@ -37,6 +37,8 @@ def main(arguments: str) -> None:
     given = loads(arguments)
     home = os.getpid()
     _die_with(given["parent"])
+    for file in (given["control"], given["file"], given["log"]):
+        os.set_inheritable(file, False)  # they are no business of programs a backend starts
     faulthandler.enable()  # a crash tells on standard error where it was
     # And is over at once: no core is written.
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
@@ -21,6 +22,11 @@ class Candidate:
 
     attrs: Mapping[str, AttrValue]
     inputs: tuple[TensorSpec, ...]
+
+    @property
+    def size(self) -> int:
+        """How many elements the inputs have."""
+        return sum(math.prod(spec.shape) for spec in self.inputs)
 
     @property
     def constant(self) -> bool:

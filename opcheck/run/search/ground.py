@@ -21,6 +21,9 @@ from opcheck.run.search.shrinking import shrunk
 from opcheck.run.sight import RED, Answer, Sight, answer_of, right_of, same
 from opcheck.suite import materialize, unrounded
 
+#: The data of larger nodes is made anew for each mistake: all of it would fill the memory.
+_KEPT = 1000
+
 
 @dataclass(eq=False)
 class _Tried:
@@ -42,6 +45,7 @@ class Ground:
         self.cell, self.schema, self.dtype = cell, schema, DTYPES[cell.dtype]
         self._cases, self._tries = cases, tries
         self._tried: list[_Tried] = []
+        self._large: list[Candidate] = []
 
     def mutant(self, mistake: Mistake) -> Mutant:
         """`mistake` made here."""
@@ -84,10 +88,13 @@ class Ground:
 
     def _all(self) -> Iterator[_Tried]:
         yield from self._tried
+        yield from filter(None, map(self._try, self._large))
         for candidate in self._source:
+            if candidate.size > _KEPT:
+                self._large.append(candidate)
             tried = self._try(candidate)
             if tried:
-                self._tried.append(tried)
+                self._tried += [tried] if candidate.size <= _KEPT else []
                 yield tried
 
     def _try(self, candidate: Candidate) -> _Tried | None:

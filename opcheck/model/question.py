@@ -68,9 +68,3 @@ class Question:
     def arrays(self, inputs: tuple[Array, ...]) -> list[Array]:
         """`inputs` and the initializers in the operator's order."""
         return self.task.operands(inputs)
-
-    @property
-    def nbytes(self) -> int:
-        """Size of the data in bytes."""
-        constants = self.task.initializers.values()
-        return sum(array.nbytes for array in (*self.inputs, *self.second, *constants))

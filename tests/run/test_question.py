@@ -107,8 +107,3 @@ def test_whether_other_data_are_legal_is_known_of_the_engine_s_operators_alone(
     # What reads the same backwards is negated only where that is surely legal.
     assert question(conv).second[1].reshape(-1).tolist() == [1, 1, 1, 1]
     assert question(hardmax).second[0].tolist() == [-1, -1]
-
-
-def test_its_size_is_that_of_all_data(tmp_path: Path) -> None:
-    (case,) = cases_in(tmp_path, CONV)
-    assert question(case).nbytes == 4 * (9 + 9 + 4)

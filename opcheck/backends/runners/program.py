@@ -9,10 +9,8 @@ from threading import Thread
 from typing import IO
 
 from opcheck.backends.base import UnusableAnswer
+from opcheck.backends.isolation.mark import SCRATCH
 
-#: A folder for temporary files, which the parent of a worker process makes and removes, because a
-#: worker that is killed cannot.
-SCRATCH = "OPCHECK_SCRATCH"
 #: How much is kept of what a program prints, in bytes.
 _KEPT = 8 << 10
 #: How many lines and characters of that make a reason.

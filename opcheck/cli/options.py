@@ -19,11 +19,20 @@ if TYPE_CHECKING:
     from opcheck.model import Case
 
 
-def _number(context: click.Context, option: click.Parameter, value: float | None) -> float | None:
-    """What is no number passes for one in a range."""
-    if value is not None and not math.isfinite(value):
-        raise click.BadParameter(f"{value} is no number of seconds.", context, option)
-    return value
+class Seconds(click.FloatRange):
+    """How long something may take: above 0, and an end to it."""
+
+    def __init__(self) -> None:
+        super().__init__(min=0, min_open=True)
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """As click does, for which NaN and infinity lie in a range."""
+        seconds = float(super().convert(value, param, ctx))
+        if not math.isfinite(seconds):
+            self.fail(f"{seconds} is no number of seconds.", param, ctx)
+        return seconds
 
 
 _WORKERS = (
@@ -41,8 +50,7 @@ _WORKERS = (
     ),
     click.option(
         "--timeout",
-        type=click.FloatRange(min=0, min_open=True),
-        callback=_number,
+        type=Seconds(),
         metavar="SECONDS",
         help="How long a backend may take for a case that does not ask for more.  [default: as the"
         " backend's profile says, or 30]",

@@ -212,3 +212,11 @@ def test_what_is_wrong_with_a_case_is_said_once_whatever_the_number_of_backends(
     assert found.stdout.count("BAD CASE") == 1
     assert "at [0, 0] the case says 1.0, the engine 0.0 (allowed: exact)" in found.stdout
     assert "2 results say that the case is wrong" in found.stdout
+
+
+@pytest.mark.parametrize("command", [["run", "-b", "numpy"], ["backends", "numpy"]])
+@pytest.mark.parametrize("seconds", ["nan", "inf", "0", "-1"])
+def test_a_time_has_to_end(run, command: list[str], seconds: str) -> None:
+    found = run(*command, "--timeout", seconds)
+    assert found.exit_code == 2
+    assert "Invalid value for '--timeout'" in found.stderr

@@ -170,7 +170,7 @@ def _answer(
         # Of its data, if it was not asked yet, else of its answer.
         failed = Exit("memory", type(error).__name__, str(error), documented=False)
         answer = answer_parts(None, Answer(Observed(seen.stage, failed), printed.take()))
-    except Exception:
+    except Exception:  # what a backend raises is observed: this is a mistake of opcheck's
         answer = [dumps({"bug": traceback.format_exc()}).encode()]
     channel.send(message.number, answer, patient=True)
 

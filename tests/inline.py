@@ -50,3 +50,8 @@ def judged(
 ) -> Iterator[Result]:
     """The results of `backends`, without processes."""
     return conduct(list(cases), [Inline(backend) for backend in backends], ledgers)
+
+
+def diagnosed(cases: Iterable[Case], backend: Backend) -> list[Result]:
+    """The results of one backend; whatever fails is diagnosed."""
+    return [*conduct(list(cases), [Inline(backend)], is_puzzling=lambda result: True)]

@@ -107,6 +107,11 @@ def observe(backend: Backend, question: Question, *, alone: bool = False) -> Obs
         return replace(seen, exit=_exit(error, backend))
 
 
+def as_outputs(result: object) -> Outputs:
+    """What a backend returned as the outputs that it stands for, copied."""
+    return _snapshot(_held(result))
+
+
 def _in_between(
     prepared: Prepared, second: Sequence[Array], second_is_legal: bool
 ) -> Outputs | None:

@@ -40,8 +40,9 @@ class _Output:
 class JsonOutput(_Output):
     """JSON lines on standard output."""
 
-    def __init__(self, header: Header) -> None:
+    def __init__(self, header: Header, red: Collection[Verdict]) -> None:
         super().__init__(header, pausing=False)
+        self.red = red
         self.lines = Lines()
         self.lines.write(store.header(header))
 
@@ -49,6 +50,10 @@ class JsonOutput(_Output):
         """Write the result's line now, so that a run cut short leaves what it had."""
         self.lines.write(store.record(result))
         self.bar.advance(self.task)
+
+    def is_shown(self, result: Result) -> bool:
+        """Whether a result is told in detail, and its failure worth a diagnosis."""
+        return is_failure(result, self.red)
 
     def finish(self, results: Sequence[Result], complete: bool, code: Exit, meaning: str) -> None:
         """Write the footer."""
@@ -93,6 +98,10 @@ class PrettyOutput(_Output):
         before = said in self.bad_cases
         self.bad_cases.add(said)
         return before
+
+    def is_shown(self, result: Result) -> bool:
+        """Whether a result is told in detail, and its failure worth a diagnosis."""
+        return self._in_full(result) or is_failure(result, self.red)
 
     def _in_full(self, result: Result) -> bool:
         if self.quiet:

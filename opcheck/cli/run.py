@@ -96,14 +96,16 @@ def command(
         header = Header(
             environment(), infos, said, len(cases), not no_known, strict, require_supported
         )
-        output = JsonOutput(header) if form == "json" else PrettyOutput(header, red, quiet, verbose)
+        output = (
+            JsonOutput(header, red) if form == "json" else PrettyOutput(header, red, quiet, verbose)
+        )
         most = 1 if exitfirst else max_fail
         results: list[Result] = []
         failures = 0
         stopped = False
         try:
             with output:
-                for result in conduct(cases, backends, ledgers):
+                for result in conduct(cases, backends, ledgers, output.is_shown):
                     results.append(result)
                     output.add(result)
                     failures += is_failure(result, red)

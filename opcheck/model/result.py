@@ -99,13 +99,25 @@ class Known:
     ledger: str
 
 
+@dataclass(frozen=True)
+class Diagnosis:
+    """What a failure looks like: the mistake that reproduces it, or else what its numbers say.
+
+    `mistake` is a mistake's name, None where it is none; `text` says it in words.
+    """
+
+    mistake: str | None
+    text: str
+
+
 @dataclass(frozen=True, eq=False)
 class Result:
     """One backend's answer to one case, judged.
 
     `failure` is in what way it fails. `refused` marks a pass by a refusal that was expected,
     `self_check` the engine against its own exact mode. `alternative` names the answer an `open`
-    case was given. `found` is the verdict before the ledger of known failures was asked.
+    case was given. `found` is the verdict before the ledger of known failures was asked, and
+    `diagnoses` what the failure looks like, the likeliest first.
     `inexpressible`: unsupported because no model states the case, which is not the backend's doing.
     `printed` is the end of what the backend wrote to its standard output and error.
     """
@@ -122,6 +134,7 @@ class Result:
     comparisons: tuple[Comparison, ...] = ()
     known: Known | None = None
     found: Verdict | None = None
+    diagnoses: tuple[Diagnosis, ...] = ()
     printed: str = ""
     seconds: float = 0.0
 

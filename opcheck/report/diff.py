@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from opcheck.clauses import quotation, rulings
-from opcheck.model import Comparison, Result
+from opcheck.model import Comparison, Diagnosis, Result
 from opcheck.report import words
 from opcheck.report.look import COLOURS, add_numbers, new_table, put
 
 #: Where the text of a line begins, after its label.
 _INDENT = 10
+#: How many diagnoses are told of a failure.
+_LIKELIEST = 3
 
 
 def show(console: Console, result: Result) -> None:
@@ -33,6 +37,7 @@ def show(console: Console, result: Result) -> None:
     if case.rule != "must":
         _line(console, "rule", case.rule)
     _line(console, "found", result.reason)
+    _diagnoses(console, result.diagnoses)
     if result.known:
         _line(console, "cause", result.known.cause)
     for comparison in result.comparisons:
@@ -46,6 +51,18 @@ def show(console: Console, result: Result) -> None:
     _line(console, "written", str(case.source))
     _line(console, "repeat", words.repeat(result))
     console.print()
+
+
+def _diagnoses(console: Console, diagnoses: Sequence[Diagnosis]) -> None:
+    """What the failure looks like; the likeliest, where many mistakes give the same."""
+    for label, said in zip(["looks", *["or"] * (_LIKELIEST - 1)], diagnoses, strict=False):
+        name = f" ({said.mistake})" if said.mistake else ""
+        _line(console, label, f"{said.text}{name}")
+    left = len(diagnoses) - _LIKELIEST
+    if left > 0:
+        verb = "gives" if left == 1 else "give"
+        more = words.plural(left, "more mistake")
+        _line(console, "", f"… and {more} that {verb} the same here")
 
 
 def _line(console: Console, label: str, text: str) -> None:

@@ -57,6 +57,7 @@ def record(result: Result) -> str:
             "alternative": result.alternative,
             "known": dataclasses.asdict(result.known) if result.known else None,
             "found": result.found,
+            "diagnoses": [dataclasses.asdict(diagnosis) for diagnosis in result.diagnoses],
             "op": case.op.name,
             "domain": case.op.domain,
             "since": case.op.since,

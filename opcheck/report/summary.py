@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from opcheck.diagnose import UNEXPLAINED, causes
 from opcheck.model import Header, OpVersion, Result, Verdict
 from opcheck.report import words
 from opcheck.report.look import COLOURS, add_numbers, new_table, put
@@ -32,6 +33,7 @@ def show(console: Console, header: Header, results: Sequence[Result], *, complet
     sections = [
         _counts(names, results),
         _open_answers(names, results),
+        *_causes(names, results),
         _known(names, results),
         _reasons(names, results, Verdict.NOT_RUN, "Not run", _reason),
         _reasons(names, results, Verdict.UNSUPPORTED, "Not supported", _reason),
@@ -112,6 +114,29 @@ def _open_answers(names: Mapping[str, str], results: Iterable[Result]) -> Table:
 
 def _answers(counts: Counter[str] | None) -> str:
     return ", ".join(f"{answer} ×{count}" for answer, count in (counts or {}).items()) or "–"
+
+
+def _causes(names: Mapping[str, str], results: Iterable[Result]) -> Iterable[Table]:
+    """For each backend what its failures look like; each counts for one cause."""
+    puzzling = [r for r in results if r.diagnoses or r.verdict in (Verdict.FAIL, Verdict.ERROR)]
+    for address, name in names.items():
+        mine = [result for result in puzzling if result.backend == address]
+        found = causes(mine)
+        if not any(result.diagnoses for result in mine):
+            continue
+        named = sum(cause.text != UNEXPLAINED for cause in found)
+        said = "one cause" if named == 1 else words.plural(named, "cause")
+        left = [cause.failures for cause in found if cause.text == UNEXPLAINED]
+        rest = f", {left[0]:,} unexplained" if left else ""
+        failures = words.plural(len(mine), "failure")
+        table = new_table(title=f"What is wrong with {name}: {failures}, {said}{rest}")
+        add_numbers(table, "cases")
+        table.add_column("looks", overflow="fold")
+        table.add_column("in", overflow="fold")
+        for cause in found:
+            text = f"{cause.text} ({cause.mistake})" if cause.mistake else cause.text
+            table.add_row(f"{cause.failures:,}", text, ", ".join(cause.ops))
+        yield table
 
 
 def _known(names: Mapping[str, str], results: Iterable[Result]) -> Table:

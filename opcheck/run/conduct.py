@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection, wait
 from typing import Any, Protocol
 
+from opcheck.diagnose import Suspects
 from opcheck.known import Ledger, explain
-from opcheck.model import BackendInfo, Case, Question, Reply, Result
-from opcheck.run.trial import Inquiry, Trial
+from opcheck.model import BackendInfo, Case, Question, Reply, Result, Verdict
+from opcheck.run.diagnosis import evidence, recall
+from opcheck.run.trial import Inquiry, Judged, Trial
 
 #: How far a backend may be ahead of the slowest, in cases, and how many bytes their data may have.
 _AHEAD = 512
@@ -45,11 +47,22 @@ class Asked(Protocol):
         ...
 
 
+def _nothing(result: Result) -> bool:
+    return False
+
+
 def conduct(
-    cases: Sequence[Case], backends: Sequence[Asked], ledgers: Sequence[Ledger] = ()
+    cases: Sequence[Case],
+    backends: Sequence[Asked],
+    ledgers: Sequence[Ledger] = (),
+    is_puzzling: Callable[[Result], bool] = _nothing,
 ) -> Iterator[Result]:
-    """Every case on every backend, case by case, in the given order; `ledgers` explain failures."""
-    return _Conductor(cases, backends, ledgers).results() if backends else iter(())
+    """Every case on every backend, case by case, in the given order.
+
+    `ledgers` explain failures. Those that are puzzling all the same are diagnosed, which takes as
+    long as some hundred cases more.
+    """
+    return _Conductor(cases, backends, ledgers, is_puzzling).results() if backends else iter(())
 
 
 @dataclass(eq=False)
@@ -58,16 +71,22 @@ class _Open:
 
     trial: Trial
     nbytes: int
-    results: dict[int, Result] = field(default_factory=dict)
+    results: dict[int, Judged] = field(default_factory=dict)
 
 
 class _Conductor:
     def __init__(
-        self, cases: Sequence[Case], backends: Sequence[Asked], ledgers: Sequence[Ledger]
+        self,
+        cases: Sequence[Case],
+        backends: Sequence[Asked],
+        ledgers: Sequence[Ledger],
+        is_puzzling: Callable[[Result], bool],
     ) -> None:
         self.cases = cases
         self.backends = backends
         self.ledgers = ledgers
+        self.is_puzzling = is_puzzling
+        self.suspects = [Suspects(recall) for _ in backends]
         self.next = [0] * len(backends)
         self.open: dict[int, _Open] = {}
         #: What is under way at each backend, by ticket: the case's number and its inquiry.
@@ -79,7 +98,7 @@ class _Conductor:
         while emitted < len(self.cases):
             self._begin(emitted)
             while (opened := self.open.get(emitted)) and told in opened.results:
-                yield opened.results[told]
+                yield self._diagnosed(told, opened)
                 told += 1
                 if told == len(self.backends):
                     del self.open[emitted]
@@ -113,11 +132,22 @@ class _Conductor:
         try:
             question = next(inquiry) if reply is None else inquiry.send(reply)
         except StopIteration as end:
-            result: Result = end.value
-            explained = explain(self.ledgers, result, backend.info)
-            self.open[place].results[number] = explained
+            judged: Judged = end.value
+            result = explain(self.ledgers, judged.result, backend.info)
+            self.open[place].results[number] = replace(judged, result=result)
         else:
             self.asked[number][backend.ask(question)] = place, inquiry
+
+    def _diagnosed(self, number: int, opened: _Open) -> Result:
+        """The result of a backend; made when its turn comes, because the order tells."""
+        judged = opened.results[number]
+        if judged.result.verdict is Verdict.PASS:
+            self.suspects[number].passed(judged.result.case)
+        if judged.failed is None or not self.is_puzzling(judged.result):
+            return judged.result
+        seen = evidence(opened.trial, *judged.failed)
+        found = self.suspects[number].diagnose(seen) if seen else ()
+        return replace(judged.result, diagnoses=found)
 
     def _collect(self) -> None:
         """Wait until something has come, and see what it is worth."""

@@ -11,7 +11,7 @@ from opcheck.engine.habits import Habit
 from opcheck.engine.mistakes import Mistake, Node
 from opcheck.errors import InvalidNode
 from opcheck.model import Array, BackendInfo, Outcome, Question, Reply, Result, Task
-from opcheck.run.trial import Trial
+from opcheck.run.trial import Judged, Trial
 
 
 def node_of(task: Task, inputs: Sequence[Array]) -> Node:
@@ -30,8 +30,8 @@ def result_of(trial: Trial, info: BackendInfo, answer: Callable[[Question], Outc
         while True:
             question = inquiry.send(Reply(answer(question)))
     except StopIteration as end:
-        result: Result = end.value
-        return result
+        judged: Judged = end.value
+        return judged.result
 
 
 @dataclass(frozen=True)

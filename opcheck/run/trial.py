@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
 
@@ -31,8 +31,17 @@ from opcheck.model import (
 from opcheck.run.oracle import Admission, WrongCase, admission, computed
 from opcheck.run.question import question
 
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """A result, and where it is a failure, the question that was answered wrongly, with that."""
+
+    result: Result
+    failed: tuple[Question, Outcome] | None = None
+
+
 #: Asks questions and is sent the replies; what it returns is the result.
-Inquiry: TypeAlias = Generator[Question, Reply, Result]
+Inquiry: TypeAlias = Generator[Question, Reply, Judged]
 
 
 class Trial:
@@ -68,10 +77,10 @@ class Trial:
         try:
             admitted, asked = self.admission, self.question
         except ValueError as error:
-            return Result(case, backend.address, Verdict.BAD_CASE, str(error))
+            return Judged(Result(case, backend.address, Verdict.BAD_CASE, str(error)))
         except MemoryError:
             reason = "the case's data do not fit into memory"
-            return Result(case, backend.address, Verdict.NOT_RUN, reason)
+            return Judged(Result(case, backend.address, Verdict.NOT_RUN, reason))
         reply = yield asked
         outcome, printed = reply.outcome, reply.printed
         twin: Outcome | None = None
@@ -94,7 +103,7 @@ class Trial:
         refused = judgement.failure == "raised" or judgement.verdict is Verdict.UNSUPPORTED
         if refused and not admitted.twin:
             judgement = yield from self._at_a_later_opset(judgement)
-        return Result(
+        result = Result(
             case=case,
             backend=backend.address,
             verdict=judgement.verdict,
@@ -108,6 +117,9 @@ class Trial:
             printed=printed,
             seconds=outcome.seconds if isinstance(outcome, Produced) else 0.0,
         )
+        if judgement.failure is None:
+            return Judged(result)
+        return Judged(result, (admitted.twin, twin) if admitted.twin and twin else (asked, outcome))
 
     def _contradiction(
         self, outcome: Produced, backend: BackendInfo

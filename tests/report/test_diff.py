@@ -10,6 +10,7 @@ import pytest
 from opcheck.dtypes import DTYPES
 from opcheck.model import (
     Comparison,
+    Diagnosis,
     Fill,
     FromFile,
     Given,
@@ -47,6 +48,18 @@ def test_a_wrong_value(snapshot, width):
         clause="1 for the first maximum “value” — größter Wert, 最大値 — and 0 for all others",
     )
     snapshot(f"diff_values_{width}", shown(answer, width).text)
+
+
+def test_what_a_failure_looks_like_the_likeliest_first():
+    mistakes = [Diagnosis(name, f"as if it was {name}") for name in ("a", "b", "c", "d")]
+    lines = shown(result(Verdict.FAIL, diagnoses=tuple(mistakes))).lines
+    at = next(place for place, line in enumerate(lines) if line.startswith("  looks"))
+    assert lines[at : at + 4] == [
+        "  looks   as if it was a (a)",
+        "  or      as if it was b (b)",
+        "  or      as if it was c (c)",
+        "          … and 1 more mistake that gives the same here",
+    ]
 
 
 def test_the_input_is_shown_only_where_there_is_one():

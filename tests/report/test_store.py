@@ -10,7 +10,7 @@ import pytest
 
 from opcheck.dtypes import DTYPES
 from opcheck.errors import Exit
-from opcheck.model import Comparison, Known, Mismatch, Verdict
+from opcheck.model import Comparison, Diagnosis, Known, Mismatch, Verdict
 from opcheck.report import store
 from tests.report.made import CASE, header, result, wrong_values
 
@@ -82,6 +82,7 @@ def test_a_record_names_its_case_in_full():
         "alternative": None,
         "known": None,
         "found": None,
+        "diagnoses": [],
         "op": "Hardmax",
         "domain": "",
         "since": 13,
@@ -128,6 +129,12 @@ def test_a_known_failure_keeps_what_was_found():
     found = strict(store.record(result(Verdict.KNOWN, known=known, found=Verdict.ERROR)))
     assert (found["verdict"], found["found"]) == ("known", "error")
     assert found["known"] == {"cause": "Why.", "link": "https://example.org", "ledger": "acme.yaml"}
+
+
+def test_a_diagnosis_keeps_the_name_of_its_mistake():
+    looks = Diagnosis("last_of_ties", "as if the last of equal maxima won")
+    found = strict(store.record(result(Verdict.FAIL, diagnoses=(looks,))))
+    assert found["diagnoses"] == [{"mistake": looks.mistake, "text": looks.text}]
 
 
 def test_infinite_and_missing_measures_are_no_literals():

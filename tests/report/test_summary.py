@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from opcheck.model import Comparison, Known, OpVersion, Verdict
+from opcheck.model import Comparison, Diagnosis, Known, OpVersion, Verdict
 from opcheck.report import summary
 from tests.report.made import Page, header, result
 
@@ -44,6 +44,30 @@ def every_section():
     for answer, count in (("first_nan", 3), ("skips_nan", 2)):
         yield from (result(alternative=answer, name="nan") for _ in range(count))
     yield result(backend="numpy", alternative="first_nan", name="nan")
+
+
+LAST = Diagnosis("last_of_ties", "as if the last of equal maxima won")
+ZEROS = Diagnosis("zeros", "as if nothing was computed, and all left zero")
+
+
+def test_all_failures_with_one_cause():
+    failures = [result(Verdict.FAIL, diagnoses=(LAST,)) for _ in range(37)]
+    page = shown(failures, "acme")
+    assert "What is wrong with acme 1.5: 37 failures, one cause" in page.text
+    assert "   37  as if the last of equal maxima won (last_of_ties)  Hardmax-13" in page.text
+
+
+def test_several_causes_and_what_none_explains():
+    failures = [result(Verdict.FAIL, diagnoses=(LAST, ZEROS)) for _ in range(3)]
+    failures += [result(Verdict.ERROR, op=OLD, diagnoses=(ZEROS,)), result(Verdict.FAIL)]
+    page = shown(failures, "acme", width=100)
+    assert "What is wrong with acme 1.5: 5 failures, one cause, 1 unexplained" in page.text
+    assert "all left zero (zeros)  Hardmax-1, Hardmax-13" in page.text
+    assert "    1  like no mistake that is known" in page.text
+
+
+def test_without_any_diagnosis_nothing_is_said_of_causes():
+    assert "What is wrong" not in shown([result(Verdict.FAIL)], "acme").text
 
 
 def shown(results, *backends, width=80, complete=True, cases=1):

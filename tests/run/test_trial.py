@@ -144,7 +144,7 @@ def inquiry(case: Case, *replies: Outcome | Reply) -> tuple[list[Question], Resu
             asked.append(going.send(reply if isinstance(reply, Reply) else Reply(reply)))
         except StopIteration as end:
             assert len(asked) == len(replies), "there are replies left"
-            return asked, end.value
+            return asked, end.value.result
     raise AssertionError(f"there is no reply to question {len(asked)}")
 
 

@@ -1,0 +1,55 @@
+"""All failures of a backend summed up: as few mistakes as explain them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import compress
+from operator import not_
+
+from opcheck.model import Diagnosis, Result
+
+#: Said of failures that look like nothing.
+UNEXPLAINED = "like no mistake that is known"
+
+
+@dataclass(frozen=True)
+class Cause:
+    """What failures have in common: a diagnosis, the operators it was made in, and how many."""
+
+    mistake: str | None
+    text: str
+    ops: tuple[str, ...]
+    failures: int
+
+
+def causes(results: Iterable[Result]) -> list[Cause]:
+    """The causes of one backend's failures, which are `results`, the most frequent first.
+
+    Each failure counts for one: greedily, for the diagnosis that explains the most of those left,
+    among equals the one that was named first most often. Last come those without any.
+    """
+    left = list(results)
+    found = []
+    while ranks := _ranks(left):
+        best = min(ranks, key=lambda diagnosis: ranks[diagnosis])
+        explains = [best in result.diagnoses for result in left]
+        found.append(_cause(best, [*compress(left, explains)]))
+        left = [*compress(left, map(not_, explains))]
+    found.sort(key=lambda cause: -cause.failures)
+    return [*found, _cause(Diagnosis(None, UNEXPLAINED), left)] if left else found
+
+
+def _ranks(results: Iterable[Result]) -> dict[Diagnosis, tuple[int, int]]:
+    """For each diagnosis how many results it explains, negated, and the sum of its places."""
+    ranks: dict[Diagnosis, tuple[int, int]] = {}
+    for result in results:
+        for place, diagnosis in enumerate(result.diagnoses):
+            count, places = ranks.get(diagnosis, (0, 0))
+            ranks[diagnosis] = count - 1, places + place
+    return ranks
+
+
+def _cause(diagnosis: Diagnosis, results: list[Result]) -> Cause:
+    ops = dict.fromkeys(str(result.case.op) for result in sorted(results, key=lambda r: r.case.op))
+    return Cause(diagnosis.mistake, diagnosis.text, tuple(ops), len(results))

@@ -1,0 +1,66 @@
+"""What wrong values have in common, where no mistake is known that gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opcheck.compare import Want
+from opcheck.compare.elements import wide
+from opcheck.compare.ulp import distance
+from opcheck.diagnose.evidence import Evidence
+from opcheck.dtypes import DType, of, round_to
+from opcheck.model import Array
+
+Floats = NDArray[np.float64]
+
+#: What a single value has in common with itself is nothing.
+_ENOUGH = 3
+
+
+def resemblance(evidence: Evidence) -> str | None:
+    """In words, None where nothing fits."""
+    if evidence.got is None or len(evidence.admitted) != 1:
+        return None
+    said = []
+    for want, got in zip(evidence.admitted[0], evidence.got, strict=False):
+        dtype = of(got) if isinstance(got, np.ndarray) else None
+        if dtype is None or dtype.kind != "float" or not isinstance(got, np.ndarray):
+            return None
+        if got.shape != want.values.shape or (want.dtype or dtype) != dtype:
+            return None
+        said += [next(_words(want, got, dtype), None)]
+    return "; ".join(filter(None, said)) or None
+
+
+def _words(want: Want, got: Array, dtype: DType) -> Iterator[str]:
+    right = round_to(want.values.astype(np.float64), dtype)
+    steps = distance(right, got)
+    off = steps > 0
+    wanted, actual = wide(right)[off], wide(got)[off]
+    if not (np.isfinite(wanted).all() and np.isfinite(actual).all() and off.any()):
+        return
+    furthest = int(steps.max())
+    if furthest <= 2 ** (dtype.precision // 2):
+        yield f"like less precision: it would pass with a tolerance of {furthest:,} ULP"
+    few = 2.0 ** (3 - dtype.precision)
+    if wanted.size >= _ENOUGH and np.ptp(wanted) > 0:
+        with np.errstate(all="ignore"):
+            factors, offsets = actual / wanted, actual - wanted
+        factor = _common(factors, few * np.abs(factors))
+        if factor is not None and abs(factor) > few:
+            yield f"like {factor:.6g} times the right values, where it is wrong"
+        offset = _common(offsets, few * np.maximum(np.abs(actual), np.abs(wanted)))
+        if offset is not None:
+            sign = "+-"[offset < 0]
+            yield f"like the right values {sign} {abs(offset):.6g}, where it is wrong"
+
+
+def _common(values: Floats, room: Floats) -> float | None:
+    """What all values are, each within its room."""
+    if not np.isfinite(values).all():
+        return None
+    middle = float(np.median(values))
+    return middle if np.all(np.abs(values - middle) <= room) else None

@@ -1,0 +1,43 @@
+"""From a failure to what a diagnosis is made of."""
+
+from __future__ import annotations
+
+from opcheck.compare.verdict import Answer, Refusal
+from opcheck.diagnose import Evidence
+from opcheck.engine import operator_of
+from opcheck.model import Case, Outcome, Produced, Question, Raised
+from opcheck.run.lying import node_of
+from opcheck.run.trial import Trial
+
+
+def evidence(trial: Trial, asked: Question, outcome: Outcome) -> Evidence | None:
+    """What is to be known of `outcome`, the wrong answer to `asked` in `trial`.
+
+    None where no mistake of an operator can be seen in it: nobody knows the operator, runs
+    contradict each other, or no answer came.
+    """
+    if operator_of(trial.case.op) is None:
+        return None
+    match outcome:
+        case Raised(unusable=False, stage="prepare" | "run"):
+            got = None
+        case Produced(unstable=None, outputs=outputs):
+            got = outputs
+        case _:
+            return None
+    answers = trial.admission.answers
+    if asked is trial.admission.twin:
+        admitted = [answer.wants for answer in answers if isinstance(answer, Refusal)]
+    else:
+        admitted = [answer.wants for answer in answers if isinstance(answer, Answer)]
+    return Evidence(node_of(asked.task, asked.inputs), got, admitted, trial.case.tolerance)
+
+
+def recall(case: Case) -> Evidence | None:
+    """What is to be known of a case that passed, None where more than one answer is right."""
+    trial = Trial(case)
+    asked, answers = trial.question, trial.admission.answers
+    if operator_of(case.op) is None or len(answers) != 1:
+        return None
+    admitted = [answer.wants for answer in answers if isinstance(answer, Answer)]
+    return Evidence(node_of(asked.task, asked.inputs), None, admitted, case.tolerance)

@@ -1,0 +1,39 @@
+"""As few causes as explain all failures."""
+
+from __future__ import annotations
+
+from opcheck.diagnose import UNEXPLAINED, Cause, causes
+from opcheck.model import Diagnosis, OpVersion, Result, Verdict
+from tests.report.made import result
+
+
+def failure(*mistakes: str, since: int = 13) -> Result:
+    diagnoses = tuple(Diagnosis(name, f"as if {name}") for name in mistakes)
+    op = OpVersion("", "Hardmax", since)
+    return result(Verdict.FAIL, op=op, diagnoses=diagnoses)
+
+
+def test_one_cause_for_all() -> None:
+    found = causes([failure("a", "b"), failure("b", since=1), failure("c", "b")])
+    assert found == [Cause("b", "as if b", ("Hardmax-1", "Hardmax-13"), 3)]
+
+
+def test_each_failure_counts_once() -> None:
+    found = causes([failure("a", "b"), failure("a", "b"), failure("a"), failure("b", "c")])
+    assert [(one.mistake, one.failures) for one in found] == [("a", 3), ("b", 1)]
+
+
+def test_among_equals_the_one_named_first() -> None:
+    assert [one.mistake for one in causes([failure("a", "b"), failure("a", "b")])] == ["a"]
+
+
+def test_what_is_left_over_comes_last() -> None:
+    found = causes([failure(), failure(), failure("a")])
+    assert [(one.mistake, one.text, one.failures) for one in found] == [
+        ("a", "as if a", 1),
+        (None, UNEXPLAINED, 2),
+    ]
+
+
+def test_no_failure_no_cause() -> None:
+    assert causes([]) == []

@@ -1,0 +1,88 @@
+"""With each failure it is known better what a backend does wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from opcheck.diagnose import Suspects, suspects
+from opcheck.engine.mistakes import mistakes_of
+from opcheck.model import Case
+from tests.asking import cases_in
+from tests.diagnose.wrong import HARDMAX, mistake, node, refuse, wrong
+
+FIRST = node(HARDMAX, [[3, 3]], {"axis": 1})
+LAST = [np.array([[0, 1]], np.float32)]
+
+
+def names(found: object) -> list[str | None]:
+    return [one.mistake for one in found]  # type: ignore[attr-defined]
+
+
+def by_name(name: str) -> object:
+    return next(one for one in mistakes_of(HARDMAX) if one.name == name)
+
+
+def test_the_mistakes_that_give_the_same_are_named() -> None:
+    found = Suspects(lambda case: None).diagnose(wrong(FIRST, LAST))
+    assert found[0].text.startswith("as if ")
+    assert "last_of_ties" in names(found)
+
+
+def test_what_explained_more_before_is_named_first() -> None:
+    suspects = Suspects(lambda case: None)
+    ambiguous = names(suspects.diagnose(wrong(FIRST, LAST)))
+    other = next(name for name in reversed(ambiguous) if name != "last_of_ties")
+    assert ambiguous.index("last_of_ties") < ambiguous.index(other)
+    seen = by_name(str(other))
+    for _ in range(3):
+        clear = node(HARDMAX, [[3, 3, 0, 3, 3, 1, 0, 2]], {"axis": 1})
+        suspects.diagnose(wrong(clear, seen.answer(clear)))  # type: ignore[attr-defined]
+    assert names(suspects.diagnose(wrong(FIRST, LAST)))[0] != "last_of_ties"
+
+
+def test_nothing_is_said_where_nothing_fits() -> None:
+    row = node(HARDMAX, [[5, 1, 3, 2, 4]], {"axis": 1})
+    got = [np.array([[7, -2, 0.5, 3, 11]], np.float32)]
+    assert Suspects(lambda case: None).diagnose(wrong(row, got)) == ()
+
+
+def passes(folder: Path) -> Case:
+    head = "op: Hardmax\ndtype: float32\nopset: 13\nattrs: {axis: 1}\n"
+    case = "cases:\n- {name: ties, inputs: {input: [[3, 3]]}, expect: {output: [[1, 0]]}}\n"
+    (one,) = cases_in(folder, head + case)
+    return one
+
+
+def test_what_a_pass_speaks_against_is_named_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    longer = node(HARDMAX, [[3, 3, 0, 1]], {"axis": 1})
+    got = [np.array([[0, 1, 0, 0]], np.float32)]
+    always = mistake(lambda one: [one.right[0][:, ::-1] if one is FIRST else got[0]], "always")
+    long = mistake(lambda one: one.right if one is FIRST else got, "where_long")
+    monkeypatch.setattr(suspects, "mistakes_of", lambda op: (always, long))
+    free = Suspects(lambda case: None)
+    assert names(free.diagnose(wrong(longer, got))) == ["always", "where_long"]
+    held = Suspects(lambda case: wrong(FIRST, None))
+    held.passed(passes(tmp_path))
+    assert names(held.diagnose(wrong(longer, got))) == ["where_long", "always"]
+
+
+def test_a_refusal_that_a_pass_speaks_against_is_not_named(tmp_path: Path) -> None:
+    free = Suspects(lambda case: None)
+    assert "refuses_float32" in names(free.diagnose(wrong(FIRST, None)))
+    held = Suspects(lambda case: wrong(FIRST, None))
+    held.passed(passes(tmp_path))
+    assert "refuses_float32" not in names(held.diagnose(wrong(FIRST, None)))
+
+
+def test_a_broken_mistake_of_ours_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = mistake(lambda _: [][0], "broken")
+    monkeypatch.setattr(suspects, "mistakes_of", lambda op: (broken, mistake(refuse)))
+    found = Suspects(lambda case: None).diagnose(wrong(FIRST, None))
+    said = "a mistake of opcheck's own could not be tried: broken: IndexError"
+    assert names(found) == ["made_up", None]
+    assert found[1].text.startswith(said)

@@ -1,0 +1,46 @@
+"""Wrong answers to small nodes, as evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from opcheck.compare import Want
+from opcheck.diagnose import Evidence
+from opcheck.dtypes import of
+from opcheck.engine import Exact, exactly
+from opcheck.engine.mistakes import Mistake, Node
+from opcheck.errors import InvalidNode
+from opcheck.model import OpVersion
+
+HARDMAX = OpVersion("", "Hardmax", 13)
+SOFTMAX = OpVersion("", "Softmax", 13)
+
+
+def node(op: OpVersion, values: Any, attrs: Mapping[str, Any], dtype: Any = np.float32) -> Node:
+    return Node(op, (np.array(values, dtype),), attrs)
+
+
+def wrong(made_on: Node, got: Any, tolerance: Any = None) -> Evidence:
+    """`got`, None for a refusal, where the engine's answer is right."""
+    try:
+        answers = exactly(made_on.op, made_on.inputs, made_on.attrs)
+    except InvalidNode:
+        return Evidence(made_on, got, (), tolerance)
+    return Evidence(made_on, got, (tuple(map(_want, answers)),), tolerance)
+
+
+def _want(answer: Any) -> Want:
+    if isinstance(answer, Exact):
+        return Want("output", answer.dtype, answer.values, bound=answer.bound, rest=answer.rest)
+    return Want("output", of(answer), answer)
+
+
+def mistake(answer: Callable[[Node], Any], name: str = "made_up") -> Mistake:
+    return Mistake(name, "it was made up", answer)
+
+
+def refuse(made_on: Node) -> Any:
+    raise InvalidNode("never")

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from opcheck.compare import compare_outputs
 from opcheck.diagnose.evidence import Evidence
 from opcheck.diagnose.likeness import contradicts, reproduces
 from opcheck.diagnose.numbers import resemblance
-from opcheck.diagnose.precision import narrower
 from opcheck.engine.mistakes import Mistake, mistakes_of
 from opcheck.model import Case, Diagnosis, OpVersion
 
@@ -32,13 +32,13 @@ class _Version:
     failures: int = 0
     passes: dict[tuple[str, str], Case] = field(default_factory=dict)
     evidence: dict[str, Evidence | None] = field(default_factory=dict)
-    #: For each mistake how many of the passes were held against it, and whether one speaks for it.
+    #: How many of the passes were held against each mistake, and those that one speaks against.
     asked: Counter[str] = field(default_factory=Counter)
     against: set[str] = field(default_factory=set)
 
 
 class Suspects:
-    """What was found of one backend; the results have to come in a fixed order.
+    """What was found of one backend; its results have to come in a fixed order.
 
     That is so because what explained the most failures is named first.
     """
@@ -47,8 +47,8 @@ class Suspects:
         self._recall = recall
         #: By operator, how many failures each mistake explains.
         self._explained: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-        self._broken: dict[str, str] = {}
         self._versions: dict[OpVersion, _Version] = defaultdict(_Version)
+        self._broken: dict[str, str] = {}
 
     def passed(self, case: Case) -> None:
         """Remember a case that passed: what it would have failed is no cause of other failures."""
@@ -60,32 +60,52 @@ class Suspects:
 
         First those that no pass speaks against, of these the one that explains the most failures
         up to now, among equals the most specific. Refusals that a pass speaks against are left
-        out: who takes it once does not refuse it. Empty where nothing fits.
+        out: who takes it once does not refuse it. Where none fits, they are tried once more with
+        everything rounded to a narrower type. Empty where nothing fits.
         """
         op = evidence.node.op
-        explained, version = self._explained[op.domain, op.name], self._versions[op]
+        version, explained = self._versions[op], self._explained[op.domain, op.name]
         version.failures += 1
-        mistakes = mistakes_of(op) if evidence.nbytes <= _LARGEST else ()
-        before = [mistake for mistake in mistakes if mistake.name in explained]
-        thoroughly = version.failures <= _THOROUGHLY
-        found = self._reproducing(mistakes if thoroughly else before, evidence)
-        if not (found or thoroughly):
-            found = self._reproducing([one for one in mistakes if one not in before], evidence)
-        free = [one for one in found if not self._is_contradicted(one, version)]
+        found = self._reproducing(evidence, version, explained)
+        doubtful = {one.name for one in found if self._is_contradicted(one, version)}
         if evidence.got is None:
-            found = free
-        said = [Diagnosis(one.name, f"as if {one.text}") for one in found]
-        if poorer := narrower(evidence):
-            said.append(poorer)
+            found = [one for one in found if one.name not in doubtful]
+        said = [*map(_spelt, found), *self._narrower(evidence, found, version, explained)]
         explained.update(one.mistake for one in said if one.mistake)
-        doubtful = {one.name for one in found} - {one.name for one in free}
         said.sort(key=lambda one: (one.mistake in doubtful, -explained[str(one.mistake)]))
         if not said and (seen := resemblance(evidence)):
             said.append(Diagnosis(None, seen))
         return (*said, *self._excuses())
 
-    def _reproducing(self, mistakes: Sequence[Mistake], evidence: Evidence) -> list[Mistake]:
-        return [one for one in mistakes if self._does(reproduces, one, evidence)]
+    def _reproducing(
+        self, evidence: Evidence, version: _Version, explained: Counter[str]
+    ) -> list[Mistake]:
+        if evidence.nbytes > _LARGEST:
+            return []
+        mistakes = mistakes_of(evidence.node.op)
+        if version.failures <= _THOROUGHLY:
+            return self._those_that_do(mistakes, evidence)
+        before = [mistake for mistake in mistakes if mistake.name in explained]
+        found = self._those_that_do(before, evidence)
+        others = [mistake for mistake in mistakes if mistake.name not in explained]
+        return found or self._those_that_do(others, evidence)
+
+    def _narrower(
+        self,
+        evidence: Evidence,
+        found: Sequence[Mistake],
+        version: _Version,
+        explained: Counter[str],
+    ) -> list[Diagnosis]:
+        """The widest narrower type in which the answer is right, or in which mistakes give it."""
+        narrowed = evidence.narrowed()
+        for dtype, rounded in narrowed:
+            if evidence.admitted and _is_right(rounded):
+                text = f"as if it was computed in {dtype}, by whose measure it is right"
+                return [Diagnosis(f"computed_in_{dtype}", text)]
+        if found or not narrowed:
+            return []
+        return [*map(_spelt, self._reproducing(narrowed[0][1], version, explained))]
 
     def _is_contradicted(self, mistake: Mistake, version: _Version) -> bool:
         """Whether a case that passed would have failed who makes `mistake`."""
@@ -105,6 +125,9 @@ class Suspects:
         small = sum(spec.nbytes for spec in case.inputs) <= _SMALL
         return self._recall(case) if small else None
 
+    def _those_that_do(self, mistakes: Sequence[Mistake], evidence: Evidence) -> list[Mistake]:
+        return [one for one in mistakes if self._does(reproduces, one, evidence)]
+
     def _does(
         self, what: Callable[[Mistake, Evidence], bool], mistake: Mistake, evidence: Evidence
     ) -> bool:
@@ -120,3 +143,14 @@ class Suspects:
         broken, self._broken = self._broken, {}
         said = "a mistake of opcheck's own could not be tried"
         return [Diagnosis(None, f"{said}: {name}: {how}") for name, how in broken.items()]
+
+
+def _spelt(mistake: Mistake) -> Diagnosis:
+    return Diagnosis(mistake.name, f"as if {mistake.text}")
+
+
+def _is_right(rounded: Evidence) -> bool:
+    """Whether the answer would pass, sums of powers beyond the narrower type's range included."""
+    assert rounded.got is not None
+    compared = [compare_outputs(wants, rounded.got) for wants in rounded.admitted]
+    return any(all(one.problem is None or one.tier == "range" for one in c) for c in compared)

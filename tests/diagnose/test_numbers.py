@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import ml_dtypes
 import numpy as np
 import pytest
 
 from opcheck.diagnose.numbers import resemblance
-from opcheck.diagnose.precision import narrower
-from opcheck.model import Diagnosis, Foreign
-from tests.diagnose.wrong import HARDMAX, SOFTMAX, node, wrong
+from opcheck.model import Foreign
+from tests.diagnose.wrong import SOFTMAX, node, wrong
 
 ROW = node(SOFTMAX, [[0, 1, 2, 3, 5, 6, 7, 8]], {"axis": 1})
 RIGHT = ROW.right[0]
@@ -63,28 +61,3 @@ def test_one_value_has_nothing_in_common_with_itself() -> None:
 
 def test_nothing_is_said_of_refusals() -> None:
     assert resemblance(wrong(ROW, None)) is None
-
-
-WIDE = node(SOFTMAX, [[0, 0.1, 0.2, 0.3]], {"axis": 1}, np.float64)
-
-
-@pytest.mark.parametrize(
-    ("through", "name"),
-    [(np.float32, "float32"), (np.float16, "float16"), (ml_dtypes.bfloat16, "bfloat16")],
-)
-def test_the_narrower_type_in_which_it_would_be_right_is_named(through: type, name: str) -> None:
-    got = WIDE.right[0].astype(through).astype(np.float64)
-    text = f"as if it was computed in {name}, by whose measure it is right"
-    assert narrower(wrong(WIDE, [got])) == Diagnosis(f"computed_in_{name}", text)
-
-
-def test_an_input_that_lost_digits_is_seen_too() -> None:
-    apart = node(HARDMAX, [[1, 1 + 1e-12]], {"axis": 1}, np.float64)
-    found = narrower(wrong(apart, [np.array([[1.0, 0.0]])]))
-    assert found is not None
-    assert found.mistake == "computed_in_float32"
-
-
-def test_what_is_wrong_in_any_type_has_none() -> None:
-    assert narrower(wrong(WIDE, [WIDE.right[0][:, ::-1]])) is None
-    assert narrower(wrong(WIDE, None)) is None

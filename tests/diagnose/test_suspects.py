@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import pytest
 
 from opcheck.diagnose import Suspects, suspects
 from opcheck.engine.mistakes import mistakes_of
-from opcheck.model import Case
+from opcheck.model import Case, Diagnosis
 from tests.asking import cases_in
-from tests.diagnose.wrong import HARDMAX, mistake, node, refuse, wrong
+from tests.diagnose.wrong import HARDMAX, SOFTMAX, mistake, node, refuse, wrong
 
 FIRST = node(HARDMAX, [[3, 3]], {"axis": 1})
 LAST = [np.array([[0, 1]], np.float32)]
@@ -86,3 +87,39 @@ def test_a_broken_mistake_of_ours_is_told_once(monkeypatch: pytest.MonkeyPatch) 
     said = "a mistake of opcheck's own could not be tried: broken: IndexError"
     assert names(found) == ["made_up", None]
     assert found[1].text.startswith(said)
+
+
+# ── in a narrower type ────────────────────────────────────────────────────────────────────────
+
+WIDE = node(SOFTMAX, [[0, 0.1, 0.2, 0.3]], {"axis": 1}, np.float64)
+
+
+@pytest.mark.parametrize(
+    ("through", "name"),
+    [(np.float32, "float32"), (np.float16, "float16"), (ml_dtypes.bfloat16, "bfloat16")],
+)
+def test_the_widest_narrower_type_in_which_it_would_be_right_is_named(
+    through: type, name: str
+) -> None:
+    got = WIDE.right[0].astype(through).astype(np.float64)
+    found = Suspects(lambda case: None).diagnose(wrong(WIDE, [got]))
+    text = f"as if it was computed in {name}, by whose measure it is right"
+    assert Diagnosis(f"computed_in_{name}", text) in found
+
+
+def test_an_input_that_lost_digits_is_seen_too() -> None:
+    apart = node(HARDMAX, [[1, 1 + 1e-12]], {"axis": 1}, np.float64)
+    found = Suspects(lambda case: None).diagnose(wrong(apart, [np.array([[1.0, 0.0]])]))
+    assert "computed_in_float32" in names(found)
+
+
+def test_a_mistake_made_in_a_narrower_type_is_recognised() -> None:
+    made_in = node(SOFTMAX, WIDE.inputs[0], {"axis": 1}, np.float32)
+    got = (2 * made_in.right[0]).astype(np.float64)
+    found = Suspects(lambda case: None).diagnose(wrong(WIDE, [got]))
+    assert names(found) == ["doubled"]
+
+
+def test_what_is_wrong_in_any_type_is_not_blamed_on_it() -> None:
+    found = Suspects(lambda case: None).diagnose(wrong(WIDE, [WIDE.right[0][:, ::-1]]))
+    assert not [name for name in names(found) if str(name).startswith("computed_in")]

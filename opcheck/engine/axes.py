@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from typing import TypeAlias
 
 from opcheck.errors import InvalidNode
+
+#: A tensor seen as (outer, length, inner): its rows run along the axis in the middle.
+Rows: TypeAlias = tuple[int, int, int]
 
 
 def from_either_end(axis: int, rank: int) -> int:
@@ -25,6 +29,16 @@ def from_the_front(axis: int, rank: int) -> int:
 def coerced_to_2d(shape: Sequence[int], axis: int) -> tuple[int, int]:
     """The matrix [a_0 * … * a_{k-1}, a_k * … * a_{n-1}] that versions 1 and 11 work on."""
     return prod(shape[:axis]), prod(shape[axis:])
+
+
+def rows_along(shape: Sequence[int], axis: int) -> Rows:
+    """Each row runs along one axis, as in version 13."""
+    return prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
+
+
+def rows_coerced(shape: Sequence[int], axis: int) -> Rows:
+    """Each row is one of the matrix to which versions 1 and 11 coerce their input."""
+    return (*coerced_to_2d(shape, axis), 1)
 
 
 def _range(low: int, end: int) -> str:

@@ -1,11 +1,11 @@
-"""From an operator version, arrays and attributes to outputs, in exact mode."""
+"""From an operator version, arrays and attributes to outputs, in exact and in native mode."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import get_type_hints
+from typing import Any, get_type_hints
 
 from opcheck import dtypes
 from opcheck.engine.exact import Exact, rounded
@@ -35,6 +35,22 @@ def exactly(op: OpVersion, inputs: Sequence[Array], attrs: Attrs) -> tuple[Array
         NotSupported: the engine has no kernel for exactly this version.
         InvalidNode: the specification forbids this dtype, attribute or value.
     """
+    operator, plan = _planned(op, inputs, attrs)
+    return operator.exact(plan, *inputs)
+
+
+def natively(
+    op: OpVersion, inputs: Sequence[Array], attrs: Attrs, threads: int = 1
+) -> tuple[Array, ...]:
+    """The outputs of `op` on `inputs` in native mode: fast, and within the operator's bound.
+
+    Raises what `exactly` raises.
+    """
+    operator, plan = _planned(op, inputs, attrs)
+    return operator.native(plan, *inputs, threads=threads)
+
+
+def _planned(op: OpVersion, inputs: Sequence[Array], attrs: Attrs) -> tuple[Operator, Any]:
     operator = operator_of(op)
     if operator is None:
         raise NotSupported(f"the engine has no kernel for {op}")
@@ -43,13 +59,13 @@ def exactly(op: OpVersion, inputs: Sequence[Array], attrs: Attrs) -> tuple[Array
     _check_dtypes(op, kernel, inputs)
     _check_attributes(op, kernel, attrs)
     try:
-        return kernel.function(*inputs, **attrs)
+        return operator, kernel.plan(*inputs, **attrs)
     except InvalidNode as error:
         raise InvalidNode(f"{op}: {error}") from None
 
 
 def _check_count(op: OpVersion, kernel: Kernel, inputs: Sequence[Array]) -> None:
-    parameters = inspect.signature(kernel.function).parameters.values()
+    parameters = inspect.signature(kernel.plan).parameters.values()
     tensors = [p for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
     needed = sum(p.default is p.empty for p in tensors)
     if not needed <= len(inputs) <= len(tensors):
@@ -66,7 +82,7 @@ def _check_dtypes(op: OpVersion, kernel: Kernel, inputs: Sequence[Array]) -> Non
 
 
 def _check_attributes(op: OpVersion, kernel: Kernel, attrs: Attrs) -> None:
-    parameters = inspect.signature(kernel.function).parameters.values()
+    parameters = inspect.signature(kernel.plan).parameters.values()
     known = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
     for name in attrs:
         if name not in known:
@@ -76,7 +92,7 @@ def _check_attributes(op: OpVersion, kernel: Kernel, attrs: Attrs) -> None:
         if default is inspect.Parameter.empty and name not in attrs:
             raise InvalidNode(f"{op}: attribute {name} is mandatory")
     for name, value in attrs.items():
-        allowed, fits = _kind(kernel.function, name)
+        allowed, fits = _kind(kernel.plan, name)
         if not fits(value):
             raise InvalidNode(f"{op}: {name} {value!r}; allowed: {allowed}")
 

@@ -7,6 +7,7 @@ import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from opcheck.engine.exact import Exact
 from opcheck.model import Array
@@ -17,15 +18,15 @@ FLOATS = ("float16", "float32", "float64")
 
 @dataclass(frozen=True)
 class Kernel:
-    """One operator version: a pure function and the dtypes this version allows.
+    """One operator version: what its attributes mean, and the dtypes this version allows.
 
-    `function` takes the inputs by position and the attributes by keyword, with the
-    specification's defaults in its signature, and returns the outputs as a tuple: an array where
-    the answer is exact, else the unrounded value with its error bound. It raises `InvalidNode`
-    for whatever the specification forbids.
+    `plan` takes the inputs by position and the attributes by keyword, with the specification's
+    defaults in its signature. Of the inputs it looks at the shapes and dtypes only. It returns
+    what is to be computed, in terms that all versions and both modes share, and raises
+    `InvalidNode` for whatever the specification forbids.
     """
 
-    function: Callable[..., tuple[Array | Exact, ...]]
+    plan: Callable[..., Any]
     dtypes: tuple[str, ...]
 
 
@@ -34,14 +35,22 @@ class Operator:
     """What an operator file in `engine/ops/` declares as `OPERATOR`.
 
     `kernels` has one entry for each version implemented, by the opset since which it is in
-    force; a version without an entry is unsupported, never another version's kernel. Every
-    output lies in [`low`, `high`] where those are set. `rounded`: its answers are real numbers
-    rounded to the output's dtype, so that correct implementations differ.
+    force; a version without an entry is unsupported, never another version's kernel.
+
+    `exact` and `native` compute a plan on the inputs, which follow it by position. `exact` gives
+    an array where the answer is exact, else the unrounded value with its error bound; `native`
+    gives arrays that lie within that bound, as fast as NumPy allows, in `threads` threads. Neither
+    modifies an input or shares memory with it; inputs may have any strides and byte order.
+
+    Every output lies in [`low`, `high`] where those are set. `rounded`: its answers are real
+    numbers rounded to the output's dtype, so that correct implementations differ.
     """
 
     domain: str
     name: str
     kernels: Mapping[int, Kernel]
+    exact: Callable[..., tuple[Array | Exact, ...]]
+    native: Callable[..., tuple[Array, ...]]
     low: float | None = None
     high: float | None = None
     rounded: bool = False

@@ -29,7 +29,7 @@ def test_a_kernel_stands_at_a_version_of_the_specification(op: OpVersion, kernel
 def test_the_signature_has_the_schema_s_attributes_and_defaults(
     op: OpVersion, kernel: Kernel
 ) -> None:
-    parameters = inspect.signature(kernel.function).parameters.values()
+    parameters = inspect.signature(kernel.plan).parameters.values()
     stated = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
     schema = opset.versions(op.domain, op.name)[op.since]
     assert set(stated) == set(schema.attributes)
@@ -44,7 +44,7 @@ def test_the_signature_has_the_schema_s_attributes_and_defaults(
 
 @pytest.mark.parametrize(("op", "kernel"), KERNELS)
 def test_the_signature_has_the_schema_s_inputs(op: OpVersion, kernel: Kernel) -> None:
-    parameters = inspect.signature(kernel.function).parameters.values()
+    parameters = inspect.signature(kernel.plan).parameters.values()
     tensors = [p for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
     schema = opset.versions(op.domain, op.name)[op.since]
     assert [p.default is p.empty for p in tensors] == [p.option == "single" for p in schema.inputs]

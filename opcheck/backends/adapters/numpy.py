@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy
 
-from opcheck.backends.adapters import About, nothing, take
+from opcheck.backends.adapters import About, nothing, take, threads
 from opcheck.backends.base import own_part
-from opcheck.engine import evaluate
+from opcheck.engine import evaluate, natively
 from opcheck.errors import InvalidNode
-from opcheck.model import Array, BackendInfo, Task
+from opcheck.model import Array, Attrs, BackendInfo, OpVersion, Task
 
 ABOUT = About("opcheck's own engine", "numpy", "pip install numpy")
 
 
 def connect(detail: str | None, options: Mapping[str, str]) -> Engine:
-    """The engine; it has no variants."""
+    """The engine, `mode=native` (the default) or `mode=exact`, in `threads=` threads."""
     nothing("numpy", detail)
-    take("numpy", options, {})
-    return Engine(BackendInfo("numpy", "numpy", numpy.__version__, engine=True, threads=1))
+    taken = take("numpy", options, {"mode": _mode, "threads": threads})
+    number = taken.get("threads", 1)
+    info = BackendInfo("numpy", "numpy", numpy.__version__, engine=True, threads=number)
+    return Engine(info, taken.get("mode", "native"))
+
+
+def _mode(text: str) -> str:
+    if text not in ("native", "exact"):
+        raise ValueError("mode is native or exact")
+    return text
 
 
 @dataclass(frozen=True)
@@ -28,11 +37,14 @@ class Engine:
     """The engine behind the protocol."""
 
     info: BackendInfo
+    mode: str
     documented_errors: tuple[type[BaseException], ...] = (InvalidNode,)
 
     def prepare(self, task: Task) -> PreparedNode:
         """Nothing to prepare: what the specification forbids shows when the node runs."""
-        return PreparedNode(task)
+        if self.mode == "exact":
+            return PreparedNode(task, evaluate)
+        return PreparedNode(task, partial(natively, threads=self.info.threads or 1))
 
 
 @dataclass(frozen=True)
@@ -40,10 +52,11 @@ class PreparedNode:
     """A node of the engine."""
 
     task: Task
+    compute: Callable[[OpVersion, Sequence[Array], Attrs], tuple[Array, ...]]
 
     def run(self, inputs: Sequence[Array]) -> tuple[Array, ...]:
-        """The outputs in exact mode."""
+        """The outputs, in the engine's mode."""
         # An omitted optional input has no kernel parameter yet; operators with one will say so.
         operands = self.task.operands(inputs)
         with own_part():
-            return evaluate(self.task.op, operands, self.task.attrs)
+            return self.compute(self.task.op, operands, self.task.attrs)

@@ -1,4 +1,4 @@
-"""The kernel of DML_ACTIVATION_HARDMAX1.
+"""The version of DML_ACTIVATION_HARDMAX1: which elements compete.
 
 The joint index runs over the reduced axes in increasing dimension order, row-major; the first
 maximum in that order (DML_AXIS_DIRECTION_INCREASING) gets the one.
@@ -6,22 +6,28 @@ maximum in that order (DML_AXIS_DIRECTION_INCREASING) gets the one.
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import dataclass
 
-from opcheck.engine.axes import coerced_to_2d
-from opcheck.engine.ops.hardmax.kernels import first_maximum
+from opcheck.engine.axes import Rows, rows_coerced
 from opcheck.errors import InvalidNode
 from opcheck.model import Array
 from opcheck.opset.directml import invalid_axes, reduced_last
 
 
-def hardmax1(input_tensor: Array, *, Axes: tuple[int, ...]) -> tuple[Array]:
+@dataclass(frozen=True)
+class JointRows:
+    """The dimensions in the order in which the rows of Hardmax lie one after the other."""
+
+    order: tuple[int, ...]
+    rows: Rows
+
+
+def hardmax1(input_tensor: Array, *, Axes: tuple[int, ...]) -> JointRows:
     """Hardmax over `Axes` jointly; unsorted ones, which the text leaves open, count as sorted."""
     rank = input_tensor.ndim
     problem = invalid_axes(Axes, rank)
     if problem:
         raise InvalidNode(problem)
-    order = reduced_last(Axes, rank)
-    moved = input_tensor.transpose(order)
-    ones = first_maximum(moved.reshape(coerced_to_2d(moved.shape, rank - len(Axes))), axis=1)
-    return (np.ascontiguousarray(ones.reshape(moved.shape).transpose(np.argsort(order))),)
+    order = tuple(reduced_last(Axes, rank))
+    shape = [input_tensor.shape[axis] for axis in order]
+    return JointRows(order, rows_coerced(shape, rank - len(Axes)))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from opcheck.engine.ops.lp_pool.exact import exact
 from opcheck.engine.ops.lp_pool.kernels import lp_pool_1, lp_pool_2, lp_pool_18
+from opcheck.engine.ops.lp_pool.native import native
 from opcheck.engine.registry import FLOATS, Kernel, Operator
 
 OPERATOR = Operator(
@@ -15,6 +17,8 @@ OPERATOR = Operator(
         18: Kernel(lp_pool_18, FLOATS),
         22: Kernel(lp_pool_18, ("bfloat16", *FLOATS)),
     },
+    exact=exact,
+    native=native,
     low=0.0,
     rounded=True,
 )

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from opcheck import dtypes
-from opcheck.engine.exact import Exact
-from opcheck.engine.ops.lp_pool.bound import LpPoolBound
-from opcheck.engine.ops.lp_pool.norms import norms
 from opcheck.engine.windows import Windows, windows_of
 from opcheck.errors import InvalidNode
 from opcheck.model import Array
+
+
+@dataclass(frozen=True)
+class Pooling:
+    """The p-norm of every window."""
+
+    p: float
+    windows: Windows
 
 
 def lp_pool_1(
@@ -24,7 +29,7 @@ def lp_pool_1(
     strides: Sequence[int] | None = None,
     pads: Sequence[int] | None = None,
     auto_pad: str = "NOTSET",
-) -> tuple[Exact]:
+) -> Pooling:
     """LpPool-1: p is a binary32 number and may be fractional.
 
     The text gives kernel_shape no default, so a node without it is refused. SAME is described as
@@ -37,7 +42,7 @@ def lp_pool_1(
     windows = windows_of(
         X.shape, kernel_shape=kernel_shape, strides=strides, pads=pads, auto_pad=auto_pad
     )
-    return _pooled(X, held, windows)
+    return Pooling(held, windows)
 
 
 def lp_pool_2(
@@ -48,12 +53,12 @@ def lp_pool_2(
     strides: Sequence[int] | None = None,
     pads: Sequence[int] | None = None,
     auto_pad: str = "NOTSET",
-) -> tuple[Exact]:
+) -> Pooling:
     """LpPool-2 and LpPool-11: p is an integer, kernel_shape is mandatory."""
     windows = windows_of(
         X.shape, kernel_shape=kernel_shape, strides=strides, pads=pads, auto_pad=auto_pad
     )
-    return _pooled(X, _whole(p), windows)
+    return Pooling(_whole(p), windows)
 
 
 def lp_pool_18(
@@ -66,7 +71,7 @@ def lp_pool_18(
     pads: Sequence[int] | None = None,
     auto_pad: str = "NOTSET",
     ceil_mode: int = 0,
-) -> tuple[Exact]:
+) -> Pooling:
     """LpPool-18 and LpPool-22: dilations and ceil_mode are new."""
     windows = windows_of(
         X.shape,
@@ -77,18 +82,10 @@ def lp_pool_18(
         auto_pad=auto_pad,
         ceil_mode=ceil_mode,
     )
-    return _pooled(X, _whole(p), windows)
+    return Pooling(_whole(p), windows)
 
 
 def _whole(p: int) -> float:
     if p < 1:
         raise InvalidNode(f"p {p}; allowed: integers from 1 on")
     return float(p)
-
-
-def _pooled(x: Array, p: float, windows: Windows) -> tuple[Exact]:
-    dtype = dtypes.of(x)
-    assert dtype  # `evaluate` admits no other types
-    with np.errstate(all="ignore"):
-        values, rest = norms(x, dtype, p, windows)
-    return (Exact(values, dtype, LpPoolBound(dtype, x, p, windows), rest),)

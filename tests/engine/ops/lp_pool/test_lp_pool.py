@@ -163,7 +163,7 @@ def test_a_version_has_the_attributes_and_defaults_of_its_schema(version: int) -
     assert (operator.low, operator.high) == (0, None)
     kernel = operator.kernels[version]
     schema = defs.get_schema("LpPool", version).attributes
-    parameters = inspect.signature(kernel.function).parameters.values()
+    parameters = inspect.signature(kernel.plan).parameters.values()
     known = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
     assert set(known) == set(schema)
     assert known["p"] == 2

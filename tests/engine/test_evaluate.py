@@ -139,11 +139,14 @@ def test_the_number_of_inputs_is_checked(count: int) -> None:
 
 
 def test_optional_inputs_are_counted_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    def two(x: Array, y: Array | None = None, *, axis: int = 0) -> tuple[Array]:
+    def two(x: Array, y: Array | None = None, *, axis: int = 0) -> None:
+        return None
+
+    def first(plan: None, x: Array, y: Array | None = None, *, threads: int = 1) -> tuple[Array]:
         return (x,)
 
     kernels = {13: Kernel(two, ("float64",))}
-    table = {("", "Hardmax"): Operator("", "Hardmax", kernels)}
+    table = {("", "Hardmax"): Operator("", "Hardmax", kernels, first, first)}
     monkeypatch.setitem(evaluate_function.__globals__, "operators", lambda: table)
     x = np.ones(3)
     assert len(evaluate(HARDMAX13, [x, x], {})) == len(evaluate(HARDMAX13, [x], {})) == 1
@@ -165,7 +168,7 @@ def test_a_foreign_dtype_is_named_with_the_choice(dtype: Any) -> None:
 
 
 def test_every_file_in_ops_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = Operator("", "Made", {7: Kernel(lambda: (), ())})
+    made = Operator("", "Made", {7: Kernel(lambda: None, ())}, tuple, tuple)
     files = {
         "opcheck.engine.ops": SimpleNamespace(__path__=[]),
         "made": SimpleNamespace(OPERATOR=made),

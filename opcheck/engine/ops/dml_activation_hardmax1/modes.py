@@ -2,29 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Iterator, Sequence
+from math import prod
 
 import numpy as np
 
+from opcheck.engine.axes import Rows
+from opcheck.engine.blocks import each, slices
 from opcheck.engine.ops.dml_activation_hardmax1.kernels import JointRows
 from opcheck.engine.ops.hardmax.exact import exact as exact_hardmax
 from opcheck.engine.ops.hardmax.native import native as native_hardmax
 from opcheck.model import Array
 
+#: About how many elements are put into another order at a time.
+_BLOCK = 1 << 18
+
 
 def exact(plan: JointRows, input_tensor: Array) -> tuple[Array]:
     """One at the first maximum of every row, zero elsewhere; same shape and dtype."""
-    return _reordered(plan, input_tensor, exact_hardmax)
+    (ones,) = exact_hardmax(plan.rows, input_tensor.transpose(plan.order))
+    return (np.ascontiguousarray(ones.transpose(np.argsort(plan.order))),)
 
 
 def native(plan: JointRows, input_tensor: Array, *, threads: int = 1) -> tuple[Array]:
     """The same, as fast as NumPy allows."""
-    return _reordered(plan, input_tensor, partial(native_hardmax, threads=threads))
+    shape, length = input_tensor.shape, plan.rows[1]
+    kept = _kept(plan.order)
+    rows = _as_they_lie(shape, plan.order[kept:], length) if kept else plan.rows
+    if not input_tensor.size or rows:
+        return native_hardmax(rows or plan.rows, input_tensor, threads=threads)
+    out = np.empty(shape, input_tensor.dtype.newbyteorder("="))
+    x, y = input_tensor.transpose(plan.order), out.transpose(plan.order)
+
+    def answer(part: tuple[slice, ...]) -> None:
+        block = x[part]
+        (y[part],) = native_hardmax((block.size // length, length, 1), block)
+
+    each(answer, _parts(x.shape[:kept], max(1, _BLOCK // length)), threads)
+    return (out,)
 
 
-def _reordered(
-    plan: JointRows, input_tensor: Array, hardmax: Callable[..., tuple[Array]]
-) -> tuple[Array]:
-    (ones,) = hardmax(plan.rows, input_tensor.transpose(plan.order))
-    return (np.ascontiguousarray(ones.transpose(np.argsort(plan.order))),)
+def _kept(order: Sequence[int]) -> int:
+    """How many dimensions are before the reduced ones; 0 if they may all be where they were."""
+    descents = (n for n in range(1, len(order)) if order[n] < order[n - 1])
+    return next(descents, 0)
+
+
+def _as_they_lie(shape: Sequence[int], reduced: Sequence[int], length: int) -> Rows | None:
+    """The rows in the dimensions' own order, unless others lie between the reduced ones."""
+    longer = [axis for axis in reduced if shape[axis] > 1] or reduced[:1]
+    first, last = longer[0], longer[-1]
+    if prod(shape[first : last + 1]) != length:
+        return None
+    return prod(shape[:first]), length, prod(shape[last + 1 :])
+
+
+def _parts(shape: Sequence[int], size: int) -> Iterator[tuple[slice, ...]]:
+    """Parts of whatever begins with these dimensions, each of about `size` of their indices."""
+    if prod(shape[1:]) > size:
+        for index in slices(shape[0], 1):
+            yield from ((index, *rest) for rest in _parts(shape[1:], size))
+    else:
+        yield from ((some,) for some in slices(shape[0], size // prod(shape[1:])))

@@ -8,7 +8,11 @@ from __future__ import annotations
 import numpy as np
 
 from opcheck.engine.axes import Rows
+from opcheck.engine.blocks import blocks
 from opcheck.model import Array
+
+#: Elements that NumPy may copy at once to look for maxima across them.
+_BLOCK = 1 << 18
 
 
 def exact(rows: Rows, input: Array) -> tuple[Array]:
@@ -18,9 +22,10 @@ def exact(rows: Rows, input: Array) -> tuple[Array]:
     gets its one at the first NaN.
     """
     x = input.reshape(rows)
-    out = np.zeros(x.shape, x.dtype.newbyteorder("="))
-    if x.size:
-        # bfloat16 has no argmax of its own in NumPy; float32 holds its values exactly.
-        ordered = x.astype(np.float32) if x.dtype.itemsize == 2 else x
-        np.put_along_axis(out, np.argmax(ordered, axis=1, keepdims=True), 1, axis=1)
+    out = np.zeros(rows, x.dtype.newbyteorder("="))
+    with np.errstate(invalid="ignore"):
+        for part in blocks(rows, _BLOCK):
+            # bfloat16 has no argmax of its own in NumPy; float32 holds its values exactly.
+            ordered = x[part].astype(np.float32) if x.dtype.itemsize == 2 else x[part]
+            np.put_along_axis(out[part], np.argmax(ordered, axis=1, keepdims=True), 1, axis=1)
     return (out.reshape(input.shape),)

@@ -6,14 +6,19 @@ NumPy's warnings are left to the caller's `errstate`.
 from __future__ import annotations
 
 import math
+from math import prod
 
 import numpy as np
 
 from opcheck.dtypes import DType, half_ulp
 from opcheck.engine import wide
 from opcheck.engine.bounds import Floats, Mask, Places
+from opcheck.engine.ops.lp_pool.native_bench import Bench
+from opcheck.engine.ops.lp_pool.native_parts import evenly, every, in_planes
+from opcheck.engine.ops.lp_pool.native_powers import values as values_of
+from opcheck.engine.ops.lp_pool.native_ways import many_offsets
 from opcheck.engine.wide import Wide
-from opcheck.engine.windows import Windows
+from opcheck.engine.windows import AxisWindows, Windows
 from opcheck.model import Array
 
 #: Between these, sums of powers in float64 lose nothing to its range: what is below its smallest
@@ -21,6 +26,12 @@ from opcheck.model import Array
 _TINY, _HUGE = 2.0**-900, 2.0**1000
 #: Roots of more than this would multiply float64's errors too far.
 _LEAST_P = 2.0**-6
+#: Below this, a ratio has fewer digits than float64 has, or none.
+_SMALL = 2.0**-1022
+#: Up to this p, sums of powers of narrower types than float64 are between those two, or 0.
+_SAFE_P = 6
+#: The elements of a block of planes, more or less; for so few as these nothing is laid down.
+_BLOCK, _FEW = 1 << 17, 1 << 12
 
 
 def norms(x: Array, dtype: DType, p: float, windows: Windows) -> tuple[Floats, Floats | None]:
@@ -39,33 +50,79 @@ def norms(x: Array, dtype: DType, p: float, windows: Windows) -> tuple[Floats, F
 
 
 def _in_float64(x: Array, dtype: DType, p: float, windows: Windows) -> Floats:
-    magnitudes = np.abs(x.astype(np.float64))
-    powers = magnitudes if p == 1 else _power(magnitudes, p)
-    sums = windows.sums(powers)
-    if p < _LEAST_P:
-        again = np.ones(sums.shape, np.bool_)
-    else:
-        again = sums > _HUGE
-        if ((powers < _TINY) & (magnitudes > 0)).any():
-            again |= sums < _TINY
-    values = sums if p == 1 else np.sqrt(sums) if p == 2 else np.asarray(sums ** (1 / p))
-    places: Places = np.flatnonzero(again)
-    for portion, elements, _ in windows.gathered(x, places):
-        values.flat[places[portion]], _ = _in_wide(elements, p)
-    if p == 1 and not _adds_up(magnitudes, dtype, windows.most):
-        places = np.flatnonzero(_near_a_tie(values, dtype))
-        for portion, elements, _ in windows.gathered(x, places):
-            values.flat[places[portion]] = _beside_the_tie(*_sums(np.abs(elements)))
+    values = (np.empty if x.size else np.zeros)(windows.shape)
+    if x.size and values.size:
+        bench, x = Bench.of_this_thread(values.dtype), in_planes(x)
+        outer = x.shape[: -len(windows.axes)]
+        y = values.reshape(*outer, *windows.shape[2:])
+        step = evenly(outer[-1], max(1, _BLOCK * outer[-1] * prod(outer[:-1]) // x.size))
+        for index in np.ndindex(outer[:-1]):
+            for low in range(0, outer[-1], step):
+                some = *index, slice(low, low + step)
+                _planes_in_float64(x[some], y[some], dtype, p, windows.axes, bench)
+        Bench.leave()
     return values
 
 
-def _power(x: Floats, p: float) -> Floats:
+def _planes_in_float64(
+    x: Array, y: Floats, dtype: DType, p: float, axes: tuple[AxisWindows, ...], bench: Bench
+) -> None:
+    """Put the norms of every window of the planes `x` into `y`."""
+    windows, x = Windows((1, len(x)), axes), x[None]
+    sums = None
+    if x.size > _FEW and not any(map(many_offsets, axes)):
+        sums = bench.sums((every(len(y)), *axes), ordered=True)
+    numbers = values_of(x, bench.buffers[1] if sums else np.empty(x.size))
+    if p != 2:
+        np.absolute(numbers, out=numbers)
+    adds_up = p != 1 or _adds_up(numbers, dtype, windows.most)
+    first_root = np.sqrt if p == 2 else np.absolute
+    if sums:
+        for index, place, how in sums.places:
+            how(_raise, numbers.reshape(sums.layout)[:, index], p, place)
+        sums.put(first_root, y)
+    else:
+        powers = np.empty(x.shape)
+        _raise(numbers, p, powers)
+        first_root(windows.sums(powers)[0], out=y)
+    again = None if _LEAST_P <= p <= _SAFE_P else _out_of_range(y, x, p)
+    if p not in (1, 2):
+        y **= 1 / p
+    if again is not None:
+        places: Places = np.flatnonzero(again)
+        for portion, elements, _ in windows.gathered(x, places):
+            y.flat[places[portion]], _ = _in_wide(elements, p)
+    if not adds_up:
+        places = np.flatnonzero(_near_a_tie(y, dtype))
+        for portion, elements, _ in windows.gathered(x, places):
+            y.flat[places[portion]] = _beside_the_tie(*_sums(np.abs(elements)))
+
+
+def _out_of_range(sums: Floats, x: Array, p: float) -> Mask:
+    """Where a sum of p-th powers of `x`, or one of the powers, may have left float64's range."""
+    if p < _LEAST_P:
+        return np.ones(sums.shape, np.bool_)
+    again = np.asarray(sums > _HUGE)
+    small = np.asarray(sums < _TINY)
+    if small.any():
+        magnitudes = np.abs(values_of(x, np.empty(x.size)))
+        powers = np.empty_like(magnitudes)
+        _raise(magnitudes, p, powers)
+        if ((powers < _TINY) & (magnitudes > 0)).any():
+            again |= small
+    return again
+
+
+def _raise(x: Floats, p: float, out: Floats) -> None:
+    """Fill `out` with x^p."""
     if p != int(p) or p > 8:
-        return np.asarray(x**p)
-    result = x
-    for _ in range(int(p) - 1):
-        result = result * x
-    return result
+        out[...] = x**p
+    elif p == 1:
+        np.copyto(out, x)
+    else:
+        np.multiply(x, x, out=out)
+        for _ in range(int(p) - 2):
+            np.multiply(out, x, out=out)
 
 
 def _in_wide(elements: Floats, p: float) -> tuple[Floats, Floats]:
@@ -87,8 +144,23 @@ def _in_wide(elements: Floats, p: float) -> tuple[Floats, Floats]:
     values, rest = root.split(exponent)
     if p == 1:
         values, rest = _decided(values, rest, magnitudes)
-    values = np.where(usual, values, top)
+    if p < 1:
+        gone = usual & ((scaled < _SMALL) & (magnitudes > 0)).any(axis=1)
+        values[gone], rest[gone] = _by_logarithms(magnitudes[gone], p)
+    # A pair of float64 becomes NaN where it is too large.
+    values = np.where(usual, np.where(np.isnan(values), np.inf, values), top)
     return values, np.where(usual & np.isfinite(values), rest, 0.0)
+
+
+def _by_logarithms(magnitudes: Floats, p: float) -> tuple[Floats, Floats]:
+    """The same for rows with ratios that leave float64's range, but small powers of them do not."""
+    top = magnitudes.max(axis=1, initial=0.0, keepdims=True)
+    mantissa, exponent = np.frexp(top[:, 0])
+    present = magnitudes > 0
+    numbers = wide.widen(np.where(present, magnitudes, top))
+    powers = ((numbers.log() - wide.widen(top).log()) * p).exp() * present.astype(np.float64)
+    values, rest = (_root(powers.total()[:, 0], p) * mantissa).split(exponent)
+    return values, rest
 
 
 def _wide_power(w: Wide, p: float) -> Wide:
@@ -110,8 +182,13 @@ def _root(w: Wide, p: float) -> Wide:
 
 def _adds_up(magnitudes: Floats, dtype: DType, count: int) -> bool:
     """Whether float64 holds every sum of `count` of these values of `dtype` exactly."""
-    some = magnitudes[(magnitudes > 0) & np.isfinite(magnitudes)]
-    _, ends = np.frexp([some.min(initial=np.inf), some.max(initial=0.0)])
+    bits = np.ascontiguousarray(magnitudes).view(np.uint64)
+    # As integers these numbers compare alike, and 0 - 1 is the largest there is.
+    least, most = (np.min(bits - np.uint64(1)) + np.uint64(1)).view(np.float64), magnitudes.max()
+    if not np.isfinite(most):
+        some = magnitudes[(magnitudes > 0) & np.isfinite(magnitudes)]
+        least, most = some.min(initial=np.inf), some.max(initial=0.0)
+    _, ends = np.frexp([least, most])
     return bool(ends[1] - ends[0] + dtype.precision + count.bit_length() <= 53)
 
 

@@ -6,20 +6,26 @@ one of -inf only, is NaN throughout, as inf/inf, 0/0 and NaN are; -inf beside a 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from opcheck.dtypes import DTYPES
 from opcheck.engine import wide
 from opcheck.engine.axes import Rows
+from opcheck.engine.blocks import blocks, buffer_for
 from opcheck.engine.bounds import Floats
 from opcheck.engine.exact import Exact
+from opcheck.engine.half import widened
 from opcheck.engine.ops.softmax.bound import SoftmaxBound
 from opcheck.model import Array
 
 #: Elements worked on at a time, so that what is in between stays in the processor's cache.
-_BLOCK, _WIDE_BLOCK = 1 << 16, 1 << 13
+_BLOCK, _WIDE_BLOCK = 1 << 17, 1 << 13
+#: The least rows side by side in a block, of 16-bit numbers, which are copied, and of float32: what
+#: lies side by side in memory is read fastest.
+_BESIDE, _FAR_BESIDE = 64, 1 << 14
+#: So many rows side by side are computed as they lie, fewer are first put one after the other;
+#: rows of fewer elements than `_SHORT` are put side by side.
+_WIDE, _SHORT = 64, 32
 
 #: Numerators are scaled by a power of two, lest the smallest of them lose digits to underflow.
 _UP = 600
@@ -31,51 +37,80 @@ def exact(layout: Rows, input: Array) -> tuple[Exact]:
         # However many rows of no element: there is nothing to normalise.
         layout = (0, 1, 1)
     x = input.reshape(layout)
-    dtype = DTYPES[x.dtype.name]
+    dtype, shape = DTYPES[x.dtype.name], input.shape
     values, top = np.empty(layout), np.empty((layout[0], 1, layout[2]))
-    rest = np.empty(layout) if dtype.name == "float64" else None
+    bound = SoftmaxBound(dtype, x, top)
     with np.errstate(all="ignore"):
-        for part in _blocks(layout, _BLOCK if rest is None else _WIDE_BLOCK):
+        if dtype.name != "float64":
+            buffer_for(layout)
+            least = _BESIDE if x.itemsize == 2 else _FAR_BESIDE
+            for part in blocks(layout, _BLOCK, least):
+                _in_float64(x[part], values[part], top[part])
+            return (Exact(values.reshape(shape), dtype, bound),)
+        rest = np.empty(layout)
+        for part in blocks(layout, _WIDE_BLOCK):
             rows = np.moveaxis(x[part], 1, 2).astype(np.float64, order="C")
             maximum = rows.max(axis=2, keepdims=True)
+            digits, more = _in_wide(rows, maximum)
+            values[part], rest[part] = np.moveaxis(digits, 2, 1), np.moveaxis(more, 2, 1)
             top[part] = np.moveaxis(maximum, 2, 1)
-            if rest is None:
-                values[part] = np.moveaxis(_in_float64(rows, maximum), 2, 1)
-            else:
-                digits, more = _in_wide(rows, maximum)
-                values[part], rest[part] = np.moveaxis(digits, 2, 1), np.moveaxis(more, 2, 1)
-    bound = SoftmaxBound(dtype, x, top)
-    shape = input.shape
-    more = None if rest is None else rest.reshape(shape)
-    return (Exact(values.reshape(shape), dtype, bound, more),)
+    return (Exact(values.reshape(shape), dtype, bound, rest.reshape(shape)),)
 
 
-def _in_float64(x: Floats, top: Floats) -> Floats:
-    """Softmax along the last axis, in place; an error of about gap·2^-53 in the exponent."""
-    x -= top
+def _in_float64(x: Array, y: Floats, top: Floats) -> None:
+    """Softmax of a block (a, N, b) along N into `y`, and the maxima of its rows into `top`.
+
+    There is an error of about gap·2^-53 in the exponent. Wherever a row lies, its answer is the
+    same.
+    """
+    if x.itemsize == 2:
+        x = widened(x)
+    if x.shape[2] >= _WIDE:
+        y[...] = x
+        _in_place(y, top, 1)
+        return
+    axis = 0 if x.shape[1] < _SHORT else 2
+    y = y.swapaxes(1, axis)
+    moved = y if y.flags.c_contiguous else np.empty(y.shape)
+    moved[...] = x.swapaxes(1, axis)
+    _in_place(moved, top.swapaxes(1, axis), axis)
+    if moved is not y:
+        y[...] = moved
+
+
+def _in_place(x: Floats, top: Floats, axis: int) -> None:
+    if axis == 2:
+        # NumPy finds the place of the maximum several times faster than the maximum itself.
+        top[...] = np.take_along_axis(x, x.argmax(axis=2, keepdims=True), axis=2)
+    else:
+        np.maximum.reduce(x, axis=axis, keepdims=True, out=top)
+    np.subtract(x, top, out=x)
     np.exp(x, out=x)
-    x /= x.sum(axis=-1, keepdims=True)
-    return x
+    np.divide(x, x.sum(axis=2, keepdims=True) if axis == 2 else _sum(x, axis), out=x)
+
+
+def _sum(y: Floats, axis: int) -> Floats:
+    """The sum along an axis, kept with size 1, added as NumPy adds up a contiguous row."""
+    return np.moveaxis(_in_pairs(np.moveaxis(y, axis, 0)), 0, axis)
+
+
+def _in_pairs(y: Floats) -> Floats:
+    """The sum along axis 0 in NumPy's order: in eight lanes, and in halves if it is long."""
+    if len(y) > 128:
+        half = len(y) // 16 * 8
+        return _in_pairs(y[:half]) + _in_pairs(y[half:])
+    whole = len(y) // 8 * 8
+    if not whole:
+        return np.asarray(np.add.reduce(y, axis=0, keepdims=True))
+    total: Floats = np.add.reduce(y[:whole].reshape(-1, 8, *y.shape[1:]), axis=0)
+    while len(total) > 1:
+        total = total[::2] + total[1::2]
+    for row in y[whole:]:
+        total += row
+    return total
 
 
 def _in_wide(x: Floats, top: Floats) -> tuple[Floats, Floats]:
     """Softmax along the last axis, and what float64 has no room for."""
     terms = wide.exp_of_difference(x, top, _UP)
     return (terms / (terms.total() * 2.0**-_UP)).split(-_UP)
-
-
-def _blocks(layout: Rows, size: int) -> Iterator[tuple[slice, slice, slice]]:
-    """Parts [a, :, b] of the layout of about `size` elements, whole rows each."""
-    outer, length, inner = layout
-    if length * inner <= size:
-        for a in _slices(outer, size // (length * inner)):
-            yield a, slice(None), slice(None)
-    else:
-        # Neighbours in memory together, even where that is more than `size`.
-        for number in range(outer):
-            for b in _slices(inner, max(16, size // length)):
-                yield slice(number, number + 1), slice(None), b
-
-
-def _slices(count: int, step: int) -> Iterator[slice]:
-    return (slice(start, start + step) for start in range(0, count, step))

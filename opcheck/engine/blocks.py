@@ -1,0 +1,87 @@
+"""Work on arrays in blocks that stay in the processor's cache, in one thread or in several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from threading import Lock
+from typing import TypeVar
+
+import numpy as np
+
+from opcheck.engine.axes import Rows
+from opcheck.engine.bounds import Part
+from opcheck.model import Array
+
+#: Elements of a block: 256 KiB of float32, of which some fit into a processor's second cache.
+BLOCK = 1 << 16
+
+_Piece = TypeVar("_Piece")
+
+
+def blocks(rows: Rows, size: int = BLOCK, least: int = 16) -> Iterator[Part]:
+    """Parts [a, :, b] of `rows` of about `size` elements, whole rows each: all of them together.
+
+    Where not all rows with the same a fit in one, `least` of these lie in a block, even if that
+    is more than `size` elements, because neighbours in memory are best read together.
+    """
+    outer, length, inner = rows
+    if not outer * length * inner:
+        return
+    if length * inner <= size:
+        for a in slices(outer, size // (length * inner)):
+            yield a, slice(None), slice(None)
+    else:
+        for number in range(outer):
+            for b in slices(inner, max(least, size // length)):
+                yield slice(number, number + 1), slice(None), b
+
+
+def slices(count: int, step: int) -> Iterator[slice]:
+    """The numbers below `count`, `step` at a time."""
+    return (slice(start, min(start + step, count)) for start in range(0, count, step))
+
+
+def buffer_for(rows: Rows) -> None:
+    """Have NumPy broadcast one number to each of these rows quickly, until its `errstate` ends.
+
+    It copies what it broadcasts to a buffer first, which short rows gain by. It does not if the
+    buffer is smaller than a row.
+    """
+    _, length, inner = rows
+    if inner == 1 and 512 <= length < 8192:
+        np.setbufsize(512)
+
+
+def as_laid_out(array: Array) -> bool:
+    """Whether `array` lies in memory as a new one would, so that it can be seen in other shapes."""
+    return array.flags.c_contiguous and array.flags.aligned and array.dtype.isnative
+
+
+def each(work: Callable[[_Piece], object], pieces: Iterable[_Piece], threads: int = 1) -> None:
+    """Do `work` on each of the pieces, in `threads` threads.
+
+    NumPy's `errstate` is the caller's in all of them. What `work` raises is raised, in the end.
+    """
+    if threads > 1:
+        pieces = list(pieces)
+        threads = min(threads, len(pieces))
+    if threads <= 1:
+        for piece in pieces:
+            work(piece)
+        return
+    left, lock = iter(pieces), Lock()
+
+    def share() -> None:
+        while True:
+            with lock:
+                piece = next(left, None)
+            if piece is None:
+                return
+            work(piece)
+
+    with ThreadPoolExecutor(threads) as pool:
+        done = [pool.submit(copy_context().run, share) for _ in range(threads)]
+    for one in done:
+        one.result()

@@ -1,0 +1,97 @@
+"""Sums over windows, one axis after the other, in few passes over memory that stays in the cache.
+
+What is to be done is laid down once for all blocks of one shape, as calls of NumPy on fixed memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from math import prod
+from typing import TypeAlias
+
+from opcheck.engine.ops.lp_pool.native_axis import Along, Piece, Place
+from opcheck.engine.ops.lp_pool.native_calls import via
+from opcheck.engine.ops.lp_pool.native_parts import every, is_plain, is_whole
+from opcheck.engine.windows import AxisWindows
+from opcheck.model import Array
+
+#: An axis, and the block (A, L, B) there.
+_Step: TypeAlias = tuple[AxisWindows, tuple[int, int, int]]
+
+
+class Sums:
+    """The sums of all windows of a block, of which no element is negative.
+
+    The elements of x.reshape(`layout`)[:, index] have to be in the array that stands beside the
+    index in `places`, a part of the first of three flat `buffers` of so many elements (`room`).
+    For `ordered` see `native_ways`.
+    """
+
+    layout: tuple[int, int, int]
+    places: list[Place]
+
+    def __init__(
+        self, axes: tuple[AxisWindows, ...], buffers: Sequence[Array], *, ordered: bool = False
+    ) -> None:
+        block, spare, other = buffers
+        self._calls: list[Callable[[], object]] = []
+        self._pieces: list[Piece] = []
+        steps = _steps(axes, ordered)
+        for n, (axis, layout) in enumerate(steps):
+            there = n < len(steps) - 1
+            along = Along(
+                axis, layout, (block, spare, other), first=not n, there=there, ordered=ordered
+            )
+            self._calls += along.calls
+            self._pieces = along.pieces
+            if not n:
+                self.layout, self.places = layout, along.places
+            block, other = other, block
+        if not steps:
+            flat = block[: prod(axis.size for axis in axes)]
+            self._pieces = [(flat.shape, slice(None), flat, via())]
+            self.layout = 1, flat.size, 1
+            self.places = [(slice(None), flat.reshape(self.layout), via())]
+
+    def put(self, finish: Callable[..., object], out: Array) -> None:
+        """Fill the contiguous `out` with the sums, of which `finish` makes what goes there."""
+        for call in self._calls:
+            call()
+        for shape, index, found, how in self._pieces:
+            how(finish, found, out=out.reshape(shape)[index])
+
+
+def room(axes: tuple[AxisWindows, ...]) -> int:
+    """How many elements there may be at once, before one axis and after another."""
+    # The elements of an axis may be dealt out, one for each of as many stacks as a stride is long.
+    dealt = (-(-axis.length // axis.stride) * min(axis.stride, axis.length) for axis in axes)
+    return prod(map(max, dealt, (max(axis.length, axis.size) for axis in axes)))
+
+
+@lru_cache(maxsize=256)
+def _steps(axes: tuple[AxisWindows, ...], ordered: bool) -> tuple[_Step, ...]:
+    """Where something is to be done along an axis; those that shrink most come first."""
+    merged = list(_merged(axes, ordered))
+    shape = [axis.length for axis in merged]
+    steps = []
+    order = [n for n, axis in enumerate(merged) if not is_plain(axis)]
+    for n in sorted(order, key=lambda n: merged[n].size / merged[n].length):
+        steps.append((merged[n], (prod(shape[:n]), shape[n], prod(shape[n + 1 :]))))
+        shape[n] = merged[n].size
+    return tuple(steps)
+
+
+def _merged(axes: tuple[AxisWindows, ...], ordered: bool) -> Iterator[AxisWindows]:
+    """Neighbours as one where each element is a window, or all of them are one."""
+    before, *rest = axes
+    for axis in rest:
+        length = before.length * axis.length
+        if is_plain(before) and is_plain(axis):
+            before = every(length)
+        elif is_whole(before) and is_whole(axis) and not ordered:
+            before = AxisWindows(length, length, 1, 1, 0, 1)
+        else:
+            yield before
+            before = axis
+    yield before

@@ -1,0 +1,547 @@
+from __future__ import annotations
+
+import importlib
+import math
+import tracemalloc
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+
+from opcheck.compare import Want, compare
+from opcheck.dtypes import DTYPES, limits
+from opcheck.engine import exactly, wide
+from opcheck.engine.evaluate import natively
+from opcheck.engine.exact import Exact
+from opcheck.engine.ops.lp_pool import native_axis, native_parts, native_ways
+from opcheck.engine.ops.lp_pool.native_bench import Bench
+from opcheck.engine.ops.lp_pool.native_calls import via
+from opcheck.engine.ops.lp_pool.native_norms import _extremes
+from opcheck.engine.ops.lp_pool.native_sums import Sums, room
+from opcheck.engine.windows import AxisWindows, Windows
+from opcheck.model import Comparison, OpVersion
+from tests.engine.ops.lp_pool.exactly import VERSIONED, loop, norm, rounded, rows, tensor
+
+NAMES = ("float16", "bfloat16", "float32", "float64")
+NAN, INF = math.nan, math.inf
+HUGE = 1 << 62
+
+
+def pooled(x: Any, version: int = 22, threads: int = 1, **attrs: Any) -> Any:
+    """What native mode answers."""
+    (out,) = natively(OpVersion("", "LpPool", version), [x], attrs, threads)
+    return out
+
+
+def wanted(exact: Exact) -> Want:
+    return Want("Y", exact.dtype, exact.values, low=0.0, bound=exact.bound, rest=exact.rest)
+
+
+def judged(x: Any, version: int = 22, **attrs: Any) -> Comparison:
+    """What is said of that, with no tolerance but the operator's bound."""
+    (exact,) = exactly(OpVersion("", "LpPool", version), [x], attrs)
+    assert isinstance(exact, Exact)
+    return compare(wanted(exact), pooled(x, version, **attrs))
+
+
+def assert_right(x: Any, version: int = 22, **attrs: Any) -> None:
+    found = judged(x, version, **attrs)
+    assert (found.problem, found.remark) == (None, ""), (x.dtype, x.shape, attrs, found)
+
+
+def in_parts_of(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have tensors taken in parts of so many bytes, as large ones are."""
+    module = importlib.import_module("opcheck.engine.ops.lp_pool.native")
+    monkeypatch.setattr(module, "BLOCK", size)
+
+
+# ── windows of every kind ─────────────────────────────────────────────────────────────────────
+
+
+@st.composite
+def poolings(draw: st.DrawFn, most: int = 3) -> tuple[tuple[int, ...], dict[str, Any]]:
+    rank = draw(st.integers(1, most))
+    sides = [draw(st.integers(1, {1: 40, 2: 12, 3: 7, 4: 4}[rank])) for _ in range(rank)]
+    kernel = [draw(st.integers(1, 9 if rank == 1 else 4)) for _ in sides]
+    strides = [draw(st.integers(1, 4)) for _ in sides]
+    dilations = [draw(st.integers(1, 3)) for _ in sides]
+    begins = [draw(st.integers(0, 5)) for _ in sides]
+    ends = []
+    for k, d, side, begin in zip(kernel, dilations, sides, begins, strict=True):
+        least = max(0, (k - 1) * d + 1 - side - begin)
+        ends.append(draw(st.integers(least, least + 5)))
+    outer = draw(st.tuples(st.integers(1, 3), st.integers(1, 3)))
+    attrs: dict[str, Any] = {"kernel_shape": kernel, "strides": strides, "dilations": dilations}
+    attrs |= {"pads": begins + ends, "ceil_mode": draw(st.integers(0, 1))}
+    return (*outer, *sides), attrs
+
+
+def numbers(shape: tuple[int, ...], seed: int, name: str = "float32") -> Any:
+    x = np.random.default_rng(seed).standard_normal(shape)
+    return x.astype(DTYPES[name].numpy)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=60, deadline=None)
+@given(poolings(4), st.sampled_from([1, 2, 3, 4, 5, 6, 7, 8, 10, 64, 65]), st.integers(0, 99))
+def test_answers_lie_within_the_bound(
+    name: str, pooling: tuple[tuple[int, ...], dict[str, Any]], p: int, seed: int
+) -> None:
+    shape, attrs = pooling
+    assert_right(numbers(shape, seed, name), p=p, **attrs)
+
+
+@settings(max_examples=60, deadline=None)
+@given(poolings(2), st.sampled_from([1, 2, 3]), st.integers(0, 99))
+def test_answers_are_those_of_the_definition(
+    pooling: tuple[tuple[int, ...], dict[str, Any]], p: int, seed: int
+) -> None:
+    shape, attrs = pooling
+    x, rank = numbers(shape, seed, "float64"), len(shape) - 2
+    got = pooled(x, p=p, **attrs)
+    kernel, strides, dilations = (attrs[n] for n in ("kernel_shape", "strides", "dilations"))
+    want = loop(x, p, kernel, strides, dilations, attrs["pads"][:rank], got.shape[2:])
+    np.testing.assert_allclose(got, want, rtol=1e-14)
+
+
+@pytest.mark.parametrize("p", [0.01, 0.3, 0.5, 1.5, 2.5, 3.7, 100.5])
+@pytest.mark.parametrize("name", ["float16", "float32", "float64"])
+def test_a_fractional_p_is_within_the_bound(name: str, p: float) -> None:
+    x = numbers((2, 3, 9, 10), 1, name)
+    assert_right(x, 1, p=p, kernel_shape=[3, 2], strides=[2, 1], pads=[1, 1, 1, 0])
+
+
+@pytest.mark.parametrize("p", [1e-30, 0.3, 1, 2, 2.5, 3, 7, 1000])
+@pytest.mark.parametrize("name", ["float16", "float32", "float64"])
+def test_the_norm_of_one_number_is_that_number(name: str, p: float) -> None:
+    x = numbers((2, 2, 3, 4), 6, name) / DTYPES[name].numpy.type(3)
+    assert pooled(x, 1, kernel_shape=(1, 1), p=float(p)).tolist() == np.abs(x).tolist()
+
+
+@pytest.mark.parametrize(("version", "name"), VERSIONED)
+def test_three_four_five(version: int, name: str) -> None:
+    got = pooled(tensor([3, -4, 0, 12, 5], name), version, kernel_shape=(2,))
+    assert got.dtype == DTYPES[name].numpy
+    assert got.astype(float).tolist() == [[[5, 4, 12, 13]]]
+
+
+#: Shapes that large tensors have, and what is pooled there.
+LARGE: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {
+    "many planes": ((3, 20, 14, 14), {"kernel_shape": (3, 3), "strides": (2, 2), "pads": (1,) * 4}),
+    "wide windows": ((1, 3, 40, 50), {"kernel_shape": (7, 7), "pads": (3,) * 4}),
+    "long rows": ((1, 1, 5000), {"kernel_shape": (4,), "strides": (2,), "pads": (1, 1)}),
+    "few rows": ((1, 2, 3, 700), {"kernel_shape": (3, 3), "pads": (1,) * 4}),
+    "dilated": (
+        (1, 6, 30, 31),
+        {"kernel_shape": (3, 2), "dilations": (5, 4), "pads": (9, 0, 0, 9)},
+    ),
+    "all of a plane": ((2, 3, 30, 40), {"kernel_shape": (30, 40)}),
+    "all of an axis": ((2, 3, 30, 40), {"kernel_shape": (30, 1)}),
+    "halves of rows": ((2, 3, 7, 200), {"kernel_shape": (1, 100), "strides": (1, 100)}),
+    "one window with padding": ((1, 2, 50, 60), {"kernel_shape": (70, 80), "pads": (10,) * 4}),
+    "one dilated window": ((1, 50, 99), {"kernel_shape": (33,), "dilations": (3,)}),
+    "windows as long as the axis": ((3, 5, 300), {"kernel_shape": (299,), "pads": (150, 149)}),
+    "three axes": ((1, 5, 9, 10, 11), {"kernel_shape": (3,) * 3, "strides": (2,) * 3}),
+    "four axes": ((1, 6, 5, 6, 7, 4), {"kernel_shape": (2, 3, 2, 3), "pads": (1,) * 8}),
+    "padding only, at the end": ((30, 20, 7), {"kernel_shape": (2,), "pads": (5, 9)}),
+}
+
+
+@pytest.mark.parametrize("size", [8, 512, 1 << 14])
+@pytest.mark.parametrize("name", LARGE)
+def test_what_is_taken_in_parts_is_put_together(
+    name: str, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_parts_of(size, monkeypatch)
+    shape, attrs = LARGE[name]
+    for dtype, p in (("float32", 2), ("float32", 3), ("float64", 1), ("bfloat16", 10)):
+        assert_right(numbers(shape, 3, dtype), p=p, **attrs)
+
+
+# ── what is done is the same for every way to do it ───────────────────────────────────────────
+
+axes = st.builds(
+    AxisWindows,
+    length=st.integers(1, 30),
+    kernel=st.integers(1, 12),
+    stride=st.integers(1, 5),
+    dilation=st.integers(1, 3),
+    begin=st.integers(0, 9),
+    size=st.integers(1, 20),
+)
+WAYS = ["by offset", "by phase", "by NumPy", "by doubling", "by shifting", "one by one", "whole"]
+#: Those that add from the first element of a window to the last.
+IN_ORDER = ["by offset", "by phase", "by shifting"]
+
+
+def possible(way: str, axis: AxisWindows, b: int, first: bool) -> bool:
+    if way == "by phase":
+        return first and 1 < axis.stride <= axis.length // 2
+    if way == "whole":
+        return native_parts.is_whole(axis)
+    if way in ("by doubling", "by shifting"):
+        return bool(native_parts.inside(axis))
+    return way != "one by one" or (b == 1 and bool(native_parts.inside(axis)))
+
+
+def sums(x: Any, chosen: tuple[AxisWindows, ...], ordered: bool, roots: bool = False) -> Any:
+    """The sums of the windows of `x`, whose axes are all of `chosen`."""
+    buffers = [np.full(room(chosen), NAN, x.dtype) for _ in range(3)]
+    laid_down = Sums(chosen, buffers, ordered=ordered)
+    for index, place, _ in laid_down.places:
+        place[...] = x.reshape(laid_down.layout)[:, index]
+    out = np.full([axis.size for axis in chosen], NAN, x.dtype)
+    with np.errstate(all="ignore"):
+        laid_down.put(np.sqrt if roots else np.absolute, out)
+    return out
+
+
+def forced(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have this way gone wherever it leads anywhere."""
+
+    def go(axis: AxisWindows, a: int, b: int, first: bool, there: bool, ordered: bool) -> str:
+        usual = native_ways.way(axis, a, b, first, there, ordered)
+        return way if possible(way, axis, b, first) else usual
+
+    monkeypatch.setattr(native_axis, "way", go)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@settings(max_examples=80, deadline=None)
+@given(chosen=st.lists(axes, min_size=1, max_size=3), seed=st.integers(0, 99))
+@example(chosen=[AxisWindows(8, 8, 1, 1, 0, 1), AxisWindows(6, 6, 1, 1, 0, 1)], seed=0)
+def test_each_way_gives_the_sums_of_the_definition(
+    way: str, chosen: list[AxisWindows], seed: int
+) -> None:
+    shape = [axis.length for axis in chosen]
+    assume(math.prod(max(axis.length, axis.size) for axis in chosen) < 3000)
+    # Whole numbers, so that every order of additions gives the same sum.
+    x = np.random.default_rng(seed).integers(0, 1000, (2, *shape)).astype(np.float64)
+    want = Windows((1, 2), tuple(chosen)).sums(x[None])[0]
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        forced(way, monkeypatch)
+        for ordered in (False, True):
+            got = sums(x, (native_parts.every(2), *chosen), ordered)
+            assert got.tolist() == want.tolist()
+        got = sums(x, (native_parts.every(2), *chosen), False, roots=True)
+        assert got.tolist() == np.sqrt(want).tolist()
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(axes, min_size=1, max_size=3), st.integers(0, 99))
+def test_in_exact_mode_no_digit_depends_on_the_way(chosen: list[AxisWindows], seed: int) -> None:
+    shape = [axis.length for axis in chosen]
+    x = np.random.default_rng(seed).random((2, *shape))
+    # One slice after the other, or NumPy's own sum over a few long windows.
+    want = Windows((1, 2), tuple(chosen)).sums(x[None])[0]
+    usual = native_ways.way
+    for way in IN_ORDER:
+
+        def go(axis: AxisWindows, a: int, b: int, first: bool, *how: bool, way=way) -> str:
+            found = usual(axis, a, b, first, *how)
+            free = found != "by NumPy" and possible(way, axis, b, first)
+            return way if free else found
+
+        with pytest.MonkeyPatch.context() as monkeypatch:
+            monkeypatch.setattr(native_axis, "way", go)
+            got = sums(x, (native_parts.every(2), *chosen), True)
+        assert got.tolist() == want.tolist(), way
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(axes, min_size=1, max_size=3), st.integers(1, 400), st.booleans())
+def test_parts_hold_every_window_with_an_element_once(
+    chosen: list[AxisWindows], most: int, fortran: bool
+) -> None:
+    x = np.empty([axis.length for axis in chosen], order="F" if fortran else "C")
+    seen = np.zeros([axis.size for axis in chosen], int)
+    for part in native_parts.parts(tuple(chosen), x, most):
+        seen[part.windows] += 1
+        assert [axis.length for axis in part.axes] == [*x[part.elements].shape]
+    assert seen.max(initial=0) <= 1
+    full = Windows((1, 1), tuple(chosen)).sums(np.ones((1, 1, *x.shape)))[0, 0]
+    assert not (seen == 0)[full > 0].any()
+
+
+# ── the range ─────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("p", [1, 2, 3, 1000])
+@pytest.mark.parametrize("name", NAMES)
+def test_nan_wins_over_infinity_and_infinity_over_numbers(name: str, p: int) -> None:
+    x = tensor([1, NAN, INF, -INF, 2, 0, 0, -NAN, 3], name)
+    with np.errstate(all="raise"):
+        got = pooled(x, kernel_shape=(2,), p=p)
+    np.testing.assert_array_equal(got.astype(float).ravel(), [NAN, NAN, INF, INF, 2, 0, NAN, NAN])
+
+
+@pytest.mark.parametrize("p", [1, 2, 3, 40, 1000])
+@pytest.mark.parametrize("name", NAMES)
+def test_zeros_give_exactly_0(name: str, p: int) -> None:
+    got = pooled(tensor([0, -0.0, 0], name), kernel_shape=(2,), pads=(1, 1), p=p)
+    assert got.astype(float).ravel().tolist() == [0, 0, 0, 0]
+    assert not np.signbit(got).any()
+
+
+@pytest.mark.parametrize("p", [2, 3, 5, 8, 9, 40, 65, 1000])
+@pytest.mark.parametrize("name", NAMES)
+def test_whatever_the_powers_do_a_finite_answer_is_given(name: str, p: int) -> None:
+    smallest, largest = 2.0 ** DTYPES[name].min_exponent, limits(DTYPES[name])[1]
+    x = tensor([smallest, 0, 0, largest, 0, 0, -smallest, smallest, 0, 0, 1, 0], name)
+    got = pooled(x, kernel_shape=(2,), p=p).astype(float).ravel()
+    assert got[[1, 2, 3, 4, 9, 10]].tolist() == [0, largest, largest, 0, 1, 1]
+    assert got[0] == got[5] == smallest
+    assert_right(x, kernel_shape=(2,), p=p)
+    assert_right(x, kernel_shape=(3,), strides=(3,), p=p)
+    # Alone, and everywhere.
+    assert_right(np.full_like(x, smallest), kernel_shape=(2,), p=p)
+    assert_right(np.full_like(x, largest / 4), kernel_shape=(3,), p=p)
+
+
+@pytest.mark.parametrize(
+    "kind", ["all sizes", "all small", "all large", "one large", "zeros", "rare"]
+)
+@pytest.mark.parametrize("name", ["bfloat16", "float32", "float64"])
+def test_windows_of_all_sizes_are_within_the_bound(name: str, kind: str) -> None:
+    dtype = DTYPES[name]
+    rng = np.random.default_rng(5)
+    shape, top = (2, 4, 12, 13), math.log2(limits(dtype)[1])
+    x = rng.standard_normal(shape)
+    if kind == "all sizes":
+        x = np.ldexp(x, rng.integers(dtype.min_exponent, int(top) - 5, shape))
+    elif kind in ("all small", "all large"):
+        x = np.ldexp(x, dtype.min_exponent * 3 // 4 if kind == "all small" else int(top * 0.8))
+    elif kind == "one large":
+        x[:, :, 5, 5] = 2.0 ** (top * 0.9)
+    elif kind == "zeros":
+        x[rng.random(shape) < 0.8] = 0
+    else:
+        x[rng.random(shape) < 0.05], x[:, 1:3, 4, 4] = INF, NAN
+    for p in (1, 2, 3, 4, 7, 10, 100):
+        assert_right(x.astype(dtype.numpy), p=p, kernel_shape=(2, 3), strides=(2, 1))
+    if name != "bfloat16":
+        assert_right(x.astype(dtype.numpy), 1, p=2.5, kernel_shape=(2, 3), strides=(2, 1))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_answer_beyond_the_largest_number_is_infinite(name: str) -> None:
+    x = tensor([limits(DTYPES[name])[1]] * 2, name)
+    for p in (1, 2):
+        assert pooled(x, kernel_shape=(2,), p=p).item() == INF
+
+
+@pytest.mark.parametrize("p", [2, 3, 10, 1000])
+@pytest.mark.parametrize("scale", [0, 1, 1e-30, 1e30, INF, NAN])
+def test_a_window_larger_than_a_part_has_its_norm(
+    p: int, scale: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_parts_of(512, monkeypatch)
+    with np.errstate(invalid="ignore"):
+        x = numbers((2, 1, 30, 31), 2) * np.float32(scale)
+    assert_right(x, p=p, kernel_shape=(30, 31))
+    assert_right(x, p=p, kernel_shape=(40, 16), dilations=(1, 2), pads=(5, 0, 5, 0))
+
+
+@given(st.lists(st.floats(width=32), min_size=1, max_size=9))
+def test_extremes_are_those_of_finite_numbers_but_zero(values: list[float]) -> None:
+    sizes = [abs(value) for value in values if value and math.isfinite(value)]
+    for dtype in (np.float32, np.float64):
+        with np.errstate(over="ignore"):
+            least, largest = _extremes(np.array(values, dtype), np.empty(9, dtype))
+        assert (least, largest) == (min(sizes, default=INF), max(sizes, default=0.0))
+
+
+# ── arrays of every kind ──────────────────────────────────────────────────────────────────────
+
+
+def swapped(x: Any) -> Any:
+    """The same values in the other byte order."""
+    return x.view(f"u{x.itemsize}").byteswap().view(x.dtype.newbyteorder("S"))
+
+
+LAYOUTS: dict[str, Any] = {
+    "fortran": np.asfortranarray,
+    "every other": lambda x: np.repeat(x, 2, axis=3)[..., ::2],
+    "reversed": lambda x: np.ascontiguousarray(x[::-1, :, ::-1])[::-1, :, ::-1],
+    "channels last": lambda x: np.moveaxis(np.ascontiguousarray(np.moveaxis(x, 1, 3)), 3, 1),
+    "swapped": swapped,
+    "unaligned": lambda x: np.frombuffer(b"0" + x.tobytes(), x.dtype, offset=1).reshape(x.shape),
+}
+
+
+@pytest.mark.parametrize("size", [64, 1 << 20])
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("name", NAMES)
+def test_layout_and_byte_order_do_not_matter_and_the_input_stays_as_it_is(
+    name: str, layout: str, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_parts_of(size, monkeypatch)
+    x = numbers((2, 3, 5, 6), 1, name)
+    for p in (2, 3, 9):
+        attrs: dict[str, Any] = {"kernel_shape": (2, 3), "pads": (1, 0, 0, 1), "p": p}
+        strange = LAYOUTS[layout](x)
+        assert strange.astype(float).tolist() == x.astype(float).tolist()
+        before = strange.tobytes()
+        strange.flags.writeable = False
+        assert_right(strange, **attrs)
+        got = pooled(strange, **attrs)
+        assert strange.tobytes() == before
+        assert got.dtype.isnative
+        assert got.flags.writeable
+        assert not np.shares_memory(got, strange)
+
+
+def test_a_window_of_one_element_is_no_view_of_it() -> None:
+    x = np.array([[[-1.0, 2.0]]])
+    got = pooled(x, kernel_shape=(1,), p=7)
+    assert got.tolist() == [[[1, 2]]]
+    assert not np.shares_memory(got, x)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_empty_dimensions_give_outputs_of_the_right_shape(name: str) -> None:
+    empty: list[tuple[tuple[int, ...], dict[str, Any], tuple[int, ...]]] = [
+        ((0, 2, 5), {"kernel_shape": (2,)}, (0, 2, 4)),
+        ((2, 0, 5), {"kernel_shape": (2,)}, (2, 0, 4)),
+        ((1, 1, 0), {"kernel_shape": (2,), "pads": (1, 1)}, (1, 1, 1)),
+        ((1, 1, 0, 3), {"kernel_shape": (1, 2), "pads": (1, 0, 0, 0)}, (1, 1, 1, 2)),
+        ((1, 1, 4), {"kernel_shape": (5,)}, (1, 1, 0)),
+    ]
+    for shape, attrs, want in empty:
+        got = pooled(np.ones(shape, DTYPES[name].numpy), **attrs)
+        assert (got.shape, got.dtype) == (want, DTYPES[name].numpy)
+        assert not got.astype(float).any()
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_threads_change_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    in_parts_of(1 << 10, monkeypatch)
+    shape, attrs = LARGE[name]
+    x = numbers(shape, 4)
+    assert pooled(x, threads=3, **attrs).tobytes() == pooled(x, **attrs).tobytes()
+
+
+def test_settings_of_numpy_are_left_as_they_were() -> None:
+    before = np.getbufsize(), np.geterr()
+    for threads in (1, 2):
+        for shape, attrs in LARGE.values():
+            pooled(numbers(shape, 1), threads=threads, **attrs)
+            assert (np.getbufsize(), np.geterr()) == before
+
+
+def test_long_runs_are_not_copied_to_a_buffer_even_if_the_call_fails() -> None:
+    def fail(x: Any) -> None:
+        sizes.append(np.getbufsize())
+        raise MemoryError
+
+    sizes: list[int] = []
+    usual = np.getbufsize()
+    x = np.ones((50, 2, 1000), np.float32)
+    for some in (x, x[:, 0], x[:, 0, ::500]):
+        with pytest.raises(MemoryError):
+            via(some, some)(fail, some)
+        assert np.getbufsize() == usual
+    assert sizes[0] == sizes[2] == usual > sizes[1]
+
+
+@pytest.mark.parametrize("name", ["float16", "float32", "float64"])
+@pytest.mark.parametrize(
+    ("shape", "attrs"),
+    [
+        ((4, 8, 512, 512), {"kernel_shape": (3, 3), "strides": (2, 2), "pads": (1,) * 4}),
+        ((1, 1, 1 << 23), {"kernel_shape": (5,), "strides": (2,)}),
+        ((1, 1, 3, 1 << 21), {"kernel_shape": (3, 3)}),
+        ((1, 2, 2048, 2048), {"kernel_shape": (2048, 2048)}),
+    ],
+    ids=["planes", "a row", "three rows", "one window"],
+)
+def test_there_is_no_memory_as_large_as_the_tensor_but_the_output(
+    name: str, shape: tuple[int, ...], attrs: dict[str, Any]
+) -> None:
+    x = np.ones(shape, name)
+    small: dict[str, Any] = {"kernel_shape": (1,) * (len(shape) - 2)}
+    pooled(x[:1, :1, :8, ...], **small)
+    tracemalloc.start()
+    try:
+        out = pooled(x, **attrs)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak - out.nbytes < 12 << 20
+
+
+def test_memory_for_windows_of_any_size_is_not_kept() -> None:
+    x = np.ones((1, 1, 1 << 20), np.float32)
+    out = pooled(x, kernel_shape=(1 << 19,), p=1)
+    assert (out == 1 << 19).all()
+    kept = Bench.of_this_thread(x.dtype).buffers
+    assert sum(array.nbytes for array in kept) < x.nbytes
+
+
+# ── attributes of any size ────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    "attrs",
+    [
+        {"kernel_shape": (HUGE,), "pads": (HUGE - 1, 1)},
+        {
+            "kernel_shape": (3,),
+            "dilations": (HUGE,),
+            "strides": (HUGE + 1,),
+            "pads": (HUGE, HUGE + 2),
+        },
+        {"kernel_shape": (1,), "strides": (HUGE,), "pads": (2 * HUGE - 1, HUGE)},
+        {"kernel_shape": (2,), "strides": (HUGE,), "pads": (0, HUGE)},
+        {"kernel_shape": (20_000,), "pads": (19_999, 19_999)},
+        {"kernel_shape": (20_000,), "pads": (10_000, 10_001), "strides": (7,)},
+    ],
+)
+def test_attributes_of_any_size_are_computed_with(attrs: dict[str, Any]) -> None:
+    x = np.array([[[1.0, 2.0, 4.0]]], np.float32)
+    for p in (1, 2, 3):
+        assert_right(x, p=p, **attrs)
+
+
+def test_what_has_too_many_offsets_to_be_laid_down_has_the_same_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    op = OpVersion("", "LpPool", 22)
+    for shape, attrs in LARGE.values():
+        for p in (1, 2, 3, 10):
+            x, attrs = numbers(shape, 3), attrs | {"p": p}
+            (want,) = exactly(op, [x], attrs)
+            assert isinstance(want, Exact)
+            with monkeypatch.context() as patch:
+                patch.setattr(native_ways, "_MANY", 2)
+                (got,) = exactly(op, [x], attrs)
+                assert isinstance(got, Exact)
+                assert got.values.tobytes() == want.values.tobytes()
+                assert compare(wanted(want), pooled(x, **attrs)).problem is None
+
+
+# ── exact mode ────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("extended", [True, False])
+@pytest.mark.parametrize("p", [0.01, 0.05, 0.3, 0.9])
+def test_numbers_further_apart_than_float64_reaches_count(
+    p: float, extended: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not extended:
+        monkeypatch.setattr(wide, "extended", lambda: False)
+    rng, held = np.random.default_rng(7), float(np.float32(p))
+    x = np.ldexp(rng.uniform(0.5, 1, (30, 3)), rng.integers(-1073, 900, (30, 3)))
+    x[::4, 1] = 0
+    want = [rounded(norm(row, held), DTYPES["float64"]) for row in x.tolist()]
+    assert rows(x, held).rounded().ravel().tolist() == want
+
+
+@pytest.mark.parametrize("extended", [True, False])
+def test_a_root_out_of_range_is_infinite(extended: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not extended:
+        monkeypatch.setattr(wide, "extended", lambda: False)
+    out = rows(np.array([[1.0, 2.0], [3.0, 0.0]]), 0.0005)
+    assert out.rounded().ravel().tolist() == [INF, 3]

@@ -1,0 +1,67 @@
+"""The exact value of a row does not depend on where its elements lie."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from opcheck.engine import Exact, exactly
+from opcheck.model import OpVersion
+from tests.bounds.softmax import rows
+
+#: Around those at which NumPy adds up numbers in another order.
+LENGTHS = (1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 100, 128, 129, 130, 137, 256, 300, 513, 2000)
+
+
+def exact(x: Any, axis: int = -1) -> Exact:
+    (out,) = exactly(OpVersion("", "Softmax", 13), [x], {"axis": axis})
+    assert isinstance(out, Exact)
+    return out
+
+
+def plain(x: Any) -> Any:
+    """Softmax of one row in float64."""
+    row = x.astype(np.float64)
+    with np.errstate(all="ignore"):
+        powers = np.exp(row - row.max())
+        return powers / powers.sum()
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_every_digit_is_that_of_the_plain_formula_wherever_a_row_lies(
+    dtype: str, length: int
+) -> None:
+    x = rows.batch(dtype, length)
+    want = np.stack([plain(row) for row in x]).tobytes()
+    assert exact(x).values.tobytes() == want
+    assert np.ascontiguousarray(exact(np.ascontiguousarray(x.T), 0).values.T).tobytes() == want
+    for beside in (2, 63, 64, 200):
+        many = exact(np.stack([x] * beside, axis=2), 1)
+        for place in (0, beside - 1):
+            assert np.ascontiguousarray(many.values[:, :, place]).tobytes() == want
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.data())
+def test_so_are_the_maxima_that_the_bound_is_told(data: st.DataObject) -> None:
+    numbers = st.floats(-100, 100, width=32) | st.sampled_from([math.nan, math.inf, -math.inf])
+    shape = data.draw(st.tuples(st.integers(1, 4), st.integers(1, 40), st.sampled_from([1, 3, 70])))
+    x = data.draw(arrays(np.float32, shape, elements=numbers, fill=numbers))
+    bound: Any = exact(x, 1).bound
+    np.testing.assert_array_equal(bound.top, x.max(axis=1, keepdims=True))
+
+
+def test_a_tensor_of_many_blocks_is_that_of_its_rows() -> None:
+    x = 3 * np.random.default_rng(9).standard_normal((4, 500, 1500), dtype=np.float32)
+    for axis in range(3):
+        values = np.moveaxis(exact(x, axis).values, axis, -1)
+        matrix = np.moveaxis(x, axis, -1)
+        for index in ((0, 0), (1, 5), (3, 2), (-1, -1)):
+            assert values[index].tolist() == plain(matrix[index]).tolist()

@@ -1,0 +1,277 @@
+"""Every number of 16 bits, and float32 around every place where rounding changes its mind."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from opcheck.dtypes import DTYPES, DType, limits
+from opcheck.engine.half import narrowed, ordered, widened
+
+SHORT = [DTYPES["float16"], DTYPES["bfloat16"]]
+ALL_BITS = np.arange(1 << 16, dtype=np.uint32).astype(np.uint16)
+
+
+def everything(dtype: DType) -> Any:
+    return ALL_BITS.view(dtype.numpy)
+
+
+def value(bits: int, dtype: DType) -> float:
+    """What a number of 16 bits is worth, by the definition of its sign, exponent and digits."""
+    digits = dtype.precision - 1
+    sign, exponent, fraction = bits >> 15, (bits & 0x7FFF) >> digits, bits & ((1 << digits) - 1)
+    if exponent == (1 << (15 - digits)) - 1:
+        size = math.nan if fraction else math.inf
+    else:
+        hidden = (1 << digits) if exponent else 0
+        size = math.ldexp(hidden + fraction, dtype.min_exponent + max(exponent, 1) - 1)
+    return math.copysign(size, -1 if sign else 1)
+
+
+def rounded(x: float, dtype: DType) -> float:
+    """`x` in `dtype`, to nearest, ties to even, in fractions."""
+    if not math.isfinite(x) or x == 0:
+        return x
+    exponent = max(math.frexp(x)[1] - dtype.precision, dtype.min_exponent)
+    step = Fraction(2) ** exponent
+    near = round(Fraction(x) / step) * step  # Python's round is to even
+    result = math.inf if abs(near) > limits(dtype)[1] else abs(float(near))
+    return math.copysign(result, x)
+
+
+def singles(*numbers: float) -> Any:
+    with np.errstate(over="ignore", under="ignore"):
+        return np.array(numbers, np.float64).astype(np.float32)
+
+
+def same(got: Any, want: Any) -> None:
+    """The same numbers, NaN for NaN, with the same signs, also of zero and NaN."""
+    with np.errstate(invalid="ignore"):  # a signalling NaN is a value like any other
+        got, want = np.asarray(got, np.float64), np.asarray(want, np.float64)
+    np.testing.assert_array_equal(got, want)
+    np.testing.assert_array_equal(np.signbit(got), np.signbit(want))
+
+
+def wide(x: Any) -> Any:
+    with np.errstate(invalid="ignore"):
+        return x.astype(np.float32)
+
+
+def either_side(dtype: DType) -> Any:
+    """All numbers ≥ 0, all midpoints, and float32 next to them, also beyond the largest one."""
+    finite = np.array([value(bits, dtype) for bits in range(1 << 15)])
+    finite = finite[np.isfinite(finite)]
+    beyond = 2 * finite[-1] - finite[-2]
+    ends = np.append(finite, beyond)
+    points = singles(*ends, *(ends[1:] + ends[:-1]) / 2)
+    bits = points.view(np.int32)
+    near = np.concatenate([bits - 1, bits, bits + 1])
+    return near[(near >= 0) & (near <= 0x7F800000)].view(np.float32)
+
+
+# ── up ────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("dtype", SHORT, ids=str)
+def test_every_number_is_widened_to_what_its_bits_are_worth(dtype: DType) -> None:
+    want = [value(bits, dtype) for bits in ALL_BITS.tolist()]
+    got = widened(everything(dtype))
+    assert got.dtype == np.float32
+    same(got, want)
+
+
+@pytest.mark.parametrize("dtype", SHORT, ids=str)
+def test_nan_keeps_its_digits(dtype: DType) -> None:
+    x = everything(dtype)
+    nan = np.isnan(wide(x))
+    shift = 24 - dtype.precision
+    digits = (ALL_BITS.astype(np.uint32) << shift) & 0x007FFFFF
+    assert (widened(x).view(np.uint32)[nan] & 0x007FFFFF).tolist() == digits[nan].tolist()
+
+
+@pytest.mark.parametrize("dtype", SHORT, ids=str)
+def test_what_is_no_finite_number_is_seen_wherever_it_is_alone(dtype: DType) -> None:
+    x = everything(dtype)
+    numbers = np.array([value(bits, dtype) for bits in ALL_BITS.tolist()])
+    others = widened(x[:3]).tolist()
+    for place in np.flatnonzero(~np.isfinite(numbers)).tolist()[::17]:
+        beside = np.append(x[:3], x[place : place + 1])
+        same(widened(beside), [*others, numbers[place]])
+        same(wide(narrowed(widened(beside), dtype.numpy)), [*others, numbers[place]])
+        assert (ordered(beside).argmax() == 3) == (numbers[place] != -math.inf)
+        assert (ordered(beside)[3] == ordered(x[-1:])) == math.isnan(numbers[place])
+
+
+# ── down ──────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("dtype", SHORT, ids=str)
+def test_every_number_comes_back_from_float32(dtype: DType) -> None:
+    x = everything(dtype)
+    got = narrowed(widened(x), dtype.numpy)
+    nan = np.isnan(wide(x))
+    assert got.dtype == dtype.numpy
+    assert got.view(np.uint16)[~nan].tolist() == ALL_BITS[~nan].tolist()
+    same(wide(got), wide(x))
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("dtype", SHORT, ids=str)
+def test_midpoints_go_to_even_and_their_neighbours_to_their_own_side(
+    dtype: DType, sign: int
+) -> None:
+    x = sign * either_side(dtype)
+    with np.errstate(over="ignore", under="ignore"):
+        want = x.astype(dtype.numpy)
+    some = slice(None, None, 97)
+    # NumPy's cast and that of ml_dtypes are right, as the fractions say of some of them.
+    same(want[some], [rounded(float(each), dtype) for each in x[some]])
+    got = narrowed(x, dtype.numpy)
+    assert got.view(np.uint16).tolist() == want.view(np.uint16).tolist()
+
+
+@pytest.mark.parametrize("dtype", SHORT, ids=str)
+@settings(max_examples=40, deadline=None)
+@given(bits=st.lists(st.integers(0, 2**32 - 1), min_size=1, max_size=40))
+def test_any_float32_is_rounded_to_nearest(dtype: DType, bits: list[int]) -> None:
+    x = np.array(bits, np.uint32).view(np.float32)
+    want = [rounded(float(each), dtype) for each in x]
+    same(wide(narrowed(x, dtype.numpy)), want)
+
+
+@pytest.mark.parametrize("dtype", SHORT, ids=str)
+def test_many_float32_are_rounded_as_a_cast_does(dtype: DType) -> None:
+    rng = np.random.default_rng(1)
+    x = rng.integers(0, 2**32, 1 << 18, dtype=np.uint32).view(np.float32)
+    around = rng.uniform(-18, 8, 1 << 18)
+    for numbers in (x, np.abs(x), np.exp2(around).astype(np.float32)):
+        with np.errstate(all="ignore"):
+            want = numbers.astype(dtype.numpy)
+        same(wide(narrowed(numbers, dtype.numpy)), wide(want))
+
+
+@pytest.mark.parametrize("dtype", SHORT, ids=str)
+def test_half_a_step_beyond_the_largest_number_is_infinity(dtype: DType) -> None:
+    largest = limits(dtype)[1]
+    first = largest * (1 + 2.0**-dtype.precision / (2 - 2.0 ** (1 - dtype.precision)))
+    last = float(np.nextafter(np.float32(first), np.float32(0)))
+    inf = math.inf
+    for beyond in (first, 1.1 * first, 1.9 * first, 3.4e38):
+        assert wide(narrowed(singles(beyond), dtype.numpy)).tolist() == [inf]
+    x = singles(last, first, 3.4e38, inf, -last, -first, -inf)
+    got = wide(narrowed(x, dtype.numpy)).tolist()
+    assert got == [largest, inf, inf, inf, -largest, -inf, -inf]
+
+
+@pytest.mark.parametrize("dtype", SHORT, ids=str)
+def test_one_nan_changes_nothing_for_the_others(dtype: DType) -> None:
+    x = singles(0.1, 1 / 3, 1e-7, 300.7)
+    alone = narrowed(x, dtype.numpy)
+    for other in (math.nan, -math.nan, -0.0, math.inf):
+        beside = narrowed(np.append(x, np.float32(other)), dtype.numpy)
+        assert beside[:4].tobytes() == alone.tobytes()
+        same(wide(beside[4:]), [other])
+
+
+@pytest.mark.parametrize("bits", [0x7F800001, 0x7FFFFFFF, 0xFF800001, 0xFFFFFFFF])
+@pytest.mark.parametrize("dtype", SHORT, ids=str)
+def test_nan_stays_nan_whatever_its_digits(dtype: DType, bits: int) -> None:
+    x = np.array([bits], np.uint32).view(np.float32)
+    same(wide(narrowed(x, dtype.numpy)), x)
+
+
+# ── order ─────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("dtype", SHORT, ids=str)
+def test_keys_compare_as_the_numbers_do(dtype: DType) -> None:
+    numbers = np.array([value(bits, dtype) for bits in ALL_BITS.tolist()])
+    keys = ordered(everything(dtype))
+    assert keys.dtype == np.int16
+    by_key = np.argsort(keys, kind="stable")
+    in_order, key = numbers[by_key], keys[by_key]
+    nan = np.isnan(in_order)
+    # NaN comes last, all of them equal; the numbers before rise exactly where the keys do.
+    assert nan.tolist() == sorted(nan.tolist())
+    assert len(set(key[nan].tolist())) == 1
+    assert key[nan][0] > key[~nan][-1]
+    assert (np.diff(key[~nan]) > 0).tolist() == (in_order[~nan][1:] > in_order[~nan][:-1]).tolist()
+
+
+@pytest.mark.parametrize("dtype", SHORT, ids=str)
+def test_zeros_have_one_key_and_the_first_nan_is_the_first_maximum(dtype: DType) -> None:
+    x = np.array([-0.0, 0.0, -1.0, math.inf, math.nan, -math.nan], np.float32).astype(dtype.numpy)
+    keys = ordered(x)
+    assert keys[0] == keys[1] == 0
+    assert ordered(x).argmax() == 4
+    assert ordered(x[::-1]).argmax() == 0
+    assert ordered(x[:4]).argmax() == 3
+
+
+# ── arrays of all kinds ───────────────────────────────────────────────────────────────────────
+
+
+LAYOUTS: Mapping[str, Callable[[Any], Any]] = {
+    "as it is": lambda x: x,
+    "fortran": np.asfortranarray,
+    "strided": lambda x: np.repeat(x, 2, axis=1)[:, ::2],
+    "reversed": lambda x: np.ascontiguousarray(x[::-1, ::-1])[::-1, ::-1],
+    "swapped": lambda x: x.view(np.uint16).byteswap().view(x.dtype.newbyteorder("S")),
+    "empty": lambda x: x[:0],
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", SHORT, ids=str)
+def test_layout_and_byte_order_do_not_matter(dtype: DType, layout: str) -> None:
+    bits = ALL_BITS[:64256:251].reshape(8, 32)
+    plain = bits.view(dtype.numpy)
+    x = LAYOUTS[layout](plain)
+    x.flags.writeable = False
+    want = plain[: len(x)]
+    before = x.tobytes()
+    for got, right in ((widened(x), widened(want)), (ordered(x), ordered(want))):
+        assert got.tobytes() == right.tobytes()
+        assert got.flags.c_contiguous
+        assert got.dtype.isnative
+        assert not np.shares_memory(got, x)
+    values = LAYOUTS[layout](widened(plain)) if layout != "swapped" else widened(x)
+    given = values.tobytes()
+    assert narrowed(values, dtype.numpy).tobytes() == narrowed(widened(want), dtype.numpy).tobytes()
+    assert (x.tobytes(), values.tobytes()) == (before, given)
+
+
+@pytest.mark.parametrize("dtype", SHORT, ids=str)
+def test_the_answer_is_written_where_it_is_wanted(dtype: DType) -> None:
+    x = singles(1.0, -2.5, 70000.0, 1e-7).reshape(2, 2)
+    room = np.zeros((2, 4), dtype.numpy)
+    got = narrowed(x, dtype.numpy, room[:, ::2])
+    assert np.shares_memory(got, room)
+    assert room[:, ::2].tobytes() == narrowed(x, dtype.numpy).tobytes()
+    assert not room[:, 1::2].view(np.uint16).any()
+    wide_room = np.zeros((4, 2), np.float32)
+    assert widened(room[:, ::2], wide_room.T[:, ::2]) is not None
+    assert wide_room[::2].T.tolist() == widened(room[:, ::2]).tolist()
+    assert not wide_room[1::2].any()
+
+
+@pytest.mark.parametrize("dtype", SHORT, ids=str)
+def test_nothing_warns(dtype: DType) -> None:
+    with np.errstate(all="raise"):
+        x = widened(everything(dtype))
+        narrowed(x, dtype.numpy)
+        narrowed(np.abs(x), dtype.numpy)
+        narrowed(singles(1e-40, 3e38), dtype.numpy)
+        ordered(everything(dtype))
+
+
+def test_the_types_are_those_of_16_bits() -> None:
+    assert [dtype.numpy for dtype in SHORT] == [np.float16, np.dtype(ml_dtypes.bfloat16)]

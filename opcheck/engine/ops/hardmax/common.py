@@ -15,6 +15,7 @@ from opcheck.engine.mistakes import Mistake, Node
 from opcheck.engine.ops.hardmax.choices import Mask, Matrix, top
 from opcheck.engine.ops.hardmax.steps import Axes, Steps, as_numbers, numbers
 from opcheck.engine.ops.hardmax.wrong_choices import CHOICES
+from opcheck.engine.ops.hardmax.wrong_layouts import layouts
 from opcheck.model import Array
 
 # ── which numbers are compared ────────────────────────────────────────────────────────────────
@@ -70,8 +71,18 @@ def _each(change: Callable[[int, int], int]) -> Callable[[Axes, int], Axes]:
     return lambda axes, rank: tuple(sorted(change(axis, rank) for axis in axes))
 
 
+def _channels_last(axes: Axes, rank: int) -> Axes:
+    """Axes 1, 2 and 3 of four as they are with the channels last."""
+    return tuple(sorted((0, 3, 1, 2)[axis] for axis in axes)) if rank == 4 else axes
+
+
 #: By the axes that are meant and the rank.
 _AXES: tuple[tuple[str, str, Callable[[Axes, int], Axes]], ...] = (
+    (
+        "axes_of_four_channels_last",
+        "of four axes, axis 1 was taken for the last one, and those behind it for one before",
+        _channels_last,
+    ),
     (
         "axis_mirrored",
         "the axis was counted from the wrong end",
@@ -162,6 +173,7 @@ def _in_reverse(x: Array, order: Axes) -> Array:
 def common(right: Steps) -> tuple[Mistake, ...]:
     """The mistakes that can be made in any version of either operator."""
     return (
+        *layouts(right),
         *(_taking(right, name, text, values=values) for name, text, values in _NUMBERS),
         *(_taking(right, name, text, choose=choose) for name, text, choose in CHOICES),
         *(

@@ -5,7 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from opcheck.engine.mistakes import Mistake
-from opcheck.engine.ops.softmax.steps import WIDTHS, Matrix, Steps, maximum, total, whole_vectors
+from opcheck.engine.ops.softmax.steps import (
+    WIDTHS,
+    Matrix,
+    Steps,
+    maximum,
+    total,
+    whole_vectors,
+    wide,
+)
 
 
 def _maximum_of_whole_vectors(width: int) -> Steps:
@@ -30,6 +38,15 @@ def _starting_at(start: float) -> Steps:
 def _not_rescaled(steps: Steps, x: Matrix) -> Matrix:
     """Each exponential stays as it was added, below the maximum so far."""
     return np.exp(x - maximum(x)) / total(np.exp(x - np.maximum.accumulate(x, axis=1)))
+
+
+def _equal_maxima_once(steps: Steps, x: Matrix) -> Matrix:
+    """Elements above the maximum so far are added, and those below it."""
+    so_far = np.maximum.accumulate(x, axis=1)[:, :-1]
+    e = np.exp(x - maximum(x))
+    added = e.copy()
+    added[:, 1:][x[:, 1:] == so_far] = 0
+    return e / total(added)
 
 
 def _minus_infinity_less_itself(steps: Steps, x: Matrix) -> Matrix:
@@ -112,6 +129,14 @@ SHIFTS: tuple[Mistake, ...] = (
         for width in WIDTHS
     ),
     Mistake(
+        "clamped_not_shifted",
+        "the elements were clamped to [-88, 88], where e^x fits float32, and nothing subtracted",
+        Steps(
+            wide=lambda x: np.where(np.isinf(x), wide(x), np.clip(wide(x), -88, 88)),
+            shift=lambda x: np.zeros_like(x[:, :1]),
+        ),
+    ),
+    Mistake(
         "no_shift",
         "e^x was taken without subtracting the maximum",
         Steps(shift=lambda x: np.zeros_like(x[:, :1])),
@@ -140,6 +165,11 @@ SHIFTS: tuple[Mistake, ...] = (
         "shift_by_the_minimum",
         "the minimum of each row was subtracted, not the maximum",
         Steps(shift=lambda x: x.min(axis=1, keepdims=True)),
+    ),
+    Mistake(
+        "equal_maxima_counted_once",
+        "an element equal to the running maximum was left out of the sum",
+        Steps(shares=_equal_maxima_once),
     ),
     Mistake(
         "new_maximum_does_not_rescale",

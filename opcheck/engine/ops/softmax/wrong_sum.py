@@ -33,6 +33,10 @@ def _of_whole_vectors(width: int) -> Steps:
     return Steps(sum=lambda e: total(whole_vectors(e, width)))
 
 
+def _of_the_first(length: int) -> Steps:
+    return Steps(sum=lambda e: total(e[:, :length]))
+
+
 def _padded_to(width: int) -> Steps:
     """The last vector is filled up with zeros, each an element like any other."""
 
@@ -93,10 +97,13 @@ SUMS: tuple[Mistake, ...] = (
         "the first element of each row was left out of the sum",
         _but_for(lambda e: e[:, 1:]),
     ),
-    Mistake(
-        "sum_of_1024_elements",
-        "only the first 1024 elements of each row were added up",
-        Steps(sum=lambda e: total(e[:, :1024])),
+    *(
+        Mistake(
+            f"sum_of_{length}_elements",
+            f"only the first {length} elements of each row were added up",
+            _of_the_first(length),
+        )
+        for length in (4096, 1024)
     ),
     Mistake(
         "sum_of_the_row_before_added",

@@ -3,6 +3,7 @@
 from opcheck.engine.mistakes import Mistake
 from opcheck.engine.ops.lp_pool.mistakes import (
     auto_pad,
+    beyond,
     ceil_mode,
     geometry,
     padding,
@@ -19,6 +20,7 @@ MISTAKES: tuple[Mistake, ...] = (
     *powers.MISTAKES,
     *precision.MISTAKES,
     *refusals.MISTAKES,
+    *beyond.MISTAKES,
 )
 
 __all__ = ["MISTAKES"]

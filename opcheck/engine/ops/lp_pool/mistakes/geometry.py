@@ -54,6 +54,12 @@ DILATIONS: tuple[Mistake, ...] = (
         NO_DILATIONS,
     ),
     Mistake(
+        "third_dilation_ignored",
+        "the dilation of a third spatial axis was taken as 1",
+        Steps(axes=lambda axes: [*axes[:2], *map(_undilated, axes[2:])]),
+        NO_DILATIONS,
+    ),
+    Mistake(
         "dilation_ignored_in_the_size",
         "the output's size was computed as if dilations were 1",
         Steps(plan=lambda axis: replace(planned(axis), size=planned(_undilated(axis)).size)),

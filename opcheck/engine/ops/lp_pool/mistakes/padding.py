@@ -135,6 +135,11 @@ _READ: tuple[Mistake, ...] = (
 
 _HELD: tuple[Mistake, ...] = (
     Mistake(
+        "empty_windows_are_nan",
+        "a window that held nothing but padding was NaN, as the mean of nothing is",
+        Steps(norm=lambda w: np.where(w.there == 0, np.nan, w.norms)),
+    ),
+    Mistake(
         "padding_times_infinity",
         "padding was masked by a product, and infinity times 0 was NaN",
         Steps(norm=_masked),

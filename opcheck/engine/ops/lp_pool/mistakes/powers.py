@@ -54,6 +54,10 @@ def _plus(epsilon: float) -> Steps:
     return Steps(norm=lambda w: (w.norms**w.p + epsilon) ** (1 / w.p))
 
 
+def _copied(w: Windows) -> Floats:
+    return w.values[:, :, 0] if w.size == 1 else w.norms
+
+
 def _integer_division(w: Windows) -> Floats:
     return np.ones_like(w.norms) if w.p > 1 and w.p == int(w.p) else w.norms
 
@@ -169,6 +173,11 @@ _ELEMENTS: tuple[Mistake, ...] = (
         "last_element_of_a_window",
         "the last element of each window was left out",
         Steps(window=lambda w: _kept(max(1, w.size - 1), w)),
+    ),
+    Mistake(
+        "windows_of_one_copied",
+        "windows of one element were copied, and kept their signs",
+        Steps(norm=_copied),
     ),
     Mistake(
         "channels_added_up",

@@ -73,7 +73,7 @@ class Suspects:
         said = [*map(_spelt, found), *self._narrower(evidence, found, version, explained)]
         explained.update(one.mistake for one in said if one.mistake)
         said.sort(key=lambda one: (one.mistake in doubtful, -explained[str(one.mistake)]))
-        if not said and (seen := resemblance(evidence)):
+        if not said and (seen := _anything(evidence)):
             said.append(Diagnosis(None, seen))
         return (*said, *self._excuses())
 
@@ -143,6 +143,13 @@ class Suspects:
         broken, self._broken = self._broken, {}
         said = "a mistake of opcheck's own could not be tried"
         return [Diagnosis(None, f"{said}: {name}: {how}") for name, how in broken.items()]
+
+
+def _anything(evidence: Evidence) -> str | None:
+    """What there is to say where no mistake fits."""
+    if evidence.got is not None and not evidence.admitted:
+        return "as if nobody had checked whether the model is valid"
+    return resemblance(evidence)
 
 
 def _spelt(mistake: Mistake) -> Diagnosis:

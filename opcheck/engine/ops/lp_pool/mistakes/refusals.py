@@ -83,6 +83,23 @@ def _unbatched(node: Node) -> Sequence[Any]:
     return [replace(node, inputs=(x[None],)).right[0][0]]
 
 
+def _same_below_0(node: Node) -> Sequence[Any]:
+    """Refuses SAME where a stride is so much larger than the window that no padding is needed."""
+    right, attrs = node.right, node.attrs
+    rank = spatial_axes(node)
+    per_axis = zip(
+        node.inputs[0].shape[2:],
+        attrs["kernel_shape"],
+        attrs.get("strides", [1] * rank),
+        attrs.get("dilations", [1] * rank),
+        strict=True,
+    )
+    below = any((-(-d // s) - 1) * s + (k - 1) * step + 1 < d for d, k, s, step in per_axis)
+    if below and str(attrs.get("auto_pad")).startswith("SAME"):
+        raise InvalidNode("negative padding")
+    return right
+
+
 def _asymmetric(attrs: Read, rank: int) -> bool:
     pads = attrs.get("pads", ())
     return list(pads[:rank]) != list(pads[rank:])
@@ -141,6 +158,13 @@ _REFUSED: tuple[tuple[str, str, Callable[[Read, int], bool], dict[str, str]], ..
 _STRICT: tuple[Mistake, ...] = tuple(
     Mistake(f"refuses_{name}", f"{what} was not supported", _refusing(when), harmless)
     for name, what, when, harmless in _REFUSED
+)
+
+_SAME = Mistake(
+    "refuses_negative_same_padding",
+    "SAME was not supported where its padding came out negative, and had to be 0 instead",
+    _same_below_0,
+    dict.fromkeys(("1", "2"), "what SAME means for strides above 1 is open before version 11"),
 )
 
 _LENIENT: tuple[Mistake, ...] = (
@@ -221,4 +245,4 @@ _LENIENT: tuple[Mistake, ...] = (
     ),
 )
 
-MISTAKES: tuple[Mistake, ...] = (*_STRICT, *_LENIENT)
+MISTAKES: tuple[Mistake, ...] = (*_STRICT, _SAME, *_LENIENT)

@@ -21,6 +21,9 @@ _THOROUGHLY = 12
 _LARGEST = 8 << 20
 _SMALL = 16 << 10
 
+#: Of an invalid model that is accepted, with an answer that no mistake gives.
+_UNCHECKED = Diagnosis("not_checked", "as if it was not checked whether the model is valid")
+
 #: What is to be known of a case that passed, None where that is no evidence.
 Recall: TypeAlias = Callable[[Case], Evidence | None]
 
@@ -73,8 +76,11 @@ class Suspects:
         said = [*map(_spelt, found), *self._narrower(evidence, found, version, explained)]
         explained.update(one.mistake for one in said if one.mistake)
         said.sort(key=lambda one: (one.mistake in doubtful, -explained[str(one.mistake)]))
-        if not said and (seen := _anything(evidence)):
-            said.append(Diagnosis(None, seen))
+        if not said and evidence.got is not None:
+            if not evidence.admitted:
+                said.append(_UNCHECKED)
+            elif seen := resemblance(evidence):
+                said.append(Diagnosis(None, seen))
         return (*said, *self._excuses())
 
     def _reproducing(
@@ -143,13 +149,6 @@ class Suspects:
         broken, self._broken = self._broken, {}
         said = "a mistake of opcheck's own could not be tried"
         return [Diagnosis(None, f"{said}: {name}: {how}") for name, how in broken.items()]
-
-
-def _anything(evidence: Evidence) -> str | None:
-    """What there is to say where no mistake fits."""
-    if evidence.got is not None and not evidence.admitted:
-        return "as if nobody had checked whether the model is valid"
-    return resemblance(evidence)
 
 
 def _spelt(mistake: Mistake) -> Diagnosis:

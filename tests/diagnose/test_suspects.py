@@ -50,6 +50,13 @@ def test_nothing_is_said_where_nothing_fits() -> None:
     assert Suspects(lambda case: None).diagnose(wrong(row, got)) == ()
 
 
+def test_an_accepted_invalid_model_was_not_checked() -> None:
+    invalid = node(HARDMAX, [[3, 3]], {"axis": 7})
+    got = [np.array([[0.25, 9]], np.float32)]
+    found = Suspects(lambda case: None).diagnose(wrong(invalid, got))
+    assert names(found) == ["not_checked"]
+
+
 def passes(folder: Path) -> Case:
     head = "op: Hardmax\ndtype: float32\nopset: 13\nattrs: {axis: 1}\n"
     case = "cases:\n- {name: ties, inputs: {input: [[3, 3]]}, expect: {output: [[1, 0]]}}\n"

@@ -148,8 +148,8 @@ def _check_telling(wants: Iterable[Want]) -> None:
         said = telling.little(want.values, want.dtype, rounded=want.bound is not None)
         if said:
             raise WrongCase(
-                f"{want.name}: {said}, which a backend may give that computes nothing: choose other"
-                " data, write the answer out, or state in `empty` why it is meant to be so"
+                f"{want.name}: {said}, so the case tells little: choose other data, write the"
+                " answer out, or state in `empty` why it is meant to be so"
             )
 
 

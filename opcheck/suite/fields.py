@@ -176,7 +176,7 @@ class CaseFields(Fields):
     empty: Text | None = Field(
         None,
         min_length=1,
-        description="Why most of what comes out is 0 or NaN, where no answer is written out.",
+        description="Why most of what comes out is 0, infinity or NaN, if no answer is stated.",
     )
 
 

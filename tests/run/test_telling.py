@@ -14,7 +14,10 @@ NAN, INF = np.nan, np.inf
     [
         ([0, 0, 1], True, "2 of 3"),
         ([0, NAN, 1], True, "2 of 3"),
-        ([0, NAN, INF, 1], True, None),
+        ([0, 1, INF, 1], True, None),
+        ([2, NAN, INF], True, "2 of 3"),
+        ([2, 1e39], True, None),
+        ([1e39], True, "1 of 1"),
         ([-0.0, 0], True, "2 of 2"),
         ([], True, None),
         ([0, 0, 1], False, None),
@@ -24,7 +27,7 @@ NAN, INF = np.nan, np.inf
 )
 def test_more_than_half_of_a_rounded_answer_must_tell_something(values, rounded, said):
     found = little(np.array(values, np.float64), DTYPES["float32"], rounded=rounded)
-    assert found == (said and f"{said} elements come out as 0 or NaN")
+    assert found == (said and f"{said} elements come out as 0, infinity or NaN")
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32", "float64"])

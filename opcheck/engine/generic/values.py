@@ -103,6 +103,7 @@ MISTAKES: tuple[Mistake, ...] = (
     of_output("negated", "every sign was turned", lambda out: -out),
     of_output("doubled", "every value was twice as large", lambda out: out + out),
     of_output("zeros", "nothing was computed, and all left zero", np.zeros_like),
+    of_output("nan_everywhere", "every element was NaN", lambda out: np.full_like(out, np.nan)),
     Mistake(
         "truncated",
         "the result was cut off instead of rounded",

@@ -92,6 +92,15 @@ def _of_some_elements(node: Node) -> tuple[Array, ...]:
     return (node if node.inputs[0].size else _with(node, 0)).right
 
 
+def _squeezed_first(node: Node) -> tuple[Array, ...]:
+    """A negative axis, counted from the end of what is left without the last axes of one."""
+    x, axis = node.inputs[0], node.attrs.get("axis", 0)
+    last = max((place for place, size in enumerate(x.shape) if size != 1), default=0)
+    if not isinstance(axis, int) or not -x.ndim <= axis < 0:
+        return node.right
+    return _with(node, max(axis + last + 1, 0)).right
+
+
 def _refuses(when: Callable[[Any], bool], why: str) -> Answer:
     """Refuses an axis, or None."""
 
@@ -170,6 +179,12 @@ QUESTIONS: tuple[Mistake, ...] = (
         "negative_axis_off_by_one",
         "negative axes were counted from -2, so that -2 was taken for the last one",
         _with_axis(lambda axis, rank: axis if axis >= -1 else axis + 1),
+        {"1": _NOT_FROM_THE_BACK},
+    ),
+    Mistake(
+        "negative_axis_after_squeezing",
+        "the last axes of one element were dropped before a negative axis was counted",
+        _squeezed_first,
         {"1": _NOT_FROM_THE_BACK},
     ),
     Mistake(

@@ -13,7 +13,7 @@ class Fate(StrEnum):
     """What becomes of a mistake; the order is the order of columns in tables.
 
     A case of rule `must` is failed by who makes it; only a warning comes of it, or a failure where
-    the text does not decide; no legal input shows it, as is argued; or nothing is seen of it.
+    the text does not decide; no input decides against it, as is argued; or nothing is seen of it.
     """
 
     KILLED = "killed"
@@ -39,10 +39,10 @@ class Mutant:
 class Mutation:
     """What a suite sees of one mutant.
 
-    `harmless` is the argument that no legal input shows it, None where nobody argues so. `killers`
-    are ids of `must` cases that fail: the first, or those of the first two names. Without any,
-    `noticers` are ids of cases that come out otherwise than they should but decide nothing: the
-    first of each name.
+    `harmless` is the argument that no input decides against it, None where nobody argues so.
+    `killers` are ids of `must` cases that fail: the first, or those of the first two names. Without
+    any, `noticers` are ids of cases that come out otherwise than they should but decide nothing:
+    the first of each name.
     """
 
     mutant: Mutant
@@ -55,9 +55,9 @@ class Mutation:
         """What becomes of it."""
         if self.killers:
             return Fate.KILLED
-        if self.harmless is not None:
-            return Fate.HARMLESS
-        return Fate.WARNED if self.noticers else Fate.SURVIVED
+        if self.noticers:
+            return Fate.WARNED
+        return Fate.SURVIVED if self.harmless is None else Fate.HARMLESS
 
     @property
     def contradicts(self) -> bool:

@@ -35,9 +35,10 @@ NOT_DECIDED = {
         subnormal_inputs_flushed
     """,
     "LpPool": """
-        empty_windows_are_nan integers_accepted later_attributes_accepted later_type_accepted
-        overflow_saturates p_clamped powers_not_scaled refuses_pads_of_the_kernel
-        root_4_ulp_too_large
+        dilated_kernel_not_compared empty_windows_are_nan integers_accepted
+        later_attributes_accepted later_type_accepted overflow_saturates p_clamped
+        powers_not_scaled refuses_pads_of_the_kernel root_4_ulp_too_large
+        same_padding_for_stride_1
     """,
     "Softmax": """
         axis_clamped axis_of_vector_as_of_a_matrix axis_wraps bfloat16_always

@@ -139,6 +139,14 @@ def test_answers_are_misplaced_as_it_says(name, answer):
     assert generic(name, MATRIX) == [answer]
 
 
+def test_rows_are_left_over_where_there_is_enough_to_share():
+    for rows, computed in ((23, 20), (20, 20), (3, 0)):
+        [made] = generic("rows_left_over_by_four_threads", np.zeros((rows, 800)))
+        assert [sum(row) for row in made] == [1] * computed + [0] * (rows - computed)
+    [made] = generic("rows_left_over_by_four_threads", np.zeros((23, 80)))
+    assert [sum(row) for row in made] == [1] * 23
+
+
 def test_three_axes_can_be_taken_for_each_other():
     cube = [[[2, 1], [1, 2], [1, 2]]]
     right = generic("axes_of_rank_5_exchanged", cube)

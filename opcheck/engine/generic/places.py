@@ -53,6 +53,15 @@ def _repeated_tail(width: int) -> Callable[[Array], Array]:
     return change
 
 
+def _quarters_of_rows(out: Array) -> Array:
+    """Of 2,048 elements or more, each of four threads computes a quarter of the rows."""
+    if out.size < 2048:
+        return out
+    rows = out.reshape(-1, out.shape[-1]).copy()
+    rows[len(rows) // 4 * 4 :] = 0
+    return rows.reshape(out.shape)
+
+
 def _index_modulo(limit: int) -> Callable[[Array], Array]:
     return lambda out: out.reshape(-1)[np.arange(out.size) % limit].reshape(out.shape)
 
@@ -157,6 +166,12 @@ MISTAKES: tuple[Mistake, ...] = (
             _repeated_tail(width),
         )
         for width in WIDTHS
+    ),
+    of_output(
+        "rows_left_over_by_four_threads",
+        "of 2,048 elements or more four threads computed as many rows each, and what was left of "
+        "them stayed zero",
+        _quarters_of_rows,
     ),
     of_output(
         "index_in_8_bits",

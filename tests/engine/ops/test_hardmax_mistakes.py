@@ -92,6 +92,13 @@ CHOSEN: list[tuple[str, list[float], list[int], list[int]]] = [
     ("starts_at_0", [-1, 1], [1], [1]),
     ("starts_at_0_and_index_0", [-2, -1], [1], [0]),
     ("starts_at_0_and_index_0", [-2, 1], [1], [1]),
+    (
+        "starts_at_the_lowest_float32_and_index_0",
+        [-INF, float(np.finfo(np.float32).min)],
+        [1],
+        [0],
+    ),
+    ("starts_at_the_lowest_float32_and_index_0", [-INF, -3e38], [1], [1]),
     # NaN.
     ("nan_skipped", [1, NAN, 3], [1], [2]),
     ("nan_skipped", [NAN, NAN], [0], [0]),
@@ -124,6 +131,8 @@ CHOSEN: list[tuple[str, list[float], list[int], list[int]]] = [
     ("row_tail_of_4_zero", row(8, at_1=-1), [1], [1]),
     ("row_stops_at_256", row(300, at_7=-1, at_256=0), [256], [7]),
     ("row_stops_at_1024", row(1030, at_7=-1, at_1024=0), [1024], [7]),
+    ("argmax_in_4_bits", row(40, at_33=0), [33], [1]),
+    ("argmax_in_8_bits_across_memory", row(300, at_257=0), [257], [257]),
     ("argmax_in_7_bits", row(300, at_130=0), [130], [2]),
     ("argmax_in_8_bits", row(300, at_257=0), [257], [1]),
     ("argmax_in_16_bits", row(65540, at_65538=0), [65538], [2]),
@@ -204,6 +213,37 @@ def test_many_axes_are_different() -> None:
     # Axis 1 is taken for axis 3, axis 2 for axis 1, and axis 3 for axis 2.
     for axis, wanted in ((1, ALONG_2), (2, ALONG_0), (3, ALONG_1)):
         assert wrong("axes_of_four_channels_last", four, axis=axis) == [wanted]
+
+
+def test_two_of_many_axes_are_one() -> None:
+    five = np.reshape(CUBE, (2, 2, 1, 1, 2))
+    assert flat(wrong("first_two_of_more_than_4_axes_merged", five, axis=1)) == flat(OF_0_AND_1)
+    assert flat(wrong("first_two_of_more_than_5_axes_merged", five, axis=1)) == flat(ALONG_1)
+    assert flat(wrong("first_two_of_more_than_5_axes_merged", five[None], axis=1)) == flat(ALONG_0)
+    assert flat(wrong("last_two_of_more_than_4_axes_merged", five, axis=3)) == flat(ALONG_2)
+    assert flat(wrong("last_two_of_more_than_4_axes_merged", five, axis=1)) == flat(ALONG_1)
+    dml = wrong_dml("first_two_of_more_than_4_axes_merged", five, 1)
+    assert flat(dml) == flat(OF_0_AND_1)
+
+
+def flat(x: Any) -> Any:
+    return np.ravel(x).tolist()
+
+
+def test_an_axis_is_counted_behind_those_that_are_left() -> None:
+    column = [[[1], [2]], [[4], [3]]]
+    assert wrong("negative_axis_after_squeezing", column, axis=-1) == [[[0], [1]], [[1], [0]]]
+    assert wrong("negative_axis_after_squeezing", column, axis=-2) == [[[0], [0]], [[1], [1]]]
+    assert wrong("negative_axis_after_squeezing", column, axis=1) == [[[0], [1]], [[1], [0]]]
+    assert wrong("negative_axis_after_squeezing", CUBE, axis=-2) == ALONG_1
+    assert wrong("negative_axis_after_squeezing", column, axis=-4) is None
+
+
+def test_places_across_memory_wrap() -> None:
+    x = np.zeros((300, 2))
+    x[257, 0] = x[3, 1] = 1
+    made = np.array(wrong("argmax_in_8_bits_across_memory", x, axis=0))
+    assert np.argwhere(made).tolist() == [[1, 0], [3, 1]]
 
 
 def test_nan_in_one_row_empties_the_others() -> None:

@@ -177,11 +177,15 @@ def from_start(start: float) -> Choice:
     return lambda m: skipping_nan(m) & (m > start)
 
 
-def from_zero_at_0(m: Matrix) -> Mask:
-    """The same from zero, and from place 0."""
-    ones = from_start(0.0)(m)
-    ones[:, 0] |= ~ones.any(axis=1)
-    return ones
+def from_start_at_0(start: float) -> Choice:
+    """The same, and the place of the maximum starts at 0."""
+
+    def choose(m: Matrix) -> Mask:
+        ones = from_start(start)(m)
+        ones[:, 0] |= ~ones.any(axis=1)
+        return ones
+
+    return choose
 
 
 def index_modulo(limit: int) -> Choice:

@@ -1,6 +1,7 @@
 """Wrong choices of the element that has the one, by name and in words.
 
-Of two that agree where the former is wrong, the former comes first.
+The plain ones come before those that are made in some rows alone: an answer that is right is
+evidence against the former, while the latter can always be narrowed further.
 """
 
 from __future__ import annotations
@@ -71,11 +72,20 @@ _STARTS: Table = (
     (
         "starts_at_0_and_index_0",
         "the maximum started at 0 with index 0, so that the first element of a negative row won",
-        choices.from_zero_at_0,
+        choices.from_start_at_0(0.0),
+    ),
+    (
+        "starts_at_the_lowest_float32_and_index_0",
+        "the maximum started at -3.40282e+38 with index 0, so that the first element won where all "
+        "are lower",
+        choices.from_start_at_0(STARTS["the_lowest_float32"]),
     ),
 )
 
 _TIES: Table = (
+    ("last_of_ties", "the last of equal maxima won", choices.last_of_ties),
+    ("all_maxima", "every maximum of a row had a one", choices.maxima),
+    ("no_one_if_tied", "a row with several maxima stayed empty", choices.no_one_if_tied),
     (
         "nearly_equal",
         "what numpy.isclose takes for the maximum was one, and the first of them won",
@@ -118,9 +128,6 @@ _TIES: Table = (
         )
         for width in WIDTHS
     ),
-    ("no_one_if_tied", "a row with several maxima stayed empty", choices.no_one_if_tied),
-    ("all_maxima", "every maximum of a row had a one", choices.maxima),
-    ("last_of_ties", "the last of equal maxima won", choices.last_of_ties),
 )
 
 _PLACES: Table = (
@@ -154,7 +161,7 @@ _PLACES: Table = (
             f"the place of the maximum in its row had {bits} bits",
             choices.index_modulo(1 << bits),
         )
-        for bits in (16, 8, 7)
+        for bits in (16, 8, 7, 4)
     ),
     *(
         (

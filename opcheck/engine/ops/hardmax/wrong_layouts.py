@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 
 from opcheck.engine.mistakes import Answer, Mistake, Node
-from opcheck.engine.ops.hardmax.choices import last_of_ties
+from opcheck.engine.ops.hardmax.choices import index_modulo, last_of_ties
 from opcheck.engine.ops.hardmax.steps import Steps
 from opcheck.model import Array
 
@@ -39,6 +39,12 @@ def layouts(right: Steps) -> tuple[Mistake, ...]:
             )
             for width in _WIDTHS
         ),
+        Mistake(
+            "argmax_in_8_bits_across_memory",
+            "where rows lie across memory, the place of the maximum in its row had 8 bits",
+            _across_memory(right, replace(right, choose=index_modulo(1 << 8))),
+            {f"Hardmax-{since}": why for since, why in lying_along.items()},
+        ),
     )
 
 
@@ -52,6 +58,14 @@ def _copied_if_alone(right: Steps) -> Answer:
         x = node.inputs[0]
         length = prod(x.shape[axis] for axis in right.competing(node, right.axes(node)))
         return (x.copy() if length == 1 else out,)
+
+    return answer
+
+
+def _across_memory(right: Steps, wrong: Steps) -> Answer:
+    def answer(node: Node) -> tuple[Array]:
+        last = max(right.competing(node, right.axes(node)))
+        return (wrong if prod(node.inputs[0].shape[last + 1 :]) > 1 else right)(node)
 
     return answer
 

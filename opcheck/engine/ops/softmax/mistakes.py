@@ -14,10 +14,10 @@ from opcheck.engine.ops.softmax.wrong_types import TYPES
 
 MISTAKES: tuple[Mistake, ...] = (
     *INFINITIES,
-    *HIGH_RANKS,
     *TYPES,
     *QUESTIONS,
     *ROWS,
+    *HIGH_RANKS,
     *SHIFTS,
     *EXPONENTIALS,
     *SUMS,

@@ -38,7 +38,7 @@ def _nan_alone(steps: Steps, x: Matrix) -> Matrix:
     return np.where(nan, x, y)
 
 
-def _nan_everywhere(steps: Steps, x: Matrix) -> Matrix:
+def _nan_in_every_row(steps: Steps, x: Matrix) -> Matrix:
     y = steps.normalised(x)
     return np.full_like(y, np.nan) if np.isnan(x).any() else y
 
@@ -77,9 +77,9 @@ INFINITIES: tuple[Mistake, ...] = (
         _masked_by(-1e4),
     ),
     Mistake(
-        "nan_everywhere",
+        "nan_in_every_row",
         "one NaN made NaN of all rows",
-        Steps(shares=_nan_everywhere),
+        Steps(shares=_nan_in_every_row),
     ),
     Mistake(
         "nan_alone",

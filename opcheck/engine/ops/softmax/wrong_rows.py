@@ -48,6 +48,19 @@ def _above_4(layout: Callable[[int, Shape, int], Layout]) -> Steps:
     return Steps(layout=lambda *asked: (layout if len(asked[1]) > 4 else laid_out)(*asked))
 
 
+def _merged(first: bool, rank: int) -> Steps:
+    """Of more than so many axes, the first two are one, or the last two."""
+
+    def layout(since: int, shape: Shape, axis: int) -> Layout:
+        pair = 0 if first else len(shape) - 2
+        if len(shape) <= rank:
+            return laid_out(since, shape, axis)
+        merged = (*shape[:pair], shape[pair] * shape[pair + 1], *shape[pair + 2 :])
+        return laid_out(since, merged, axis - (axis > pair))
+
+    return Steps(layout=layout)
+
+
 def _without_the_last(steps: Steps, matrix: Matrix) -> Matrix:
     y = steps.normalised(matrix)
     if len(y) > 1:
@@ -91,6 +104,15 @@ HIGH_RANKS: tuple[Mistake, ...] = (
         "rank_5_never_along_axis_0",
         "axis 1 was taken in place of axis 0 where there are more than four dimensions",
         _above_4(lambda since, shape, axis: laid_out(since, shape, axis or 1)),
+    ),
+    *(
+        Mistake(
+            f"{which}_two_of_more_than_{rank}_axes_merged",
+            f"of more than {rank} axes the {which} two were merged, so that either meant both",
+            _merged(which == "first", rank),
+        )
+        for rank in (4, 5)
+        for which in ("first", "last")
     ),
 )
 

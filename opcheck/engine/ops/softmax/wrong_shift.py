@@ -55,6 +55,18 @@ def _minus_infinity_less_itself(steps: Steps, x: Matrix) -> Matrix:
     return np.exp(x - top) / total(np.exp(x - so_far) * np.exp(so_far - top))
 
 
+def _first_block_masked(width: int) -> Steps:
+    """-inf below the maximum of the first block of a longer row."""
+
+    def shares(steps: Steps, x: Matrix) -> Matrix:
+        y = steps.normalised(x)
+        masked = np.isneginf(x[:, :width]).all(axis=1) & (x.shape[1] > width)
+        y[masked] = np.nan
+        return y
+
+    return Steps(shares=shares)
+
+
 #: Mistakes about what is taken away from a row.
 SHIFTS: tuple[Mistake, ...] = (
     Mistake(
@@ -94,6 +106,14 @@ SHIFTS: tuple[Mistake, ...] = (
         "minus_infinity_less_minus_infinity",
         "-inf was subtracted from -inf at the start of a row",
         Steps(shares=_minus_infinity_less_itself),
+    ),
+    *(
+        Mistake(
+            f"first_block_of_{width}_masked_is_nan",
+            f"-inf was subtracted from -inf where the first {width} elements of a row are all -inf",
+            _first_block_masked(width),
+        )
+        for width in (8, 16, 32, 64, 128)
     ),
     Mistake(
         "maximum_of_the_bits",

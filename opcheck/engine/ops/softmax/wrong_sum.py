@@ -8,16 +8,19 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from opcheck.engine.mistakes import Mistake
+from opcheck.engine.mistakes import Answer, Mistake, Node
 from opcheck.engine.ops.softmax.steps import (
     WIDTHS,
     Matrix,
     Steps,
+    axis_of,
+    laid_out,
     maximum,
     rounded_to_bits,
     total,
     whole_vectors,
 )
+from opcheck.model import Array
 
 
 def _in_turn(dtype: Any) -> Steps:
@@ -35,6 +38,17 @@ def _of_whole_vectors(width: int) -> Steps:
 
 def _of_the_first(length: int) -> Steps:
     return Steps(sum=lambda e: total(e[:, :length]))
+
+
+def _of_the_first_across_memory(length: int) -> Answer:
+    """The same where a row does not lie along memory."""
+    wrong, right = _of_the_first(length), Steps()
+
+    def answer(node: Node) -> tuple[Array, ...]:
+        *_, inner = laid_out(node.op.since, node.right[0].shape, axis_of(node))
+        return (wrong if inner > 1 else right)(node)
+
+    return answer
 
 
 def _padded_to(width: int) -> Steps:
@@ -104,6 +118,15 @@ SUMS: tuple[Mistake, ...] = (
             _of_the_first(length),
         )
         for length in (4096, 1024)
+    ),
+    *(
+        Mistake(
+            f"sum_of_{length}_elements_across_memory",
+            f"of a row across memory only the first {length} elements were added up",
+            _of_the_first_across_memory(length),
+            dict.fromkeys(("1", "11"), "the elements of a row lie side by side in memory"),
+        )
+        for length in (256, 64, 16)
     ),
     Mistake(
         "sum_of_the_row_before_added",

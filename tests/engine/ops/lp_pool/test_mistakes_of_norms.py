@@ -25,6 +25,8 @@ POWERS = [
     Shown("large_p_is_infinity", *window(1, 1, p=20), [1]),
     Shown("p_cut", *window(3, 4, p=2.75), [5], since=1),
     Shown("p_rounded", *window(3, 4, 5, p=2.75), [6], since=1),
+    # Of p = 6, the sixth roots of fourth powers.
+    Shown("powers_by_squaring_alone", [8], {"kernel_shape": (1,), "p": 6}, [4]),
     Shown("p_ignored", *window(3, 4, p=3), [5]),
     Shown("p_is_1", *window(3, 4, p=2), [7]),
     Shown("infinity_beats_nan", *window(INF, NAN), [INF]),
@@ -110,6 +112,12 @@ REFUSED = [
         "refuses_ceil_mode_beside_auto_pad",
         BITS,
         {"kernel_shape": (2,), "ceil_mode": 1, "auto_pad": "SAME_UPPER"},
+        None,
+    ),
+    Shown(
+        "refuses_negative_same_padding",
+        BITS,
+        {"kernel_shape": (2,), "strides": (5,), "auto_pad": "SAME_LOWER"},
         None,
     ),
     Shown("refuses_pads_of_the_kernel", BITS, {"kernel_shape": (2,), "pads": (0, 2)}, None),

@@ -45,6 +45,16 @@ PARTS: list[tuple[str, int, tuple[int, ...], Attrs, int]] = [
     ("rank_5_coerced", 13, (2, 3, 2, 1, 4), {"axis": 1}, 24),
     ("rank_5_coerced", 13, (3, 2, 1, 4), {"axis": 1}, 2),
     ("rank_5_never_along_axis_0", 13, (2, 3, 2, 1, 4), {"axis": 0}, 3),
+    ("first_two_of_more_than_4_axes_merged", 13, (2, 3, 2, 1, 4), {"axis": 0}, 6),
+    ("first_two_of_more_than_4_axes_merged", 13, (2, 3, 2, 1, 4), {"axis": 2}, 2),
+    ("first_two_of_more_than_5_axes_merged", 13, (2, 3, 2, 1, 4), {"axis": 0}, 2),
+    ("first_two_of_more_than_5_axes_merged", 11, (2, 3, 2, 1, 1, 4), {"axis": 1}, 48),
+    ("last_two_of_more_than_4_axes_merged", 13, (2, 3, 1, 2, 4), {"axis": 3}, 8),
+    ("last_two_of_more_than_4_axes_merged", 13, (2, 3, 2, 4), {"axis": 3}, 4),
+    ("last_two_of_more_than_5_axes_merged", 11, (2, 3, 1, 2, 2, 4), {"axis": 5}, 8),
+    ("negative_axis_after_squeezing", 13, (4, 3, 1, 1), {"axis": -1}, 3),
+    ("negative_axis_after_squeezing", 13, (4, 3, 1, 1), {"axis": -3}, 4),
+    ("negative_axis_after_squeezing", 13, (4, 3, 1, 1), {"axis": 1}, 3),
     ("coercion_in_13", 13, (2, 3, 4), {"axis": 1}, 12),
     ("no_coercion_before_13", 11, (2, 3, 4), {"axis": 1}, 3),
     ("coercion_one_axis_short", 11, (2, 3, 4), {"axis": 1}, 4),
@@ -108,6 +118,9 @@ ROWS: list[tuple[str, list[list[float]], list[list[float]]]] = [
     ("maximum_starts_at_minus_1e4", [[-1000, -1000], [-2e4, -2e4]], [[0.5, 0.5], [nan, nan]]),
     ("new_maximum_does_not_rescale", [[0, log(2)]], [[0.25, 0.5]]),
     ("minus_infinity_less_minus_infinity", [[-inf, 0], [0, -inf]], [[nan, nan], [1, 0]]),
+    ("first_block_of_8_masked_is_nan", [[-inf] * 8 + [0]], [[nan] * 9]),
+    ("first_block_of_8_masked_is_nan", [[-inf] * 7 + [0, -inf]], [[0] * 7 + [1, 0]]),
+    ("first_block_of_16_masked_is_nan", [[-inf] * 8 + [0]], [[0] * 8 + [1]]),
     # The exponential.
     ("base_2", [[0, 1]], [[1 / 3, 2 / 3]]),
     ("no_exponential", [[1, 3]], [[0.25, 0.75]]),
@@ -142,7 +155,7 @@ ROWS: list[tuple[str, list[list[float]], list[list[float]]]] = [
     ("nan_skipped", [[nan, 0, 0]], [[nan, 0.5, 0.5]]),
     ("nan_alone", [[nan, 0, -inf], [0, 0, -inf]], [[nan, 0, 0], [0.5, 0.5, 0]]),
     ("nan_masked", [[nan, 0, 0]], [[0, 0.5, 0.5]]),
-    ("nan_everywhere", [[nan, 0], [0, 0]], [[nan, nan], [nan, nan]]),
+    ("nan_in_every_row", [[nan, 0], [0, 0]], [[nan, nan], [nan, nan]]),
     ("minus_infinity_is_nan", [[-inf, 0], [0, 0]], [[nan, nan], [0.5, 0.5]]),
     ("mask_of_minus_1e4", [[-inf, -2e4], [-inf, 0]], [[1, 0], [0, 1]]),
     ("mask_of_minus_1e9", [[-inf, -2e4], [-inf, -2e9]], [[0, 1], [1, 0]]),
@@ -173,6 +186,13 @@ def test_columns_are_worked_on_in_vectors() -> None:
         assert (answer(f"columns_after_vectors_of_{width}_missing", narrow) == 0.5).all()
         beside = node(np.zeros((2, 19)), axis=1)
         assert (answer(f"columns_after_vectors_of_{width}_missing", beside) == 1 / 19).all()
+
+
+def test_sums_across_memory_end_early() -> None:
+    across, along = node(np.zeros((300, 2)), axis=0), node(np.zeros((1, 300)), axis=1)
+    for length in (16, 64, 256):
+        assert (answer(f"sum_of_{length}_elements_across_memory", across) == 1 / length).all()
+        assert (answer(f"sum_of_{length}_elements_across_memory", along) == 1 / 300).all()
 
 
 def test_rows_are_counted_to_65535() -> None:

@@ -53,6 +53,18 @@ def told(**changes: Callable[[Axis], Any]) -> Steps:
     )
 
 
+def as_before(name: str, place: int, when: Callable[[list[Axis]], bool] = bool) -> Steps:
+    """The axis at a place has the attribute of this name of the one before it."""
+
+    def axes(axes: list[Axis]) -> list[Axis]:
+        if len(axes) <= place or not when(axes):
+            return axes
+        value = getattr(axes[place - 1], name)
+        return [*axes[:place], replace(axes[place], **{name: value}), *axes[place + 1 :]]
+
+    return Steps(axes=axes)
+
+
 def default(name: str, value: Callable[[Read], Any]) -> Steps:
     """An attribute that is left out is taken for something else, by the others."""
     return Steps(attrs=lambda attrs, node: {name: value(attrs), **attrs})

@@ -12,7 +12,7 @@ from opcheck import dtypes
 from opcheck.engine.bounds import Floats
 from opcheck.engine.mistakes import Mistake, Node
 from opcheck.engine.ops.lp_pool.axes import Read, planned, taps
-from opcheck.engine.ops.lp_pool.mistakes.making import shared, told
+from opcheck.engine.ops.lp_pool.mistakes.making import as_before, shared, told
 from opcheck.engine.ops.lp_pool.steps import Steps, Windows
 
 
@@ -119,6 +119,16 @@ _READ: tuple[Mistake, ...] = (
         "pads_beginnings_ignored",
         "the beginnings in pads were ignored",
         _pads(lambda pads, n: [*[0] * n, *pads[n:]]),
+    ),
+    Mistake(
+        "second_beginning_for_the_third",
+        "a third spatial axis had the padding that begins the second",
+        as_before("begin", 2),
+    ),
+    Mistake(
+        "second_end_for_the_third",
+        "a third spatial axis had the padding that ends the second",
+        as_before("end", 2),
     ),
     Mistake(
         "pads_in_the_size_only",

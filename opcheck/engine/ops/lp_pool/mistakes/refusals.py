@@ -85,7 +85,8 @@ def _unbatched(node: Node) -> Sequence[Any]:
 
 def _same_below_0(node: Node) -> Sequence[Any]:
     """Refuses SAME where a stride is so much larger than the window that no padding is needed."""
-    right, attrs = node.right, node.attrs
+    right = node.right
+    attrs: Read = node.attrs
     rank = spatial_axes(node)
     per_axis = zip(
         node.inputs[0].shape[2:],

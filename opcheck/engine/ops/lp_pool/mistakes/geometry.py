@@ -14,6 +14,7 @@ from opcheck.engine.ops.lp_pool.mistakes.making import (
     told,
 )
 from opcheck.engine.ops.lp_pool.steps import Steps
+from opcheck.engine.windows import AxisWindows
 
 
 def _exchanged(*names: str) -> Steps:
@@ -42,8 +43,8 @@ def _fewer(axes: list[Axis]) -> list[Axis]:
     return [*axes[:2], *(replace(axis, kernel=1, stride=1) for axis in axes[2:])]
 
 
-def _cube(axes: list[Axis]) -> bool:
-    return len({axis.kernel for axis in axes}) == 1
+def _cube(plans: list[AxisWindows]) -> bool:
+    return len({plan.kernel for plan in plans}) == 1
 
 
 def _rounded_to_the_stride(when: Callable[[Axis], bool]) -> Steps:

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from opcheck.engine.mistakes import Answer, Node
 from opcheck.engine.ops.lp_pool.axes import Axis, Read, planned
 from opcheck.engine.ops.lp_pool.steps import Steps, Windows
+from opcheck.engine.windows import AxisWindows
 from opcheck.errors import InvalidNode
 
 #: The attributes of an invalid node made valid; those of any other are left as they are. The
@@ -53,16 +54,18 @@ def told(**changes: Callable[[Axis], Any]) -> Steps:
     )
 
 
-def as_before(name: str, place: int, when: Callable[[list[Axis]], bool] = bool) -> Steps:
-    """The axis at a place has the attribute of this name of the one before it."""
+def as_before(
+    name: str, place: int, when: Callable[[list[AxisWindows]], bool] = lambda plans: True
+) -> Steps:
+    """The axis at a place has the attribute of this name of the one before it; not in its size."""
 
-    def axes(axes: list[Axis]) -> list[Axis]:
-        if len(axes) <= place or not when(axes):
-            return axes
-        value = getattr(axes[place - 1], name)
-        return [*axes[:place], replace(axes[place], **{name: value}), *axes[place + 1 :]]
+    def plans(plans: list[AxisWindows]) -> list[AxisWindows]:
+        if len(plans) <= place or not when(plans):
+            return plans
+        value = getattr(plans[place - 1], name)
+        return [*plans[:place], replace(plans[place], **{name: value}), *plans[place + 1 :]]
 
-    return Steps(axes=axes)
+    return Steps(plans=plans)
 
 
 def default(name: str, value: Callable[[Read], Any]) -> Steps:

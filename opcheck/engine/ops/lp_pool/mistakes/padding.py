@@ -128,7 +128,13 @@ _READ: tuple[Mistake, ...] = (
     Mistake(
         "second_end_for_the_third",
         "a third spatial axis had the padding that ends the second",
-        as_before("end", 2),
+        Steps(
+            axes=lambda axes: [
+                *axes[:2],
+                *(replace(axis, end=axes[1].end) for axis in axes[2:3]),
+                *axes[3:],
+            ]
+        ),
     ),
     Mistake(
         "pads_in_the_size_only",

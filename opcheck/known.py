@@ -81,6 +81,10 @@ class Line(_Fields):
     link: str | None = None
     where: list[Place] = Field(min_length=1)
 
+    def is_about(self, case: Case) -> bool:
+        """Whether the defect shows in `case`, in some version of the backend."""
+        return any(_fits(place, case) for place in self.where)
+
 
 class LedgerFields(_Fields):
     """A ledger file: the addresses of the backend it is about, and its lines."""
@@ -110,7 +114,7 @@ class Ledger:
         for line in self.fields.known:
             fails = result.verdict in _EXPLAINABLE and result.failure in line.failure
             fits = fails or (passed and not line.sometimes)
-            if fits and _is_about(line, result.case, backend.version):
+            if fits and _within(backend.version, line.versions) and line.is_about(result.case):
                 return line
         return None
 
@@ -153,10 +157,6 @@ def _keys(container: form.Location) -> list[str]:
     if "where" in container:
         return form.aliases(Place)
     return form.aliases(Line if "known" in container else LedgerFields)
-
-
-def _is_about(line: Line, case: Case, version: str) -> bool:
-    return _within(version, line.versions) and any(_fits(place, case) for place in line.where)
 
 
 def _fits(place: Place, case: Case) -> bool:

@@ -50,7 +50,7 @@ def numberless(text: str) -> str:
 def test_the_first_run_prints_what_the_readme_shows(tmp_path: Path) -> None:
     # How many cases there are changes with the suites, and is told here as of one day.
     printed = numberless(opcheck(tmp_path, "run")).splitlines()
-    for start in ("operator ", "Known defects", "exit 0"):
+    for start in ("operator                   backend", "Known defects", "exit 0"):
         left = iter(printed)
         for line in numberless(block(start)).splitlines():
             assert line == "…" or line in left, line
@@ -61,6 +61,14 @@ def test_the_wrong_answer_is_real_and_its_last_line_repeats_it(tmp_path: Path) -
     shown = block("FAIL reference")
     *_, repeat = shown.strip().splitlines()
     assert plain(shown) in plain(opcheck(tmp_path, *shlex.split(repeat)[2:]))
+
+
+@needs_known_releases
+def test_what_is_wrong_with_a_backend_is_told_as_shown(tmp_path: Path) -> None:
+    printed = numberless(opcheck(tmp_path, "run", "-b", "reference", "--no-known")).splitlines()
+    left = iter(printed)
+    for line in numberless(block("What is wrong")).splitlines():
+        assert line == "…" or line in left, line
 
 
 def test_the_sentences_and_their_cases_are_those_that_the_table_shows(tmp_path: Path) -> None:

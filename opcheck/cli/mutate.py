@@ -177,10 +177,12 @@ def _end_groups(
     cases: Sequence[Case], mutations: Sequence[Mutation], *, verbose: bool, as_json: bool
 ) -> None:
     from opcheck.clauses import shipped_pages, survey
+    from opcheck.known import shipped_ledgers
     from opcheck.report import groups as report
     from opcheck.run.groups import groups
 
-    found: tuple[Group, ...] = groups(cases, mutations, survey(shipped_pages(), cases))
+    surveys = survey(shipped_pages(), cases)
+    found: tuple[Group, ...] = groups(cases, mutations, surveys, shipped_ledgers())
     idle = sum(group.shows_nothing for group in found)
     if as_json:
         _print(report.records(found))

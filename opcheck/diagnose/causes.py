@@ -15,18 +15,19 @@ UNEXPLAINED = "like no mistake that is known"
 
 @dataclass(frozen=True)
 class Cause:
-    """What failures have in common: a diagnosis, the operators it was made in, and how many."""
+    """What failures have in common, the operators and dtypes they are about, and how many."""
 
     mistake: str | None
     text: str
     ops: tuple[str, ...]
+    dtypes: tuple[str, ...]
     failures: int
 
 
 def causes(results: Iterable[Result]) -> list[Cause]:
     """The causes of one backend's failures, which are `results`, the most frequent first.
 
-    Each failure counts for one: greedily, for the diagnosis that explains the most of those left,
+    Each failure counts for one: greedily, for the mistake that explains the most of those left,
     among equals the one that was named first most often. Last come those without any.
     """
     left = list(results)
@@ -45,6 +46,9 @@ def _ranks(results: Iterable[Result]) -> dict[Diagnosis, tuple[int, int]]:
     ranks: dict[Diagnosis, tuple[int, int]] = {}
     for result in results:
         for place, diagnosis in enumerate(result.diagnoses):
+            # What the numbers of one failure have in common is no cause of others.
+            if diagnosis.mistake is None:
+                continue
             count, places = ranks.get(diagnosis, (0, 0))
             ranks[diagnosis] = count - 1, places + place
     return ranks
@@ -52,4 +56,5 @@ def _ranks(results: Iterable[Result]) -> dict[Diagnosis, tuple[int, int]]:
 
 def _cause(diagnosis: Diagnosis, results: list[Result]) -> Cause:
     ops = dict.fromkeys(str(result.case.op) for result in sorted(results, key=lambda r: r.case.op))
-    return Cause(diagnosis.mistake, diagnosis.text, tuple(ops), len(results))
+    dtypes = dict.fromkeys(str(result.case.dtype) for result in results if result.case.dtype)
+    return Cause(diagnosis.mistake, diagnosis.text, tuple(ops), tuple(sorted(dtypes)), len(results))

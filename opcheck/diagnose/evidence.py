@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
 
 from opcheck.compare import Want, compare_outputs
-from opcheck.dtypes import DTYPES, DType, of
+from opcheck.compare.ulp import distance
+from opcheck.dtypes import DTYPES, DType, of, round_to
 from opcheck.engine import Exact, exactly, operator_of
 from opcheck.engine.mistakes import Node
 from opcheck.errors import InvalidNode
@@ -45,6 +47,33 @@ class Evidence:
             all(one.problem is None for one in compare_outputs(wants, outputs, self.tolerance))
             for wants in self.admitted
         )
+
+    def nearest(self, place: int) -> Array | None:
+        """The right values of an output, of several answers those nearest to what came.
+
+        None where none has the shape of what came, or where that is not of floats.
+        """
+        return self._right[place]
+
+    @cached_property
+    def _right(self) -> list[Array | None]:
+        return [self._nearest(place) for place in range(len(self.got or ()))]
+
+    def _nearest(self, place: int) -> Array | None:
+        assert self.got is not None
+        got = self.got[place]
+        dtype = of(got) if isinstance(got, np.ndarray) else None
+        if isinstance(got, Foreign) or dtype is None or dtype.kind != "float":
+            return None
+        answers = [wants[place].values for wants in self.admitted if len(wants) == len(self.got)]
+        right = [
+            round_to(values.astype(np.float64), dtype)
+            for values in answers
+            if values.shape == got.shape and values.dtype.kind != "b"
+        ]
+        if len(right) < 2 or not got.size:
+            return next(iter(right), None)
+        return min(right, key=lambda one: int(distance(one, got).max()))
 
     def narrowed(self) -> list[tuple[DType, Evidence]]:
         """The same in each narrower type that the operator allows, the widest first.

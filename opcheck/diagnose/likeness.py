@@ -5,17 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 from opcheck.backends import as_outputs
-from opcheck.compare.ulp import UNORDERED, distance
-from opcheck.diagnose.evidence import Evidence
-from opcheck.dtypes import DType, of, round_to
+from opcheck.compare.ulp import distance
+from opcheck.diagnose.evidence import Evidence, Outputs
+from opcheck.dtypes import DType, of
+from opcheck.engine import operator_of
 from opcheck.engine.mistakes import Mistake
 from opcheck.errors import InvalidNode
 from opcheck.model import Array, Foreign
 
-#: Two arithmetics that mean the same differ by so many ULP, whatever lies between them and the
-#: right answer; by more only where that is very much farther away.
-_SAME = 4
+#: Two arithmetics that mean the same differ by so many ULP; by more only where the right answer is
+#: so many times farther away.
+_SAME, _SAME_IN_16_BITS = 4, 1
 _FARTHER = 16
+#: And the backend's answer is nearer to the mistake's than to the right one by so much.
+_NEARER = 2
 
 
 def reproduces(mistake: Mistake, evidence: Evidence) -> bool:
@@ -25,11 +28,13 @@ def reproduces(mistake: Mistake, evidence: Evidence) -> bool:
             answer = as_outputs(mistake.answer(evidence.node))
     except InvalidNode:
         return evidence.got is None
-    if evidence.got is None or len(evidence.got) != len(answer):
+    if evidence.got is None or not _same_kinds(evidence.got, answer):
         return False
-    farther = [_farther(evidence, place) for place in range(len(answer))]
-    if not all(map(_alike, evidence.got, answer, farther)):
-        return False
+    operator = operator_of(evidence.node.op)
+    rounded = operator is not None and operator.rounded
+    for place, (got, given) in enumerate(zip(evidence.got, answer, strict=True)):
+        if not _alike(got, given, evidence.nearest(place), rounded):
+            return False
     # What would have passed explains no failure.
     return not evidence.is_right(answer)
 
@@ -44,36 +49,37 @@ def contradicts(mistake: Mistake, passed: Evidence) -> bool:
     return not passed.is_right(answer)
 
 
-def _farther(evidence: Evidence, place: int) -> int:
-    """How many ULP the nearest right answer lies away from this output, at its worst element."""
-    assert evidence.got is not None
-    got = evidence.got[place]
-    wants = [wants[place] for wants in evidence.admitted if len(wants) == len(evidence.got)]
-    dtype = None if isinstance(got, Foreign) else of(got)
-    if isinstance(got, Foreign) or dtype is None or dtype.kind != "float":
-        return 0
-    right = [
-        round_to(want.values.astype(np.float64), dtype)
-        for want in wants
-        if want.values.shape == got.shape and want.values.dtype != np.bool_
-    ]
-    return min((_furthest(got, one) for one in right), default=UNORDERED)
+def _same_kinds(got: Outputs, answer: Outputs) -> bool:
+    return len(got) == len(answer) and all(map(_same_kind, got, answer))
 
 
-def _alike(got: Array | Foreign, answer: Array | Foreign, farther: int) -> bool:
+def _same_kind(got: Array | Foreign, answer: Array | Foreign) -> bool:
     if isinstance(got, Foreign) or isinstance(answer, Foreign):
         return isinstance(got, Foreign) and isinstance(answer, Foreign) and got == answer
-    if got.dtype.newbyteorder("=") != answer.dtype.newbyteorder("=") or got.shape != answer.shape:
-        return False
+    same_type = got.dtype.newbyteorder("=") == answer.dtype.newbyteorder("=")
+    return same_type and got.shape == answer.shape
+
+
+def _alike(
+    got: Array | Foreign, answer: Array | Foreign, right: Array | None, rounded: bool
+) -> bool:
+    """Whether two outputs of one kind are the same; `right` is what they should have been."""
+    if isinstance(got, Foreign) or isinstance(answer, Foreign):
+        return True
     dtype = of(got)
     if dtype is None or dtype.kind != "float":
         return bool(np.array_equal(got, answer))
-    steps = _furthest(got, answer)
-    return steps <= max(_SAME, min(farther // _FARTHER, _most(dtype)))
-
-
-def _furthest(one: Array, other: Array) -> int:
-    return int(distance(one, other).max()) if one.size else 0
+    if not got.size:
+        return True
+    between = distance(got, answer)
+    if not between.any():
+        return True
+    if not rounded or right is None:
+        return False
+    same = np.uint64(_SAME_IN_16_BITS if got.dtype.itemsize == 2 else _SAME)
+    away = np.minimum(distance(right, answer) // np.uint64(_FARTHER), np.uint64(_most(dtype)))
+    wrong = distance(got, right).max()
+    return bool((between <= np.maximum(same, away)).all() and between.max() <= wrong // _NEARER)
 
 
 def _most(dtype: DType) -> int:

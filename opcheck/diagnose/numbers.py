@@ -45,17 +45,17 @@ def _words(want: Want, got: Array, dtype: DType) -> Iterator[str]:
     furthest = int(steps.max())
     if furthest <= 2 ** (dtype.precision // 2):
         yield f"like less precision: it would pass with a tolerance of {furthest:,} ULP"
-    few = 2.0 ** (3 - dtype.precision)
+    few, digits = 2.0 ** (3 - dtype.precision), 3 if got.dtype.itemsize == 2 else 6
     if wanted.size >= _ENOUGH and np.ptp(wanted) > 0:
         with np.errstate(all="ignore"):
             factors, offsets = actual / wanted, actual - wanted
         factor = _common(factors, few * np.abs(factors))
         if factor is not None and abs(factor) > few:
-            yield f"like {factor:.6g} times the right values, where it is wrong"
+            yield f"like {factor:.{digits}g} times the right values, where it is wrong"
         offset = _common(offsets, few * np.maximum(np.abs(actual), np.abs(wanted)))
         if offset is not None:
             sign = "+-"[offset < 0]
-            yield f"like the right values {sign} {abs(offset):.6g}, where it is wrong"
+            yield f"like the right values {sign} {abs(offset):.{digits}g}, where it is wrong"
 
 
 def _common(values: Floats, room: Floats) -> float | None:

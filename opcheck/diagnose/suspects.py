@@ -7,30 +7,37 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from opcheck.compare import compare_outputs
+import numpy as np
+
+from opcheck.compare import Want, compare_outputs
 from opcheck.diagnose.evidence import Evidence
 from opcheck.diagnose.likeness import contradicts, reproduces
 from opcheck.diagnose.numbers import resemblance
+from opcheck.dtypes import round_to
 from opcheck.engine.mistakes import Mistake, mistakes_of
-from opcheck.model import Case, Diagnosis, OpVersion
+from opcheck.model import Array, Case, Comparison, Diagnosis, Foreign, OpVersion
 
-#: Of so many failures of each version are all mistakes tried; later only those that explained one
-#: before, unless none of them fits.
-_THOROUGHLY = 12
+#: Of so many failures of each version and dtype are all mistakes tried; later only those that
+#: explained one before, and if none of them fits, all again, but not more often than this in vain.
+_THOROUGHLY, _IN_VAIN = 12, 24
 #: The largest input on which mistakes are tried, and of a pass that is looked at, in bytes.
-_LARGEST = 8 << 20
+_LARGEST = 1 << 20
 _SMALL = 16 << 10
+
+#: Of an invalid model that is accepted, with an answer that no mistake gives.
+_UNCHECKED = Diagnosis("not_checked", "as if it was not checked whether the model is valid")
 
 #: What is to be known of a case that passed, None where that is no evidence.
 Recall: TypeAlias = Callable[[Case], Evidence | None]
 
 
 @dataclass
-class _Version:
-    """What is known of one version: its failures, and one pass of every name and dtype."""
+class _Cell:
+    """What is known of one version and dtype: its failures, and a pass of every name."""
 
     failures: int = 0
-    passes: dict[tuple[str, str], Case] = field(default_factory=dict)
+    in_vain: int = 0
+    passes: dict[str, Case] = field(default_factory=dict)
     evidence: dict[str, Evidence | None] = field(default_factory=dict)
     #: How many of the passes were held against each mistake, and those that one speaks against.
     asked: Counter[str] = field(default_factory=Counter)
@@ -47,77 +54,86 @@ class Suspects:
         self._recall = recall
         #: By operator, how many failures each mistake explains.
         self._explained: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-        self._versions: dict[OpVersion, _Version] = defaultdict(_Version)
+        self._cells: dict[tuple[OpVersion, str], _Cell] = defaultdict(_Cell)
         self._broken: dict[str, str] = {}
 
     def passed(self, case: Case) -> None:
         """Remember a case that passed: what it would have failed is no cause of other failures."""
-        key = case.name, str(case.dtype)
-        self._versions[case.op].passes.setdefault(key, case)
+        cell = self._cells[case.op, str(case.inputs[0].dtype) if case.inputs else ""]
+        cell.passes.setdefault(case.name, case)
 
     def diagnose(self, evidence: Evidence) -> tuple[Diagnosis, ...]:
         """The mistakes that reproduce a failure, or else what its numbers have in common.
 
-        First those that no pass speaks against, of these the one that explains the most failures
-        up to now, among equals the most specific. Refusals that a pass speaks against are left
-        out: who takes it once does not refuse it. Where none fits, they are tried once more with
-        everything rounded to a narrower type. Empty where nothing fits.
+        First the one that explains the most failures up to now, among equals the most specific. A
+        mistake that a pass in the same version and dtype speaks against is left out. Where none
+        fits, they are tried once more with everything rounded to a narrower type. Empty where
+        nothing fits.
         """
         op = evidence.node.op
-        version, explained = self._versions[op], self._explained[op.domain, op.name]
-        version.failures += 1
-        found = self._reproducing(evidence, version, explained)
-        doubtful = {one.name for one in found if self._is_contradicted(one, version)}
-        if evidence.got is None:
-            found = [one for one in found if one.name not in doubtful]
-        said = [*map(_spelt, found), *self._narrower(evidence, found, version, explained)]
+        cell, explained = self._cells[op, evidence.node.dtype], self._explained[op.domain, op.name]
+        cell.failures += 1
+        found = self._reproducing(evidence, cell, explained)
+        said = [*map(_spelt, found), *self._narrower(evidence, found, cell, explained)]
         explained.update(one.mistake for one in said if one.mistake)
-        said.sort(key=lambda one: (one.mistake in doubtful, -explained[str(one.mistake)]))
-        if not said and (seen := resemblance(evidence)):
-            said.append(Diagnosis(None, seen))
+        said.sort(key=lambda one: -explained[str(one.mistake)])
+        cell.in_vain += not said
+        if not said and evidence.got is not None:
+            if not evidence.admitted:
+                said.append(_UNCHECKED)
+            elif seen := resemblance(evidence):
+                said.append(Diagnosis(None, seen))
         return (*said, *self._excuses())
 
     def _reproducing(
-        self, evidence: Evidence, version: _Version, explained: Counter[str]
+        self, evidence: Evidence, cell: _Cell, explained: Counter[str]
     ) -> list[Mistake]:
+        """The mistakes that give this answer, and that no pass speaks against."""
         if evidence.nbytes > _LARGEST:
             return []
         mistakes = mistakes_of(evidence.node.op)
-        if version.failures <= _THOROUGHLY:
-            return self._those_that_do(mistakes, evidence)
-        before = [mistake for mistake in mistakes if mistake.name in explained]
-        found = self._those_that_do(before, evidence)
-        others = [mistake for mistake in mistakes if mistake.name not in explained]
-        return found or self._those_that_do(others, evidence)
+        if cell.failures > _THOROUGHLY:
+            before = [mistake for mistake in mistakes if mistake.name in explained]
+            found = self._those_that_do(before, evidence, cell)
+            if found or cell.in_vain >= _IN_VAIN:
+                return found
+            mistakes = tuple(mistake for mistake in mistakes if mistake.name not in explained)
+        return self._those_that_do(mistakes, evidence, cell)
 
     def _narrower(
         self,
         evidence: Evidence,
         found: Sequence[Mistake],
-        version: _Version,
+        cell: _Cell,
         explained: Counter[str],
     ) -> list[Diagnosis]:
-        """The widest narrower type in which the answer is right, or in which mistakes give it."""
+        """The widest narrower type in which the answer is right, or in which mistakes give it.
+
+        That float64 was computed in float32 is said beside whatever else fits, because it may be
+        all that is wrong; poorer arithmetic than that only where nothing else does.
+        """
         narrowed = evidence.narrowed()
         for dtype, rounded in narrowed:
+            if found and dtype.name != "float32":
+                break
             if evidence.admitted and _is_right(rounded):
-                text = f"as if it was computed in {dtype}, by whose measure it is right"
+                text = f"as if it was computed in {dtype}, within whose error it lies"
                 return [Diagnosis(f"computed_in_{dtype}", text)]
         if found or not narrowed:
             return []
-        return [*map(_spelt, self._reproducing(narrowed[0][1], version, explained))]
+        return [*map(_spelt, self._reproducing(narrowed[0][1], cell, explained))]
 
-    def _is_contradicted(self, mistake: Mistake, version: _Version) -> bool:
+    def _is_contradicted(self, mistake: Mistake, cell: _Cell) -> bool:
         """Whether a case that passed would have failed who makes `mistake`."""
-        if mistake.name in version.against:
+        if mistake.name in cell.against:
             return True
-        for case in [*version.passes.values()][version.asked[mistake.name] :]:
-            version.asked[mistake.name] += 1
-            if case.id not in version.evidence:
-                version.evidence[case.id] = self._remembered(case)
-            seen = version.evidence[case.id]
+        for case in [*cell.passes.values()][cell.asked[mistake.name] :]:
+            cell.asked[mistake.name] += 1
+            if case.id not in cell.evidence:
+                cell.evidence[case.id] = self._remembered(case)
+            seen = cell.evidence[case.id]
             if seen and self._does(contradicts, mistake, seen):
-                version.against.add(mistake.name)
+                cell.against.add(mistake.name)
                 return True
         return False
 
@@ -125,8 +141,11 @@ class Suspects:
         small = sum(spec.nbytes for spec in case.inputs) <= _SMALL
         return self._recall(case) if small else None
 
-    def _those_that_do(self, mistakes: Sequence[Mistake], evidence: Evidence) -> list[Mistake]:
-        return [one for one in mistakes if self._does(reproduces, one, evidence)]
+    def _those_that_do(
+        self, mistakes: Sequence[Mistake], evidence: Evidence, cell: _Cell
+    ) -> list[Mistake]:
+        found = [one for one in mistakes if self._does(reproduces, one, evidence)]
+        return [one for one in found if not self._is_contradicted(one, cell)]
 
     def _does(
         self, what: Callable[[Mistake, Evidence], bool], mistake: Mistake, evidence: Evidence
@@ -150,7 +169,17 @@ def _spelt(mistake: Mistake) -> Diagnosis:
 
 
 def _is_right(rounded: Evidence) -> bool:
-    """Whether the answer would pass, sums of powers beyond the narrower type's range included."""
+    """Whether the answer would pass, with infinity or 0 where sums of powers leave the range."""
     assert rounded.got is not None
-    compared = [compare_outputs(wants, rounded.got) for wants in rounded.admitted]
-    return any(all(one.problem is None or one.tier == "range" for one in c) for c in compared)
+    return any(
+        all(map(_fits, compare_outputs(wants, rounded.got), wants, rounded.got))
+        for wants in rounded.admitted
+    )
+
+
+def _fits(compared: Comparison, want: Want, got: Array | Foreign) -> bool:
+    if compared.tier != "range" or isinstance(got, Foreign) or compared.dtype is None:
+        return compared.problem is None
+    out = ~np.isfinite(got) | (got == 0)
+    right = round_to(want.values.astype(np.float64), compared.dtype)
+    return bool(out.any() and np.array_equal(right[~out], got[~out]))

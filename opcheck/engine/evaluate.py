@@ -65,12 +65,17 @@ def _planned(op: OpVersion, inputs: Sequence[Array], attrs: Attrs) -> tuple[Oper
 
 
 def _check_count(op: OpVersion, kernel: Kernel, inputs: Sequence[Array]) -> None:
-    parameters = inspect.signature(kernel.plan).parameters.values()
+    parameters = _parameters(kernel.plan)
     tensors = [p for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
     needed = sum(p.default is p.empty for p in tensors)
     if not needed <= len(inputs) <= len(tensors):
         allowed = f"{needed}" if needed == len(tensors) else f"{needed} to {len(tensors)}"
         raise InvalidNode(f"{op}: {len(inputs)} inputs; allowed: {allowed}")
+
+
+@cache
+def _parameters(function: Callable[..., object]) -> tuple[inspect.Parameter, ...]:
+    return tuple(inspect.signature(function).parameters.values())
 
 
 def _check_dtypes(op: OpVersion, kernel: Kernel, inputs: Sequence[Array]) -> None:
@@ -82,7 +87,7 @@ def _check_dtypes(op: OpVersion, kernel: Kernel, inputs: Sequence[Array]) -> Non
 
 
 def _check_attributes(op: OpVersion, kernel: Kernel, attrs: Attrs) -> None:
-    parameters = inspect.signature(kernel.plan).parameters.values()
+    parameters = _parameters(kernel.plan)
     known = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
     for name in attrs:
         if name not in known:

@@ -55,7 +55,7 @@ class Mistake:
     `name` is in snake_case. `text` is a sentence without its full stop that a kernel engineer
     recognises, and that fits after "as if": "the last of equal maxima won". `harmless` says where
     no legal input separates it from the right reading, and why: by operator ("Hardmax"), version
-    ("13"), dtype ("float32"), or one of the former and a dtype ("13 float32").
+    ("13"), both ("Hardmax-13"), dtype ("float32"), or one of the former and a dtype ("13 float32").
     """
 
     name: str
@@ -65,7 +65,7 @@ class Mistake:
 
     def why_harmless(self, op: OpVersion, dtype: str | None) -> str | None:
         """The argument that this is no mistake for this version and dtype; None if it is one."""
-        places = (op.name, str(op.since))
+        places = (op.name, str(op.since), str(op))
         keys = (*places, str(dtype), *(f"{place} {dtype}" for place in places))
         return next((self.harmless[key] for key in keys if key in self.harmless), None)
 

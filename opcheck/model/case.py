@@ -197,3 +197,5 @@ class Case:
     source: Source
     #: How many seconds a backend may take where the run allows fewer; None for as many as it does.
     timeout: float | None = None
+    #: Why most of what the engine computes is 0, infinity or NaN; "" where it must not be.
+    empty: str = ""

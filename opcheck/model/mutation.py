@@ -13,7 +13,7 @@ class Fate(StrEnum):
     """What becomes of a mistake; the order is the order of columns in tables.
 
     A case of rule `must` is failed by who makes it; only a warning comes of it, or a failure where
-    the text does not decide; no legal input shows it, as is argued; or nothing is seen of it.
+    the text does not decide; no input decides against it, as is argued; or nothing is seen of it.
     """
 
     KILLED = "killed"
@@ -39,9 +39,10 @@ class Mutant:
 class Mutation:
     """What a suite sees of one mutant.
 
-    `harmless` is the argument that no legal input shows it, None where nobody argues so. `killers`
-    are ids of `must` cases that fail, `noticers` of cases that come out otherwise than they should
-    without deciding anything: the first of each, or of each name up to two.
+    `harmless` is the argument that no input decides against it, None where nobody argues so.
+    `killers` are ids of `must` cases that fail: the first, or those of the first two names. Without
+    any, `noticers` are ids of cases that come out otherwise than they should but decide nothing:
+    the first of each name.
     """
 
     mutant: Mutant
@@ -54,9 +55,9 @@ class Mutation:
         """What becomes of it."""
         if self.killers:
             return Fate.KILLED
-        if self.harmless is not None:
-            return Fate.HARMLESS
-        return Fate.WARNED if self.noticers else Fate.SURVIVED
+        if self.noticers:
+            return Fate.WARNED
+        return Fate.SURVIVED if self.harmless is None else Fate.HARMLESS
 
     @property
     def contradicts(self) -> bool:
@@ -136,8 +137,10 @@ class Group:
     """The cases of one name, and what they show that no other group does.
 
     `alone` are the mutants that only this group kills, or that only it notices; `sentences` those
-    of the specification that only it tests. An `example` repeats what a specification or a common
-    suite shows. `undecided`: they record what backends answer where the text does not decide.
+    of the specification that only it tests; `defects` the known ones of released backends that show
+    in it only, each as the backend and the cause. An `example` repeats what a specification or a
+    common suite shows. `undecided`: they record what backends answer where the text does not
+    decide.
     """
 
     op: str
@@ -146,10 +149,11 @@ class Group:
     source: str
     alone: tuple[Mutant, ...] = ()
     sentences: tuple[str, ...] = ()
+    defects: tuple[tuple[str, str], ...] = ()
     example: bool = False
     undecided: bool = False
 
     @property
     def shows_nothing(self) -> bool:
         """Whether everything it shows is shown without it."""
-        return not (self.alone or self.sentences or self.example or self.undecided)
+        return not (self.alone or self.sentences or self.defects or self.example or self.undecided)

@@ -100,7 +100,7 @@ def _expectation(case: Case, dtype: DType) -> list[str]:
                 return [whole]
             return ["  expect:", f"    {rejected}", f"    {change}"]
         case _:
-            return []
+            return ['  empty: "{}"'.format(case.empty.replace('"', "'"))] if case.empty else []
 
 
 def _change(case: Case, legal: Case, dtype: DType) -> str:

@@ -17,6 +17,8 @@ from opcheck.report.look import COLOURS, add_numbers, new_table, put
 _INDENT = 10
 #: How many diagnoses are told of a failure.
 _LIKELIEST = 3
+#: Of how many more the name is told.
+_NAMED = 6
 
 
 def show(console: Console, result: Result) -> None:
@@ -62,7 +64,9 @@ def _diagnoses(console: Console, diagnoses: Sequence[Diagnosis]) -> None:
     if left > 0:
         verb = "gives" if left == 1 else "give"
         more = words.plural(left, "more mistake")
-        _line(console, "", f"… and {more} that {verb} the same here")
+        names = [str(said.mistake) for said in diagnoses[_LIKELIEST:]][:_NAMED]
+        listed = ", ".join([*names, *["…"] * (left > _NAMED)])
+        _line(console, "", f"… and {more} that {verb} the same here: {listed}")
 
 
 def _line(console: Console, label: str, text: str) -> None:

@@ -38,6 +38,7 @@ def records(groups: Iterable[Group]) -> Iterator[dict[str, Any]]:
             "source": group.source,
             "alone": [f"{mutant.name} {mutant.op} {mutant.dtype}" for mutant in group.alone],
             "sentences": [*group.sentences],
+            "defects": [{"backend": backend, "cause": cause} for backend, cause in group.defects],
             "example": group.example,
             "undecided": group.undecided,
             "shows_nothing": group.shows_nothing,
@@ -52,5 +53,8 @@ def _shows(group: Group) -> Text:
         told.append(f"{names[0]}{more}")
     if group.sentences:
         told.append(words.plural(len(group.sentences), "sentence"))
+    if group.defects:
+        backends = ", ".join(dict.fromkeys(backend for backend, _ in group.defects))
+        told.append(f"{words.plural(len(group.defects), 'known defect')} of {backends}")
     told += ["an example"] * group.example + ["what the text leaves open"] * group.undecided
     return Text("; ".join(told)) if told else Text(f"nothing ({group.source})", "red")

@@ -158,7 +158,7 @@ def _warned(mutations: Sequence[Mutation]) -> Table:
 
 def _harmless(mutations: Sequence[Mutation]) -> Table:
     return _listing(
-        "Argued to be harmless: no legal input shows them",
+        "Argued to be harmless: no input decides against them",
         "because",
         mutations,
         lambda m: m.fate is Fate.HARMLESS,

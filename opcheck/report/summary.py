@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from opcheck.diagnose import UNEXPLAINED, causes
+from opcheck.diagnose import causes
 from opcheck.model import Header, OpVersion, Result, Verdict
 from opcheck.report import words
 from opcheck.report.look import COLOURS, add_numbers, new_table, put
@@ -121,21 +121,24 @@ def _causes(names: Mapping[str, str], results: Iterable[Result]) -> Iterable[Tab
     puzzling = [r for r in results if r.diagnoses or r.verdict in (Verdict.FAIL, Verdict.ERROR)]
     for address, name in names.items():
         mine = [result for result in puzzling if result.backend == address]
-        found = causes(mine)
-        if not any(result.diagnoses for result in mine):
+        if not mine:
             continue
-        named = sum(cause.text != UNEXPLAINED for cause in found)
-        said = "one cause" if named == 1 else words.plural(named, "cause")
-        left = [cause.failures for cause in found if cause.text == UNEXPLAINED]
-        rest = f", {left[0]:,} unexplained" if left else ""
-        failures = words.plural(len(mine), "failure")
-        table = new_table(title=f"What is wrong with {name}: {failures}, {said}{rest}")
+        found = causes(mine)
+        named = sum(cause.mistake is not None for cause in found)
+        left = sum(cause.failures for cause in found if cause.mistake is None)
+        told = [words.plural(len(mine), "failure")]
+        if named:
+            told.append("one cause" if named == 1 else words.plural(named, "cause"))
+        if left:
+            told.append(f"{left:,} unexplained" if named else "unexplained")
+        table = new_table(title=f"What is wrong with {name}: {', '.join(told)}")
         add_numbers(table, "cases")
         table.add_column("looks", overflow="fold")
         table.add_column("in", overflow="fold")
         for cause in found:
             text = f"{cause.text} ({cause.mistake})" if cause.mistake else cause.text
-            table.add_row(f"{cause.failures:,}", text, ", ".join(cause.ops))
+            places = [*cause.ops, *(cause.dtypes if len(cause.dtypes) == 1 else ())]
+            table.add_row(f"{cause.failures:,}", text, ", ".join(places))
         yield table
 
 

@@ -37,12 +37,15 @@ class Settings:
 
 @dataclass(frozen=True)
 class Plot:
-    """The cases of one version and dtype, with some of the mistakes made there, by their places."""
+    """The cases of one operator, and the names of some of the mistakes made there.
 
-    cell: Cell
-    cases: tuple[Case, ...]
-    mistakes: range
+    The `first` plot of an operator also looks for cases that are wrong and that nobody asks.
+    """
+
+    cells: Mapping[Cell, tuple[Case, ...]]
+    mistakes: tuple[str, ...]
     settings: Settings
+    first: bool
 
 
 def mistakes_in(op: OpVersion) -> tuple[Wrong, ...]:
@@ -81,26 +84,37 @@ def mutations(
     Raises UsageError for a case that is itself wrong: nobody could pass or fail it.
     """
     plots = _plots(cells(cases), settings or Settings(), jobs)
+    if jobs == 1:
+        return chain.from_iterable(map(_each, plots))
     return chain.from_iterable(in_parallel(_work, plots, jobs))
 
 
 def count(cases: Iterable[Case], settings: Settings) -> int:
     """How many mutations there will be."""
-    return sum(len(plot.mistakes) for plot in _plots(cells(cases), settings, 1))
+    return sum(len(_chosen(cell.op, settings)) for cell in cells(cases))
 
 
 def _plots(found: Mapping[Cell, tuple[Case, ...]], settings: Settings, jobs: int) -> list[Plot]:
     """The work in parts, the longest first, so that all processes end at about the same time."""
-    costs = {cell: sum(map(_cost, cases)) for cell, cases in found.items()}
-    enough = sum(costs.values()) / (8 * jobs)
+    by_op: dict[tuple[str, str], dict[Cell, tuple[Case, ...]]] = {}
+    for cell, mine in found.items():
+        by_op.setdefault((cell.op.domain, cell.op.name), {})[cell] = mine
+    costs = {
+        op: sum(_cost(case) for mine in those.values() for case in mine)
+        for op, those in by_op.items()
+    }
+    enough = sum(costs.values()) / (4 * jobs)
     plots = []
-    for cell, cases in sorted(found.items(), key=lambda item: -costs[item[0]]):
-        number = len(_chosen(cell.op, settings))
-        parts = min(number, 1 if jobs == 1 else math.ceil(costs[cell] / enough))
-        step = math.ceil(number / max(parts, 1))
-        for start in range(0, number, max(step, 1)):
-            part = range(start, min(start + step, number))
-            plots.append(Plot(cell, cases, part, settings))
+    for op in sorted(by_op, key=lambda op: -costs[op]):
+        names = list(
+            dict.fromkeys(w.name for cell in by_op[op] for w in _chosen(cell.op, settings))
+        )
+        parts = 1 if jobs == 1 else math.ceil(costs[op] / enough)
+        for part in range(parts):
+            # Neighbours are alike, and take as long.
+            share = tuple(names[part::parts])
+            if share:
+                plots.append(Plot(by_op[op], share, settings, first=part == 0))
     return plots
 
 
@@ -120,19 +134,45 @@ def _chosen(op: OpVersion, settings: Settings) -> list[Wrong]:
 
 
 def _work(plot: Plot) -> list[Mutation]:
+    return list(_each(plot))
+
+
+def _each(plot: Plot) -> Iterator[Mutation]:
     """What the cases of a plot see of its mistakes."""
-    settings, op = plot.settings, plot.cell.op
     # What is small is quick to ask, and easy to read where it kills.
-    sights = [Sight(case, plot.cell.dtype) for case in sorted(plot.cases, key=size)]
-    for sight in sights:
-        if sight.problem is not None:
-            message = f"{sight.case.source}: {sight.case.id}: the case is wrong: {sight.problem}"
-            raise UsageError(message, "`opcheck run` shows all such cases")
-    chosen = _chosen(op, settings)
-    return [_mutation(plot.cell, chosen[place], sights, settings) for place in plot.mistakes]
+    sights = {
+        cell: [Sight(case, cell.dtype) for case in sorted(cases, key=size)]
+        for cell, cases in plot.cells.items()
+    }
+    if plot.first:
+        for sight in chain.from_iterable(sights.values()):
+            _check(sight)
+    made = {cell: {w.name: w for w in _chosen(cell.op, plot.settings)} for cell in sights}
+    for name in plot.mistakes:
+        # What kills a mistake in one place is asked first in the others.
+        known: dict[str, None] = {}
+        for cell in sights:
+            if name in made[cell]:
+                yield _mutation(cell, made[cell][name], sights[cell], plot.settings, known)
 
 
-def _mutation(cell: Cell, wrong: Wrong, sights: Sequence[Sight], settings: Settings) -> Mutation:
+def _check(sight: Sight) -> None:
+    if sight.problem is not None:
+        message = f"{sight.case.source}: {sight.case.id}: the case is wrong: {sight.problem}"
+        raise UsageError(message, "`opcheck run` shows all such cases")
+
+
+def _mutation(
+    cell: Cell,
+    wrong: Wrong,
+    sights: Sequence[Sight],
+    settings: Settings,
+    known: dict[str, None],
+) -> Mutation:
+    """What the cases of a cell see of one mistake.
+
+    `known` are the names of cases that see it elsewhere, to which those are added that do here.
+    """
     mutant = Mutant(cell.op, cell.dtype, wrong.name, wrong.text)
     harmless = None
     if isinstance(wrong, Mistake):
@@ -141,16 +181,17 @@ def _mutation(cell: Cell, wrong: Wrong, sights: Sequence[Sight], settings: Setti
         return Mutation(mutant)
     killers: dict[str, str] = {}
     noticers: dict[str, str] = {}
-    # What decides, first: the others are asked only where nothing does, or for their own sake.
-    for sight in sorted(sights, key=lambda sight: sight.case.rule != "must"):
+    # What decides, first: the others are asked only where nothing does.
+    order = sorted(sights, key=lambda s: (s.case.rule != "must", s.case.name not in known))
+    for sight in order:
         case = sight.case
         decides = case.rule == "must"
-        enough = len(killers) >= settings.kills
-        if enough and (decides or settings.kills == 1):
-            continue
+        if len(killers) >= settings.kills or (killers and not decides):
+            break
         found = killers if decides else noticers
         if case.name in found:
             continue
+        _check(sight)
         verdict = (
             sight.verdict(wrong) if isinstance(wrong, Mistake) else sight.verdict_on_habit(wrong)
         )
@@ -158,4 +199,5 @@ def _mutation(cell: Cell, wrong: Wrong, sights: Sequence[Sight], settings: Setti
             killers[case.name] = case.id
         elif verdict in (Verdict.WARN, *RED):
             noticers.setdefault(case.name, case.id)
+    known |= dict.fromkeys((*killers, *noticers))
     return Mutation(mutant, harmless, tuple(killers.values()), tuple(noticers.values()))

@@ -25,6 +25,7 @@ from opcheck.model import (
     Rejected,
     Values,
 )
+from opcheck.run import telling
 from opcheck.run.question import question
 from opcheck.suite import unrounded
 
@@ -69,7 +70,10 @@ def _one(
             twin = question(legal)
             return Refusal(reason, _wants_of_twin(legal, twin), name), twin
         case Computed():
-            return Answer(computed(case, asked, asked.inputs), name), None
+            wants = computed(case, asked, asked.inputs)
+            if case.rule != "open" and not case.empty:
+                _check_telling(wants)
+            return Answer(wants, name), None
         case Values(specs):
             given = [_want(case.op, s.name, unrounded(s), s.dtype) for s in specs]
             return _given(case, asked, given, name), None
@@ -136,6 +140,17 @@ def _check_agreement(comparisons: Iterable[Comparison]) -> None:
             told += f"; at {list(worst.index)} the case says {worst.want!r},"
             told += f" the engine {worst.got!r} (allowed: {worst.allowed})"
         raise WrongCase(f"{_CONTRADICTION}: {told}")
+
+
+def _check_telling(wants: Iterable[Want]) -> None:
+    """Raise WrongCase where nearly anybody could give an answer that nobody wrote out."""
+    for want in wants:
+        said = telling.little(want.values, want.dtype, rounded=want.bound is not None)
+        if said:
+            raise WrongCase(
+                f"{want.name}: {said}, so the case tells little: choose other data, write the"
+                " answer out, or state in `empty` why it is meant to be so"
+            )
 
 
 def _check_refused(case: Case, asked: Question) -> None:

@@ -54,13 +54,13 @@ class Sight:
     def verdict(self, mistake: Mistake) -> Verdict:
         """What the case says of a backend that makes `mistake`."""
         right = self._right
-        answer = answer_of(mistake, self._node)
+        answer = answer_of(mistake, self.node)
         if same(answer, right) and not (
             isinstance(answer, InvalidNode) and self._twin and self._shows_in_its_twin(mistake)
         ):
             return Verdict.PASS
         # Where a mistake does not show, the same is left of another arithmetic than the engine's.
-        key = None if isinstance(answer, InvalidNode) else _digest(answer)
+        key = None if isinstance(answer, InvalidNode) else digest(answer)
         if key is None:
             return self._judged(mistake, answer).verdict
         if key not in self._verdicts:
@@ -93,12 +93,13 @@ class Sight:
         return self._right_of_twin if other else answer_of(mistake, twin)
 
     @cached_property
-    def _node(self) -> Node:
+    def node(self) -> Node:
+        """The case's node, on which mistakes are made."""
         return node_of(self.trial.question.task, self.trial.question.inputs)
 
     @cached_property
     def _right(self) -> Answer:
-        return right_of(self._node)
+        return right_of(self.node)
 
     @cached_property
     def _twin(self) -> Node | None:
@@ -148,7 +149,7 @@ def same(one: Answer, other: Answer) -> bool:
     return len(one) == len(other) and all(map(_same_output, one, other))
 
 
-def _digest(outputs: Sequence[Any]) -> bytes | None:
+def digest(outputs: Sequence[Any]) -> bytes | None:
     """What two answers have in common only if they are the same; None where one is no array."""
     found = blake2b(digest_size=16)
     for output in outputs:

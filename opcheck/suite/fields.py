@@ -173,6 +173,11 @@ class CaseFields(Fields):
         None, description="Seconds a backend may take if --timeout allows fewer."
     )
     clause: Text | None = Field(None, description="The sentence tested, quoted.")
+    empty: Text | None = Field(
+        None,
+        min_length=1,
+        description="Why most of what comes out is 0, infinity or NaN, if no answer is stated.",
+    )
 
 
 MatrixField: TypeAlias = Annotated[

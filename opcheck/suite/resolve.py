@@ -98,6 +98,7 @@ class Resolver:
             level=self.fields.level or "core",
             timeout=self.fields.timeout,
             clause=self.fields.clause or "",
+            empty=self.fields.empty or "",
             source=Source(
                 self.file.name, self.node.mark.line, self.node.mark.column, self.file.shipped
             ),

@@ -9,6 +9,7 @@ import shlex
 import pytest
 
 from tests.cli.fakes import FAKES
+from tests.cli.told import without_diagnoses
 
 CASES = """\
 op: Hardmax
@@ -195,10 +196,6 @@ def test_case_means_exactly_this_one(run):
     assert [json.loads(line)["case"] for line in found.stdout.splitlines()] == ["Hardmax/ties"]
 
 
-def without_diagnoses(lines):
-    return [line for line in lines if not line.startswith(("  looks", "  or ", " " * 10 + "…"))]
-
-
 @pytest.mark.usefixtures("cases")
 @pytest.mark.parametrize("backend", ["last_of_ties", "narrow", "flat", "twice", "refuses"])
 def test_the_printed_command_repeats_the_failure(run, backend):
@@ -215,7 +212,6 @@ def test_the_printed_command_repeats_the_failure(run, backend):
         assert program == "opcheck"
         again = run(*words)
         assert again.exit_code == 1
-        # What it looks like is better known after other failures.
         alone, among = without_diagnoses(again.stdout.splitlines()), without_diagnoses(told)
         assert alone[: len(among)] == among
         assert again.stdout.count("  repeat  ") == 1

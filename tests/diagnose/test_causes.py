@@ -15,7 +15,7 @@ def failure(*mistakes: str, since: int = 13) -> Result:
 
 def test_one_cause_for_all() -> None:
     found = causes([failure("a", "b"), failure("b", since=1), failure("c", "b")])
-    assert found == [Cause("b", "as if b", ("Hardmax-1", "Hardmax-13"), 3)]
+    assert found == [Cause("b", "as if b", ("Hardmax-1", "Hardmax-13"), ("float32",), 3)]
 
 
 def test_each_failure_counts_once() -> None:
@@ -37,3 +37,9 @@ def test_what_is_left_over_comes_last() -> None:
 
 def test_no_failure_no_cause() -> None:
     assert causes([]) == []
+
+
+def test_what_numbers_have_in_common_is_no_cause() -> None:
+    twice, thrice = (Diagnosis(None, f"like {n} times the right values") for n in (2, 3))
+    failures = [result(Verdict.FAIL, diagnoses=(seen,)) for seen in (twice, thrice)]
+    assert [(one.mistake, one.failures) for one in causes(failures)] == [(None, 2)]

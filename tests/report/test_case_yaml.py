@@ -216,3 +216,11 @@ def test_attributes_are_written_as_they_are_read(attrs, said):
 def test_any_words_make_a_name():
     assert name_of("proposal_too_large_by_0.001") == "proposal_too_large_by_0_001"
     assert name_of("A × 1e-05!") == "a_1e_05"
+
+
+def test_what_is_meant_to_be_empty_is_said_to_be(tmp_path):
+    case = replace(CASE, expect=Computed(), empty='all of it is "masked"')
+    assert lines(empty=case.empty)[-1] == "  empty: \"all of it is 'masked'\""
+    [again] = read(tmp_path, case, [(13, "float32")])
+    assert again.empty == "all of it is 'masked'"
+    assert lines()[-1].lstrip().startswith("input")

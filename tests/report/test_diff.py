@@ -58,7 +58,7 @@ def test_what_a_failure_looks_like_the_likeliest_first():
         "  looks   as if it was a (a)",
         "  or      as if it was b (b)",
         "  or      as if it was c (c)",
-        "          … and 1 more mistake that gives the same here",
+        "          … and 1 more mistake that gives the same here: d",
     ]
 
 

@@ -212,6 +212,13 @@ GROUPS = (
     ),
     Group("Hardmax", "worked_example", 1, "cases/hardmax.yaml:20:3", example=True),
     Group("Hardmax", "nan", 1, "cases/hardmax.yaml:30:3", undecided=True),
+    Group(
+        "Hardmax",
+        "long_rows",
+        2,
+        "cases/hardmax.yaml:40:3",
+        defects=(("tract", "It is slow."), ("openvino", "It is wrong."), ("tract", "It fails.")),
+    ),
     Group("LpPool", "idle", 1_000, "cases/lp_pool.yaml:7:3"),
 )
 
@@ -233,11 +240,12 @@ def test_what_all_groups_show_is_told_on_request(snapshot):
 
 def test_nothing_is_printed_where_every_group_shows_something():
     page = Page(100)
-    groups.show(page.console, GROUPS[:4], verbose=False)
+    groups.show(page.console, GROUPS[:-1], verbose=False)
     assert page.text == ""
 
 
 def test_groups_are_json_too():
-    first, *_, last = [json.loads(json.dumps(record)) for record in groups.records(GROUPS)]
+    first, *_, long, last = [json.loads(json.dumps(record)) for record in groups.records(GROUPS)]
+    assert long["defects"][1] == {"backend": "openvino", "cause": "It is wrong."}
     assert first["alone"] == ["last_of_ties Hardmax-13 float32"]
     assert (first["shows_nothing"], last["shows_nothing"]) == (False, True)

@@ -8,7 +8,6 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from opcheck.diagnose import Suspects, causes
 from opcheck.engine.mistakes import Mistake, mistakes_of
@@ -65,7 +64,7 @@ def test_an_operator_that_nobody_knows_is_not_diagnosed(tmp_path: Path) -> None:
 
 #: Failures of each that are looked at, and every how manyth mistake is made.
 FAILURES = 15
-STEP = 5
+STEP = 10
 
 
 @cache
@@ -125,16 +124,16 @@ VERSIONS = [
 ]
 
 
-@pytest.mark.parametrize("op", VERSIONS, ids=str)
-def test_nine_lies_of_ten_are_named_first(op: OpVersion) -> None:
+def test_nine_lies_of_ten_are_named_first() -> None:
     lies, wrong = 0, {}
-    for mistake in mistakes_of(op)[::STEP]:
-        found = [result for result, _ in zip(failures(op, mistake), range(FAILURES), strict=False)]
-        if mistake.why_harmless(op, "float32") is not None or not found:
-            continue
-        lies += 1
-        first = causes(found)[0].mistake
-        if first != mistake.name:
-            wrong[mistake.name] = first
-    assert lies > 20
+    for op in VERSIONS:
+        for mistake in mistakes_of(op)[::STEP]:
+            found = [one for one, _ in zip(failures(op, mistake), range(FAILURES), strict=False)]
+            if mistake.why_harmless(op, "float32") is not None or not found:
+                continue
+            lies += 1
+            first = causes(found)[0].mistake
+            if first != mistake.name:
+                wrong[f"{op}: {mistake.name}"] = first
+    assert lies > 60
     assert len(wrong) <= lies / 10, wrong

@@ -3,6 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from opcheck.clauses import Checked, Sentence, Survey
+from opcheck.known import Ledger, LedgerFields
 from opcheck.model import OpVersion, Source
 from opcheck.model.mutation import Mutant, Mutation
 from opcheck.run.groups import groups
@@ -12,7 +13,9 @@ HARDMAX = OpVersion("", "Hardmax", 13)
 
 
 def case(name, row="a", **fields):
-    return replace(CASE, id=f"Hardmax/{name}#{row}", name=name, row=row, **fields)
+    source = replace(CASE.source, shipped=True)
+    made = replace(CASE, id=f"Hardmax/{name}#{row}", name=name, row=row, source=source)
+    return replace(made, **fields)
 
 
 def mutation(name, killers=(), noticers=(), harmless=None):
@@ -33,8 +36,23 @@ def survey(**tested):
 CASES = [case("ties"), case("ties", "b"), case("nan"), case("random")]
 
 
-def by_name(mutations=(), surveys=(), cases=CASES):
-    return {group.name: group for group in groups(cases, mutations, surveys)}
+def by_name(mutations=(), surveys=(), cases=CASES, ledgers=()):
+    return {group.name: group for group in groups(cases, mutations, surveys, ledgers)}
+
+
+def ledger(**causes):
+    """Defects of a backend by their causes, each in these places of Hardmax."""
+    lines = [
+        {
+            "versions": ">=1",
+            "failure": "values",
+            "cause": cause,
+            "where": [{"op": "Hardmax", **place} for place in places],
+        }
+        for cause, places in causes.items()
+    ]
+    fields = LedgerFields.model_validate({"backend": ["acme", "acme:gpu"], "known": lines})
+    return Ledger("acme.yaml", fields)
 
 
 def test_a_group_is_the_cases_of_one_name_in_their_order():
@@ -82,6 +100,26 @@ def test_so_does_a_sentence_that_no_other_group_tests():
     assert found["ties"].sentences == ("default",)
     assert found["nan"].sentences == ("range",)
     assert found["random"].shows_nothing
+
+
+def test_so_does_a_known_defect_of_a_backend_that_no_other_group_finds():
+    known = ledger(
+        ties_in_rows=[{"name": "ties", "row": "b"}],
+        ties_anywhere=[{"name": "ties"}, {"row": "b"}],
+        both=[{"name": ["ties", "nan"]}],
+        all_of_it=[{}],
+        none_of_it=[{"dtype": "float16"}],
+    )
+    found = by_name(ledgers=[known, ledger(nan=[{"name": "nan"}])])
+    assert found["ties"].defects == (("acme", "ties_in_rows"), ("acme", "ties_anywhere"))
+    assert found["nan"].defects == (("acme", "nan"),)
+    assert found["random"].shows_nothing
+    assert not found["nan"].shows_nothing
+
+
+def test_names_of_other_people_s_cases_mean_nothing_to_a_ledger():
+    theirs = [replace(one, source=replace(one.source, shipped=False)) for one in CASES]
+    assert by_name(cases=theirs, ledgers=[ledger(nan=[{"name": "nan"}])])["nan"].shows_nothing
 
 
 def test_examples_and_open_questions_need_no_other_reason():

@@ -133,6 +133,14 @@ def test_the_smallest_case_kills_first(tmp_path: Path) -> None:
     assert one(suite(tmp_path, large, TIES), "last_of_ties").killers == ("Hardmax/ties",)
 
 
+def test_what_kills_in_one_place_is_asked_first_in_the_others(tmp_path: Path) -> None:
+    """Smaller ones may kill there too, but it takes long to find out which."""
+    large = "- {name: large, matrix: {dtype: [float16, float32]}, inputs: {input: {shape: [9, 9], "
+    cases = suite(tmp_path, f"{large}constant: 1}}}}}}\n", TIES)
+    found = {m.mutant.dtype: m.killers for m in mutations(cases, Settings(("last_of_ties",)))}
+    assert found == {dtype: (f"Hardmax/large@dtype={dtype}",) for dtype in ("float16", "float32")}
+
+
 def test_two_names_are_sought_where_groups_are_compared(tmp_path: Path) -> None:
     more = TIES.replace("ties", "more_ties").replace("3, 3", "5, 5")
     rows = "- {name: rows, rows: [{inputs: {input: [[1, 1]]}}, {inputs: {input: [[2, 2]]}}]}\n"
@@ -293,5 +301,5 @@ def test_a_score_is_the_part_that_is_seen_of_what_can_be() -> None:
     found = score([mutation(("a",))] * 5 + [mutation(), mutation(noticers=("b",))])
     assert found == Score(killed=5, warned=1, survived=1)
     assert (found.total, found.share) == (7, 6 / 7)
-    assert score([mutation(harmless="why", noticers=("b",))]) == Score(harmless=1)
+    assert score([mutation(harmless="why", noticers=("b",))]) == Score(warned=1)
     assert score([mutation(harmless="why")]).share is None

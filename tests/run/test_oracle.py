@@ -83,6 +83,83 @@ def test_after_a_wrong_case_the_others_are_judged_all_the_same(tmp_path: Path) -
     assert verdicts == [Verdict.BAD_CASE, Verdict.PASS]
 
 
+# ── answers that nobody wrote out, and that say little ───────────────────────────────────────────
+
+
+POOL = """
+    op: LpPool
+    dtype: float16
+    opset: 22
+    attrs: {{kernel_shape: [1]}}
+    cases:
+    - {{name: made, inputs: {{X: {x}}}{more}}}
+"""
+
+
+def pool(folder: Path, x: str, more: str = "") -> Case:
+    (case,) = cases_in(folder, POOL.format(x=x, more=more))
+    return case
+
+
+def test_an_answer_that_is_mostly_zero_is_the_case_s_fault(tmp_path: Path) -> None:
+    case = pool(tmp_path, "[[[0, 0, 0, 1, 2]]]")
+    for backend in (ENGINE, refusing()):
+        result = result_of(case, backend)
+        assert result.verdict is Verdict.BAD_CASE
+        assert result.reason == (
+            "Y: 3 of 5 elements come out as 0, infinity or NaN, so the case tells little: choose"
+            " other data, write the answer out, or state in `empty` why it is meant to be so"
+        )
+
+
+@pytest.mark.parametrize(
+    ("x", "verdict"),
+    [
+        ("[[[0, 0, 0, 1, 1, 1]]]", Verdict.PASS),
+        ("[[[.nan, .nan, 0, 1, 1]]]", Verdict.BAD_CASE),
+        ("[[[.inf, .inf, .inf, 1, 2]]]", Verdict.BAD_CASE),
+        ("[[[1.0e-7, 6.0e-8, 6.0e-8, 0, 0]]]", Verdict.PASS),
+        ("{shape: [1, 0, 4], constant: 0}", Verdict.PASS),
+    ],
+    ids=["half", "NaN", "infinities", "subnormals", "empty"],
+)
+def test_half_of_it_may_be_zero_or_nan(tmp_path: Path, x: str, verdict: Verdict) -> None:
+    assert result_of(pool(tmp_path, x), ENGINE).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        ", empty: windows of nothing but zeros",
+        ", expect: {Y: [[[0, 0, 0, 0]]]}",
+        ", rule: open, expect: {any_of: [{as: computed}, {as: other, Y: [[[1, 1, 1, 1]]]}]}",
+    ],
+    ids=["meant", "written out", "open"],
+)
+def test_unless_somebody_says_so(tmp_path: Path, more: str) -> None:
+    zeros = "[[[0, 0, 0, 0]]]"
+    assert result_of(pool(tmp_path, zeros), ENGINE).verdict is Verdict.BAD_CASE
+    assert result_of(pool(tmp_path, zeros, more), ENGINE).verdict is Verdict.PASS
+
+
+def test_what_vanishes_in_the_dtype_counts_as_zero(tmp_path: Path) -> None:
+    row = ", inputs: {input: [[0, -20, -20]]}"
+    assert result_of(softmax(tmp_path, row, "float16"), ENGINE).verdict is Verdict.BAD_CASE
+    assert result_of(softmax(tmp_path, row, "float32"), ENGINE).verdict is Verdict.PASS
+
+
+def test_the_zeros_of_an_exact_answer_are_answers(tmp_path: Path) -> None:
+    assert result_of(one(tmp_path, "{name: made}"), ENGINE).verdict is Verdict.PASS
+    wide = "{name: made, inputs: {input: {shape: [1, 64], arange: [0, 1]}}}"
+    assert result_of(one(tmp_path, wide), ENGINE).verdict is Verdict.PASS
+
+
+def test_a_legal_twin_may_be_as_empty_as_it_likes(tmp_path: Path) -> None:
+    rejected = "expect: {rejected: so, legal: {attrs.kernel_shape: [1]}}"
+    case = pool(tmp_path, "[[[0, 0, 0]]]", f", attrs: {{kernel_shape: [0]}}, {rejected}")
+    assert result_of(case, ENGINE).verdict is Verdict.PASS
+
+
 # ── golden files ─────────────────────────────────────────────────────────────────────────────────
 
 

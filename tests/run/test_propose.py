@@ -143,7 +143,7 @@ def test_the_same_is_proposed_each_time_in_however_many_processes(tmp_path: Path
 
 def test_nothing_is_proposed_where_nothing_is_found(tmp_path: Path) -> None:
     cases = weak(tmp_path, "Hardmax", 13, "float16")
-    assert proposed(cases, "through_the_other_16_bits") == []
+    assert proposed(cases, "result_through_bfloat16") == []
     assert proposed(cases, "last_of_ties", tries=0) == []
 
 

@@ -108,9 +108,9 @@ def test_a_value_from_a_null_content_is_as_if_unsaid(cases: Cases) -> None:
 
 
 def test_a_file_s_null_is_the_default(cases: Cases) -> None:
-    unsaid = dict.fromkeys(("rule", "level", "clause", "tolerance", "timeout"), "null")
+    unsaid = dict.fromkeys(("rule", "level", "clause", "tolerance", "timeout", "empty"), "null")
     (case,) = cases(hardmax(**unsaid))
-    assert (case.rule, case.level, case.clause) == ("must", "core", "")
+    assert (case.rule, case.level, case.clause, case.empty) == ("must", "core", "", "")
     assert (case.tolerance, case.timeout) == (None, None)
 
 

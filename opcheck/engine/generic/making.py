@@ -19,6 +19,9 @@ OTHER_TYPE = "the mistake is about another type"
 EXACT = dict.fromkeys(
     ("Hardmax", "DML_ACTIVATION_HARDMAX1"), "its answers are 0 and 1, which every type holds"
 )
+NEVER_NAN = dict.fromkeys(EXACT, "its answers are 0 and 1, and never NaN")
+#: Why nothing about vectors shows.
+NO_VECTORS = {"LpPool": "its input has a batch axis and a channel axis before any that is pooled"}
 
 
 def but(*dtypes_concerned: str) -> dict[str, str]:
@@ -31,7 +34,13 @@ def of_output(
     name: str, text: str, change: Callable[[Array], Any], harmless: Mapping[str, str] | None = None
 ) -> Mistake:
     """Something is done to each right output."""
-    return Mistake(name, text, lambda node: [change(out) for out in node.right], harmless or {})
+
+    def answer(node: Node) -> Sequence[Any]:
+        right = node.right
+        with np.errstate(all="ignore"):
+            return [change(out) for out in right]
+
+    return Mistake(name, text, answer, harmless or {})
 
 
 def of_input(

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from opcheck.dtypes import DTYPES
-from opcheck.engine.generic.making import but, of_output
-from opcheck.engine.mistakes import Mistake
+from opcheck.engine.generic.making import NO_VECTORS, but, of_input, of_output
+from opcheck.engine.mistakes import Mistake, Node
 from opcheck.model import Array
 
 #: Elements that a vector register or a warp holds.
@@ -52,16 +53,48 @@ def _repeated_tail(width: int) -> Callable[[Array], Array]:
     return change
 
 
+def _quarters_of_rows(out: Array) -> Array:
+    """Of 2,048 elements or more, each of four threads computes a quarter of the rows."""
+    if out.size < 2048:
+        return out
+    rows = out.reshape(-1, out.shape[-1]).copy()
+    rows[len(rows) // 4 * 4 :] = 0
+    return rows.reshape(out.shape)
+
+
 def _index_modulo(limit: int) -> Callable[[Array], Array]:
     return lambda out: out.reshape(-1)[np.arange(out.size) % limit].reshape(out.shape)
+
+
+def _places_in_16_bits(node: Node) -> Sequence[Any]:
+    """Elements are read from such places, and written to them."""
+    wrapped = _index_modulo(1 << 16)
+    read = replace(node, inputs=tuple(map(wrapped, node.inputs)))
+    return [wrapped(out) for out in read.right]
 
 
 def _as(dtype: Any) -> Callable[[Array], Array]:
     return lambda out: out.astype(dtype)
 
 
-def _first_two_axes_exchanged(out: Array) -> Array:
-    return np.swapaxes(out, 0, 1).reshape(out.shape) if out.ndim > 4 else out
+def _exchanged(one: int, other: int, least: int = 2) -> Callable[[Array], Array]:
+    """What has `least` axes or more is written as if two of them were the other way round."""
+    return lambda out: np.swapaxes(out, one, other).reshape(out.shape) if out.ndim >= least else out
+
+
+def _written_channels_last(out: Array) -> Array:
+    return np.moveaxis(out, 1, -1).reshape(out.shape) if out.ndim > 2 else out
+
+
+def _read_channels_last(array: Array) -> Array:
+    if array.ndim < 3:
+        return array
+    batches, channels, *others = array.shape
+    return np.ascontiguousarray(np.moveaxis(array.reshape(batches, *others, channels), -1, 1))
+
+
+def _read_column_major(array: Array) -> Array:
+    return np.ascontiguousarray(array.reshape(array.shape[::-1]).T)
 
 
 MISTAKES: tuple[Mistake, ...] = (
@@ -70,7 +103,33 @@ MISTAKES: tuple[Mistake, ...] = (
         "the output was written in column-major order",
         lambda out: np.ascontiguousarray(out.T).reshape(out.shape),
     ),
+    of_input("read_column_major", "the input was read in column-major order", _read_column_major),
     of_output("transposed", "the output's axes came in the opposite order", lambda o: o.T.copy()),
+    of_output(
+        "channels_last",
+        "the output came with axis 1 last",
+        lambda out: np.moveaxis(out, 1, -1).copy() if out.ndim > 2 else out,
+    ),
+    of_output(
+        "written_channels_last",
+        "the output was written in the order of channels last",
+        _written_channels_last,
+    ),
+    of_input(
+        "read_channels_last",
+        "the input was read in the order of channels last",
+        _read_channels_last,
+    ),
+    of_output(
+        "batches_and_channels_exchanged",
+        "the output was written with axes 0 and 1 exchanged",
+        _exchanged(0, 1),
+    ),
+    of_output(
+        "last_two_axes_exchanged",
+        "the output was written with its last two axes exchanged",
+        _exchanged(-2, -1),
+    ),
     of_output("shifted", "every element was written one place later", lambda out: np.roll(out, 1)),
     of_output(
         "first_batch_only",
@@ -109,21 +168,33 @@ MISTAKES: tuple[Mistake, ...] = (
         for width in WIDTHS
     ),
     of_output(
+        "rows_left_over_by_four_threads",
+        "of 2,048 elements or more four threads computed as many rows each, and what was left of "
+        "them stayed zero",
+        _quarters_of_rows,
+    ),
+    of_output(
         "index_in_8_bits",
         "an element's place in the tensor was kept in 8 bits",
         _index_modulo(1 << 8),
     ),
-    of_output(
+    Mistake(
         "index_in_16_bits",
-        "an element's place in the tensor was kept in 16 bits",
-        _index_modulo(1 << 16),
+        "an element's place in a tensor was kept in 16 bits",
+        _places_in_16_bits,
     ),
     of_output(
         "axes_of_rank_5_exchanged",
         "the first two of five or more axes were exchanged",
-        _first_two_axes_exchanged,
+        _exchanged(0, 1, least=5),
     ),
     of_output("flattened", "the output had one axis", lambda out: out.reshape(-1)),
+    of_output(
+        "vector_becomes_a_row",
+        "a vector came out as a matrix of one row",
+        lambda out: out.reshape(1, -1) if out.ndim == 1 else out,
+        NO_VECTORS,
+    ),
     of_output("squeezed", "axes of one element were dropped", lambda out: out.squeeze()),
     of_output(
         "always_a_matrix",

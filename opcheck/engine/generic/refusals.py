@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from opcheck.engine.generic.making import but, floating, refusing
+from opcheck.engine.generic.making import NO_VECTORS, but, floating, refusing
 from opcheck.engine.mistakes import Mistake, Node
 from opcheck.errors import InvalidNode
+from opcheck.model import Array
 
 
 def _whatever(node: Node) -> Sequence[Any]:
@@ -26,9 +29,21 @@ def _zeros_whatever(node: Node) -> Sequence[Any]:
         return [np.zeros_like(node.inputs[0])]
 
 
-def _has_infinities(node: Node) -> bool:
-    floats = [array for array in node.inputs if floating(array)]
-    return any(bool(np.isinf(array.astype(np.float64)).any()) for array in floats)
+def _without_the_attribute(node: Node) -> Sequence[Any]:
+    """Without the first attribute that is to blame, if one alone is."""
+    try:
+        return node.right
+    except InvalidNode:
+        for name in node.attrs:
+            rest = {other: value for other, value in node.attrs.items() if other != name}
+            with suppress(InvalidNode):
+                return replace(node, attrs=rest).right
+        raise
+
+
+def _has(strange: Callable[[Array], Any]) -> Callable[[Node], bool]:
+    """Whether an input has such elements."""
+    return lambda node: any(bool(strange(one).any()) for one in node.inputs if floating(one))
 
 
 def _refused_dtype(name: str) -> Mistake:
@@ -40,15 +55,29 @@ def _refused_dtype(name: str) -> Mistake:
 MISTAKES: tuple[Mistake, ...] = (
     Mistake("invalid_is_copied", "an invalid model gave its input back", _whatever),
     Mistake("invalid_is_zero", "an invalid model gave zeros", _zeros_whatever),
+    Mistake(
+        "invalid_attribute_ignored",
+        "an attribute that made the model invalid was ignored",
+        _without_the_attribute,
+        {"DML_ACTIVATION_HARDMAX1": "its attributes are mandatory"},
+    ),
     Mistake("two_outputs", "there were two outputs", lambda node: [*node.right, *node.right]),
     Mistake("no_output", "there was no output", lambda node: []),
     Mistake("a_list", "the output was a list", lambda node: [out.tolist() for out in node.right]),
-    refusing("refuses_rank_1", "vectors were not supported", lambda n: n.inputs[0].ndim == 1),
+    refusing(
+        "refuses_rank_1", "vectors were not supported", lambda n: n.inputs[0].ndim == 1, NO_VECTORS
+    ),
     refusing(
         "refuses_rank_5", "more than four axes were not supported", lambda n: n.inputs[0].ndim > 4
     ),
     refusing("refuses_empty", "empty tensors were not supported", lambda n: not n.inputs[0].size),
-    refusing("refuses_infinities", "infinities were not supported", _has_infinities),
-    refusing("refuses_constants", "initializers were not supported", lambda n: n.constant),
+    refusing("refuses_infinities", "infinities were not supported", _has(np.isinf)),
+    refusing("refuses_nan", "NaN was not supported", _has(np.isnan)),
+    refusing(
+        "refuses_constants",
+        "initializers were not supported",
+        lambda n: n.constant,
+        {"DML_ACTIVATION_HARDMAX1": "DirectML's operators have no initializers"},
+    ),
     *(_refused_dtype(name) for name in ("float16", "bfloat16", "float32", "float64")),
 )

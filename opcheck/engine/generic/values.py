@@ -9,35 +9,26 @@ from typing import Any
 import numpy as np
 
 from opcheck import dtypes
+from opcheck.engine.bounds import roundoff
 from opcheck.engine.evaluate import exactly
 from opcheck.engine.exact import Exact
-from opcheck.engine.generic.making import EXACT, but, floating, of_input, of_output
+from opcheck.engine.generic.making import EXACT, NEVER_NAN, but, floating, of_input, of_output
 from opcheck.engine.mistakes import Mistake, Node
 from opcheck.model import Array
 
 
-def _through(*narrower: str) -> Callable[[Array], Array]:
-    """By way of the first of these types that has fewer digits, if there is one."""
+def _through(name: str) -> Callable[[Array], Array]:
+    """By way of a type that has fewer digits, or a narrower range."""
+    narrow = dtypes.DTYPES[name]
 
     def change(array: Array) -> Array:
         own = floating(array)
-        for name in narrower:
-            if own and dtypes.DTYPES[name].precision < own.precision:
-                with np.errstate(all="ignore"):
-                    return array.astype(dtypes.DTYPES[name].numpy).astype(array.dtype)
-        return array
+        if own is None or own.numpy.itemsize < narrow.numpy.itemsize:
+            return array
+        with np.errstate(all="ignore"):
+            return array.astype(narrow.numpy).astype(array.dtype)
 
     return change
-
-
-def _other_16_bits(out: Array) -> Array:
-    """bfloat16 has a wider range, float16 more digits: both lose something."""
-    own = floating(out)
-    if own is None or out.dtype.itemsize != 2:
-        return out
-    other = dtypes.DTYPES["bfloat16" if own.name == "float16" else "float16"]
-    with np.errstate(all="ignore"):
-        return out.astype(other.numpy).astype(out.dtype)
 
 
 def _truncated(node: Node) -> Sequence[Any]:
@@ -80,48 +71,90 @@ def _scaled(part: float) -> Callable[[Array], Array]:
     return lambda out: (out.astype(np.float64) * (1 + part)).astype(out.dtype)
 
 
+def _rounded_back(part: float) -> dict[str, str]:
+    """`harmless` for the types in which a number and the next lie more than 2 `part` apart.
+
+    They lie a unit roundoff apart, in parts of the larger, or farther.
+    """
+    why = f"the nearest number to one that is too large by {part:g} is that number itself"
+    floats = (dtype for dtype in dtypes.DTYPES.values() if dtype.kind == "float")
+    return {dtype.name: why for dtype in floats if 2 * part < (1 - part) * roundoff(dtype)}
+
+
+#: Which types lose something on the way through another; of those of 16 bits float16 has more
+#: digits, and bfloat16 the wider range.
+_NARROWED_TO = {
+    "float32": ("float64",),
+    "float16": ("bfloat16", "float32", "float64"),
+    "bfloat16": ("float16", "float32", "float64"),
+}
+#: Types whose smallest normal number is that of what is computed in.
+_AS_WIDE_AS_FLOAT32 = ("bfloat16", "float32", "float64")
+_FLUSHING_IS_ALLOWED = "engines flush subnormal numbers, and every error bound allows for that"
+_POWER_OF_SUBNORMALS = "e to a subnormal power differs from 1 by less than 2^-125 of it"
+_EITHER_IS_RIGHT = (
+    "the one is then at the first NaN or at the first maximum of the rest, and which of them is "
+    "left open, for each row anew"
+)
+_TERMS_OF_SUBNORMALS = "what subnormal numbers add may be flushed, and the bound leaves it out too"
+_BELOW_ONE_ULP = "less than one ULP is lost, and every error bound allows more in this type"
+
 MISTAKES: tuple[Mistake, ...] = (
     of_output("negated", "every sign was turned", lambda out: -out),
     of_output("doubled", "every value was twice as large", lambda out: out + out),
     of_output("zeros", "nothing was computed, and all left zero", np.zeros_like),
-    Mistake("truncated", "the result was cut off instead of rounded", _truncated, EXACT),
-    of_output(
-        "through_the_other_16_bits",
-        "the result went through the other type of 16 bits",
-        _other_16_bits,
-        {**EXACT, **but("float16", "bfloat16")},
+    of_output("nan_everywhere", "every element was NaN", lambda out: np.full_like(out, np.nan)),
+    Mistake(
+        "truncated",
+        "the result was cut off instead of rounded",
+        _truncated,
+        {**EXACT, **dict.fromkeys(("float32", "float64"), _BELOW_ONE_ULP)},
+    ),
+    *(
+        of_output(
+            f"result_through_{name}",
+            f"the result went through {name}",
+            _through(name),
+            {**EXACT, **but(*others)},
+        )
+        for name, others in _NARROWED_TO.items()
     ),
     of_output(
-        "result_through_float32",
-        "the result went through float32",
-        _through("float32"),
-        {**EXACT, **but("float64")},
-    ),
-    of_output("subnormal_results_flushed", "subnormal results became zero", _flushed, EXACT),
-    of_input("subnormal_inputs_flushed", "subnormal elements of the input became zero", _flushed),
-    of_input(
-        "input_in_float32",
-        "the input was narrowed to float32",
-        _through("float32"),
-        but("float64"),
+        "subnormal_results_flushed",
+        "subnormal results became zero",
+        _flushed,
+        {**EXACT, **dict.fromkeys(_AS_WIDE_AS_FLOAT32, _FLUSHING_IS_ALLOWED)},
     ),
     of_input(
-        "input_in_float16",
-        "the input was narrowed to float16",
-        _through("float16"),
-        but("float32", "float64"),
+        "subnormal_inputs_flushed",
+        "subnormal elements of the input became zero",
+        _flushed,
+        {
+            **{f"Softmax {name}": _POWER_OF_SUBNORMALS for name in _AS_WIDE_AS_FLOAT32},
+            **{f"LpPool {name}": _TERMS_OF_SUBNORMALS for name in _AS_WIDE_AS_FLOAT32},
+        },
     ),
-    of_input(
-        "input_in_bfloat16",
-        "the input was narrowed to bfloat16",
-        _through("bfloat16"),
-        but("float16", "float32", "float64"),
+    *(
+        of_input(
+            f"input_in_{name}", f"the input was narrowed to {name}", _through(name), but(*others)
+        )
+        for name, others in _NARROWED_TO.items()
     ),
     of_input("infinities_clamped", "infinities were taken for the largest number", _clamped),
-    of_input("nan_taken_for_zero", "NaN in the input was taken for zero", _nan_as_zero),
-    of_output("nan_becomes_zero", "NaN in the result became zero", _nan_as_zero),
+    of_input(
+        "nan_taken_for_zero",
+        "NaN in the input was taken for zero",
+        _nan_as_zero,
+        dict.fromkeys(EXACT, _EITHER_IS_RIGHT),
+    ),
+    of_output("nan_becomes_zero", "NaN in the result became zero", _nan_as_zero, NEVER_NAN),
     *(
-        of_output(f"too_large_by_{part:g}", f"every value was too large by {part:g}", _scaled(part))
+        of_output(
+            f"too_large_by_{part:g}",
+            f"every value was too large by {part:g}",
+            _scaled(part),
+            _rounded_back(part),
+        )
         for part in (1e-2, 1e-3, 1e-4, 1e-5)
     ),
 )

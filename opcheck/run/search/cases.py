@@ -8,6 +8,7 @@ from random import Random
 
 import numpy as np
 
+from opcheck import dtypes
 from opcheck.dtypes import DType, limits
 from opcheck.engine import Exact, exactly
 from opcheck.errors import InvalidNode
@@ -28,6 +29,7 @@ from opcheck.model import (
 from opcheck.opset import Schema
 from opcheck.run.search.attributes import attribute
 from opcheck.run.search.candidate import Candidate
+from opcheck.run.telling import little
 from opcheck.suite import materialize
 
 #: Outputs up to this size are written out.
@@ -42,7 +44,8 @@ def case_of(schema: Schema, dtype: DType, node: Candidate) -> Case | None:
     arrays = [materialize(spec) for spec in node.inputs]
     reason = _refusal(schema.op, arrays, node.attrs)
     if reason is None:
-        return _made(schema, dtype, node, Computed())
+        case = _made(schema, dtype, node, Computed())
+        return replace(case, empty=_says_little(schema.op, arrays, node.attrs))
     legal = _legal(schema, node, arrays)
     if legal is None:
         return None
@@ -64,7 +67,7 @@ def written_out(case: Case) -> Case:
             return case
         content = Given(values.astype(np.float64) if dtype.kind == "float" else values)
         stated.append(TensorSpec(output.name, dtype, values.shape, content))
-    return replace(case, expect=Values(tuple(stated)))
+    return replace(case, expect=Values(tuple(stated)), empty="")
 
 
 def alike(one: Case, other: Case) -> bool:
@@ -128,6 +131,18 @@ def _refusal(op: OpVersion, arrays: Sequence[Array], attrs: Mapping[str, AttrVal
     except InvalidNode as error:
         return str(error).removeprefix(f"{op}: ")
     return None
+
+
+def _says_little(op: OpVersion, arrays: Sequence[Array], attrs: Mapping[str, AttrValue]) -> str:
+    """What a case has to say of itself if most of its answer is 0 or NaN; "" if it is not."""
+    for answer in exactly(op, arrays, attrs):
+        if isinstance(answer, Exact):
+            said = little(answer.values, answer.dtype, rounded=True)
+        else:
+            said = little(answer, dtypes.of(answer), rounded=False)
+        if said:
+            return said
+    return ""
 
 
 def _made(schema: Schema, dtype: DType, node: Candidate, expect: Expectation) -> Case:

@@ -13,7 +13,7 @@ from opcheck.engine.mistakes import Mistake, Node
 from opcheck.engine.ops.dml_activation_hardmax1 import mistakes as dml_activation_hardmax1
 from opcheck.engine.ops.hardmax import mistakes as hardmax
 from opcheck.engine.ops.hardmax.common import common
-from opcheck.engine.ops.hardmax.steps import RIGHT
+from opcheck.engine.ops.hardmax.steps import RIGHT, Steps
 from opcheck.errors import InvalidNode
 from opcheck.model import OpVersion
 
@@ -92,6 +92,13 @@ CHOSEN: list[tuple[str, list[float], list[int], list[int]]] = [
     ("starts_at_0", [-1, 1], [1], [1]),
     ("starts_at_0_and_index_0", [-2, -1], [1], [0]),
     ("starts_at_0_and_index_0", [-2, 1], [1], [1]),
+    (
+        "starts_at_the_lowest_float32_and_index_0",
+        [-INF, float(np.finfo(np.float32).min)],
+        [1],
+        [0],
+    ),
+    ("starts_at_the_lowest_float32_and_index_0", [-INF, -3e38], [1], [1]),
     # NaN.
     ("nan_skipped", [1, NAN, 3], [1], [2]),
     ("nan_skipped", [NAN, NAN], [0], [0]),
@@ -102,6 +109,12 @@ CHOSEN: list[tuple[str, list[float], list[int], list[int]]] = [
     ("starts_anew_behind_nan", [5, NAN, 1, 3], [1], [3]),
     ("starts_anew_behind_nan", [5, 1, NAN], [2], [2]),
     # Lanes, blocks, tails: of -2, with -1 for the maxima.
+    ("last_of_ties_of_up_to_32", row(32, at_1=-1, at_4=-1), [1], [4]),
+    ("last_of_ties_of_up_to_32", row(33, at_1=-1, at_4=-1), [1], [1]),
+    ("last_of_ties_of_33_to_1024", row(32, at_1=-1, at_4=-1), [1], [1]),
+    ("last_of_ties_of_33_to_1024", row(33, at_1=-1, at_4=-1), [1], [4]),
+    ("last_of_ties_of_33_to_1024", row(1025, at_1=-1, at_4=-1), [1], [1]),
+    ("last_of_ties_of_more_than_1024", row(1025, at_1=-1, at_4=-1), [1], [4]),
     ("last_of_ties_4_apart", row(9, at_1=-1, at_4=-1), [1], [1]),
     ("last_of_ties_4_apart", row(9, at_1=-1, at_5=-1), [1], [5]),
     ("last_of_ties_8_apart", row(9, at_0=-1, at_8=-1), [0], [8]),
@@ -118,6 +131,8 @@ CHOSEN: list[tuple[str, list[float], list[int], list[int]]] = [
     ("row_tail_of_4_zero", row(8, at_1=-1), [1], [1]),
     ("row_stops_at_256", row(300, at_7=-1, at_256=0), [256], [7]),
     ("row_stops_at_1024", row(1030, at_7=-1, at_1024=0), [1024], [7]),
+    ("argmax_in_4_bits", row(40, at_33=0), [33], [1]),
+    ("argmax_in_8_bits_across_memory", row(300, at_257=0), [257], [257]),
     ("argmax_in_7_bits", row(300, at_130=0), [130], [2]),
     ("argmax_in_8_bits", row(300, at_257=0), [257], [1]),
     ("argmax_in_16_bits", row(65540, at_65538=0), [65538], [2]),
@@ -142,8 +157,13 @@ def test_every_kind_of_choice_is_shown() -> None:
         return "".join(letter for letter in name if not letter.isdigit())
 
     shown = {kind(name) for name, *_ in CHOSEN}
-    made = {kind(m.name) for m in common(RIGHT) if m.answer.choose is not RIGHT.choose}  # type: ignore[attr-defined]
-    about_rows = {"last_row_missing", "first_row_only"}
+    steps = [(m.name, m.answer) for m in common(RIGHT)]
+    made = {
+        kind(name)
+        for name, answer in steps
+        if isinstance(answer, Steps) and answer.choose is not RIGHT.choose
+    }
+    about_rows = {"last_row_missing", "first_row_only", "rows_stop_at_"}
     about_rows |= {"maximum_carried_over", "maximum_of_all_rows"}
     assert made - about_rows <= shown
 
@@ -163,6 +183,67 @@ def test_every_kind_of_choice_is_shown() -> None:
 )
 def test_rows_disturb_each_other(name: str, wanted: Any) -> None:
     assert wrong(name, [[1, 3], [2, 0], [5, 4]]) == wanted
+
+
+def test_rows_beyond_a_grid_stay_empty() -> None:
+    for limit in (1024, 65535):
+        made = np.array(wrong(f"rows_stop_at_{limit}", np.zeros((limit + 2, 2))))
+        assert made.sum(axis=1).tolist() == [1.0] * limit + [0.0] * 2
+
+
+def test_rows_of_one_element_hold_the_input() -> None:
+    assert wrong("rows_of_one_copied", [[5], [-7]]) == [[5], [-7]]
+    assert wrong("rows_of_one_copied", [[5], [-7]], 11, axis=0) == [[1], [0]]
+    assert wrong_dml("rows_of_one_copied", [[[5]], [[7]]], 1, 2) == [[[5]], [[7]]]
+
+
+def test_rows_across_memory_have_a_tail() -> None:
+    x = np.zeros((2, 6))
+    assert wrong("tail_of_4_across_rows_empty", x, axis=0) == [[1] * 4 + [0] * 2, [0] * 6]
+    assert wrong("tail_of_8_across_rows_empty", x, axis=0) == [[1] * 6, [0] * 6]
+    assert wrong("tail_of_4_across_rows_empty", x, axis=1) == [[1] + [0] * 5] * 2
+    of_axes = wrong_dml("tail_of_4_across_rows_empty", x.reshape(2, 1, 6), 0, 1)
+    assert of_axes == [[[1] * 4 + [0] * 2], [[0] * 6]]
+
+
+def test_many_axes_are_different() -> None:
+    assert wrong("last_of_ties_beyond_four_axes", [[[[[2, 2]]]]]) == [[[[[0, 1]]]]]
+    assert wrong("last_of_ties_beyond_four_axes", [[[[2, 2]]]]) == [[[[1, 0]]]]
+    four = np.reshape(CUBE, (1, 2, 2, 2))
+    # Axis 1 is taken for axis 3, axis 2 for axis 1, and axis 3 for axis 2.
+    for axis, wanted in ((1, ALONG_2), (2, ALONG_0), (3, ALONG_1)):
+        assert wrong("axes_of_four_channels_last", four, axis=axis) == [wanted]
+
+
+def test_two_of_many_axes_are_one() -> None:
+    five = np.reshape(CUBE, (2, 2, 1, 1, 2))
+    assert flat(wrong("first_two_of_more_than_4_axes_merged", five, axis=1)) == flat(OF_0_AND_1)
+    assert flat(wrong("first_two_of_more_than_5_axes_merged", five, axis=1)) == flat(ALONG_1)
+    assert flat(wrong("first_two_of_more_than_5_axes_merged", five[None], axis=1)) == flat(ALONG_0)
+    assert flat(wrong("last_two_of_more_than_4_axes_merged", five, axis=3)) == flat(ALONG_2)
+    assert flat(wrong("last_two_of_more_than_4_axes_merged", five, axis=1)) == flat(ALONG_1)
+    dml = wrong_dml("first_two_of_more_than_4_axes_merged", five, 1)
+    assert flat(dml) == flat(OF_0_AND_1)
+
+
+def flat(x: Any) -> Any:
+    return np.ravel(x).tolist()
+
+
+def test_an_axis_is_counted_behind_those_that_are_left() -> None:
+    column = [[[1], [2]], [[4], [3]]]
+    assert wrong("negative_axis_after_squeezing", column, axis=-1) == [[[0], [1]], [[1], [0]]]
+    assert wrong("negative_axis_after_squeezing", column, axis=-2) == [[[0], [0]], [[1], [1]]]
+    assert wrong("negative_axis_after_squeezing", column, axis=1) == [[[0], [1]], [[1], [0]]]
+    assert wrong("negative_axis_after_squeezing", CUBE, axis=-2) == ALONG_1
+    assert wrong("negative_axis_after_squeezing", column, axis=-4) is None
+
+
+def test_places_across_memory_wrap() -> None:
+    x = np.zeros((300, 2))
+    x[257, 0] = x[3, 1] = 1
+    made = np.array(wrong("argmax_in_8_bits_across_memory", x, axis=0))
+    assert np.argwhere(made).tolist() == [[1, 0], [3, 1]]
 
 
 def test_nan_in_one_row_empties_the_others() -> None:
@@ -211,6 +292,9 @@ OF_0_AND_1 = [[[1, 0], [0, 1]], [[0, 0], [0, 0]]]
         ("rank_is_an_axis", 11, {"axis": 3}, ALL),
         ("rank_is_an_axis", 13, {"axis": 3}, ALL),
         ("rank_is_an_axis", 13, {"axis": 4}, None),
+        ("axes_of_four_channels_last", 13, {"axis": 1}, ALONG_1),
+        ("last_of_ties_beyond_four_axes", 13, {"axis": 1}, ALONG_1),
+        ("rows_of_one_copied", 13, {"axis": 1}, ALONG_1),
     ],
 )
 def test_other_elements_of_a_tensor_compete(
@@ -234,7 +318,14 @@ def test_other_elements_of_a_tensor_compete(
         ("axes_clamped", (-1,), ALONG_0),
         ("negative_axes_accepted", (-1,), ALONG_2),
         ("negative_axes_accepted", (3,), None),
-        ("any_rank_accepted", (0,), ALONG_0),
+        ("nine_dimensions_accepted", (3,), None),
+        ("no_dimension_accepted", (3,), None),
+        ("refuses_unsorted_axes", (0, 2), OF_0_AND_2),
+        ("refuses_unsorted_axes", (2, 0), None),
+        ("repeated_axes_counted_once", (2, 0, 2), OF_0_AND_2),
+        ("repeated_axes_counted_once", (3, 3), None),
+        ("no_axes_are_all", (), FROM_0),
+        ("no_axes_are_all", (1,), ALONG_1),
     ],
 )
 def test_other_elements_compete_in_directml_s(
@@ -247,11 +338,49 @@ def test_one_axis_after_another_leaves_several_ones_in_a_group() -> None:
     assert wrong_dml("one_axis_after_another", [[5, 4], [3, 6]], 0, 1) == [[1, 0], [0, 1]]
 
 
-def test_nine_dimensions_and_none_are_accepted() -> None:
+def test_nine_dimensions_or_none_are_accepted() -> None:
     x = np.array([1, 3, 2], np.float32)
-    nine = wrong_dml("any_rank_accepted", x.reshape(1, 1, 1, 3, 1, 1, 1, 1, 1), 3)
+    ninth = x.reshape(1, 1, 1, 3, 1, 1, 1, 1, 1)
+    nine = wrong_dml("nine_dimensions_accepted", ninth, 3)
     assert np.array(nine).reshape(-1).tolist() == [0, 1, 0]
-    assert wrong_dml("any_rank_accepted", 2, 0) == 1
+    assert wrong_dml("nine_dimensions_accepted", 2, 0) is None
+    assert wrong_dml("no_dimension_accepted", 2, 0) == 1
+    assert wrong_dml("no_dimension_accepted", ninth, 3) is None
+
+
+def test_other_types_are_computed() -> None:
+    def of(name: str, dtype: str, since: int) -> Any:
+        x = np.array([1, 3, 2]).astype(DTYPES[dtype].numpy)
+        return answer(HARDMAX[name], Node(VERSIONS[since], (x,), {"axis": 0}))
+
+    assert of("bfloat16_in_every_version", "bfloat16", 1) == [0, 1, 0]
+    assert of("bfloat16_in_every_version", "int32", 1) is None
+    assert of("integers_accepted", "int16", 13) == [0, 1, 0]
+    assert of("integers_accepted", "bool", 13) == [True, False, False]
+    assert of("integers_accepted", "bfloat16", 11) is None
+    double = Node(DIRECTML, (np.array([1.0, 3.0]),), {"Axes": (0,)})
+    assert answer(HARDMAX1["any_type_accepted"], double) == [0, 1]
+    assert answer(HARDMAX1["no_axes_are_all"], double) is None
+
+
+def test_a_missing_attribute_is_refused_whatever_else_is_wrong() -> None:
+    for mistake in HARDMAX1.values():
+        assert answer(mistake, Node(DIRECTML, (np.zeros((2, 2), np.float32),), {})) is None
+
+
+def test_an_axis_is_in_range_that_is_not() -> None:
+    vector = [1, 3, 2]
+    assert wrong("default_axis_kept_in_range", vector, 11) == [0, 1, 0]
+    assert wrong("default_axis_kept_in_range", vector, 11, axis=1) is None
+    assert wrong("default_axis_kept_in_range", CUBE, 11) == FROM_1
+    assert wrong("axis_of_vector_as_of_a_matrix", vector, axis=-2) == [0, 1, 0]
+    assert wrong("axis_of_vector_as_of_a_matrix", vector, axis=2) is None
+    assert wrong("axis_of_vector_as_of_a_matrix", CUBE, axis=3) is None
+    assert wrong("rank_0_is_a_vector", 5) == 1
+    assert wrong("rank_0_is_a_vector", 5, 11) is None
+    assert wrong("rank_0_is_a_vector", 5, 11, axis=0) == 1
+    assert wrong("axis_of_empty_tensor_unchecked", [[]], axis=7) == [[]]
+    assert wrong("axis_of_empty_tensor_unchecked", vector, axis=7) is None
 
 
 def test_ties_are_counted_in_another_order() -> None:

@@ -123,3 +123,15 @@ def test_data_filled_by_rule_makes_a_case_too():
     schema = opset.describe("", "Hardmax", 13)
     found = case_of(schema, DTYPES["float32"], Candidate({}, (spec,)))
     assert passes(found)
+
+
+def test_what_is_found_may_be_empty_and_says_so():
+    full, zeros = ([[0.0] * 300 + [1.0] * (299 + n)] for n in (2, 0))
+    found = [case("LpPool", [row], {"kernel_shape": (1,)}) for row in (full, zeros)]
+    said = "300 of 599 elements come out as 0, infinity or NaN"
+    assert [one.empty for one in found] == ["", said]
+    assert [written_out(one).empty for one in found] == [one.empty for one in found]
+    short = case("LpPool", [[[0.0, 0.0]]], {"kernel_shape": (1,)})
+    assert short.empty
+    assert written_out(short).empty == ""
+    assert all(Trial(one).admission for one in (*found, short, written_out(short)))

@@ -19,7 +19,9 @@ def _dtype(node: Node) -> None:
 
 
 def _stated(node: Node) -> Axes:
-    axes: Any = node.attrs["Axes"]
+    axes: Any = node.attrs.get("Axes")
+    if axes is None:
+        raise InvalidNode("Axes is missing")
     return tuple(axes)
 
 
@@ -55,9 +57,29 @@ def _negative_accepted(node: Node) -> Axes:
     return _axes(replace(node, attrs={"Axes": tuple(axes)}))
 
 
-def _any_rank(node: Node) -> Axes:
-    inside = {axis for axis in _stated(node) if 0 <= axis < _rank(node)}
-    return _axes(node) if 1 <= _rank(node) <= MAX_RANK else tuple(sorted(inside))
+def _axes_of_rank(accepted: Callable[[int], bool]) -> Callable[[Node], Axes]:
+    """The axes that there are, of tensors of some more ranks."""
+
+    def axes(node: Node) -> Axes:
+        if not accepted(_rank(node)):
+            return _axes(node)
+        return tuple(sorted({axis for axis in _stated(node) if 0 <= axis < _rank(node)}))
+
+    return axes
+
+
+def _in_order(node: Node) -> Axes:
+    if list(_stated(node)) != sorted(_stated(node)):
+        raise InvalidNode("Axes are not sorted")
+    return _axes(node)
+
+
+def _once(node: Node) -> Axes:
+    return _axes(replace(node, attrs={"Axes": tuple(sorted(set(_stated(node))))}))
+
+
+def _all_if_none(node: Node) -> Axes:
+    return _axes(node) if _stated(node) else tuple(range(_rank(node)))
 
 
 def _one_after_another(node: Node) -> Any:
@@ -75,9 +97,34 @@ MISTAKES: tuple[Mistake, ...] = (
         {"1": "the text does not say in which order unsorted axes count"},
     ),
     Mistake(
-        "any_rank_accepted",
-        "0 dimensions, or more than 8, were accepted",
-        replace(RIGHT, axes=_any_rank),
+        "any_type_accepted",
+        "data types other than FLOAT32 and FLOAT16 were computed",
+        replace(RIGHT, dtype=lambda node: None),
+    ),
+    Mistake(
+        "nine_dimensions_accepted",
+        "more than 8 dimensions were accepted",
+        replace(RIGHT, axes=_axes_of_rank(lambda rank: rank > MAX_RANK)),
+    ),
+    Mistake(
+        "no_dimension_accepted",
+        "a tensor without dimensions was accepted",
+        replace(RIGHT, axes=_axes_of_rank(lambda rank: rank < 1)),
+    ),
+    Mistake(
+        "refuses_unsorted_axes",
+        "axes that do not increase were refused",
+        replace(RIGHT, axes=_in_order),
+    ),
+    Mistake(
+        "repeated_axes_counted_once",
+        "an axis that is listed twice was taken once",
+        replace(RIGHT, axes=_once),
+    ),
+    Mistake(
+        "no_axes_are_all",
+        "no axes at all were taken for all of them",
+        replace(RIGHT, axes=_all_if_none),
     ),
     Mistake(
         "negative_axes_accepted",

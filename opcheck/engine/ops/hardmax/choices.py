@@ -58,7 +58,7 @@ def first(m: Matrix) -> Mask:
     return _at(_first_of(maxima(m)), m)
 
 
-def _where(condition: Any, m: Matrix) -> Mask:
+def where(condition: Any, m: Matrix) -> Mask:
     """The right choice, where this holds."""
     return first(m) & condition
 
@@ -78,6 +78,15 @@ def last_if_far(distance: int) -> Choice:
         among = maxima(m)
         a, z = _first_of(among), _last_of(among)
         return _at(np.where(z - a >= distance, z, a), m)
+
+    return choose
+
+
+def last_in_rows_of(least: int, most: int) -> Choice:
+    """The last maximum, in rows of so many elements."""
+
+    def choose(m: Matrix) -> Mask:
+        return (last_of_ties if least <= m.shape[1] <= most else first)(m)
 
     return choose
 
@@ -160,7 +169,7 @@ def without_tail(width: int) -> Choice:
 
 def zeros_in_tail(width: int) -> Choice:
     """The last vector is filled up with zeros, which may win and are then cut off."""
-    return lambda m: _where(~((m.shape[1] % width > 0) & (top(m) < 0)), m)
+    return lambda m: where(~((m.shape[1] % width > 0) & (top(m) < 0)), m)
 
 
 def from_start(start: float) -> Choice:
@@ -168,11 +177,15 @@ def from_start(start: float) -> Choice:
     return lambda m: skipping_nan(m) & (m > start)
 
 
-def from_zero_at_0(m: Matrix) -> Mask:
-    """The same from zero, and from place 0."""
-    ones = from_start(0.0)(m)
-    ones[:, 0] |= ~ones.any(axis=1)
-    return ones
+def from_start_at_0(start: float) -> Choice:
+    """The same, and the place of the maximum starts at 0."""
+
+    def choose(m: Matrix) -> Mask:
+        ones = from_start(start)(m)
+        ones[:, 0] |= ~ones.any(axis=1)
+        return ones
+
+    return choose
 
 
 def index_modulo(limit: int) -> Choice:
@@ -200,12 +213,12 @@ def skipping_nan(m: Matrix) -> Mask:
 
 def none_beside_nan(m: Matrix) -> Mask:
     """No one in a row with NaN."""
-    return _where(_without_nan(m), m)
+    return where(_without_nan(m), m)
 
 
 def none_beside_nan_anywhere(m: Matrix) -> Mask:
     """No one at all if there is a NaN."""
-    return _where(_without_nan(m).all(), m)
+    return where(_without_nan(m).all(), m)
 
 
 def last_nan(m: Matrix) -> Mask:
@@ -220,30 +233,3 @@ def behind_nan(m: Matrix) -> Mask:
     left = np.where(behind, m, -np.inf)
     among = behind & (left == top(left))
     return _at(np.where(among.any(axis=1), _first_of(among), last), m)
-
-
-# ── the other rows ────────────────────────────────────────────────────────────────────────────
-
-
-def first_row_only(m: Matrix) -> Mask:
-    """The other rows stay empty."""
-    return _where((np.arange(len(m)) == 0)[:, None], m)
-
-
-def last_row_missing(m: Matrix) -> Mask:
-    """The last row stays empty."""
-    return _where((np.arange(len(m)) < len(m) - 1)[:, None], m)
-
-
-def carried_over(m: Matrix) -> Mask:
-    """The running maximum does not start anew, so that only what exceeds it is found."""
-    tops = top(m)[:, 0]
-    before = np.concatenate([[-np.inf], np.fmax.accumulate(tops)[:-1]])
-    fresh = ~(tops <= before)
-    fresh[0] = True
-    return _where(fresh[:, None], m)
-
-
-def global_maximum(m: Matrix) -> Mask:
-    """Only rows that hold the largest value of all have a one."""
-    return _where(~(top(m) < np.fmax.reduce(m, axis=None)), m)

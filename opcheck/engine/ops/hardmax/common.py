@@ -15,6 +15,7 @@ from opcheck.engine.mistakes import Mistake, Node
 from opcheck.engine.ops.hardmax.choices import Mask, Matrix, top
 from opcheck.engine.ops.hardmax.steps import Axes, Steps, as_numbers, numbers
 from opcheck.engine.ops.hardmax.wrong_choices import CHOICES
+from opcheck.engine.ops.hardmax.wrong_layouts import layouts
 from opcheck.model import Array
 
 # ── which numbers are compared ────────────────────────────────────────────────────────────────
@@ -70,8 +71,37 @@ def _each(change: Callable[[int, int], int]) -> Callable[[Axes, int], Axes]:
     return lambda axes, rank: tuple(sorted(change(axis, rank) for axis in axes))
 
 
+def _channels_last(axes: Axes, rank: int) -> Axes:
+    """Axes 1, 2 and 3 of four as they are with the channels last."""
+    return tuple(sorted((0, 3, 1, 2)[axis] for axis in axes)) if rank == 4 else axes
+
+
+def _merged(places: Axes, rank: int) -> Callable[[Axes, int], Axes]:
+    """Where there are more than `rank` axes, those at `places` come together."""
+
+    def change(axes: Axes, r: int) -> Axes:
+        together = {place % r for place in places}
+        return tuple(sorted({*axes, *together})) if r > rank and together & {*axes} else axes
+
+    return change
+
+
 #: By the axes that are meant and the rank.
 _AXES: tuple[tuple[str, str, Callable[[Axes, int], Axes]], ...] = (
+    (
+        "axes_of_four_channels_last",
+        "of four axes, axis 1 was taken for the last one, and those behind it for one before",
+        _channels_last,
+    ),
+    *(
+        (
+            f"{which}_two_of_more_than_{rank}_axes_merged",
+            f"of more than {rank} axes the {which} two were merged, so that either meant both",
+            _merged(places, rank),
+        )
+        for rank in (4, 5)
+        for which, places in (("first", (0, 1)), ("last", (-2, -1)))
+    ),
     (
         "axis_mirrored",
         "the axis was counted from the wrong end",
@@ -128,9 +158,13 @@ _WRITTEN: tuple[tuple[str, str, Callable[[Mask, Array], Array]], ...] = (
 # ── all of them ───────────────────────────────────────────────────────────────────────────────
 
 _OPEN = "the text does not say whether NaN is a maximum"
+_NONE_LOWER = "of its numbers only -inf is lower, and of a row of it the first element has the one"
 _HARMLESS: Mapping[str, Mapping[str, str]] = {
     "nan_skipped": {"Hardmax": _OPEN, "DML_ACTIVATION_HARDMAX1": _OPEN},
     "nan_leaves_its_row_empty": {"Hardmax": _OPEN, "DML_ACTIVATION_HARDMAX1": _OPEN},
+    "starts_at_the_lowest_float32_and_index_0": dict.fromkeys(
+        ("Hardmax bfloat16", "float16"), _NONE_LOWER
+    ),
     "nearly_equal": {"float16": "any two differ by more than 1e-8 + 1e-5 of the larger one"},
 }
 
@@ -164,6 +198,7 @@ def common(right: Steps) -> tuple[Mistake, ...]:
     return (
         *(_taking(right, name, text, values=values) for name, text, values in _NUMBERS),
         *(_taking(right, name, text, choose=choose) for name, text, choose in CHOICES),
+        *layouts(right),
         *(
             _taking(right, name, text, axes=_other_axes(right, change))
             for name, text, change in _AXES

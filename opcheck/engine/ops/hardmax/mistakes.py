@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
+from opcheck.dtypes import DTYPES
+from opcheck.engine.axis_mistakes import QUESTIONS, stated_axis
 from opcheck.engine.mistakes import Mistake, Node
 from opcheck.engine.ops.hardmax.common import common, left_apart, side_by_side
-from opcheck.engine.ops.hardmax.steps import RIGHT, Axes, coerced, stated_axis
-
-# The attribute is the same, in every version.
-from opcheck.engine.ops.softmax.wrong_axis import QUESTIONS
+from opcheck.engine.ops.hardmax.steps import RIGHT, Axes, Steps, coerced
 
 _NO_COERCION = "version 13 coerces nothing"
 
@@ -23,8 +23,26 @@ def _rank(node: Node) -> int:
     return node.inputs[0].ndim
 
 
+def _also_of(*types: str) -> Steps:
+    """The operator, on these types too."""
+
+    def lenient(node: Node) -> None:
+        if node.dtype not in types:
+            RIGHT.dtype(node)
+
+    return replace(RIGHT, dtype=lenient)
+
+
+def _rank_0_is_a_vector(node: Node) -> Sequence[Any]:
+    x = node.inputs[0]
+    if x.ndim or stated_axis(node) not in (-1, 0):
+        return RIGHT(node)
+    return [out.reshape(()) for out in RIGHT(replace(node, inputs=(x.reshape(1),)))]
+
+
 def _rank_is_an_axis(node: Node) -> Axes:
-    return (_rank(node),) if stated_axis(node) == _rank(node) else RIGHT.axes(node)
+    rank = _rank(node)
+    return (rank,) if rank and stated_axis(node) == rank else RIGHT.axes(node)
 
 
 def _none_at_the_rank(node: Node, axes: Axes) -> Axes:
@@ -43,7 +61,19 @@ def _coerced_at(change: Callable[[int], int], left_out: int = 0) -> Callable[[No
     return competing
 
 
+_NUMBERS_ELSEWHERE = [name for name, dtype in DTYPES.items() if dtype.kind != "float"]
+
 MISTAKES: tuple[Mistake, ...] = (
+    Mistake(
+        "bfloat16_in_every_version",
+        "bfloat16, which came with version 13, was computed before",
+        _also_of("bfloat16"),
+        {"13": "version 13 has it"},
+    ),
+    Mistake(
+        "integers_accepted", "integers and booleans were computed", _also_of(*_NUMBERS_ELSEWHERE)
+    ),
+    Mistake("rank_0_is_a_vector", "a tensor of rank 0 was taken for a vector", _rank_0_is_a_vector),
     Mistake(
         "rank_is_an_axis",
         "an axis equal to the rank was accepted, and every element was a row",

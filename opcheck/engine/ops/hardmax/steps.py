@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from opcheck.engine.axes import from_either_end, from_the_front
+from opcheck.engine.axis_mistakes import stated_axis
 from opcheck.engine.mistakes import Node
 from opcheck.engine.ops.hardmax.choices import Choice, Mask, Matrix, first
 from opcheck.engine.registry import FLOATS
@@ -86,12 +87,6 @@ class Steps:
 def _dtype(node: Node) -> None:
     if node.dtype not in FLOATS and (node.dtype, node.op.since) != ("bfloat16", 13):
         raise InvalidNode(f"input of type {node.dtype}")
-
-
-def stated_axis(node: Node) -> int:
-    """The axis as it is stated, or its default."""
-    axis: Any = node.attrs.get("axis", -1 if node.op.since == 13 else 1)
-    return int(axis)
 
 
 def _axes(node: Node) -> Axes:

@@ -1,16 +1,18 @@
 """Wrong choices of the element that has the one, by name and in words.
 
-Of two that agree where the former is wrong, the former comes first.
+The plain ones come before those that are made in some rows alone: an answer that is right is
+evidence against the former, while the latter can always be narrowed further.
 """
 
 from __future__ import annotations
 
+import sys
 from typing import TypeAlias
 
 import ml_dtypes
 import numpy as np
 
-from opcheck.engine.ops.hardmax import choices
+from opcheck.engine.ops.hardmax import choices, row_choices
 from opcheck.engine.ops.hardmax.choices import Choice
 
 Table: TypeAlias = tuple[tuple[str, str, Choice], ...]
@@ -19,6 +21,15 @@ Table: TypeAlias = tuple[tuple[str, str, Choice], ...]
 WIDTHS = (256, 128, 64, 32, 16, 8, 4, 2)
 #: A few of them that rows of usual lengths tell apart.
 TAILS = (128, 32, 16, 8, 4, 2)
+#: Rows that have a kernel of their own, by name and in words: a warp's, a block's, and the one
+#: that goes through a row several times.
+KERNELS = (
+    ("up_to_32", "up to 32", 1, 32),
+    ("33_to_1024", "33 to 1,024", 33, 1024),
+    ("more_than_1024", "more than 1,024", 1025, sys.maxsize),
+)
+#: How many rows a grid may have: the threads of a block, and the blocks along y.
+GRIDS = (1024, 65535)
 #: Where a running maximum may start, by name.
 STARTS = {
     "minus_infinity": -np.inf,
@@ -61,15 +72,32 @@ _STARTS: Table = (
     (
         "starts_at_0_and_index_0",
         "the maximum started at 0 with index 0, so that the first element of a negative row won",
-        choices.from_zero_at_0,
+        choices.from_start_at_0(0.0),
+    ),
+    (
+        "starts_at_the_lowest_float32_and_index_0",
+        "the maximum started at -3.40282e+38 with index 0, so that the first element won where all "
+        "are lower",
+        choices.from_start_at_0(STARTS["the_lowest_float32"]),
     ),
 )
 
 _TIES: Table = (
+    ("last_of_ties", "the last of equal maxima won", choices.last_of_ties),
+    ("all_maxima", "every maximum of a row had a one", choices.maxima),
+    ("no_one_if_tied", "a row with several maxima stayed empty", choices.no_one_if_tied),
     (
         "nearly_equal",
         "what numpy.isclose takes for the maximum was one, and the first of them won",
         choices.nearly_equal,
+    ),
+    *(
+        (
+            f"last_of_ties_of_{name}",
+            f"in rows of {words} elements the last of equal maxima won",
+            choices.last_in_rows_of(least, most),
+        )
+        for name, words, least, most in KERNELS
     ),
     *(
         (
@@ -100,9 +128,6 @@ _TIES: Table = (
         )
         for width in WIDTHS
     ),
-    ("no_one_if_tied", "a row with several maxima stayed empty", choices.no_one_if_tied),
-    ("all_maxima", "every maximum of a row had a one", choices.maxima),
-    ("last_of_ties", "the last of equal maxima won", choices.last_of_ties),
 )
 
 _PLACES: Table = (
@@ -136,7 +161,7 @@ _PLACES: Table = (
             f"the place of the maximum in its row had {bits} bits",
             choices.index_modulo(1 << bits),
         )
-        for bits in (16, 8, 7)
+        for bits in (16, 8, 7, 4)
     ),
     *(
         (
@@ -163,21 +188,29 @@ _PLACES: Table = (
 )
 
 _ROWS: Table = (
-    ("last_row_missing", "the last row was left at 0", choices.last_row_missing),
+    *(
+        (
+            f"rows_stop_at_{limit}",
+            f"only the first {limit:,} rows were computed, and the others left at 0",
+            row_choices.of_rows_before(limit),
+        )
+        for limit in reversed(GRIDS)
+    ),
+    ("last_row_missing", "the last row was left at 0", row_choices.last_row_missing),
     (
         "maximum_carried_over",
         "the maximum of the rows before was kept, so that a row that is not above it stayed empty",
-        choices.carried_over,
+        row_choices.carried_over,
     ),
     (
         "maximum_of_all_rows",
         "only rows that reach the maximum of the whole tensor had a one",
-        choices.global_maximum,
+        row_choices.global_maximum,
     ),
     (
         "first_row_only",
         "only the first row was computed, and the others left at 0",
-        choices.first_row_only,
+        row_choices.first_row_only,
     ),
 )
 

@@ -105,15 +105,17 @@ def gathered(x: Array, axes: Sequence[Axis], at: Sequence[Places], p: float) -> 
 class Steps:
     """What is done at each step of LpPool; the defaults are right.
 
-    `attrs` reads the attributes, and `p` p among them; `axes` is what they say of each axis, `plan`
-    and `taps` are which positions lie in a window. `window` may change what is in a window, `norm`
-    makes a number of it, `narrow` one of the output's dtype, and `output` is the last to touch it.
+    `attrs` reads the attributes, and `p` p among them; `axes` is what they say of each axis. `plan`
+    of each axis, `plans` of all and `taps` are which positions lie in a window. `window` may change
+    what is in one, `norm` makes a number of it, `narrow` one of the output's dtype, and `output` is
+    the last to touch it.
     """
 
     attrs: Callable[[Read, Node], Read] = lambda attrs, node: attrs
     p: Callable[[Read], float] = p_of
     axes: Callable[[list[Axis]], list[Axis]] = lambda axes: axes
     plan: Callable[[Axis], AxisWindows] = planned
+    plans: Callable[[list[AxisWindows]], list[AxisWindows]] = lambda plans: plans
     taps: Callable[[Axis, AxisWindows], Places] = taps
     window: Callable[[Windows], Windows] = lambda window: window
     norm: Callable[[Windows], Any] = lambda window: window.norms
@@ -159,7 +161,7 @@ class Steps:
         (x,) = node.inputs
         attrs = self.attrs(node.attrs, node)
         axes = self.axes(axes_of(attrs, x.shape[2:]))
-        plans = [self.plan(axis) for axis in axes]
+        plans = self.plans([self.plan(axis) for axis in axes])
         sizes = [plan.size for plan in plans]
         if min(sizes) < 0:
             raise InvalidNode(f"output size {min(sizes)}; allowed: 0 or more")

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from opcheck.engine.axes import coerced_to_2d
+from opcheck.engine.axis_mistakes import stated_axis
 from opcheck.engine.mistakes import Node
 from opcheck.model import Array
 
@@ -40,8 +41,7 @@ def laid_out(since: int, shape: Shape, axis: int) -> Layout:
 
 def axis_of(node: Node) -> int:
     """The axis of a legal node, counted from the front."""
-    axis: Any = node.attrs.get("axis", -1 if node.op.since >= 13 else 1)
-    return int(axis % node.inputs[0].ndim)
+    return stated_axis(node) % node.inputs[0].ndim
 
 
 def wide(x: Array) -> Matrix:

@@ -32,7 +32,13 @@ def _nan_masked(steps: Steps, x: Matrix) -> Matrix:
     return np.where(nan, x.dtype.type(0), y)
 
 
-def _nan_everywhere(steps: Steps, x: Matrix) -> Matrix:
+def _nan_alone(steps: Steps, x: Matrix) -> Matrix:
+    nan = np.isnan(x)
+    y = np.where(nan.any(axis=1, keepdims=True), x.dtype.type(0), steps.normalised(x))
+    return np.where(nan, x, y)
+
+
+def _nan_in_every_row(steps: Steps, x: Matrix) -> Matrix:
     y = steps.normalised(x)
     return np.full_like(y, np.nan) if np.isnan(x).any() else y
 
@@ -47,21 +53,17 @@ def _row_of_minus_infinity(share: Callable[[int], float]) -> Steps:
     return Steps(shares=shares)
 
 
-_SHOULD = dict.fromkeys(("1", "11", "13"), "that such a row is NaN is no more than `should`")
-
 #: Mistakes about what is no finite number.
 INFINITIES: tuple[Mistake, ...] = (
     Mistake(
         "no_share_in_a_masked_row",
         "a row of -inf alone got no share",
         _row_of_minus_infinity(lambda length: 0.0),
-        _SHOULD,
     ),
     Mistake(
         "equal_shares_in_a_masked_row",
         "a row of -inf alone got equal shares",
         _row_of_minus_infinity(lambda length: 1 / length),
-        _SHOULD,
     ),
     Mistake(
         "mask_of_minus_1e9",
@@ -75,9 +77,14 @@ INFINITIES: tuple[Mistake, ...] = (
         _masked_by(-1e4),
     ),
     Mistake(
-        "nan_everywhere",
+        "nan_in_every_row",
         "one NaN made NaN of all rows",
-        Steps(shares=_nan_everywhere),
+        Steps(shares=_nan_in_every_row),
+    ),
+    Mistake(
+        "nan_alone",
+        "NaN stayed where it was, and made 0 of the other elements of its row",
+        Steps(shares=_nan_alone),
     ),
     Mistake("nan_masked", "NaN was taken for -inf, and got no share", Steps(shares=_nan_masked)),
     Mistake(

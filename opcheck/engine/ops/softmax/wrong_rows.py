@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import prod
 
-from opcheck.engine.mistakes import Mistake
+from opcheck.engine.mistakes import Answer, Mistake, Node
 from opcheck.engine.ops.softmax.steps import (
     Layout,
     Matrix,
     Shape,
     Steps,
     along,
+    axis_of,
     coerced,
     laid_out,
 )
+from opcheck.model import Array
 
 _NO_COERCION = "version 13 coerces nothing"
+_SIDE_BY_SIDE = "the elements of a row of the coerced matrix lie side by side"
 
 
 def _before_13(why: str) -> dict[str, str]:
@@ -45,11 +48,48 @@ def _above_4(layout: Callable[[int, Shape, int], Layout]) -> Steps:
     return Steps(layout=lambda *asked: (layout if len(asked[1]) > 4 else laid_out)(*asked))
 
 
+def _merged(first: bool, rank: int) -> Steps:
+    """Of more than so many axes, the first two are one, or the last two."""
+
+    def layout(since: int, shape: Shape, axis: int) -> Layout:
+        pair = 0 if first else len(shape) - 2
+        if len(shape) <= rank:
+            return laid_out(since, shape, axis)
+        merged = (*shape[:pair], shape[pair] * shape[pair + 1], *shape[pair + 2 :])
+        return laid_out(since, merged, axis - (axis > pair))
+
+    return Steps(layout=layout)
+
+
 def _without_the_last(steps: Steps, matrix: Matrix) -> Matrix:
     y = steps.normalised(matrix)
     if len(y) > 1:
         y[-1] = 0
     return y
+
+
+def _kept_if_alone(steps: Steps, matrix: Matrix) -> Matrix:
+    return matrix if matrix.shape[1] == 1 else steps.normalised(matrix)
+
+
+def _of_65535_rows(steps: Steps, matrix: Matrix) -> Matrix:
+    y = steps.normalised(matrix)
+    y[65535:] = 0
+    return y
+
+
+def _columns_of_whole_vectors(width: int) -> Answer:
+    """Rows across memory are computed so many at a time."""
+
+    def answer(node: Node) -> tuple[Array, ...]:
+        (right,) = node.right
+        outer, length, inner = laid_out(node.op.since, right.shape, axis_of(node))
+        out = right.copy()
+        if out.size and inner > width:
+            out.reshape(outer, length, inner)[:, :, inner // width * width :] = 0
+        return (out,)
+
+    return answer
 
 
 #: Mistakes about more than four dimensions.
@@ -65,15 +105,43 @@ HIGH_RANKS: tuple[Mistake, ...] = (
         "axis 1 was taken in place of axis 0 where there are more than four dimensions",
         _above_4(lambda since, shape, axis: laid_out(since, shape, axis or 1)),
     ),
+    *(
+        Mistake(
+            f"{which}_two_of_more_than_{rank}_axes_merged",
+            f"of more than {rank} axes the {which} two were merged, so that either meant both",
+            _merged(which == "first", rank),
+        )
+        for rank in (4, 5)
+        for which in ("first", "last")
+    ),
 )
 
 #: Mistakes about what a row is.
 ROWS: tuple[Mistake, ...] = (
     Mistake(
+        "row_of_one_element_kept",
+        "a row of one element was left as it was",
+        Steps(shares=_kept_if_alone),
+    ),
+    Mistake(
+        "rows_beyond_65535_missing",
+        "the rows after the first 65,535, the most blocks of a grid, were left at 0",
+        Steps(shares=_of_65535_rows),
+    ),
+    *(
+        Mistake(
+            f"columns_after_vectors_of_{width}_missing",
+            f"of the rows across memory, those after the last whole vector of {width} were left 0",
+            _columns_of_whole_vectors(width),
+            _before_13(_SIDE_BY_SIDE),
+        )
+        for width in (8, 16)
+    ),
+    Mistake(
         "rows_side_by_side",
         "neighbours in a row were taken to lie side by side in memory",
         Steps(layout=_side_by_side),
-        _before_13("the rows of the coerced matrix do"),
+        _before_13(_SIDE_BY_SIDE),
     ),
     Mistake(
         "coercion_in_13",
@@ -110,8 +178,8 @@ ROWS: tuple[Mistake, ...] = (
         {"13": _NO_COERCION},
     ),
     Mistake(
-        "column_major",
-        "the input was read in column-major order",
+        "shape_reversed",
+        "the shape was read from the last axis to the first",
         Steps(layout=lambda since, shape, axis: laid_out(since, shape[::-1], axis)),
     ),
     Mistake(

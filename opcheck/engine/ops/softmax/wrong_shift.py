@@ -5,7 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from opcheck.engine.mistakes import Mistake
-from opcheck.engine.ops.softmax.steps import WIDTHS, Matrix, Steps, maximum, total, whole_vectors
+from opcheck.engine.ops.softmax.steps import (
+    WIDTHS,
+    Matrix,
+    Steps,
+    maximum,
+    total,
+    whole_vectors,
+    wide,
+)
 
 
 def _maximum_of_whole_vectors(width: int) -> Steps:
@@ -32,10 +40,31 @@ def _not_rescaled(steps: Steps, x: Matrix) -> Matrix:
     return np.exp(x - maximum(x)) / total(np.exp(x - np.maximum.accumulate(x, axis=1)))
 
 
+def _equal_maxima_once(steps: Steps, x: Matrix) -> Matrix:
+    """Elements above the maximum so far are added, and those below it."""
+    so_far = np.maximum.accumulate(x, axis=1)[:, :-1]
+    e = np.exp(x - maximum(x))
+    added = e.copy()
+    added[:, 1:][x[:, 1:] == so_far] = 0
+    return e / total(added)
+
+
 def _minus_infinity_less_itself(steps: Steps, x: Matrix) -> Matrix:
     """-inf below a maximum so far of -inf."""
     top, so_far = maximum(x), np.maximum.accumulate(x, axis=1)
     return np.exp(x - top) / total(np.exp(x - so_far) * np.exp(so_far - top))
+
+
+def _first_block_masked(width: int) -> Steps:
+    """-inf below the maximum of the first block of a longer row."""
+
+    def shares(steps: Steps, x: Matrix) -> Matrix:
+        y = steps.normalised(x)
+        masked = np.isneginf(x[:, :width]).all(axis=1) & (x.shape[1] > width)
+        y[masked] = np.nan
+        return y
+
+    return Steps(shares=shares)
 
 
 #: Mistakes about what is taken away from a row.
@@ -78,6 +107,14 @@ SHIFTS: tuple[Mistake, ...] = (
         "-inf was subtracted from -inf at the start of a row",
         Steps(shares=_minus_infinity_less_itself),
     ),
+    *(
+        Mistake(
+            f"first_block_of_{width}_masked_is_nan",
+            f"-inf was subtracted from -inf where the first {width} elements of a row are all -inf",
+            _first_block_masked(width),
+        )
+        for width in (8, 16, 32, 64, 128)
+    ),
     Mistake(
         "maximum_of_the_bits",
         "the maximum was found by comparing the bits as integers",
@@ -112,6 +149,14 @@ SHIFTS: tuple[Mistake, ...] = (
         for width in WIDTHS
     ),
     Mistake(
+        "clamped_not_shifted",
+        "the elements were clamped to [-88, 88], where e^x fits float32, and nothing subtracted",
+        Steps(
+            wide=lambda x: np.where(np.isinf(x), wide(x), np.clip(wide(x), -88, 88)),
+            shift=lambda x: np.zeros_like(x[:, :1]),
+        ),
+    ),
+    Mistake(
         "no_shift",
         "e^x was taken without subtracting the maximum",
         Steps(shift=lambda x: np.zeros_like(x[:, :1])),
@@ -140,6 +185,11 @@ SHIFTS: tuple[Mistake, ...] = (
         "shift_by_the_minimum",
         "the minimum of each row was subtracted, not the maximum",
         Steps(shift=lambda x: x.min(axis=1, keepdims=True)),
+    ),
+    Mistake(
+        "equal_maxima_counted_once",
+        "an element equal to the running maximum was left out of the sum",
+        Steps(shares=_equal_maxima_once),
     ),
     Mistake(
         "new_maximum_does_not_rescale",

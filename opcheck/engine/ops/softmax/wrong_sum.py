@@ -8,16 +8,19 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from opcheck.engine.mistakes import Mistake
+from opcheck.engine.mistakes import Answer, Mistake, Node
 from opcheck.engine.ops.softmax.steps import (
     WIDTHS,
     Matrix,
     Steps,
+    axis_of,
+    laid_out,
     maximum,
     rounded_to_bits,
     total,
     whole_vectors,
 )
+from opcheck.model import Array
 
 
 def _in_turn(dtype: Any) -> Steps:
@@ -31,6 +34,21 @@ def _plus(epsilon: float) -> Steps:
 
 def _of_whole_vectors(width: int) -> Steps:
     return Steps(sum=lambda e: total(whole_vectors(e, width)))
+
+
+def _of_the_first(length: int) -> Steps:
+    return Steps(sum=lambda e: total(e[:, :length]))
+
+
+def _of_the_first_across_memory(length: int) -> Answer:
+    """The same where a row does not lie along memory."""
+    wrong, right = _of_the_first(length), Steps()
+
+    def answer(node: Node) -> tuple[Array, ...]:
+        *_, inner = laid_out(node.op.since, node.right[0].shape, axis_of(node))
+        return (wrong if inner > 1 else right)(node)
+
+    return answer
 
 
 def _padded_to(width: int) -> Steps:
@@ -93,10 +111,22 @@ SUMS: tuple[Mistake, ...] = (
         "the first element of each row was left out of the sum",
         _but_for(lambda e: e[:, 1:]),
     ),
-    Mistake(
-        "sum_of_1024_elements",
-        "only the first 1024 elements of each row were added up",
-        Steps(sum=lambda e: total(e[:, :1024])),
+    *(
+        Mistake(
+            f"sum_of_{length}_elements",
+            f"only the first {length} elements of each row were added up",
+            _of_the_first(length),
+        )
+        for length in (4096, 1024)
+    ),
+    *(
+        Mistake(
+            f"sum_of_{length}_elements_across_memory",
+            f"of a row across memory only the first {length} elements were added up",
+            _of_the_first_across_memory(length),
+            dict.fromkeys(("1", "11"), "the elements of a row lie side by side in memory"),
+        )
+        for length in (256, 64, 16)
     ),
     Mistake(
         "sum_of_the_row_before_added",

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from opcheck.engine.mistakes import Node
-from opcheck.engine.ops.lp_pool.mistakes import MISTAKES, powers, precision, refusals
+from opcheck.engine.ops.lp_pool.mistakes import MISTAKES, beyond, powers, precision, refusals
 from opcheck.errors import InvalidNode
 from opcheck.model import OpVersion
 from tests.engine.ops.lp_pool.wrong import BITS, BY_NAME, IMAGE, INF, NAN, Shown
@@ -25,6 +25,8 @@ POWERS = [
     Shown("large_p_is_infinity", *window(1, 1, p=20), [1]),
     Shown("p_cut", *window(3, 4, p=2.75), [5], since=1),
     Shown("p_rounded", *window(3, 4, 5, p=2.75), [6], since=1),
+    # Of p = 6, the sixth roots of fourth powers.
+    Shown("powers_by_squaring_alone", [8], {"kernel_shape": (1,), "p": 6}, [4]),
     Shown("p_ignored", *window(3, 4, p=3), [5]),
     Shown("p_is_1", *window(3, 4, p=2), [7]),
     Shown("infinity_beats_nan", *window(INF, NAN), [INF]),
@@ -40,6 +42,7 @@ POWERS = [
         for width in powers.WIDTHS
     ),
     Shown("last_element_of_a_window", *window(1, 2, 4), [3]),
+    Shown("windows_of_one_copied", [-3, 4], {"kernel_shape": (1,)}, [-3, 4]),
     Shown("zeros_give_nan", *window(0, 0), [NAN]),
     Shown("epsilon_of_1e_5", *window(0), [1e-5]),
     Shown("epsilon_of_1e_12", *window(0, p=2), [1e-6]),
@@ -64,6 +67,10 @@ PRECISION = [
     Shown("powers_in_float16", *window(300, p=2), [INF]),
     Shown("sums_in_float16", *window(2048, 1), [2048]),
     Shown("sums_in_bfloat16", *window(256, 1), [256]),
+    Shown("powers_not_scaled", *window(2.0**70, p=2), [INF]),
+    Shown("powers_not_scaled", *window(1000, p=13), [INF], dtype="float16"),
+    Shown("overflow_saturates", *window(60000, 60000), [65504], dtype="float16"),
+    Shown("root_4_ulp_too_large", *window(3, 4, p=2), [5 + 2 * 2.0**-20]),
 ]
 
 #: What is accepted and what comes of it.
@@ -86,6 +93,16 @@ ACCEPTED = [
     Shown("unknown_auto_pad_is_notset", [1, 2], {"kernel_shape": (2,), "auto_pad": "FULL"}, [3]),
     Shown("size_cut_towards_zero", [1, 2], {"kernel_shape": (5,), "strides": (2,)}, []),
     Shown("negative_size_is_empty", [1, 2], {"kernel_shape": (5,)}, []),
+    Shown("dilated_kernel_not_compared", [1, 2], {"kernel_shape": (2,), "dilations": (5,)}, []),
+    Shown(
+        "later_attributes_accepted",
+        BITS,
+        {"kernel_shape": (2,), "dilations": (8,)},
+        [257],
+        since=11,
+    ),
+    Shown("later_type_accepted", *window(3, 4), [7], since=18, dtype="bfloat16"),
+    Shown("integers_accepted", *window(1, 2, p=2), [2], dtype="int32"),
 ]
 
 #: What is refused.
@@ -97,6 +114,13 @@ REFUSED = [
         {"kernel_shape": (2,), "ceil_mode": 1, "auto_pad": "SAME_UPPER"},
         None,
     ),
+    Shown(
+        "refuses_negative_same_padding",
+        BITS,
+        {"kernel_shape": (2,), "strides": (5,), "auto_pad": "SAME_LOWER"},
+        None,
+    ),
+    Shown("refuses_pads_of_the_kernel", BITS, {"kernel_shape": (2,), "pads": (0, 2)}, None),
     Shown("refuses_asymmetric_pads", BITS, {"kernel_shape": (2,), "pads": (1, 0)}, None),
     Shown("refuses_ceil_mode", BITS, {"kernel_shape": (2,), "ceil_mode": 1}, None),
     Shown("refuses_dilations", BITS, {"kernel_shape": (2,), "dilations": (2,)}, None),
@@ -113,7 +137,13 @@ REFUSED = [
 #: A plain image is refused by none but these.
 NEVER_PLAIN = {"refuses_default_strides", "refuses_default_pads"}
 #: They need another shape or more digits than an example has: each has its test.
-APART = {"channels_added_up", "p_in_64_bits", "inverse_of_p_in_float32", "rank_2_is_unbatched"}
+APART = {
+    "channels_added_up",
+    "inverse_of_p_in_float32",
+    "p_clamped",
+    "p_in_64_bits",
+    "rank_2_is_unbatched",
+}
 
 
 @pytest.mark.parametrize("shown", [*POWERS, *PRECISION, *ACCEPTED, *REFUSED], ids=str)
@@ -123,7 +153,7 @@ def test_a_mistake_is_what_it_says(shown: Shown) -> None:
 
 def test_every_mistake_is_shown() -> None:
     shown = {one.name for one in (*POWERS, *PRECISION, *ACCEPTED, *REFUSED)}
-    modules = (powers, precision, refusals)
+    modules = (powers, precision, refusals, beyond)
     assert shown | APART == {one.name for module in modules for one in module.MISTAKES}
 
 
@@ -157,6 +187,15 @@ def test_the_inverse_of_p_in_float32() -> None:
     shown = Shown("inverse_of_p_in_float32", *window(8, p=3), None, dtype="float64")
     assert shown.made() == pytest.approx([512 ** float(np.float32(1 / 3))], rel=1e-15)
     assert shown.right() == [8]
+
+
+@pytest.mark.parametrize("p", [0, -1])
+def test_a_p_that_has_no_norm_taken_for_1(p: int) -> None:
+    x, attrs = window(3, 4, p=p)
+    shown = Shown("p_clamped", x, attrs, [7])
+    assert shown.holds()
+    assert shown.right() is None
+    assert Shown("p_clamped", x, {**attrs, "strides": (0,)}, None).made() is None
 
 
 def test_an_input_of_two_axes_without_batches() -> None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
-from opcheck.engine.ops.lp_pool.mistakes import auto_pad, ceil_mode, geometry, padding
-from tests.engine.ops.lp_pool.wrong import BITS, IMAGE, INF, NAN, SMALL, Shown
+from opcheck.engine.mistakes import Node
+from opcheck.engine.ops.lp_pool.mistakes import auto_pad, ceil_mode, geometry, memory, padding
+from opcheck.model import OpVersion
+from tests.engine.ops.lp_pool.wrong import BITS, BY_NAME, IMAGE, INF, NAN, SMALL, Shown
 
 LARGEST = 3.4028234663852886e38
 
@@ -39,6 +42,12 @@ def padded(*pads: int) -> tuple[list[list[int]], dict[str, Any]]:
 
 #: With a kernel of 2 and one element of padding before it.
 BEHIND_PADDING: dict[str, Any] = {"kernel_shape": (2,), "pads": (1, 0)}
+
+#: The third axis of three with a stride of 2.
+EVERY_OTHER: tuple[Any, dict[str, Any]] = (
+    [[[1, 2, 4]]],
+    {"kernel_shape": (1, 1, 1), "strides": (1, 1, 2)},
+)
 
 CEIL_MODE = [
     Shown("ceil_mode_with_same", *same(6, "UPPER", kernel_shape=(2,), strides=(3,), ceil_mode=1),
@@ -93,6 +102,10 @@ GEOMETRY = [
           [[85, 170], [1360, 2720]]),
     Shown("first_dilation_for_all", *image(kernel_shape=(2, 2), dilations=(2, 1)),
           [[1285, 2570]]),
+    Shown("second_dilation_for_the_third", [[[1, 2, 4]]], {"kernel_shape": (1, 1, 2),
+          "dilations": (1, 1, 2)}, [[[3]]]),
+    Shown("third_dilation_ignored", [[[1, 2, 4]]], {"kernel_shape": (1, 1, 2),
+          "dilations": (1, 1, 2)}, [[[3, 6]]]),
     Shown("dilation_ignored_in_the_size", *vector(4, kernel_shape=(2,), dilations=(2,)),
           [5, 10, 4]),
     Shown("dilation_ignored_in_the_window", *vector(4, kernel_shape=(2,), dilations=(2,)),
@@ -102,11 +115,21 @@ GEOMETRY = [
     Shown("strides_default_to_the_kernel", *vector(4, kernel_shape=(2,)), [3, 12]),
     Shown("strides_at_most_the_kernel", *vector(3, kernel_shape=(1,), strides=(2,)), [1, 2, 4]),
     Shown("strides_are_dilations_too", *vector(4, kernel_shape=(2,), strides=(2,)), [5]),
+    Shown("second_stride_for_the_third_of_a_cube", *EVERY_OTHER, [[[1, 2]]]),
+    Shown("second_stride_for_the_third", *EVERY_OTHER, [[[1, 2]]]),
+    Shown("third_stride_for_the_fourth", [[[[1, 2, 4]]]],
+          {"kernel_shape": (1, 1, 1, 1), "strides": (1, 1, 1, 2)}, [[[[1, 2]]]]),
+    Shown("beginning_rounded_to_the_dilation",
+          *vector(4, kernel_shape=(2,), strides=(2,), dilations=(2,), pads=(1, 0)), [5, 4]),
+    Shown("beginning_rounded_to_the_stride",
+          *vector(4, kernel_shape=(2,), strides=(2,), pads=(1, 0)), [3, 12]),
     Shown("stride_axes_exchanged", *image(kernel_shape=(1, 1), strides=(2, 3)), [[1, 4]]),
     Shown("first_stride_for_all", *image(kernel_shape=(1, 1), strides=(2, 3)),
           [[1, 4], [256, 1024]]),
     Shown("strides_ignored", *vector(4, kernel_shape=(2,), strides=(2,)), [3, 6, 12]),
     Shown("strides_are_the_kernel", *vector(4, kernel_shape=(2,), strides=(1,)), [3, 12]),
+    Shown("second_kernel_size_for_the_third", [[[1, 2]]], {"kernel_shape": (1, 1, 2)},
+          [[[1]]]),
     Shown("third_axis_not_pooled", [[[1, 2]]], {"kernel_shape": (1, 1, 2)}, [[[1, 2]]]),
     Shown("kernel_axes_exchanged", *image(kernel_shape=(1, 3)), [[273, 546, 1092, 2184]]),
     Shown("first_kernel_size_for_all", *image(kernel_shape=(1, 3)), IMAGE),
@@ -128,9 +151,14 @@ PADDING = [
     Shown("pads_ends_for_both", *padded(0, 1, 0, 0), [[15]]),
     Shown("pads_ends_ignored", *padded(0, 1, 0, 1), [[5, 15]]),
     Shown("pads_beginnings_ignored", *padded(0, 1, 0, 1), [[15, 10]]),
+    Shown("second_beginning_for_the_third", [[[1, 2]]],
+          {"kernel_shape": (1, 1, 2), "pads": (0, 0, 1, 0, 0, 0)}, [[[3, 2]]]),
+    Shown("second_end_for_the_third", [[[1, 2]]],
+          {"kernel_shape": (1, 1, 2), "pads": (0, 0, 0, 0, 0, 1)}, [[[3]]]),
     Shown("pads_in_the_size_only", *padded(0, 1, 0, 0), [[15, 10]]),
     Shown("pads_ignored", *padded(0, 1, 0, 1), [[15]]),
     Shown("pads_default_to_half_the_kernel", *vector(3, kernel_shape=(2,)), [1, 3, 6, 4]),
+    Shown("empty_windows_are_nan", *vector(1, kernel_shape=(1,), pads=(1, 0)), [NAN, 1]),
     Shown("padding_times_infinity", [INF, 1], BEHIND_PADDING, [NAN, INF]),
     Shown("padding_is_one", [2, 4], BEHIND_PADDING, [3, 6]),
     Shown("padding_is_minus_infinity", [2, 4], BEHIND_PADDING, [INF, 6]),
@@ -142,7 +170,16 @@ PADDING = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("shown", [*CEIL_MODE, *AUTO_PAD, *GEOMETRY, *PADDING], ids=str)
+MEMORY = [
+    Shown("dilated_windows_read_into_the_next_row", [[1, 2, 4], [8, 16, 32]],
+          {"kernel_shape": (1, 2), "dilations": (1, 2), "pads": (0, 1, 0, 1)},
+          [[2, 5, 10], [16, 40, 16]]),
+    Shown("reads_into_the_next_row", [[1, 2], [8, 16]],
+          {"kernel_shape": (1, 2), "pads": (0, 0, 0, 1)}, [[3, 10], [24, 16]]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("shown", [*CEIL_MODE, *AUTO_PAD, *GEOMETRY, *PADDING, *MEMORY], ids=str)
 def test_a_mistake_is_what_it_says(shown: Shown) -> None:
     assert shown.holds(), (shown.made(), shown.right())
 
@@ -153,3 +190,20 @@ def test_a_mistake_is_what_it_says(shown: Shown) -> None:
 )
 def test_every_mistake_is_shown(examples: list[Shown], module: Any) -> None:
     assert {shown.name for shown in examples} == {one.name for one in module.MISTAKES}
+
+
+def test_every_mistake_about_memory_is_shown() -> None:
+    shown = {one.name for one in MEMORY} | {"tail_channels_of_the_first_batch"}
+    assert shown == {one.name for one in memory.MISTAKES}
+
+
+def test_nothing_follows_the_last_row_or_a_channel_of_one_row() -> None:
+    shown = Shown("reads_into_the_next_row", *vector(2, kernel_shape=(2,), pads=(0, 1)), None)
+    assert shown.made() == shown.right() == [3, 2]
+
+
+def test_the_channels_left_over_by_whole_blocks() -> None:
+    x = np.arange(10, dtype=np.float32).reshape(2, 5, 1)
+    node = Node(OpVersion("", "LpPool", 22), (x,), {"kernel_shape": (1,)})
+    [out] = BY_NAME["tail_channels_of_the_first_batch"].answer(node)
+    assert out[..., 0].tolist() == [[0, 1, 2, 3, 4], [5, 6, 7, 8, 4]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import e, exp, inf, log, nan
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -44,6 +45,16 @@ PARTS: list[tuple[str, int, tuple[int, ...], Attrs, int]] = [
     ("rank_5_coerced", 13, (2, 3, 2, 1, 4), {"axis": 1}, 24),
     ("rank_5_coerced", 13, (3, 2, 1, 4), {"axis": 1}, 2),
     ("rank_5_never_along_axis_0", 13, (2, 3, 2, 1, 4), {"axis": 0}, 3),
+    ("first_two_of_more_than_4_axes_merged", 13, (2, 3, 2, 1, 4), {"axis": 0}, 6),
+    ("first_two_of_more_than_4_axes_merged", 13, (2, 3, 2, 1, 4), {"axis": 2}, 2),
+    ("first_two_of_more_than_5_axes_merged", 13, (2, 3, 2, 1, 4), {"axis": 0}, 2),
+    ("first_two_of_more_than_5_axes_merged", 11, (2, 3, 2, 1, 1, 4), {"axis": 1}, 48),
+    ("last_two_of_more_than_4_axes_merged", 13, (2, 3, 1, 2, 4), {"axis": 3}, 8),
+    ("last_two_of_more_than_4_axes_merged", 13, (2, 3, 2, 4), {"axis": 3}, 4),
+    ("last_two_of_more_than_5_axes_merged", 11, (2, 3, 1, 2, 2, 4), {"axis": 5}, 8),
+    ("negative_axis_after_squeezing", 13, (4, 3, 1, 1), {"axis": -1}, 3),
+    ("negative_axis_after_squeezing", 13, (4, 3, 1, 1), {"axis": -3}, 4),
+    ("negative_axis_after_squeezing", 13, (4, 3, 1, 1), {"axis": 1}, 3),
     ("coercion_in_13", 13, (2, 3, 4), {"axis": 1}, 12),
     ("no_coercion_before_13", 11, (2, 3, 4), {"axis": 1}, 3),
     ("coercion_one_axis_short", 11, (2, 3, 4), {"axis": 1}, 4),
@@ -55,7 +66,7 @@ PARTS: list[tuple[str, int, tuple[int, ...], Attrs, int]] = [
     ("first_axis_always", 13, (2, 3, 4), {"axis": 2}, 2),
     ("last_axis_always", 13, (2, 3, 4), {"axis": 0}, 4),
     ("axis_mirrored", 13, (2, 3, 4), {"axis": 0}, 4),
-    ("column_major", 13, (2, 3, 4), {"axis": 0}, 4),
+    ("shape_reversed", 13, (2, 3, 4), {"axis": 0}, 4),
     ("whole_tensor", 13, (2, 3, 4), {"axis": 0}, 24),
 ]
 
@@ -74,9 +85,21 @@ def test_another_row_has_another_number_of_parts(
 
 ROWS: list[tuple[str, list[list[float]], list[list[float]]]] = [
     ("rows_side_by_side", [[0, log(3)], [0, 0]], [[0.25, 0.75], [0.5, 0.5]]),
+    ("row_of_one_element_kept", [[7], [9]], [[7], [9]]),
+    ("row_of_one_element_kept", [[0, 0]], [[0.5, 0.5]]),
     ("last_row_missing", [[0, 0], [0, 0]], [[0.5, 0.5], [0, 0]]),
     # What is taken away, where it matters: beyond the range of float64.
     ("no_shift", [[1000, 0]], [[nan, 0]]),
+    (
+        "clamped_not_shifted",
+        [[1000, 500, -1000], [0, log(3), -inf]],
+        [[0.5, 0.5, 0], [0.25, 0.75, 0]],
+    ),
+    (
+        "equal_maxima_counted_once",
+        [[1, 1, 0, 1], [0, 1, 0, 1]],
+        [[e / (e + 1)] * 2 + [1 / (e + 1)] + [e / (e + 1)], [1 / (e + 2), e / (e + 2)] * 2],
+    ),
     ("shift_by_the_whole_maximum", [[1000, 0], [0, 0]], [[1, 0], [nan, nan]]),
     ("shift_across_the_rows", [[0, 1000], [-2000, 1000]], [[0.5, 0.5], [0, 1]]),
     ("shift_by_the_first_element", [[0, 1000]], [[0, nan]]),
@@ -95,6 +118,9 @@ ROWS: list[tuple[str, list[list[float]], list[list[float]]]] = [
     ("maximum_starts_at_minus_1e4", [[-1000, -1000], [-2e4, -2e4]], [[0.5, 0.5], [nan, nan]]),
     ("new_maximum_does_not_rescale", [[0, log(2)]], [[0.25, 0.5]]),
     ("minus_infinity_less_minus_infinity", [[-inf, 0], [0, -inf]], [[nan, nan], [1, 0]]),
+    ("first_block_of_8_masked_is_nan", [[-inf] * 8 + [0]], [[nan] * 9]),
+    ("first_block_of_8_masked_is_nan", [[-inf] * 7 + [0, -inf]], [[0] * 7 + [1, 0]]),
+    ("first_block_of_16_masked_is_nan", [[-inf] * 8 + [0]], [[0] * 8 + [1]]),
     # The exponential.
     ("base_2", [[0, 1]], [[1 / 3, 2 / 3]]),
     ("no_exponential", [[1, 3]], [[0.25, 0.75]]),
@@ -115,6 +141,8 @@ ROWS: list[tuple[str, list[list[float]], list[list[float]]]] = [
     ("sum_without_the_first", [[0, log(2), log(5)]], [[1 / 7, 2 / 7, 5 / 7]]),
     ("sum_of_the_row_before_added", [[0, 0], [0, 0]], [[0.5, 0.5], [0.25, 0.25]]),
     ("sum_of_whole_vectors_of_4", [[0] * 5], [[0.25] * 5]),
+    ("sum_of_1024_elements", [[0] * 1025], [[1 / 1024] * 1025]),
+    ("sum_of_4096_elements", [[0] * 4097], [[1 / 4096] * 4097]),
     ("sum_padded_to_vectors_of_4", [[0] * 3], [[0.25] * 3]),
     ("sum_padded_to_vectors_of_8", [[log(2)] * 3], [[2 / 11] * 3]),
     ("sum_plus_1e-5", [[0]], [[1 / 1.00001]]),
@@ -125,8 +153,9 @@ ROWS: list[tuple[str, list[list[float]], list[list[float]]]] = [
     ("clipped", [[0, -1000]], [[1 - 1e-7, 1e-7]]),
     # NaN and -inf.
     ("nan_skipped", [[nan, 0, 0]], [[nan, 0.5, 0.5]]),
+    ("nan_alone", [[nan, 0, -inf], [0, 0, -inf]], [[nan, 0, 0], [0.5, 0.5, 0]]),
     ("nan_masked", [[nan, 0, 0]], [[0, 0.5, 0.5]]),
-    ("nan_everywhere", [[nan, 0], [0, 0]], [[nan, nan], [nan, nan]]),
+    ("nan_in_every_row", [[nan, 0], [0, 0]], [[nan, nan], [nan, nan]]),
     ("minus_infinity_is_nan", [[-inf, 0], [0, 0]], [[nan, nan], [0.5, 0.5]]),
     ("mask_of_minus_1e4", [[-inf, -2e4], [-inf, 0]], [[1, 0], [0, 1]]),
     ("mask_of_minus_1e9", [[-inf, -2e4], [-inf, -2e9]], [[0, 1], [1, 0]]),
@@ -145,6 +174,31 @@ def test_a_mistake_is_made_as_it_is_called(
 def test_neighbours_in_memory_are_taken_for_a_row() -> None:
     columns = node([[0, log(3)], [log(3), 0]], axis=0)
     np.testing.assert_allclose(answer("rows_side_by_side", columns), [[0.25, 0.75], [0.75, 0.25]])
+
+
+def test_columns_are_worked_on_in_vectors() -> None:
+    for width in (8, 16):
+        wide = answer(f"columns_after_vectors_of_{width}_missing", node(np.zeros((2, 19)), axis=0))
+        whole = 19 // width * width
+        assert (wide[:, :whole] == 0.5).all()
+        assert (wide[:, whole:] == 0).all()
+        narrow = node(np.zeros((2, 2, width)), axis=1)
+        assert (answer(f"columns_after_vectors_of_{width}_missing", narrow) == 0.5).all()
+        beside = node(np.zeros((2, 19)), axis=1)
+        assert (answer(f"columns_after_vectors_of_{width}_missing", beside) == 1 / 19).all()
+
+
+def test_sums_across_memory_end_early() -> None:
+    across, along = node(np.zeros((300, 2)), axis=0), node(np.zeros((1, 300)), axis=1)
+    for length in (16, 64, 256):
+        assert (answer(f"sum_of_{length}_elements_across_memory", across) == 1 / length).all()
+        assert (answer(f"sum_of_{length}_elements_across_memory", along) == 1 / 300).all()
+
+
+def test_rows_are_counted_to_65535() -> None:
+    out = answer("rows_beyond_65535_missing", node(np.zeros((65537, 1)), dtype="float32"))
+    assert (out[:65535] == 1).all()
+    assert out[65535:].tolist() == [[0], [0]]
 
 
 def test_sums_in_a_narrower_type_end_where_it_does() -> None:
@@ -181,10 +235,29 @@ def test_legal_axes_are_refused(name: str, attrs: dict[str, int]) -> None:
 
 
 @pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.name)
-def test_a_type_that_no_version_knows_is_refused_as_by_who_is_right(mistake: Mistake) -> None:
-    for asked in (node([[0, 0]], dtype="int32", axis=1), node(0.0)):
-        with pytest.raises(InvalidNode):
-            mistake.answer(asked)
+def test_what_no_version_knows_is_refused_as_by_who_is_right(mistake: Mistake) -> None:
+    unknown = {
+        "integers_accepted": node([[0, 0]], dtype="int32", axis=1),
+        "rank_0_is_a_row": node(0.0),
+    }
+    for accepted, asked in unknown.items():
+        if mistake.name != accepted:
+            with pytest.raises(InvalidNode):
+                mistake.answer(asked)
+
+
+def test_but_for_those_that_accept_it() -> None:
+    integers = node([[0, 0, 200]], dtype="int32", axis=1)
+    assert answer("integers_accepted", integers).tolist() == [[0, 0, 1]]
+    assert answer("integers_accepted", integers).dtype == np.int32
+    assert answer("rank_0_is_a_row", node(7.0)) == 1
+    [short] = BY_NAME["bfloat16_always"].answer(
+        Node(OpVersion("", "Softmax", 1), (np.zeros((1, 4), ml_dtypes.bfloat16),), {"axis": 1})
+    )
+    assert (short.dtype, short.tolist()) == (ml_dtypes.bfloat16, [[0.25] * 4])
+    assert answer("out_of_range_is_no_axis", node([[0, 0]], axis=2)).tolist() == [[1, 1]]
+    with pytest.raises(InvalidNode):
+        answer("out_of_range_is_no_axis", node(0.0))
 
 
 @pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.name)

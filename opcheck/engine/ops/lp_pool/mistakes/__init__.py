@@ -3,8 +3,10 @@
 from opcheck.engine.mistakes import Mistake
 from opcheck.engine.ops.lp_pool.mistakes import (
     auto_pad,
+    beyond,
     ceil_mode,
     geometry,
+    memory,
     padding,
     powers,
     precision,
@@ -15,10 +17,12 @@ MISTAKES: tuple[Mistake, ...] = (
     *ceil_mode.MISTAKES,
     *auto_pad.MISTAKES,
     *geometry.MISTAKES,
+    *memory.MISTAKES,
     *padding.MISTAKES,
     *powers.MISTAKES,
     *precision.MISTAKES,
     *refusals.MISTAKES,
+    *beyond.MISTAKES,
 )
 
 __all__ = ["MISTAKES"]

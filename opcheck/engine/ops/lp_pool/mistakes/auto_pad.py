@@ -60,14 +60,18 @@ def _as_many_as_fit(axis: Axis, plan: AxisWindows) -> AxisWindows:
     return replace(_for_the_undilated(axis, plan), size=max(0, size))
 
 
-def _zero_beyond(axis: Axis, plan: AxisWindows) -> Places:
+def _zero_beyond(auto_pad: str) -> Callable[[Axis, AxisWindows], Places]:
     """Windows are empty that do not fit into the padding of the undilated kernel."""
-    positions = taps(axis, plan)
-    if axis.auto_pad == "NOTSET":
-        return positions
-    padding = _undilated(axis).padding(plan.size) if axis.same else 0
-    fits = positions[:, -1:] + plan.begin < axis.length + padding
-    return np.where(fits, positions, -1)
+
+    def held(axis: Axis, plan: AxisWindows) -> Places:
+        positions = taps(axis, plan)
+        if not axis.auto_pad.startswith(auto_pad):
+            return positions
+        padding = _undilated(axis).padding(plan.size) if axis.same else 0
+        fits = positions[:, -1:] + plan.begin < axis.length + padding
+        return np.where(fits, positions, -1)
+
+    return held
 
 
 _SAME: tuple[Mistake, ...] = (
@@ -80,7 +84,7 @@ _SAME: tuple[Mistake, ...] = (
     Mistake(
         "same_undilated_rest_zero",
         "SAME padded for the kernel without its dilation, and windows that no longer fitted were 0",
-        replace(_same(_for_the_undilated), taps=_zero_beyond),
+        replace(_same(_for_the_undilated), taps=_zero_beyond("SAME")),
         NO_DILATIONS,
     ),
     Mistake(
@@ -156,7 +160,7 @@ _VALID: tuple[Mistake, ...] = (
         "VALID counted the windows of the kernel without its dilation, and those beyond were 0",
         replace(
             sized(lambda axis: axis.auto_pad == "VALID", lambda a: planned(_undilated(a)).size),
-            taps=_zero_beyond,
+            taps=_zero_beyond("VALID"),
         ),
         NO_DILATIONS,
     ),

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from opcheck.engine.mistakes import Mistake
 from opcheck.engine.ops.lp_pool.axes import Axis, planned, taps
 from opcheck.engine.ops.lp_pool.mistakes.making import (
     NO_DILATIONS,
+    as_before,
     default,
     told,
 )
 from opcheck.engine.ops.lp_pool.steps import Steps
+from opcheck.engine.windows import AxisWindows
 
 
 def _exchanged(*names: str) -> Steps:
@@ -40,6 +43,21 @@ def _fewer(axes: list[Axis]) -> list[Axis]:
     return [*axes[:2], *(replace(axis, kernel=1, stride=1) for axis in axes[2:])]
 
 
+def _cube(plans: list[AxisWindows]) -> bool:
+    return len({plan.kernel for plan in plans}) == 1
+
+
+def _rounded_to_the_stride(when: Callable[[Axis], bool]) -> Steps:
+    """The padding before the input is made a multiple of the stride."""
+    return Steps(
+        plan=lambda axis: (
+            replace(planned(axis), begin=axis.begin // axis.stride * axis.stride)
+            if when(axis) and not axis.same
+            else planned(axis)
+        )
+    )
+
+
 DILATIONS: tuple[Mistake, ...] = (
     Mistake(
         "dilation_axes_exchanged",
@@ -51,6 +69,18 @@ DILATIONS: tuple[Mistake, ...] = (
         "first_dilation_for_all",
         "the first of the dilations served every axis",
         _first("dilation"),
+        NO_DILATIONS,
+    ),
+    Mistake(
+        "second_dilation_for_the_third",
+        "a third spatial axis had the dilation of the second",
+        as_before("dilation", 2),
+        NO_DILATIONS,
+    ),
+    Mistake(
+        "third_dilation_ignored",
+        "the dilation of a third spatial axis was taken as 1",
+        Steps(axes=lambda axes: [*axes[:2], *map(_undilated, axes[2:])]),
         NO_DILATIONS,
     ),
     Mistake(
@@ -84,6 +114,32 @@ DILATIONS: tuple[Mistake, ...] = (
 
 STRIDES: tuple[Mistake, ...] = (
     Mistake(
+        "second_stride_for_the_third_of_a_cube",
+        "a third spatial axis had the stride of the second where the kernel was a cube",
+        as_before("stride", 2, _cube),
+    ),
+    Mistake(
+        "second_stride_for_the_third",
+        "a third spatial axis had the stride of the second",
+        as_before("stride", 2),
+    ),
+    Mistake(
+        "third_stride_for_the_fourth",
+        "a fourth spatial axis had the stride of the third",
+        as_before("stride", 3),
+    ),
+    Mistake(
+        "beginning_rounded_to_the_dilation",
+        "where the dilation was the stride, the padding before the input was rounded down to it",
+        _rounded_to_the_stride(lambda axis: axis.stride == axis.dilation),
+        NO_DILATIONS,
+    ),
+    Mistake(
+        "beginning_rounded_to_the_stride",
+        "the padding before the input was rounded down to a multiple of the stride",
+        _rounded_to_the_stride(lambda axis: True),
+    ),
+    Mistake(
         "strides_default_to_the_kernel",
         "strides, left out, were taken from kernel_shape",
         default("strides", lambda attrs: attrs["kernel_shape"]),
@@ -113,6 +169,11 @@ STRIDES: tuple[Mistake, ...] = (
 )
 
 KERNELS: tuple[Mistake, ...] = (
+    Mistake(
+        "second_kernel_size_for_the_third",
+        "a third spatial axis had the kernel size of the second",
+        as_before("kernel", 2),
+    ),
     Mistake(
         "third_axis_not_pooled",
         "only the first two spatial axes were pooled",

@@ -12,7 +12,7 @@ from opcheck import dtypes
 from opcheck.engine.bounds import Floats
 from opcheck.engine.mistakes import Mistake, Node
 from opcheck.engine.ops.lp_pool.axes import Read, planned, taps
-from opcheck.engine.ops.lp_pool.mistakes.making import shared, told
+from opcheck.engine.ops.lp_pool.mistakes.making import as_before, shared, told
 from opcheck.engine.ops.lp_pool.steps import Steps, Windows
 
 
@@ -121,6 +121,22 @@ _READ: tuple[Mistake, ...] = (
         _pads(lambda pads, n: [*[0] * n, *pads[n:]]),
     ),
     Mistake(
+        "second_beginning_for_the_third",
+        "a third spatial axis had the padding that begins the second",
+        as_before("begin", 2),
+    ),
+    Mistake(
+        "second_end_for_the_third",
+        "a third spatial axis had the padding that ends the second",
+        Steps(
+            axes=lambda axes: [
+                *axes[:2],
+                *(replace(axis, end=axes[1].end) for axis in axes[2:3]),
+                *axes[3:],
+            ]
+        ),
+    ),
+    Mistake(
         "pads_in_the_size_only",
         "pads counted for the output's size, but the first window began in the input",
         Steps(plan=lambda axis: replace(planned(axis), begin=0)),
@@ -134,6 +150,11 @@ _READ: tuple[Mistake, ...] = (
 )
 
 _HELD: tuple[Mistake, ...] = (
+    Mistake(
+        "empty_windows_are_nan",
+        "a window that held nothing but padding was NaN, as the mean of nothing is",
+        Steps(norm=lambda w: np.where(w.there == 0, np.nan, w.norms)),
+    ),
     Mistake(
         "padding_times_infinity",
         "padding was masked by a product, and infinity times 0 was NaN",

@@ -15,7 +15,7 @@ from opcheck.engine.ops.lp_pool.mistakes.making import (
     shared,
     valued,
 )
-from opcheck.engine.ops.lp_pool.steps import Steps, Windows
+from opcheck.engine.ops.lp_pool.steps import Steps, Windows, power, root
 
 #: Elements of a vector register or a warp.
 WIDTHS = (4, 8, 16, 32)
@@ -52,6 +52,18 @@ def _maximum(w: Windows) -> Floats:
 def _plus(epsilon: float) -> Steps:
     """Added to the sum before the root."""
     return Steps(norm=lambda w: (w.norms**w.p + epsilon) ** (1 / w.p))
+
+
+def _copied(w: Windows) -> Floats:
+    return w.values[:, :, 0] if w.size == 1 else w.norms
+
+
+def _squared(w: Windows) -> Floats:
+    """The powers, not the root."""
+    reached = 2.0 ** np.floor(np.log2(w.p)) if w.p > 4 else w.p
+    if reached == w.p:
+        return w.norms
+    return np.asarray(root(power(np.abs(w.values), reached).sum(axis=2), w.p))
 
 
 def _integer_division(w: Windows) -> Floats:
@@ -111,6 +123,11 @@ _P: tuple[Mistake, ...] = (
             ),
         },
     ),
+    Mistake(
+        "powers_by_squaring_alone",
+        "powers above the fourth were made by squaring alone, which stops at a power of two",
+        Steps(norm=_squared),
+    ),
     Mistake("p_ignored", "p was ignored and taken as 2", Steps(p=lambda attrs: 2.0)),
     Mistake("p_is_1", "magnitudes were added up, whatever p", Steps(p=lambda attrs: 1.0)),
 )
@@ -155,7 +172,6 @@ _ELEMENTS: tuple[Mistake, ...] = (
         "tiny_values_are_zero",
         "values below 2^-23, float32's epsilon, counted as 0",
         valued(lambda w: np.where(np.abs(w.values) < _EPSILON, 0, w.values)),
-        {"float16": "that is 2^-24 alone, a subnormal, and of those only `should` speaks"},
     ),
     *(
         Mistake(
@@ -169,6 +185,11 @@ _ELEMENTS: tuple[Mistake, ...] = (
         "last_element_of_a_window",
         "the last element of each window was left out",
         Steps(window=lambda w: _kept(max(1, w.size - 1), w)),
+    ),
+    Mistake(
+        "windows_of_one_copied",
+        "windows of one element were copied, and kept their signs",
+        Steps(norm=_copied),
     ),
     Mistake(
         "channels_added_up",

@@ -8,6 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from opcheck import dtypes
 from opcheck.engine.bounds import Floats
 from opcheck.engine.mistakes import Mistake
 from opcheck.engine.ops.lp_pool.mistakes.making import valued
@@ -71,6 +72,28 @@ def _inverse(kept: Callable[[float], float]) -> Steps:
     return Steps(norm=norm)
 
 
+def _too_large(w: Windows) -> Floats:
+    """By 4 ULP of what is computed in; p = 1 needs no root."""
+    return w.norms if w.p == 1 else w.norms * (1 + 4 * float(np.finfo(_computed_in(w)).eps))
+
+
+def _unscaled(w: Windows) -> Any:
+    wide = _computed_in(w)
+    powers = np.abs(w.values).astype(wide) ** wide(w.p)
+    return powers.sum(axis=2, dtype=wide) ** wide(1 / w.p)
+
+
+def _computed_in(w: Windows) -> Any:
+    return np.float64 if w.dtype == np.float64 else np.float32
+
+
+def _saturated(w: Windows) -> Floats:
+    known = dtypes.of(np.empty(0, w.dtype))
+    assert known
+    finite = np.isfinite(w.values).all(axis=2)
+    return np.where(finite, np.minimum(w.norms, dtypes.limits(known)[1]), w.norms)
+
+
 MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "inverse_of_p_in_float32",
@@ -121,5 +144,21 @@ MISTAKES: tuple[Mistake, ...] = (
         "the powers were added up in bfloat16",
         _sums_in(ml_dtypes.bfloat16),
         {"bfloat16": "arithmetic in the type of the tensor is only warned of"},
+    ),
+    Mistake(
+        "powers_not_scaled",
+        "powers were added up as they are, and their sum left the range of what is computed in",
+        Steps(norm=_unscaled),
+    ),
+    Mistake(
+        "overflow_saturates",
+        "a norm beyond the type's range became its largest number",
+        Steps(norm=_saturated),
+    ),
+    Mistake(
+        "root_4_ulp_too_large",
+        "the root came out 4 ULP too large, as by way of a power",
+        Steps(norm=_too_large),
+        dict.fromkeys(("float16", "bfloat16"), "4 ULP of float32 are less than all errors allowed"),
     ),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -14,17 +14,13 @@ from opcheck.engine.ops.lp_pool.mistakes.making import (
     NO_CEIL_MODE,
     NO_DILATIONS,
     WHOLE_P,
+    Repair,
+    accepting,
     sized,
+    spatial_axes,
 )
 from opcheck.engine.ops.lp_pool.steps import Steps
 from opcheck.errors import InvalidNode
-
-#: The attributes of an invalid node made valid; those of any other are left as they are.
-Repair: TypeAlias = Callable[[Read, int], Read]
-
-
-def _rank(node: Node) -> int:
-    return node.inputs[0].ndim - 2
 
 
 def _refusing(when: Callable[[Read, int], bool]) -> Answer:
@@ -32,25 +28,9 @@ def _refusing(when: Callable[[Read, int], bool]) -> Answer:
 
     def answer(node: Node) -> Sequence[Any]:
         right = node.right
-        if when(node.attrs, _rank(node)):
+        if when(node.attrs, spatial_axes(node)):
             raise InvalidNode("not supported")
         return right
-
-    return answer
-
-
-def _accepting(repair: Repair, steps: Steps | None = None) -> Answer:
-    """Accepts what is right once it is repaired.
-
-    The answer is that of `steps` to the node as it stands, or else the right one to the repaired.
-    """
-
-    def answer(node: Node) -> Sequence[Any]:
-        try:
-            return node.right
-        except InvalidNode:
-            right = replace(node, attrs=repair(node.attrs, _rank(node))).right
-            return steps.computed(node) if steps else right
 
     return answer
 
@@ -62,7 +42,7 @@ def _fitted(name: str, filler: int, many: int = 1) -> Answer:
         values = [*attrs.get(name, []), *[filler] * (many * rank)]
         return {**attrs, name: values[: many * rank]} if name in attrs else attrs
 
-    return _accepting(repair)
+    return accepting(repair)
 
 
 def _raised(name: str, least: int) -> Repair:
@@ -103,9 +83,32 @@ def _unbatched(node: Node) -> Sequence[Any]:
     return [replace(node, inputs=(x[None],)).right[0][0]]
 
 
+def _same_below_0(node: Node) -> Sequence[Any]:
+    """Refuses SAME where a stride is so much larger than the window that no padding is needed."""
+    right = node.right
+    attrs: Read = node.attrs
+    rank = spatial_axes(node)
+    per_axis = zip(
+        node.inputs[0].shape[2:],
+        attrs["kernel_shape"],
+        attrs.get("strides", [1] * rank),
+        attrs.get("dilations", [1] * rank),
+        strict=True,
+    )
+    below = any((-(-d // s) - 1) * s + (k - 1) * step + 1 < d for d, k, s, step in per_axis)
+    if below and str(attrs.get("auto_pad")).startswith("SAME"):
+        raise InvalidNode("negative padding")
+    return right
+
+
 def _asymmetric(attrs: Read, rank: int) -> bool:
     pads = attrs.get("pads", ())
     return list(pads[:rank]) != list(pads[rank:])
+
+
+def _only_padding(attrs: Read, rank: int) -> bool:
+    kernel, pads = attrs["kernel_shape"], attrs.get("pads", ())
+    return any(pad >= size for pad, size in zip(pads, (*kernel, *kernel), strict=False))
 
 
 def _cut(axis: Axis) -> int:
@@ -117,18 +120,19 @@ def _cut(axis: Axis) -> int:
 
 #: By what is refused, and why that cannot be in some versions.
 _REFUSED: tuple[tuple[str, str, Callable[[Read, int], bool], dict[str, str]], ...] = (
-    ("four_axes", "more than three spatial axes", lambda attrs, n: n > 3, {}),
+    ("four_axes", "a fourth spatial axis", lambda attrs, n: n > 3, {}),
     (
         "ceil_mode_beside_auto_pad",
         "ceil_mode beside auto_pad",
         lambda attrs, n: bool(attrs.get("ceil_mode")) and "auto_pad" in attrs,
         NO_CEIL_MODE,
     ),
-    ("asymmetric_pads", "unequal pads at the two ends of an axis", _asymmetric, {}),
+    ("pads_of_the_kernel", "a pad as large as the kernel", _only_padding, {}),
+    ("asymmetric_pads", "a pad unlike that at the other end", _asymmetric, {}),
     ("ceil_mode", "ceil_mode", lambda attrs, n: bool(attrs.get("ceil_mode")), NO_CEIL_MODE),
     (
         "dilations",
-        "dilations above 1",
+        "a dilation above 1",
         lambda attrs, n: max(attrs.get("dilations", [1])) > 1,
         NO_DILATIONS,
     ),
@@ -157,6 +161,13 @@ _STRICT: tuple[Mistake, ...] = tuple(
     for name, what, when, harmless in _REFUSED
 )
 
+_SAME = Mistake(
+    "refuses_negative_same_padding",
+    "SAME was not supported where its padding came out negative, and had to be 0 instead",
+    _same_below_0,
+    dict.fromkeys(("1", "2"), "what SAME means for strides above 1 is open before version 11"),
+)
+
 _LENIENT: tuple[Mistake, ...] = (
     Mistake(
         "kernel_defaults_to_the_extent",
@@ -167,7 +178,7 @@ _LENIENT: tuple[Mistake, ...] = (
     *(
         Mistake(
             f"{name}_of_any_length",
-            f"{name} of the wrong length was cut off or filled up",
+            f"what {name} had too much was cut off, and what it lacked filled up",
             _fitted(name, filler, many),
             harmless,
         )
@@ -181,13 +192,13 @@ _LENIENT: tuple[Mistake, ...] = (
     Mistake(
         "half_the_pads_for_both_ends",
         "one pad for each axis was accepted, and served both ends",
-        _accepting(_half_the_pads),
+        accepting(_half_the_pads),
     ),
     *(
         Mistake(
             f"{name}_clamped",
             f"{what} below {least} was taken as {least}",
-            _accepting(_raised(name, least)),
+            accepting(_raised(name, least)),
             harmless,
         )
         for name, what, least, harmless in (
@@ -200,33 +211,33 @@ _LENIENT: tuple[Mistake, ...] = (
     Mistake(
         "negative_pads_cut",
         "a negative pad cut elements off",
-        _accepting(_raised("pads", 0), Steps()),
+        accepting(_raised("pads", 0), Steps()),
     ),
     Mistake(
         "nothing_below_dilation_1",
         "a dilation below 1 was accepted, and windows were empty",
-        _accepting(_raised("dilations", 1), Steps(norm=lambda w: np.zeros_like(w.values[:, :, 0]))),
+        accepting(_raised("dilations", 1), Steps(norm=lambda w: np.zeros_like(w.values[:, :, 0]))),
         NO_DILATIONS,
     ),
     Mistake(
         "auto_pad_in_any_case",
         "auto_pad was read in lower case too",
-        _accepting(_in_any_case),
+        accepting(_in_any_case),
     ),
     Mistake(
         "unknown_auto_pad_is_notset",
         "an auto_pad that does not exist was taken for NOTSET",
-        _accepting(_without_auto_pad),
+        accepting(_without_auto_pad),
     ),
     Mistake(
         "size_cut_towards_zero",
         "a negative output size was cut towards zero, not rounded down",
-        _accepting(_small, sized(lambda axis: not axis.same, _cut)),
+        accepting(_small, sized(lambda axis: not axis.same, _cut)),
     ),
     Mistake(
         "negative_size_is_empty",
         "an output size below 0 gave an empty output",
-        _accepting(_small, sized(lambda axis: True, lambda axis: max(0, planned(axis).size))),
+        accepting(_small, sized(lambda axis: True, lambda axis: max(0, planned(axis).size))),
     ),
     Mistake(
         "rank_2_is_unbatched",
@@ -235,4 +246,4 @@ _LENIENT: tuple[Mistake, ...] = (
     ),
 )
 
-MISTAKES: tuple[Mistake, ...] = (*_STRICT, *_LENIENT)
+MISTAKES: tuple[Mistake, ...] = (*_STRICT, _SAME, *_LENIENT)

@@ -1,4 +1,8 @@
-"""Softmax as another version, or with another axis than the model states."""
+"""What is wrongly read of the axis, and of the version, where an operator has one axis.
+
+Hardmax and Softmax read it alike: coerced to two dimensions before version 13, a row along one axis
+since.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +12,16 @@ from typing import Any
 
 from opcheck.engine.axes import coerced_to_2d
 from opcheck.engine.mistakes import Answer, Mistake, Node
-from opcheck.engine.ops.softmax.steps import axis_of
 from opcheck.errors import InvalidNode
 from opcheck.model import Array
 
 _NOT_FROM_THE_BACK = "version 1 counts no axis from the back"
+
+
+def stated_axis(node: Node) -> int:
+    """The axis as it is stated, or its default."""
+    axis: Any = node.attrs.get("axis", -1 if node.op.since >= 13 else 1)
+    return int(axis)
 
 
 def _before_13(why: str) -> dict[str, str]:
@@ -59,12 +68,37 @@ def _outside(change: Callable[[int, int], int]) -> Answer:
             return node.right
         except InvalidNode:
             rank = node.inputs[0].ndim
-            axis: Any = node.attrs.get("axis", -1 if node.op.since >= 13 else 1)
-            if not rank or not isinstance(axis, int):
+            if not rank or not isinstance(node.attrs.get("axis", 0), int):
                 raise
-            return _with(node, change(axis, rank)).right
+            return _with(node, change(stated_axis(node), rank)).right
 
     return answer
+
+
+def _default_in_range(node: Node) -> tuple[Array, ...]:
+    """Where none is stated, axis 1 or the last one before it."""
+    vector = node.inputs[0].ndim == 1 and node.op.since < 13
+    return (_with(node, 0) if vector and "axis" not in node.attrs else node).right
+
+
+def _at_least_two(node: Node) -> tuple[Array, ...]:
+    """The axis, whose range is that of a matrix where there is a vector."""
+    vector = node.inputs[0].ndim == 1
+    return (_with(node, 0) if vector and -2 <= stated_axis(node) < 2 else node).right
+
+
+def _of_some_elements(node: Node) -> tuple[Array, ...]:
+    """The axis matters where there are elements."""
+    return (node if node.inputs[0].size else _with(node, 0)).right
+
+
+def _squeezed_first(node: Node) -> tuple[Array, ...]:
+    """A negative axis, counted from the end of what is left without the last axes of one."""
+    x, axis = node.inputs[0], node.attrs.get("axis", 0)
+    last = max((place for place, size in enumerate(x.shape) if size != 1), default=0)
+    if not isinstance(axis, int) or not -x.ndim <= axis < 0:
+        return node.right
+    return _with(node, max(axis + last + 1, 0)).right
 
 
 def _refuses(when: Callable[[Any], bool], why: str) -> Answer:
@@ -80,12 +114,29 @@ def _refuses(when: Callable[[Any], bool], why: str) -> Answer:
 
 def _left_coerced(node: Node) -> tuple[Array, ...]:
     (out,) = node.right
-    matrix = coerced_to_2d(out.shape, axis_of(node))
+    matrix = coerced_to_2d(out.shape, stated_axis(node) % out.ndim)
     return (out.reshape(matrix) if node.op.since < 13 else out,)
 
 
 #: Mistakes about what is asked.
 QUESTIONS: tuple[Mistake, ...] = (
+    Mistake(
+        "axis_of_empty_tensor_unchecked",
+        "an empty tensor was returned before its axis was checked",
+        _of_some_elements,
+        {"1": "version 1 names no range for its axis, and an empty tensor has one answer"},
+    ),
+    Mistake(
+        "axis_of_vector_as_of_a_matrix",
+        "a vector, taken for a matrix of one row, had the range of a matrix's axis",
+        _at_least_two,
+    ),
+    Mistake(
+        "default_axis_kept_in_range",
+        "the default axis of a vector was 0 instead of 1",
+        _default_in_range,
+        {"13": "the default of version 13, -1, is an axis of every tensor that has one"},
+    ),
     Mistake(
         "axis_in_32_bits",
         "the axis was cut down to 32 bits",
@@ -128,6 +179,12 @@ QUESTIONS: tuple[Mistake, ...] = (
         "negative_axis_off_by_one",
         "negative axes were counted from -2, so that -2 was taken for the last one",
         _with_axis(lambda axis, rank: axis if axis >= -1 else axis + 1),
+        {"1": _NOT_FROM_THE_BACK},
+    ),
+    Mistake(
+        "negative_axis_after_squeezing",
+        "the last axes of one element were dropped before a negative axis was counted",
+        _squeezed_first,
         {"1": _NOT_FROM_THE_BACK},
     ),
     Mistake(

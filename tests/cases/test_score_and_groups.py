@@ -1,0 +1,93 @@
+"""The power of the shipped suites: every mistake is seen, and every group of cases is needed.
+
+One pass over all mistakes serves all tests here; it stops at two groups that kill a mistake.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from opcheck.clauses import shipped_pages, survey
+from opcheck.known import shipped_ledgers
+from opcheck.model.mutation import Fate, Mutation
+from opcheck.run.groups import groups
+from opcheck.run.mutate import Settings, mutations
+from opcheck.suite import Selection, load, select
+
+CORE = select(load(), Selection(level="core"))
+RULES = {case.id: case.rule for case in CORE}
+
+#: Mistakes about what the text leaves open, or decides for `should` cases only, in some version:
+#: none of the other cases may see them.
+NOT_DECIDED = {
+    "DML_ACTIVATION_HARDMAX1": """
+        empty_becomes_one last_nan nan_leaves_all_rows_empty nan_passed_on no_axes_are_all
+        refuses_empty refuses_nan repeated_axes_counted_once starts_anew_behind_nan
+        subnormal_inputs_flushed
+    """,
+    "Hardmax": """
+        axis_clamped axis_of_vector_as_of_a_matrix axis_wraps bfloat16_in_every_version
+        default_axis_kept_in_range integers_accepted invalid_attribute_ignored invalid_is_copied
+        invalid_is_zero last_nan minus_sign_ignored nan_leaves_all_rows_empty nan_passed_on
+        out_of_range_is_last rank_0_is_a_vector refuses_nan starts_anew_behind_nan
+        subnormal_inputs_flushed
+    """,
+    "LpPool": """
+        dilated_kernel_not_compared empty_windows_are_nan integers_accepted
+        later_attributes_accepted later_type_accepted overflow_saturates p_clamped
+        powers_not_scaled refuses_pads_of_the_kernel root_4_ulp_too_large
+        same_padding_for_stride_1
+    """,
+    "Softmax": """
+        axis_clamped axis_of_vector_as_of_a_matrix axis_wraps bfloat16_always
+        default_axis_kept_in_range equal_shares_in_a_masked_row integers_accepted
+        invalid_attribute_ignored invalid_is_copied invalid_is_zero minus_sign_ignored
+        no_share_in_a_masked_row out_of_range_is_last out_of_range_is_no_axis rank_0_is_a_row
+    """,
+}
+
+
+@pytest.fixture(scope="module")
+def found() -> tuple[Mutation, ...]:
+    """What the cases see of every mistake in every version and type."""
+    return tuple(sorted(mutations(CORE, Settings(kills=2), jobs=2), key=lambda m: m.mutant))
+
+
+def told(mutation: Mutation) -> str:
+    mutant = mutation.mutant
+    return f"{mutant.op} {mutant.dtype}: {mutant.name}"
+
+
+def test_no_mistake_survives(found):
+    assert [told(m) for m in found if m.fate is Fate.SURVIVED] == []
+
+
+def test_nothing_kills_what_is_argued_to_be_harmless(found):
+    assert [(told(m), m.harmless, m.killers) for m in found if m.contradicts] == []
+
+
+def test_what_the_text_decides_is_only_warned_of_where_it_is_arithmetic_in_16_bits(found):
+    """There a poorer arithmetic is tolerated with a remark, and hides a mistake of its size."""
+    wide = [m for m in found if m.fate is Fate.WARNED and m.mutant.dtype in ("float32", "float64")]
+    warned = {op: set(names.split()) for op, names in NOT_DECIDED.items()}
+    assert {m.mutant.op.name: set() for m in wide}.keys() == warned.keys()
+    for op, names in warned.items():
+        assert {m.mutant.name for m in wide if m.mutant.op.name == op} == names
+    rules = Counter(RULES[case] for m in wide for case in m.noticers)
+    assert rules.keys() == {"should", "open"}
+
+
+def test_every_group_shows_something_that_no_other_shows(found):
+    surveys = survey(shipped_pages(), CORE)
+    those = groups(CORE, found, surveys, shipped_ledgers())
+    assert len(those) > 100
+    idle = [f"{group.op}/{group.name} ({group.source})" for group in those if group.shows_nothing]
+    assert idle == []
+
+
+def test_no_group_is_of_level_deep_alone():
+    """It would have to show something too, but takes too long to be asked here."""
+    core = {(case.op, case.name) for case in CORE}
+    assert [case.id for case in load() if (case.op, case.name) not in core] == []

@@ -1,0 +1,88 @@
+"""Two mistakes that give the same answers wherever either shows are one, however worded."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from functools import cache
+from itertools import combinations
+
+import pytest
+
+from opcheck.engine.mistakes import Mistake, mistakes_of
+from opcheck.errors import InvalidNode
+from opcheck.model.support import Cell
+from opcheck.run.mutate import cells
+from opcheck.run.sight import Sight, answer_of, digest
+from opcheck.suite import Selection, load, select
+
+CELLS = cells(select(load(), Selection(level="core")))
+OPS = sorted({(cell.op.domain, cell.op.name) for cell in CELLS})
+#: From this share of agreement on two mistakes are one.
+SAME = 0.99
+#: What a mistake answers to each case, by its id; where it is right, it is left out.
+Answers = dict[str, object]
+
+
+def cells_of(op: tuple[str, str]) -> list[Cell]:
+    """The versions and types of an operator: the newest in float32 first, where most cases are."""
+    mine = [cell for cell in CELLS if (cell.op.domain, cell.op.name) == op]
+    return sorted(mine, key=lambda cell: (cell.dtype != "float32", -cell.op.since, cell.dtype))
+
+
+@cache
+def sights(cell: Cell) -> list[Sight]:
+    return [Sight(case, cell.dtype) for case in CELLS[cell]]
+
+
+def given(sight: Sight, mistake: Mistake) -> object:
+    """All that is to be seen of an answer."""
+    answer = answer_of(mistake, sight.node)
+    if isinstance(answer, InvalidNode):
+        return InvalidNode
+    return digest(answer) or repr(answer)
+
+
+def wrong(cell: Cell, names: set[str]) -> dict[str, Answers]:
+    """The wrong answers of these mistakes to the cases of a cell.
+
+    What a third of a sample of all mistakes answer is right but for its rounding, in another
+    arithmetic than the engine's.
+    """
+    every = mistakes_of(cell.op)
+    sample = every[::9]
+    chosen = [mistake for mistake in every if mistake.name in names]
+    found: dict[str, Answers] = defaultdict(dict)
+    for sight in sights(cell):
+        right = given(sight, Mistake("none", "all was well", lambda node: node.right))
+        answers = {mistake.name: given(sight, mistake) for mistake in {*sample, *chosen}}
+        counted = Counter(answers[mistake.name] for mistake in sample)
+        usual = {answer for answer, count in counted.items() if 3 * count > len(sample)}
+        for mistake in chosen:
+            if answers[mistake.name] not in {right, *usual}:
+                found[mistake.name][sight.case.id] = answers[mistake.name]
+    return found
+
+
+def agreement(one: Answers, other: Answers) -> tuple[int, int]:
+    """In how many cases both answer the same, and in how many either is wrong."""
+    both = one.keys() & other.keys()
+    return sum(one[case] == other[case] for case in both), len(one.keys() | other.keys())
+
+
+@pytest.mark.parametrize("op", OPS, ids=lambda op: op[1])
+def test_no_two_mistakes_are_one(op):
+    first, *others = cells_of(op)
+    seen = wrong(first, {mistake.name for mistake in mistakes_of(first.op)})
+    counts = {
+        pair: agreement(*(seen[name] for name in pair)) for pair in combinations(sorted(seen), 2)
+    }
+    # The few that are alike there may differ in other versions or types.
+    for cell in (first, *others):
+        if cell is not first:
+            found = wrong(cell, {name for pair in counts for name in pair})
+            for pair, (same, either) in counts.items():
+                also, more = agreement(*(found.get(name, {}) for name in pair))
+                counts[pair] = same + also, either + more
+        counts = {pair: (a, b) for pair, (a, b) in counts.items() if a >= SAME * b}
+    twins = [f"{one} = {other}: {same} cases" for (one, other), (same, _) in counts.items()]
+    assert twins == []

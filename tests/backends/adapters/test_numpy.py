@@ -22,12 +22,27 @@ def outcome_of(task: Task, *inputs: Any) -> Outcome:
     return attempt(ENGINE, Question(task, inputs, tuple(second_data(inputs)), True))
 
 
-def test_it_is_marked_as_opcheck_s_own_and_has_no_variants() -> None:
+def test_it_is_marked_as_opcheck_s_own() -> None:
     assert ENGINE.info == BackendInfo("numpy", "numpy", np.__version__, engine=True, threads=1)
+
+
+def test_it_has_two_modes_and_any_number_of_threads() -> None:
+    assert adapter.connect(None, {}).mode == "native"
+    assert adapter.connect(None, {"mode": "exact"}).mode == "exact"
+    assert adapter.connect(None, {"threads": "2"}).info.threads == 2
     with pytest.raises(UsageError, match="takes no detail, got 'fast'"):
         adapter.connect("fast", {})
-    with pytest.raises(UsageError, match="has no option 'threads'"):
-        adapter.connect(None, {"threads": "1"})
+    with pytest.raises(UsageError, match="mode=fast: mode is native or exact"):
+        adapter.connect(None, {"mode": "fast"})
+
+
+@pytest.mark.parametrize("options", [{}, {"mode": "exact"}, {"threads": "2"}])
+def test_it_answers_alike_in_all_of_them(options: dict[str, str]) -> None:
+    backend = adapter.connect(None, options)
+    task = task_of("Hardmax", 13, {"axis": 0}, X)
+    outcome = attempt(backend, Question(task, (X,), tuple(second_data([X])), True))
+    assert isinstance(outcome, Produced)
+    assert outcome.outputs[0].tolist() == [[1, 1, 0], [0, 0, 1]]  # type: ignore[union-attr]
 
 
 def test_it_answers_with_the_engine() -> None:
@@ -78,10 +93,13 @@ def test_an_operator_without_kernel_is_declined() -> None:
 
 @pytest.mark.parametrize("error", [AssertionError(), IndexError("x"), TypeError("y")])
 def test_a_bug_in_a_kernel_is_no_refusal(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(input: Any, *, axis: int = -1) -> Any:
+    def plan(input: Any, *, axis: int = -1) -> None:
+        return None
+
+    def broken(plan: None, input: Any, *, threads: int = 1) -> Any:
         raise error
 
-    made = Operator("", "Hardmax", {13: Kernel(broken, ("float32",))})
+    made = Operator("", "Hardmax", {13: Kernel(plan, ("float32",))}, broken, broken)
     table = {**operators(), ("", "Hardmax"): made}
     monkeypatch.setitem(evaluate.__globals__, "operators", lambda: table)
     with pytest.raises(Defect, match=type(error).__name__):

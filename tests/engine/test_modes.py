@@ -1,4 +1,4 @@
-"""What both modes of every operator owe, new ones included: nothing here names an operator's way."""
+"""What both modes of every operator owe, new ones included; no operator is treated by itself."""
 
 from __future__ import annotations
 
@@ -54,8 +54,10 @@ def test_native_is_right_however_the_input_lies_in_memory(
     assert_right(op, x, got)
     assert np.array_equal(given, before)
     for out in got:
-        assert out.dtype == dtype.numpy and out.dtype.isnative
-        assert out.flags.writeable and not np.shares_memory(out, given)
+        assert out.dtype == dtype.numpy
+        assert out.dtype.isnative
+        assert out.flags.writeable
+        assert not np.shares_memory(out, given)
 
 
 @pytest.mark.parametrize("compute", [evaluate, natively], ids=["exact", "native"])

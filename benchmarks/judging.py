@@ -11,6 +11,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ def outputs(op: OpVersion, x: Any, attrs: Attrs, exact: Exact) -> Iterator[tuple
     """Answers to judge, by the name of who gave them."""
     yield "rounded", exact.rounded()
     task = Task(
+        case=str(op),
         op=op,
         opset=op.since,
         attrs=attrs,
@@ -68,8 +70,7 @@ def main() -> None:
         for name, got in outputs(op, x, attrs, exact):
             assert compare(want, got).problem is None
             ratios = sorted(
-                seconds(lambda w=want, g=got: compare(w, g))
-                / seconds(lambda o=op, i=x, a=attrs: exactly(o, [i], a))
+                seconds(partial(compare, want, got)) / seconds(partial(exactly, op, [x], attrs))
                 for _ in range(ROUNDS)
             )
             middle = statistics.median(ratios)

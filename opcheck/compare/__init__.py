@@ -1,7 +1,8 @@
 """What came out against what had to come out.
 
 `ulp` measures distances, `elements` judges values against a tolerance, `tensors` compares one
-output with its expectation, `where` puts the place of the wrong elements in words.
+output with its expectation, which `wants` makes, `where` puts the place of the wrong elements in
+words.
 """
 
 from opcheck.compare.tensors import Want, compare, compare_outputs

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
 
@@ -11,8 +11,9 @@ import numpy as np
 
 from opcheck.compare import Want, compare_outputs
 from opcheck.compare.ulp import distance
+from opcheck.compare.wants import computed_want
 from opcheck.dtypes import DTYPES, DType, of, round_to
-from opcheck.engine import Exact, exactly, operator_of
+from opcheck.engine import dtypes_of, exactly
 from opcheck.engine.mistakes import Node
 from opcheck.errors import InvalidNode
 from opcheck.model import Array, Foreign, Tolerance
@@ -75,37 +76,29 @@ class Evidence:
             return next(iter(right), None)
         return min(right, key=lambda one: int(distance(one, got).max()))
 
-    def narrowed(self) -> list[tuple[DType, Evidence]]:
-        """The same in each narrower type that the operator allows, the widest first.
+    def narrower_types(self) -> list[DType]:
+        """The narrower types that the operator allows, the widest first.
 
-        Input and output are rounded to it; what is right, the engine says. Empty where the output
-        is none of floats of the input's type.
+        None where the output is none of floats of the input's type.
         """
-        op, inputs = self.node.op, self.node.inputs
-        operator = operator_of(op)
+        inputs = self.node.inputs
         own = of(inputs[0]) if inputs else None
-        if operator is None or own is None or own.kind != "float" or not self.got:
+        if own is None or own.kind != "float" or not self.got:
             return []
-        got = [array for array in self.got if isinstance(array, np.ndarray)]
-        if len(got) != len(self.got) or any(array.dtype != inputs[0].dtype for array in got):
+        if any(isinstance(got, Foreign) or got.dtype != inputs[0].dtype for got in self.got):
             return []
-        allowed = operator.kernels[op.since].dtypes
-        smaller = [t for t in _NARROWER if t.precision < own.precision and t.name in allowed]
-        return [(dtype, self._in(dtype, got)) for dtype in smaller]
+        allowed = dtypes_of(self.node.op)
+        return [t for t in _NARROWER if t.precision < own.precision and t.name in allowed]
 
-    def _in(self, dtype: DType, got: Sequence[Array]) -> Evidence:
+    def rounded_to(self, dtype: DType) -> Evidence:
+        """The same with input and output rounded to one of those; the engine says what is right."""
+        node, got = self.node, [array for array in self.got or () if isinstance(array, np.ndarray)]
         with np.errstate(all="ignore"):
-            inputs = tuple(array.astype(dtype.numpy) for array in self.node.inputs)
+            inputs = tuple(array.astype(dtype.numpy) for array in node.inputs)
             outputs = [array.astype(dtype.numpy) for array in got]
-        node = Node(self.node.op, inputs, self.node.attrs, self.node.constant)
+        node = replace(node, inputs=inputs)
         try:
             answers = exactly(node.op, node.inputs, node.attrs)
         except InvalidNode:
             return Evidence(node, outputs)
-        return Evidence(node, outputs, (tuple(_want(answer, dtype) for answer in answers),))
-
-
-def _want(answer: Array | Exact, dtype: DType) -> Want:
-    if isinstance(answer, Exact):
-        return Want("", dtype, answer.values, bound=answer.bound, rest=answer.rest)
-    return Want("", dtype, answer)
+        return Evidence(node, outputs, (tuple(computed_want(node.op, "", one) for one in answers),))

@@ -23,12 +23,10 @@ _NEARER = 2
 
 def reproduces(mistake: Mistake, evidence: Evidence) -> bool:
     """Whether who makes `mistake` gives the same wrong answer, but for rounding."""
-    try:
-        with np.errstate(all="ignore"):
-            answer = as_outputs(mistake.answer(evidence.node))
-    except InvalidNode:
-        return evidence.got is None
-    if evidence.got is None or not _same_kinds(evidence.got, answer):
+    answer = _answer(mistake, evidence)
+    if evidence.got is None or answer is None:
+        return evidence.got is None and answer is None
+    if not _same_kinds(evidence.got, answer):
         return False
     operator = operator_of(evidence.node.op)
     rounded = operator is not None and operator.rounded
@@ -41,12 +39,14 @@ def reproduces(mistake: Mistake, evidence: Evidence) -> bool:
 
 def contradicts(mistake: Mistake, passed: Evidence) -> bool:
     """Whether who makes `mistake` would not have passed as the backend did."""
-    try:
-        with np.errstate(all="ignore"):
-            answer = as_outputs(mistake.answer(passed.node))
-    except InvalidNode:
-        return bool(passed.admitted)
-    return not passed.is_right(answer)
+    answer = _answer(mistake, passed)
+    return bool(passed.admitted) if answer is None else not passed.is_right(answer)
+
+
+def _answer(mistake: Mistake, evidence: Evidence) -> Outputs | None:
+    """What comes of a mistake, None where the node is refused."""
+    answer = mistake.made_on(evidence.node)
+    return None if isinstance(answer, InvalidNode) else as_outputs(answer)
 
 
 def _same_kinds(got: Outputs, answer: Outputs) -> bool:

@@ -7,12 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from opcheck.compare import Want
 from opcheck.compare.elements import wide
 from opcheck.compare.ulp import distance
 from opcheck.diagnose.evidence import Evidence
-from opcheck.dtypes import DType, of, round_to
-from opcheck.model import Array
+from opcheck.dtypes import DType, of
+from opcheck.model import Array, Foreign
 
 Floats = NDArray[np.float64]
 
@@ -25,18 +24,18 @@ def resemblance(evidence: Evidence) -> str | None:
     if evidence.got is None or len(evidence.admitted) != 1:
         return None
     said = []
-    for want, got in zip(evidence.admitted[0], evidence.got, strict=False):
-        dtype = of(got) if isinstance(got, np.ndarray) else None
-        if dtype is None or dtype.kind != "float" or not isinstance(got, np.ndarray):
+    for place, (want, got) in enumerate(zip(evidence.admitted[0], evidence.got, strict=False)):
+        right = evidence.nearest(place)
+        if right is None or isinstance(got, Foreign):
             return None
-        if got.shape != want.values.shape or (want.dtype or dtype) != dtype:
+        dtype = of(got)
+        if dtype is None or (want.dtype or dtype) != dtype:
             return None
-        said += [next(_words(want, got, dtype), None)]
+        said += [next(_words(right, got, dtype), None)]
     return "; ".join(filter(None, said)) or None
 
 
-def _words(want: Want, got: Array, dtype: DType) -> Iterator[str]:
-    right = round_to(want.values.astype(np.float64), dtype)
+def _words(right: Array, got: Array, dtype: DType) -> Iterator[str]:
     steps = distance(right, got)
     off = steps > 0
     wanted, actual = wide(right)[off], wide(got)[off]

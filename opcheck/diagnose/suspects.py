@@ -9,13 +9,13 @@ from typing import TypeAlias
 
 import numpy as np
 
-from opcheck.compare import Want, compare_outputs
+from opcheck.compare import compare_outputs
 from opcheck.diagnose.evidence import Evidence
 from opcheck.diagnose.likeness import contradicts, reproduces
 from opcheck.diagnose.numbers import resemblance
-from opcheck.dtypes import round_to
 from opcheck.engine.mistakes import Mistake, mistakes_of
-from opcheck.model import Array, Case, Comparison, Diagnosis, Foreign, OpVersion
+from opcheck.model import Case, Comparison, Diagnosis, Foreign
+from opcheck.model.support import Cell
 
 #: Of so many failures of each version and dtype are all mistakes tried; later only those that
 #: explained one before, and if none of them fits, all again, but not more often than this in vain.
@@ -32,7 +32,7 @@ Recall: TypeAlias = Callable[[Case], Evidence | None]
 
 
 @dataclass
-class _Cell:
+class _Known:
     """What is known of one version and dtype: its failures, and a pass of every name."""
 
     failures: int = 0
@@ -54,12 +54,12 @@ class Suspects:
         self._recall = recall
         #: By operator, how many failures each mistake explains.
         self._explained: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-        self._cells: dict[tuple[OpVersion, str], _Cell] = defaultdict(_Cell)
+        self._cells: dict[Cell, _Known] = defaultdict(_Known)
         self._broken: dict[str, str] = {}
 
     def passed(self, case: Case) -> None:
         """Remember a case that passed: what it would have failed is no cause of other failures."""
-        cell = self._cells[case.op, str(case.inputs[0].dtype) if case.inputs else ""]
+        cell = self._cells[Cell(case.op, str(case.inputs[0].dtype) if case.inputs else "")]
         cell.passes.setdefault(case.name, case)
 
     def diagnose(self, evidence: Evidence) -> tuple[Diagnosis, ...]:
@@ -71,7 +71,10 @@ class Suspects:
         nothing fits.
         """
         op = evidence.node.op
-        cell, explained = self._cells[op, evidence.node.dtype], self._explained[op.domain, op.name]
+        cell, explained = (
+            self._cells[Cell(op, evidence.node.dtype)],
+            self._explained[op.domain, op.name],
+        )
         cell.failures += 1
         found = self._reproducing(evidence, cell, explained)
         said = [*map(_spelt, found), *self._narrower(evidence, found, cell, explained)]
@@ -86,7 +89,7 @@ class Suspects:
         return (*said, *self._excuses())
 
     def _reproducing(
-        self, evidence: Evidence, cell: _Cell, explained: Counter[str]
+        self, evidence: Evidence, cell: _Known, explained: Counter[str]
     ) -> list[Mistake]:
         """The mistakes that give this answer, and that no pass speaks against."""
         if evidence.nbytes > _LARGEST:
@@ -104,7 +107,7 @@ class Suspects:
         self,
         evidence: Evidence,
         found: Sequence[Mistake],
-        cell: _Cell,
+        cell: _Known,
         explained: Counter[str],
     ) -> list[Diagnosis]:
         """The widest narrower type in which the answer is right, or in which mistakes give it.
@@ -112,18 +115,20 @@ class Suspects:
         That float64 was computed in float32 is said beside whatever else fits, because it may be
         all that is wrong; poorer arithmetic than that only where nothing else does.
         """
-        narrowed = evidence.narrowed()
-        for dtype, rounded in narrowed:
+        widest: Evidence | None = None
+        for dtype in evidence.narrower_types():
             if found and dtype.name != "float32":
-                break
+                return []
+            rounded = evidence.rounded_to(dtype)
+            widest = widest or rounded
             if evidence.admitted and _is_right(rounded):
                 text = f"as if it was computed in {dtype}, within whose error it lies"
                 return [Diagnosis(f"computed_in_{dtype}", text)]
-        if found or not narrowed:
+        if found or widest is None:
             return []
-        return [*map(_spelt, self._reproducing(narrowed[0][1], cell, explained))]
+        return [*map(_spelt, self._reproducing(widest, cell, explained))]
 
-    def _is_contradicted(self, mistake: Mistake, cell: _Cell) -> bool:
+    def _is_contradicted(self, mistake: Mistake, cell: _Known) -> bool:
         """Whether a case that passed would have failed who makes `mistake`."""
         if mistake.name in cell.against:
             return True
@@ -142,7 +147,7 @@ class Suspects:
         return self._recall(case) if small else None
 
     def _those_that_do(
-        self, mistakes: Sequence[Mistake], evidence: Evidence, cell: _Cell
+        self, mistakes: Sequence[Mistake], evidence: Evidence, cell: _Known
     ) -> list[Mistake]:
         found = [one for one in mistakes if self._does(reproduces, one, evidence)]
         return [one for one in found if not self._is_contradicted(one, cell)]
@@ -171,15 +176,13 @@ def _spelt(mistake: Mistake) -> Diagnosis:
 def _is_right(rounded: Evidence) -> bool:
     """Whether the answer would pass, with infinity or 0 where sums of powers leave the range."""
     assert rounded.got is not None
-    return any(
-        all(map(_fits, compare_outputs(wants, rounded.got), wants, rounded.got))
-        for wants in rounded.admitted
-    )
+    compared = [compare_outputs(wants, rounded.got) for wants in rounded.admitted]
+    return any(all(_fits(one, rounded, n) for n, one in enumerate(those)) for those in compared)
 
 
-def _fits(compared: Comparison, want: Want, got: Array | Foreign) -> bool:
-    if compared.tier != "range" or isinstance(got, Foreign) or compared.dtype is None:
+def _fits(compared: Comparison, rounded: Evidence, place: int) -> bool:
+    right, got = rounded.nearest(place), (rounded.got or ())[place]
+    if compared.tier != "range" or right is None or isinstance(got, Foreign):
         return compared.problem is None
     out = ~np.isfinite(got) | (got == 0)
-    right = round_to(want.values.astype(np.float64), compared.dtype)
     return bool(out.any() and np.array_equal(right[~out], got[~out]))

@@ -3,7 +3,7 @@
 It knows no files, no models and no ONNX package: arrays and attributes in, arrays out.
 """
 
-from opcheck.engine.evaluate import evaluate, exactly, natively, operator_of
+from opcheck.engine.evaluate import dtypes_of, evaluate, exactly, natively, operator_of
 from opcheck.engine.exact import Exact, rounded
 
-__all__ = ["Exact", "evaluate", "exactly", "natively", "operator_of", "rounded"]
+__all__ = ["Exact", "dtypes_of", "evaluate", "exactly", "natively", "operator_of", "rounded"]

@@ -24,12 +24,13 @@ def stated_axis(node: Node) -> int:
     return int(axis)
 
 
-def _before_13(why: str) -> dict[str, str]:
+def before_13(why: str) -> dict[str, str]:
+    """Why a mistake is harmless in the versions that coerce to two dimensions."""
     return {"1": why, "11": why}
 
 
 def _as_version(since: int) -> Answer:
-    return lambda node: replace(node, op=replace(node.op, since=since)).right
+    return lambda node: node.at(since).right
 
 
 def _with_axis(change: Callable[[Any, int], int]) -> Answer:
@@ -39,7 +40,7 @@ def _with_axis(change: Callable[[Any, int], int]) -> Answer:
         stated: Any = node.attrs.get("axis")
         if not isinstance(stated, int):
             return node.right
-        axis = change(stated, node.inputs[0].ndim)
+        axis = change(stated, node.rank)
         return _with(node, axis).right if axis != stated else node.right
 
     return answer
@@ -47,9 +48,7 @@ def _with_axis(change: Callable[[Any, int], int]) -> Answer:
 
 def _by_default(axis: Callable[[int], int]) -> Answer:
     """The axis where none is stated, of the rank."""
-    return lambda node: (
-        (node if "axis" in node.attrs else _with(node, axis(node.inputs[0].ndim))).right
-    )
+    return lambda node: (node if "axis" in node.attrs else _with(node, axis(node.rank))).right
 
 
 def _with(node: Node, axis: int) -> Node:
@@ -67,7 +66,7 @@ def _outside(change: Callable[[int, int], int]) -> Answer:
         try:
             return node.right
         except InvalidNode:
-            rank = node.inputs[0].ndim
+            rank = node.rank
             if not rank or not isinstance(node.attrs.get("axis", 0), int):
                 raise
             return _with(node, change(stated_axis(node), rank)).right
@@ -77,13 +76,13 @@ def _outside(change: Callable[[int, int], int]) -> Answer:
 
 def _default_in_range(node: Node) -> tuple[Array, ...]:
     """Where none is stated, axis 1 or the last one before it."""
-    vector = node.inputs[0].ndim == 1 and node.op.since < 13
+    vector = node.rank == 1 and node.op.since < 13
     return (_with(node, 0) if vector and "axis" not in node.attrs else node).right
 
 
 def _at_least_two(node: Node) -> tuple[Array, ...]:
     """The axis, whose range is that of a matrix where there is a vector."""
-    vector = node.inputs[0].ndim == 1
+    vector = node.rank == 1
     return (_with(node, 0) if vector and -2 <= stated_axis(node) < 2 else node).right
 
 
@@ -162,7 +161,7 @@ QUESTIONS: tuple[Mistake, ...] = (
         "default_axis_1_always",
         "a missing axis was taken for 1, the default of versions 1 and 11",
         _by_default(lambda rank: 1),
-        _before_13("that is the default of this version"),
+        before_13("that is the default of this version"),
     ),
     Mistake(
         "default_axis_minus_1_always",

@@ -20,6 +20,12 @@ def operator_of(op: OpVersion) -> Operator | None:
     return operator if operator and op.since in operator.kernels else None
 
 
+def dtypes_of(op: OpVersion) -> tuple[str, ...]:
+    """The dtypes that a version allows, none where the engine does not know it."""
+    operator = operator_of(op)
+    return operator.kernels[op.since].dtypes if operator else ()
+
+
 def evaluate(op: OpVersion, inputs: Sequence[Array], attrs: Attrs) -> tuple[Array, ...]:
     """The outputs of `op` on `inputs`, which are neither modified nor shared with the outputs.
 

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import Any, TypeAlias
+
+import numpy as np
 
 from opcheck import dtypes
 from opcheck.engine.evaluate import evaluate, operator_of
 from opcheck.engine.registry import module_of
+from opcheck.errors import InvalidNode
 from opcheck.model import Array, Attrs, OpVersion
 
 
@@ -35,6 +38,15 @@ class Node:
     def right(self) -> tuple[Array, ...]:
         """What the engine answers; raises InvalidNode where the specification forbids the node."""
         return evaluate(self.op, self.inputs, self.attrs)
+
+    @property
+    def rank(self) -> int:
+        """The rank of the first input."""
+        return self.inputs[0].ndim
+
+    def at(self, since: int) -> Node:
+        """The same node in another version."""
+        return replace(self, op=replace(self.op, since=since))
 
     @property
     def dtype(self) -> str:
@@ -62,6 +74,17 @@ class Mistake:
     text: str
     answer: Answer
     harmless: Mapping[str, str] = field(default_factory=dict)
+
+    def made_on(self, node: Node) -> Sequence[Any] | InvalidNode:
+        """What comes of it, or why the node is refused by who makes it."""
+        try:
+            with np.errstate(all="ignore"):
+                return self.answer(node)
+        except InvalidNode as error:
+            return error
+        except Exception as error:
+            error.add_note(f"in the mistake {self.name}, made on {node.op} {node.attrs}")
+            raise
 
     def why_harmless(self, op: OpVersion, dtype: str | None) -> str | None:
         """The argument that this is no mistake for this version and dtype; None if it is one."""

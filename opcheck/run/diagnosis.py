@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from opcheck.compare.verdict import Answer, Refusal
-from opcheck.diagnose import Evidence
+from opcheck.diagnose.evidence import Evidence, Outputs
 from opcheck.engine import operator_of
 from opcheck.model import Case, Outcome, Produced, Question, Raised
 from opcheck.run.lying import node_of
@@ -20,24 +20,25 @@ def evidence(trial: Trial, asked: Question, outcome: Outcome) -> Evidence | None
         return None
     match outcome:
         case Raised(unusable=False, stage="prepare" | "run"):
-            got = None
+            got: Outputs | None = None
         case Produced(unstable=None, outputs=outputs):
             got = outputs
         case _:
             return None
-    answers = trial.admission.answers
-    if asked is trial.admission.twin:
-        admitted = [answer.wants for answer in answers if isinstance(answer, Refusal)]
-    else:
-        admitted = [answer.wants for answer in answers if isinstance(answer, Answer)]
-    return Evidence(node_of(asked.task, asked.inputs), got, admitted, trial.case.tolerance)
+    return _evidence(trial, asked, got, Refusal if asked is trial.admission.twin else Answer)
 
 
 def recall(case: Case) -> Evidence | None:
     """What is to be known of a case that passed, None where more than one answer is right."""
     trial = Trial(case)
-    asked, answers = trial.question, trial.admission.answers
-    if operator_of(case.op) is None or len(answers) != 1:
+    if operator_of(case.op) is None or len(trial.admission.answers) != 1:
         return None
-    admitted = [answer.wants for answer in answers if isinstance(answer, Answer)]
-    return Evidence(node_of(asked.task, asked.inputs), None, admitted, case.tolerance)
+    return _evidence(trial, trial.question, None, Answer)
+
+
+def _evidence(
+    trial: Trial, asked: Question, got: Outputs | None, kind: type[Answer | Refusal]
+) -> Evidence:
+    """What was asked, with the outputs of those admitted answers that are of this kind."""
+    admitted = [one.wants for one in trial.admission.answers if isinstance(one, kind)]
+    return Evidence(node_of(asked.task, asked.inputs), got, admitted, trial.case.tolerance)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from opcheck.backends import attempt
 from opcheck.engine.habits import Habit
@@ -24,14 +24,18 @@ def node_of(task: Task, inputs: Sequence[Array]) -> Node:
 
 def result_of(trial: Trial, info: BackendInfo, answer: Callable[[Question], Outcome]) -> Result:
     """What a backend that gives these answers at once is worth in one trial."""
+    return judged(trial, info, answer).result
+
+
+def judged(trial: Trial, info: BackendInfo, answer: Callable[[Question], Outcome]) -> Judged:
+    """The same, with what it answered wrongly."""
     inquiry = trial.on(info)
     try:
         question = next(inquiry)
         while True:
             question = inquiry.send(Reply(answer(question)))
     except StopIteration as end:
-        judged: Judged = end.value
-        return judged.result
+        return cast(Judged, end.value)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TypeAlias
 
-from opcheck.engine import operator_of
+from opcheck.engine import dtypes_of, operator_of
 from opcheck.engine.habits import HABITS, Habit
 from opcheck.engine.mistakes import Mistake, mistakes_of
 from opcheck.errors import UsageError
@@ -16,7 +16,7 @@ from opcheck.model import Case, OpVersion, Verdict
 from opcheck.model.mutation import Mutant, Mutation
 from opcheck.model.support import Cell
 from opcheck.run.parallel import in_parallel
-from opcheck.run.sight import RED, Sight, dtypes_of
+from opcheck.run.sight import RED, Sight
 
 Wrong: TypeAlias = Mistake | Habit
 

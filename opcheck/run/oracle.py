@@ -10,6 +10,7 @@ from pathlib import Path
 from opcheck import dtypes
 from opcheck.compare import Want, compare_outputs
 from opcheck.compare.verdict import Admitted, Answer, Refusal, what_is_wrong
+from opcheck.compare.wants import computed_want, stated_want
 from opcheck.engine import Exact, evaluate, exactly, operator_of, rounded
 from opcheck.errors import InvalidNode
 from opcheck.graph.tensors import read_tensor
@@ -20,7 +21,6 @@ from opcheck.model import (
     Comparison,
     Computed,
     Golden,
-    OpVersion,
     Question,
     Rejected,
     Values,
@@ -75,11 +75,13 @@ def _one(
                 _check_telling(wants)
             return Answer(wants, name), None
         case Values(specs):
-            given = [_want(case.op, s.name, unrounded(s), s.dtype) for s in specs]
+            given = [stated_want(case.op, s.name, unrounded(s), s.dtype) for s in specs]
             return _given(case, asked, given, name), None
         case Golden(folder):
             pairs = zip(case.outputs, _stored(case, folder), strict=True)
-            given = [_want(case.op, out.name, array, dtypes.of(array)) for out, array in pairs]
+            given = [
+                stated_want(case.op, out.name, array, dtypes.of(array)) for out, array in pairs
+            ]
             return _given(case, asked, given, name), None
 
 
@@ -191,21 +193,8 @@ def computed(case: Case, asked: Question, inputs: tuple[Array, ...]) -> tuple[Wa
     except InvalidNode as error:
         raise _refused_by_the_engine(error) from None
     pairs = zip(case.outputs, outputs, strict=True)
-    return tuple(_computed(case.op, output.name, answer) for output, answer in pairs)
+    return tuple(computed_want(case.op, output.name, answer) for output, answer in pairs)
 
 
 def _refused_by_the_engine(error: InvalidNode) -> WrongCase:
     return WrongCase(f"the case takes this model for legal, the engine does not: {error}")
-
-
-def _computed(op: OpVersion, name: str, answer: Array | Exact) -> Want:
-    if not isinstance(answer, Exact):
-        return _want(op, name, answer, dtypes.of(answer))
-    want = _want(op, name, answer.values, answer.dtype)
-    return replace(want, bound=answer.bound, rest=answer.rest)
-
-
-def _want(op: OpVersion, name: str, values: Array, dtype: dtypes.DType | None) -> Want:
-    operator = operator_of(op)
-    low, high = (operator.low, operator.high) if operator else (None, None)
-    return Want(name, dtype, values, low, high)

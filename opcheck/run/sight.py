@@ -14,11 +14,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from opcheck.backends import attempt
-from opcheck.engine import operator_of
+from opcheck.engine import dtypes_of
 from opcheck.engine.habits import Habit
 from opcheck.engine.mistakes import Mistake, Node
 from opcheck.errors import InvalidNode
-from opcheck.model import Case, OpVersion, Outcome, Question, Result, Verdict
+from opcheck.model import Case, Outcome, Question, Result, Verdict
 from opcheck.run.lying import Habitual, Telling, node_of, result_of, told
 from opcheck.run.trial import Trial
 
@@ -54,7 +54,7 @@ class Sight:
     def verdict(self, mistake: Mistake) -> Verdict:
         """What the case says of a backend that makes `mistake`."""
         right = self._right
-        answer = answer_of(mistake, self.node)
+        answer = mistake.made_on(self.node)
         if same(answer, right) and not (
             isinstance(answer, InvalidNode) and self._twin and self._shows_in_its_twin(mistake)
         ):
@@ -90,7 +90,7 @@ class Sight:
 
     def _of_twin(self, mistake: Mistake, twin: Node) -> Answer:
         other = twin.dtype != self.dtype and twin.dtype in dtypes_of(twin.op)
-        return self._right_of_twin if other else answer_of(mistake, twin)
+        return self._right_of_twin if other else mistake.made_on(twin)
 
     @cached_property
     def node(self) -> Node:
@@ -112,12 +112,6 @@ class Sight:
         return right_of(self._twin)
 
 
-def dtypes_of(op: OpVersion) -> tuple[str, ...]:
-    """The dtypes that a version allows, none where the engine does not know it."""
-    operator = operator_of(op)
-    return operator.kernels[op.since].dtypes if operator else ()
-
-
 def right_of(node: Node) -> Answer:
     """What the engine answers, or why it refuses the node."""
     try:
@@ -126,18 +120,6 @@ def right_of(node: Node) -> Answer:
     except InvalidNode as error:
         return error
     return node.right
-
-
-def answer_of(mistake: Mistake, node: Node) -> Answer:
-    """What comes of a mistake."""
-    try:
-        with np.errstate(all="ignore"):
-            return mistake.answer(node)
-    except InvalidNode as error:
-        return error
-    except Exception as error:
-        error.add_note(f"in the mistake {mistake.name}, made on {node.op} {node.attrs}")
-        raise
 
 
 def same(one: Answer, other: Answer) -> bool:

@@ -12,7 +12,7 @@ from opcheck.engine.mistakes import Mistake, mistakes_of
 from opcheck.errors import InvalidNode
 from opcheck.model.support import Cell
 from opcheck.run.mutate import cells
-from opcheck.run.sight import Sight, answer_of, digest
+from opcheck.run.sight import Sight, digest
 from opcheck.suite import Selection, load, select
 
 CELLS = cells(select(load(), Selection(level="core")))
@@ -36,7 +36,7 @@ def sights(cell: Cell) -> list[Sight]:
 
 def given(sight: Sight, mistake: Mistake) -> object:
     """All that is to be seen of an answer."""
-    answer = answer_of(mistake, sight.node)
+    answer = mistake.made_on(sight.node)
     if isinstance(answer, InvalidNode):
         return InvalidNode
     return digest(answer) or repr(answer)

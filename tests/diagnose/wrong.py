@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from opcheck.compare import Want
+from opcheck.compare.wants import computed_want
 from opcheck.diagnose import Evidence
-from opcheck.dtypes import of
-from opcheck.engine import Exact, exactly
+from opcheck.engine import exactly
 from opcheck.engine.mistakes import Mistake, Node
 from opcheck.errors import InvalidNode
 from opcheck.model import OpVersion
@@ -29,13 +28,8 @@ def wrong(made_on: Node, got: Any, tolerance: Any = None) -> Evidence:
         answers = exactly(made_on.op, made_on.inputs, made_on.attrs)
     except InvalidNode:
         return Evidence(made_on, got, (), tolerance)
-    return Evidence(made_on, got, (tuple(map(_want, answers)),), tolerance)
-
-
-def _want(answer: Any) -> Want:
-    if isinstance(answer, Exact):
-        return Want("output", answer.dtype, answer.values, bound=answer.bound, rest=answer.rest)
-    return Want("output", of(answer), answer)
+    wants = tuple(computed_want(made_on.op, "output", answer) for answer in answers)
+    return Evidence(made_on, got, (wants,), tolerance)
 
 
 def mistake(answer: Callable[[Node], Any], name: str = "made_up") -> Mistake:

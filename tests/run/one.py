@@ -19,6 +19,22 @@ X = np.array([[3, 3, 1], [3, 0, 3]], np.float32)
 RIGHT = np.array([[1, 0, 0], [1, 0, 0]], np.float32)
 ENGINE = connect("numpy")
 
+#: A file of two cases: a legal model, and one that must be refused.
+TWO = """
+    op: Hardmax
+    opset: 13
+    dtype: float32
+    cases:
+    - name: plain
+      attrs: {axis: 1}
+      inputs: {input: [[3, 3, 1], [3, 0, 3]]}
+      expect: {output: [[1, 0, 0], [1, 0, 0]]}
+    - name: out_of_range
+      attrs: {axis: 7}
+      inputs: {input: [[3, 3, 1], [3, 0, 3]]}
+      expect: {rejected: "axis is outside [-2, 1]", legal: {attrs.axis: 1}}
+"""
+
 
 def one(folder: Path, text: str) -> Case:
     """The case of a file about Hardmax-13 on a float32 matrix, axis 1."""

@@ -11,11 +11,11 @@ import numpy as np
 
 from opcheck.diagnose import Suspects, causes
 from opcheck.engine.mistakes import Mistake, mistakes_of
-from opcheck.model import Case, OpVersion, Question, Reply, Result, Verdict
+from opcheck.model import Case, OpVersion, Question, Result, Verdict
 from opcheck.run.diagnosis import evidence, recall
-from opcheck.run.lying import Lying, Telling, node_of, told
+from opcheck.run.lying import Lying, Telling, judged, node_of, told
 from opcheck.run.mutate import cells
-from opcheck.run.sight import RED, Answer, answer_of, right_of, same
+from opcheck.run.sight import RED, Answer, right_of, same
 from opcheck.run.trial import Judged, Trial
 from opcheck.suite import load
 from tests.asking import cases_in
@@ -88,32 +88,24 @@ def answers(trial: Trial, mistake: Mistake) -> Judged | None:
     """What the backend is worth that makes `mistake`; None where it does not show."""
 
     def answer(asked: Question) -> Answer:
-        return answer_of(mistake, node_of(asked.task, asked.inputs))
+        return mistake.made_on(node_of(asked.task, asked.inputs))
 
     asked = trial.question
-    made = answer(asked)
-    if same(made, right_of(node_of(asked.task, asked.inputs))):
+    if same(answer(asked), right_of(node_of(asked.task, asked.inputs))):
         return None
-    inquiry = trial.on(Telling.info)
-    try:
-        question = next(inquiry)
-        while True:
-            question = inquiry.send(Reply(told(answer(question), question)))
-    except StopIteration as end:
-        judged: Judged = end.value
-        return judged
+    return judged(trial, Telling.info, lambda question: told(answer(question), question))
 
 
 def failures(op: OpVersion, mistake: Mistake) -> Iterator[Result]:
     suspects = Suspects(lambda case: remembered(case.id))  # type: ignore[arg-type,return-value]
     for trial in shown(op):
-        judged = answers(trial, mistake)
-        if judged is None or judged.result.verdict is Verdict.PASS:
+        seen_in = answers(trial, mistake)
+        if seen_in is None or seen_in.result.verdict is Verdict.PASS:
             suspects.passed(trial.case)
-        elif judged.result.verdict in RED and judged.failed:
-            seen = evidence(trial, *judged.failed)
+        elif seen_in.result.verdict in RED and seen_in.failed:
+            seen = evidence(trial, *seen_in.failed)
             assert seen is not None
-            yield replace(judged.result, diagnoses=suspects.diagnose(seen))
+            yield replace(seen_in.result, diagnoses=suspects.diagnose(seen))
 
 
 VERSIONS = [

@@ -15,20 +15,11 @@ from opcheck.model import Verdict
 from opcheck.run.export import write_questions
 from tests.asking import cases_in
 from tests.inline import judged
+from tests.run.one import TWO
 
-THREE = """
-    op: Hardmax
-    opset: 13
-    dtype: float32
-    cases:
-    - name: plain
-      attrs: {axis: 1}
-      inputs: {input: [[3, 3, 1], [3, 0, 3]]}
-      expect: {output: [[1, 0, 0], [1, 0, 0]]}
-    - name: out_of_range
-      attrs: {axis: 7}
-      inputs: {input: [[3, 3, 1], [3, 0, 3]]}
-      expect: {rejected: "axis is outside [-2, 1]", legal: {attrs.axis: 1}}
+THREE = (
+    TWO
+    + """
     - name: undecided
       rule: open
       attrs: {axis: 7}
@@ -38,6 +29,7 @@ THREE = """
         - {as: refused, rejected: "axis is outside [-2, 1]", legal: {attrs.axis: 1}}
         - {as: zeros, output: [[0, 0, 0], [0, 0, 0]]}
 """
+)
 
 
 def test_every_question_is_a_folder_and_every_legal_twin_too(tmp_path: Path) -> None:

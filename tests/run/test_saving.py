@@ -36,6 +36,7 @@ from opcheck.suite import load
 from tests.asking import cases_in, task_of
 from tests.inline import Inline, judged
 from tests.miniatures import Fake, Refused, answering, of_operand, refusing
+from tests.run.one import TWO
 
 X = np.array([[3, 3, 1], [3, 0, 3]], np.float32)
 Y = np.array([[1, 0, 0], [1, 0, 0]], np.float32)
@@ -150,22 +151,6 @@ def test_saved_outputs_are_judged_like_the_backend_that_gave_them(
     later = list(judged(SOME, [connect(f"saved:{tmp_path / 'out'}")]))
     assert verdicts(later) == verdicts(live)
     assert len({result.verdict for result in live} - {Verdict.UNSUPPORTED}) > (address != "numpy")
-
-
-TWO = """
-    op: Hardmax
-    opset: 13
-    dtype: float32
-    cases:
-    - name: plain
-      attrs: {axis: 1}
-      inputs: {input: [[3, 3, 1], [3, 0, 3]]}
-      expect: {output: [[1, 0, 0], [1, 0, 0]]}
-    - name: out_of_range
-      attrs: {axis: 7}
-      inputs: {input: [[3, 3, 1], [3, 0, 3]]}
-      expect: {rejected: "axis is outside [-2, 1]", legal: {attrs.axis: 1}}
-"""
 
 
 def hardmax(task: Task, x: Array) -> Any:

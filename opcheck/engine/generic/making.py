@@ -59,6 +59,19 @@ def of_input(
     return Mistake(name, text, answer, harmless or {})
 
 
+def through_float32(node: Node) -> Sequence[Any]:
+    """The right answer to the first input in float32, cut down to the type that it came in."""
+    first, *others = node.inputs
+    with np.errstate(all="ignore"):
+        right = replace(node, inputs=(first.astype(np.float32), *others)).right
+        return tuple(out.astype(first.dtype) for out in right)
+
+
+def integers_accepted(node: Node) -> Sequence[Any]:
+    """Integers and booleans are computed so; what is of another type is right."""
+    return through_float32(node) if node.inputs[0].dtype.kind in "biu" else node.right
+
+
 def refusing(
     name: str, text: str, when: Callable[[Node], bool], harmless: Mapping[str, str] | None = None
 ) -> Mistake:

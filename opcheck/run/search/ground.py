@@ -18,7 +18,7 @@ from opcheck.run.search.candidate import Candidate
 from opcheck.run.search.cases import alike, case_of, written_out
 from opcheck.run.search.drawing import drawn
 from opcheck.run.search.shrinking import shrunk
-from opcheck.run.sight import RED, Answer, Sight, answer_of, right_of, same
+from opcheck.run.sight import RED, Answer, Sight, right_of, same
 from opcheck.suite import materialize, unrounded
 
 #: The data of larger nodes is made anew for each mistake: all of it would fill the memory.
@@ -113,7 +113,7 @@ class Ground:
             return _Tried(candidate, node, right_of(node))
 
     def _kills(self, tried: _Tried, mistake: Mistake) -> bool:
-        if same(answer_of(mistake, tried.node), tried.right):
+        if same(mistake.made_on(tried.node), tried.right):
             return False
         if not tried.asked:
             case = case_of(self.schema, self.dtype, tried.candidate)

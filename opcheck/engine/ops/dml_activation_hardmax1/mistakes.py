@@ -25,12 +25,8 @@ def _stated(node: Node) -> Axes:
     return tuple(axes)
 
 
-def _rank(node: Node) -> int:
-    return node.inputs[0].ndim
-
-
 def _axes(node: Node) -> Axes:
-    problem = invalid_axes(_stated(node), _rank(node))
+    problem = invalid_axes(_stated(node), node.rank)
     if problem:
         raise InvalidNode(problem)
     return tuple(sorted(_stated(node)))
@@ -43,7 +39,7 @@ def _out_of_range(axis: Callable[[int, int], int]) -> Steps:
     """What is taken for those of the axes that are out of range."""
 
     def lenient(node: Node) -> Axes:
-        rank = _rank(node)
+        rank = node.rank
         if not 1 <= rank <= MAX_RANK or not _stated(node):
             return _axes(node)
         inside = (a if 0 <= a < rank else axis(a, rank) for a in _stated(node))
@@ -53,7 +49,7 @@ def _out_of_range(axis: Callable[[int, int], int]) -> Steps:
 
 
 def _negative_accepted(node: Node) -> Axes:
-    axes = [axis % _rank(node) if -_rank(node) <= axis < 0 else axis for axis in _stated(node)]
+    axes = [axis % node.rank if -node.rank <= axis < 0 else axis for axis in _stated(node)]
     return _axes(replace(node, attrs={"Axes": tuple(axes)}))
 
 
@@ -61,9 +57,9 @@ def _axes_of_rank(accepted: Callable[[int], bool]) -> Callable[[Node], Axes]:
     """The axes that there are, of tensors of some more ranks."""
 
     def axes(node: Node) -> Axes:
-        if not accepted(_rank(node)):
+        if not accepted(node.rank):
             return _axes(node)
-        return tuple(sorted({axis for axis in _stated(node) if 0 <= axis < _rank(node)}))
+        return tuple(sorted({axis for axis in _stated(node) if 0 <= axis < node.rank}))
 
     return axes
 
@@ -79,7 +75,7 @@ def _once(node: Node) -> Axes:
 
 
 def _all_if_none(node: Node) -> Axes:
-    return _axes(node) if _stated(node) else tuple(range(_rank(node)))
+    return _axes(node) if _stated(node) else tuple(range(node.rank))
 
 
 def _one_after_another(node: Node) -> Any:
@@ -169,7 +165,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "coercion",
         "all axes from the first of those stated competed, as in ONNX's Hardmax before 13",
-        replace(RIGHT, competing=lambda node, axes: tuple(range(axes[0], _rank(node)))),
+        replace(RIGHT, competing=lambda node, axes: tuple(range(axes[0], node.rank))),
     ),
     Mistake(
         "rows_side_by_side",

@@ -7,20 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from opcheck.dtypes import DTYPES
-from opcheck.engine.axis_mistakes import QUESTIONS, stated_axis
+from opcheck.engine.axis_mistakes import QUESTIONS, before_13, stated_axis
 from opcheck.engine.mistakes import Mistake, Node
 from opcheck.engine.ops.hardmax.common import common, left_apart, side_by_side
 from opcheck.engine.ops.hardmax.steps import RIGHT, Axes, Steps, coerced
 
 _NO_COERCION = "version 13 coerces nothing"
-
-
-def _before_13(why: str) -> dict[str, str]:
-    return {"1": why, "11": why}
-
-
-def _rank(node: Node) -> int:
-    return node.inputs[0].ndim
 
 
 def _also_of(*types: str) -> Steps:
@@ -41,12 +33,12 @@ def _rank_0_is_a_vector(node: Node) -> Sequence[Any]:
 
 
 def _rank_is_an_axis(node: Node) -> Axes:
-    rank = _rank(node)
+    rank = node.rank
     return (rank,) if rank and stated_axis(node) == rank else RIGHT.axes(node)
 
 
 def _none_at_the_rank(node: Node, axes: Axes) -> Axes:
-    return () if axes == (_rank(node),) else RIGHT.competing(node, axes)
+    return () if axes == (node.rank,) else RIGHT.competing(node, axes)
 
 
 def _coerced_at(change: Callable[[int], int], left_out: int = 0) -> Callable[[Node, Axes], Axes]:
@@ -55,7 +47,7 @@ def _coerced_at(change: Callable[[int], int], left_out: int = 0) -> Callable[[No
     def competing(node: Node, axes: Axes) -> Axes:
         if node.op.since >= 13:
             return axes
-        whole = tuple(range(change(axes[0]), _rank(node)))
+        whole = tuple(range(change(axes[0]), node.rank))
         return whole[: len(whole) - left_out] or whole
 
     return competing
@@ -115,19 +107,19 @@ MISTAKES: tuple[Mistake, ...] = (
         "coercion_in_13",
         "the input was coerced to two dimensions, as in versions 1 and 11",
         replace(RIGHT, competing=coerced),
-        _before_13("versions 1 and 11 ask for that"),
+        before_13("versions 1 and 11 ask for that"),
     ),
     Mistake(
         "rows_side_by_side",
         "neighbours in a row were taken to lie side by side in memory",
         replace(RIGHT, apart=side_by_side, back=left_apart),
-        _before_13("there they do"),
+        before_13("there they do"),
     ),
     Mistake(
         "not_transposed_back",
         "the axis was moved to the end, and not back in the output",
         replace(RIGHT, back=left_apart),
-        _before_13("the rows of the coerced matrix need no moving"),
+        before_13("the rows of the coerced matrix need no moving"),
     ),
     *common(RIGHT),
 )

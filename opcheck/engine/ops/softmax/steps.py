@@ -69,12 +69,6 @@ def whole_vectors(matrix: Matrix, width: int) -> Matrix:
     return matrix[:, : matrix.shape[1] // width * width or matrix.shape[1]]
 
 
-def rounded_to_bits(values: Matrix, bits: int) -> Matrix:
-    """To so many bits of significand."""
-    mantissa, exponent = np.frexp(values)
-    return np.ldexp(np.rint(np.ldexp(mantissa, bits)), exponent - bits).astype(values.dtype)
-
-
 @dataclass(frozen=True)
 class Steps:
     """What is done at each step of Softmax; the defaults are right.

@@ -8,8 +8,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from opcheck.engine.fewer_bits import rounded_to_bits
 from opcheck.engine.mistakes import Mistake
-from opcheck.engine.ops.softmax.steps import Matrix, Steps, rounded_to_bits, wide
+from opcheck.engine.ops.softmax.steps import Matrix, Steps, wide
 
 #: Below this e^x is 0 in every dtype; it keeps the arguments of the sine small.
 _VANISHED = -1000.0

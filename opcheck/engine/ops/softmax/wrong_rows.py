@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import prod
 
+from opcheck.engine.axis_mistakes import before_13
 from opcheck.engine.mistakes import Answer, Mistake, Node
 from opcheck.engine.ops.softmax.steps import (
     Layout,
@@ -20,10 +21,6 @@ from opcheck.model import Array
 
 _NO_COERCION = "version 13 coerces nothing"
 _SIDE_BY_SIDE = "the elements of a row of the coerced matrix lie side by side"
-
-
-def _before_13(why: str) -> dict[str, str]:
-    return {"1": why, "11": why}
 
 
 def _another_axis(change: Callable[[int, int], int]) -> Steps:
@@ -98,7 +95,7 @@ HIGH_RANKS: tuple[Mistake, ...] = (
         "rank_5_coerced",
         "the input was coerced to two dimensions where it has more than four",
         _above_4(lambda since, shape, axis: coerced(shape, axis)),
-        _before_13("versions 1 and 11 coerce"),
+        before_13("versions 1 and 11 coerce"),
     ),
     Mistake(
         "rank_5_never_along_axis_0",
@@ -133,7 +130,7 @@ ROWS: tuple[Mistake, ...] = (
             f"columns_after_vectors_of_{width}_missing",
             f"of the rows across memory, those after the last whole vector of {width} were left 0",
             _columns_of_whole_vectors(width),
-            _before_13(_SIDE_BY_SIDE),
+            before_13(_SIDE_BY_SIDE),
         )
         for width in (8, 16)
     ),
@@ -141,13 +138,13 @@ ROWS: tuple[Mistake, ...] = (
         "rows_side_by_side",
         "neighbours in a row were taken to lie side by side in memory",
         Steps(layout=_side_by_side),
-        _before_13(_SIDE_BY_SIDE),
+        before_13(_SIDE_BY_SIDE),
     ),
     Mistake(
         "coercion_in_13",
         "the input was coerced to two dimensions, as in versions 1 and 11",
         Steps(layout=lambda since, shape, axis: coerced(shape, axis)),
-        _before_13("versions 1 and 11 ask for that"),
+        before_13("versions 1 and 11 ask for that"),
     ),
     Mistake(
         "no_coercion_before_13",

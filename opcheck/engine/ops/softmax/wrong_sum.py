@@ -8,6 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from opcheck.engine.fewer_bits import rounded_to_bits
 from opcheck.engine.mistakes import Answer, Mistake, Node
 from opcheck.engine.ops.softmax.steps import (
     WIDTHS,
@@ -16,7 +17,6 @@ from opcheck.engine.ops.softmax.steps import (
     axis_of,
     laid_out,
     maximum,
-    rounded_to_bits,
     total,
     whole_vectors,
 )

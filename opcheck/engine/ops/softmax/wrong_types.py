@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
+from opcheck.engine.generic.making import integers_accepted, through_float32
 from opcheck.engine.mistakes import Mistake, Node
 from opcheck.errors import InvalidNode
 from opcheck.model import Array
@@ -19,19 +22,8 @@ def _rank_0_is_a_row(node: Node) -> tuple[Array, ...]:
     return (out.reshape(()),)
 
 
-def _as_float32(node: Node) -> tuple[Array, ...]:
-    (x,) = node.inputs
-    with np.errstate(all="ignore"):
-        (out,) = replace(node, inputs=(x.astype(np.float32),)).right
-        return (out.astype(x.dtype),)
-
-
-def _bfloat16_always(node: Node) -> tuple[Array, ...]:
-    return _as_float32(node) if node.dtype == "bfloat16" else node.right
-
-
-def _integers_accepted(node: Node) -> tuple[Array, ...]:
-    return _as_float32(node) if node.inputs[0].dtype.kind in "biu" else node.right
+def _bfloat16_always(node: Node) -> Sequence[Any]:
+    return through_float32(node) if node.dtype == "bfloat16" else node.right
 
 
 def _each_a_row(node: Node) -> tuple[Array, ...]:
@@ -62,7 +54,7 @@ TYPES: tuple[Mistake, ...] = (
     Mistake(
         "integers_accepted",
         "integers were accepted, and the shares cut down to them",
-        _integers_accepted,
+        integers_accepted,
     ),
     Mistake(
         "out_of_range_is_no_axis",

@@ -10,7 +10,13 @@ import numpy as np
 from opcheck.engine.bounds import Places
 from opcheck.engine.mistakes import Mistake
 from opcheck.engine.ops.lp_pool.axes import Axis, planned, taps, towards_zero, up
-from opcheck.engine.ops.lp_pool.mistakes.making import NO_DILATIONS, VERSIONS, sized, told
+from opcheck.engine.ops.lp_pool.mistakes.making import (
+    NO_DILATIONS,
+    VERSIONS,
+    sized,
+    told,
+    undilated,
+)
 from opcheck.engine.ops.lp_pool.steps import Steps
 from opcheck.engine.windows import AxisWindows
 
@@ -31,10 +37,6 @@ def _begun(begin: Callable[[Axis, int], int]) -> Steps:
     return _same(lambda axis, plan: replace(plan, begin=begin(axis, axis.padding(plan.size))))
 
 
-def _undilated(axis: Axis) -> Axis:
-    return replace(axis, dilation=1)
-
-
 def _fitted(axis: Axis, padding: int) -> int:
     """How many windows fit into the input with so much padding."""
     return (axis.length + padding - axis.width) // axis.stride + 1
@@ -52,11 +54,11 @@ def _unclamped(axis: Axis, plan: AxisWindows) -> AxisWindows:
 
 
 def _for_the_undilated(axis: Axis, plan: AxisWindows) -> AxisWindows:
-    return replace(plan, begin=planned(_undilated(axis)).begin)
+    return replace(plan, begin=planned(undilated(axis)).begin)
 
 
 def _as_many_as_fit(axis: Axis, plan: AxisWindows) -> AxisWindows:
-    size = _fitted(axis, _undilated(axis).padding(plan.size))
+    size = _fitted(axis, undilated(axis).padding(plan.size))
     return replace(_for_the_undilated(axis, plan), size=max(0, size))
 
 
@@ -67,7 +69,7 @@ def _zero_beyond(auto_pad: str) -> Callable[[Axis, AxisWindows], Places]:
         positions = taps(axis, plan)
         if not axis.auto_pad.startswith(auto_pad):
             return positions
-        padding = _undilated(axis).padding(plan.size) if axis.same else 0
+        padding = undilated(axis).padding(plan.size) if axis.same else 0
         fits = positions[:, -1:] + plan.begin < axis.length + padding
         return np.where(fits, positions, -1)
 
@@ -159,7 +161,7 @@ _VALID: tuple[Mistake, ...] = (
         "valid_undilated_rest_zero",
         "VALID counted the windows of the kernel without its dilation, and those beyond were 0",
         replace(
-            sized(lambda axis: axis.auto_pad == "VALID", lambda a: planned(_undilated(a)).size),
+            sized(lambda axis: axis.auto_pad == "VALID", lambda a: planned(undilated(a)).size),
             taps=_zero_beyond("VALID"),
         ),
         NO_DILATIONS,

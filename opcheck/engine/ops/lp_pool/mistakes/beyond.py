@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
+from opcheck.engine.generic.making import integers_accepted
 from opcheck.engine.mistakes import Mistake, Node
 from opcheck.engine.ops.lp_pool.axes import Read, planned
 from opcheck.engine.ops.lp_pool.mistakes.making import NO_DILATIONS, accepting, sized
@@ -17,26 +15,15 @@ from opcheck.errors import InvalidNode
 _NEW_ATTRIBUTES, _NEW_TYPE = 18, 22
 
 
-def _as_version(since: int, node: Node) -> Sequence[Any]:
-    return replace(node, op=replace(node.op, since=since)).right
-
-
 def _new_attributes(node: Node) -> Sequence[Any]:
     try:
         return node.right
     except InvalidNode:
-        return _as_version(max(node.op.since, _NEW_ATTRIBUTES), node)
+        return node.at(max(node.op.since, _NEW_ATTRIBUTES)).right
 
 
 def _new_type(node: Node) -> Sequence[Any]:
-    return _as_version(_NEW_TYPE, node) if node.dtype == "bfloat16" else node.right
-
-
-def _integers(node: Node) -> Sequence[Any]:
-    (x,) = node.inputs
-    if x.dtype.kind not in "biu":
-        return node.right
-    return [out.astype(x.dtype) for out in replace(node, inputs=(x.astype(np.float32),)).right]
+    return (node.at(_NEW_TYPE) if node.dtype == "bfloat16" else node).right
 
 
 def _p_of_1(attrs: Read, rank: int) -> Read:
@@ -63,7 +50,9 @@ MISTAKES: tuple[Mistake, ...] = (
         _new_type,
         {"22": "it has this type"},
     ),
-    Mistake("integers_accepted", "integers were taken, and the norms cut off to them", _integers),
+    Mistake(
+        "integers_accepted", "integers were taken, and the norms cut off to them", integers_accepted
+    ),
     Mistake("p_clamped", "a p that has no norm was taken for 1", accepting(_p_of_1)),
     Mistake(
         "dilated_kernel_not_compared",

@@ -12,6 +12,7 @@ from opcheck.engine.ops.lp_pool.mistakes.making import (
     as_before,
     default,
     told,
+    undilated,
 )
 from opcheck.engine.ops.lp_pool.steps import Steps
 from opcheck.engine.windows import AxisWindows
@@ -32,10 +33,6 @@ def _first(name: str) -> Steps:
     return Steps(
         axes=lambda axes: [replace(axis, **{name: getattr(axes[0], name)}) for axis in axes]
     )
-
-
-def _undilated(axis: Axis) -> Axis:
-    return replace(axis, dilation=1)
 
 
 def _fewer(axes: list[Axis]) -> list[Axis]:
@@ -80,13 +77,13 @@ DILATIONS: tuple[Mistake, ...] = (
     Mistake(
         "third_dilation_ignored",
         "the dilation of a third spatial axis was taken as 1",
-        Steps(axes=lambda axes: [*axes[:2], *map(_undilated, axes[2:])]),
+        Steps(axes=lambda axes: [*axes[:2], *map(undilated, axes[2:])]),
         NO_DILATIONS,
     ),
     Mistake(
         "dilation_ignored_in_the_size",
         "the output's size was computed as if dilations were 1",
-        Steps(plan=lambda axis: replace(planned(axis), size=planned(_undilated(axis)).size)),
+        Steps(plan=lambda axis: replace(planned(axis), size=planned(undilated(axis)).size)),
         NO_DILATIONS,
     ),
     Mistake(

@@ -44,6 +44,11 @@ def accepting(repair: Repair, steps: Steps | None = None) -> Answer:
     return answer
 
 
+def undilated(axis: Axis) -> Axis:
+    """The axis without its dilation."""
+    return replace(axis, dilation=1)
+
+
 def told(**changes: Callable[[Axis], Any]) -> Steps:
     """Every axis is told something else."""
     return Steps(

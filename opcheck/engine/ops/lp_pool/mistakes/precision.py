@@ -10,6 +10,7 @@ import numpy as np
 
 from opcheck import dtypes
 from opcheck.engine.bounds import Floats
+from opcheck.engine.fewer_bits import cut_to_bits, rounded_to_bits
 from opcheck.engine.mistakes import Mistake
 from opcheck.engine.ops.lp_pool.mistakes.making import valued
 from opcheck.engine.ops.lp_pool.steps import Steps, Windows, power, root
@@ -23,18 +24,6 @@ _NARROW = dict.fromkeys(
 
 def _powers(w: Windows) -> Floats:
     return power(np.abs(w.values), w.p)
-
-
-def _cut(values: Floats, bits: int) -> Floats:
-    """`values` with so many bits of significand, towards zero."""
-    mantissa, exponent = np.frexp(values)
-    return np.asarray(np.ldexp(np.trunc(np.ldexp(mantissa, bits)), exponent - bits))
-
-
-def _rounded(values: Floats, bits: int) -> Floats:
-    """The same to the nearest."""
-    mantissa, exponent = np.frexp(values)
-    return np.asarray(np.ldexp(np.rint(np.ldexp(mantissa, bits)), exponent - bits))
 
 
 def _powers_in(dtype: Any) -> Steps:
@@ -54,13 +43,13 @@ def _sums_in(dtype: Any) -> Steps:
 def _powers_of(bits: int) -> Steps:
     """p = 1 needs no power."""
     return Steps(
-        norm=lambda w: w.norms if w.p == 1 else root(_cut(_powers(w), bits).sum(axis=2), w.p)
+        norm=lambda w: w.norms if w.p == 1 else root(cut_to_bits(_powers(w), bits).sum(axis=2), w.p)
     )
 
 
 def _root_of(bits: int) -> Steps:
     """p = 1 needs no root."""
-    return Steps(norm=lambda w: w.norms if w.p == 1 else _cut(w.norms, bits))
+    return Steps(norm=lambda w: w.norms if w.p == 1 else cut_to_bits(w.norms, bits))
 
 
 def _inverse(kept: Callable[[float], float]) -> Steps:
@@ -110,13 +99,13 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "inverse_of_p_in_float16",
         "1/p was a float16, cut off",
-        _inverse(lambda part: float(_cut(np.array(part), 11))),
+        _inverse(lambda part: float(cut_to_bits(np.array(part), 11))),
         _NARROW,
     ),
     Mistake(
         "values_in_tf32",
         "the input was rounded to the 11 bits of TF32",
-        valued(lambda w: _rounded(w.values, 11)),
+        valued(lambda w: rounded_to_bits(w.values, 11)),
         dict.fromkeys(("float16", "bfloat16"), "they have no more bits than TF32"),
     ),
     *(

@@ -12,13 +12,13 @@ import numpy as np
 
 from opcheck import dtypes
 from opcheck.engine.blocks import each
+from opcheck.engine.ops.lp_pool.block_sums.bench import BLOCK, Bench
+from opcheck.engine.ops.lp_pool.block_sums.parts import Part, every, in_planes, parts, reaching
+from opcheck.engine.ops.lp_pool.block_sums.ways import many_slices
 from opcheck.engine.ops.lp_pool.exact import exact
 from opcheck.engine.ops.lp_pool.kernels import Pooling
-from opcheck.engine.ops.lp_pool.native_bench import BLOCK, Bench
 from opcheck.engine.ops.lp_pool.native_norms import norm_of_all, pool
-from opcheck.engine.ops.lp_pool.native_parts import Part, every, in_planes, parts, reaching
-from opcheck.engine.ops.lp_pool.native_powers import Powers, powers_of
-from opcheck.engine.ops.lp_pool.native_ways import many_slices
+from opcheck.engine.ops.lp_pool.powers import Powers, powers_of
 from opcheck.model import Array
 
 

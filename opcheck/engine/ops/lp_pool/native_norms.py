@@ -8,9 +8,9 @@ import numpy as np
 
 from opcheck.engine.bounds import Floats
 from opcheck.engine.half import narrowed
-from opcheck.engine.ops.lp_pool.native_bench import Bench
-from opcheck.engine.ops.lp_pool.native_parts import every, parts
-from opcheck.engine.ops.lp_pool.native_powers import Powers, powers_of, values
+from opcheck.engine.ops.lp_pool.block_sums.bench import Bench
+from opcheck.engine.ops.lp_pool.block_sums.parts import every, parts
+from opcheck.engine.ops.lp_pool.powers import Powers, powers_of, values
 from opcheck.engine.windows import AxisWindows, Windows
 from opcheck.model import Array
 

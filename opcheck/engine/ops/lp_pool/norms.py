@@ -13,10 +13,10 @@ import numpy as np
 from opcheck.dtypes import DType, half_ulp
 from opcheck.engine import wide
 from opcheck.engine.bounds import Floats, Mask, Places
-from opcheck.engine.ops.lp_pool.native_bench import Bench
-from opcheck.engine.ops.lp_pool.native_parts import evenly, every, in_planes
-from opcheck.engine.ops.lp_pool.native_powers import values as values_of
-from opcheck.engine.ops.lp_pool.native_ways import many_offsets
+from opcheck.engine.ops.lp_pool.block_sums.bench import Bench
+from opcheck.engine.ops.lp_pool.block_sums.parts import evenly, every, in_planes
+from opcheck.engine.ops.lp_pool.block_sums.ways import many_offsets
+from opcheck.engine.ops.lp_pool.powers import values as values_of
 from opcheck.engine.wide import Wide
 from opcheck.engine.windows import AxisWindows, Windows
 from opcheck.model import Array

@@ -65,28 +65,42 @@ def _in_float64(x: Array, y: Floats, top: Floats) -> None:
     """
     if x.itemsize == 2:
         x = widened(x)
+    least = x.min()
     if x.shape[2] >= _WIDE:
         y[...] = x
-        _in_place(y, top, 1)
+        _in_place(y, top, 1, least)
         return
     axis = 0 if x.shape[1] < _SHORT else 2
     y = y.swapaxes(1, axis)
     moved = y if y.flags.c_contiguous else np.empty(y.shape)
     moved[...] = x.swapaxes(1, axis)
-    _in_place(moved, top.swapaxes(1, axis), axis)
+    _in_place(moved, top.swapaxes(1, axis), axis, least)
     if moved is not y:
         y[...] = moved
 
 
-def _in_place(x: Floats, top: Floats, axis: int) -> None:
+def _in_place(x: Floats, top: Floats, axis: int, least: float) -> None:
     if axis == 2:
         # NumPy finds the place of the maximum several times faster than the maximum itself.
         top[...] = np.take_along_axis(x, x.argmax(axis=2, keepdims=True), axis=2)
     else:
         np.maximum.reduce(x, axis=axis, keepdims=True, out=top)
     np.subtract(x, top, out=x)
-    np.exp(x, out=x)
+    if least - top.max() < -700:
+        _exp(x)
+    else:
+        np.exp(x, out=x)
     np.divide(x, x.sum(axis=2, keepdims=True) if axis == 2 else _sum(x, axis), out=x)
+
+
+def _exp(x: Floats) -> None:
+    """e^x in place but for e^-700, less than narrower types can tell from 0, of which it makes 0.
+
+    Near -708, where e^x becomes subnormal, NumPy begins to take several times as long.
+    """
+    np.maximum(x, -700.0, out=x)
+    np.exp(x, out=x)
+    np.subtract(x, np.exp(-700.0), out=x)
 
 
 def _sum(y: Floats, axis: int) -> Floats:

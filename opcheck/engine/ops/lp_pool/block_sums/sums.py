@@ -10,9 +10,9 @@ from functools import lru_cache
 from math import prod
 from typing import TypeAlias
 
-from opcheck.engine.ops.lp_pool.native_axis import Along, Piece, Place
-from opcheck.engine.ops.lp_pool.native_calls import via
-from opcheck.engine.ops.lp_pool.native_parts import every, is_plain, is_whole
+from opcheck.engine.ops.lp_pool.block_sums.along import Along, Piece, Place
+from opcheck.engine.ops.lp_pool.block_sums.calls import via
+from opcheck.engine.ops.lp_pool.block_sums.parts import every, is_plain, is_whole
 from opcheck.engine.windows import AxisWindows
 from opcheck.model import Array
 
@@ -20,12 +20,12 @@ from opcheck.model import Array
 _Step: TypeAlias = tuple[AxisWindows, tuple[int, int, int]]
 
 
-class Sums:
+class BlockSums:
     """The sums of all windows of a block, of which no element is negative.
 
     The elements of x.reshape(`layout`)[:, index] have to be in the array that stands beside the
     index in `places`, a part of the first of three flat `buffers` of so many elements (`room`).
-    For `ordered` see `native_ways`.
+    For `ordered` see `ways`.
     """
 
     layout: tuple[int, int, int]
@@ -85,11 +85,11 @@ def _steps(axes: tuple[AxisWindows, ...], ordered: bool) -> tuple[_Step, ...]:
 def _merged(axes: tuple[AxisWindows, ...], ordered: bool) -> Iterator[AxisWindows]:
     """Neighbours as one where each element is a window, or all of them are one."""
     before, *rest = axes
-    for axis in rest:
+    for n, axis in enumerate(rest):
         length = before.length * axis.length
         if is_plain(before) and is_plain(axis):
             before = every(length)
-        elif is_whole(before) and is_whole(axis) and not ordered:
+        elif all(map(is_whole, (before, axis, *(rest[n:] if ordered else ())))):
             before = AxisWindows(length, length, 1, 1, 0, 1)
         else:
             yield before

@@ -11,8 +11,9 @@
 - one by one, where windows are long and few.
 - by NumPy: the same by its own sums.
 
-In exact mode the additions are `ordered`, and the last digits do not depend on the way: those of
-more offsets than there are windows along the axis by NumPy's own sums, others from offset 0 on.
+In exact mode the additions are `ordered`, and the last digits do not depend on the way: one window
+of all is one sum, more offsets than there are windows along the axis are added by NumPy's own sums,
+others from offset 0 on.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TypeAlias
 
-from opcheck.engine.ops.lp_pool.native_calls import ELEMENT, gaps
-from opcheck.engine.ops.lp_pool.native_parts import inside, is_whole
+from opcheck.engine.ops.lp_pool.block_sums.calls import ELEMENT, gaps
+from opcheck.engine.ops.lp_pool.block_sums.parts import inside, is_whole
 from opcheck.engine.windows import AxisWindows
 
 # In nanoseconds, roughly: a call; and what an element adds to it where it is not beside the next
@@ -38,7 +39,7 @@ def way(axis: AxisWindows, a: int, b: int, first: bool, there: bool, ordered: bo
     """The name of the way that costs least; for `first`, `there` and `ordered` see `Along`."""
     if ordered and len(axis.offsets) > axis.size and b == 1 and axis.most >= _IN_PAIRS:
         return "by NumPy"
-    if is_whole(axis) and not ordered:
+    if is_whole(axis) and (b == 1 or not ordered):
         return "whole"
     costs = {"by offset": _by_offset(axis, b)}
     if first and 1 < axis.stride <= axis.length // 2:

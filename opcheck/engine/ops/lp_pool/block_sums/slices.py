@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from opcheck.engine.ops.lp_pool.native_calls import Call, laid_down
+from opcheck.engine.ops.lp_pool.block_sums.calls import Call, laid_down
 from opcheck.engine.windows import AxisWindows
 from opcheck.model import Array
 

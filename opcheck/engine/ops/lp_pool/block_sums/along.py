@@ -1,6 +1,6 @@
 """Sums over windows along one axis of a block (A, L, B), put where (A, windows, B) is to be.
 
-See `native_ways` for how it is done.
+See `ways` for how it is done.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from opcheck.engine.ops.lp_pool.native_calls import Via, in_place_first, laid_down, via
-from opcheck.engine.ops.lp_pool.native_parts import inside, part, width
-from opcheck.engine.ops.lp_pool.native_slices import Slice, additions, reached, slices_of
-from opcheck.engine.ops.lp_pool.native_ways import crosses_rows, way
+from opcheck.engine.ops.lp_pool.block_sums.calls import Via, in_place_first, laid_down, via
+from opcheck.engine.ops.lp_pool.block_sums.parts import inside, part, width
+from opcheck.engine.ops.lp_pool.block_sums.slices import Slice, additions, reached, slices_of
+from opcheck.engine.ops.lp_pool.block_sums.ways import crosses_rows, way
 from opcheck.engine.windows import AxisWindows
 from opcheck.model import Array
 
@@ -41,7 +41,7 @@ class Along:
     is in the first one, each can hold it or the sums. Where the sums are to be `there`, in the
     third one, the calls put them there, and there are no pieces. If it is the `first` axis,
     `places` tells where which elements of the block have to be to begin with. For `ordered` see
-    `native_ways`.
+    `ways`.
     """
 
     def __init__(

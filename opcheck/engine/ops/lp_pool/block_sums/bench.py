@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from opcheck.engine.ops.lp_pool.native_sums import Sums, room
+from opcheck.engine.ops.lp_pool.block_sums.sums import BlockSums, room
 from opcheck.engine.windows import AxisWindows
 from opcheck.model import Array
 
@@ -19,11 +19,11 @@ _of_this_thread = local()
 
 
 class Bench:
-    """Four arrays of one dtype, the first three for `Sums`, and what was laid down in these."""
+    """Four arrays of one dtype, three of them for `BlockSums`, and what was laid down there."""
 
     def __init__(self, dtype: np.dtype[Any]) -> None:
         self.buffers: list[Array] = [np.empty(0, dtype)] * 4
-        self._sums: dict[tuple[tuple[AxisWindows, ...], bool], Sums] = {}
+        self._sums: dict[tuple[tuple[AxisWindows, ...], bool], BlockSums] = {}
 
     @classmethod
     def of_this_thread(cls, dtype: np.dtype[Any]) -> Bench:
@@ -33,7 +33,7 @@ class Bench:
             benches[dtype.char] = cls(dtype)
         return benches[dtype.char]
 
-    def sums(self, axes: tuple[AxisWindows, ...], *, ordered: bool = False) -> Sums:
+    def sums(self, axes: tuple[AxisWindows, ...], *, ordered: bool = False) -> BlockSums:
         """What is to be done for a block with these axes."""
         kind = axes, ordered
         if kind not in self._sums:
@@ -42,7 +42,7 @@ class Bench:
                 self._sums.clear()
             if most > self.buffers[0].size:
                 self.buffers = [*np.empty((4, most), self.buffers[0].dtype)]
-            self._sums[kind] = Sums(axes, self.buffers[:3], ordered=ordered)
+            self._sums[kind] = BlockSums(axes, self.buffers[:3], ordered=ordered)
         return self._sums[kind]
 
     @staticmethod

@@ -17,6 +17,7 @@ import platform
 import random
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +39,8 @@ ENGINE, BASE = "numpy", "onnxruntime"
 ENGINES = (ENGINE, "numpy?mode=exact", BASE, "torch", "openvino", "reference")
 #: Loops of a sample last about this long, in seconds.
 SAMPLE = 2e-3
-#: Who takes longer for one call, in seconds, is asked only a few times.
-SLOW, FEW = 0.3, 3
+#: Whoever has taken so many seconds for a case is asked no more.
+ENOUGH = 1.0
 
 Run = Callable[[], Any]
 
@@ -56,13 +57,14 @@ def contenders(asked: Question) -> Iterator[tuple[str, Run]]:
             told = error if isinstance(error, OpcheckError) else type(error).__name__
             print(f"    {address}: {str(told).splitlines()[0][:100]}")
             continue
-        yield address, lambda prepared=prepared: prepared.run(inputs)
+        yield address, partial(prepared.run, inputs)
     yield from _pieces(asked)
 
 
 def _pieces(asked: Question) -> Iterator[tuple[str, Run]]:
     """What one would write with other libraries, where it means the same."""
-    attrs, x = asked.task.attrs, asked.inputs[0]
+    attrs: Any = asked.task.attrs
+    (x,) = asked.inputs
     if asked.task.op.name == "Softmax":
         try:
             from scipy.special import softmax
@@ -98,12 +100,11 @@ def right(case: Case, asked: Question, run: Run) -> bool:
 
 def measured(runs: dict[str, Run], rounds: int) -> dict[str, list[float]]:
     """Seconds of a call, one for each round, of everybody in turns."""
-    once = {name: _seconds(run, 1) for name, run in runs.items()}
-    loops = {name: max(1, int(SAMPLE / seconds)) for name, seconds in once.items()}
-    samples: dict[str, list[float]] = {name: [] for name in runs}
+    samples = {name: [_seconds(run, 1)] for name, run in runs.items()}
+    loops = {name: max(1, int(SAMPLE / once)) for name, (once,) in samples.items()}
     chance = random.Random(0)
-    for number in range(rounds):
-        order = [name for name in runs if number < FEW or once[name] < SLOW]
+    for _ in range(rounds):
+        order = [name for name in runs if sum(samples[name]) * loops[name] < ENOUGH]
         chance.shuffle(order)
         for name in order:
             samples[name].append(_seconds(runs[name], loops[name]))

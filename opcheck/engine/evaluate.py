@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, get_type_hints
 
@@ -26,37 +27,50 @@ def dtypes_of(op: OpVersion) -> tuple[str, ...]:
     return operator.kernels[op.since].dtypes if operator else ()
 
 
-def evaluate(op: OpVersion, inputs: Sequence[Array], attrs: Attrs) -> tuple[Array, ...]:
-    """The outputs of `op` on `inputs`, which are neither modified nor shared with the outputs.
+@dataclass(frozen=True)
+class Planned:
+    """An operator version with its attributes, for inputs of certain shapes and dtypes."""
 
-    Raises what `exactly` raises.
-    """
-    return tuple(map(rounded, exactly(op, inputs, attrs)))
+    operator: Operator
+    plan: Any
+
+    def exactly(self, *inputs: Array) -> tuple[Array | Exact, ...]:
+        """The outputs, unrounded and with their error bounds where they have one."""
+        return self.operator.exact(self.plan, *inputs)
+
+    def evaluate(self, *inputs: Array) -> tuple[Array, ...]:
+        """The outputs, rounded once. They share no memory with the inputs, nor does any below."""
+        return tuple(map(rounded, self.exactly(*inputs)))
+
+    def natively(self, *inputs: Array, threads: int = 1) -> tuple[Array, ...]:
+        """The outputs in native mode: fast, and within the operator's bound."""
+        return self.operator.native(self.plan, *inputs, threads=threads)
+
+
+def evaluate(op: OpVersion, inputs: Sequence[Array], attrs: Attrs) -> tuple[Array, ...]:
+    """The outputs of `op` on `inputs`, rounded once. Raises what `planned` raises."""
+    return planned(op, inputs, attrs).evaluate(*inputs)
 
 
 def exactly(op: OpVersion, inputs: Sequence[Array], attrs: Attrs) -> tuple[Array | Exact, ...]:
-    """The outputs of `op` on `inputs`, unrounded and with their error bounds where they have one.
-
-    Raises:
-        NotSupported: the engine has no kernel for exactly this version.
-        InvalidNode: the specification forbids this dtype, attribute or value.
-    """
-    operator, plan = _planned(op, inputs, attrs)
-    return operator.exact(plan, *inputs)
+    """The same, unrounded and with their error bounds where they have one."""
+    return planned(op, inputs, attrs).exactly(*inputs)
 
 
 def natively(
     op: OpVersion, inputs: Sequence[Array], attrs: Attrs, threads: int = 1
 ) -> tuple[Array, ...]:
-    """The outputs of `op` on `inputs` in native mode: fast, and within the operator's bound.
+    """The same in native mode."""
+    return planned(op, inputs, attrs).natively(*inputs, threads=threads)
 
-    Raises what `exactly` raises.
+
+def planned(op: OpVersion, inputs: Sequence[Array], attrs: Attrs) -> Planned:
+    """What is to be computed of inputs like these, of which only shapes and dtypes are looked at.
+
+    Raises:
+        NotSupported: the engine has no kernel for exactly this version.
+        InvalidNode: the specification forbids this dtype, attribute or value.
     """
-    operator, plan = _planned(op, inputs, attrs)
-    return operator.native(plan, *inputs, threads=threads)
-
-
-def _planned(op: OpVersion, inputs: Sequence[Array], attrs: Attrs) -> tuple[Operator, Any]:
     operator = operator_of(op)
     if operator is None:
         raise NotSupported(f"the engine has no kernel for {op}")
@@ -65,7 +79,7 @@ def _planned(op: OpVersion, inputs: Sequence[Array], attrs: Attrs) -> tuple[Oper
     _check_dtypes(op, kernel, inputs)
     _check_attributes(op, kernel, attrs)
     try:
-        return operator, kernel.plan(*inputs, **attrs)
+        return Planned(operator, kernel.plan(*inputs, **attrs))
     except InvalidNode as error:
         raise InvalidNode(f"{op}: {error}") from None
 

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-import numpy
+import numpy as np
 
 from opcheck.backends.adapters import About, nothing, take, threads
 from opcheck.backends.base import own_part
-from opcheck.engine import evaluate, natively
+from opcheck.engine import planned
 from opcheck.errors import InvalidNode
-from opcheck.model import Array, Attrs, BackendInfo, OpVersion, Task
+from opcheck.model import Array, BackendInfo, Task, TensorType
 
 ABOUT = About("opcheck's own engine", "numpy", "pip install numpy")
 
@@ -22,7 +22,7 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Engine:
     nothing("numpy", detail)
     taken = take("numpy", options, {"mode": _mode, "threads": threads})
     number = taken.get("threads", 1)
-    info = BackendInfo("numpy", "numpy", numpy.__version__, engine=True, threads=number)
+    info = BackendInfo("numpy", "numpy", np.__version__, engine=True, threads=number)
     return Engine(info, taken.get("mode", "native"))
 
 
@@ -41,10 +41,18 @@ class Engine:
     documented_errors: tuple[type[BaseException], ...] = (InvalidNode,)
 
     def prepare(self, task: Task) -> PreparedNode:
-        """Nothing to prepare: what the specification forbids shows when the node runs."""
+        """Raises `InvalidNode` for what the specification forbids, of which data is no part."""
+        with own_part():
+            operands = task.operands([_like(tensor) for tensor in task.inputs])
+            found = planned(task.op, operands, task.attrs)
         if self.mode == "exact":
-            return PreparedNode(task, evaluate)
-        return PreparedNode(task, partial(natively, threads=self.info.threads or 1))
+            return PreparedNode(task, found.evaluate)
+        return PreparedNode(task, partial(found.natively, threads=self.info.threads or 1))
+
+
+def _like(tensor: TensorType) -> Array:
+    """An array of this type that takes no memory."""
+    return np.broadcast_to(np.zeros((), tensor.dtype.numpy), tensor.shape)
 
 
 @dataclass(frozen=True)
@@ -52,11 +60,10 @@ class PreparedNode:
     """A node of the engine."""
 
     task: Task
-    compute: Callable[[OpVersion, Sequence[Array], Attrs], tuple[Array, ...]]
+    compute: Callable[..., tuple[Array, ...]]
 
     def run(self, inputs: Sequence[Array]) -> tuple[Array, ...]:
         """The outputs, in the engine's mode."""
         # An omitted optional input has no kernel parameter yet; operators with one will say so.
-        operands = self.task.operands(inputs)
         with own_part():
-            return self.compute(self.task.op, operands, self.task.attrs)
+            return self.compute(*self.task.operands(inputs))

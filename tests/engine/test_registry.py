@@ -25,6 +25,18 @@ def test_a_kernel_stands_at_a_version_of_the_specification(op: OpVersion, kernel
     assert op.since in opset.versions(op.domain, op.name)
 
 
+#: Versions that the engine leaves out on purpose, by operator.
+GAPS: dict[str, set[int]] = {}
+
+
+@pytest.mark.parametrize(("domain", "name"), operators())
+def test_every_version_of_an_operator_has_a_kernel_or_is_a_stated_gap(
+    domain: str, name: str
+) -> None:
+    kernels = operators()[domain, name].kernels
+    assert set(opset.versions(domain, name)) - set(kernels) == GAPS.get(name, set())
+
+
 @pytest.mark.parametrize(("op", "kernel"), KERNELS)
 def test_the_signature_has_the_schema_s_attributes_and_defaults(
     op: OpVersion, kernel: Kernel

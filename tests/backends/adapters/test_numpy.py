@@ -78,7 +78,7 @@ def test_directml_runs_natively() -> None:
 def test_a_model_against_the_specification_is_refused_on_purpose() -> None:
     outcome = outcome_of(task_of("Hardmax", 13, {"axis": 7}, X), X)
     assert isinstance(outcome, Raised)
-    assert (outcome.stage, outcome.kind, outcome.documented) == ("run", "InvalidNode", True)
+    assert (outcome.stage, outcome.kind, outcome.documented) == ("prepare", "InvalidNode", True)
     assert "axis 7 is outside [-2, 1]" in outcome.detail
     missing = outcome_of(task_of("Hardmax", 13, {}))
     assert isinstance(missing, Raised)

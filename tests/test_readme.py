@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import subprocess
 import sys
 from pathlib import Path
 
+from tests.readme import README, block, numberless, plain
 from tests.releases import needs_known_releases
-
-README = Path(__file__).parent.parent / "README.md"
-BLOCKS = re.findall(r"```(\w+)\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
-
-
-def block(start: str) -> str:
-    """The one fenced block that begins with `start`."""
-    (found,) = [text for _, text in BLOCKS if text.startswith(start)]
-    return found
 
 
 def opcheck(folder: Path, *args: str) -> str:
@@ -34,26 +25,6 @@ def opcheck(folder: Path, *args: str) -> str:
         check=False,
     )
     return found.stdout
-
-
-def plain(text: str) -> str:
-    """Without what a version number and its width change."""
-    return re.sub(r"[ ─]+", " ", re.sub(r"\d+\.\d+\.\d+", "VERSION", text))
-
-
-def numberless(text: str) -> str:
-    """Without numbers, and what their widths change."""
-    return re.sub(r"[\d.,·]*\d[\d.,]*", "N", plain(text))
-
-
-@needs_known_releases
-def test_the_first_run_prints_what_the_readme_shows(tmp_path: Path) -> None:
-    # How many cases there are changes with the suites, and is told here as of one day.
-    printed = numberless(opcheck(tmp_path, "run")).splitlines()
-    for start in ("operator                   backend", "Known defects", "exit 0"):
-        left = iter(printed)
-        for line in numberless(block(start)).splitlines():
-            assert line == "…" or line in left, line
 
 
 @needs_known_releases

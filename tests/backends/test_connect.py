@@ -127,15 +127,16 @@ def test_the_address_is_the_backend_s_own_spelling_and_all_options() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "message", "hint"),
+    ("address", "message", "hint"),
     [
-        ("acumulate=float16", "has no option 'acumulate'", "accumulate"),
-        ("threads=2", "has no option 'threads'", "numpy has no options but accumulate"),
-        ("=2", "has no option ''", "numpy has no options but accumulate"),
+        ("numpy?acumulate=float16", "has no option 'acumulate'", "accumulate"),
+        ("numpy?provider=2", "has no option 'provider'", "numpy has mode, threads"),
+        ("reference?threads=2", "has no option 'threads'", "has no options but accumulate"),
+        ("reference?=2", "has no option ''", "has no options but accumulate"),
     ],
 )
-def test_an_option_without_use_is_refused(options: str, message: str, hint: str) -> None:
-    error = refusal(f"numpy?{options}")
+def test_an_option_without_use_is_refused(address: str, message: str, hint: str) -> None:
+    error = refusal(address)
     assert message in error.message
     assert error.hint is not None
     assert hint in error.hint

@@ -16,11 +16,7 @@ from onnx import helper
 
 from opcheck import opset
 from opcheck.dtypes import limits
-from opcheck.engine.mistakes import Answer, Mistake, Node
-from opcheck.engine.ops.lp_pool.mistakes import MISTAKES
-from opcheck.errors import InvalidNode
 from opcheck.model import AnyOf, Case, Fill, Given, Rejected, TensorSpec, Values, Verdict
-from opcheck.run.lying import Lying, node_of
 from opcheck.run.trial import Trial
 from opcheck.suite import load, materialize, unrounded
 from opcheck.suite.load import shipped_suites
@@ -264,96 +260,6 @@ def named(name: str) -> list[Trial]:
     found = [trial for trial in trials() if trial.case.name == name]
     assert found
     return found
-
-
-#: Only `should` speaks against these, in some versions at least.
-WARNED_OF: dict[str, set[int]] = {
-    "empty_windows_are_nan": {1, 2, 11},
-    "integers_accepted": {*VERSIONS},
-    "later_attributes_accepted": {1, 2, 11},
-    "later_type_accepted": {1, 2, 11, 18},
-    "overflow_saturates": {*VERSIONS},
-    "p_clamped": {*VERSIONS},
-    "powers_not_scaled": {*VERSIONS},
-    "refuses_pads_of_the_kernel": {*VERSIONS},
-    "root_4_ulp_too_large": {*VERSIONS},
-}
-
-
-def harmful(mistake: Mistake) -> set[int]:
-    """The versions in which it is a mistake, if in some types only."""
-    types = {(case.op, case.dtype.name) for case in legal_cases() if case.dtype}
-    return {op.since for op, dtype in types if mistake.why_harmless(op, dtype) is None}
-
-
-def seen(answer: Answer, node: Node) -> object:
-    """All that is to be seen of an answer; None for a refusal."""
-    try:
-        return [(array.dtype, array.shape, array.tobytes()) for array in answer(node)]
-    except InvalidNode:
-        return None
-
-
-@cache
-def shown() -> Mapping[str, Sequence[Trial]]:
-    """The cases in which each mistake gives another answer than the right one."""
-    found: dict[str, list[Trial]] = {mistake.name: [] for mistake in MISTAKES}
-    for trial in trials():
-        node = node_of(trial.question.task, trial.question.inputs)
-        right = seen(lambda node: node.right, node)
-        for mistake in MISTAKES:
-            if seen(mistake.answer, node) != right:
-                found[mistake.name].append(trial)
-    return found
-
-
-def versions_that_see(mistake: Mistake, verdict: Verdict, rule: str) -> set[int]:
-    """The versions in which a case of this rule says this of who makes it."""
-    found: set[int] = set()
-    for trial in shown()[mistake.name]:
-        case = trial.case
-        if case.rule != rule or case.op.since in found:
-            continue
-        if result_of(trial, Lying(mistake)).verdict is verdict:
-            found.add(case.op.since)
-    return found
-
-
-def versions_that_find(mistake: Mistake) -> set[int]:
-    """A mistake is a wrong answer; only where it is to refuse may it show as an error."""
-    red = Verdict.ERROR if mistake.name.startswith("refuses_") else Verdict.FAIL
-    return versions_that_see(mistake, red, "must")
-
-
-@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.name)
-def test_every_mistake_is_found_in_every_version_in_which_it_is_one(mistake: Mistake) -> None:
-    assert versions_that_find(mistake) == harmful(mistake) - WARNED_OF.get(mistake.name, set())
-
-
-ARGUED = [mistake for mistake in MISTAKES if mistake.harmless]
-#: About what the text leaves open; they are none of the answers that `open` cases admit.
-UNDECIDED = {"same_negative_padding", "same_padding_for_stride_1", "same_rounded_down"}
-
-
-@pytest.mark.parametrize("mistake", ARGUED, ids=lambda mistake: mistake.name)
-def test_what_is_argued_to_be_harmless_fails_no_case(mistake: Mistake) -> None:
-    accused = []
-    for trial in shown()[mistake.name]:
-        case = trial.case
-        if mistake.why_harmless(case.op, case.dtype and case.dtype.name) is None:
-            continue
-        if case.rule == "open" and mistake.name in UNDECIDED:
-            continue
-        result = result_of(trial, Lying(mistake))
-        if result.verdict not in (Verdict.PASS, Verdict.WARN):
-            accused.append((case.id, result.reason))
-    assert not accused
-
-
-@pytest.mark.parametrize("name", WARNED_OF)
-def test_what_only_should_speaks_against_is_warned_of(name: str) -> None:
-    [mistake] = (mistake for mistake in MISTAKES if mistake.name == name)
-    assert versions_that_see(mistake, Verdict.WARN, "should") >= WARNED_OF[name]
 
 
 NARROWLY = [(case, mistake) for case, mistakes in NARROW.items() for mistake in mistakes]

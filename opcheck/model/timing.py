@@ -1,0 +1,90 @@
+"""What was timed: samples of everybody in the same rounds, and what they are held against."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The seconds of a call, the mean of `loops` calls one after the other.
+
+    `round` and `worker` are counted from 0. In a round everybody takes one sample, in random order,
+    and of a backend with W processes it is number `round` mod W that does.
+    """
+
+    round: int
+    worker: int
+    loops: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Timing:
+    """What one backend took for one case.
+
+    `prepared` are the seconds that each of its processes took to load and compile the model.
+    Without samples, `why_not` says why there are none.
+    """
+
+    backend: str
+    samples: tuple[Sample, ...] = ()
+    prepared: tuple[float, ...] = ()
+    why_not: str = ""
+
+
+@dataclass(frozen=True)
+class Timed:
+    """One case, timed on all backends.
+
+    `moved` are the bytes that must move at the least: all inputs are read, all outputs written.
+    `copy` are samples of copying half as many, which moves as many; `yardstick` are samples of a
+    fixed piece of work that is the same in every run, by which stored runs are compared. Both were
+    taken in the same rounds, in opcheck's own process.
+    """
+
+    case: str
+    op: str
+    dtype: str
+    shapes: str
+    moved: int
+    timings: tuple[Timing, ...]
+    copy: tuple[Sample, ...]
+    yardstick: tuple[Sample, ...]
+
+    def timing(self, backend: str) -> Timing | None:
+        """Of the backend with this address, None where it took no part."""
+        return next((one for one in self.timings if one.backend == backend), None)
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Where a benchmark ran; an empty text where the system does not say."""
+
+    processor: str
+    cores: int
+    governor: str
+    platform: str
+    load: float
+    memory: int
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What stands above a benchmark: what ran it, where, and how.
+
+    `packages` are versions by distribution, `backends` versions by address. `cold` says whether
+    caches were emptied before each call, `limit` is the half width that the interval of a ratio was
+    to reach.
+    """
+
+    opcheck: str
+    python: str
+    packages: dict[str, str]
+    backends: dict[str, str]
+    machine: Machine
+    threads: int
+    workers: int
+    cold: bool
+    baseline: str
+    started: str

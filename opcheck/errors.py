@@ -30,6 +30,7 @@ class Exit(IntEnum):
     USAGE = 2
     UNUSABLE = 4
     NONCONFORMING = 1
+    SLOWER = 3
     NOTHING_JUDGED = 5
     CONFORMS = 0
 

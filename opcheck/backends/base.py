@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from opcheck.errors import NodeError
 from opcheck.model import Array, BackendInfo, Task
@@ -43,6 +43,18 @@ class Prepared(Protocol):
 
     def run(self, inputs: Sequence[Array]) -> Sequence[Array]:
         """The outputs, in the node's order. `inputs` follow `Task.inputs`."""
+        ...
+
+
+@runtime_checkable
+class Repeatable(Prepared, Protocol):
+    """One that can be timed without what its adapter does to the arrays; the others are as is."""
+
+    def repeated(self, inputs: Sequence[Array]) -> Callable[[], object]:
+        """A function that runs on these inputs, brought to the backend already, again and again.
+
+        What it returns is the backend's own, and nobody looks at it.
+        """
         ...
 
 

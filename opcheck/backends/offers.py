@@ -170,3 +170,8 @@ def _late(one: Offer, process: Process, seconds: float) -> Tried:
     told = f"backend {one.name!r} has not started within {seconds:g} s"
     told += f"; the last it printed:\n{printed}" if printed else ""
     return Tried(one, error=BackendUnavailable(told, "--timeout gives it longer"))
+
+
+def has_threads(kind: str) -> bool:
+    """Whether backends of this kind have the option `threads`."""
+    return kind in built_in() and adapter(kind).ABOUT.threads

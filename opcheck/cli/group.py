@@ -20,6 +20,7 @@ from opcheck.errors import CaseFileError, Exit, OpcheckError, did_you_mean
 #: `--help` need not import it.
 COMMANDS = {
     "run": "Judge backends by case files.",
+    "bench": "Time backends, of which each is right.",
     "list": "Show the cases that files expand to.",
     "mutate": "Show which mistakes the cases see, and which they miss.",
     "backends": "Show the backends there are.",
@@ -117,6 +118,7 @@ def program() -> None:
     \b
     opcheck run                          the shipped suites on numpy, onnxruntime, reference
     opcheck run my.yaml -b onnxruntime   my cases on one backend
+    opcheck bench --op Softmax           how fast they are
     opcheck list --op Hardmax -k nan     what there is to run
     opcheck mutate my.yaml               which mistakes my cases would miss
 

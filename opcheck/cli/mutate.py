@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -74,13 +73,14 @@ def command(
     be harmless and are not, or a group shows nothing, 2 wrong usage or case file, 5 no case of an
     operator that opcheck's engine knows.
     """
+    from opcheck.run.machine import processors
     from opcheck.run.mutate import Settings
 
     cases, said = chosen_cases(**selection)
     _check_names(names, cases)
     # Each group is compared with one other.
     settings = Settings(names, kills=2 if groups else 1)
-    processes = jobs or _processors()
+    processes = jobs or processors()
     mutations = _mutations(cases, settings, processes)
     if not mutations:
         click.echo(f"opcheck: no case of an operator with known mistakes ({said})", err=True)
@@ -99,13 +99,6 @@ def _check_names(names: Sequence[str], cases: Iterable[Case]) -> None:
     for name in names:
         if name not in known:
             raise UsageError(f"no mistake {name!r}", did_you_mean(name, known))
-
-
-def _processors() -> int:
-    """How many this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _mutations(cases: Sequence[Case], settings: Settings, jobs: int) -> tuple[Mutation, ...]:

@@ -35,18 +35,36 @@ class Seconds(click.FloatRange):
         return seconds
 
 
-_WORKERS = (
+class Share(click.FloatRange):
+    """A part of something, as a percentage (5%) or a number (0.05); at most 1000 %."""
+
+    def __init__(self) -> None:
+        super().__init__(min=0, max=10)
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """As a number."""
+        text = str(value).strip()
+        per = 100 if text.endswith("%") else 1
+        share = float(super().convert(text.removesuffix("%"), param, ctx)) / per
+        if math.isnan(share):
+            self.fail(f"{text} is no share.", param, ctx)
+        return share
+
+
+_JOBS = click.option(
+    "-j",
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Processes a backend.",
+)
+_BACKENDS = (
     click.option(
         "-b", "--backend", "addresses", multiple=True, metavar="ADDRESS", help="Repeatable."
-    ),
-    click.option(
-        "-j",
-        "--jobs",
-        type=click.IntRange(min=1),
-        default=1,
-        show_default=True,
-        metavar="N",
-        help="Processes a backend.",
     ),
     click.option(
         "--timeout",
@@ -90,9 +108,17 @@ def selection_options(function: Function) -> Function:
     return function
 
 
+def backend_options(function: Function) -> Function:
+    """-b, --timeout, --memory-limit."""
+    for option in reversed(_BACKENDS):
+        function = option(function)
+    return function
+
+
 def worker_options(function: Function) -> Function:
     """-b, -j, --timeout, --memory-limit."""
-    for option in reversed(_WORKERS):
+    address, *rest = _BACKENDS
+    for option in reversed((address, _JOBS, *rest)):
         function = option(function)
     return function
 
@@ -105,19 +131,21 @@ def chosen_cases(
     opsets: tuple[int, ...],
     dtypes: tuple[str, ...],
     level: Any,
+    *,
+    bench: bool = False,
 ) -> tuple[tuple[Case, ...], str]:
-    """The selected cases, and the selection in words.
+    """The selected cases, or of `bench` those that are to be timed, and the selection in words.
 
     Raises UsageError for a selection that names what does not exist.
     """
     from opcheck.dtypes import DTYPES
-    from opcheck.suite import Selection, load, select
+    from opcheck.suite import Selection, load, load_bench, select
 
     for dtype in dtypes:
         if dtype not in DTYPES:
             raise UsageError(f"unknown dtype {dtype!r}", _completions(dtype, DTYPES))
     selection = Selection(ids, keywords, ops, opsets, dtypes, level)
-    cases = load(paths)
+    cases = load_bench(paths) if bench else load(paths)
     interrupt.safe_place()
     # A mistyped one would go unnoticed beside one that is not.
     here = {case.id for case in cases}

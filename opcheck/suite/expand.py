@@ -36,7 +36,7 @@ OPSETS_ARE = 'a list of numbers or "13+", or the word all'
 _LABEL = re.compile(r"[A-Za-z0-9_.+-]+")
 _NOT_IN_ID = re.compile(r"[^A-Za-z0-9_.+-]")
 _NOT_IN_CASE = ("name", "rows", "matrix", "label")
-_NOT_IN_DEFAULTS = ("op", "domain", "matrix", "cases")
+_NOT_IN_DEFAULTS = ("op", "domain", "matrix", "cases", "bench")
 
 
 @dataclass(frozen=True)

@@ -214,13 +214,19 @@ class HeadFields(CaseFields):
     op: str = Field(min_length=1, description="The operator's name.")
     domain: str = Field("", description="The operator's domain; \"\" is ONNX's own.")
     matrix: MatrixField | None = None
-    cases: list[Any] = Field(min_length=1)
+    cases: list[Any] = Field([], min_length=1)
+    bench: list[Any] = Field([], min_length=1)
 
 
 class FileFields(HeadFields):
     """A case file: an operator, defaults for all its cases, and the cases."""
 
-    cases: list[CaseEntry] = Field(min_length=1)
+    model_config = ConfigDict(
+        json_schema_extra={"anyOf": [{"required": ["cases"]}, {"required": ["bench"]}]}
+    )
+
+    cases: list[CaseEntry] = Field([], min_length=1, description="What `opcheck run` judges.")
+    bench: list[CaseEntry] = Field([], min_length=1, description="What `opcheck bench` times.")
 
 
 def json_schema() -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from opcheck import opset
@@ -12,12 +12,14 @@ from opcheck.model import Case
 from opcheck.reading import Mark, Node, Problems, quoted, read_file, shipped_folder
 from opcheck.suite.expand import Expansion
 from opcheck.suite.fields import CaseEntry, HeadFields
-from opcheck.suite.overlay import get
+from opcheck.suite.overlay import get, mapping
 from opcheck.suite.resolve import CaseFile, resolve
 from opcheck.suite.validate import validate
 
 _SUFFIXES = (".yaml", ".yml")
 _WHOLE_FILE = Mark(0, 0)
+#: Where cases stand in a file: those to be judged, and those to be timed.
+_LISTS = ("cases", "bench")
 
 
 def shipped_suites() -> Path:
@@ -30,12 +32,26 @@ def load(paths: Sequence[Path] = ()) -> tuple[Case, ...]:
 
     Raises CaseFileError with every problem of every file.
     """
+    return _load(paths, lambda root: "cases")
+
+
+def load_bench(paths: Sequence[Path] = ()) -> tuple[Case, ...]:
+    """The same of what is to be timed: the list `bench` of a file, or its cases if it has none.
+
+    But for shipped files, of which no cases are timed.
+    """
+    return _load(paths, lambda root: "bench" if get(root, ("bench",)) or not paths else "cases")
+
+
+def _load(paths: Sequence[Path], part: Callable[[Node], str]) -> tuple[Case, ...]:
     problems = Problems()
     cases: list[Case] = []
     for name, path, shipped in _files(paths, problems):
         root = read_file(path, problems)
         if root is not None:
-            cases += _cases(name, path, shipped, root, problems)
+            # Mistakes are told of both lists, whichever is asked for.
+            found = {one: [*_cases(name, path, shipped, root, one, problems)] for one in _LISTS}
+            cases += found[part(root)]
     _check_unique(cases, problems)
     problems.raise_if_any()
     return tuple(cases)
@@ -114,10 +130,16 @@ def _name(file: Path, shipped: Path) -> str:
     return str(file)
 
 
-def _cases(name: str, path: Path, shipped: bool, root: Node, problems: Problems) -> Iterator[Case]:
+def _cases(
+    name: str, path: Path, shipped: bool, root: Node, part: str, problems: Problems
+) -> Iterator[Case]:
     head, rest, lost = validate(HeadFields, root, name, problems)
     known = head is not None and _is_operator(name, root, head.domain, head.op, problems)
-    entries = get(root, ("cases",))
+    given = mapping(root)
+    # One that is misspelt is told as such.
+    if head and not ({*given} & {*_LISTS} or did_you_mean("cases", given)):
+        problems.add(name, root.mark, "'cases' is missing")
+    entries = get(root, (part,))
     expansion = Expansion(name, rest, lost, problems) if head and known else None
     for entry in entries.value if entries and isinstance(entries.value, tuple) else ():
         fields, sound, lost = validate(CaseEntry, entry, name, problems)

@@ -252,7 +252,7 @@ def test_an_alias_bomb_is_refused_in_no_time(tmp_path: Path) -> None:
         ("op: Hardmax\n»'<tensor>': 3\ncases: [{name: a, opset: 13, dtype: float32, "
          "attrs: {axis: 0}, inputs: {input: 1}}]",
          "unknown key '<tensor>' (known: opset, dtype, attrs, inputs, expect, tolerance, rule, "
-         "level, timeout, clause, empty, op, domain, matrix, cases)"),
+         "level, timeout, clause, empty, op, domain, matrix, cases, bench)"),
         ("op: Hardmax\ncases: [{name: a, rows: »[]}]", "rows: must hold at least 1"),
         ("op: Hardmax\ncases: [{name: a, rows: »3}]", "rows: must be a list, got 3"),
         ("op: Hardmax\ncases: [{name: a, rows: [»7]}]",

@@ -15,12 +15,13 @@ class About:
     """A kind of backend in the words of `opcheck backends`.
 
     `distribution` is the name of its package on PyPI, None where there is none; `install` the
-    command that installs it.
+    command that installs it. `threads`: it has the option of this name.
     """
 
     summary: str
     distribution: str | None = None
     install: str = ""
+    threads: bool = False
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from opcheck.engine import planned
 from opcheck.errors import InvalidNode
 from opcheck.model import Array, BackendInfo, Task, TensorType
 
-ABOUT = About("opcheck's own engine", "numpy", "pip install numpy")
+ABOUT = About("opcheck's own engine", "numpy", "pip install numpy", threads=True)
 
 
 def connect(detail: str | None, options: Mapping[str, str]) -> Engine:
@@ -67,3 +67,7 @@ class PreparedNode:
         # An omitted optional input has no kernel parameter yet; operators with one will say so.
         with own_part():
             return self.compute(*self.task.operands(inputs))
+
+    def repeated(self, inputs: Sequence[Array]) -> Callable[[], object]:
+        """The engine alone."""
+        return partial(self.compute, *self.task.operands(inputs))

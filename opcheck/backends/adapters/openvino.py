@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from opcheck.errors import BackendUnavailable, NotSupported, UsageError, did_you
 from opcheck.graph import model_of
 from opcheck.model import Array, BackendInfo, Task
 
-ABOUT = About("OpenVINO", "openvino", "pip install 'opcheck[openvino]'")
+ABOUT = About("OpenVINO", "openvino", "pip install 'opcheck[openvino]'", threads=True)
 
 _BF16 = DTYPES["bfloat16"].numpy
 #: Those that are one device: AUTO and its like would choose, and fall back in silence.
@@ -105,6 +106,17 @@ class Compiled:
         with _declining():
             found = self.compiled(feed)
         return [_array(port, found[port]) for port in self.compiled.outputs]
+
+    def repeated(self, inputs: Sequence[Array]) -> Callable[[], object]:
+        """A request on tensors that it shares, whose output it writes anew in every run."""
+        from openvino import Tensor
+
+        request = self.compiled.create_infer_request()
+        for name, array in self.task.feed(inputs).items():
+            given = _tensor(array)
+            tensor = given if given is not array else Tensor(array, shared_memory=True)
+            request.set_tensor(name, tensor)
+        return partial(request.infer, share_outputs=True)
 
 
 def _tensor(array: Array) -> Any:

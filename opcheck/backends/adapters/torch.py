@@ -17,7 +17,7 @@ from opcheck.engine.windows import windows_of
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import Array, BackendInfo, Task
 
-ABOUT = About("PyTorch's own functions", "torch", "pip install 'opcheck[torch]'")
+ABOUT = About("PyTorch's own functions", "torch", "pip install 'opcheck[torch]'", threads=True)
 
 #: How torch says that a function has no kernel: "avg_pool2d" not implemented for 'Int'.
 _NOT_IMPLEMENTED = "not implemented for '"
@@ -65,19 +65,31 @@ class Mapped:
         """The output; bfloat16 goes to torch and back as the bits of an integer."""
         import torch
 
-        (x,) = self.task.operands(inputs)
-        dtype = dtypes.of(x)
-        if dtype is None or dtype.text not in self.types:
-            raise InvalidNode(f"{self.task.op} is not defined for {x.dtype}")
-        narrow = dtype.name == "bfloat16"
-        tensor = torch.tensor(x.view(np.uint16)).view(torch.bfloat16) if narrow else torch.tensor(x)
+        tensor, dtype = self._tensor(inputs)
         try:
             y = self.function(tensor, self.task)
         except RuntimeError as error:
             if _NOT_IMPLEMENTED in str(error):
                 raise NotSupported(str(error)) from error
             raise
+        narrow = dtype.name == "bfloat16"
         return [y.view(torch.uint16).numpy().view(dtype.numpy) if narrow else y.numpy()]
+
+    def repeated(self, inputs: Sequence[Array]) -> Callable[[], object]:
+        """The function on a tensor of torch's."""
+        tensor, _ = self._tensor(inputs)
+        return partial(self.function, tensor, self.task)
+
+    def _tensor(self, inputs: Sequence[Array]) -> tuple[Any, dtypes.DType]:
+        import torch
+
+        (x,) = self.task.operands(inputs)
+        dtype = dtypes.of(x)
+        if dtype is None or dtype.text not in self.types:
+            raise InvalidNode(f"{self.task.op} is not defined for {x.dtype}")
+        if dtype.name == "bfloat16":
+            return torch.tensor(x.view(np.uint16)).view(torch.bfloat16), dtype
+        return torch.tensor(x), dtype
 
 
 def _along_axis(function: Callable[[Any, int], Any], x: Any, task: Task) -> Any:

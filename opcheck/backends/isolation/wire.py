@@ -17,7 +17,7 @@ from json import loads as read_json
 from math import prod
 from pickle import PickleBuffer, Pickler
 from pickle import loads as unpickled
-from typing import Any
+from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
 
 import ml_dtypes
@@ -30,23 +30,26 @@ from opcheck.backends.isolation.channel import Damaged
 from opcheck.backends.observe import Exit, Observed, Outputs
 from opcheck.dtypes import DTYPES, DType
 from opcheck.model import Array, Foreign, Question
+from opcheck.model.stopwatch import Hold, Measure, Release
 
 _BYTE = dtype_of("u1")
 #: How many bytes are compared at once.
 _PIECE = 1 << 18
 
+#: What a worker is asked.
+Request: TypeAlias = Question | Hold | Measure | Release
 #: A question is put to several backends, and pickled once.
-_pickled: WeakKeyDictionary[Question, list[Any]] = WeakKeyDictionary()
+_pickled: WeakKeyDictionary[Request, list[Any]] = WeakKeyDictionary()
 
 
-def question_parts(question: Question) -> list[Any]:
+def question_parts(question: Request) -> list[Any]:
     """A question as a message; its arrays are not copied."""
     if question not in _pickled:
         _pickled[question] = _parts(question)
     return _pickled[question]
 
 
-def _parts(question: Question) -> list[Any]:
+def _parts(question: Request) -> list[Any]:
     buffers: list[PickleBuffer] = []
     file = io.BytesIO()
     pickler = Pickler(file, protocol=5, buffer_callback=buffers.append)
@@ -56,9 +59,9 @@ def _parts(question: Question) -> list[Any]:
     return [file.getbuffer(), *(buffer.raw() for buffer in buffers)]
 
 
-def read_question(parts: Sequence[bytearray]) -> Question:
+def read_question(parts: Sequence[bytearray]) -> Request:
     """The other way round; the arrays lie in the `parts`."""
-    question: Question = unpickled(parts[0], buffers=parts[1:])
+    question: Request = unpickled(parts[0], buffers=parts[1:])
     return question
 
 
@@ -96,10 +99,7 @@ def answer_parts(question: Question | None, answer: Answer) -> list[Any]:
     blobs: list[memoryview] = []
 
     def described(value: Array | Foreign) -> Any:
-        if isinstance(value, Foreign):
-            return value.description
-        blobs.append(_bytes(value))
-        return {"dtype": _spelt(value.dtype), "shape": value.shape, "blob": len(blobs)}
+        return _described(value, blobs)
 
     def listed(outputs: Outputs | None) -> Any:
         return None if outputs is None else [described(value) for value in outputs]
@@ -148,12 +148,10 @@ def read_answer(parts: Sequence[bytearray], question: Question) -> Answer:
             raise Defect(record["bug"])
 
         def value(said: Any) -> Array | Foreign:
-            if isinstance(said, str):
-                return Foreign(said)
-            return _array(said["dtype"], tuple(said["shape"]), parts[said["blob"]])
+            return _read(said, parts)
 
         def outputs(said: Any) -> Outputs | None:
-            return None if said is None else tuple(value(one) for one in said)
+            return None if said is None else read_outputs(said, parts)
 
         def repeated(said: Any) -> Outputs | None:
             if said is None:
@@ -182,6 +180,30 @@ def read_answer(parts: Sequence[bytearray], question: Question) -> Answer:
         return Answer(seen, str(record["printed"]), int(record["peak"]))
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
         raise Damaged(f"{type(error).__name__}: {error}") from error
+
+
+def written_outputs(outputs: Outputs) -> tuple[Any, list[memoryview]]:
+    """Outputs alone, in words, and the bytes that follow these as parts of a message."""
+    blobs: list[memoryview] = []
+    return [_described(value, blobs) for value in outputs], blobs
+
+
+def read_outputs(said: Any, parts: Sequence[bytearray]) -> Outputs:
+    """The other way round; raises what is raised by words that make no sense."""
+    return tuple(_read(one, parts) for one in said)
+
+
+def _described(value: Array | Foreign, blobs: list[memoryview]) -> Any:
+    if isinstance(value, Foreign):
+        return value.description
+    blobs.append(_bytes(value))
+    return {"dtype": _spelt(value.dtype), "shape": value.shape, "blob": len(blobs)}
+
+
+def _read(said: Any, parts: Sequence[bytearray]) -> Array | Foreign:
+    if isinstance(said, str):
+        return Foreign(said)
+    return _array(said["dtype"], tuple(said["shape"]), parts[said["blob"]])
 
 
 def _bytes(array: Array) -> memoryview:

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from opcheck.backends.base import Backend
     from opcheck.backends.isolation.channel import Channel, Message
+    from opcheck.backends.isolation.timed import Timer
 
 #: How much is kept of what a backend prints, in bytes.
 _TAIL = 8 << 10
@@ -46,7 +47,7 @@ def main(arguments: str) -> None:
     # Where memory runs out, Linux is to choose this process, not the one that judges.
     _tell_system("oom_score_adj", "1000")
     # Before the backend is imported, which may change what these do.
-    from opcheck.backends.isolation import wire  # noqa: F401
+    from opcheck.backends.isolation import timed  # noqa: F401
     from opcheck.backends.isolation.channel import Channel
 
     # It has served to find opcheck, and must not serve to find engines; adapters for modules of
@@ -134,18 +135,22 @@ def _connected(address: str, channel: Channel, printed: _Printed, home: int) -> 
 def _serve(
     backend: Backend, channel: Channel, printed: _Printed, home: int, *, measured: bool
 ) -> None:
+    from opcheck.backends.isolation.timed import Timer
+
+    timer = Timer(backend)
     while True:
         try:
             message = channel.receive()
             channel.mark(message.number)
             # In a function, so that nothing of one question is there when the next one comes.
-            _answer(backend, channel, message, printed, home, measured=measured)
+            _answer(backend, timer, channel, message, printed, home, measured=measured)
         except (EOFError, ConnectionError):
             return
 
 
 def _answer(
     backend: Backend,
+    timer: Timer,
     channel: Channel,
     message: Message,
     printed: _Printed,
@@ -155,10 +160,14 @@ def _answer(
 ) -> None:
     from opcheck.backends.isolation.wire import Answer, answer_parts, read_question
     from opcheck.backends.observe import Exit, Observed, observe
+    from opcheck.model import Question
 
     seen = Observed()
     try:
         question = read_question(message.read())
+        if not isinstance(question, Question):
+            channel.send(message.number, timer.answer(question), patient=True)
+            return
         seen = observe(backend, question, alone=True)
         _only_at(home)
         told = Answer(seen, printed.take(), _peak() if measured else 0)

@@ -1,0 +1,136 @@
+"""A worker that times: asked, and waited for, because nobody else may be at work meanwhile."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from time import monotonic
+from typing import TypeVar
+
+from opcheck.backends.isolation.channel import Damaged
+from opcheck.backends.isolation.job import fits
+from opcheck.backends.isolation.process import Process
+from opcheck.backends.isolation.slot import Settings
+from opcheck.backends.isolation.start import started
+from opcheck.backends.isolation.timed import read_release, read_seconds
+from opcheck.backends.isolation.wire import Request, question_parts
+from opcheck.backends.observe import Outputs
+from opcheck.errors import BackendUnavailable
+from opcheck.model import BackendInfo, Question
+from opcheck.model.stopwatch import Hold, Measure, Release
+
+Answer = TypeVar("Answer")
+
+#: How often, in seconds, it is looked whether a silent worker still lives.
+_LOOK = 0.2
+
+
+class Lost(Exception):
+    """The worker failed, died or hung while it was at work; says how."""
+
+
+class Stopwatch:
+    """One worker of a backend, which is replaced after it was lost.
+
+    `settings` tell how long it has for a request. Nothing but `connected` may be called before
+    that has returned.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._numbers = itertools.count(1)
+        self._process: Process | None = self._started()
+        self._since = monotonic()
+
+    def connected(self, meanwhile: Callable[[], None] = lambda: None) -> BackendInfo:
+        """Wait for the backend; raises BackendUnavailable and UsageError as it says."""
+        while True:
+            meanwhile()
+            if self._process is None:
+                self._process, self._since = self._started(), monotonic()
+            self._process.connection.poll(0.05)
+            until = self._since + self._settings.start_timeout
+            info = started(self._process, self._settings.address, until)
+            if info:
+                self._process.connected = True
+                return info
+
+    def hold(self, question: Question) -> float:
+        """Have this task prepared and kept; the seconds that took. Raises Lost."""
+        if self._process is None:
+            self._again()
+        return self._number(Hold(question))
+
+    def measure(self, loops: int, flushed: int = 0) -> float:
+        """The seconds of a call of what is held; see `Measure`. Raises Lost."""
+        return self._number(Measure(loops, flushed))
+
+    def release(self) -> Outputs:
+        """What is held answers once more, and is let go. Raises Lost."""
+        return self._told(self._asked(Release(), read_release))
+
+    def close(self) -> None:
+        """End the worker."""
+        if self._process is not None:
+            self._process.kill()
+            self._process = None
+
+    def _started(self) -> Process:
+        wanted = self._settings
+        try:
+            return Process(wanted.address, wanted.environment, wanted.scratch, measured=False)
+        except (OSError, ValueError) as error:  # the latter is about the environment
+            raise BackendUnavailable(f"no process can be started: {error}") from error
+
+    def _again(self) -> None:
+        try:
+            self.connected()
+        except BackendUnavailable as error:
+            self.close()
+            raise Lost(f"its process could not be started again: {error.message}") from error
+
+    def _number(self, asked: Hold | Measure) -> float:
+        return self._told(self._asked(asked, read_seconds))
+
+    @staticmethod
+    def _told(answer: Answer | str) -> Answer:
+        if isinstance(answer, str):
+            raise Lost(answer)
+        return answer
+
+    def _asked(self, asked: Request, read: Callable[[list[bytearray]], Answer]) -> Answer:
+        """Ask, and wait for the answer. Raises Lost, and the worker is gone then."""
+        process, number = self._process, next(self._numbers)
+        if process is None:
+            raise Lost("its process is gone")
+        until = monotonic() + self._settings.timeout
+        try:
+            process.channel.send(number, question_parts(asked))
+            while not process.connection.poll(_LOOK):
+                limit = self._settings.memory_limit
+                if process.has_ended() and not process.connection.poll():
+                    raise EOFError
+                if monotonic() > until:
+                    raise Lost(f"no answer within {self._settings.timeout:g} s")
+                if limit is not None and process.memory() > limit:
+                    raise Lost(f"took more than {limit / 2**20:,.6g} MiB of memory")
+            message = process.channel.receive()
+            if message.number != number:
+                raise Damaged("it answers what was not asked")
+            return read(message.read(fits))
+        except (EOFError, ConnectionError):
+            how = process.how_it_ended()
+            self.close()
+            raise Lost(how) from None
+        except Damaged as error:
+            self.close()
+            raise Lost(f"sent something that is no answer: {error}") from error
+        except OSError as error:
+            self.close()
+            raise Lost(f"the case's data cannot be handed over: {error}") from error
+        except MemoryError as error:
+            self.close()
+            raise Lost(f"its answer does not fit into memory: {error}") from error
+        except (Lost, KeyboardInterrupt):
+            self.close()
+            raise

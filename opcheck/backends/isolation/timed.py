@@ -1,0 +1,67 @@
+"""Requests to time, and what is told of them, as messages; the worker's part of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from json import dumps
+from json import loads as read_json
+from typing import Any
+
+from opcheck.backends.base import Backend
+from opcheck.backends.isolation.channel import Damaged
+from opcheck.backends.isolation.wire import read_outputs, written_outputs
+from opcheck.backends.observe import Outputs, told
+from opcheck.backends.timing import Held
+from opcheck.model.stopwatch import Hold, Measure, Release
+
+
+class Timer:
+    """Answers requests to time, in the worker."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self._held: Held | None = None
+
+    def answer(self, asked: Hold | Measure | Release) -> list[Any]:
+        """What is told of a request, as a message; no exception leaves this."""
+        try:
+            return self._answer(asked)
+        except BaseException as error:
+            self._held = None
+            kind = type(error).__name__
+            return [dumps({"failed": f"{kind}: {told(error)}".removesuffix(": ")}).encode()]
+
+    def _answer(self, asked: Hold | Measure | Release) -> list[Any]:
+        match asked:
+            case Hold(question):
+                self._held = None
+                self._held = Held(self._backend, question)
+                return [dumps({"seconds": self._held.prepared}).encode()]
+            case Measure():
+                assert self._held
+                return [dumps({"seconds": self._held.seconds(asked)}).encode()]
+            case Release():
+                assert self._held
+                held, self._held = self._held, None
+                described, blobs = written_outputs(held.outputs())
+                return [dumps({"outputs": described}).encode(), *blobs]
+
+
+def read_seconds(parts: Sequence[bytearray]) -> float | str:
+    """What was measured, or how that failed; raises Damaged."""
+    try:
+        record = read_json(parts[0])
+        return str(record["failed"]) if "failed" in record else float(record["seconds"])
+    except (ValueError, TypeError, LookupError, RecursionError) as error:
+        raise Damaged(f"{type(error).__name__}: {error}") from error
+
+
+def read_release(parts: Sequence[bytearray]) -> Outputs | str:
+    """The answer that was told, or how that failed; raises Damaged."""
+    try:
+        record = read_json(parts[0])
+        if "failed" in record:
+            return str(record["failed"])
+        return read_outputs(record["outputs"], parts)
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+        raise Damaged(f"{type(error).__name__}: {error}") from error

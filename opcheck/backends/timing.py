@@ -1,0 +1,76 @@
+"""A task that a backend's own process keeps ready, and how long its runs take there.
+
+As in `observe`, what is needed of other packages is bound before a backend is imported.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from functools import partial
+from itertools import repeat
+from time import perf_counter
+
+from numpy import uint8, zeros
+
+from opcheck.backends.base import Backend, Repeatable
+from opcheck.backends.observe import Outputs, as_outputs
+from opcheck.model import Question
+from opcheck.model.stopwatch import Measure
+
+#: How far apart memory is touched, in bytes: no processor has shorter lines in its caches.
+_LINE = 64
+#: To a call of so many seconds it matters little that others have emptied the caches.
+_LONG = 0.01
+
+
+class Held:
+    """One task with its data, ready to be run; `prepared` is how many seconds that took.
+
+    Where the adapter can, runs are timed without what it does to bring arrays to the backend and
+    back.
+    """
+
+    def __init__(self, backend: Backend, question: Question) -> None:
+        gc.disable()
+        gc.collect()
+        # Its own copy: a backend may hold on to it, or write into it.
+        self._inputs = [array.copy() for array in question.inputs]
+        # Once before, because the first time much is loaded that serves for all tasks.
+        backend.prepare(question.task)
+        start = perf_counter()
+        self._task = task = backend.prepare(question.task)
+        self.prepared = perf_counter() - start
+        self._call: Callable[[], object] = partial(task.run, self._inputs)
+        if isinstance(task, Repeatable):
+            self._call = task.repeated(self._inputs)
+        self._last = self._timed()
+        self._other = zeros(0, uint8)
+
+    def seconds(self, asked: Measure) -> float:
+        """How long a run takes, the mean of as many as asked for."""
+        call, loops = self._call, asked.loops
+        if asked.flushed:
+            return sum(self._after_flush(asked.flushed) for _ in range(loops)) / loops
+        if self._last < _LONG:
+            call()
+        start = perf_counter()
+        for _ in repeat(None, loops):
+            call()
+        self._last = (perf_counter() - start) / loops
+        return self._last
+
+    def _after_flush(self, size: int) -> float:
+        if self._other.size != size:
+            self._other = zeros(size, uint8)
+        self._other[::_LINE] += 1
+        return self._timed()
+
+    def _timed(self) -> float:
+        start = perf_counter()
+        self._call()
+        return perf_counter() - start
+
+    def outputs(self) -> Outputs:
+        """The answer of one more run."""
+        return as_outputs(self._task.run(self._inputs))

@@ -1,0 +1,94 @@
+"""Benchmarks against saved ones: what they need, what they show, and what it means."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+import click
+
+from opcheck.cli.options import leave
+from opcheck.errors import Exit, UsageError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from opcheck.model import Case
+    from opcheck.model.timing import Bench, Timed
+    from opcheck.report.timing_store import Stored
+    from opcheck.timing.comparing import Compared
+
+#: How much slower is too slow.
+_MOST = 0.05
+
+
+def held_against(
+    path: Path | None, cases: Sequence[Case], names: Sequence[str], most: float | None
+) -> Stored | None:
+    """The saved benchmark; raises UsageError where it lacks something that is asked for."""
+    from opcheck.report.timing_store import read
+
+    if path is None:
+        if most is not None:
+            raise UsageError("--max-regression needs a --baseline")
+        return None
+    stored = read(path)
+    known = {(row.case, one.backend) for row in stored.rows for one in row.timings if one.samples}
+    asked = [(case.id, name) for case in cases for name in names]
+    lacking = [pair for pair in asked if pair not in known]
+    if lacking:
+        case, backend = lacking[0]
+        more = f", and {len(lacking) - 1:,} more" if len(lacking) > 1 else ""
+        hint = "leave it out by -k, or save a new baseline with `opcheck bench --save FILE`"
+        raise UsageError(f"{path} has no time of {backend} for {case}{more}", hint)
+    return stored
+
+
+def gate(
+    console: Console, old: Stored | None, about: Bench, rows: Sequence[Timed], most: float | None
+) -> tuple[Exit | None, str]:
+    """Show what changed since the baseline; what that means for the exit code."""
+    if old is None or not rows:
+        return None, ""
+    from opcheck.report import changes
+    from opcheck.timing.comparing import compare_runs
+
+    names = {row.case for row in rows}
+    found = compare_runs([row for row in old.rows if row.case in names], rows)
+    console.print()
+    changes.show(console, old.bench, about, found, most=_most(most))
+    return _verdict(found, _most(most))
+
+
+def _verdict(found: Compared, most: float) -> tuple[Exit | None, str]:
+    from opcheck.timing.comparing import regressions
+
+    slower = regressions(found.changes, most)
+    if slower:
+        return Exit.SLOWER, f"{len(slower):,} slower than before by more than {100 * most:g} %"
+    lost = [one for one in found.missing if one.lacks == "new"]
+    if lost:
+        return Exit.UNUSABLE, f"{len(lost):,} that had a time before have none now"
+    return None, f"nothing slower than before by more than {100 * most:g} %"
+
+
+def _most(most: float | None) -> float:
+    return _MOST if most is None else most
+
+
+def compare(old: Path, new: Path, most: float | None) -> NoReturn:
+    """Show what changed from one saved benchmark to another, and end."""
+    from opcheck.cli.console import output
+    from opcheck.report import changes
+    from opcheck.report.timing_store import read
+    from opcheck.timing.comparing import compare_runs
+
+    one, other = read(old), read(new)
+    found = compare_runs(one.rows, other.rows)
+    changes.show(output(), one.bench, other.bench, found, most=_most(most))
+    code, meaning = _verdict(found, _most(most))
+    if not found.changes:
+        code, meaning = Exit.NOTHING_JUDGED, "nothing could be compared"
+    click.echo(f"exit {int(code or 0)}: {meaning}")
+    leave(code or Exit.CONFORMS)

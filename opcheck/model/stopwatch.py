@@ -1,0 +1,31 @@
+"""What a worker is asked when it times a task, and what it tells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from opcheck.model.question import Question
+
+
+@dataclass(frozen=True, eq=False)
+class Hold:
+    """Prepare this and keep it ready with its data; what was held before is let go."""
+
+    question: Question
+
+
+@dataclass(frozen=True)
+class Measure:
+    """Run what is held, `loops` times.
+
+    Where `flushed` is not 0, so many bytes of other memory are touched before each run, and the
+    time of that does not count; else one run goes before that is not timed, unless runs are long.
+    """
+
+    loops: int
+    flushed: int = 0
+
+
+@dataclass(frozen=True)
+class Release:
+    """Run what is held once more, tell the answer, and let it go."""

@@ -1,0 +1,113 @@
+"""A benchmark in pyperf's JSON, for `pyperf show`, `stats`, `hist` and `compare_to`.
+
+Version 1.0 of that format, which pyperf describes by its classes Run, Benchmark and BenchmarkSuite
+(https://pyperf.readthedocs.io/en/latest/api.html):
+
+    {"version": "1.0", "metadata": {…}, "benchmarks": [
+        {"metadata": {"name": "…", …}, "runs": [
+            {"metadata": {"loops": 8, …}, "values": [seconds of a call, …]}, …]}, …]}
+
+A run is one process. What is said above holds for all that is below, so it is said once. A text
+among the metadata is one line and not empty; a value is above 0.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from opcheck.errors import UsageError
+from opcheck.model.timing import Bench, Sample, Timed, Timing
+
+_Value: TypeAlias = str | int | float
+
+
+def write(path: Path, bench: Bench, rows: Sequence[Timed]) -> None:
+    """Write every timing that has samples, each under the name `case [backend]`.
+
+    Raises UsageError where there is none, because pyperf reads no file without one, and where the
+    file cannot be written.
+    """
+    said = text(bench, rows)
+    try:
+        path.write_text(said, encoding="utf-8", newline="\n")
+    except OSError as error:
+        told = error.strerror or str(error)
+        raise UsageError(f"{path} cannot be written: {told}") from None
+
+
+def text(bench: Bench, rows: Sequence[Timed]) -> str:
+    """What `write` writes."""
+    benchmarks = [
+        _benchmark(bench, row, timing) for row in rows for timing in row.timings if timing.samples
+    ]
+    if not benchmarks:
+        raise UsageError("nothing was timed, so there is nothing that pyperf could read")
+    suite = {"version": "1.0", "metadata": _environment(bench), "benchmarks": benchmarks}
+    return json.dumps(suite, allow_nan=False, separators=(",", ":")) + "\n"
+
+
+def _environment(bench: Bench) -> dict[str, _Value]:
+    machine = bench.machine
+    return _said(
+        {
+            # The names that pyperf itself gives them; it warns where those differ.
+            "unit": "second",
+            "date": _date(bench.started),
+            "cpu_model_name": machine.processor,
+            "cpu_count": machine.cores,
+            "cpu_governor": machine.governor,
+            "load_avg_1min": machine.load,
+            "platform": machine.platform,
+            "python_version": bench.python,
+            "opcheck_version": bench.opcheck,
+            "threads": bench.threads,
+            "caches": "cold" if bench.cold else "warm",
+            **{f"{name}_version": version for name, version in bench.packages.items()},
+        }
+    )
+
+
+def _benchmark(bench: Bench, row: Timed, timing: Timing) -> dict[str, Any]:
+    metadata: dict[str, _Value] = {
+        "name": f"{row.case} [{timing.backend}]",
+        "backend_version": bench.backends.get(timing.backend, ""),
+        "operator": row.op,
+        "dtype": row.dtype,
+        "shapes": row.shapes,
+        "bytes_moved": row.moved,
+    }
+    return {"metadata": _said(metadata), "runs": list(_runs(timing))}
+
+
+def _runs(timing: Timing) -> Iterator[dict[str, Any]]:
+    """A run a process, more where its samples are of different numbers of calls."""
+    runs: dict[tuple[int, int], list[Sample]] = {}
+    for sample in timing.samples:
+        runs.setdefault((sample.worker, sample.loops), []).append(sample)
+    for (worker, loops), samples in sorted(runs.items()):
+        metadata: dict[str, _Value] = {"loops": loops, "worker": worker}
+        if worker < len(timing.prepared):
+            metadata["prepare_seconds"] = timing.prepared[worker]
+        yield {"metadata": metadata, "values": [sample.seconds for sample in samples]}
+
+
+def _said(metadata: Mapping[str, _Value]) -> dict[str, _Value]:
+    """Without what is not known, and every text in one line."""
+    lines = {
+        name: " ".join(value.split()) if isinstance(value, str) else value
+        for name, value in metadata.items()
+    }
+    return {name: value for name, value in lines.items() if value != ""}
+
+
+def _date(started: str) -> str:
+    """The moment without its zone, as pyperf writes it."""
+    try:
+        moment = datetime.fromisoformat(started)
+    except ValueError:
+        return ""
+    return moment.replace(tzinfo=None).isoformat(" ")

@@ -1,0 +1,208 @@
+"""Timings in a terminal: a case as soon as it is measured, means over all of them at the end."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from rich.cells import cell_len
+from rich.console import Console
+
+from opcheck.model.timing import Bench, Timed, Timing
+from opcheck.report import amounts, words
+from opcheck.report.amounts import digits, interval, percent, seconds
+from opcheck.report.lines import Column, Lines, together
+from opcheck.timing.means import means
+from opcheck.timing.ratios import Ratio, ratio
+from opcheck.timing.ratios import words as verdict_on
+from opcheck.timing.spread import Spread, spread
+
+#: From so many columns on there is room for whole intervals, and for air.
+_WIDE = 100
+#: How wide bars are, at the least and at the most.
+_BARS = 3, 24
+#: From here on a distance is told as a factor.
+_FAR = 1.5
+#: A time that is shorter is good to see, a longer one to be looked at; neither is a mistake.
+_COLOURS = {"faster": "green", "slower": "yellow", "unclear": "bright_black"}
+
+
+def show(console: Console, bench: Bench, rows: Sequence[Timed], *, complete: bool = True) -> None:
+    """Print a whole benchmark, such as one that was stored."""
+    show_head(console, bench)
+    for row in rows:
+        show_case(console, bench, row)
+    show_means(console, bench, rows)
+    if not complete:
+        said = f"INCOMPLETE: it was cut short after {words.plural(len(rows), 'case')}"
+        Lines(console).put((said, "bold red"))
+
+
+def show_head(console: Console, bench: Bench) -> None:
+    """Print what is timed, where and how."""
+    lines, machine = Lines(console), bench.machine
+    parts = [machine.processor, words.plural(machine.cores, "processor")]
+    parts += [f"governor {machine.governor}"] * bool(machine.governor)
+    parts += [f"load {machine.load:g}", machine.platform, f"Python {bench.python}"]
+    lines.fill(", ".join(together(words.brief(part)) for part in parts if part))
+    backends = (
+        f"{address} {version}".rstrip() + " (baseline)" * (address == bench.baseline)
+        for address, version in bench.backends.items()
+    )
+    lines.fill(", ".join(together(words.brief(one)) for one in backends))
+    processes = f"{bench.workers} process{'es' * (bench.workers != 1)} a backend"
+    caches = "caches emptied before every call" if bench.cold else "caches warm"
+    lines.fill(f"{processes}, {words.plural(bench.threads, 'thread')} each, {caches}")
+    lines.blank()
+
+
+def show_case(console: Console, bench: Bench, row: Timed) -> None:
+    """Print one case: what it is, a line a backend, and what is to be said of them."""
+    lines = Lines(console)
+    lines.put((words.brief(row.case), "bold"))
+    lines.fill(_about(row))
+    _Case(lines, bench, row).show()
+    lines.blank()
+
+
+def _about(row: Timed) -> str:
+    """`Softmax-13 float32 [64, 50257]: 25.7 MB must move, which a copy does at 66.5 GB/s`."""
+    parts = " ".join(part for part in (row.op, row.dtype, row.shapes) if part)
+    about = f"{parts}: {together(amounts.size(row.moved))} must move"
+    copy = spread(row.copy, row.yardstick)
+    if copy is None:
+        return about
+    rate = together(f"{amounts.rate(row.moved, copy.median)} GB/s")
+    return f"{about}, which a copy does at {rate}"
+
+
+# ── the lines of a case ───────────────────────────────────────────────────────────────────────
+
+
+class _Case:
+    """What is printed of a case: columns as wide as in all others, so that all are aligned."""
+
+    def __init__(self, lines: Lines, bench: Bench, row: Timed) -> None:
+        self.lines = lines
+        self.row = row
+        self.wide = lines.width >= _WIDE
+        self.gap = "  " if self.wide else " "
+        self.base = row.timing(bench.baseline)
+        self.spreads: dict[str, Spread] = {}
+        for timing in row.timings:
+            if found := spread(timing.samples, row.yardstick):
+                self.spreads[timing.backend] = found
+        self.copy = spread(row.copy, row.yardstick)
+        names = [*bench.backends, *(timing.backend for timing in row.timings)]
+        longest = max((cell_len(words.brief(name)) for name in names), default=0)
+        margin = 7 if lines.ascii_only else 6
+        self.columns = [
+            Column("", min(longest, 32 if self.wide else 14), left=True),
+            Column("median", 7),
+            Column("spread", margin),
+            Column("ratio", 5),
+            Column("95 % interval", 13) if self.wide else Column("95 %", margin),
+            Column("", 8, left=True),
+            Column("GB/s", 5),
+            Column("of copy", 7) if self.wide else Column("copy", 5),
+            Column("prepared", 8),
+        ]
+
+    def show(self) -> None:
+        if self.spreads:
+            self.lines.head(self.columns, self.gap)
+        taken = sum(column.width + len(self.gap) for column in self.columns)
+        bar = Column("", max(_BARS[0], min(_BARS[1], self.lines.width - taken)), left=True)
+        for timing in self.row.timings:
+            if timing.samples:
+                cells = [*self._cells(timing), (self._bar(timing, bar.width), "")]
+                self.lines.row([*self.columns, bar], cells, self.gap)
+        for remark, colour in self._remarks():
+            self.lines.fill(remark, colour)
+
+    def _cells(self, timing: Timing) -> list[tuple[str, str]]:
+        found = self.spreads[timing.backend]
+        times, interval, verdict = self._ratio(timing)
+        share = percent(self.copy.median / found.median) if self.copy else "–"
+        prepared = sorted(timing.prepared)[len(timing.prepared) // 2] if timing.prepared else None
+        return [
+            (words.brief(timing.backend), ""),
+            (seconds(found.median), "bold"),
+            (f"±{percent((found.high - found.low) / found.median / 2)}", ""),
+            (times, ""),
+            (interval, ""),
+            (verdict, _COLOURS.get(verdict, "")),
+            (amounts.rate(self.row.moved, found.median), ""),
+            (share, ""),
+            (seconds(prepared) if prepared is not None else "–", ""),
+        ]
+
+    def _ratio(self, timing: Timing) -> tuple[str, str, str]:
+        """The ratio to the baseline, its interval, and what it means."""
+        if timing is self.base:
+            return "1", "", "baseline"
+        if self.base is None or not self.base.samples:
+            return "–", "", ""
+        found = ratio(timing, self.base)
+        if found is None:
+            return "–", "", "no pairs"
+        told = interval(found.low, found.high) if self.wide else _margin(found)
+        return digits(found.value), told, verdict_on(found)
+
+    def _bar(self, timing: Timing, width: int) -> str:
+        slowest = max(found.median for found in self.spreads.values())
+        share = self.spreads[timing.backend].median / slowest
+        return amounts.bar(share, width, ascii_only=self.lines.ascii_only)
+
+    def _remarks(self) -> Iterator[tuple[str, str]]:
+        """What is to be said of backends, with its colour."""
+        for timing in self.row.timings:
+            name, found = words.brief(timing.backend), self.spreads.get(timing.backend)
+            if found is None:
+                yield f"{name} was not timed: {words.brief(timing.why_not)}", "red"
+                continue
+            if found.noisy:
+                told = f"one sample in ten took {digits(found.tail)} times the median or longer"
+                yield f"{name} is noisy: {told}", "yellow"
+            if found.drifts:
+                yield (
+                    f"{name} drifts: {percent(found.drift)} slower at the end of its run",
+                    "yellow",
+                )
+
+
+def _margin(found: Ratio) -> str:
+    """How far the interval reaches to its farther end: `±1.2 %`, or `×3.1` where that is far."""
+    if found.low <= 0 or not math.isfinite(found.high):
+        return "–"
+    factor = max(found.high / found.value, found.value / found.low)
+    return f"±{percent(factor - 1)}" if factor < _FAR else f"×{digits(factor)}"
+
+
+# ── means ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def show_means(console: Console, bench: Bench, rows: Sequence[Timed]) -> None:
+    """Print the mean of each backend over all cases; nothing where there is but one."""
+    found = means(rows, bench.baseline)
+    if not found or found[0].of < 2:
+        return
+    lines = Lines(console)
+    over = f"{found[0].cases:,} of " * (found[0].cases < found[0].of)
+    base = words.brief(bench.baseline)
+    told = f"Geometric mean of the ratios to {base}, over {over}{found[0].of:,} cases"
+    lines.fill(told, "bold")
+    if over:
+        lines.fill("The others are left out, because not all backends were timed there.")
+    lines.fill("The interval tells how far a mean moves with the choice of cases like these.")
+    longest = max(cell_len(words.brief(mean.backend)) for mean in found)
+    columns = [
+        Column("", min(longest, 32), left=True),
+        Column("ratio", 5),
+        Column("95 % interval", 13),
+    ]
+    lines.head(columns, "  ")
+    for mean in found:
+        cells = words.brief(mean.backend), digits(mean.value), interval(mean.low, mean.high)
+        lines.row(columns, [(cell, "") for cell in cells], "  ")
+    lines.blank()

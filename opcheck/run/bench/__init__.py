@@ -1,0 +1,6 @@
+"""Timings: each case on all backends in the same rounds, of those alone that answer it rightly."""
+
+from opcheck.run.bench.plan import Plan
+from opcheck.run.bench.session import Entrant, time_cases
+
+__all__ = ["Entrant", "Plan", "time_cases"]

@@ -1,0 +1,61 @@
+"""The machine that timings were taken on."""
+
+from __future__ import annotations
+
+import os
+import platform
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+
+from opcheck.model.timing import Machine
+
+_CPU = Path("/sys/devices/system/cpu/cpu0")
+#: Touched where nobody knows how large the caches are, in bytes.
+_LARGE = 64 << 20
+_UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+def machine() -> Machine:
+    """What is known of this machine."""
+    return Machine(
+        processor=_processor(),
+        cores=processors(),
+        governor=_read(_CPU / "cpufreq" / "scaling_governor"),
+        platform=platform.platform(),
+        load=round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else 0.0,
+        memory=psutil.virtual_memory().total,
+    )
+
+
+def processors() -> int:
+    """How many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def beyond_caches() -> int:
+    """So many bytes that to touch them leaves nothing else in the caches: twice the largest."""
+    sizes = [_read(index / "size") for index in (_CPU / "cache").glob("index*")]
+    largest = max((_bytes(size) for size in sizes if size), default=_LARGE // 2)
+    return 2 * largest
+
+
+def _bytes(size: str) -> int:
+    number, unit = size[:-1], _UNITS.get(size[-1:], 0)
+    return int(number) * unit if number.isdigit() and unit else 0
+
+
+def _processor() -> str:
+    with suppress(OSError, StopIteration):
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        return next(line for line in lines if line.startswith("model name")).partition(": ")[2]
+    return platform.processor()
+
+
+def _read(path: Path) -> str:
+    with suppress(OSError):
+        return path.read_text(encoding="utf-8").strip()
+    return ""

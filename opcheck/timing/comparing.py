@@ -1,0 +1,213 @@
+"""What changed between two runs at different times, and the gate against regressions.
+
+Nothing pairs samples of two runs, and machines change between them. What was measured with one
+build on a small virtual machine, 40 runs one after the other: whole rows move by 1–2 %, and by up
+to 10 % for some seconds while neighbours use its memory or its wide vector units, all processes of
+the row alike. A test over processes alone takes that for a change of the build. Hence:
+
+- What counts is the slowness relative to two things timed in the same rounds: a fixed piece of
+  work, which follows the speed of the processor, and a copy of as many bytes, which follows that
+  of the memory. Slower is only what is slower than before relative to both; where they disagree,
+  the one that shows less change has its say.
+- A change has to be more than `DRIFT`. Welch's test asks for that and not for any change at all:
+  no run is so good a copy of another that differences of 1 % mean something.
+- P-values of all rows are adjusted together by Benjamini and Hochberg's method. Where nothing
+  changed that keeps the chance of any false alarm in the whole run below 5 %, as Holm's does, and
+  it finds more where many rows changed, as they do when a build is slow.
+
+Of 141 pairs of those runs, each of 16 rows of 5 processes and 30 rounds, 18 show a false alarm if
+held against the fixed work only, 12 if held against both; 2 where the processes of a row take turns
+throughout the run, so that each sees another state of the machine. A gate at 5 % closes in 10, 5
+and 1 of them. A backend that is 10 % slower in all rows is found in all. In simulations with as much
+drift so is a single row of 40 in 38–49 of 50, with 60 rounds of 5 processes that differ by up to
+1 %; with 3 processes hardly ever. A gate needs 5.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean, stdev
+
+from opcheck.model.timing import Sample, Timed, Timing
+from opcheck.timing.ratios import Word
+from opcheck.timing.units import medians, pairs
+
+#: What two runs of the same build differ by without any reason in the build: each is 1–2 % off.
+DRIFT = 0.03
+#: How far an interval may reach for no change to be claimed: a usual gate.
+SAME = 0.05
+#: The chance of any false alarm in a run.
+ALARM = 0.05
+
+
+@dataclass(frozen=True)
+class Change:
+    """The seconds of a backend for a case in the new run over those in the old one.
+
+    `ratio` is the one nearer to 1 of two, relative to the fixed work and to the copy; `low` and
+    `high` span the intervals of 95 % of both, for this row alone. `p`, adjusted for all rows, is
+    how likely so much is if it changed by `DRIFT` at the most.
+    """
+
+    case: str
+    backend: str
+    ratio: float
+    low: float
+    high: float
+    p: float
+    verdict: Word = "unclear"
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A row that cannot be compared: `lacks` says in which run there is nothing, `why` what is so.
+
+    `lacks` is "old", "new" or "both".
+    """
+
+    case: str
+    backend: str
+    lacks: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Two runs: every row of either is in one of the two, in the order of the new run."""
+
+    changes: tuple[Change, ...]
+    missing: tuple[Missing, ...]
+
+
+def compare_runs(old: Sequence[Timed], new: Sequence[Timed]) -> Compared:
+    """Each case on each backend, in the new run and in the old one."""
+    before, after = _Run(old), _Run(new)
+    rows = list(dict.fromkeys((*_rows(new), *_rows(old))))
+    found = [_row(row, before, after) for row in rows]
+    changes = _judged([one for one in found if isinstance(one, Change)])
+    return Compared(tuple(changes), tuple(one for one in found if isinstance(one, Missing)))
+
+
+def regressions(changes: Iterable[Change], most: float) -> tuple[Change, ...]:
+    """The changes to a significantly slower one, by more than `most`: 0.05 stands for 5 %."""
+    return tuple(one for one in changes if one.verdict == "slower" and one.ratio > 1 + most)
+
+
+# ── rows ──────────────────────────────────────────────────────────────────────────────────────
+
+#: The case with its type and shapes, without which a time means nothing, and the backend.
+_Row = tuple[str, str, str, str]
+
+
+class _Run:
+    def __init__(self, run: Sequence[Timed]) -> None:
+        self.timed = {(one.case, one.dtype, one.shapes): one for one in run}
+        self.cases = {one.case for one in run}
+
+    def has(self, row: _Row) -> tuple[Timed, Timing] | str:
+        """What was timed of it, or why there is nothing."""
+        case, backend = row[0], row[-1]
+        timed = self.timed.get(row[:-1])
+        if timed is None:
+            return "of another type or shape" if case in self.cases else "no such case"
+        timing = timed.timing(backend)
+        if timing is None:
+            return "no such backend"
+        if not timing.samples:
+            return timing.why_not or "no samples"
+        if not pairs(timing.samples, timed.yardstick):
+            return "nothing to hold it against"
+        return timed, timing
+
+
+def _rows(run: Iterable[Timed]) -> Iterator[_Row]:
+    for one in run:
+        for timing in one.timings:
+            yield one.case, one.dtype, one.shapes, timing.backend
+
+
+def _row(row: _Row, before: _Run, after: _Run) -> Change | Missing:
+    old, new = before.has(row), after.has(row)
+    case, backend = row[0], row[-1]
+    if isinstance(old, str) or isinstance(new, str):
+        reasons = {"old": old, "new": new}
+        lacks = {run: why for run, why in reasons.items() if isinstance(why, str)}
+        why = "; ".join(dict.fromkeys(lacks.values()))
+        return Missing(case, backend, "both" if len(lacks) == 2 else next(iter(lacks)), why)
+    return _change(case, backend, old, new)
+
+
+# ── the test ──────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """How much slower it is relative to one thing: how likely if it were not, or not faster."""
+
+    old: list[float]
+    new: list[float]
+
+    @property
+    def shift(self) -> float:
+        return fmean(self.new) - fmean(self.old)
+
+    def p(self, direction: int) -> float:
+        """Of so much more (1) or less (-1) if the shift were within `DRIFT`."""
+        if min(len(self.old), len(self.new)) < 2:
+            return 1.0
+        from scipy import stats
+
+        sides = [(fmean(logs), stdev(logs), len(logs)) for logs in (self.new, self.old)]
+        (mean, *rest), base = sides
+        alternative = "greater" if direction > 0 else "less"
+        shifted = mean - direction * math.log1p(DRIFT)
+        found = stats.ttest_ind_from_stats(
+            shifted, *rest, *base, equal_var=False, alternative=alternative
+        )
+        return float(found.pvalue)
+
+    def interval(self) -> tuple[float, float]:
+        if min(len(self.old), len(self.new)) < 2:
+            return -math.inf, math.inf
+        if not (stdev(self.old) or stdev(self.new)):
+            return self.shift, self.shift
+        from scipy import stats
+
+        found = stats.ttest_ind(self.new, self.old, equal_var=False).confidence_interval(0.95)
+        return float(found.low), float(found.high)
+
+
+def _change(
+    case: str, backend: str, old: tuple[Timed, Timing], new: tuple[Timed, Timing]
+) -> Change:
+    seen = [_seen(old[1], new[1], old[0].yardstick, new[0].yardstick)]
+    if pairs(old[1].samples, old[0].copy) and pairs(new[1].samples, new[0].copy):
+        seen.append(_seen(old[1], new[1], old[0].copy, new[0].copy))
+    least = min(seen, key=lambda one: abs(one.shift))
+    p = min(1.0, 2 * min(max(one.p(direction) for one in seen) for direction in (1, -1)))
+    lows, highs = zip(*(one.interval() for one in seen), strict=True)
+    low, high = math.exp(min(lows)), math.exp(max(highs))
+    return Change(case, backend, math.exp(least.shift), low, high, p)
+
+
+def _seen(old: Timing, new: Timing, was: Iterable[Sample], now: Iterable[Sample]) -> _Seen:
+    return _Seen(medians(pairs(old.samples, was)), medians(pairs(new.samples, now)))
+
+
+def _judged(changes: Sequence[Change]) -> list[Change]:
+    """With p-values adjusted for there being so many, and what that means."""
+    if not changes:
+        return []
+    from scipy import stats
+
+    adjusted = stats.false_discovery_control([one.p for one in changes])
+    return [_said(replace(one, p=float(p))) for one, p in zip(changes, adjusted, strict=True)]
+
+
+def _said(change: Change) -> Change:
+    if change.p <= ALARM:
+        return replace(change, verdict="slower" if change.ratio > 1 else "faster")
+    same = change.low >= 1 / (1 + SAME) and change.high <= 1 + SAME
+    return replace(change, verdict="same" if same else "unclear")

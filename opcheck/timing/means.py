@@ -1,0 +1,73 @@
+"""How backends compare over all cases together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from opcheck.model.timing import Timed
+from opcheck.timing.ratios import ratio
+
+
+@dataclass(frozen=True)
+class Mean:
+    """The geometric mean of a backend's ratios to the baseline.
+
+    `cases` are those it is taken over, `of` all there were. The interval of 95 % is about cases
+    like these: how far the mean moves with the choice of them, not how well each was measured. Of
+    a single case nothing follows about others, and it is boundless.
+    """
+
+    backend: str
+    value: float
+    low: float
+    high: float
+    cases: int
+    of: int
+
+
+def means(timed: Sequence[Timed], base: str) -> tuple[Mean, ...]:
+    """A mean for each backend but `base`, in order, over the cases that all of them have times for.
+
+    Over others the means would be about different work. A backend without any time has no mean, and
+    takes none from the others.
+    """
+    found = {backend: _logs(timed, backend, base) for backend in _backends(timed)}
+    found = {backend: logs for backend, logs in found.items() if logs and backend != base}
+    shared = [
+        number for number in range(len(timed)) if all(number in logs for logs in found.values())
+    ]
+    if not shared:
+        return ()
+    return tuple(
+        _mean(backend, [logs[number] for number in shared], len(timed))
+        for backend, logs in found.items()
+    )
+
+
+def _backends(timed: Sequence[Timed]) -> list[str]:
+    return list(dict.fromkeys(timing.backend for one in timed for timing in one.timings))
+
+
+def _logs(timed: Sequence[Timed], backend: str, base: str) -> dict[int, float]:
+    """The logarithms of its ratios, by the number of the case."""
+    logs = {}
+    for number, one in enumerate(timed):
+        mine, other = one.timing(backend), one.timing(base)
+        found = ratio(mine, other) if mine and other else None
+        if found:
+            logs[number] = math.log(found.value)
+    return logs
+
+
+def _mean(backend: str, logs: Sequence[float], of: int) -> Mean:
+    middle, half = fmean(logs), math.inf
+    if len(logs) > 1:
+        from scipy import stats
+
+        # Student's: a handful of cases has no tails that a bootstrap could draw from.
+        half = float(stats.t.ppf(0.975, len(logs) - 1) * stats.sem(logs))
+    low, high = math.exp(middle - half), math.exp(middle + half)
+    return Mean(backend, math.exp(middle), low, high, len(logs), of)

@@ -1,0 +1,97 @@
+"""How seconds grow with the size of the input."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from opcheck.model import Array
+
+#: A fixed cost below this part of the time of the smallest size cannot be told from none.
+_LEAST = 0.1
+#: What hardly grows at all is fixed cost: the curve finds any exponent for the little that is left.
+_GROWS = 2
+#: Sizes that a curve of three parameters needs for there to be anything left to judge it by.
+_SIZES = 4
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """Seconds as a fixed cost and a power of the size: `fixed` + factor · size ** `exponent`.
+
+    `low` and `high` bound the exponent with 95 %; two sizes alone leave it boundless. Up to the
+    size `flat` the fixed cost is at least half of the time, so that it hardly grows; 0 where that
+    is so for none of the sizes.
+    """
+
+    exponent: float
+    low: float
+    high: float
+    fixed: float = 0.0
+    flat: float = 0.0
+
+
+def scaling(sizes: Sequence[float], seconds: Sequence[float]) -> Scaling | None:
+    """The curve nearest to these points on logarithmic scales; None for fewer than two sizes.
+
+    A straight line instead would call the exponent 0.81 ± 0.13 where a call takes 2 µs and an
+    element 1 ns, with eight sizes from 256 to 4 million; one through the larger half alone 0.99,
+    but 0.94 where the call takes 20 µs. The curve finds 1.00 in all of these, and its interval
+    covers 1 in 91–98 % of simulated sweeps with noise of 1 and 4 %. Where there is no fixed cost to
+    speak of, or there are too few sizes, it is the line.
+
+    What no power describes makes the interval wide, or the exponent one between two: n log n looks
+    like 1.1, and a step where caches end like a steeper slope.
+    """
+    points = sorted(zip(sizes, seconds, strict=True))
+    if len({size for size, _ in points}) < 2:
+        return None
+    import numpy as np
+
+    x, y = np.log(np.array(points)).T
+    if y.max() - y.min() < math.log(_GROWS):
+        line = _line(x, y)
+        return replace(line, fixed=math.exp(y.mean()), flat=float(points[-1][0]))
+    return _curve(x, y) or _line(x, y)
+
+
+def _line(x: Array, y: Array) -> Scaling:
+    from scipy import stats
+
+    found = stats.linregress(x, y)
+    half = float(stats.t.ppf(0.975, len(x) - 2) * found.stderr) if len(x) > 2 else math.inf
+    slope = float(found.slope)
+    return Scaling(slope, slope - half, slope + half)
+
+
+def _curve(x: Array, y: Array) -> Scaling | None:
+    """With a fixed cost; None where none can be told."""
+    import numpy as np
+    from scipy import optimize, stats
+
+    if len(np.unique(x)) < _SIZES:
+        return None
+    middle = float(x.mean())
+
+    def curve(x: Array, cost: float, factor: float, exponent: float) -> Array:
+        return np.logaddexp(cost, factor + exponent * (x - middle))
+
+    larger = stats.linregress(x[len(x) // 2 :] - middle, y[len(x) // 2 :])
+    start = (float(y.min()), float(larger.intercept), float(larger.slope))
+    with warnings.catch_warnings():
+        # A cost of nothing has a logarithm without end, and no uncertainty can be told of it.
+        warnings.simplefilter("ignore", optimize.OptimizeWarning)
+        try:
+            fitted, covariance = optimize.curve_fit(curve, x, y, start)
+        except RuntimeError:  # no end was found, which is the same in other words
+            return None
+    cost, factor, exponent = map(float, fitted)
+    half = float(stats.t.ppf(0.975, len(x) - 3) * math.sqrt(covariance[2, 2]))
+    share = math.exp(cost - float(curve(x, cost, factor, exponent)[0]))
+    if share < _LEAST or exponent <= 0 or not math.isfinite(half):
+        return None
+    flat = x[factor + exponent * (x - middle) <= cost]
+    size = math.exp(flat[-1]) if len(flat) else 0.0
+    return Scaling(exponent, exponent - half, exponent + half, math.exp(cost), size)

@@ -1,0 +1,71 @@
+"""Backends that take a known time, or come to a known end while they are timed."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+
+def hardmax(x: Any) -> Any:
+    out = np.zeros_like(x)
+    np.put_along_axis(out, x.argmax(-1, keepdims=True), 1, -1)
+    return out
+
+
+class Spin:
+    """Right after so many seconds, in which the processor is busy."""
+
+    version = "1.0"
+
+    def __init__(self, seconds: str = "0.0002") -> None:
+        self.seconds = float(seconds)
+
+    def prepare(self, task: Any) -> Any:
+        return self
+
+    def run(self, inputs: Sequence[Any]) -> Any:
+        end = time.perf_counter() + self.seconds
+        answer = [hardmax(inputs[0])]
+        while time.perf_counter() < end:
+            pass
+        return answer
+
+
+class Ends(Spin):
+    """Right until a task was run so many times, and then it dies, hangs, raises or is wrong."""
+
+    def __init__(self, how: str, after: str = "20") -> None:
+        super().__init__("0")
+        self.how, self.after = how, int(after)
+
+    def prepare(self, task: Any) -> Any:
+        self.left = self.after
+        return self
+
+    def run(self, inputs: Sequence[Any]) -> Any:
+        self.left -= 1
+        if self.left >= 0:
+            return super().run(inputs)
+        match self.how:
+            case "dies":
+                os._exit(3)
+            case "hangs":
+                time.sleep(60)
+            case "raises":
+                raise ValueError("enough of that")
+        return [np.ones_like(inputs[0])]
+
+
+class Copies(Spin):
+    """Tells how often each way of running it was used."""
+
+    def run(self, inputs: Sequence[Any]) -> Any:
+        time.sleep(0.05)
+        return super().run(inputs)
+
+    def repeated(self, inputs: Sequence[Any]) -> Any:
+        return lambda: hardmax(inputs[0])

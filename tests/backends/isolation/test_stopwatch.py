@@ -1,0 +1,116 @@
+"""What is timed in a worker is the call alone, and whatever ends it is told."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from opcheck.backends.isolation.slot import Settings
+from opcheck.backends.isolation.stopwatch import Lost, Stopwatch
+from opcheck.errors import UsageError
+from tests.backends.isolation.asked import questions
+
+[ASKED] = questions("a")
+
+
+@contextmanager
+def watch(backend: str, **settings: Any) -> Iterator[Stopwatch]:
+    with tempfile.TemporaryDirectory() as folder:
+        address = f"py:tests.backends.isolation.spinning:{backend}"
+        found = Stopwatch(Settings(address, Path(folder), **settings))
+        try:
+            found.connected()
+            yield found
+        finally:
+            found.close()
+            assert not list(Path(folder).iterdir())
+
+
+@pytest.mark.parametrize("seconds", [0.0002, 0.002, 0.02])
+def test_a_known_time_is_measured_right(seconds: float) -> None:
+    with watch(f"Spin?seconds={seconds}") as timer:
+        timer.hold(ASKED)
+        # Noise only adds.
+        found = min(timer.measure(max(1, round(0.001 / seconds))) for _ in range(20))
+        assert seconds <= found < 1.03 * seconds
+
+
+def test_the_way_to_the_worker_and_back_is_no_part_of_it() -> None:
+    with watch("Spin?seconds=0") as timer:
+        timer.hold(ASKED)
+        start = time.perf_counter()
+        inside = min(timer.measure(1) for _ in range(20))
+        outside = (time.perf_counter() - start) / 20
+        assert inside < outside / 2
+
+
+def test_an_adapter_may_leave_out_what_it_does_to_arrays() -> None:
+    with watch("Copies?seconds=0") as timer:
+        timer.hold(ASKED)
+        assert timer.measure(5) < 0.05
+        [answer] = timer.release()
+        assert answer.tolist()[0] == [0, 1, 0]  # type: ignore[union-attr]
+
+
+def test_preparing_is_timed_apart() -> None:
+    with watch("Spin?seconds=0.05") as timer:
+        assert timer.hold(ASKED) < 0.05 <= timer.measure(1)
+
+
+def test_other_memory_is_touched_before_a_cold_call_and_does_not_count() -> None:
+    with watch("Spin?seconds=0.0002") as timer:
+        timer.hold(ASKED)
+        start = time.perf_counter()
+        cold = timer.measure(3, flushed=256 << 20)
+        assert (time.perf_counter() - start) / 3 > 10 * cold > 0.002
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ("dies", "exited with status 3"),
+        ("hangs", "no answer within 1 s"),
+        ("raises", "ValueError: enough of that"),
+    ],
+)
+def test_an_end_is_told_and_the_next_case_is_timed_all_the_same(how: str, said: str) -> None:
+    with watch(f"Ends?how={how}&after=20", timeout=1.0) as timer:
+        timer.hold(ASKED)
+        timer.measure(10)
+        with pytest.raises(Lost, match=said):
+            timer.measure(10)
+        timer.hold(ASKED)
+        assert timer.measure(5) > 0
+
+
+def test_what_it_answers_in_the_end_can_be_judged() -> None:
+    with watch("Ends?how=lies&after=20") as timer:
+        timer.hold(ASKED)
+        timer.measure(10)
+        timer.measure(10)
+        [answer] = timer.release()
+        assert answer.tolist()[0] == [1, 1, 1]  # type: ignore[union-attr]
+
+
+def test_nothing_is_timed_that_is_not_held() -> None:
+    with watch("Spin?seconds=0") as timer, pytest.raises(Lost, match="AssertionError"):
+        timer.measure(1)
+
+
+def test_a_worker_that_takes_too_much_memory_is_ended() -> None:
+    with (
+        watch("Spin?seconds=0.5", memory_limit=1 << 20) as timer,
+        pytest.raises(Lost, match="of memory"),
+    ):
+        timer.hold(ASKED)
+
+
+def test_a_backend_that_is_not_there_says_so() -> None:
+    with pytest.raises(UsageError), watch("Absent"):
+        pass

@@ -1,0 +1,281 @@
+"""A benchmark in a file, and every way in which such a file can be unusable."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from opcheck.errors import CaseFileError, Exit, UsageError
+from opcheck.model.timing import Timing
+from opcheck.report import timing_store
+from opcheck.report.timing_store import Stored, Writer
+from tests.report.timed import bench, row, samples, timing
+
+BENCH = bench("acme", "bolt?threads=2")
+ROWS = (
+    row(
+        "Softmax/ß “rows”",
+        (timing("acme", 1e-3), Timing("bolt?threads=2", why_not="it is “so”, and wrong")),
+    ),
+    row("Softmax/two", (timing("acme", 0.1 + 0.2, rounds=4), timing("bolt?threads=2", 3e-9))),
+    row("Softmax/none", (), copy=(), yardstick=samples(1e-3, workers=1)),
+)
+LINES = [
+    timing_store.header(BENCH),
+    *map(timing_store.record, ROWS),
+    timing_store.footer(3, complete=True),
+]
+
+
+def changed(number, path, value):
+    """The lines, with one thing in one of them changed."""
+    fields = here = json.loads(LINES[number - 1])
+    for step in path[:-1]:
+        here = here[step]
+    here[path[-1]] = value
+    return [*LINES[: number - 1], json.dumps(fields), *LINES[number:]]
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(lines, end="\n"):
+        path = tmp_path / "stored.jsonl"
+        path.write_text("\n".join(lines) + end, encoding="utf-8")
+        return path
+
+    return write
+
+
+def complaint(path):
+    with pytest.raises(CaseFileError) as caught:
+        timing_store.read(path)
+    assert caught.value.exit_code == Exit.USAGE
+    return [str(problem).removeprefix(str(path)) for problem in caught.value.problems]
+
+
+# ── what is written is read ───────────────────────────────────────────────────────────────────
+
+
+def test_what_was_written_is_read_to_the_last_bit(file):
+    assert timing_store.read(file(LINES)) == Stored(BENCH, ROWS, complete=True)
+
+
+def test_a_line_is_what_any_reader_of_json_takes():
+    first, line, *_ = LINES
+    assert line.isascii()
+    assert json.loads(first)["bench"]["machine"]["cores"] == 8
+    found = json.loads(line)
+    assert list(found) == [
+        "type",
+        "case",
+        "op",
+        "dtype",
+        "shapes",
+        "moved",
+        "timings",
+        "copy",
+        "yardstick",
+    ]
+    acme, bolt = found["timings"]
+    assert (acme["backend"], acme["why_not"], acme["prepared"]) == ("acme", "", [0.012] * 3)
+    assert acme["samples"]["round"] == [*range(30)]
+    assert acme["samples"]["worker"][:4] == [0, 1, 2, 0]
+    assert acme["samples"]["loops"] == [16] * 30
+    assert acme["samples"]["seconds"] == [sample.seconds for sample in ROWS[0].timings[0].samples]
+    assert bolt["samples"] == {"round": [], "worker": [], "loops": [], "seconds": []}
+    assert bolt["why_not"] == "it is “so”, and wrong"
+
+
+def test_a_writer_leaves_what_was_timed_at_any_moment(tmp_path):
+    path = tmp_path / "stored.jsonl"
+    path.write_text("something of another day\n" * 100)
+    writer = Writer(path, BENCH)
+    assert timing_store.read(path) == Stored(BENCH, (), complete=False)
+    writer.add(ROWS[0])
+    writer.add(ROWS[1])
+    assert timing_store.read(path) == Stored(BENCH, ROWS[:2], complete=False)
+    writer.finish(complete=True)
+    assert timing_store.read(path) == Stored(BENCH, ROWS[:2], complete=True)
+
+
+def test_a_benchmark_that_was_interrupted_is_read_and_is_not_complete(file):
+    ended = [*LINES[:3], timing_store.footer(2, complete=False)]
+    assert timing_store.read(file(ended)) == Stored(BENCH, ROWS[:2], complete=False)
+
+
+def test_ends_of_lines_of_windows_and_empty_lines_do_no_harm(file):
+    lines = [f"{line}\r" for line in LINES]
+    assert timing_store.read(file([*lines[:2], "", *lines[2:], " "])).rows == ROWS
+
+
+def test_a_file_that_cannot_be_written_is_a_wrong_command(tmp_path):
+    with pytest.raises(UsageError, match=r"stored\.jsonl cannot be written: No such file"):
+        Writer(tmp_path / "nowhere" / "stored.jsonl", BENCH)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a full device")
+def test_a_full_disk_is_no_traceback():
+    with pytest.raises(UsageError, match="/dev/full cannot be written: No space left"):
+        Writer(Path("/dev/full"), BENCH)
+
+
+# ── what cannot be read ───────────────────────────────────────────────────────────────────────
+
+
+def test_a_line_cut_short_is_told_and_what_can_be_done(file):
+    assert complaint(file([*LINES[:3], LINES[3][:80]], end="")) == [
+        ":4:1: this line is cut short (without it, the rest can be used)"
+    ]
+    assert timing_store.read(file(LINES[:3])).rows == ROWS[:2]
+
+
+def test_of_a_first_line_cut_short_nothing_can_be_used(file):
+    assert complaint(file([LINES[0][:80]], end="")) == [
+        ":1:1: this line is cut short (nothing can be made of the file)"
+    ]
+
+
+def test_a_line_cut_short_in_the_middle_is_damaged_at_a_place(file):
+    [said] = complaint(file([LINES[0], LINES[1][:80], *LINES[2:4]]))
+    assert said == ":2:80: this is no JSON: EOF while parsing a string"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "name: no JSON at all",
+        "[]",
+        "{}",
+        '{"type": "header", "format": 1, "environment": {"opcheck": "0.1"}}',
+        '{"version": "1.0", "benchmarks": []}',
+        '{"type": "bench", "format": "1"}',
+    ],
+)
+def test_a_file_of_somebody_else_is_told_from_ours(file, line):
+    told = ":1:1: this is no stored benchmark (`opcheck bench --save FILE` writes one)"
+    assert complaint(file([line, *LINES[1:]])) == [told]
+
+
+def test_a_newer_format_is_named_whatever_else_is_in_it(file):
+    newer = '{"type": "bench", "format": 7, "where": "elsewhere"}'
+    assert complaint(file([newer, "{}"])) == [
+        ":1:1: this file has format 7; this opcheck reads 1 (a newer opcheck reads it)"
+    ]
+
+
+@pytest.mark.parametrize("text", ["", "\n", " \n\n"])
+def test_an_empty_file(file, text):
+    told = ": this file is empty (`opcheck bench --save FILE` writes one)"
+    assert complaint(file([], end=text)) == [told]
+
+
+@pytest.mark.parametrize(
+    ("number", "path", "value", "said"),
+    [
+        (1, ("bench", "threads"), "2", "bench.threads: input should be a valid integer, got '2'"),
+        (1, ("bench", "cold"), 0, "bench.cold: input should be a valid boolean, got 0"),
+        (1, ("bench", "machine", "cores"), -1, "cores, memory, threads and workers must be counts"),
+        (1, ("bench", "more"), 1, "bench.more: unexpected keyword argument, got 1"),
+        (2, ("moved",), -1, "moved: input should be greater than or equal to 0, got -1"),
+        (2, ("moved",), 1 << 60, "moved: input should be less than 9007199254740992"),
+        (2, ("case",), None, "case: input should be a valid string, got null"),
+        (2, ("timings", 0, "samples", "seconds", 3), "1", "timings[0].samples.seconds[3]: input"),
+        (2, ("timings", 0, "samples", "seconds", 3), 0, "timings[0].samples.seconds[3]: input"),
+        (2, ("timings", 0, "samples", "loops", 3), 0, "timings[0].samples.loops[3]: input should"),
+        (2, ("timings", 0, "samples", "loops"), [16], "timings[0].samples: the col"),
+        (2, ("timings", 0, "samples", "round", 1), 0, "timings[0].samples: a round"),
+        (2, ("timings", 0, "backend"), "bolt?threads=2", "a backend must occur once"),
+        (2, ("type",), "timing", "no line here is of type 'timing' (known: 'timed', 'footer')"),
+        (3, ("copy",), [], "copy: input should be an object, got a list"),
+        (3, ("case",), "Softmax/ß “rows”", "the case 'Softmax/ß “rows”' occurs twice"),
+        (5, ("cases",), 4, "the footer counts 4 cases; there are 3 (lines are missing, or were"),
+        (5, ("complete",), "yes", "complete: input should be a valid boolean, got 'yes'"),
+    ],
+)
+def test_a_wrong_value_is_told_with_its_place(file, number, path, value, said):
+    first = complaint(file(changed(number, path, value)))[0]
+    assert first.startswith(f":{number}:1: {said}")
+
+
+@pytest.mark.parametrize("word", ["NaN", "Infinity", "-Infinity", "1e999"])
+def test_no_time_is_infinite(file, word):
+    line = LINES[2].replace(str(ROWS[1].timings[0].samples[0].seconds), word)
+    assert line != LINES[2]
+    [said] = complaint(file([*LINES[:2], line, *LINES[3:]]))
+    assert said.startswith(":3:1: timings[0].samples.seconds[0]: input should be ")
+
+
+def test_every_damaged_line_is_told(file):
+    lines = changed(2, ("op",), 1)
+    said = complaint(file([*lines[:2], "{", *lines[3:]]))
+    assert [one[:5] for one in said] == [":2:1:", ":3:1:"]
+
+
+def test_two_files_in_one_are_told_apart(file):
+    assert complaint(file([*LINES, *LINES]))[0] == (
+        ":6:1: no line here is of type 'bench' (if these are two files in one, part them)"
+    )
+    assert complaint(file([*LINES, LINES[1]])) == [
+        ":6:1: nothing may follow the footer (if these are two files in one, part them)"
+    ]
+
+
+def test_a_line_says_what_it_is(file):
+    assert complaint(file([LINES[0], "{}"])) == [":2:1: this line has no type"]
+
+
+def test_what_is_no_file_is_a_wrong_command(tmp_path):
+    assert complaint(tmp_path / "none") == [": this file cannot be read: No such file or directory"]
+    assert complaint(tmp_path) == [": this file cannot be read: Is a directory"]
+    with pytest.raises(CaseFileError, match="null"):
+        timing_store.read(Path("a\0b"))
+
+
+def test_a_file_that_is_too_large_is_not_read_to_its_end(monkeypatch, file):
+    monkeypatch.setattr(timing_store, "LIMIT", 1 << 20)
+    assert complaint(file(["x" * (1 << 20)])) == [": the file is larger than 1 MiB"]
+
+
+# ── no bytes end in a traceback ───────────────────────────────────────────────────────────────
+
+WHOLE = "\n".join([*LINES[:1], timing_store.record(replace(ROWS[1], copy=())), LINES[4]]).encode()
+
+
+def read_or_complain(tmp_path_factory, data):
+    path = tmp_path_factory.getbasetemp() / "garbage"
+    path.write_bytes(data)
+    try:
+        return timing_store.read(path)
+    except CaseFileError:
+        return None
+
+
+@settings(deadline=None)
+@given(data=st.binary(max_size=300))
+def test_garbage_is_refused(tmp_path_factory, data):
+    assert read_or_complain(tmp_path_factory, data) is None
+
+
+@settings(deadline=None)
+@given(data=st.binary(max_size=60))
+def test_garbage_after_a_header_is_refused(tmp_path_factory, data):
+    stored = read_or_complain(tmp_path_factory, LINES[0].encode() + b"\n" + data)
+    assert stored is None or (stored.rows == () and not stored.complete)
+
+
+@settings(deadline=None)
+@given(
+    place=st.integers(0, len(WHOLE) - 1),
+    length=st.integers(0, 12),
+    new=st.binary(max_size=8) | st.sampled_from([b"1e400", b"null", b"-0", b'"', b"[", b"\xff"]),
+)
+def test_a_damaged_file_is_refused_or_holds_what_can_be_used(tmp_path_factory, place, length, new):
+    stored = read_or_complain(tmp_path_factory, WHOLE[:place] + new + WHOLE[place + length :])
+    for one in stored.rows if stored else ():
+        timing_store.record(one)
+        assert all(sample.seconds > 0 for timing in one.timings for sample in timing.samples)

@@ -1,0 +1,249 @@
+"""The table of a benchmark."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+
+import pytest
+
+from opcheck.model.timing import Sample, Timing
+from opcheck.report import timings
+from tests.report.made import Page
+from tests.report.timed import MACHINE, bench, row, timing
+
+NUMPY, ORT, MINE, TORCH = "numpy", "onnxruntime", "py:my.module:Backend?threads=2", "torch"
+BENCH = bench(NUMPY, ORT, MINE, TORCH)
+WRONG = "fail: 3 of 3,216,448 elements are wrong: the first at [0, 17], it is 0.25 for 0.5 ± 1 ULP"
+
+
+def steady(backend, seconds, *, rounds=30, workers=3, growth=0.0, prepared=(0.012, 0.02, 0.011)):
+    """Samples that are all alike, but for growth from the first to the last."""
+    found = (
+        Sample(number, number % workers, 8, seconds * (1 + growth * number / rounds))
+        for number in range(rounds)
+    )
+    return Timing(backend, tuple(found), prepared)
+
+
+ROWS = (
+    row(
+        "Softmax/vocabulary_rows@opset=13,dtype=float32",
+        (
+            timing(NUMPY, 2.4e-3, noise=0.03, prepared=3e-4),
+            timing(ORT, 886e-6, seed=3),
+            timing(MINE, 2.41e-3, noise=0.02, seed=4),
+            Timing(TORCH, why_not=WRONG),
+        ),
+    ),
+    row(
+        "LpPool/volume@opset=22,dtype=float32#ceil",
+        (
+            timing(NUMPY, 240e-3, noise=0.9),
+            steady(ORT, 86e-3, growth=0.3),
+            timing(MINE, 85e-3, seed=4),
+            timing(TORCH, 92.4e-3, rounds=9),
+        ),
+        op="LpPool-22",
+        shapes="[1, 32, 64, 64, 64]",
+    ),
+)
+
+
+def printed(*rows, width=160, base=BENCH, **settings):
+    """The lines of the cases, without what stands above them."""
+    page = Page(width, **settings)
+    for one in rows:
+        timings.show_case(page.console, base, one)
+    return page.lines
+
+
+def cells(line):
+    return [cell.strip() for cell in line.split("  ") if cell.strip()]
+
+
+@pytest.mark.parametrize("width", [80, 160])
+def test_a_benchmark_from_its_conditions_to_its_means(snapshot, width):
+    page = Page(width)
+    timings.show(page.console, BENCH, ROWS, complete=False)
+    assert max(map(len, page.lines)) <= width
+    assert not any(line.endswith(" ") for line in page.lines)
+    snapshot(f"timings_{width}", page.text)
+
+
+def test_a_console_without_unicode_is_written_to_in_ascii(snapshot):
+    file = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    page = Page(100)
+    page.console.file = file
+    timings.show(page.console, BENCH, ROWS)
+    file.flush()
+    snapshot("timings_ascii", file.buffer.getvalue().decode("ascii"))
+
+
+def test_colours_are_beside_words_and_never_in_their_place():
+    page = Page(100, color_system="standard", force_terminal=True)
+    timings.show_case(page.console, BENCH, ROWS[0])
+    assert "\x1b[32mfaster" in page.text
+    assert "\x1b[31mtorch was not timed" in page.text
+
+
+# ── a line ────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_line_holds_the_median_and_what_follows_from_it():
+    # 1 MB in 1 ms are 1 GB/s; a copy needs a fifth of the time.
+    one = row(
+        "x",
+        (steady(NUMPY, 1e-3), steady(ORT, 2e-3)),
+        moved=1_000_000,
+        copy=steady("", 200e-6).samples,
+    )
+    lines = printed(one, base=bench(NUMPY, ORT))
+    assert lines[1].endswith(": 1.00 MB must move, which a copy does at 5.00 GB/s")
+    numpy, ort = map(cells, lines[3:5])
+    bars = "█" * 12, "█" * 24
+    assert numpy == [
+        NUMPY, "1.00 ms", "±0.0 %", "1", "baseline", "1.00", "20 %", "12.0 ms", bars[0]
+    ]  # fmt: skip
+    assert ort == [
+        ORT, "2.00 ms", "±0.0 %", "2.00", "2.00–2.00", "slower", "0.500", "10 %", "12.0 ms", bars[1]
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("seconds", "word"), [(0.5e-3, "faster"), (1.005e-3, "same"), (1.1e-3, "slower")]
+)
+def test_the_verdict_is_a_word(seconds, word):
+    lines = printed(row("x", (steady(NUMPY, 1e-3), steady(ORT, seconds))), base=bench(NUMPY, ORT))
+    assert cells(lines[4])[5] == word
+
+
+def test_what_is_not_known_is_left_open():
+    few = row("x", (steady(NUMPY, 1e-3, rounds=1), steady(ORT, 2e-3, rounds=1, prepared=())))
+    lines = printed(replace(few, copy=()), base=bench(NUMPY, ORT))
+    assert lines[1] == "Softmax-13 float32 [64, 50257]: 25.7 MB must move"
+    assert cells(lines[4])[3:9] == ["2.00", "–", "unclear", "12.9", "–", "–"]
+    narrow = printed(few, base=bench(NUMPY, ORT), width=80)
+    assert narrow[5].split()[5:9] == ["2.00", "–", "unclear", "12.9"]
+
+
+@pytest.mark.parametrize(("share", "said"), [(0.1, "±4.9 %"), (3.0, "×2.00")])
+def test_a_narrow_table_tells_how_far_the_interval_reaches(share, said):
+    slower = [
+        replace(one, seconds=1e-3 * (1 + share * (one.round % 2)))
+        for one in steady(ORT, 1e-3).samples
+    ]
+    lines = printed(
+        row("x", (steady(NUMPY, 1e-3), Timing(ORT, tuple(slower)))),
+        width=80,
+        base=bench(NUMPY, ORT),
+    )
+    assert said in lines[5]
+
+
+def test_without_the_baseline_there_are_times_and_no_ratios():
+    lines = printed(row("x", (Timing(NUMPY, why_not="it crashed"), steady(ORT, 2e-3))))
+    assert cells(lines[3])[:5] == [ORT, "2.00 ms", "±0.0 %", "–", "12.9"]
+    assert lines[4] == "numpy was not timed: it crashed"
+
+
+def test_backends_without_a_round_in_common_have_no_ratio():
+    late = Timing(ORT, tuple(Sample(round, 0, 8, 2e-3) for round in range(30, 40)))
+    lines = printed(row("x", (steady(NUMPY, 1e-3), late)), base=bench(NUMPY, ORT))
+    assert cells(lines[4])[3:5] == ["–", "no pairs"]
+
+
+def test_where_nobody_was_timed_only_reasons_are_told():
+    lines = printed(row("x", (Timing(NUMPY, why_not="it crashed"),)))
+    assert lines[2:] == ["numpy was not timed: it crashed", ""]
+
+
+def test_all_cases_have_their_columns_in_the_same_places():
+    tiny = row("x", (steady(NUMPY, 95e-9), steady(ORT, 9e-9)), moved=16)
+    huge = row("y", (steady(NUMPY, 95.0), steady(ORT, 2.4e3)), moved=1 << 40)
+    first, second = printed(tiny), printed(huge)
+    assert first[2] == second[2]
+    assert first[3].index("baseline") == second[3].index("baseline")
+    assert first[4].index("faster") == second[4].index("slower")
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_a_long_address_is_shown_in_full(width):
+    address = "py:a.very.long.name.of.a.module:AndOfAClass?threads=2&more=1"
+    lines = printed(row("x", (steady(address, 1e-3),)), width=width, base=bench(address))
+    assert address in lines
+    assert "baseline" in lines[lines.index(address) + 1]
+
+
+# ── remarks ───────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_machine_that_was_too_noisy_is_told():
+    samples = [replace(one, seconds=1.5e-3) for one in steady(NUMPY, 1e-3).samples[:6]]
+    noisy = Timing(NUMPY, (*samples, *steady(NUMPY, 1e-3).samples[6:]))
+    told = "numpy is noisy: one sample in ten took 1.50 times the median or longer"
+    assert told in printed(row("x", (noisy,)))
+    assert not [line for line in printed(row("x", (steady(NUMPY, 1e-3),))) if "noisy" in line]
+
+
+def test_a_backend_that_gets_slower_is_told():
+    slower = row("x", (steady(NUMPY, 1e-3, growth=0.4),), yardstick=steady("", 1e-3).samples)
+    [told] = [line for line in printed(slower) if "drifts" in line]
+    assert told.startswith("numpy drifts: ")
+    assert told.endswith(" % slower at the end of its run")
+
+
+def test_nothing_from_outside_steers_the_terminal():
+    sly = "\x1b[2J\nx"
+    page = Page(100)
+    machine = replace(MACHINE, processor=sly, governor=sly, platform=sly)
+    base = bench(sly, NUMPY, machine=machine, python=sly, backends={sly: sly, NUMPY: sly})
+    one = row(sly, (steady(sly, 1e-3), Timing(NUMPY, why_not=sly)), op=sly, dtype=sly, shapes=sly)
+    timings.show(page.console, base, (one, replace(one, case="y")))
+    assert "\x1b" not in page.text
+
+
+# ── above and below ───────────────────────────────────────────────────────────────────────────
+
+
+def test_conditions_that_nobody_knows_are_not_told():
+    page = Page(100)
+    machine = replace(MACHINE, processor="", governor="", cores=1)
+    timings.show_head(page.console, bench(NUMPY, machine=machine, workers=1, threads=4, cold=True))
+    assert page.lines == [
+        "1 processor, load 0.75, Linux-6.1-x86_64, Python 3.11.7",
+        "numpy 1.5 (baseline)",
+        "1 process a backend, 4 threads each, caches emptied before every call",
+        "",
+    ]
+
+
+def mean_lines(*rows, base=None):
+    page = Page(100)
+    timings.show_means(page.console, base or bench(NUMPY, ORT), rows)
+    return page.lines
+
+
+def test_the_mean_is_geometric():
+    cases = [
+        row(name, (steady(NUMPY, 1e-3), steady(ORT, factor * 1e-3)))
+        for name, factor in (("x", 2), ("y", 8))
+    ]
+    title, _, _, line, _ = mean_lines(*cases)
+    assert title == "Geometric mean of the ratios to numpy, over 2 cases"
+    assert cells(line)[:2] == [ORT, "4.00"]
+
+
+def test_cases_that_somebody_was_not_timed_for_are_counted_out():
+    both = row("x", (steady(NUMPY, 1e-3), steady(ORT, 2e-3)))
+    one = row("y", (steady(NUMPY, 1e-3), Timing(ORT, why_not="no")))
+    title, why, *_ = mean_lines(both, one, both)
+    assert title == "Geometric mean of the ratios to numpy, over 2 of 3 cases"
+    assert why == "The others are left out, because not all backends were timed there."
+
+
+def test_of_one_case_or_one_backend_there_is_no_mean():
+    assert mean_lines(row("x", (steady(NUMPY, 1e-3), steady(ORT, 2e-3)))) == []
+    alone = row("x", (steady(NUMPY, 1e-3),)), row("y", (steady(NUMPY, 1e-3),))
+    assert mean_lines(*alone, base=bench(NUMPY)) == []
+    assert mean_lines() == []

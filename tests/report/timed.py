@@ -1,0 +1,67 @@
+"""Benchmarks made by hand: what came out of them is told by the test that made them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Any
+
+from opcheck.model.timing import Bench, Machine, Sample, Timed, Timing
+
+MACHINE = Machine(
+    processor="Acme Fast CPU @ 3.00GHz",
+    cores=8,
+    governor="powersave",
+    platform="Linux-6.1-x86_64",
+    load=0.75,
+    memory=16 << 30,
+)
+
+
+def bench(*backends: str, **fields: Any) -> Bench:
+    """A benchmark of backends of version 1.5, held against the first."""
+    settings: dict[str, Any] = {
+        "opcheck": "0.1",
+        "python": "3.11.7",
+        "packages": {"numpy": "2.4.0", "onnx": "1.23.2"},
+        "backends": dict.fromkeys(backends, "1.5"),
+        "machine": MACHINE,
+        "threads": 1,
+        "workers": 3,
+        "cold": False,
+        "baseline": backends[0],
+        "started": "2026-11-20T20:15:30+01:00",
+    }
+    return Bench(**(settings | fields))
+
+
+def samples(
+    middle: float, *, noise: float = 0.01, rounds: int = 30, workers: int = 3, seed: int = 1
+) -> tuple[Sample, ...]:
+    """Samples about `middle` seconds, of sixteen calls each."""
+    chance = random.Random(seed)
+    factors = [1 + noise * abs(chance.gauss(0, 1)) for _ in range(rounds)]
+    return tuple(
+        Sample(number, number % workers, 16, middle * factor)
+        for number, factor in enumerate(factors)
+    )
+
+
+def timing(backend: str, middle: float, *, prepared: float = 0.012, **more: Any) -> Timing:
+    """A timing of about `middle` seconds; `more` is as for `samples`."""
+    return Timing(backend, samples(middle, **more), (prepared, prepared, prepared))
+
+
+def row(case: str, timings: Sequence[Timing], **fields: Any) -> Timed:
+    """A case of 25.7 MB that are copied in 387 µs."""
+    settings: dict[str, Any] = {
+        "case": case,
+        "op": "Softmax-13",
+        "dtype": "float32",
+        "shapes": "[64, 50257]",
+        "moved": 25_731_584,
+        "timings": tuple(timings),
+        "copy": samples(387e-6, seed=7),
+        "yardstick": samples(1e-3, seed=8),
+    }
+    return Timed(**(settings | fields))

@@ -1,0 +1,255 @@
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from opcheck.model.timing import Sample, Timed, Timing
+from opcheck.timing.comparing import Change, Compared, Missing, compare_runs, regressions
+from tests.timing.machine import QUIET, Machine, Noise
+
+USUAL = Noise(0.02, 0.005, 0.05)
+CASES = 20
+
+
+def run(machine: Machine, slow: float = 1.0, cases: int = CASES, rounds: int = 60) -> list[Timed]:
+    """A run of cases on two backends; every row, and the run as a whole, is off by about 1 %."""
+    off = machine.rng.normal(0, 0.01)
+    rows = np.exp(off + machine.rng.normal(0, 0.005, (cases, 2))) * (1.0, slow)
+    return [machine.timed(f"case {number}", rounds, a=a, b=b) for number, (a, b) in enumerate(rows)]
+
+
+def scaled(samples: tuple[Sample, ...], factor: float) -> tuple[Sample, ...]:
+    return tuple(replace(sample, seconds=sample.seconds * factor) for sample in samples)
+
+
+def slower(timed: Timed, backend: str, factor: float) -> Timed:
+    timings = [
+        replace(one, samples=scaled(one.samples, factor)) if one.backend == backend else one
+        for one in timed.timings
+    ]
+    return replace(timed, timings=tuple(timings))
+
+
+def verdicts(found: Compared) -> Counter[str]:
+    return Counter(change.verdict for change in found.changes)
+
+
+# ── a whole run ─────────────────────────────────────────────────────────────────────────────────
+
+
+def test_two_runs_of_the_same_build_raise_an_alarm_in_2_of_50_at_the_most():
+    machine, alarms, closed = Machine(1, USUAL), 0, 0
+    for _ in range(50):
+        found = compare_runs(run(machine), run(machine))
+        alarms += any(change.verdict in ("slower", "faster") for change in found.changes)
+        closed += bool(regressions(found.changes, 0.05))
+    assert alarms <= 2
+    assert closed <= 2
+
+
+def test_a_backend_slower_by_10_percent_is_found_in_45_of_50_at_the_least():
+    machine, found = Machine(2, USUAL), 0
+    for _ in range(50):
+        changes = compare_runs(run(machine), run(machine, 1.1)).changes
+        slow = regressions(changes, 0.05)
+        found += bool(slow)
+        assert {change.backend for change in slow} <= {"b"}
+    assert found >= 45
+
+
+def test_so_is_a_single_row_of_40():
+    machine, found = Machine(3, USUAL), 0
+    for _ in range(50):
+        new = run(machine)
+        new[7] = slower(new[7], "a", 1.1)
+        slow = regressions(compare_runs(run(machine), new).changes, 0.05)
+        found += ("case 7", "a") in {(change.case, change.backend) for change in slow}
+    assert found >= 45
+
+
+def test_the_interval_of_a_row_covers_its_change():
+    machine, covered = Machine(4, Noise(0.02, 0.01, 0.1)), 0
+    for _ in range(10):
+        old = [machine.timed(str(number), 30, a=1.0) for number in range(10)]
+        new = [machine.timed(str(number), 30, a=1.2) for number in range(10)]
+        covered += sum(one.low <= 1.2 <= one.high for one in compare_runs(old, new).changes)
+    assert covered >= 90
+
+
+def test_p_values_know_how_many_rows_there_are():
+    machine = Machine(5, USUAL)
+    old, new = run(machine), run(machine)
+    new[0] = slower(new[0], "a", 1.1)
+    alone = compare_runs(old[:1], new[:1]).changes[0]
+    among = compare_runs(old, new).changes[0]
+    assert among.p > 10 * alone.p
+    assert replace(among, p=alone.p, verdict=alone.verdict) == alone
+
+
+# ── a row ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_run_is_the_same_as_itself():
+    old = run(Machine(6, Noise(0.01, 0.005, 0.0)))
+    found = compare_runs(old, old)
+    assert verdicts(found) == {"same": 2 * CASES}
+    assert {(change.ratio, change.p) for change in found.changes} == {(1.0, 1.0)}
+
+
+@pytest.mark.parametrize("factor", [0.5, 1.5, 3.0])
+def test_a_machine_that_is_slower_altogether_changes_nothing(factor):
+    old = run(Machine(7, USUAL))
+    new = [
+        replace(
+            slower(slower(timed, "a", factor), "b", factor),
+            copy=scaled(timed.copy, factor),
+            yardstick=scaled(timed.yardstick, factor),
+        )
+        for timed in old
+    ]
+    found = compare_runs(old, new).changes
+    assert [change.ratio for change in found] == pytest.approx([1.0] * len(found))
+    assert all(change.verdict in ("same", "unclear") for change in found)
+
+
+@pytest.mark.parametrize("what", ["copy", "yardstick"])
+def test_what_is_slower_relative_to_only_one_thing_is_not_slower(what):
+    (old,) = run(Machine(8, Noise(0.01, 0.0, 0.0)), cases=1)
+    new = replace(old, **{what: scaled(getattr(old, what), 0.8)})
+    for change in compare_runs([old], [new]).changes:
+        assert (change.ratio, change.verdict) == (pytest.approx(1.0), "same")
+    both = replace(new, copy=scaled(old.copy, 0.8), yardstick=scaled(old.yardstick, 0.8))
+    for change in compare_runs([old], [both]).changes:
+        assert (change.ratio, change.verdict) == (pytest.approx(1.25), "slower")
+
+
+def test_without_samples_of_copying_the_fixed_work_decides():
+    (old,) = run(Machine(9, USUAL), cases=1)
+    new = slower(old, "a", 1.5)
+    for before, after in [(old, replace(new, copy=())), (replace(old, copy=()), new)]:
+        assert compare_runs([before], [after]).changes[0].verdict == "slower"
+
+
+def test_a_change_that_runs_of_the_same_build_show_is_none():
+    (old,) = run(Machine(10, Noise(0.001, 0.0, 0.0)), cases=1)
+    said = [
+        compare_runs([old], [slower(old, "a", factor)]).changes[0].verdict
+        for factor in (0.9, 0.97, 0.985, 1.015, 1.03, 1.1)
+    ]
+    assert said == ["faster", "faster", "same", "same", "slower", "slower"]
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.3])
+def test_samples_without_any_noise_are_no_trouble(factor):
+    machine = Machine(11, QUIET)
+    old = machine.timed("case", 30, a=1.0)
+    change = compare_runs([old], [slower(old, "a", factor)]).changes[0]
+    assert (change.low, change.high) == pytest.approx((factor, factor))
+    assert change.verdict == ("same" if factor == 1 else "slower")
+
+
+def test_of_one_process_nothing_follows():
+    machine = Machine(12, QUIET)
+    change = compare_runs(
+        [machine.timed("case", 30, workers=1, a=1.0)], [machine.timed("case", 30, a=9.0)]
+    ).changes[0]
+    assert (change.p, change.verdict, change.low) == (1.0, "unclear", 0.0)
+
+
+# ── what is missing ─────────────────────────────────────────────────────────────────────────────
+
+
+def test_what_only_one_run_has_is_told_with_the_reason():
+    machine = Machine(13, USUAL)
+    old = [machine.timed("gone", 30, a=1.0), machine.timed("kept", 30, a=1.0, b=1.0)]
+    kept, new = machine.timed("kept", 30, a=1.0, b=1.0, c=1.0), machine.timed("new", 30, a=1.0)
+    failed = replace(
+        kept, timings=(kept.timings[0], Timing("b", why_not="fails"), *kept.timings[2:])
+    )
+    found = compare_runs(old, [failed, new])
+    assert [(change.case, change.backend) for change in found.changes] == [("kept", "a")]
+    assert found.missing == (
+        Missing("kept", "b", "new", "fails"),
+        Missing("kept", "c", "old", "no such backend"),
+        Missing("new", "a", "old", "no such case"),
+        Missing("gone", "a", "new", "no such case"),
+    )
+
+
+def test_times_of_other_shapes_or_types_are_times_of_something_else():
+    machine = Machine(14, USUAL)
+    old = machine.timed("case", 30, a=1.0)
+    for other in (replace(old, shapes="9×9"), replace(old, dtype="float16")):
+        found = compare_runs([old], [other])
+        assert not found.changes
+        assert [(one.lacks, one.why) for one in found.missing] == [
+            ("old", "of another type or shape"),
+            ("new", "of another type or shape"),
+        ]
+
+
+def test_a_row_without_the_fixed_work_cannot_be_compared():
+    old = Machine(15, USUAL).timed("case", 30, a=1.0)
+    found = compare_runs([old], [replace(old, yardstick=())])
+    assert found.missing == (Missing("case", "a", "new", "nothing to hold it against"),)
+
+
+def test_runs_without_anything_have_nothing_to_tell():
+    assert compare_runs([], []) == Compared((), ())
+    failed = replace(Machine(16).timed("case", 1), timings=(Timing("a", why_not="fails"),))
+    assert compare_runs([failed], [failed]).missing == (Missing("case", "a", "both", "fails"),)
+
+
+PRESENT = st.lists(
+    st.lists(st.sampled_from(["timed", "failed", ""]), min_size=2, max_size=2), max_size=4
+)
+
+
+@settings(max_examples=30, deadline=None)
+@given(old=PRESENT, new=PRESENT)
+def test_every_row_of_either_run_is_told_of_once(old, new):
+    sample = Machine(17, USUAL).timed("case", 15, a=1.0, b=1.0)
+
+    def present(cases: list[list[str]]) -> list[Timed]:
+        return [
+            replace(
+                sample,
+                case=str(number),
+                timings=tuple(
+                    timing if state == "timed" else Timing(timing.backend, why_not="fails")
+                    for timing, state in zip(sample.timings, states, strict=True)
+                    if state
+                ),
+            )
+            for number, states in enumerate(cases)
+        ]
+
+    found = compare_runs(present(old), present(new))
+    rows = {
+        (str(number), backend)
+        for run_ in (old, new)
+        for number, states in enumerate(run_)
+        for backend, state in zip("ab", states, strict=True)
+        if state
+    }
+    told = [(one.case, one.backend) for one in (*found.changes, *found.missing)]
+    assert sorted(told) == sorted(rows)
+
+
+# ── the gate ────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_gate_closes_for_what_is_surely_slower_and_by_more_than_it_allows():
+    def change(ratio: float, verdict: str) -> Change:
+        return Change("case", "a", ratio, 0.9 * ratio, 1.1 * ratio, 0.01, verdict)
+
+    much, little = change(1.08, "slower"), change(1.04, "slower")
+    others = [change(1.3, "unclear"), change(0.5, "faster"), change(1.0, "same")]
+    assert regressions([*others, much, little], 0.05) == (much,)
+    assert regressions([*others, much, little], 0.03) == (much, little)
+    assert regressions(others, 0.0) == ()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from opcheck.cli import interrupt, timing_gate
+from opcheck.cli import interrupt, scalings, timing_gate
 from opcheck.cli.entrants import entered, with_threads
 from opcheck.cli.options import (
     Seconds,
@@ -52,6 +52,17 @@ _WORKERS, _QUICK_WORKERS = 5, 3
 @click.option("--seconds", type=Seconds(), help="At most for a case.  [default: 20]")
 @click.option("--cold", is_flag=True, help="Empty the processor's caches before every call.")
 @click.option("--quick", is_flag=True, help="A first look: few rounds, wide intervals.")
+@click.option(
+    "--sweep",
+    metavar="PATH=VALUES",
+    help="Each case in several sizes, such as 'inputs.input.shape=[[1, 1000], [64, 1000]]'.",
+)
+@click.option(
+    "--plot",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Draw how times grow in a sweep; .svg or .png.",
+)
 @click.option(
     "--save",
     "saved",
@@ -96,6 +107,8 @@ def command(
     seconds: float | None,
     cold: bool,
     quick: bool,
+    sweep: str | None,
+    plot: Path | None,
     saved: Path | None,
     pyperf: Path | None,
     baseline: Path | None,
@@ -114,6 +127,7 @@ def command(
     opcheck bench -b numpy -b onnxruntime --quick      a first look at the shipped suites
     opcheck bench --op Softmax -k maps                 some cases on the default backends
     opcheck bench my.yaml -b old -b new --base old     two builds, as opcheck.toml names them
+    opcheck bench --op Softmax -k classes --sweep 'inputs.input.shape=[[1, 999], [99, 999]]'
     opcheck bench --save today.jsonl                   keep the samples
     opcheck bench --baseline main.jsonl --max-regression 5%    a gate
     opcheck bench --compare monday.jsonl tuesday.jsonl
@@ -142,7 +156,8 @@ def command(
         chosen = chosen_backends(addresses, folder, timeout, memory_limit)
         settings = [with_threads(one, threads) for one in chosen]
         with entered(settings, processes) as entrants:
-            cases = _timable(*chosen_cases(**selection, bench=True))
+            cases = _timable(*_chosen(sweep, **selection))
+            scalings.check(cases, plot)
             names = [entrant.name for entrant in entrants]
             plan = _plan(_base(base, names), quick=quick, cold=cold, seconds=seconds)
             infos = [entrant.judged.info for entrant in entrants]
@@ -156,9 +171,23 @@ def command(
                 keep(row)
                 timings.show_case(console, about, row)
             timings.show_means(console, about, rows)
+            scalings.show(console, about, rows, plot)
     if pyperf:
         write_pyperf(pyperf, about, rows)
     _end(rows, len(cases), *timing_gate.gate(console, old, about, rows, most))
+
+
+def _chosen(
+    sweep: str | None, *, paths: Sequence[Path], **selection: Any
+) -> tuple[Sequence[Case], str]:
+    """The cases, and the selection in words."""
+    from opcheck.suite import load_sweep, parse_sweep
+
+    wanted = parse_sweep(sweep) if sweep else None
+    cases, said = chosen_cases(paths, **selection, bench=True)
+    if wanted:
+        cases = load_sweep(paths, {case.id for case in cases}, wanted)
+    return cases, said
 
 
 def _timable(cases: Sequence[Case], said: str) -> list[Case]:

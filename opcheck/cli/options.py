@@ -45,7 +45,7 @@ class Share(click.FloatRange):
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
         """As a number."""
-        text = str(value).strip()
+        text: Any = str(value).strip()
         per = 100 if text.endswith("%") else 1
         share = float(super().convert(text.removesuffix("%"), param, ctx)) / per
         if math.isnan(share):
@@ -148,7 +148,7 @@ def chosen_cases(
     cases = load_bench(paths) if bench else load(paths)
     interrupt.safe_place()
     # A mistyped one would go unnoticed beside one that is not.
-    here = {case.id for case in cases}
+    here = {id for case in cases for id in (case.id, case.sweep) if id}
     names = {case.op.name.lower(): case.op.name for case in cases}
     for wanted in ids:
         if wanted not in here:

@@ -199,3 +199,5 @@ class Case:
     timeout: float | None = None
     #: Why most of what the engine computes is 0, infinity or NaN; "" where it must not be.
     empty: str = ""
+    #: What the cases of one sweep over sizes have in common of their ids; "" for a case of none.
+    sweep: str = ""

@@ -40,7 +40,8 @@ class Timed:
     `moved` are the bytes that must move at the least: all inputs are read, all outputs written.
     `copy` are samples of copying half as many, which moves as many; `yardstick` are samples of a
     fixed piece of work that is the same in every run, by which stored runs are compared. Both were
-    taken in the same rounds, in opcheck's own process.
+    taken in the same rounds, in opcheck's own process. Cases of one `sweep` over sizes have that in
+    common, "" stands for a case of none.
     """
 
     case: str
@@ -51,6 +52,7 @@ class Timed:
     timings: tuple[Timing, ...]
     copy: tuple[Sample, ...]
     yardstick: tuple[Sample, ...]
+    sweep: str = ""
 
     def timing(self, backend: str) -> Timing | None:
         """Of the backend with this address, None where it took no part."""

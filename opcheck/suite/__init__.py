@@ -1,7 +1,18 @@
 """Case files in, concrete cases out: read, validate, expand, select, fill with data."""
 
 from opcheck.suite.fill import materialize, unrounded
-from opcheck.suite.load import load, load_bench
+from opcheck.suite.load import load, load_bench, load_sweep
 from opcheck.suite.select import Selection, select
+from opcheck.suite.sweep import Sweep, parse_sweep
 
-__all__ = ["Selection", "load", "load_bench", "materialize", "select", "unrounded"]
+__all__ = [
+    "Selection",
+    "Sweep",
+    "load",
+    "load_bench",
+    "load_sweep",
+    "materialize",
+    "parse_sweep",
+    "select",
+    "unrounded",
+]

@@ -35,7 +35,7 @@ OPSETS_ARE = 'a list of numbers or "13+", or the word all'
 
 _LABEL = re.compile(r"[A-Za-z0-9_.+-]+")
 _NOT_IN_ID = re.compile(r"[^A-Za-z0-9_.+-]")
-_NOT_IN_CASE = ("name", "rows", "matrix", "label")
+_NOT_IN_CASE = ("name", "rows", "matrix", "label", "sweep")
 _NOT_IN_DEFAULTS = ("op", "domain", "matrix", "cases", "bench")
 
 
@@ -43,7 +43,8 @@ _NOT_IN_DEFAULTS = ("op", "domain", "matrix", "cases", "bench")
 class Concrete:
     """A case with nothing left to expand, still as nodes.
 
-    Where something was `lost`, reported and left out, nothing can be said about what is missing.
+    Those of one `sweep` have this of their ids in common, "" for those of none. Where something was
+    `lost`, reported and left out, nothing can be said about what is missing.
     """
 
     id: str
@@ -51,6 +52,7 @@ class Concrete:
     row: str | None
     node: Node
     lost: Lost = Lost.NOTHING
+    sweep: str = ""
 
 
 class Expansion:
@@ -72,31 +74,41 @@ class Expansion:
         own = _without(case, _NOT_IN_CASE)
         farther = {p: v for p, v in self.matrix.items() if not states(own, p)}
         matrix = {**farther, **self._matrix(case, own)}
+        # It may go through values that the case states, which are one of them.
+        sweep = self._matrix(case, Node({}, case.mark), "sweep")
         lost = max(lost, self.lost, self._since(known))
         base = overlay(self.defaults, own)
         name = _text(case, "name")
         rows = get(case, ("rows",))
         if rows is None or not isinstance(rows.value, tuple):
-            yield from self._points(Concrete("", name, None, base, lost), matrix)
+            yield from self._points(Concrete("", name, None, base, lost), matrix, sweep)
             return
         for number, row in enumerate(rows.value, 1):
             label = self._label(row, number)
             said = _without(row, _NOT_IN_CASE)
             left = {p: v for p, v in matrix.items() if not states(said, p)}
-            yield from self._points(Concrete("", name, label, overlay(base, said), lost), left)
+            concrete = Concrete("", name, label, overlay(base, said), lost)
+            yield from self._points(concrete, left, sweep)
 
     def _since(self, known: int) -> Lost:
         return Lost.SOMETHING if len(self.problems) > known else Lost.NOTHING
 
     def _points(
-        self, base: Concrete, matrix: Mapping[Path, tuple[Node, ...]]
+        self,
+        base: Concrete,
+        matrix: Mapping[Path, tuple[Node, ...]],
+        sweep: Mapping[Path, tuple[Node, ...]],
     ) -> Iterator[Concrete]:
-        if not self._affordable(base.node, matrix):
+        both = {**{p: v for p, v in matrix.items() if p not in sweep}, **sweep}
+        if not self._affordable(base.node, both):
             return
-        for point in product(*matrix.values()):
-            node = self._placed(base.node, dict(zip(matrix, point, strict=True)))
+        for point in product(*both.values()):
+            placed = dict(zip(both, point, strict=True))
+            node = self._placed(base.node, placed)
             if node:
-                yield replace(base, id=self._id(base, matrix, point), node=node)
+                family = {path: value for path, value in placed.items() if path not in sweep}
+                shared = self._id(base, family, family.values()) if sweep else ""
+                yield replace(base, id=self._id(base, both, point), node=node, sweep=shared)
 
     def _placed(self, node: Node, point: Mapping[Path, Node]) -> Node | None:
         for path, value in point.items():
@@ -146,14 +158,16 @@ class Expansion:
             self._problem(node.mark, f"a label is made of letters, digits and _ . + -; {said}")
         return str(node.value)
 
-    def _matrix(self, owner: Node, plain: Node) -> dict[Path, tuple[Node, ...]]:
-        node = get(owner, ("matrix",))
+    def _matrix(
+        self, owner: Node, plain: Node, field: str = "matrix"
+    ) -> dict[Path, tuple[Node, ...]]:
+        node = get(owner, (field,))
         found: dict[Path, tuple[Node, ...]] = {}
         for key, values in mapping(node).items():
             path = parse_path(key)
             assert node is not None
             if path is None:
-                message = f"{quoted(key)} is no path a matrix can vary"
+                message = f"{quoted(key)} is no path a {field} can vary"
                 self._problem(node.keys[key], message, PATHS_ARE)
                 continue
             if states(plain, path):
@@ -167,7 +181,7 @@ class Expansion:
                 hint = OPSETS_ARE if key == "opset" else None
                 said = f"must be a list of values, got {shown(values.plain())}"
                 message = "holds no value" if values.value == () else said
-                self._problem(values.mark, f"matrix {quoted(key)}: {message}", hint)
+                self._problem(values.mark, f"{field} {quoted(key)}: {message}", hint)
         return found
 
     def _distinct(self, key: str, values: tuple[Node, ...]) -> tuple[Node, ...]:

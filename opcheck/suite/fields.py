@@ -208,6 +208,14 @@ class CaseEntry(CaseFields):
     rows: list[RowFields] | None = Field(None, min_length=1)
 
 
+class BenchEntry(CaseEntry):
+    """A case that is timed, perhaps in several sizes."""
+
+    sweep: MatrixField | None = Field(
+        None, description="Like matrix; how times grow with it is shown."
+    )
+
+
 class HeadFields(CaseFields):
     """A case file whose entries are looked at one by one."""
 
@@ -226,7 +234,7 @@ class FileFields(HeadFields):
     )
 
     cases: list[CaseEntry] = Field([], min_length=1, description="What `opcheck run` judges.")
-    bench: list[CaseEntry] = Field([], min_length=1, description="What `opcheck bench` times.")
+    bench: list[BenchEntry] = Field([], min_length=1, description="What `opcheck bench` times.")
 
 
 def json_schema() -> dict[str, Any]:

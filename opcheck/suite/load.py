@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
+from typing import TypeAlias
 
 from opcheck import opset
 from opcheck.errors import did_you_mean
 from opcheck.model import Case
 from opcheck.reading import Mark, Node, Problems, quoted, read_file, shipped_folder
-from opcheck.suite.expand import Expansion
-from opcheck.suite.fields import CaseEntry, HeadFields
+from opcheck.suite.expand import Concrete, Expansion
+from opcheck.suite.fields import BenchEntry, CaseEntry, HeadFields
 from opcheck.suite.overlay import get, mapping
 from opcheck.suite.resolve import CaseFile, resolve
+from opcheck.suite.sweep import Sweep
 from opcheck.suite.validate import validate
 
 _SUFFIXES = (".yaml", ".yml")
 _WHOLE_FILE = Mark(0, 0)
-#: Where cases stand in a file: those to be judged, and those to be timed.
-_LISTS = ("cases", "bench")
+#: Where cases stand in a file, those to be judged and those to be timed, and their form.
+_LISTS: Mapping[str, type[CaseEntry]] = {"cases": CaseEntry, "bench": BenchEntry}
 
 
 def shipped_suites() -> Path:
@@ -40,17 +43,38 @@ def load_bench(paths: Sequence[Path] = ()) -> tuple[Case, ...]:
 
     But for shipped files, of which no cases are timed.
     """
-    return _load(paths, lambda root: "bench" if get(root, ("bench",)) or not paths else "cases")
+    return _load(paths, _timed(paths))
 
 
-def _load(paths: Sequence[Path], part: Callable[[Node], str]) -> tuple[Case, ...]:
+def load_sweep(paths: Sequence[Path], ids: Collection[str], sweep: Sweep) -> tuple[Case, ...]:
+    """Of what is to be timed the cases with these `ids`, in the sizes of a sweep."""
+    return _load(paths, _timed(paths), lambda concrete: sweep.of(concrete, ids))
+
+
+def _timed(paths: Sequence[Path]) -> Callable[[Node], str]:
+    return lambda root: "bench" if get(root, ("bench",)) or not paths else "cases"
+
+
+#: What becomes of a concrete case: itself, or several sizes of it.
+_Sizes: TypeAlias = Callable[[Concrete], Iterable[Concrete]]
+
+
+def _as_it_is(concrete: Concrete) -> Iterable[Concrete]:
+    return (concrete,)
+
+
+def _load(
+    paths: Sequence[Path], part: Callable[[Node], str], sizes: _Sizes = _as_it_is
+) -> tuple[Case, ...]:
     problems = Problems()
     cases: list[Case] = []
     for name, path, shipped in _files(paths, problems):
         root = read_file(path, problems)
         if root is not None:
             # Mistakes are told of both lists, whichever is asked for.
-            found = {one: [*_cases(name, path, shipped, root, one, problems)] for one in _LISTS}
+            found = {
+                one: [*_cases(name, path, shipped, root, one, sizes, problems)] for one in _LISTS
+            }
             cases += found[part(root)]
     _check_unique(cases, problems)
     problems.raise_if_any()
@@ -131,7 +155,13 @@ def _name(file: Path, shipped: Path) -> str:
 
 
 def _cases(
-    name: str, path: Path, shipped: bool, root: Node, part: str, problems: Problems
+    name: str,
+    path: Path,
+    shipped: bool,
+    root: Node,
+    part: str,
+    sizes: _Sizes,
+    problems: Problems,
 ) -> Iterator[Case]:
     head, rest, lost = validate(HeadFields, root, name, problems)
     known = head is not None and _is_operator(name, root, head.domain, head.op, problems)
@@ -142,11 +172,11 @@ def _cases(
     entries = get(root, (part,))
     expansion = Expansion(name, rest, lost, problems) if head and known else None
     for entry in entries.value if entries and isinstance(entries.value, tuple) else ():
-        fields, sound, lost = validate(CaseEntry, entry, name, problems)
+        fields, sound, lost = validate(_LISTS[part], entry, name, problems)
         if not (head and fields and expansion):
             continue
         file = CaseFile(name, path, shipped, head.domain, head.op, problems)
-        for concrete in expansion.expand(sound, lost):
+        for concrete in chain.from_iterable(map(sizes, expansion.expand(sound, lost))):
             case = resolve(file, concrete)
             if case is not None:
                 yield case

@@ -99,6 +99,7 @@ class Resolver:
             timeout=self.fields.timeout,
             clause=self.fields.clause or "",
             empty=self.fields.empty or "",
+            sweep=self.concrete.sweep,
             source=Source(
                 self.file.name, self.node.mark.line, self.node.mark.column, self.file.shipped
             ),

@@ -54,7 +54,7 @@ def select(cases: Iterable[Case], selection: Selection) -> tuple[Case, ...]:
     return tuple(
         case
         for case in cases
-        if (case.id in selection.ids if selection.ids else case.level in levels)
+        if ({case.id, case.sweep} & {*selection.ids} if selection.ids else case.level in levels)
         and matches(case.id.lower())
         and (not ops or case.op.name.lower() in ops)
         and (not selection.opsets or case.opset in selection.opsets)

@@ -15,12 +15,12 @@ the row alike. A test over processes alone takes that for a change of the build.
   changed that keeps the chance of any false alarm in the whole run below 5 %, as Holm's does, and
   it finds more where many rows changed, as they do when a build is slow.
 
-Of 141 pairs of those runs, each of 16 rows of 5 processes and 30 rounds, 18 show a false alarm if
-held against the fixed work only, 12 if held against both; 2 where the processes of a row take turns
-throughout the run, so that each sees another state of the machine. A gate at 5 % closes in 10, 5
-and 1 of them. A backend that is 10 % slower in all rows is found in all. In simulations with as much
-drift so is a single row of 40 in 38–49 of 50, with 60 rounds of 5 processes that differ by up to
-1 %; with 3 processes hardly ever. A gate needs 5.
+Of 141 pairs of those runs, each of 16 rows of 5 processes and 30 rounds, 14 show a false alarm if
+held against the fixed work only, 10 if held against both, and 2 where the processes of a row take
+turns throughout the run, so that each sees another state of the machine. A gate at 5 % closes in 6,
+4 and 1 of them. A backend that is 10 % slower in all rows is found in 98–100 %. In simulations with
+as much drift so is a single row of 40 in 31–46 of 50, with 60 rounds of 5 processes that differ by
+up to 1 %; of 3 processes hardly ever. A gate needs 5.
 """
 
 from __future__ import annotations

@@ -165,12 +165,12 @@ def test_axes_have_units_and_every_backend_its_name_and_exponent(tmp_path):
 @needs_matplotlib
 def test_what_is_flat_looks_flat_and_has_marks(tmp_path):
     flat = [
-        row(f"{moved}", (steady("$a$b", moved / 9e9),), moved=moved, copy=())
+        row(f"{moved}", (steady("$\\x$", moved / 9e9),), moved=moved, copy=())
         for moved in (1_000_000, 1_100_000)
     ]
-    scaling.draw(tmp_path / "plot.svg", bench("$a$b"), flat)
+    scaling.draw(tmp_path / "plot.svg", bench("$\\x$"), flat)
     found = words_in(tmp_path / "plot.svg")
-    assert {"10", "1 MB", "100 µs", "$a$b 1.5, exponent 1.00"} <= found
+    assert {"10", "1 MB", "100 µs", "$\\x$ 1.5, exponent 1.00"} <= found
 
 
 @needs_matplotlib

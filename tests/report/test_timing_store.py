@@ -145,6 +145,11 @@ def test_a_line_cut_short_in_the_middle_is_damaged_at_a_place(file):
     assert said == ":2:80: this is no JSON: EOF while parsing a string"
 
 
+def test_a_last_line_that_is_whole_was_not_cut_short(file):
+    [said] = complaint(file([*LINES[:3], LINES[3][:80]]))
+    assert said.startswith(":4:80: this is no JSON")
+
+
 @pytest.mark.parametrize(
     "line",
     [
@@ -208,6 +213,13 @@ def test_no_time_is_infinite(file, word):
     assert line != LINES[2]
     [said] = complaint(file([*LINES[:2], line, *LINES[3:]]))
     assert said.startswith(":3:1: timings[0].samples.seconds[0]: input should be ")
+
+
+def test_no_load_is_infinite(file):
+    line = LINES[0].replace('"load":0.75', '"load":Infinity')
+    assert complaint(file([line])) == [
+        ":1:1: bench.machine.load: input should be a finite number, got .inf"
+    ]
 
 
 def test_every_damaged_line_is_told(file):

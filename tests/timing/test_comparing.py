@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from opcheck.model.timing import Sample, Timed, Timing
 from opcheck.timing.comparing import Change, Compared, Missing, compare_runs, regressions
+from opcheck.timing.ratios import Word
 from tests.timing.machine import QUIET, Machine, Noise
 
 USUAL = Noise(0.02, 0.005, 0.05)
@@ -55,19 +56,19 @@ def test_two_runs_of_the_same_build_raise_an_alarm_in_2_of_50_at_the_most():
 def test_a_backend_slower_by_10_percent_is_found_in_45_of_50_at_the_least():
     machine, found = Machine(2, USUAL), 0
     for _ in range(50):
-        changes = compare_runs(run(machine), run(machine, 1.1)).changes
+        changes = compare_runs(run(machine, cases=8), run(machine, 1.1, cases=8)).changes
         slow = regressions(changes, 0.05)
         found += bool(slow)
         assert {change.backend for change in slow} <= {"b"}
     assert found >= 45
 
 
-def test_so_is_a_single_row_of_40():
+def test_so_is_a_single_row_of_16():
     machine, found = Machine(3, USUAL), 0
     for _ in range(50):
-        new = run(machine)
+        new = run(machine, cases=8)
         new[7] = slower(new[7], "a", 1.1)
-        slow = regressions(compare_runs(run(machine), new).changes, 0.05)
+        slow = regressions(compare_runs(run(machine, cases=8), new).changes, 0.05)
         found += ("case 7", "a") in {(change.case, change.backend) for change in slow}
     assert found >= 45
 
@@ -117,15 +118,24 @@ def test_a_machine_that_is_slower_altogether_changes_nothing(factor):
     assert all(change.verdict in ("same", "unclear") for change in found)
 
 
-@pytest.mark.parametrize("what", ["copy", "yardstick"])
-def test_what_is_slower_relative_to_only_one_thing_is_not_slower(what):
+def test_only_what_is_slower_relative_to_both_is_slower():
     (old,) = run(Machine(8, Noise(0.01, 0.0, 0.0)), cases=1)
-    new = replace(old, **{what: scaled(getattr(old, what), 0.8)})
+    copy, yardstick = scaled(old.copy, 0.8), scaled(old.yardstick, 0.8)
+    for new in (replace(old, copy=copy), replace(old, yardstick=yardstick)):
+        for change in compare_runs([old], [new]).changes:
+            assert change.ratio == pytest.approx(1.0)
+            assert change.verdict == "unclear"
+            assert change.high > 1.25
+    for change in compare_runs([old], [replace(old, copy=copy, yardstick=yardstick)]).changes:
+        assert change.ratio == pytest.approx(1.25)
+        assert change.verdict == "slower"
+
+
+def test_what_is_slower_relative_to_one_and_faster_to_the_other_is_neither():
+    (old,) = run(Machine(8, Noise(0.001, 0.0, 0.0)), cases=1)
+    new = replace(old, copy=scaled(old.copy, 0.5), yardstick=scaled(old.yardstick, 2.0))
     for change in compare_runs([old], [new]).changes:
-        assert (change.ratio, change.verdict) == (pytest.approx(1.0), "same")
-    both = replace(new, copy=scaled(old.copy, 0.8), yardstick=scaled(old.yardstick, 0.8))
-    for change in compare_runs([old], [both]).changes:
-        assert (change.ratio, change.verdict) == (pytest.approx(1.25), "slower")
+        assert (change.p, change.verdict) == (1.0, "unclear")
 
 
 def test_without_samples_of_copying_the_fixed_work_decides():
@@ -139,7 +149,7 @@ def test_a_change_that_runs_of_the_same_build_show_is_none():
     (old,) = run(Machine(10, Noise(0.001, 0.0, 0.0)), cases=1)
     said = [
         compare_runs([old], [slower(old, "a", factor)]).changes[0].verdict
-        for factor in (0.9, 0.97, 0.985, 1.015, 1.03, 1.1)
+        for factor in (0.9, 0.96, 0.975, 1.025, 1.04, 1.1)
     ]
     assert said == ["faster", "faster", "same", "same", "slower", "slower"]
 
@@ -149,7 +159,7 @@ def test_samples_without_any_noise_are_no_trouble(factor):
     machine = Machine(11, QUIET)
     old = machine.timed("case", 30, a=1.0)
     change = compare_runs([old], [slower(old, "a", factor)]).changes[0]
-    assert (change.low, change.high) == pytest.approx((factor, factor))
+    assert [change.low, change.high] == pytest.approx([factor, factor])
     assert change.verdict == ("same" if factor == 1 else "slower")
 
 
@@ -237,7 +247,8 @@ def test_every_row_of_either_run_is_told_of_once(old, new):
         for backend, state in zip("ab", states, strict=True)
         if state
     }
-    told = [(one.case, one.backend) for one in (*found.changes, *found.missing)]
+    told = [(one.case, one.backend) for one in found.changes]
+    told += [(one.case, one.backend) for one in found.missing]
     assert sorted(told) == sorted(rows)
 
 
@@ -245,7 +256,7 @@ def test_every_row_of_either_run_is_told_of_once(old, new):
 
 
 def test_the_gate_closes_for_what_is_surely_slower_and_by_more_than_it_allows():
-    def change(ratio: float, verdict: str) -> Change:
+    def change(ratio: float, verdict: Word) -> Change:
         return Change("case", "a", ratio, 0.9 * ratio, 1.1 * ratio, 0.01, verdict)
 
     much, little = change(1.08, "slower"), change(1.04, "slower")

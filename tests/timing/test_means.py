@@ -35,8 +35,9 @@ def test_only_cases_that_all_have_times_for_count():
     cases = [*both, without(timed(base=1.0, a=9.0, b=9.0), "b"), timed(base=1.0, b=50.0)]
     cases.append(without(timed(base=1.0, a=9.0, b=9.0), "base"))
     a, b = means(cases, "base")
-    assert (a.backend, a.value, a.cases, a.of) == ("a", pytest.approx(2.0), 3, 6)
-    assert (b.backend, b.value, b.cases, b.of) == ("b", pytest.approx(3.0), 3, 6)
+    assert [one.backend for one in (a, b)] == ["a", "b"]
+    assert [one.value for one in (a, b)] == pytest.approx([2.0, 3.0])
+    assert {(one.cases, one.of) for one in (a, b)} == {(3, 6)}
 
 
 def test_a_backend_that_fails_everything_takes_no_mean_from_the_others():
@@ -53,7 +54,8 @@ def test_without_a_case_in_common_there_is_no_mean():
 
 def test_one_case_says_nothing_about_others():
     (found,) = means([timed(base=1.0, a=2.0)], "base")
-    assert (found.value, found.low, found.high) == (pytest.approx(2.0), 0.0, math.inf)
+    assert found.value == pytest.approx(2.0)
+    assert (found.low, found.high) == (0.0, math.inf)
 
 
 def test_the_interval_covers_the_mean_of_all_cases_that_these_were_drawn_from():

@@ -34,9 +34,10 @@ def test_a_power_is_found_exactly(exponent, factor, sizes):
 
 
 @pytest.mark.parametrize("exponent", [1.0, 1.5, 2.0])
-@pytest.mark.parametrize("cost", [2e-6, 2e-5])
-def test_a_fixed_cost_does_not_bend_the_exponent(exponent, cost):
+@pytest.mark.parametrize("part", [0.2, 1.0, 50.0])
+def test_a_fixed_cost_does_not_bend_the_exponent(exponent, part):
     work = 1e-9 * np.array(SIZES) ** exponent
+    cost = part * work[0]
     found = fitted(cost + work)
     assert found.exponent == pytest.approx(exponent, rel=1e-3)
     assert found.fixed == pytest.approx(cost, rel=1e-3)
@@ -80,7 +81,8 @@ def test_points_need_no_order_and_a_size_may_come_twice():
 def test_two_sizes_make_a_line_and_no_certainty():
     found = scaling([10.0, 1000.0], [1.0, 10.0])
     assert found is not None
-    assert (found.exponent, found.low, found.high) == (pytest.approx(0.5), -math.inf, math.inf)
+    assert found.exponent == pytest.approx(0.5)
+    assert (found.low, found.high) == (-math.inf, math.inf)
 
 
 @pytest.mark.parametrize("sizes", [[], [5.0], [5.0, 5.0]])

@@ -145,6 +145,7 @@ class _OneCase:
             timings=tuple(self._timing(entrant.name) for entrant in self.entrants),
             copy=tuple(copies),
             yardstick=tuple(strikes),
+            sweep=case.sweep,
         )
 
     def _timing(self, name: str) -> Timing:

@@ -1,0 +1,44 @@
+"""Sweeps over sizes, once they are measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from opcheck.errors import UsageError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from opcheck.model import Case
+    from opcheck.model.timing import Bench, Timed
+
+
+def check(cases: Sequence[Case], plot: Path | None) -> None:
+    """Raise UsageError where there will be nothing to draw, or no way to: before it is measured."""
+    from opcheck.report.plot import check as check_plot
+
+    if plot is None:
+        return
+    families = {case.sweep for case in cases if case.sweep}
+    if len(families) != 1:
+        said = ", ".join(sorted(families)) or "none"
+        hint = "choose one by --case, and its sizes by --sweep"
+        raise UsageError(f"--plot draws one case in several sizes, and there is: {said}", hint)
+    check_plot(plot)
+
+
+def show(console: Console, about: Bench, rows: Sequence[Timed], plot: Path | None) -> None:
+    """Print how times grow in each sweep, and draw it."""
+    from opcheck.report import scaling
+
+    families: dict[str, list[Timed]] = {}
+    for row in rows:
+        if row.sweep:
+            families.setdefault(row.sweep, []).append(row)
+    for some in families.values():
+        console.print()
+        scaling.show(console, about, some)
+        if plot:
+            scaling.draw(plot, about, some)

@@ -172,7 +172,7 @@ def command(
                 timings.show_case(console, about, row)
             timings.show_means(console, about, rows)
             scalings.show(console, about, rows, plot)
-    if pyperf:
+    if pyperf and any(one.samples for row in rows for one in row.timings):
         write_pyperf(pyperf, about, rows)
     _end(rows, len(cases), *timing_gate.gate(console, old, about, rows, most))
 
@@ -256,8 +256,10 @@ def _counted(rows: Iterator[Timed], total: int) -> Iterator[Timed]:
 
 def _end(rows: Sequence[Timed], wanted: int, gate: Exit | None, said: str) -> NoReturn:
     """Say what the exit code means, and end."""
+    from opcheck.report.words import plural
+
     timed = sum(bool(timing.samples) for row in rows for timing in row.timings)
-    code, meaning = Exit.CONFORMS, f"{len(rows):,} cases, {timed:,} timings"
+    code, meaning = Exit.CONFORMS, f"{plural(len(rows), 'case')}, {plural(timed, 'timing')}"
     if said:
         code, meaning = gate or code, f"{meaning}; {said}"
     if interrupt.asked():

@@ -45,9 +45,9 @@ class Share(click.FloatRange):
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
         """As a number."""
-        text: Any = str(value).strip()
-        per = 100 if text.endswith("%") else 1
-        share = float(super().convert(text.removesuffix("%"), param, ctx)) / per
+        text = str(value).strip()
+        number = click.FLOAT.convert(text.removesuffix("%"), param, ctx)
+        share = float(super().convert(number / (100 if text.endswith("%") else 1), param, ctx))
         if math.isnan(share):
             self.fail(f"{text} is no share.", param, ctx)
         return share

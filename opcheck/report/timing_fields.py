@@ -83,6 +83,7 @@ class TimedFields(_Fields):
     timings: list[TimingFields]
     copy_: Annotated[SamplesFields, Field(alias="copy")]
     yardstick: SamplesFields
+    sweep: str = ""
 
     @model_validator(mode="after")
     def _once(self) -> Self:
@@ -97,7 +98,8 @@ class TimedFields(_Fields):
             for one in self.timings
         )
         about = self.case, self.op, self.dtype, self.shapes, self.moved
-        return Timed(*about, timings, self.copy_.samples(), self.yardstick.samples())
+        samples = self.copy_.samples(), self.yardstick.samples()
+        return Timed(*about, timings, *samples, self.sweep)
 
 
 class FooterFields(_Fields):

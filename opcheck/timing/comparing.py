@@ -26,11 +26,12 @@ up to 1 %; of 3 processes hardly ever. A gate needs 5.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from statistics import fmean, stdev
+from statistics import fmean
 
-from opcheck.model.timing import Sample, Timed, Timing
+from opcheck.model.timing import Timed, Timing
 from opcheck.timing.ratios import Word
 from opcheck.timing.units import medians, pairs
 
@@ -144,56 +145,53 @@ def _row(row: _Row, before: _Run, after: _Run) -> Change | Missing:
 
 @dataclass(frozen=True)
 class _Seen:
-    """How much slower it is relative to one thing: how likely if it were not, or not faster."""
+    """How much slower it is relative to one thing, as a logarithm with its interval.
 
-    old: list[float]
-    new: list[float]
+    `slower` and `faster` are how likely so much more or less is if it changed by `DRIFT` at the
+    most.
+    """
 
-    @property
-    def shift(self) -> float:
-        return fmean(self.new) - fmean(self.old)
-
-    def p(self, direction: int) -> float:
-        """Of so much more (1) or less (-1) if the shift were within `DRIFT`."""
-        if min(len(self.old), len(self.new)) < 2:
-            return 1.0
-        from scipy import stats
-
-        sides = [(fmean(logs), stdev(logs), len(logs)) for logs in (self.new, self.old)]
-        (mean, *rest), base = sides
-        alternative = "greater" if direction > 0 else "less"
-        shifted = mean - direction * math.log1p(DRIFT)
-        found = stats.ttest_ind_from_stats(
-            shifted, *rest, *base, equal_var=False, alternative=alternative
-        )
-        return float(found.pvalue)
-
-    def interval(self) -> tuple[float, float]:
-        if min(len(self.old), len(self.new)) < 2:
-            return -math.inf, math.inf
-        if not (stdev(self.old) or stdev(self.new)):
-            return self.shift, self.shift
-        from scipy import stats
-
-        found = stats.ttest_ind(self.new, self.old, equal_var=False).confidence_interval(0.95)
-        return float(found.low), float(found.high)
+    shift: float
+    low: float = -math.inf
+    high: float = math.inf
+    slower: float = 1.0
+    faster: float = 1.0
 
 
 def _change(
     case: str, backend: str, old: tuple[Timed, Timing], new: tuple[Timed, Timing]
 ) -> Change:
-    seen = [_seen(old[1], new[1], old[0].yardstick, new[0].yardstick)]
-    if pairs(old[1].samples, old[0].copy) and pairs(new[1].samples, new[0].copy):
-        seen.append(_seen(old[1], new[1], old[0].copy, new[0].copy))
-    least = min(seen, key=lambda one: abs(one.shift))
-    p = min(1.0, 2 * min(max(one.p(direction) for one in seen) for direction in (1, -1)))
-    lows, highs = zip(*(one.interval() for one in seen), strict=True)
-    low, high = math.exp(min(lows)), math.exp(max(highs))
-    return Change(case, backend, math.exp(least.shift), low, high, p)
+    (before, was), (after, now) = old, new
+    fixed = pairs(was.samples, before.yardstick), pairs(now.samples, after.yardstick)
+    copies = pairs(was.samples, before.copy), pairs(now.samples, after.copy)
+    seen = [
+        _seen(medians(then), medians(today)) for then, today in (fixed, copies) if then and today
+    ]
+    p = min(max(one.slower for one in seen), max(one.faster for one in seen))
+    low, high = min(one.low for one in seen), max(one.high for one in seen)
+    least = min((one.shift for one in seen), key=abs)
+    return Change(case, backend, math.exp(least), math.exp(low), math.exp(high), min(1.0, 2 * p))
 
 
-def _seen(old: Timing, new: Timing, was: Iterable[Sample], now: Iterable[Sample]) -> _Seen:
-    return _Seen(medians(pairs(old.samples, was)), medians(pairs(new.samples, now)))
+def _seen(old: Sequence[float], new: Sequence[float]) -> _Seen:
+    shift = fmean(new) - fmean(old)
+    if min(len(old), len(new)) < 2:
+        return _Seen(shift)
+    import numpy as np
+    from scipy import stats
+
+    zone = math.log1p(DRIFT)
+    # Welch's test of what is left of a change beyond the zone, at either end of it.
+    beyond = np.array(new)[:, None] - [zone, -zone]
+    with warnings.catch_warnings():
+        # Without any noise what is seen is so, which is no reason to warn.
+        warnings.simplefilter("ignore", RuntimeWarning)
+        found = stats.ttest_ind(beyond, np.array(old)[:, None], equal_var=False)
+        interval = found.confidence_interval(0.95)
+        slower = stats.t.sf(found.statistic[0], found.df[0])
+        faster = stats.t.cdf(found.statistic[1], found.df[1])
+    low, high = interval.low[0] + zone, interval.high[0] + zone
+    return _Seen(shift, float(low), float(high), float(slower), float(faster))
 
 
 def _judged(changes: Sequence[Change]) -> list[Change]:

@@ -46,7 +46,7 @@ class Machine:
         logs = logs + rng.normal(0, noise.rounds, rounds)
         late = rng.random(rounds) < noise.preempted
         logs = logs + late * math.log(3) * rng.uniform(0.5, 1.1, rounds)
-        return samples(1e-3 * factor * np.exp(logs), workers)
+        return samples((1e-3 * factor * np.exp(logs)).tolist(), workers)
 
     def timing(self, backend: str, rounds: int, workers: int = 5, factor: float = 1.0) -> Timing:
         """Of a backend."""

@@ -11,7 +11,7 @@ from tests.timing.machine import QUIET, Machine, Noise
 
 
 def timed(**backends: float) -> Timed:
-    return Machine(1, QUIET).timed("case", 30, **backends)
+    return Machine(1, QUIET).timed("case", 30, workers=5, **backends)
 
 
 def without(one: Timed, backend: str) -> Timed:

@@ -113,7 +113,7 @@ def test_a_thousand_rounds_of_three_processes_are_three_numbers():
 
 def test_processes_that_agree_by_luck_do_not_hide_the_noise_of_rounds():
     waves = np.array([1.0, 1.2, 0.8, 1.1, 0.9] * 6)
-    lucky = Timing("a", samples(np.repeat(waves, 3), 3))
+    lucky = Timing("a", samples(np.repeat(waves, 3).tolist(), 3))
     found = certain(lucky, Timing("b", samples([1.0] * 90, 3)))
     assert found.value == 1
     assert found.high / found.low > 1.1

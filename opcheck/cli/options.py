@@ -46,7 +46,8 @@ class Share(click.FloatRange):
     ) -> float:
         """As a number."""
         text = str(value).strip()
-        number = click.FLOAT.convert(text.removesuffix("%"), param, ctx)
+        plain: Any = text.removesuffix("%")
+        number = click.FLOAT.convert(plain, param, ctx)
         share = float(super().convert(number / (100 if text.endswith("%") else 1), param, ctx))
         if math.isnan(share):
             self.fail(f"{text} is no share.", param, ctx)

@@ -12,7 +12,7 @@ from rich.console import Console
 from opcheck.model.timing import Bench
 from opcheck.report import amounts, words
 from opcheck.report.amounts import digits
-from opcheck.report.lines import Column, Lines
+from opcheck.report.lines import Column, Lines, together
 from opcheck.report.look import new_table, put
 from opcheck.timing.comparing import Change, Compared, regressions
 from opcheck.timing.ratios import Word
@@ -24,6 +24,8 @@ _COLOURS: Mapping[Word, str] = {
     "unclear": "bright_black",
 }
 _WIDE = 100
+#: How many rows that lack for the same reason are named.
+_ROWS = 5
 
 
 def show(
@@ -107,11 +109,18 @@ def _show_changes(lines: Lines, changes: tuple[Change, ...], most: float | None)
 
 
 def _show_missing(lines: Lines, compared: Compared) -> None:
+    """What lacks for the same reason is told together, and counted where it is much."""
     if not compared.missing:
         return
     lines.put(("Not compared", "bold"))
+    alike: dict[tuple[str, str], list[str]] = {}
     for one in compared.missing:
-        lacks = "either run" if one.lacks == "both" else f"the {one.lacks} run"
-        told = f"{words.brief(one.case)}, {words.brief(one.backend)}: no times in {lacks}"
-        lines.fill(f"{told}: {words.brief(one.why)}", "yellow")
+        row = together(f"{words.brief(one.case)} [{words.brief(one.backend)}]")
+        alike.setdefault((one.lacks, one.why), []).append(row)
+    for (lacks, why), rows in alike.items():
+        run = "either run" if lacks == "both" else f"the {lacks} run"
+        left = len(rows) - _ROWS
+        more = f", and {left:,} more" if left > 0 else ""
+        said = f"no times in {run}: {words.brief(why)}: {', '.join(rows[:_ROWS])}{more}"
+        lines.fill(said, "yellow")
     lines.blank()

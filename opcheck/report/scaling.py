@@ -52,10 +52,11 @@ def draw(path: Path, bench: Bench, rows: Sequence[Timed]) -> None:
 
 
 def title(rows: Sequence[Timed]) -> str:
-    """What the rows have in common: the operators and the element types."""
+    """What the rows have in common: the sweep, the operators and the element types."""
+    sweep = "".join(f"{name}: " for name in dict.fromkeys(row.sweep for row in rows) if name)
     ops = ", ".join(dict.fromkeys(row.op for row in rows))
     dtypes = ", ".join(dict.fromkeys(row.dtype for row in rows))
-    return words.brief(f"{ops} {dtypes}")
+    return words.brief(f"{sweep}{ops} {dtypes}")
 
 
 # ── points, by the case ───────────────────────────────────────────────────────────────────────

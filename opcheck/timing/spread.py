@@ -104,4 +104,4 @@ def loops_for(seconds: float, least: float = 0.5e-3, most: float = 1e-3) -> int:
     somewhat faster or slower.
     """
     loops = round(math.sqrt(least * most) / seconds)
-    return max(1, math.ceil(least / seconds), loops) if seconds < least else 1
+    return max(1, math.ceil(least / seconds), loops)

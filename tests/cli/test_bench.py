@@ -117,7 +117,7 @@ def test_a_sweep_may_be_asked_for(bench):
     [
         (["--base", "numpi"], 2, "--base numpi: no such backend takes part"),
         (["--max-regression", "5%"], 2, "--max-regression needs a --baseline"),
-        (["--max-regression", "-5%"], 2, "-5"),
+        (["--max-regression", "-5%"], 2, "-0.05 is not in the range"),
         (["--sweep", "attrs.axis=0"], 2, "two values or more are needed"),
         (["--sweep", "axis=[0, 1]"], 2, "'axis' is no path"),
         (["--plot", "x.svg", "-k", "one"], 2, "--plot draws one case in several sizes"),

@@ -91,6 +91,21 @@ def test_only_what_is_slower_by_more_than_asked_is_marked():
     assert shown(0.125) == ["slower", "slower"]
 
 
+def test_rows_that_lack_for_the_same_reason_are_told_together():
+    missing = [Missing(f"x{number}", "numpy", "old", "no such case") for number in range(7)]
+    page = Page(80)
+    other = Missing("y", "numpy", "new", "no such case")
+    changes.show(page.console, OLD, OLD, Compared((), (*missing, other)))
+    assert page.lines == [
+        "Not compared",
+        "no times in the old run: no such case: x0 [numpy], x1 [numpy], x2 [numpy],",
+        "  x3 [numpy], x4 [numpy], and 2 more",
+        "no times in the new run: no such case: y [numpy]",
+        "",
+        "8 not compared",
+    ]
+
+
 def test_nothing_from_outside_steers_the_terminal():
     sly = "\x1b[2J"
     page = Page(80)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from xml.etree import ElementTree
@@ -58,6 +59,12 @@ def test_sizes_times_bandwidths_and_exponents(snapshot, width):
     assert max(map(len, page.lines)) <= width
     assert not any(line.endswith(" ") for line in page.lines)
     snapshot(f"scaling_{width}", page.text)
+
+
+def test_the_title_names_what_all_sizes_have_in_common():
+    assert scaling.title(ROWS) == "Softmax-13 float32"
+    swept = [replace(one, sweep="Softmax/rows") for one in ROWS]
+    assert scaling.title(swept) == "Softmax/rows: Softmax-13 float32"
 
 
 def test_sizes_grow_whatever_the_order_of_the_rows():

@@ -23,7 +23,7 @@ ROWS = (
         (timing("acme", 1e-3), Timing("bolt?threads=2", why_not="it is “so”, and wrong")),
     ),
     row("Softmax/two", (timing("acme", 0.1 + 0.2, rounds=4), timing("bolt?threads=2", 3e-9))),
-    row("Softmax/none", (), copy=(), yardstick=samples(1e-3, workers=1)),
+    row("Softmax/none", (), copy=(), yardstick=samples(1e-3, workers=1), sweep="Softmax/n"),
 )
 LINES = [
     timing_store.header(BENCH),
@@ -80,6 +80,7 @@ def test_a_line_is_what_any_reader_of_json_takes():
         "timings",
         "copy",
         "yardstick",
+        "sweep",
     ]
     acme, bolt = found["timings"]
     assert (acme["backend"], acme["why_not"], acme["prepared"]) == ("acme", "", [0.012] * 3)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from opcheck.model.timing import Sample
@@ -139,6 +139,7 @@ def test_a_step_down_is_waited_for():
 
 
 @given(seconds=st.floats(1e-9, 10))
+@example(seconds=0.49e-3)
 def test_a_sample_takes_half_a_millisecond_to_one_or_is_a_single_call(seconds):
     loops = loops_for(seconds)
     if seconds >= 0.5e-3:

@@ -17,9 +17,9 @@ def sample(round_: int, seconds: float, worker: int = 0) -> Sample:
 
 def test_pairs_are_of_rounds_that_both_took_part_in():
     found = pairs(
-        [sample(3, 6.0, 1), sample(0, 1.0), sample(2, 2.0)], [sample(0, 2.0), sample(3, 3.0)]
+        [sample(3, 6.0), sample(0, 1.0, 1), sample(2, 2.0)], [sample(0, 2.0), sample(3, 3.0)]
     )
-    assert [(pair.round, pair.worker) for pair in found] == [(0, 0), (3, 1)]
+    assert [(pair.round, pair.worker) for pair in found] == [(0, 1), (3, 0)]
     assert [math.exp(pair.log) for pair in found] == [0.5, 2.0]
 
 

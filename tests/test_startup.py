@@ -19,6 +19,7 @@ HEAVY = {
         "psutil",
         "pydantic",
         "rich",
+        "scipy",
         "yaml",
     ),
     *("importlib.metadata", "multiprocessing", "opcheck.backends.adapters"),
@@ -60,6 +61,7 @@ def imported(*words: str) -> set[str]:
         ["list", "-h"],
         ["backends", "-h"],
         ["mutate", "-h"],
+        ["bench", "-h"],
         ["schema", "-h"],
     ],
 )

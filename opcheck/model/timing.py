@@ -76,8 +76,7 @@ class Bench:
     """What stands above a benchmark: what ran it, where, and how.
 
     `packages` are versions by distribution, `backends` versions by address. `cold` says whether
-    caches were emptied before each call, `limit` is the half width that the interval of a ratio was
-    to reach.
+    caches were emptied before each call.
     """
 
     opcheck: str

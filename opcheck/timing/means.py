@@ -36,13 +36,13 @@ def means(timed: Sequence[Timed], base: str) -> tuple[Mean, ...]:
     """
     found = {backend: _logs(timed, backend, base) for backend in _backends(timed)}
     found = {backend: logs for backend, logs in found.items() if logs and backend != base}
-    shared = [
+    common = [
         number for number in range(len(timed)) if all(number in logs for logs in found.values())
     ]
-    if not shared:
+    if not common:
         return ()
     return tuple(
-        _mean(backend, [logs[number] for number in shared], len(timed))
+        _mean(backend, [logs[number] for number in common], len(timed))
         for backend, logs in found.items()
     )
 

@@ -50,29 +50,32 @@ def scaling(sizes: Sequence[float], seconds: Sequence[float]) -> Scaling | None:
         return None
     import numpy as np
 
-    x, y = np.log(np.array(points)).T
-    if y.max() - y.min() < math.log(_GROWS):
-        line = _line(x, y)
-        return replace(line, fixed=math.exp(y.mean()), flat=float(points[-1][0]))
-    return _curve(x, y) or _line(x, y)
+    ordered, taken = np.array(points, float).T
+    if taken.max() < _GROWS * taken.min():
+        line = _line(ordered, taken)
+        return replace(line, fixed=float(np.median(taken)), flat=float(ordered[-1]))
+    return _curve(ordered, taken) or _line(ordered, taken)
 
 
-def _line(x: Array, y: Array) -> Scaling:
+def _line(sizes: Array, seconds: Array) -> Scaling:
+    import numpy as np
     from scipy import stats
 
+    x, y = np.log(sizes), np.log(seconds)
     found = stats.linregress(x, y)
     half = float(stats.t.ppf(0.975, len(x) - 2) * found.stderr) if len(x) > 2 else math.inf
     slope = float(found.slope)
     return Scaling(slope, slope - half, slope + half)
 
 
-def _curve(x: Array, y: Array) -> Scaling | None:
+def _curve(sizes: Array, seconds: Array) -> Scaling | None:
     """With a fixed cost; None where none can be told."""
     import numpy as np
     from scipy import optimize, stats
 
-    if len(np.unique(x)) < _SIZES:
+    if len(np.unique(sizes)) < _SIZES:
         return None
+    x, y = np.log(sizes), np.log(seconds)
     middle = float(x.mean())
 
     def curve(x: Array, cost: float, factor: float, exponent: float) -> Array:
@@ -92,6 +95,5 @@ def _curve(x: Array, y: Array) -> Scaling | None:
     share = math.exp(cost - float(curve(x, cost, factor, exponent)[0]))
     if share < _LEAST or exponent <= 0 or not math.isfinite(half):
         return None
-    flat = x[factor + exponent * (x - middle) <= cost]
-    size = math.exp(flat[-1]) if len(flat) else 0.0
-    return Scaling(exponent, exponent - half, exponent + half, math.exp(cost), size)
+    flat = float(sizes[factor + exponent * (x - middle) <= cost].max(initial=0.0))
+    return Scaling(exponent, exponent - half, exponent + half, math.exp(cost), flat)

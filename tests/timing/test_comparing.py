@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from opcheck.model.timing import Sample, Timed, Timing
 from opcheck.timing.comparing import Change, Compared, Missing, compare_runs, regressions
 from opcheck.timing.ratios import Word
-from tests.timing.machine import QUIET, Machine, Noise
+from tests.timing.machine import QUIET, Machine, Noise, samples
 
 USUAL = Noise(0.02, 0.005, 0.05)
 CASES = 20
@@ -24,8 +24,8 @@ def run(machine: Machine, slow: float = 1.0, cases: int = CASES, rounds: int = 6
     return [machine.timed(f"case {number}", rounds, a=a, b=b) for number, (a, b) in enumerate(rows)]
 
 
-def scaled(samples: tuple[Sample, ...], factor: float) -> tuple[Sample, ...]:
-    return tuple(replace(sample, seconds=sample.seconds * factor) for sample in samples)
+def scaled(found: tuple[Sample, ...], factor: float) -> tuple[Sample, ...]:
+    return tuple(replace(sample, seconds=sample.seconds * factor) for sample in found)
 
 
 def slower(timed: Timed, backend: str, factor: float) -> Timed:
@@ -162,6 +162,15 @@ def test_samples_without_any_noise_are_no_trouble(factor):
     change = compare_runs([old], [slower(old, "a", factor)]).changes[0]
     assert [change.low, change.high] == pytest.approx([factor, factor])
     assert change.verdict == ("same" if factor == 1 else "slower")
+
+
+def test_a_run_of_a_few_processes_borrows_no_certainty_from_one_of_many():
+    machine = Machine(18, QUIET)
+    many, few = machine.timed("case", 60, workers=20, a=1.0), machine.timed("case", 60, a=1.0)
+    apart = Timing("a", samples([1.0e-3, 1.2e-3] * 30, workers=2))
+    for runs in [(many, replace(few, timings=(apart,))), (replace(few, timings=(apart,)), many)]:
+        change = compare_runs(*([one] for one in runs)).changes[0]
+        assert change.high / change.low > 10
 
 
 def test_of_one_process_nothing_follows():

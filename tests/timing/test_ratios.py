@@ -87,7 +87,9 @@ def test_the_interval_covers_the_truth_in_95_of_100_runs(workers, noise):
         a, b = machine.timing("a", 30, workers, 1.1), machine.timing("b", 30, workers)
         found = certain(a, b)
         covered += found.low <= 1.1 <= found.high
-    assert covered >= 91  # fewer come of 95 % once in 40 such tests, and the seed is fixed
+    assert (
+        covered >= 91
+    )  # fewer come of 95 % once in 40 such tests, and the numbers drawn are always the same
 
 
 @pytest.mark.parametrize("workers", [3, 5])

@@ -34,14 +34,14 @@ def test_a_power_is_found_exactly(exponent, factor, sizes):
 
 
 @pytest.mark.parametrize("exponent", [1.0, 1.5, 2.0])
-@pytest.mark.parametrize("part", [0.2, 1.0, 50.0])
+@pytest.mark.parametrize("part", [0.2, 1.5, 50.0])
 def test_a_fixed_cost_does_not_bend_the_exponent(exponent, part):
     work = 1e-9 * np.array(SIZES) ** exponent
     cost = part * work[0]
     found = fitted(cost + work)
     assert found.exponent == pytest.approx(exponent, rel=1e-3)
     assert found.fixed == pytest.approx(cost, rel=1e-3)
-    assert found.flat == pytest.approx(max(np.array(SIZES)[work <= cost], default=0))
+    assert found.flat == max(np.array(SIZES)[work <= cost], default=0)
 
 
 @pytest.mark.parametrize("cost", [0.0, 2e-5, 2e-4])

@@ -5,7 +5,8 @@
 The cases are in benchmarks/engine. Everything that is installed takes part, in one process and one
 thread each: the engine in native mode and in exact mode, ONNX Runtime, PyTorch, OpenVINO,
 onnx.reference, SciPy, and a plain copy of the input. They run in turns, in random order, and of
-each the shortest time counts: noise only adds. Who answers a case wrongly gets no time for it.
+each the shortest time counts: noise only adds. Who answers a case wrongly gets no time for it; a
+poorer accuracy than is expected, which opcheck warns of, is told beside the name.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-# Before anything that starts threads of its own.
-os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Before anything that starts threads of its own, and whatever the caller has set.
+os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")
 
 import numpy as np
 
@@ -92,10 +93,12 @@ def _pieces(asked: Question) -> Iterator[tuple[str, Run]]:
         yield "torch x*x, avg_pool, sqrt", pooled
 
 
-def right(case: Case, asked: Question, run: Run) -> bool:
-    """Whether the answer passes."""
+def accuracy(case: Case, asked: Question, run: Run) -> str | None:
+    """The arithmetic, poorer than expected, that the answer shows, or ""; None if it is wrong."""
     compared = compare_outputs(computed(case, asked, asked.inputs), [*map(np.asarray, run())])
-    return all(one.problem in (None, "precision") for one in compared)
+    if any(one.problem not in (None, "precision") for one in compared):
+        return None
+    return ", ".join(one.tier or "" for one in compared if one.problem)
 
 
 def measured(runs: dict[str, Run], rounds: int) -> dict[str, list[float]]:
@@ -118,27 +121,29 @@ def _seconds(run: Run, loops: int) -> float:
     return (time.perf_counter() - start) / loops
 
 
-def measure(case: Case, rounds: int) -> dict[str, list[float]]:
-    """The samples of all who answer the case rightly, with those of copying its input."""
+def measure(case: Case, rounds: int) -> tuple[dict[str, list[float]], dict[str, str]]:
+    """The samples of all whose answer is not wrong, and of copying the input; their accuracy."""
     asked = question(case)
     found = dict(contenders(asked))
-    runs = {name: run for name, run in found.items() if right(case, asked, run)}
-    for name in found.keys() - runs.keys():
+    poorer = {name: accuracy(case, asked, run) for name, run in found.items()}
+    told = {name: poor for name, poor in poorer.items() if poor is not None}
+    for name in found.keys() - told.keys():
         print(f"    {name}: answers wrongly, and gets no time")
     (x,) = asked.inputs
     target = np.empty_like(x)
-    runs["copy"] = lambda: np.copyto(target, x)
-    return measured(runs, rounds)
+    runs = {name: found[name] for name in told} | {"copy": lambda: np.copyto(target, x)}
+    return measured(runs, rounds), told
 
 
-def show(name: str, samples: dict[str, list[float]]) -> None:
-    """Print a line for each contender: the time, and its ratios."""
+def show(name: str, samples: dict[str, list[float]], poorer: dict[str, str]) -> None:
+    """Print a line for each contender: the accuracy if it is poor, the time, and its ratios."""
     best = {who: min(times) for who, times in samples.items()}
     base, copy = best.get(BASE), best["copy"]
     print(name)
     for who, seconds in sorted(best.items(), key=lambda item: item[1]):
+        told = f"{who} ({poorer[who]})" if poorer.get(who) else who
         beside = f"{seconds / base:8.4f} × {BASE}" if base else " " * (11 + len(BASE))
-        print(f"    {who:<26} {seconds * 1e6:12,.1f} µs  {beside}  {copy / seconds:7.1%} of copy")
+        print(f"    {told:<26} {seconds * 1e6:12,.1f} µs  {beside}  {copy / seconds:7.1%} of copy")
 
 
 def summary(results: dict[str, dict[str, list[float]]]) -> None:
@@ -164,8 +169,8 @@ def main() -> None:
     for case in load([FOLDER]):
         name = f"{case.id} {case.dtype} {'×'.join(map(str, case.inputs[0].shape))}"
         if options.k in name:
-            results[name] = measure(case, options.rounds)
-            show(name, results[name])
+            results[name], poorer = measure(case, options.rounds)
+            show(name, results[name], poorer)
     summary(results)
     if options.save:
         machine = {"machine": platform.platform(), "processor": platform.processor()}

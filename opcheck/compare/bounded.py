@@ -182,12 +182,13 @@ class _View:
             if self.floor and np.fmax.reduce(quotient, axis=None, initial=0) > 1:
                 allowed += np.where(y > 0, self.floor, 0)
                 np.divide(error, allowed, out=quotient)
-        low, high = self.output.low, self.output.high
-        # NaN is the greatest of all here, and passes no comparison.
-        strange = not np.isfinite(error.max())
-        strange |= bool(low is not None and got.min() < low)
-        strange |= bool(high is not None and got.max() > high)
-        return quotient, ~np.isfinite(error) | outside(got, low, high) if strange else None
+            low, high = self.output.low, self.output.high
+            # NaN is the greatest of all here, and passes no comparison.
+            strange = not np.isfinite(error.max())
+            strange |= bool(low is not None and got.min() < low)
+            strange |= bool(high is not None and got.max() > high)
+            wrong = ~np.isfinite(error) | outside(got, low, high) if strange else None
+        return quotient, wrong
 
     def _scratch(self, shape: tuple[int, ...], number: int) -> Reals:
         """An array to work in; made anew for every block it would cost more than the work.

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -301,6 +302,18 @@ def test_nan_does_not_hide_what_is_out_of_range_beside_it():
     got[3, 3], got[3, 5], got[4, 0] = math.nan, -1e-30, -1e-30
     found = compare(Want("y", FLOAT32, y, low=0.0, bound=Fake((LARGE, ROW, 1), (tier,))), got)
     assert [element.index for element in found.worst] == [(3, 3), (3, 5), (4, 0)]
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32", "float64"])
+def test_nan_is_a_wrong_value_and_no_warning_of_numpys(dtype: str) -> None:
+    for y in (np.full((2, ROW), 0.5), np.full((LARGE, ROW), 0.5)):
+        got = y.astype(DTYPES[dtype].numpy)
+        got[1, 5], got[1, 7] = math.nan, -math.nan
+        want = Want("y", DTYPES[dtype], y, 0.0, 1.0, Fake((len(y), ROW, 1)))
+        with np.errstate(all="warn"), warnings.catch_warnings():
+            warnings.simplefilter("error")
+            found = compare(want, got)
+        assert [element.index for element in found.worst] == [(1, 5), (1, 7)]
 
 
 def test_infinity_for_infinity_is_settled_by_no_shortcut():

@@ -1,15 +1,20 @@
 """How much memory native mode takes at most beside its input and its output.
 
-    python -m tests.engine.high_water OPERATOR DTYPE LAYOUT MEBI
+    python -m tests.engine.high_water OPERATOR DTYPE SHAPE [ATTRS [ORDER]]
 
-It prints the bytes, which only a fresh process can tell. Exercised by test_memory; by hand also at
-sizes that are no test's.
+As in `Softmax float32 [1,134217728] '{"axis": 1}'`. ORDER is that of the dimensions in memory, the
+outermost first. It prints the bytes, which only a fresh process can tell. Exercised by test_memory;
+by hand also at sizes that are no test's.
 """
 
 from __future__ import annotations
 
+import json
 import resource
 import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+from unittest import mock
 
 import numpy as np
 
@@ -17,10 +22,6 @@ from opcheck.dtypes import DTYPES
 from opcheck.engine import natively
 from opcheck.engine.registry import operators
 from opcheck.model import OpVersion
-from tests.engine.test_registry import NEEDED
-
-#: How the dimensions of the input lie in memory.
-ORDERS = {"contiguous": (0, 1, 2), "transposed": (2, 0, 1)}
 
 
 def high_water() -> int:
@@ -29,25 +30,34 @@ def high_water() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
-def beside(name: str, dtype: str, layout: str, mebi: int) -> int:
-    """The bytes beside input and output, of an input of so many MiB."""
+def beside(
+    name: str,
+    dtype: str,
+    shape: Sequence[int],
+    attrs: Mapping[str, Any] | None = None,
+    order: Sequence[int] | None = None,
+) -> int:
+    """The bytes beside input and output."""
     (op,) = (
         OpVersion(domain, name, max(operator.kernels))
         for (domain, found), operator in operators().items()
         if found == name
     )
-    held = DTYPES[dtype].numpy
-    order = ORDERS[layout]
-    shape = (2, mebi * 2**20 // held.itemsize // 2 // 1000, 1000)
-    x = np.empty([shape[n] for n in order], held).transpose(np.argsort(order))
-    some = np.random.default_rng(0).normal(0, 3, (100, 1000)).astype(held)
-    for start in range(0, shape[1], len(some)):
-        x[:, start : start + len(some)] = some[: shape[1] - start]
-    before = high_water()
-    outputs = natively(op, [x], NEEDED.get(name, {}))
+    order = order or range(len(shape))
+    memory = np.empty([shape[n] for n in order], DTYPES[dtype].numpy)
+    filled = memory.reshape(-1)
+    some = np.random.default_rng(0).normal(0, 3, 100_003).astype(memory.dtype)
+    for start in range(0, filled.size, some.size):
+        filled[start : start + some.size] = some[: filled.size - start]
+    x = memory.transpose(np.argsort(order))
+    # Zeros are no memory until they are written, and room that an output does not take would hide
+    # as much that something else does.
+    with mock.patch.object(np, "zeros", lambda shape, dtype: np.full(shape, 0, dtype)):
+        before = high_water()
+        outputs = natively(op, [x], attrs or {})
     return high_water() - before - sum(out.nbytes for out in outputs)
 
 
 if __name__ == "__main__":
-    name, dtype, layout, mebi = sys.argv[1:]
-    print(beside(name, dtype, layout, int(mebi)))
+    name, dtype, *rest = sys.argv[1:]
+    print(beside(name, dtype, *map(json.loads, rest)))

@@ -42,7 +42,7 @@ SIZES: Mapping[str, Mapping[str, tuple[int, ...]]] = {
         "_WHOLE": (1, 4, 1 << 20),
         "_ABREAST": (1, 4, 512),
     },
-    "dml_activation_hardmax1.modes": {"_BLOCK": (1, 8, 1 << 18)},
+    "dml_activation_hardmax1.modes": {"_BLOCK": (1, 8, 1 << 18), "_BESIDE": (1, 2, 64)},
 }
 
 
@@ -154,6 +154,12 @@ def test_a_one_is_at_the_first_maximum_of_every_row(dtype: str, data: st.DataObj
 def test_tensors_of_many_shapes_along_every_axis(
     dtype: str, shape: tuple[int, ...], kind: str
 ) -> None:
+    x = _numbers(shape, kind, dtype)
+    for axis in range(x.ndim):
+        assert_both_modes_agree(OpVersion("", "Hardmax", 13), x, {"axis": axis})
+
+
+def _numbers(shape: tuple[int, ...], kind: str, dtype: str) -> Any:
     rng = np.random.default_rng(6)
     x = rng.standard_normal(shape, dtype=np.float32)
     if kind == "ties":
@@ -164,9 +170,7 @@ def test_tensors_of_many_shapes_along_every_axis(
         x = -np.abs(x)
     elif kind == "one nan":
         x.flat[x.size // 2] = -np.nan
-    x = x.astype(DTYPES[dtype].numpy)
-    for axis in range(x.ndim):
-        assert_both_modes_agree(OpVersion("", "Hardmax", 13), x, {"axis": axis})
+    return x.astype(DTYPES[dtype].numpy)
 
 
 @pytest.mark.parametrize("beside", [1, 2, 20, 200])
@@ -287,6 +291,32 @@ def test_all_choices_of_axes_in_blocks_of_any_size(
             assert_both_modes_agree(JOINT, x, {"Axes": axes}, threads=2)
 
 
+@pytest.mark.parametrize("kind", ["ordinary", "ties", "nan", "one nan"])
+@pytest.mark.parametrize("shape", [(700, 2, 600), (900, 2, 400, 3)])
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_rows_that_are_read_piece_by_piece(dtype: str, shape: tuple[int, ...], kind: str) -> None:
+    x = _numbers(shape, kind, dtype)
+    for threads in (1, 2):
+        assert_both_modes_agree(JOINT, x, {"Axes": (0, 2)}, threads)
+
+
+@pytest.mark.parametrize("block", [1, 8])
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_the_first_of_several_maxima_is_found_in_whichever_piece_it_is(
+    dtype: str, block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module: Any = import_module("opcheck.engine.ops.dml_activation_hardmax1.modes")
+    monkeypatch.setattr(module, "_BLOCK", block)
+    for numbers in ((1.0, 1.0), (-0.0, 0.0), (1.0, math.nan), (math.nan, -math.nan, math.inf)):
+        for places in itertools.permutations(range(0, 12, 5), len(numbers)):
+            x = np.full((4, 2, 3), -1, dtype)
+            for place, number in zip(places, numbers, strict=True):
+                x[place // 3, 1, place % 3] = number
+            nan = [place for place in places if math.isnan(x[place // 3, 1, place % 3])]
+            got = natively(JOINT, [x], {"Axes": (0, 2)})[0].transpose(1, 0, 2).reshape(2, 12)
+            assert np.argwhere(got).tolist() == [[0, 0], [1, min(nan or places)]]
+
+
 # ── threads and memory ────────────────────────────────────────────────────────────────────────
 
 
@@ -321,9 +351,15 @@ def test_there_is_no_second_copy_of_a_tensor(
     assert _most(lambda: hardmax(x, axis)) < x.nbytes + (7 << 20)
 
 
-@pytest.mark.parametrize("axes", [(0,), (0, 1), (0, 2), (1, 3), (2, 3), (0, 2, 3)])
-def test_nor_of_one_whose_dimensions_are_reduced_jointly(axes: tuple[int, ...]) -> None:
-    x = np.zeros((32, 64, 32, 64), np.float32)
+@pytest.mark.parametrize(
+    "shape", [(32, 64, 32, 64), (2048, 1, 2, 1024), (1024, 2, 1024, 2), (512, 2, 512, 8)]
+)
+@pytest.mark.parametrize("axes", [(0,), (0, 1), (0, 2), (1, 3), (2, 3), (0, 2, 3), (0, 3)])
+@pytest.mark.parametrize(("dtype", "layout"), [("float32", "as it is"), ("float16", "transposed")])
+def test_nor_of_one_whose_dimensions_are_reduced_jointly(
+    dtype: str, layout: str, axes: tuple[int, ...], shape: tuple[int, ...]
+) -> None:
+    x = LAYOUTS[layout](np.zeros(shape, dtype))
     assert _most(lambda: natively(JOINT, [x], {"Axes": axes})) < x.nbytes + (7 << 20)
 
 

@@ -11,11 +11,14 @@ from opcheck.engine.axes import Rows
 from opcheck.engine.blocks import each, slices
 from opcheck.engine.ops.dml_activation_hardmax1.kernels import JointRows
 from opcheck.engine.ops.hardmax.exact import exact as exact_hardmax
+from opcheck.engine.ops.hardmax.native import joined_places
 from opcheck.engine.ops.hardmax.native import native as native_hardmax
 from opcheck.model import Array
 
 #: About how many elements are put into another order at a time.
 _BLOCK = 1 << 18
+#: The most rows side by side that are read together.
+_BESIDE = 64
 
 
 def exact(plan: JointRows, input_tensor: Array) -> tuple[Array]:
@@ -31,15 +34,30 @@ def native(plan: JointRows, input_tensor: Array, *, threads: int = 1) -> tuple[A
     rows = _as_they_lie(shape, plan.order[kept:], length) if kept else plan.rows
     if not input_tensor.size or rows:
         return native_hardmax(rows or plan.rows, input_tensor, threads=threads)
-    out = np.empty(shape, input_tensor.dtype.newbyteorder("="))
+    # Rows that do not end the shape lie side by side in memory, and are best read together.
+    beside = _BESIDE if plan.order[-1] < len(shape) - 1 else 1
+    is_long = length * beside > _BLOCK
+    new, work = (np.zeros, _long_rows) if is_long else (np.empty, _whole_rows)
+    number = beside if is_long else _BLOCK // length
+    out = new(shape, input_tensor.dtype.newbyteorder("="))
     x, y = input_tensor.transpose(plan.order), out.transpose(plan.order)
-
-    def answer(part: tuple[slice, ...]) -> None:
-        block = x[part]
-        (y[part],) = native_hardmax((block.size // length, length, 1), block)
-
-    each(answer, _parts(x.shape[:kept], max(1, _BLOCK // length)), threads)
+    each(lambda part: work(x[part], y[part], kept), _parts(x.shape[:kept], number), threads)
     return (out,)
+
+
+def _whole_rows(x: Array, y: Array, kept: int) -> None:
+    """Answer a block into `y`, whose rows are all of its dimensions but the first `kept`."""
+    number = prod(x.shape[:kept])
+    (y[...],) = native_hardmax((number, x.size // number, 1), x)
+
+
+def _long_rows(x: Array, y: Array, kept: int) -> None:
+    """The same of rows that are too long for a copy, into zeros."""
+    before, row = x.shape[:kept], x.shape[kept:]
+    number = prod(before)
+    pieces = (x[(slice(None),) * kept + part] for part in _parts(row, max(1, _BLOCK // number)))
+    places = joined_places(piece.reshape(number, -1) for piece in pieces).reshape(number)
+    y[(*np.unravel_index(np.arange(number), before), *np.unravel_index(places, row))] = 1
 
 
 def _kept(order: Sequence[int]) -> int:

@@ -6,6 +6,7 @@ has several maxima or NaN. Elsewhere the place of the maximum is found, and the 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from typing import TypeAlias
 
@@ -83,21 +84,32 @@ def _found(x: Array, y: Array, one: int, is_zero: bool) -> None:
 def _found_in_pieces(x: Array, y: Array, one: int) -> None:
     """The same of a block (1, N, b) whose elements are too many for a copy."""
     length, width = x.shape[1:]
-    top: Array | None = None
-    place = np.empty((width, 1), np.intp)
-    for piece in slices(length, max(1, _LARGER // width)):
-        numbers = x[0, piece].T if x.itemsize > 2 else ordered(x[0, piece].T)
+    pieces = slices(length, max(1, _LARGER // width))
+    places = joined_places(x[0, piece].T for piece in pieces)
+    y[...] = 0
+    np.put_along_axis(y[0], places.T, one, axis=0)
+
+
+def joined_places(pieces: Iterable[Array]) -> NDArray[np.intp]:
+    """The places of the first maxima, or the first NaN, of rows that come piece by piece.
+
+    Each piece is (n, some), and all of them side by side the n rows; the places are (n, 1).
+    """
+    top = place = None
+    start = 0
+    for piece in pieces:
+        numbers = piece if piece.itemsize > 2 else ordered(piece)
         there = numbers.argmax(axis=1, keepdims=True)
         maximum = np.take_along_axis(numbers, there, axis=1)
         if top is None:
             top, place = maximum, there
-            continue
-        # NaN is above all that is no NaN.
-        higher = (maximum > top) | (maximum != maximum) & (top == top)
-        top = np.where(higher, maximum, top)
-        place = np.where(higher, there + piece.start, place)
-    y[...] = 0
-    np.put_along_axis(y[0], place.T, one, axis=0)
+        else:
+            # NaN is above all that is no NaN.
+            higher = (maximum > top) | (maximum != maximum) & (top == top)
+            top = np.where(higher, maximum, top)
+            place = np.where(higher, there + start, place)
+        start += piece.shape[1]
+    return np.asarray(place)
 
 
 def _first_places(x: Array) -> Array:

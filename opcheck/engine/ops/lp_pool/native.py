@@ -2,6 +2,13 @@
 
 The windows are taken in parts whose elements stay in the cache: powers, sums along one axis after
 the other, roots. Norms that may have suffered from the end of the range are computed once more.
+Windows that reach farther than a part are taken one by one, if they are few.
+
+Beside input and output that takes 16 MiB at most in each thread, but for many windows that reach
+over some 100 KiB each: dozens over each element, or dilated. A part holds two of them along each
+axis then, and four arrays as large, since sums over large windows are made of those over smaller
+ones for all positions at once. Sums that lose their first elements again would need less memory,
+but lose digits.
 """
 
 from __future__ import annotations
@@ -12,23 +19,28 @@ import numpy as np
 
 from opcheck import dtypes
 from opcheck.engine.blocks import each
-from opcheck.engine.ops.lp_pool.block_sums.bench import BLOCK, Bench
-from opcheck.engine.ops.lp_pool.block_sums.parts import Part, every, in_planes, parts, reaching
-from opcheck.engine.ops.lp_pool.block_sums.ways import many_slices
-from opcheck.engine.ops.lp_pool.exact import exact
+from opcheck.engine.ops.lp_pool.block_sums.parts import (
+    Part,
+    every,
+    in_planes,
+    part,
+    parts,
+    reaching,
+)
+from opcheck.engine.ops.lp_pool.block_sums.workspace import BLOCK, kept_in_bounds
 from opcheck.engine.ops.lp_pool.kernels import Pooling
 from opcheck.engine.ops.lp_pool.native_norms import norm_of_all, pool
 from opcheck.engine.ops.lp_pool.powers import Powers, powers_of
 from opcheck.model import Array
+
+#: What a window alone costs beside its elements, in elements, and all windows at once for each.
+_WINDOW, _AT_ONCE = 1 << 15, 64
 
 
 def native(plan: Pooling, X: Array, *, threads: int = 1) -> tuple[Array]:
     """The p-norm of every window."""
     dtype, windows = dtypes.of(X), plan.windows
     assert dtype  # no other types come this far
-    if any(map(many_slices, windows.axes)):
-        # Next to nothing but padding, or next to no elements.
-        return (exact(plan, X)[0].rounded(),)
     x = in_planes(X)
     axes = (*map(every, x.shape[: -len(windows.axes)]), *windows.axes)
     filled = X.size and all(len(reaching(axis)) == axis.size for axis in axes)
@@ -47,12 +59,20 @@ def native(plan: Pooling, X: Array, *, threads: int = 1) -> tuple[Array]:
 
 def _pool(powers: Powers, most: int, some: Sequence[Part], x: Array, y: Array) -> None:
     """Put the norms of some parts of `x`, of about `most` elements each, into `y`."""
-    for part in some:
-        elements, norms = x[part.elements], y[part.windows]
-        if not elements.size:
-            norms[...] = 0
-        elif norms.size == 1 and elements.size > 2 * most:
-            norms[...] = norm_of_all(elements, powers, most)
-        else:
-            pool(powers, elements, part.axes, norms)
-    Bench.leave()
+    with kept_in_bounds():
+        for each_part in some:
+            elements, norms = x[each_part.elements], y[each_part.windows]
+            if not elements.size:
+                norms[...] = 0
+            elif elements.size > 2 * most and _few(powers, elements, norms):
+                for index in np.ndindex(norms.shape):
+                    ranges = (range(i, i + 1) for i in index)
+                    own, _ = zip(*map(part, each_part.axes, ranges), strict=True)
+                    norms[index] = norm_of_all(elements[own], powers, most)
+            else:
+                pool(powers, elements, each_part.axes, norms)
+
+
+def _few(powers: Powers, x: Array, norms: Array) -> bool:
+    """Whether to take the windows of `x` one by one is not much slower than all at once."""
+    return norms.size * (powers.most + _WINDOW) <= _AT_ONCE * x.size

@@ -6,23 +6,24 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from opcheck.engine.bounds import Floats
+from opcheck.engine.bounds import Floats, Mask
 from opcheck.engine.half import narrowed
-from opcheck.engine.ops.lp_pool.block_sums.bench import Bench
-from opcheck.engine.ops.lp_pool.block_sums.parts import every, parts
+from opcheck.engine.ops.lp_pool.block_sums.parts import every, fresh_parts, parts
+from opcheck.engine.ops.lp_pool.block_sums.workspace import Workspace
 from opcheck.engine.ops.lp_pool.powers import Powers, powers_of, values
 from opcheck.engine.windows import AxisWindows, Windows
 from opcheck.model import Array
 
-#: The most elements of windows that are gathered at once.
-_GATHERED = 1 << 16
+#: The most elements of windows that are gathered at once, and how many times the cost of computing
+#: with all of them the gathering of one is.
+_GATHERED, _GATHERING = 1 << 16, 8
 
 
 def pool(powers: Powers, x: Array, axes: tuple[AxisWindows, ...], y: Array) -> None:
     """Put the norms of all windows of `x` into `y`."""
-    bench = Bench.of_this_thread(powers.held.numpy)
-    sums = bench.sums(axes)
-    _, spare, other, last = bench.buffers
+    space = Workspace.of_this_thread(powers.held.numpy)
+    sums = space.sums(axes)
+    _, spare, other, last = space.buffers
     direct = y.dtype == last.dtype and y.flags.c_contiguous
     norms = y if direct else last[: y.size].reshape(y.shape)
 
@@ -73,26 +74,41 @@ def _again(
 ) -> None:
     """Compute the norms out of range once more, but for NaN: nothing else has become that."""
     low, high = powers.safe
-    wrong, instead = (norms < low) | (norms > high), np.empty(norms.shape)
-    if powers.held.name == "float32":
-        pool(powers_of(powers.dtype, powers.p, powers.most, wide=True), x, axes, instead)
-        np.copyto(norms, instead, where=wrong, casting="same_kind")
-        return
-    x = values(x, np.empty(x.size))
-    _, largest = _extremes(x, np.empty(x.size))
-    # A power of two costs no digits.
-    _, exponent = np.frexp(largest)
-    compute(np.ldexp(x, -exponent), instead)
-    right = wrong & (instead >= low)
-    norms[right] = np.ldexp(instead[right], exponent)
-    # What is left stands near something much larger.
-    places = np.flatnonzero(wrong & ~right)
+    wrong = (norms < low) | (norms > high)
+    if np.count_nonzero(wrong) * powers.most * _GATHERING > x.size:
+        if powers.held.name == "float32":
+            _again_in_float64(powers, x, axes, norms, wrong)
+            return
+        x = values(x, np.empty(x.size))
+        _, largest = _extremes(x, np.empty(x.size))
+        # A power of two costs no digits.
+        _, exponent = np.frexp(largest)
+        instead = np.empty(norms.shape)
+        compute(np.ldexp(x, -exponent), instead)
+        right = wrong & (instead >= low)
+        norms[right] = np.ldexp(instead[right], exponent)
+        # What is left stands near something much larger.
+        wrong &= ~right
+    places = np.flatnonzero(wrong)
     windows, x = Windows((1, 1), axes), x[None, None]
     step = max(1, _GATHERED // powers.most)
-    for low in range(0, len(places), step):
-        some = places[low : low + step]
+    for first in range(0, len(places), step):
+        some = places[first : first + step]
         for portion, rows, _ in windows.gathered(x, some):
             norms.flat[some[portion]] = _of_rows(rows, powers.p)
+
+
+def _again_in_float64(
+    powers: Powers, x: Array, axes: tuple[AxisWindows, ...], norms: Array, wrong: Mask
+) -> None:
+    """Compute the `wrong` norms once more, in parts that take less memory than that in float32."""
+    wide = powers_of(powers.dtype, powers.p, powers.most, wide=True)
+    for some in fresh_parts(axes, x, x.size // 4):
+        elements, here = x[some.elements], some.windows
+        if elements.size and wrong[here].any():
+            instead = np.empty([axis.size for axis in some.axes])
+            pool(wide, elements, some.axes, instead)
+            np.copyto(norms[here], instead, where=wrong[here], casting="same_kind")
 
 
 def _of_rows(rows: Floats, p: float) -> Floats:
@@ -106,6 +122,8 @@ def _of_rows(rows: Floats, p: float) -> Floats:
 
 def norm_of_all(x: Array, powers: Powers, most: int) -> float:
     """The norm of all of `x`, of which `most` elements are taken at a time."""
+    if not x.size:
+        return 0.0
     pieces = [part.elements for part in parts(tuple(map(every, x.shape)), x, most)]
     room, out, more = np.empty((3, most), powers.held.numpy)
 

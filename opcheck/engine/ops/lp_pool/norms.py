@@ -12,10 +12,10 @@ import numpy as np
 
 from opcheck.dtypes import DType, half_ulp
 from opcheck.engine import wide
+from opcheck.engine.blocks import slices
 from opcheck.engine.bounds import Floats, Mask, Places
-from opcheck.engine.ops.lp_pool.block_sums.bench import Bench
 from opcheck.engine.ops.lp_pool.block_sums.parts import evenly, every, in_planes
-from opcheck.engine.ops.lp_pool.block_sums.ways import many_offsets
+from opcheck.engine.ops.lp_pool.block_sums.workspace import Workspace, kept_in_bounds
 from opcheck.engine.ops.lp_pool.powers import values as values_of
 from opcheck.engine.wide import Wide
 from opcheck.engine.windows import AxisWindows, Windows
@@ -28,6 +28,8 @@ _TINY, _HUGE = 2.0**-900, 2.0**1000
 _LEAST_P = 2.0**-6
 #: Below this, a ratio has fewer digits than float64 has, or none.
 _SMALL = 2.0**-1022
+#: Below this p, powers of such ratios still count beside 1.
+_FAR_P = 0.1
 #: Up to this p, sums of powers of narrower types than float64 are between those two, or 0.
 _SAFE_P = 6
 #: The elements of a block of planes, more or less; for so few as these nothing is laid down.
@@ -52,27 +54,28 @@ def norms(x: Array, dtype: DType, p: float, windows: Windows) -> tuple[Floats, F
 def _in_float64(x: Array, dtype: DType, p: float, windows: Windows) -> Floats:
     values = (np.empty if x.size else np.zeros)(windows.shape)
     if x.size and values.size:
-        bench, x = Bench.of_this_thread(values.dtype), in_planes(x)
-        outer = x.shape[: -len(windows.axes)]
-        y = values.reshape(*outer, *windows.shape[2:])
-        step = evenly(outer[-1], max(1, _BLOCK * outer[-1] * prod(outer[:-1]) // x.size))
-        for index in np.ndindex(outer[:-1]):
-            for low in range(0, outer[-1], step):
-                some = *index, slice(low, low + step)
-                _planes_in_float64(x[some], y[some], dtype, p, windows.axes, bench)
-        Bench.leave()
+        x = in_planes(x)
+        if x.ndim < values.ndim:
+            x = x[:, None]
+        n, c = x.shape[:2]
+        y = values.reshape(n, c, *windows.shape[2:])
+        planes = max(1, _BLOCK * n * c // x.size)
+        with kept_in_bounds():
+            for a in slices(n, evenly(n, max(1, planes // c))):
+                for b in slices(c, evenly(c, planes)):
+                    _planes_in_float64(x[a, b], y[a, b], dtype, p, windows.axes)
     return values
 
 
 def _planes_in_float64(
-    x: Array, y: Floats, dtype: DType, p: float, axes: tuple[AxisWindows, ...], bench: Bench
+    x: Array, y: Floats, dtype: DType, p: float, axes: tuple[AxisWindows, ...]
 ) -> None:
-    """Put the norms of every window of the planes `x` into `y`."""
-    windows, x = Windows((1, len(x)), axes), x[None]
-    sums = None
-    if x.size > _FEW and not any(map(many_offsets, axes)):
-        sums = bench.sums((every(len(y)), *axes), ordered=True)
-    numbers = values_of(x, bench.buffers[1] if sums else np.empty(x.size))
+    """Put the norms of every window of the planes `x` into the contiguous `y`."""
+    outer, space = x.shape[:2], Workspace.of_this_thread(y.dtype)
+    windows, sums = Windows((outer[0], outer[1]), axes), None
+    if x.size > _FEW:
+        sums = space.sums((every(prod(outer)), *axes), ordered=True)
+    numbers = values_of(x, space.buffers[1] if sums else np.empty(x.size))
     if p != 2:
         np.absolute(numbers, out=numbers)
     adds_up = p != 1 or _adds_up(numbers, dtype, windows.most)
@@ -84,7 +87,7 @@ def _planes_in_float64(
     else:
         powers = np.empty(x.shape)
         _raise(numbers, p, powers)
-        first_root(windows.sums(powers)[0], out=y)
+        first_root(windows.sums(powers), out=y)
     again = None if _LEAST_P <= p <= _SAFE_P else _out_of_range(y, x, p)
     if p not in (1, 2):
         y **= 1 / p
@@ -144,22 +147,25 @@ def _in_wide(elements: Floats, p: float) -> tuple[Floats, Floats]:
     values, rest = root.split(exponent)
     if p == 1:
         values, rest = _decided(values, rest, magnitudes)
-    if p < 1:
+    if p < _FAR_P:
         gone = usual & ((scaled < _SMALL) & (magnitudes > 0)).any(axis=1)
-        values[gone], rest[gone] = _by_logarithms(magnitudes[gone], p)
+        values[gone], rest[gone] = _far_apart(magnitudes[gone], p)
     # A pair of float64 becomes NaN where it is too large.
     values = np.where(usual, np.where(np.isnan(values), np.inf, values), top)
     return values, np.where(usual & np.isfinite(values), rest, 0.0)
 
 
-def _by_logarithms(magnitudes: Floats, p: float) -> tuple[Floats, Floats]:
+def _far_apart(magnitudes: Floats, p: float) -> tuple[Floats, Floats]:
     """The same for rows with ratios that leave float64's range, but small powers of them do not."""
-    top = magnitudes.max(axis=1, initial=0.0, keepdims=True)
-    mantissa, exponent = np.frexp(top[:, 0])
-    present = magnitudes > 0
-    numbers = wide.widen(np.where(present, magnitudes, top))
-    powers = ((numbers.log() - wide.widen(top).log()) * p).exp() * present.astype(np.float64)
-    values, rest = (_root(powers.total()[:, 0], p) * mantissa).split(exponent)
+    top, upper = np.frexp(magnitudes.max(axis=1, initial=0.0))
+    mantissas, exponents = np.frexp(magnitudes)
+    # The power of a power of two is one times a number from 1 to 2; exactly, as p has 24 bits.
+    exponent = p * (exponents - upper[:, None])
+    whole = np.floor(exponent)
+    between = (wide.widen(np.array(2.0)).log() * (exponent - whole)).exp()
+    ratios = wide.widen(mantissas) / top[:, None]
+    powers = _wide_power(ratios, p) * between * np.ldexp(1.0, whole.astype(np.intc))
+    values, rest = (_root(powers.total()[:, 0], p) * top).split(upper)
     return values, rest
 
 

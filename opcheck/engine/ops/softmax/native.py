@@ -43,7 +43,9 @@ def native(rows: Rows, input: Array, *, threads: int = 1) -> tuple[Array]:
     work: Callable[[Array, Array], None]
     if needs_memory and length * min(inner, _BESIDE) > _WHOLE:
         parts = [*blocks(rows, 1, _BESIDE)]
-        work = partial(long_rows, threads=threads if len(parts) < threads else 1)
+        # Threads share either the parts or, where there are too few, each of them in turn.
+        threads, within = (1, threads) if len(parts) < threads else (threads, 1)
+        work = partial(long_rows, threads=within)
     else:
         size = (_NARROW_BLOCK if half else _BLOCK) // out.itemsize
         parts = [*blocks(rows, size, _BESIDE if needs_memory else _BESIDE_IN_OUTPUT)]

@@ -53,6 +53,35 @@ def test_every_digit_is_that_of_the_plain_formula_wherever_a_row_lies(
             assert digits(many.values[:, :, place]) == want
 
 
+#: Rows that lie beside another: with NaN or infinity, masked, with numbers that vanish.
+NEIGHBOURS = {
+    "nan": lambda length: np.where(np.arange(length) == length // 2, np.nan, 0.0),
+    "infinity": lambda length: np.where(np.arange(length) == 0, np.inf, 0.0),
+    "masked": lambda length: np.where(np.arange(length) < 1, 1.0, -np.inf),
+    "masked throughout": lambda length: np.full(length, -np.inf),
+    "masked by a number": lambda length: np.where(np.arange(length) < 1, 1.0, -3e38),
+    "all of them": lambda length: np.resize([0.0, -np.inf, np.nan, np.inf, -750.0], length),
+    "large": lambda length: np.full(length, 3e38),
+}
+
+
+@pytest.mark.parametrize("length", [2, 17, 100, 137])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_what_lies_beside_a_row_changes_no_bit_of_it(dtype: str, length: int) -> None:
+    # Gaps of every size, most of all those whose powers are nearly nothing, or subnormal.
+    random = np.random.default_rng(length)
+    ends = ((5, 650), (650, 665), (650, 680), (650, 700), (690, 720), (740, 800))
+    gaps = np.stack([random.uniform(*end, length) for end in ends])
+    for row in np.concatenate([rows.batch(dtype, length), rows.rounded(-gaps, dtype)]):
+        row = np.where(np.arange(length) == 0, row.dtype.type(0), row)
+        alone = exact(row[np.newaxis]).values[0].tobytes()
+        for name, neighbour in NEIGHBOURS.items():
+            pair = np.stack([row, rows.rounded(neighbour(length), dtype)])
+            assert exact(pair).values[0].tobytes() == alone, name
+            beside = np.stack([pair[0], *[pair[1]] * 70], axis=1)
+            assert exact(beside, 0).values[:, 0].tobytes() == alone, name
+
+
 @pytest.mark.parametrize("far", [-math.inf, -1e9, -745.0, -700.0])
 def test_what_is_masked_is_zero_and_changes_nothing_else(far: float) -> None:
     x = np.random.default_rng(0).standard_normal((40, 64), np.float32)

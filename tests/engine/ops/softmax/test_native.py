@@ -247,6 +247,25 @@ def test_one_long_row_is_shared_by_threads(monkeypatch: pytest.MonkeyPatch) -> N
     assert threading.get_ident() not in seen
 
 
+@pytest.mark.parametrize("threads", [2, 3, 4])
+@pytest.mark.parametrize("shape", [(1, 600_000), (3, 600_000), (2, 200_000, 3), (9, 600_000)])
+def test_no_more_threads_than_asked_for_are_at_work(
+    shape: tuple[int, ...], threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, most = threading.active_count(), 0
+    start = threading.Thread.start
+
+    def started(thread: threading.Thread) -> None:
+        nonlocal most
+        start(thread)
+        most = max(most, threading.active_count() - before)
+
+    monkeypatch.setattr(threading.Thread, "start", started)
+    for dtype in ("float32", "float16"):
+        softmax(np.zeros(shape, dtype), 1, threads=threads)
+    assert 1 < most <= threads
+
+
 def test_numpys_settings_stay_as_they_are() -> None:
     buffer, errors = np.getbufsize(), np.geterr()
     softmax(np.zeros((4, 1000), np.float32), threads=2)

@@ -2,5 +2,5 @@
 
 `parts` divides a pooling into blocks that stay in the cache, `ways` chooses how windows along one
 axis of a block are added up, `along` and `slices` lay that down as calls of NumPy (`calls`), `sums`
-puts the axes together, and `bench` keeps the memory that it takes.
+puts the axes together, and `workspace` keeps the memory that it takes.
 """

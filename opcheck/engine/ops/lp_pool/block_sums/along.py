@@ -14,10 +14,10 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from opcheck.engine.ops.lp_pool.block_sums.calls import Via, in_place_first, laid_down, via
-from opcheck.engine.ops.lp_pool.block_sums.parts import inside, part, width
-from opcheck.engine.ops.lp_pool.block_sums.slices import Slice, additions, reached, slices_of
-from opcheck.engine.ops.lp_pool.block_sums.ways import crosses_rows, way
-from opcheck.engine.windows import AxisWindows
+from opcheck.engine.ops.lp_pool.block_sums.parts import every, inside, part, width
+from opcheck.engine.ops.lp_pool.block_sums.slices import Slice, additions, slices_of
+from opcheck.engine.ops.lp_pool.block_sums.ways import MANY, crosses_rows, way
+from opcheck.engine.windows import AxisWindows, Windows
 from opcheck.model import Array
 
 #: A shape of contiguous memory, an index into that, an array of what is to be put there, and how.
@@ -40,8 +40,8 @@ class Along:
     The block has this `layout` and no negative elements, and `buffers` are three flat arrays: it
     is in the first one, each can hold it or the sums. Where the sums are to be `there`, in the
     third one, the calls put them there, and there are no pieces. If it is the `first` axis,
-    `places` tells where which elements of the block have to be to begin with. For `ordered` see
-    `ways`.
+    `places` tells where which elements of the block have to be to begin with. What it takes beside
+    the buffers is `nbytes`. For `ordered` see `ways`.
     """
 
     def __init__(
@@ -56,6 +56,7 @@ class Along:
     ) -> None:
         self.calls: list[Callable[[], object]] = []
         self.pieces: list[Piece] = []
+        self.nbytes = 0
         self._axis = axis
         self._first, self._spare, self._other = buffers
         self._block = self._first[: prod(layout)].reshape(layout)
@@ -71,6 +72,7 @@ class Along:
             "by shifting": self._by_shifting,
             "one by one": self._one_by_one,
             "by NumPy": self._by_numpy,
+            "in a loop": self._in_a_loop,
         }
         ways[way(axis, layout[0], layout[2], first, there, ordered)]()
 
@@ -79,6 +81,11 @@ class Along:
 
     def _add_up(self, slices: list[Slice], out: Array) -> None:
         self.calls += additions(slices, out, self._ordered)
+
+    def _new(self, *shape: int) -> Array:
+        array = np.empty(shape, self._first.dtype)
+        self.nbytes += array.nbytes
+        return array
 
     def _found(self, sums: Array, windows: slice = slice(None)) -> None:
         if self._there:
@@ -116,7 +123,7 @@ class Along:
             place = by_phase[phase, :, :count]
             self.places.append((index, place, via(self._block[:, index], place)))
         slices = []
-        for windows, elements in reached(self._axis):
+        for windows, elements in map(self._axis.reach, self._axis.offsets):
             row, phase = divmod(elements.start, stride)
             count = windows.stop - windows.start
             slices.append((windows, by_phase[phase, :, row : row + count]))
@@ -160,6 +167,11 @@ class Along:
         if not self._there:
             self._found(self._target)
 
+    def _in_a_loop(self) -> None:
+        self.calls.append(partial(_add_up_in_a_loop, self._axis, self._block, self._target))
+        if not self._there:
+            self._found(self._target)
+
     def _from_each_position(self, sums: Array) -> None:
         """The windows among the sums that begin at each position of the block, flat."""
         axis, b, within = self._axis, self._shape[2], inside(self._axis)
@@ -192,9 +204,10 @@ class Along:
         a, _, b = self._shape
         for windows, reach, axis in _ends(self._axis):
             elements, target = self._block[:, reach], self._target[:, windows]
-            if b == 1 and axis.size > 1:
+            many = len(axis.offsets) > MANY
+            if b == 1 and axis.size > 1 and not many:
                 # Columns are added faster once they lie in rows.
-                rows, found = (np.empty((1, n, a), target.dtype) for n in (axis.length, axis.size))
+                rows, found = (self._new(1, n, a) for n in (axis.length, axis.size))
                 self.calls.append(partial(np.copyto, rows[0], elements[:, :, 0].T))
                 self._add_up(slices_of(rows, axis), found)
                 columns = found.swapaxes(0, 2)
@@ -204,10 +217,18 @@ class Along:
                     index = slice(None), windows
                     self.pieces.append((self._shape, index, columns, in_place_first))
                 continue
-            found = target if self._there else np.empty((a, axis.size, b), target.dtype)
-            if axis.size > 1 or self._ordered:
+            found = target if self._there else self._new(a, axis.size, b)
+            if many and (axis.size > 1 or self._ordered):
+                self.calls.append(partial(_add_up_in_a_loop, axis, elements, found))
+            elif axis.size > 1 or self._ordered:
                 self._add_up(slices_of(elements, axis), found)
             else:
                 self.calls.append(partial(np.einsum, "alb->ab", elements, out=found[:, 0]))
             if not self._there:
                 self._found(found, windows)
+
+
+def _add_up_in_a_loop(axis: AxisWindows, block: Array, out: Array) -> None:
+    """Fill `out` with the sums over windows along the axis (A, L, B) of a block."""
+    a, _, b = block.shape
+    out[...] = Windows((1, a), (axis, every(b))).sums(block[None])[0]

@@ -92,21 +92,32 @@ def part(axis: AxisWindows, windows: range) -> tuple[slice, AxisWindows]:
 def parts(axes: tuple[AxisWindows, ...], x: Array, most: int) -> tuple[Part, ...]:
     """All windows over `x` that reach an element, in parts of about `most` elements.
 
-    There may be more in one, where its windows would overlap too much with those of the next.
+    There may be more in one, where its windows would overlap too much with those of the next. What
+    is found is remembered, which `fresh_parts` does not do.
     """
-    # What lies far apart is parted first.
-    order = sorted(range(x.ndim), key=lambda n: -abs(x.strides[n]))
-    return _parts(axes, tuple(order), most)
+    return _parts(axes, _order(x), most)
+
+
+def fresh_parts(axes: tuple[AxisWindows, ...], x: Array, most: int) -> Iterator[Part]:
+    """The same where few are found, and others are to stay remembered."""
+    return _found(axes, _order(x), most)
+
+
+def _order(x: Array) -> tuple[int, ...]:
+    """What lies far apart is parted first."""
+    return tuple(sorted(range(x.ndim), key=lambda n: -abs(x.strides[n])))
 
 
 @lru_cache(maxsize=8)
 def _parts(axes: tuple[AxisWindows, ...], order: tuple[int, ...], most: int) -> tuple[Part, ...]:
+    return tuple(_found(axes, order, most))
+
+
+def _found(axes: tuple[AxisWindows, ...], order: tuple[int, ...], most: int) -> Iterator[Part]:
     everything = tuple(map(reaching, axes))
-    found = []
     for box in _divided(axes, order, everything, most) if all(everything) else ():
         elements, inner = zip(*map(part, axes, box), strict=True)
-        found.append(Part(tuple(slice(some.start, some.stop) for some in box), elements, inner))
-    return tuple(found)
+        yield Part(tuple(slice(some.start, some.stop) for some in box), elements, inner)
 
 
 def _divided(

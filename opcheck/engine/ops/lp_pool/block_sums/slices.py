@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -16,15 +16,9 @@ from opcheck.model import Array
 Slice: TypeAlias = tuple[slice, Array]
 
 
-@lru_cache(maxsize=256)
-def reached(axis: AxisWindows) -> tuple[tuple[slice, slice], ...]:
-    """The windows that have an element at each offset, and those elements."""
-    return tuple(map(axis.reach, axis.offsets))
-
-
 def slices_of(block: Array, axis: AxisWindows) -> list[Slice]:
     """What there is to be added up in a block (A, L, B)."""
-    return [(windows, block[:, elements]) for windows, elements in reached(axis)]
+    return [(windows, block[:, elements]) for windows, elements in map(axis.reach, axis.offsets)]
 
 
 def additions(slices: Sequence[Slice], out: Array, ordered: bool) -> Iterator[Call]:

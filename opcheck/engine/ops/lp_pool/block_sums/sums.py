@@ -16,6 +16,8 @@ from opcheck.engine.ops.lp_pool.block_sums.parts import every, is_plain, is_whol
 from opcheck.engine.windows import AxisWindows
 from opcheck.model import Array
 
+#: What a call takes in memory with its arguments, roughly.
+_CALL = 1 << 10
 #: An axis, and the block (A, L, B) there.
 _Step: TypeAlias = tuple[AxisWindows, tuple[int, int, int]]
 
@@ -25,7 +27,7 @@ class BlockSums:
 
     The elements of x.reshape(`layout`)[:, index] have to be in the array that stands beside the
     index in `places`, a part of the first of three flat `buffers` of so many elements (`room`).
-    For `ordered` see `ways`.
+    What is laid down takes about `nbytes` beside them. For `ordered` see `ways`.
     """
 
     layout: tuple[int, int, int]
@@ -37,6 +39,7 @@ class BlockSums:
         block, spare, other = buffers
         self._calls: list[Callable[[], object]] = []
         self._pieces: list[Piece] = []
+        self.nbytes = 0
         steps = _steps(axes, ordered)
         for n, (axis, layout) in enumerate(steps):
             there = n < len(steps) - 1
@@ -45,6 +48,7 @@ class BlockSums:
             )
             self._calls += along.calls
             self._pieces = along.pieces
+            self.nbytes += along.nbytes
             if not n:
                 self.layout, self.places = layout, along.places
             block, other = other, block
@@ -53,6 +57,9 @@ class BlockSums:
             self._pieces = [(flat.shape, slice(None), flat, via())]
             self.layout = 1, flat.size, 1
             self.places = [(slice(None), flat.reshape(self.layout), via())]
+        # One for the axes.
+        laid_down = 1 + len(self._calls) + len(self._pieces) + len(self.places)
+        self.nbytes += laid_down * _CALL
 
     def put(self, finish: Callable[..., object], out: Array) -> None:
         """Fill the contiguous `out` with the sums, of which `finish` makes what goes there."""

@@ -10,10 +10,11 @@
 - by shifting: the same, but one element after the other.
 - one by one, where windows are long and few.
 - by NumPy: the same by its own sums.
+- in a loop: by offset or by NumPy, where that would be too many calls to lay down.
 
-In exact mode the additions are `ordered`, and the last digits do not depend on the way: one window
-of all is one sum, more offsets than there are windows along the axis are added by NumPy's own sums,
-others from offset 0 on.
+In exact mode the additions are `ordered`: only ways that add from offset 0 on are gone, and all of
+them give the same digits. But where elements are neighbours (B = 1), more offsets than there are
+windows are added by NumPy's own sums, in an order of NumPy's.
 """
 
 from __future__ import annotations
@@ -28,8 +29,10 @@ from opcheck.engine.windows import AxisWindows
 # In nanoseconds, roughly: a call; and what an element adds to it where it is not beside the next
 # one, in all of its arrays together. NumPy is better at functions of one array.
 _CALL, _APART, _APART_OF_ONE = 700.0, 0.21, 0.09
-#: So many calls are not laid down.
-_MANY = 1 << 14
+#: What a row of B elements adds to the cost of a sum of NumPy's over the axis before B.
+_ROW = 10.0
+#: So many calls are not laid down for one axis.
+MANY = 1 << 11
 #: NumPy adds so many elements that lie in one axis of their own not one after the other.
 _IN_PAIRS = 8
 
@@ -37,11 +40,14 @@ _IN_PAIRS = 8
 @lru_cache(maxsize=256)
 def way(axis: AxisWindows, a: int, b: int, first: bool, there: bool, ordered: bool) -> str:
     """The name of the way that costs least; for `first`, `there` and `ordered` see `Along`."""
-    if ordered and len(axis.offsets) > axis.size and b == 1 and axis.most >= _IN_PAIRS:
-        return "by NumPy"
-    if is_whole(axis) and (b == 1 or not ordered):
+    few = len(axis.offsets) > axis.size
+    if ordered and few and b == 1 and axis.most >= _IN_PAIRS:
+        return "by NumPy" if axis.size <= MANY else "in a loop"
+    if is_whole(axis) and not ordered:
         return "whole"
     costs = {"by offset": _by_offset(axis, b)}
+    if ordered and few and b > 1:
+        costs["by NumPy"] = _by_numpy(axis, b)
     if first and 1 < axis.stride <= axis.length // 2:
         costs["by phase"] = _by_phase(axis, b)
     if inside(axis) and ordered:
@@ -51,7 +57,9 @@ def way(axis: AxisWindows, a: int, b: int, first: bool, there: bool, ordered: bo
         costs["by doubling"] = _from_positions(axis, b, doublings, there)
         if b == 1:
             costs["one by one"] = _one_by_one(axis)
-    return min(costs, key=lambda name: costs[name][0] * a + costs[name][1] * _CALL)
+    found = min(costs, key=lambda name: costs[name][0] * a + costs[name][1] * _CALL)
+    many = found not in ("by doubling", "one by one") and costs[found][1] > MANY
+    return "in a loop" if many else found
 
 
 #: What a way costs for each of A, and how many calls it takes.
@@ -86,6 +94,11 @@ def _from_positions(axis: AxisWindows, b: int, additions: int, there: bool) -> _
     return axis.length * b * additions * ELEMENT + taken + ends * b, additions + calls
 
 
+def _by_numpy(axis: AxisWindows, b: int) -> _Cost:
+    rows = axis.most * axis.size
+    return rows * (_ROW + b * 2 * ELEMENT), axis.size
+
+
 def _one_by_one(axis: AxisWindows) -> _Cost:
     each = axis.kernel * (ELEMENT if axis.dilation == 1 else 1.0) + 20
     ends, calls = _ends(axis)
@@ -101,18 +114,3 @@ def _ends(axis: AxisWindows) -> _Cost:
 def crosses_rows(axis: AxisWindows, b: int) -> bool:
     """Whether windows lie as far apart across the end of a row as within it."""
     return axis.stride * axis.size == axis.length and 1 in (b, axis.stride)
-
-
-def many_offsets(axis: AxisWindows) -> bool:
-    """Whether windows have more offsets than should be laid down."""
-    return len(axis.offsets) > _MANY
-
-
-@lru_cache(maxsize=256)
-def many_slices(axis: AxisWindows) -> bool:
-    """Whether more than that have to be added up offset by offset: those of windows with padding.
-
-    One window at an end is a sum of its own.
-    """
-    within = inside(axis)
-    return many_offsets(axis) and max(within.start, axis.size - within.stop) > 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from threading import local
 from typing import Any
 
@@ -13,12 +15,12 @@ from opcheck.model import Array
 
 #: The bytes of a block that is worked on, more or less: several fit into the caches together.
 BLOCK = 1 << 20
-#: Arrays of at most so many bytes are kept, and what is to be done for so many kinds of blocks.
-_KEPT, _KINDS = BLOCK * 3 // 2, 32
+#: The most bytes that a thread keeps, and that what is laid down takes beside the arrays.
+KEPT, _LAID_DOWN = 10 << 20, 2 << 20
 _of_this_thread = local()
 
 
-class Bench:
+class Workspace:
     """Four arrays of one dtype, three of them for `BlockSums`, and what was laid down there."""
 
     def __init__(self, dtype: np.dtype[Any]) -> None:
@@ -26,28 +28,45 @@ class Bench:
         self._sums: dict[tuple[tuple[AxisWindows, ...], bool], BlockSums] = {}
 
     @classmethod
-    def of_this_thread(cls, dtype: np.dtype[Any]) -> Bench:
+    def of_this_thread(cls, dtype: np.dtype[Any]) -> Workspace:
         """The one for `dtype`; memory that is new is slow at first."""
-        benches: dict[str, Bench] = _of_this_thread.__dict__
-        if dtype.char not in benches:
-            benches[dtype.char] = cls(dtype)
-        return benches[dtype.char]
+        spaces: dict[str, Workspace] = _of_this_thread.__dict__
+        # The last one used comes last.
+        spaces[dtype.char] = spaces.pop(dtype.char) if dtype.char in spaces else cls(dtype)
+        return spaces[dtype.char]
+
+    @property
+    def nbytes(self) -> int:
+        """What it takes in memory."""
+        return sum(array.nbytes for array in self.buffers) + self._laid_down
+
+    @property
+    def _laid_down(self) -> int:
+        return sum(sums.nbytes for sums in self._sums.values())
 
     def sums(self, axes: tuple[AxisWindows, ...], *, ordered: bool = False) -> BlockSums:
         """What is to be done for a block with these axes."""
         kind = axes, ordered
         if kind not in self._sums:
             most = room(axes)
-            if most > self.buffers[0].size or len(self._sums) == _KINDS:
-                self._sums.clear()
             if most > self.buffers[0].size:
+                self._sums.clear()
                 self.buffers = [*np.empty((4, most), self.buffers[0].dtype)]
+            elif self._laid_down > _LAID_DOWN:
+                self._sums.clear()
             self._sums[kind] = BlockSums(axes, self.buffers[:3], ordered=ordered)
         return self._sums[kind]
 
-    @staticmethod
-    def leave() -> None:
-        """Keep nothing in this thread that takes much memory."""
-        benches = _of_this_thread.__dict__
-        for name in [name for name, bench in benches.items() if bench.buffers[0].nbytes > _KEPT]:
-            del benches[name]
+
+@contextmanager
+def kept_in_bounds() -> Iterator[None]:
+    """Have this thread keep no more than a few MiB afterwards, whatever happens."""
+    try:
+        yield
+    finally:
+        spaces, left = _of_this_thread.__dict__, KEPT
+        for name in reversed([*spaces]):
+            if (nbytes := spaces[name].nbytes) > left:
+                del spaces[name]
+            else:
+                left -= nbytes

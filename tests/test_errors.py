@@ -17,7 +17,7 @@ from opcheck.errors import (
 
 
 def test_exit_codes_are_those_of_the_manual_in_order_of_precedence():
-    assert [int(code) for code in Exit] == [130, 2, 4, 1, 5, 0]
+    assert [int(code) for code in Exit] == [130, 2, 4, 1, 3, 5, 0]
 
 
 @pytest.mark.parametrize(

@@ -141,7 +141,7 @@ def test_a_wrong_command_line_is_told(run, tmp_path, words, code, told):
     ("words", "told"),
     [
         (["rum"], "no command 'rum' (did you mean 'run'?)"),
-        (["benchmark"], f"no command 'benchmark' (commands: {', '.join(COMMANDS)})"),
+        (["prove"], f"no command 'prove' (commands: {', '.join(COMMANDS)})"),
         (["--nope"], "No such option '--nope'"),
     ],
 )

@@ -92,10 +92,11 @@ def test_the_first_code_that_applies_wins(case: Case) -> None:
         Exit.USAGE,
         Exit.UNUSABLE,
         Exit.NONCONFORMING,
+        Exit.SLOWER,
         Exit.NOTHING_JUDGED,
         Exit.CONFORMS,
     ]
-    assert [int(code) for code in Exit] == [130, 2, 4, 1, 5, 0]
+    assert [int(code) for code in Exit] == [130, 2, 4, 1, 3, 5, 0]
 
 
 def test_a_failure_comes_before_a_backend_that_supports_nothing(case: Case) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -12,19 +11,18 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from opcheck.cli import interrupt, scalings, timing_gate
+from opcheck.cli.bench_cases import chosen, timable
 from opcheck.cli.entrants import entered, with_threads
 from opcheck.cli.options import (
     Seconds,
     Share,
     backend_options,
-    chosen_cases,
     leave,
     selection_options,
 )
 from opcheck.errors import Exit, UsageError, did_you_mean
 
 if TYPE_CHECKING:
-    from opcheck.model import Case
     from opcheck.model.timing import Bench, Timed
     from opcheck.run.bench import Plan
 
@@ -153,15 +151,19 @@ def command(
 
     processes = workers or (_QUICK_WORKERS if quick else _WORKERS)
     with scratch() as folder, ExitStack() as open_files:
-        chosen = chosen_backends(addresses, folder, timeout, memory_limit)
-        settings = [with_threads(one, threads) for one in chosen]
+        asked = chosen_backends(addresses, folder, timeout, memory_limit)
+        settings = [with_threads(one, threads) for one in asked]
         with entered(settings, processes) as entrants:
-            cases = _timable(*_chosen(sweep, **selection))
+            cases = timable(*chosen(sweep, **selection))
             scalings.check(cases, plot)
             names = [entrant.name for entrant in entrants]
             plan = _plan(_base(base, names), quick=quick, cold=cold, seconds=seconds)
             infos = [entrant.judged.info for entrant in entrants]
             about = describe(infos, plan, threads=threads, workers=processes)
+            if baseline and quick:
+                click.echo("opcheck: a quick look finds large differences only", err=True)
+            if pyperf and not pyperf.parent.is_dir():
+                raise UsageError(f"--pyperf {pyperf}: there is no such folder")
             old = timing_gate.held_against(baseline, cases, names, most)
             keep = open_files.enter_context(_kept(saved, about))
             console, rows = output(), []
@@ -175,38 +177,6 @@ def command(
     if pyperf and any(one.samples for row in rows for one in row.timings):
         write_pyperf(pyperf, about, rows)
     _end(rows, len(cases), *timing_gate.gate(console, old, about, rows, most))
-
-
-def _chosen(
-    sweep: str | None, *, paths: Sequence[Path], **selection: Any
-) -> tuple[Sequence[Case], str]:
-    """The cases, and the selection in words."""
-    from opcheck.suite import load_sweep, parse_sweep
-
-    wanted = parse_sweep(sweep) if sweep else None
-    cases, said = chosen_cases(paths, **selection, bench=True)
-    if wanted:
-        cases = load_sweep(paths, {case.id for case in cases}, wanted)
-    return cases, said
-
-
-def _timable(cases: Sequence[Case], said: str) -> list[Case]:
-    """Those that can be timed; tells of the others, and raises UsageError if there is none."""
-    from opcheck.run.bench.timable import why_not
-
-    reasons = {case.id: why_not(case) for case in cases}
-    found = [case for case in cases if not reasons[case.id]]
-    told = Counter(reason for reason in reasons.values() if reason)
-    for reason, count in told.items():
-        first = next(id for id, why in reasons.items() if why == reason)
-        more = f" and {count - 1:,} more" if count > 1 else ""
-        click.echo(f"opcheck: not timed: {first}{more}: {reason}", err=True)
-    if cases and not found:
-        raise UsageError("none of the cases can be timed")
-    if not cases:
-        click.echo(f"opcheck: no case matches ({said})", err=True)
-        leave(Exit.NOTHING_JUDGED)
-    return found
 
 
 def _base(wanted: str | None, names: Sequence[str]) -> str:

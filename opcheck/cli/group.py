@@ -122,6 +122,6 @@ def program() -> None:
     opcheck list --op Hardmax -k nan     what there is to run
     opcheck mutate my.yaml               which mistakes my cases would miss
 
-    Exit codes: 0 conforms, 1 something failed, 2 wrong usage or case file, 3 slower than before, 4 a
-    backend or the output could not be used, 5 nothing was judged, 130 interrupted.
+    Exit codes: 0 conforms, 1 something failed, 2 wrong usage or case file, 3 slower than before,
+    4 a backend or the output could not be used, 5 nothing was judged, 130 interrupted.
     """

@@ -34,6 +34,7 @@ def held_against(
             raise UsageError("--max-regression needs a --baseline")
         return None
     stored = read(path)
+    _tell_if_cut_short(path, stored)
     known = {(row.case, one.backend) for row in stored.rows for one in row.timings if one.samples}
     asked = [(case.id, name) for case in cases for name in names]
     lacking = [pair for pair in asked if pair not in known]
@@ -77,6 +78,11 @@ def _most(most: float | None) -> float:
     return _MOST if most is None else most
 
 
+def _tell_if_cut_short(path: Path, stored: Stored) -> None:
+    if not stored.complete:
+        click.echo(f"opcheck: {path} is of a run that was cut short", err=True)
+
+
 def compare(old: Path, new: Path, most: float | None) -> NoReturn:
     """Show what changed from one saved benchmark to another, and end."""
     from opcheck.cli.console import output
@@ -85,6 +91,8 @@ def compare(old: Path, new: Path, most: float | None) -> NoReturn:
     from opcheck.timing.comparing import compare_runs
 
     one, other = read(old), read(new)
+    _tell_if_cut_short(old, one)
+    _tell_if_cut_short(new, other)
     found = compare_runs(one.rows, other.rows)
     changes.show(output(), one.bench, other.bench, found, most=_most(most))
     code, meaning = _verdict(found, _most(most))

@@ -157,7 +157,7 @@ def command(
             cases = timable(*chosen(sweep, **selection))
             scalings.check(cases, plot)
             names = [entrant.name for entrant in entrants]
-            plan = _plan(_base(base, names), quick=quick, cold=cold, seconds=seconds)
+            plan = _plan(_base(base, addresses, names), quick=quick, cold=cold, seconds=seconds)
             infos = [entrant.judged.info for entrant in entrants]
             about = describe(infos, plan, threads=threads, workers=processes)
             if baseline and quick:
@@ -179,7 +179,10 @@ def command(
     _end(rows, len(cases), *timing_gate.gate(console, old, about, rows, most))
 
 
-def _base(wanted: str | None, names: Sequence[str]) -> str:
+def _base(wanted: str | None, given: Sequence[str], names: Sequence[str]) -> str:
+    """The address of whom ratios are to, who may be called what the command line calls it."""
+    if wanted in given:
+        return names[given.index(wanted)]
     if wanted is None or wanted in names:
         return wanted or names[0]
     hint = did_you_mean(wanted, names) or f"backends: {', '.join(names)}"

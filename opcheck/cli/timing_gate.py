@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -55,8 +56,13 @@ def gate(
     from opcheck.report import changes
     from opcheck.timing.comparing import compare_runs
 
-    names = {row.case for row in rows}
-    found = compare_runs([row for row in old.rows if row.case in names], rows)
+    cases, backends = {row.case for row in rows}, {*about.backends}
+    before = [
+        replace(row, timings=tuple(one for one in row.timings if one.backend in backends))
+        for row in old.rows
+        if row.case in cases
+    ]
+    found = compare_runs(before, rows)
     console.print()
     changes.show(console, old.bench, about, found, most=_most(most))
     return _verdict(found, _most(most))
@@ -71,7 +77,11 @@ def _verdict(found: Compared, most: float) -> tuple[Exit | None, str]:
     lost = [one for one in found.missing if one.lacks == "new"]
     if lost:
         return Exit.UNUSABLE, f"{len(lost):,} that had a time before have none now"
-    return None, f"nothing slower than before by more than {100 * most:g} %"
+    if not found.changes:
+        return Exit.NOTHING_JUDGED, "nothing could be compared"
+    unclear = sum(one.verdict == "unclear" for one in found.changes)
+    told = f"; {unclear:,} of {len(found.changes):,} unclear" if unclear else ""
+    return None, f"nothing is seen to be slower than before by more than {100 * most:g} %{told}"
 
 
 def _most(most: float | None) -> float:
@@ -96,7 +106,5 @@ def compare(old: Path, new: Path, most: float | None) -> NoReturn:
     found = compare_runs(one.rows, other.rows)
     changes.show(output(), one.bench, other.bench, found, most=_most(most))
     code, meaning = _verdict(found, _most(most))
-    if not found.changes:
-        code, meaning = Exit.NOTHING_JUDGED, "nothing could be compared"
     click.echo(f"exit {int(code or 0)}: {meaning}")
     leave(code or Exit.CONFORMS)

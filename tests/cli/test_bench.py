@@ -45,7 +45,7 @@ def test_a_row_shows_time_ratio_and_rate_and_whoever_is_wrong_none(bench):
     lines = found.stdout.splitlines()
     assert "3 processes a backend, 1 thread each" in found.stdout
     assert "Hardmax-13 float32 [4, 25]: 800 bytes must move" in found.stdout
-    assert re.search(r"^ +2\.0\d ms .* slower ", found.stdout, re.MULTILINE)
+    assert re.search(r"^ +[2-9]\.\d+ ms .* slower ", found.stdout, re.MULTILINE)
     assert re.search(r"baseline", next(line for line in lines if line.startswith("numpy ")))
     assert "fail: output: 96 of 100 elements" in " ".join(found.stdout.split())
     assert lines[-1] == "exit 0: 1 case, 2 timings"
@@ -67,7 +67,7 @@ def test_the_samples_are_kept_and_can_be_compared(bench, run, tmp_path):
     assert json.loads((tmp_path / "c.json").read_text())["benchmarks"]
     again = bench(*words, "--save", new, "--baseline", old, "--max-regression", "50%")
     assert again.exit_code == 0, again.stdout
-    assert "nothing slower than before by more than 50 %" in again.stdout
+    assert "nothing is seen to be slower than before by more than 50 %" in again.stdout
     compared = run("bench", "--compare", old, new)
     assert compared.exit_code == 0
     assert "Hardmax/one" in compared.stdout

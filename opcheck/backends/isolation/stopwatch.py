@@ -15,7 +15,7 @@ from opcheck.backends.isolation.start import started
 from opcheck.backends.isolation.timed import read_release, read_seconds
 from opcheck.backends.isolation.wire import Request, question_parts
 from opcheck.backends.observe import Outputs
-from opcheck.errors import BackendUnavailable
+from opcheck.errors import BackendUnavailable, UsageError
 from opcheck.model import BackendInfo, Question
 from opcheck.model.stopwatch import Hold, Measure, Release
 
@@ -41,6 +41,7 @@ class Stopwatch:
         self._numbers = itertools.count(1)
         self._process: Process | None = self._started()
         self._since = monotonic()
+        self._timeout = settings.timeout
 
     def connected(self, meanwhile: Callable[[], None] = lambda: None) -> BackendInfo:
         """Wait for the backend; raises BackendUnavailable and UsageError as it says."""
@@ -59,6 +60,7 @@ class Stopwatch:
         """Have this task prepared and kept; the seconds that took. Raises Lost."""
         if self._process is None:
             self._again()
+        self._timeout = max(question.timeout or 0, self._settings.timeout)
         return self._number(Hold(question))
 
     def measure(self, loops: int, flushed: int = 0) -> float:
@@ -85,7 +87,7 @@ class Stopwatch:
     def _again(self) -> None:
         try:
             self.connected()
-        except BackendUnavailable as error:
+        except (BackendUnavailable, UsageError) as error:
             self.close()
             raise Lost(f"its process could not be started again: {error.message}") from error
 
@@ -103,7 +105,8 @@ class Stopwatch:
         process, number = self._process, next(self._numbers)
         if process is None:
             raise Lost("its process is gone")
-        until = monotonic() + self._settings.timeout
+        until = monotonic() + self._timeout
+        process.trim_log()
         try:
             process.channel.send(number, question_parts(asked))
             while not process.connection.poll(_LOOK):
@@ -111,7 +114,7 @@ class Stopwatch:
                 if process.has_ended() and not process.connection.poll():
                     raise EOFError
                 if monotonic() > until:
-                    raise Lost(f"no answer within {self._settings.timeout:g} s")
+                    raise Lost(f"no answer within {self._timeout:g} s")
                 if limit is not None and process.memory() > limit:
                     raise Lost(f"took more than {limit / 2**20:,.6g} MiB of memory")
             message = process.channel.receive()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from json import dumps
 from json import loads as read_json
@@ -51,8 +52,14 @@ def read_seconds(parts: Sequence[bytearray]) -> float | str:
     """What was measured, or how that failed; raises Damaged."""
     try:
         record = read_json(parts[0])
-        return str(record["failed"]) if "failed" in record else float(record["seconds"])
-    except (ValueError, TypeError, LookupError, RecursionError) as error:
+        if "failed" in record:
+            return str(record["failed"])
+        seconds = float(record["seconds"])
+        # A clock's smallest step is more than nothing.
+        if not 0 < seconds < math.inf:
+            raise ValueError(f"{seconds} seconds")
+        return seconds
+    except (ValueError, TypeError, LookupError, RecursionError, OverflowError) as error:
         raise Damaged(f"{type(error).__name__}: {error}") from error
 
 

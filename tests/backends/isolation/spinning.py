@@ -61,11 +61,11 @@ class Ends(Spin):
 
 
 class Copies(Spin):
-    """Tells how often each way of running it was used."""
+    """Slow, and says that a quick way would do."""
 
     def run(self, inputs: Sequence[Any]) -> Any:
         time.sleep(0.05)
         return super().run(inputs)
 
     def repeated(self, inputs: Sequence[Any]) -> Any:
-        return lambda: hardmax(inputs[0])
+        return lambda: None

@@ -78,7 +78,7 @@ def test_who_is_right_has_samples_in_all_rounds(timed: list[Timed]) -> None:
             assert [sample.round for sample in one.samples] == list(range(9))
             assert {sample.worker for sample in one.samples} == {0, 1, 2}
             assert len(one.prepared) == 3
-        assert min(sample.seconds for sample in spin.samples) == pytest.approx(0.002, rel=0.03)
+        assert min(sample.seconds for sample in spin.samples) >= 0.002
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,37 @@ _OWN = "opcheck.backends.adapters."
 _LONG = 0.01
 
 
-class Held:
+class Repeated:
+    """A call that is timed again and again."""
+
+    def __init__(self, call: Callable[[], object]) -> None:
+        self._call = call
+        self._last = 0.0
+        self._other = zeros(0, uint8)
+
+    def seconds(self, asked: Measure) -> float:
+        """How long a call takes, the mean of as many as asked for."""
+        call, loops = self._call, asked.loops
+        if asked.flushed:
+            return sum(self._after_flush(asked.flushed) for _ in range(loops)) / loops
+        if self._last < _LONG:
+            call()
+        start = perf_counter()
+        for _ in repeat(None, loops):
+            call()
+        self._last = (perf_counter() - start) / loops
+        return self._last
+
+    def _after_flush(self, size: int) -> float:
+        if self._other.size != size:
+            self._other = zeros(size, uint8)
+        self._other[::_LINE] += 1
+        start = perf_counter()
+        self._call()
+        return perf_counter() - start
+
+
+class Held(Repeated):
     """One task with its data, ready to be run; `prepared` is how many seconds that took.
 
     Where the adapter is opcheck's and can, runs are timed without what it does to bring arrays to
@@ -43,36 +73,14 @@ class Held:
         start = perf_counter()
         self._task = task = backend.prepare(question.task)
         self.prepared = perf_counter() - start
-        self._call: Callable[[], object] = partial(task.run, self._inputs)
+        call: Callable[[], object] = partial(task.run, self._inputs)
         # Nobody judges what that gives, so nobody else's is trusted with it.
         if isinstance(task, Repeatable) and type(task).__module__.startswith(_OWN):
-            self._call = task.repeated(self._inputs)
-        self._last = self._timed()
-        self._other = zeros(0, uint8)
-
-    def seconds(self, asked: Measure) -> float:
-        """How long a run takes, the mean of as many as asked for."""
-        call, loops = self._call, asked.loops
-        if asked.flushed:
-            return sum(self._after_flush(asked.flushed) for _ in range(loops)) / loops
-        if self._last < _LONG:
-            call()
+            call = task.repeated(self._inputs)
+        super().__init__(call)
         start = perf_counter()
-        for _ in repeat(None, loops):
-            call()
-        self._last = (perf_counter() - start) / loops
-        return self._last
-
-    def _after_flush(self, size: int) -> float:
-        if self._other.size != size:
-            self._other = zeros(size, uint8)
-        self._other[::_LINE] += 1
-        return self._timed()
-
-    def _timed(self) -> float:
-        start = perf_counter()
-        self._call()
-        return perf_counter() - start
+        call()
+        self._last = perf_counter() - start
 
     def outputs(self) -> Outputs:
         """The answer of one more run."""

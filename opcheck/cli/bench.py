@@ -26,9 +26,8 @@ if TYPE_CHECKING:
     from opcheck.model.timing import Bench, Timed
     from opcheck.run.bench import Plan
 
-#: At most so many seconds a case.
-_SECONDS = 20.0
-#: The same in a quick look, the rounds, and the seconds of warming up.
+_FILE = click.Path(path_type=Path, dir_okay=False)
+#: A quick look: at most so many seconds a case, so many rounds, and seconds of warming up.
 _QUICK_SECONDS, _QUICK_ROUNDS, _QUICK_WARM = 1.0, 9, 0.05
 #: Processes of a backend.
 _WORKERS, _QUICK_WORKERS = 5, 3
@@ -57,26 +56,26 @@ _WORKERS, _QUICK_WORKERS = 5, 3
 )
 @click.option(
     "--plot",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=_FILE,
     metavar="FILE",
     help="Draw how times grow in a sweep; .svg or .png.",
 )
 @click.option(
     "--save",
     "saved",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=_FILE,
     metavar="FILE",
     help="Keep all samples, as JSON lines.",
 )
 @click.option(
     "--pyperf",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=_FILE,
     metavar="FILE",
     help="The same for pyperf, once all is measured.",
 )
 @click.option(
     "--baseline",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=_FILE,
     metavar="FILE",
     help="Hold what is measured against a saved benchmark.",
 )
@@ -91,7 +90,7 @@ _WORKERS, _QUICK_WORKERS = 5, 3
     "--compare",
     "compared",
     nargs=2,
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=_FILE,
     metavar="OLD NEW",
     help="Hold two saved benchmarks against each other, and measure nothing.",
 )
@@ -193,12 +192,10 @@ def _plan(base: str, *, quick: bool, cold: bool, seconds: float | None) -> Plan:
     from opcheck.run.bench import Plan
     from opcheck.run.machine import beyond_caches
 
-    plan = Plan(base, seconds=seconds or _SECONDS, flushed=beyond_caches() if cold else 0)
-    if not quick:
-        return plan
-    return replace(
-        plan, looks=(_QUICK_ROUNDS,), seconds=seconds or _QUICK_SECONDS, warm=_QUICK_WARM
-    )
+    plan = Plan(base, flushed=beyond_caches() if cold else 0)
+    if quick:
+        plan = replace(plan, looks=(_QUICK_ROUNDS,), seconds=_QUICK_SECONDS, warm=_QUICK_WARM)
+    return replace(plan, seconds=seconds) if seconds else plan
 
 
 @contextmanager

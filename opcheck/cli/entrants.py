@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from opcheck.cli import interrupt
@@ -39,18 +40,14 @@ def entered(settings: Sequence[Settings], processes: int) -> Iterator[list[Entra
     from opcheck.cli.workers import connect, started
     from opcheck.run.bench import Entrant
 
-    watches: list[list[Stopwatch]] = []
-    try:
-        with started(settings, 1) as pools:
-            connect(pools)
-            for one in settings:
-                watches.append([])
-                for _ in range(processes):
-                    watches[-1].append(Stopwatch(one))
-            for watch in (watch for group in watches for watch in group):
-                watch.connected(interrupt.safe_place)
-            pairs = zip(pools, watches, strict=True)
-            yield [Entrant(pool, tuple(group)) for pool, group in pairs]
-    finally:
-        for watch in (watch for group in watches for watch in group):
-            watch.close()
+    with started(settings, 1) as pools, ExitStack() as stack:
+        connect(pools)
+        watches: list[list[Stopwatch]] = [[] for _ in settings]
+        for one, group in zip(settings, watches, strict=True):
+            for _ in range(processes):
+                group.append(Stopwatch(one))
+                stack.callback(group[-1].close)
+        for watch in chain.from_iterable(watches):
+            watch.connected(interrupt.safe_place)
+        pairs = zip(pools, watches, strict=True)
+        yield [Entrant(pool, tuple(group)) for pool, group in pairs]

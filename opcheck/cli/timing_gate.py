@@ -53,19 +53,31 @@ def gate(
     """Show what changed since the baseline; what that means for the exit code."""
     if old is None or not rows:
         return None, ""
-    from opcheck.report import changes
-    from opcheck.timing.comparing import compare_runs
-
     cases, backends = {row.case for row in rows}, {*about.backends}
     before = [
         replace(row, timings=tuple(one for one in row.timings if one.backend in backends))
         for row in old.rows
         if row.case in cases
     ]
-    found = compare_runs(before, rows)
     console.print()
-    changes.show(console, old.bench, about, found, most=_most(most))
-    return _verdict(found, _most(most))
+    return _shown(console, (old.bench, before), (about, rows), most)
+
+
+def _shown(
+    console: Console,
+    old: tuple[Bench, Sequence[Timed]],
+    new: tuple[Bench, Sequence[Timed]],
+    most: float | None,
+) -> tuple[Exit | None, str]:
+    """Print what changed; what that means for the exit code."""
+    from opcheck.report import changes
+    from opcheck.timing.comparing import compare_runs
+
+    limit = _MOST if most is None else most
+    (before, was), (after, now) = old, new
+    found = compare_runs(was, now)
+    changes.show(console, before, after, found, most=limit)
+    return _verdict(found, limit)
 
 
 def _verdict(found: Compared, most: float) -> tuple[Exit | None, str]:
@@ -84,10 +96,6 @@ def _verdict(found: Compared, most: float) -> tuple[Exit | None, str]:
     return None, f"nothing is seen to be slower than before by more than {100 * most:g} %{told}"
 
 
-def _most(most: float | None) -> float:
-    return _MOST if most is None else most
-
-
 def _tell_if_cut_short(path: Path, stored: Stored) -> None:
     if not stored.complete:
         click.echo(f"opcheck: {path} is of a run that was cut short", err=True)
@@ -96,15 +104,11 @@ def _tell_if_cut_short(path: Path, stored: Stored) -> None:
 def compare(old: Path, new: Path, most: float | None) -> NoReturn:
     """Show what changed from one saved benchmark to another, and end."""
     from opcheck.cli.console import output
-    from opcheck.report import changes
     from opcheck.report.timing_store import read
-    from opcheck.timing.comparing import compare_runs
 
     one, other = read(old), read(new)
     _tell_if_cut_short(old, one)
     _tell_if_cut_short(new, other)
-    found = compare_runs(one.rows, other.rows)
-    changes.show(output(), one.bench, other.bench, found, most=_most(most))
-    code, meaning = _verdict(found, _most(most))
+    code, meaning = _shown(output(), (one.bench, one.rows), (other.bench, other.rows), most)
     click.echo(f"exit {int(code or 0)}: {meaning}")
     leave(code or Exit.CONFORMS)

@@ -6,11 +6,12 @@ import gc
 import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import repeat
-from time import perf_counter
 from typing import Protocol
 
 import numpy as np
+
+from opcheck.backends.timing import Repeated
+from opcheck.model.stopwatch import Measure
 
 #: What the yardstick works on: as much as takes some tenths of a millisecond.
 _YARDSTICK = bytes(range(256)) * 1024
@@ -28,27 +29,12 @@ class Here:
     """A piece of work in this process, timed as workers time theirs."""
 
     def __init__(self, call: Callable[[], object]) -> None:
-        self._call = call
-        self._other = np.zeros(0, np.uint8)
+        self._repeated = Repeated(call)
 
     def measure(self, loops: int, flushed: int = 0) -> float:
         """The seconds of a call, the mean of `loops` calls."""
         with _uncollected():
-            if flushed:
-                return sum(self._after_flush(flushed) for _ in range(loops)) / loops
-            self._call()
-            start = perf_counter()
-            for _ in repeat(None, loops):
-                self._call()
-            return (perf_counter() - start) / loops
-
-    def _after_flush(self, size: int) -> float:
-        if self._other.size != size:
-            self._other = np.zeros(size, np.uint8)
-        self._other[::64] += 1
-        start = perf_counter()
-        self._call()
-        return perf_counter() - start
+            return self._repeated.seconds(Measure(loops, flushed))
 
 
 @contextmanager

@@ -86,5 +86,5 @@ def interleave(
 
 def _over(contender: Contender, number: int, plan: Plan) -> bool:
     """Whether it has had its share of the time, and each of its processes its turn."""
-    turns = plan.least * len(contender.processes)
-    return number >= turns and contender.spent > plan.share * plan.seconds
+    had_turns = number >= len(contender.processes)
+    return had_turns and contender.spent > plan.share * plan.seconds

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Protocol, runtime_checkable
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
 
 from opcheck.errors import NodeError
 from opcheck.model import Array, BackendInfo, Task
@@ -46,15 +47,23 @@ class Prepared(Protocol):
         ...
 
 
+@dataclass(frozen=True, eq=False)
+class Bare:
+    """A run without what its adapter does to arrays: `outputs` makes them of what `call` returns.
+
+    The call can be made again and again, on inputs that were brought to the backend before.
+    """
+
+    call: Callable[[], Any]
+    outputs: Callable[[Any], Sequence[Array]]
+
+
 @runtime_checkable
 class Repeatable(Prepared, Protocol):
     """One that can be timed without what its adapter does to the arrays; the others are as is."""
 
-    def repeated(self, inputs: Sequence[Array]) -> Callable[[], object]:
-        """A function that runs on these inputs, brought to the backend already, again and again.
-
-        What it returns is the backend's own, and nobody looks at it.
-        """
+    def repeated(self, inputs: Sequence[Array]) -> Bare:
+        """What is timed of a run on these inputs."""
         ...
 
 

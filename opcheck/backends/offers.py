@@ -175,3 +175,8 @@ def _late(one: Offer, process: Process, seconds: float) -> Tried:
 def has_threads(kind: str) -> bool:
     """Whether backends of this kind have the option `threads`."""
     return kind in built_in() and adapter(kind).ABOUT.threads
+
+
+def included(kind: str) -> str:
+    """What times of this kind hold beside its own work, or nothing."""
+    return adapter(kind).ABOUT.included if kind in built_in() else ""

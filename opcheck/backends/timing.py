@@ -10,10 +10,11 @@ from collections.abc import Callable
 from functools import partial
 from itertools import repeat
 from time import perf_counter
+from typing import Any
 
 from numpy import uint8, zeros
 
-from opcheck.backends.base import Backend, Repeatable
+from opcheck.backends.base import Backend, Bare, Repeatable
 from opcheck.backends.observe import Outputs, as_outputs
 from opcheck.model import Question
 from opcheck.model.stopwatch import Measure
@@ -57,7 +58,7 @@ class Repeated:
 
 
 class Held(Repeated):
-    """One task with its data, ready to be run; `prepared` is how many seconds that took.
+    """One task with its data, ready to be run; it took `prepared` seconds, and a `first` run.
 
     Where the adapter is opcheck's and can, runs are timed without what it does to bring arrays to
     the backend and back.
@@ -71,17 +72,22 @@ class Held(Repeated):
         # Once before, because the first time much is loaded that serves for all tasks.
         backend.prepare(question.task)
         start = perf_counter()
-        self._task = task = backend.prepare(question.task)
+        task = backend.prepare(question.task)
         self.prepared = perf_counter() - start
-        call: Callable[[], object] = partial(task.run, self._inputs)
-        # Nobody judges what that gives, so nobody else's is trusted with it.
+        bare = Bare(partial(task.run, self._inputs), _as_it_is)
+        # Nobody else is trusted with saying what its work is.
         if isinstance(task, Repeatable) and type(task).__module__.startswith(_OWN):
-            call = task.repeated(self._inputs)
-        super().__init__(call)
+            bare = task.repeated(self._inputs)
+        super().__init__(bare.call)
+        self._outputs = bare.outputs
         start = perf_counter()
-        call()
-        self._last = perf_counter() - start
+        bare.call()
+        self.first = self._last = perf_counter() - start
 
     def outputs(self) -> Outputs:
-        """The answer of one more run."""
-        return as_outputs(self._task.run(self._inputs))
+        """The answer of one more run, the same that is timed."""
+        return as_outputs(self._outputs(self._call()))
+
+
+def _as_it_is(returned: Any) -> Any:
+    return returned

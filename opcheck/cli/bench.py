@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -17,6 +17,7 @@ from opcheck.cli.options import (
     Seconds,
     Share,
     backend_options,
+    check_folders,
     leave,
     selection_options,
 )
@@ -24,13 +25,15 @@ from opcheck.errors import Exit, UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from opcheck.model.timing import Bench, Timed
-    from opcheck.run.bench import Plan
+    from opcheck.run.bench import Plan, Session
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 #: A quick look: at most so many seconds a case, so many rounds, and seconds of warming up.
 _QUICK_SECONDS, _QUICK_ROUNDS, _QUICK_WARM = 1.0, 9, 0.05
 #: Processes of a backend.
 _WORKERS, _QUICK_WORKERS = 5, 3
+#: How many seconds of measuring may be lost if all is killed.
+_MOMENT = 10.0
 
 
 @click.command(name="bench")
@@ -145,83 +148,94 @@ def command(
     from opcheck.cli.workers import chosen_backends, scratch
     from opcheck.report import timings
     from opcheck.report.pyperf import write as write_pyperf
-    from opcheck.run.bench import time_cases
+    from opcheck.run.bench import Session
     from opcheck.run.bench.about import about as describe
 
-    processes = workers or (_QUICK_WORKERS if quick else _WORKERS)
-    with scratch() as folder, ExitStack() as open_files:
+    # Whatever is wrong with the command line is told before any process is started.
+    cases = timable(*chosen(sweep, **selection))
+    scalings.check(cases, plot)
+    check_folders({"--save": saved, "--pyperf": pyperf})
+    old = timing_gate.baseline(baseline, most, threads=threads, cold=cold)
+    if baseline and quick:
+        click.echo("opcheck: a quick look finds large differences only", err=True)
+    with scratch() as folder:
         asked = chosen_backends(addresses, folder, timeout, memory_limit)
         settings = [with_threads(one, threads) for one in asked]
-        with entered(settings, processes) as entrants:
-            cases = timable(*chosen(sweep, **selection))
-            scalings.check(cases, plot)
+        number = _base(base, addresses, [one.address for one in settings])
+        with entered(settings, workers or (_QUICK_WORKERS if quick else _WORKERS)) as entrants:
             names = [entrant.name for entrant in entrants]
-            plan = _plan(_base(base, addresses, names), quick=quick, cold=cold, seconds=seconds)
-            infos = [entrant.judged.info for entrant in entrants]
-            about = describe(infos, plan, threads=threads, workers=processes)
-            if baseline and quick:
-                click.echo("opcheck: a quick look finds large differences only", err=True)
-            if pyperf and not pyperf.parent.is_dir():
-                raise UsageError(f"--pyperf {pyperf}: there is no such folder")
-            old = timing_gate.held_against(baseline, cases, names, most)
-            keep = open_files.enter_context(_kept(saved, about))
-            console, rows = output(), []
+            timing_gate.check_rows(baseline, old, cases, names)
+            processes = len(entrants[0].timed)
+            plan = _plan(names[number], processes, quick=quick, cold=cold, seconds=seconds)
+            about = describe([one.judged.info for one in entrants], plan, threads=threads)
+            console, session = output(), Session(cases, entrants, plan)
             timings.show_head(console, about)
-            for row in _counted(time_cases(cases, entrants, plan, interrupt.asked), len(cases)):
-                rows.append(row)
-                keep(row)
-                timings.show_case(console, about, row)
-            timings.show_means(console, about, rows)
-            scalings.show(console, about, rows, plot)
+            rows = _measured(session, _Keeping(saved, about))
+    for row in rows:
+        timings.show_case(console, about, row)
+    timings.show_means(console, about, rows)
+    scalings.show(console, about, rows, plot)
     if pyperf and any(one.samples for row in rows for one in row.timings):
         write_pyperf(pyperf, about, rows)
     _end(rows, len(cases), *timing_gate.gate(console, old, about, rows, most))
 
 
-def _base(wanted: str | None, given: Sequence[str], names: Sequence[str]) -> str:
-    """The address of whom ratios are to, who may be called what the command line calls it."""
-    if wanted in given:
-        return names[given.index(wanted)]
-    if wanted is None or wanted in names:
-        return wanted or names[0]
-    hint = did_you_mean(wanted, names) or f"backends: {', '.join(names)}"
+def _base(wanted: str | None, given: Sequence[str], addresses: Sequence[str]) -> int:
+    """The number of the backend that ratios are to, called as the command line does, or in full."""
+    names = [*given, *addresses]
+    if wanted is None:
+        return 0
+    if wanted in names:
+        return names.index(wanted) % len(addresses)
+    hint = did_you_mean(wanted, names) or f"backends: {', '.join(given or addresses)}"
     raise UsageError(f"--base {wanted}: no such backend takes part", hint)
 
 
-def _plan(base: str, *, quick: bool, cold: bool, seconds: float | None) -> Plan:
+def _plan(base: str, processes: int, *, quick: bool, cold: bool, seconds: float | None) -> Plan:
     from opcheck.run.bench import Plan
     from opcheck.run.machine import beyond_caches
 
-    plan = Plan(base, flushed=beyond_caches() if cold else 0)
+    plan = Plan(base, processes, flushed=beyond_caches() if cold else 0)
     if quick:
         plan = replace(plan, looks=(_QUICK_ROUNDS,), seconds=_QUICK_SECONDS, warm=_QUICK_WARM)
     return replace(plan, seconds=seconds) if seconds else plan
 
 
-@contextmanager
-def _kept(path: Path | None, about: Bench) -> Iterator[Callable[[Timed], None]]:
-    """What to call with each case, so that it is kept at once."""
-    from opcheck.report.timing_store import Writer
+class _Keeping:
+    """The file in which all samples are kept, if there is one, written anew now and then."""
 
-    if path is None:
-        yield lambda row: None
-        return
-    writer = Writer(path, about)
-    yield writer.add
-    writer.finish(complete=not interrupt.asked())
+    def __init__(self, path: Path | None, about: Bench) -> None:
+        self._path, self._about = path, about
+        self._written = 0.0
+        self.now((), complete=False)
+
+    def now_and_then(self, session: Session) -> None:
+        """Write what there is so far, unless that was done a moment ago."""
+        if self._path and monotonic() - self._written > _MOMENT:
+            self.now(session.rows(), complete=False)
+
+    def now(self, rows: Sequence[Timed], *, complete: bool) -> None:
+        """Write what there is."""
+        if self._path:
+            from opcheck.report.timing_store import write
+
+            write(self._path, self._about, rows, complete=complete)
+            self._written = monotonic()
 
 
-def _counted(rows: Iterator[Timed], total: int) -> Iterator[Timed]:
-    """The same, counted in a bar while it is shown."""
+def _measured(session: Session, keeping: _Keeping) -> Sequence[Timed]:
+    """What comes of a session, whose visits are counted in a bar."""
     from opcheck.cli.console import progress
 
     with progress(pausing=True) as bar:
-        task = bar.add_task("timing", total=total)
-        for row in rows:
-            bar.stop()
-            yield row
-            bar.advance(task)
-            bar.start()
+        task = bar.add_task("timing", total=session.to_come)
+        for done, case in enumerate(session.visits(interrupt.asked)):
+            total = done + session.to_come
+            bar.update(task, description=case, completed=done, total=total)
+            keeping.now_and_then(session)
+    rows = session.rows()
+    keeping.now(rows, complete=not interrupt.asked())
+    return rows
 
 
 def _end(rows: Sequence[Timed], wanted: int, gate: Exit | None, said: str) -> NoReturn:

@@ -24,10 +24,8 @@ if TYPE_CHECKING:
 _MOST = 0.05
 
 
-def held_against(
-    path: Path | None, cases: Sequence[Case], names: Sequence[str], most: float | None
-) -> Stored | None:
-    """The saved benchmark; raises UsageError where it lacks something that is asked for."""
+def baseline(path: Path | None, most: float | None, *, threads: int, cold: bool) -> Stored | None:
+    """The saved benchmark; raises UsageError where it cannot be held against what is asked for."""
     from opcheck.report.timing_store import read
 
     if path is None:
@@ -35,7 +33,25 @@ def held_against(
             raise UsageError("--max-regression needs a --baseline")
         return None
     stored = read(path)
+    was = stored.bench
+    if was.threads != threads:
+        raise UsageError(
+            f"{path} was taken with --threads {was.threads}, and {threads} is asked for",
+            "what changed would be the threads",
+        )
+    if was.cold != cold:
+        caches = "--cold" if was.cold else "warm caches"
+        raise UsageError(f"{path} was taken with {caches}", "what changed would be the caches")
     _tell_if_cut_short(path, stored)
+    return stored
+
+
+def check_rows(
+    path: Path | None, stored: Stored | None, cases: Sequence[Case], names: Sequence[str]
+) -> None:
+    """Raise UsageError where the saved benchmark lacks something that is asked for."""
+    if stored is None:
+        return
     known = {(row.case, one.backend) for row in stored.rows for one in row.timings if one.samples}
     asked = [(case.id, name) for case in cases for name in names]
     lacking = [pair for pair in asked if pair not in known]
@@ -44,7 +60,6 @@ def held_against(
         more = f", and {len(lacking) - 1:,} more" if len(lacking) > 1 else ""
         hint = "leave it out by -k, or save a new baseline with `opcheck bench --save FILE`"
         raise UsageError(f"{path} has no time of {backend} for {case}{more}", hint)
-    return stored
 
 
 def gate(
@@ -102,10 +117,21 @@ def _tell_if_cut_short(path: Path, stored: Stored) -> None:
 
 
 def compare(old: Path, new: Path, most: float | None) -> NoReturn:
-    """Show what changed from one saved benchmark to another, and end."""
+    """Show what changed from one saved benchmark to another, and end.
+
+    Raises UsageError where something was asked for that only matters to what is measured.
+    """
+    from click.core import ParameterSource
+
     from opcheck.cli.console import output
     from opcheck.report.timing_store import read
 
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        given = context.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE
+        if given and parameter.name not in ("compared", "most"):
+            name = parameter.opts[-1] if isinstance(parameter, click.Option) else "PATH"
+            raise UsageError(f"--compare measures nothing: {name} has no place beside it")
     one, other = read(old), read(new)
     _tell_if_cut_short(old, one)
     _tell_if_cut_short(new, other)

@@ -15,6 +15,14 @@ class Hold:
 
 
 @dataclass(frozen=True)
+class Ready:
+    """How many seconds it took to prepare what is held, and to run it for the first time."""
+
+    prepared: float
+    first: float
+
+
+@dataclass(frozen=True)
 class Measure:
     """Run what is held, `loops` times.
 

@@ -75,8 +75,10 @@ class Machine:
 class Bench:
     """What stands above a benchmark: what ran it, where, and how.
 
-    `packages` are versions by distribution, `backends` versions by address. `cold` says whether
-    caches were emptied before each call.
+    `packages` are versions by distribution, `backends` versions by address. `threads` were asked
+    for, `threads_of` are those that backends say they have, None where one does not tell.
+    `included` is what the times of a backend hold beside its own work. `cold` says whether caches
+    were emptied before each call.
     """
 
     opcheck: str
@@ -85,7 +87,15 @@ class Bench:
     backends: dict[str, str]
     machine: Machine
     threads: int
+    threads_of: dict[str, int | None]
+    included: dict[str, str]
     workers: int
     cold: bool
     baseline: str
     started: str
+
+    @property
+    def other_threads(self) -> dict[str, int]:
+        """The backends that say of their threads another number than they were asked for."""
+        told = self.threads_of.items()
+        return {one: count for one, count in told if count and count != self.threads}

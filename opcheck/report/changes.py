@@ -69,6 +69,7 @@ def _facts(bench: Bench) -> Mapping[str, str]:
         "load": f"high: {machine.load:g}" if busy else "low",
         "platform": machine.platform,
         "threads": f"{bench.threads:,}",
+        **{f"threads of {name}": f"{count:,}" for name, count in bench.other_threads.items()},
         "processes a backend": f"{bench.workers:,}",
         "caches": "cold" if bench.cold else "warm",
         "Python": bench.python,

@@ -21,6 +21,7 @@ from typing import Any, TypeAlias
 
 from opcheck.errors import UsageError
 from opcheck.model.timing import Bench, Sample, Timed, Timing
+from opcheck.report.files import write_text
 
 _Value: TypeAlias = str | int | float
 
@@ -31,12 +32,7 @@ def write(path: Path, bench: Bench, rows: Sequence[Timed]) -> None:
     Raises UsageError where there is none, because pyperf reads no file without one, and where the
     file cannot be written.
     """
-    said = text(bench, rows)
-    try:
-        path.write_text(said, encoding="utf-8", newline="\n")
-    except OSError as error:
-        told = error.strerror or str(error)
-        raise UsageError(f"{path} cannot be written: {told}") from None
+    write_text(path, text(bench, rows))
 
 
 def text(bench: Bench, rows: Sequence[Timed]) -> str:

@@ -12,14 +12,14 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import ValidationError
 
-from opcheck.errors import UsageError
 from opcheck.model.timing import Bench, Sample, Timed
 from opcheck.reading import Mark, Problems
 from opcheck.reading.form import shown
+from opcheck.report.files import write_text
 from opcheck.report.timing_fields import (
     LINE,
     FooterFields,
@@ -74,33 +74,13 @@ def footer(cases: int, *, complete: bool) -> str:
     return _line({"type": "footer", "cases": cases, "complete": complete})
 
 
-class Writer:
-    """A file that takes a case as soon as it is timed, so that one cut short has what there was.
+def write(path: Path, bench: Bench, rows: Sequence[Timed], *, complete: bool) -> None:
+    """Write a file that has all of it, or is as it was before; not `complete` where more will come.
 
-    Whatever was in the file is lost. Everything here raises UsageError where it cannot be written.
+    Raises UsageError where it cannot be written.
     """
-
-    def __init__(self, path: Path, bench: Bench) -> None:
-        self.path = path
-        self._cases = 0
-        self._write(header(bench), "w")
-
-    def add(self, row: Timed) -> None:
-        """Write a case now."""
-        self._write(record(row), "a")
-        self._cases += 1
-
-    def finish(self, *, complete: bool) -> None:
-        """Write the footer."""
-        self._write(footer(self._cases, complete=complete), "a")
-
-    def _write(self, line: str, mode: Literal["w", "a"]) -> None:
-        try:
-            with self.path.open(mode, encoding="utf-8", newline="\n") as file:
-                file.write(f"{line}\n")
-        except OSError as error:
-            told = error.strerror or str(error)
-            raise UsageError(f"{self.path} cannot be written: {told}") from None
+    lines = [header(bench), *map(record, rows), footer(len(rows), complete=complete)]
+    write_text(path, "".join(f"{line}\n" for line in lines))
 
 
 def read(path: Path) -> Stored:

@@ -53,7 +53,24 @@ def show_head(console: Console, bench: Bench) -> None:
     processes = f"{bench.workers} process{'es' * (bench.workers != 1)} a backend"
     caches = "caches emptied before every call" if bench.cold else "caches warm"
     lines.fill(f"{processes}, {words.plural(bench.threads, 'thread')} each, {caches}")
+    for said in (*_other_threads(bench), *_included(bench)):
+        lines.fill(said, "yellow")
     lines.blank()
+
+
+def _other_threads(bench: Bench) -> Iterator[str]:
+    """What backends say of their threads that is not what they were asked for."""
+    for backend, count in bench.other_threads.items():
+        yield f"{words.brief(backend)} computes in {words.plural(count, 'thread')}"
+    silent = [words.brief(one) for one, count in bench.threads_of.items() if count is None]
+    if silent:
+        yield f"How many threads they have, nobody can tell of: {', '.join(silent)}"
+
+
+def _included(bench: Bench) -> Iterator[str]:
+    """What is in times beside the work of the backend."""
+    for backend, said in bench.included.items():
+        yield f"Times of {words.brief(backend)} include {said}"
 
 
 def show_case(console: Console, bench: Bench, row: Timed) -> None:

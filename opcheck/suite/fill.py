@@ -94,10 +94,12 @@ def _drawn(
     """`made` of `size` sums of `draws` numbers in [0, 1), multiples of 2^-53."""
     bits = np.random.PCG64(fill.seed)
     values = np.empty(size, np.float64)
+    once = np.ones(draws, np.uint64)
     for part in _parts(size):
-        raw = bits.random_raw((part.stop - part.start) * draws).reshape(-1, draws)
+        raw = bits.random_raw((part.stop - part.start) * draws)
+        raw >>= np.uint64(11)
         # Added as whole numbers, which is exact in any order.
-        values[part] = made((raw >> np.uint64(11)).sum(axis=1, dtype=np.uint64) * 2.0**-53)
+        values[part] = made(raw.reshape(-1, draws) @ once * 2.0**-53)
     return values
 
 

@@ -95,6 +95,28 @@ def test_a_baseline_without_a_row_that_is_asked_for_is_refused_before_anything_r
     assert f"has no time of {SPIN} for Hardmax/two@dtype=float32, and 1 more" in found.stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--threads", "2"], "was taken with --threads 1, and 2 is asked for"),
+        (["--cold"], "was taken with warm caches"),
+    ],
+)
+def test_a_baseline_of_something_else_is_refused_before_anything_runs(bench, tmp_path, words, said):
+    old = tmp_path / "a.jsonl"
+    assert bench("-b", SPIN, "-k", "one", "--save", str(old)).exit_code == 0
+    found = bench("-b", SPIN, "-k", "one", "--baseline", str(old), *words)
+    assert found.exit_code == 2
+    assert said in found.stderr
+    assert "GB/s" not in found.stdout
+
+
+def test_what_is_compared_is_not_measured(run):
+    found = run("bench", "--compare", "a.jsonl", "b.jsonl", "--cold")
+    assert found.exit_code == 2
+    assert "--compare measures nothing: --cold has no place beside it" in found.stderr
+
+
 def test_a_sweep_shows_how_times_grow_and_is_drawn(bench, tmp_path):
     pytest.importorskip("matplotlib", reason="not installed: matplotlib")
     picture = tmp_path / "p.svg"
@@ -123,6 +145,9 @@ def test_a_sweep_may_be_asked_for(bench):
         (["--plot", "x.svg", "-k", "one"], 2, "--plot draws one case in several sizes"),
         (["--baseline", "nowhere.jsonl"], 2, "nowhere.jsonl"),
         (["--workers", "2"], 2, "2 is not in the range"),
+        (["--save", "no/a.jsonl"], 2, "--save no/a.jsonl: there is no folder no"),
+        (["--pyperf", "no/a.json"], 2, "--pyperf no/a.json: there is no folder no"),
+        (["--compare", "a", "b"], 2, "--compare measures nothing: PATH has no place beside it"),
         (["-k", "nothing"], 5, "no case matches"),
         (["-b", "nobody"], 2, "nobody"),
     ],

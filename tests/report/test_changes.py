@@ -55,7 +55,8 @@ def test_of_runs_alike_no_difference_is_told():
 @pytest.mark.parametrize(
     ("fields", "name", "both"),
     [
-        ({"threads": 2}, "threads", ("1", "2")),
+        ({"threads": 2, "threads_of": {}}, "threads", ("1", "2")),
+        ({"threads_of": {"numpy": 4}}, "threads of numpy", ("", "4")),
         ({"workers": 5}, "processes a backend", ("3", "5")),
         ({"cold": True}, "caches", ("warm", "cold")),
         ({"python": "3.12.1"}, "Python", ("3.11.7", "3.12.1")),

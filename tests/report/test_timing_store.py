@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from opcheck.errors import CaseFileError, Exit, UsageError
 from opcheck.model.timing import Timing
 from opcheck.report import timing_store
-from opcheck.report.timing_store import Stored, Writer
+from opcheck.report.timing_store import Stored
 from tests.report.timed import bench, row, samples, timing
 
 BENCH = bench("acme", "bolt?threads=2")
@@ -92,16 +92,14 @@ def test_a_line_is_what_any_reader_of_json_takes():
     assert bolt["why_not"] == "it is “so”, and wrong"
 
 
-def test_a_writer_leaves_what_was_timed_at_any_moment(tmp_path):
+def test_a_file_has_all_that_was_written_last_and_nothing_of_before(tmp_path):
     path = tmp_path / "stored.jsonl"
     path.write_text("something of another day\n" * 100)
-    writer = Writer(path, BENCH)
+    timing_store.write(path, BENCH, (), complete=False)
     assert timing_store.read(path) == Stored(BENCH, (), complete=False)
-    writer.add(ROWS[0])
-    writer.add(ROWS[1])
-    assert timing_store.read(path) == Stored(BENCH, ROWS[:2], complete=False)
-    writer.finish(complete=True)
+    timing_store.write(path, BENCH, ROWS[:2], complete=True)
     assert timing_store.read(path) == Stored(BENCH, ROWS[:2], complete=True)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["stored.jsonl"]
 
 
 def test_a_benchmark_that_was_interrupted_is_read_and_is_not_complete(file):
@@ -116,13 +114,13 @@ def test_ends_of_lines_of_windows_and_empty_lines_do_no_harm(file):
 
 def test_a_file_that_cannot_be_written_is_a_wrong_command(tmp_path):
     with pytest.raises(UsageError, match=r"stored\.jsonl cannot be written: No such file"):
-        Writer(tmp_path / "nowhere" / "stored.jsonl", BENCH)
+        timing_store.write(tmp_path / "nowhere" / "stored.jsonl", BENCH, ROWS, complete=True)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a full device")
 def test_a_full_disk_is_no_traceback():
     with pytest.raises(UsageError, match="/dev/full cannot be written: No space left"):
-        Writer(Path("/dev/full"), BENCH)
+        timing_store.write(Path("/dev/full"), BENCH, ROWS, complete=True)
 
 
 # ── what cannot be read ───────────────────────────────────────────────────────────────────────

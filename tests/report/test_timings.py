@@ -218,6 +218,25 @@ def test_conditions_that_nobody_knows_are_not_told():
     ]
 
 
+def test_threads_are_those_that_backends_say_they_have():
+    page = Page(120)
+    timings.show_head(
+        page.console, bench(NUMPY, ORT, MINE, threads_of={NUMPY: 1, ORT: 4, MINE: None})
+    )
+    assert page.lines[2:] == [
+        "3 processes a backend, 1 thread each, caches warm",
+        "onnxruntime computes in 4 threads",
+        f"How many threads they have, nobody can tell of: {MINE}",
+        "",
+    ]
+
+
+def test_what_is_in_a_time_beside_the_work_is_told():
+    page = Page(120)
+    timings.show_head(page.console, bench("cmd:x", included={"cmd:x": "the way to it"}))
+    assert page.lines[3] == "Times of cmd:x include the way to it"
+
+
 def mean_lines(*rows, base=None):
     page = Page(100)
     timings.show_means(page.console, base or bench(NUMPY, ORT), rows)

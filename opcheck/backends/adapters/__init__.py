@@ -15,13 +15,15 @@ class About:
     """A kind of backend in the words of `opcheck backends`.
 
     `distribution` is the name of its package on PyPI, None where there is none; `install` the
-    command that installs it. `threads`: it has the option of this name.
+    command that installs it. `threads`: it has the option of this name. `included` is what its
+    times hold beside its own work.
     """
 
     summary: str
     distribution: str | None = None
     install: str = ""
     threads: bool = False
+    included: str = ""
 
 
 @contextmanager

@@ -19,7 +19,10 @@ from opcheck.backends.runners.persistent import Persistent, Program
 from opcheck.errors import BackendUnavailable, UsageError, did_you_mean
 from opcheck.model import BackendInfo
 
-ABOUT = About("any program, cmd:COMMAND, through files or lines of JSON")
+ABOUT = About(
+    "any program, cmd:COMMAND, through files or lines of JSON",
+    included="the way to the program and back",
+)
 
 _BRACED = re.compile(r"\{([A-Za-z_]+)\}")
 

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from opcheck.backends.adapters import About, nothing, take, threads
-from opcheck.backends.base import own_part
+from opcheck.backends.base import Bare, own_part
 from opcheck.engine import planned
 from opcheck.errors import InvalidNode
 from opcheck.model import Array, BackendInfo, Task, TensorType
@@ -68,6 +68,6 @@ class PreparedNode:
         with own_part():
             return self.compute(*self.task.operands(inputs))
 
-    def repeated(self, inputs: Sequence[Array]) -> Callable[[], object]:
+    def repeated(self, inputs: Sequence[Array]) -> Bare:
         """The engine alone."""
-        return partial(self.compute, *self.task.operands(inputs))
+        return Bare(partial(self.compute, *self.task.operands(inputs)), tuple)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from opcheck.backends.adapters import About, importing, take, threads
-from opcheck.backends.base import own_part
+from opcheck.backends.base import Bare, own_part
 from opcheck.dtypes import DTYPES
 from opcheck.errors import BackendUnavailable, NotSupported, UsageError, did_you_mean
 from opcheck.graph import model_of
@@ -104,7 +104,7 @@ class Session:
             values = {name: self._ort_value(array) for name, array in feed.items()}
             return [_array(value) for value in self.session.run_with_ort_values(None, values)]
 
-    def repeated(self, inputs: Sequence[Array]) -> Callable[[], object]:
+    def repeated(self, inputs: Sequence[Array]) -> Bare:
         """The session on bound tensors; for the outputs it finds memory of its own in every run."""
         values = {name: self._ort_value(array) for name, array in self.task.feed(inputs).items()}
         binding = self.session.io_binding()
@@ -113,10 +113,11 @@ class Session:
         for port in self.session.get_outputs():
             binding.bind_output(port.name)
 
-        def run(values: object = values) -> None:  # which have to live as long as this
+        def run(values: object = values) -> Any:  # which have to live as long as this
             self.session.run_with_iobinding(binding)
+            return binding
 
-        return run
+        return Bare(run, lambda bound: [_array(value) for value in bound.get_outputs()])
 
     def _ort_value(self, array: Array) -> Any:
         make = self.backend.ort.OrtValue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from opcheck.backends.adapters import About, importing, take, threads
-from opcheck.backends.base import own_part
+from opcheck.backends.base import Bare, own_part
 from opcheck.dtypes import DTYPES
 from opcheck.errors import BackendUnavailable, NotSupported, UsageError, did_you_mean
 from opcheck.graph import model_of
@@ -104,10 +104,9 @@ class Compiled:
         """The outputs, which OpenVINO copies unless asked otherwise."""
         feed = {name: _tensor(array) for name, array in self.task.feed(inputs).items()}
         with _declining():
-            found = self.compiled(feed)
-        return [_array(port, found[port]) for port in self.compiled.outputs]
+            return self._arrays(self.compiled(feed))
 
-    def repeated(self, inputs: Sequence[Array]) -> Callable[[], object]:
+    def repeated(self, inputs: Sequence[Array]) -> Bare:
         """A request on tensors that it shares, whose output it writes anew in every run."""
         from openvino import Tensor
 
@@ -116,7 +115,10 @@ class Compiled:
             given = _tensor(array)
             tensor = given if given is not array else Tensor(array, shared_memory=True)
             request.set_tensor(name, tensor)
-        return partial(request.infer, share_outputs=True)
+        return Bare(partial(request.infer, share_outputs=True), self._arrays)
+
+    def _arrays(self, found: Any) -> list[Array]:
+        return [_array(port, found[port]) for port in self.compiled.outputs]
 
 
 def _tensor(array: Array) -> Any:

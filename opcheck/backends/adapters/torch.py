@@ -12,6 +12,7 @@ import numpy as np
 
 from opcheck import dtypes, opset
 from opcheck.backends.adapters import About, importing, nothing, take, threads
+from opcheck.backends.base import Bare
 from opcheck.engine.axes import coerced_to_2d, from_either_end, from_the_front
 from opcheck.engine.windows import windows_of
 from opcheck.errors import InvalidNode, NotSupported
@@ -63,8 +64,6 @@ class Mapped:
 
     def run(self, inputs: Sequence[Array]) -> Sequence[Array]:
         """The output; bfloat16 goes to torch and back as the bits of an integer."""
-        import torch
-
         tensor, dtype = self._tensor(inputs)
         try:
             y = self.function(tensor, self.task)
@@ -72,13 +71,12 @@ class Mapped:
             if _NOT_IMPLEMENTED in str(error):
                 raise NotSupported(str(error)) from error
             raise
-        narrow = dtype.name == "bfloat16"
-        return [y.view(torch.uint16).numpy().view(dtype.numpy) if narrow else y.numpy()]
+        return [_array(y, dtype)]
 
-    def repeated(self, inputs: Sequence[Array]) -> Callable[[], object]:
+    def repeated(self, inputs: Sequence[Array]) -> Bare:
         """The function on a tensor of torch's."""
-        tensor, _ = self._tensor(inputs)
-        return partial(self.function, tensor, self.task)
+        tensor, dtype = self._tensor(inputs)
+        return Bare(partial(self.function, tensor, self.task), lambda y: [_array(y, dtype)])
 
     def _tensor(self, inputs: Sequence[Array]) -> tuple[Any, dtypes.DType]:
         import torch
@@ -90,6 +88,14 @@ class Mapped:
         if dtype.name == "bfloat16":
             return torch.tensor(x.view(np.uint16)).view(torch.bfloat16), dtype
         return torch.tensor(x), dtype
+
+
+def _array(tensor: Any, dtype: dtypes.DType) -> Array:
+    import torch
+
+    found = tensor.view(torch.uint16) if dtype.name == "bfloat16" else tensor
+    array: Array = found.numpy()
+    return array.view(dtype.numpy)
 
 
 def _along_axis(function: Callable[[Any, int], Any], x: Any, task: Task) -> Any:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from opcheck.backends.adapters import About, importing, nothing, take
-from opcheck.backends.base import own_part
+from opcheck.backends.base import Bare, own_part
 from opcheck.errors import NotSupported
 from opcheck.graph import model_of
 from opcheck.model import Array, BackendInfo, Task
@@ -67,4 +68,15 @@ class Runnable:
 
     def run(self, inputs: Sequence[Array]) -> Sequence[Array]:
         """The outputs, which tract's own tensors turn into copies."""
-        return [tensor.to_numpy() for tensor in self.runnable.run(list(inputs))]
+        return _arrays(self.runnable.run(list(inputs)))
+
+    def repeated(self, inputs: Sequence[Array]) -> Bare:
+        """A state of the model, on tensors of tract's."""
+        from tract import Tensor
+
+        tensors = [*map(Tensor.from_numpy, inputs)]
+        return Bare(partial(self.runnable.spawn_state().run, tensors), _arrays)
+
+
+def _arrays(tensors: Sequence[Any]) -> list[Array]:
+    return [tensor.to_numpy() for tensor in tensors]

@@ -12,12 +12,12 @@ from opcheck.backends.isolation.job import fits
 from opcheck.backends.isolation.process import Process
 from opcheck.backends.isolation.slot import Settings
 from opcheck.backends.isolation.start import started
-from opcheck.backends.isolation.timed import read_release, read_seconds
+from opcheck.backends.isolation.timed import read_ready, read_release, read_seconds
 from opcheck.backends.isolation.wire import Request, question_parts
 from opcheck.backends.observe import Outputs
 from opcheck.errors import BackendUnavailable, UsageError
 from opcheck.model import BackendInfo, Question
-from opcheck.model.stopwatch import Hold, Measure, Release
+from opcheck.model.stopwatch import Hold, Measure, Ready, Release
 
 Answer = TypeVar("Answer")
 
@@ -56,26 +56,28 @@ class Stopwatch:
                 self._process.connected = True
                 return info
 
-    def hold(self, question: Question) -> float:
-        """Have this task prepared and kept; the seconds that took. Raises Lost."""
+    def hold(self, question: Question) -> Ready:
+        """Have this task prepared and kept. Raises Lost."""
         if self._process is None:
             self._again()
         self._timeout = max(question.timeout or 0, self._settings.timeout)
-        return self._number(Hold(question))
+        return self._told(self._asked(Hold(question), read_ready))
 
     def measure(self, loops: int, flushed: int = 0) -> float:
         """The seconds of a call of what is held; see `Measure`. Raises Lost."""
-        return self._number(Measure(loops, flushed))
+        return self._told(self._asked(Measure(loops, flushed), read_seconds))
 
     def release(self) -> Outputs:
         """What is held answers once more, and is let go. Raises Lost."""
         return self._told(self._asked(Release(), read_release))
 
-    def close(self) -> None:
-        """End the worker."""
-        if self._process is not None:
-            self._process.kill()
-            self._process = None
+    def close(self) -> str:
+        """End the worker; the last line that it printed."""
+        if self._process is None:
+            return ""
+        printed = self._process.kill().strip().splitlines()
+        self._process = None
+        return printed[-1] if printed else ""
 
     def _started(self) -> Process:
         wanted = self._settings
@@ -90,9 +92,6 @@ class Stopwatch:
         except (BackendUnavailable, UsageError) as error:
             self.close()
             raise Lost(f"its process could not be started again: {error.message}") from error
-
-    def _number(self, asked: Hold | Measure) -> float:
-        return self._told(self._asked(asked, read_seconds))
 
     @staticmethod
     def _told(answer: Answer | str) -> Answer:
@@ -122,18 +121,20 @@ class Stopwatch:
                 raise Damaged("it answers what was not asked")
             return read(message.read(fits))
         except (EOFError, ConnectionError):
-            how = process.how_it_ended()
-            self.close()
-            raise Lost(how) from None
+            raise self._lost(process.how_it_ended()) from None
         except Damaged as error:
-            self.close()
-            raise Lost(f"sent something that is no answer: {error}") from error
+            raise self._lost(f"sent something that is no answer: {error}") from error
         except OSError as error:
-            self.close()
-            raise Lost(f"the case's data cannot be handed over: {error}") from error
+            raise self._lost(f"the case's data cannot be handed over: {error}") from error
         except MemoryError as error:
-            self.close()
-            raise Lost(f"its answer does not fit into memory: {error}") from error
-        except (Lost, KeyboardInterrupt):
+            raise self._lost(f"its answer does not fit into memory: {error}") from error
+        except Lost as error:
+            raise self._lost(str(error)) from None
+        except KeyboardInterrupt:
             self.close()
             raise
+
+    def _lost(self, how: str) -> Lost:
+        """End the worker; what is to be raised of that, with the last that it printed."""
+        printed = self.close()
+        return Lost(f"{how}; the last it printed: {printed}" if printed else how)

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from json import dumps
 from json import loads as read_json
-from typing import Any
+from typing import Any, TypeVar
 
 from opcheck.backends.base import Backend
 from opcheck.backends.isolation.channel import Damaged
 from opcheck.backends.isolation.wire import read_outputs, written_outputs
 from opcheck.backends.observe import Outputs, told
 from opcheck.backends.timing import Held
-from opcheck.model.stopwatch import Hold, Measure, Release
+from opcheck.model.stopwatch import Hold, Measure, Ready, Release
+
+Answer = TypeVar("Answer")
+
+#: What reading a message that is none raises.
+_GARBAGE = (ValueError, TypeError, LookupError, AttributeError, RecursionError, OverflowError)
 
 
 class Timer:
@@ -37,7 +42,8 @@ class Timer:
             case Hold(question):
                 self._held = None
                 self._held = Held(self._backend, question)
-                return [dumps({"seconds": self._held.prepared}).encode()]
+                ready = {"prepared": self._held.prepared, "first": self._held.first}
+                return [dumps(ready).encode()]
             case Measure():
                 assert self._held
                 return [dumps({"seconds": self._held.seconds(asked)}).encode()]
@@ -48,27 +54,34 @@ class Timer:
                 return [dumps({"outputs": described}).encode(), *blobs]
 
 
+def read_ready(parts: Sequence[bytearray]) -> Ready | str:
+    """What was told of a task that is held, or how that failed; raises Damaged."""
+    return _read(parts, lambda told: Ready(_seconds(told["prepared"]), _seconds(told["first"])))
+
+
 def read_seconds(parts: Sequence[bytearray]) -> float | str:
     """What was measured, or how that failed; raises Damaged."""
-    try:
-        record = read_json(parts[0])
-        if "failed" in record:
-            return str(record["failed"])
-        seconds = float(record["seconds"])
-        # A clock's smallest step is more than nothing.
-        if not 0 < seconds < math.inf:
-            raise ValueError(f"{seconds} seconds")
-        return seconds
-    except (ValueError, TypeError, LookupError, RecursionError, OverflowError) as error:
-        raise Damaged(f"{type(error).__name__}: {error}") from error
+    return _read(parts, lambda told: _seconds(told["seconds"]))
 
 
 def read_release(parts: Sequence[bytearray]) -> Outputs | str:
     """The answer that was told, or how that failed; raises Damaged."""
+    return _read(parts, lambda told: read_outputs(told["outputs"], parts))
+
+
+def _read(parts: Sequence[bytearray], read: Callable[[Any], Answer]) -> Answer | str:
     try:
         record = read_json(parts[0])
         if "failed" in record:
             return str(record["failed"])
-        return read_outputs(record["outputs"], parts)
-    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+        return read(record)
+    except _GARBAGE as error:
         raise Damaged(f"{type(error).__name__}: {error}") from error
+
+
+def _seconds(told: Any) -> float:
+    seconds = float(told)
+    # A clock's smallest step is more than nothing.
+    if not 0 < seconds < math.inf:
+        raise ValueError(f"{seconds} seconds")
+    return seconds

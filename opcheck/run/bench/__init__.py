@@ -1,6 +1,7 @@
 """Timings: each case on all backends in the same rounds, of those alone that answer it rightly."""
 
+from opcheck.run.bench.one_case import Entrant
 from opcheck.run.bench.plan import Plan
-from opcheck.run.bench.session import Entrant, time_cases
+from opcheck.run.bench.session import Session
 
-__all__ = ["Entrant", "Plan", "time_cases"]
+__all__ = ["Entrant", "Plan", "Session"]

@@ -2,29 +2,49 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from opcheck.timing.ratios import LOOKS
+
+
+@dataclass(frozen=True)
+class Visit:
+    """What one process of each backend does for a case before the next case has its turn.
+
+    No more than `rounds` are measured, and none is begun after so many `seconds`.
+    """
+
+    worker: int
+    rounds: int
+    seconds: float
 
 
 @dataclass(frozen=True)
 class Plan:
     """How much is measured.
 
-    After so many rounds as `looks` says it is looked whether all ratios to `base` are precise. No
-    more is measured of a case than takes `seconds`, of one backend no more than `share` of that
-    once each of its processes has had its turn. No process is warmed up for more than `warm`
-    seconds. Where `flushed` is not 0, so many bytes are touched before every call.
+    Every process of the backends visits all cases, one process after the other. After so many
+    rounds of a case as `looks` says it is looked whether all its ratios to `base` are precise;
+    where one is not, the processes come once more. No more is measured of a case than takes
+    `seconds`, of one backend no more than `share` of that, but each visit is of one round at the
+    least. No process is warmed up for more than `warm` seconds. Where `flushed` is not 0, so many
+    bytes are touched before every call.
     """
 
     base: str
+    processes: int = 5
     looks: tuple[int, ...] = LOOKS
     seconds: float = 20.0
     share: float = 0.5
     warm: float = 0.5
     flushed: int = 0
 
-    @property
-    def rounds(self) -> int:
-        """The most rounds of a case."""
-        return self.looks[-1]
+    def tours(self) -> Iterator[tuple[Visit, ...]]:
+        """The visits of a case between one look and the next."""
+        for before, look in pairwise((0, *self.looks)):
+            rounds = math.ceil((look - before) / self.processes)
+            seconds = self.seconds * rounds / self.looks[-1]
+            yield tuple(Visit(worker, rounds, seconds) for worker in range(self.processes))

@@ -5,12 +5,11 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from statistics import median
 from time import monotonic
 
 from opcheck.model.timing import Sample
 from opcheck.run.bench.contenders import Measures
-from opcheck.run.bench.plan import Plan
+from opcheck.run.bench.plan import Plan, Visit
 from opcheck.timing.spread import loops_for, settled
 
 #: Warming up ends after so many samples.
@@ -19,72 +18,69 @@ _TRIES = 50
 
 @dataclass(eq=False)
 class Contender:
-    """Somebody who is timed; of several processes one in each round.
+    """One process that is timed; `lost` tells how its part came to an end before the others'."""
 
-    `lost` tells how its part came to an end before the others'.
-    """
-
-    name: str
-    processes: Sequence[Measures]
+    process: Measures
+    worker: int = 0
     loops: int = 1
     samples: list[Sample] = field(default_factory=list)
     spent: float = 0.0
     lost: str = ""
 
-    def warm_up(self, plan: Plan) -> None:
-        """Run until times change no more, and find out how many calls make a sample."""
-        found = [self._warm(process, plan) for process in self.processes]
-        self.loops = 1 if plan.flushed else loops_for(median(found))
+    def warm_up(self, plan: Plan, first: float = 0.0) -> None:
+        """Run until times change no more, and find out how many calls make a sample.
 
-    @staticmethod
-    def _warm(process: Measures, plan: Plan) -> float:
+        One whose `first` call took as long as all of that may is warm already.
+        """
+        if first > plan.warm:
+            return
         seen: list[float] = []
         loops, until = 1, monotonic() + plan.warm
         while not (settled(seen) or len(seen) == _TRIES or (seen and monotonic() > until)):
-            seconds = process.measure(loops, plan.flushed)
+            seconds = self.process.measure(loops, plan.flushed)
             # What was measured with fewer calls in one is not comparable.
             wanted = 1 if plan.flushed else loops_for(seconds)
             seen = [*seen, seconds] if wanted <= 2 * loops else []
             loops = max(loops, wanted)
-        return min(seen)
+        self.loops = 1 if plan.flushed else loops_for(min(seen))
 
     def sample(self, number: int, flushed: int) -> None:
         """Take the sample of a round."""
-        worker = number % len(self.processes)
         start = monotonic()
-        seconds = self.processes[worker].measure(self.loops, flushed)
+        seconds = self.process.measure(self.loops, flushed)
         self.spent += monotonic() - start
-        self.samples.append(Sample(number, worker, self.loops, seconds))
+        self.samples.append(Sample(number, self.worker, self.loops, seconds))
 
 
 def interleave(
     contenders: Sequence[Contender],
+    beside: Sequence[Contender],
     plan: Plan,
-    enough: Callable[[], bool],
+    visit: Visit,
+    first: int,
+    chance: random.Random,
     lost: type[Exception],
     stop: Callable[[], bool],
-) -> None:
-    """Take samples until `enough` says so when it is asked, or time is up, or `stop`.
+) -> int:
+    """Take the samples of a visit, unless `stop` ends it; the number of the next round.
 
-    Who is `lost` takes no further part.
+    The rounds are counted from `first`, and what is `beside` takes part in all of them. Who is
+    `lost` takes no further part, nor does who had its share of the time, which then does not count
+    for the others.
     """
-    chance = random.Random(0)
-    until = monotonic() + plan.seconds
-    for number in range(plan.rounds):
-        order = [one for one in contenders if not one.lost and not _over(one, number, plan)]
+    start, over = monotonic(), 0.0
+    active = [*contenders]
+    for number in range(first, first + visit.rounds):
+        order = [*active, *beside]
         chance.shuffle(order)
         for contender in order:
             try:
                 contender.sample(number, plan.flushed)
             except lost as error:
                 contender.lost = str(error)
-        if stop() or (number + 1 in plan.looks and enough()):
-            return
-        if monotonic() > until and all(number + 1 >= len(one.processes) for one in contenders):
-            return
-
-
-def _over(contender: Contender, number: int, plan: Plan) -> bool:
-    """Whether it has had its share of the time, and each of its processes its turn."""
-    had_turns = number >= len(contender.processes)
-    return had_turns and contender.spent > plan.share * plan.seconds
+        slow = [one for one in active if one.spent > plan.share * visit.seconds]
+        over += sum(one.spent for one in slow)
+        active = [one for one in active if one not in slow and not one.lost]
+        if stop() or not active or monotonic() - start - over > visit.seconds:
+            return number + 1
+    return first + visit.rounds

@@ -58,7 +58,9 @@ def test_only_opcheck_s_own_adapters_say_what_is_timed() -> None:
 
 def test_preparing_is_timed_apart() -> None:
     with watch("Spin?seconds=0.05") as timer:
-        assert timer.hold(ASKED) < 0.05 <= timer.measure(1)
+        held = timer.hold(ASKED)
+        assert held.prepared < 0.05 <= held.first
+        assert timer.measure(1) >= 0.05
 
 
 def test_other_memory_is_touched_before_a_cold_call_and_does_not_count() -> None:
@@ -72,7 +74,7 @@ def test_other_memory_is_touched_before_a_cold_call_and_does_not_count() -> None
 @pytest.mark.parametrize(
     ("how", "said"),
     [
-        ("dies", "exited with status 3"),
+        ("dies", "exited with status 3; the last it printed: enough of that"),
         ("hangs", "no answer within 1 s"),
         ("raises", "ValueError: enough of that"),
     ],

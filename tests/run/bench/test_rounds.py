@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import random
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import pytest
 
 from opcheck.run.bench.contenders import Here, copying, yardstick
-from opcheck.run.bench.plan import Plan
+from opcheck.run.bench.plan import Plan, Visit
 from opcheck.run.bench.rounds import Contender, interleave
+
+#: Half of a visit's time is enough for one.
+PLAN = Plan("a", warm=0.05)
 
 
 class Gone(Exception):
@@ -33,61 +38,55 @@ class Process:
         return self.seconds
 
 
-def contender(name: str, turns: list[str], *, processes: int = 3, seconds: float = 1e-4):
-    return Contender(name, [Process(f"{name}{n}", seconds, turns) for n in range(processes)])
+def contender(name: str, turns: list[str], *, seconds: float = 1e-4, lives: int = 10**9):
+    return Contender(Process(name, seconds, turns, lives=lives), worker=2)
 
 
 def go(
     contenders: Sequence[Contender],
-    plan: Plan,
+    rounds: int,
     *,
-    enough: Callable[[], bool] = lambda: False,
+    beside: Sequence[Contender] = (),
+    seconds: float = 60.0,
+    first: int = 0,
+    plan: Plan = PLAN,
     stop: Callable[[], bool] = lambda: False,
-) -> None:
-    interleave(contenders, plan, enough, Gone, stop)
+) -> int:
+    visit = Visit(2, rounds, seconds)
+    return interleave(contenders, beside, plan, visit, first, random.Random(0), Gone, stop)
 
 
-def test_in_each_round_everybody_takes_one_sample_and_processes_take_turns() -> None:
+def test_in_each_round_everybody_takes_one_sample() -> None:
     turns: list[str] = []
-    both = [contender("a", turns), contender("b", turns, processes=2)]
-    go(both, Plan("a", looks=(12,)))
-    rounds = [turns[n : n + 2] for n in range(0, 24, 2)]
-    assert [sorted(one) for one in rounds] == [[f"a{n % 3}", f"b{n % 2}"] for n in range(12)]
-    assert [(s.round, s.worker) for s in both[0].samples] == [(n, n % 3) for n in range(12)]
+    three = [contender(name, turns) for name in "abc"]
+    assert go(three[:2], 12, beside=three[2:], first=30) == 42
+    assert all(sorted(turns[n : n + 3]) == ["a", "b", "c"] for n in range(0, 36, 3))
+    for one in three:
+        assert [(s.round, s.worker) for s in one.samples] == [(n, 2) for n in range(30, 42)]
 
 
 def test_the_order_within_a_round_is_left_to_chance() -> None:
     turns: list[str] = []
-    go([contender(name, turns, processes=1) for name in "abc"], Plan("a", looks=(200,)))
-    firsts = Counter(turns[::3])
-    assert all(40 < firsts[f"{name}0"] < 95 for name in "abc")
-
-
-def test_it_is_looked_only_after_the_rounds_that_were_planned() -> None:
-    seen: list[int] = []
-    one = contender("a", [])
-
-    def enough() -> bool:
-        seen.append(len(one.samples))
-        return len(seen) == 2
-
-    go([one], Plan("a", looks=(15, 30, 60)), enough=enough)
-    assert seen == [15, 30]
-    assert len(one.samples) == 30
+    go([contender(name, turns) for name in "abc"], 200)
+    assert all(40 < count < 95 for count in Counter(turns[::3]).values())
 
 
 def test_who_is_lost_takes_no_further_part_and_the_others_go_on() -> None:
-    turns: list[str] = []
-    dies = Contender("a", [Process("a", 1e-4, turns, lives=4)])
-    lives = contender("b", turns)
-    go([dies, lives], Plan("b", looks=(10,)))
+    dies, lives = contender("a", [], lives=4), contender("b", [])
+    go([dies, lives], 10)
     assert dies.lost == "it died"
     assert (len(dies.samples), len(lives.samples)) == (4, 10)
 
 
+def test_where_nobody_is_left_nothing_more_is_measured() -> None:
+    dies, copy = contender("a", [], lives=4), contender("b", [])
+    assert go([dies], 10, beside=[copy]) == 5
+    assert len(copy.samples) == 5
+
+
 def test_an_interrupt_ends_it_after_the_round_at_hand() -> None:
     both = [contender("a", []), contender("b", [])]
-    go(both, Plan("a", looks=(50,)), stop=lambda: len(both[0].samples) == 7)
+    assert go(both, 50, stop=lambda: len(both[0].samples) == 7) == 7
     assert [len(one.samples) for one in both] == [7, 7]
 
 
@@ -97,36 +96,57 @@ class Sleeper:
         return 0.05
 
 
-def test_time_is_limited_but_each_process_has_its_turn() -> None:
-    slow = Contender("a", [Sleeper()] * 5)
-    start = time.monotonic()
-    go([slow, contender("b", [])], Plan("a", looks=(1000,), seconds=0.1))
-    assert time.monotonic() - start < 5
-    assert {sample.worker for sample in slow.samples} == set(range(5))
+def test_time_is_limited_but_there_is_one_round_at_the_least() -> None:
+    slow, quick = Contender(Sleeper()), contender("b", [])
+    assert go([slow, quick], 1000, seconds=0.001) >= 1
+    assert len(slow.samples) == 1
+    assert go([Contender(Sleeper())], 1000, seconds=0.2, plan=replace(PLAN, share=9.0)) <= 6
 
 
 def test_who_is_slow_leaves_time_for_the_others() -> None:
-    slow, quick = Contender("a", [Sleeper()] * 3), contender("b", [])
-    go([slow, quick], Plan("a", looks=(40,), seconds=1.0, share=0.2))
-    assert 3 <= len(slow.samples) < 10
+    slow, quick = Contender(Sleeper()), contender("b", [])
+    go([slow, quick], 40, seconds=0.3)
+    assert 2 <= len(slow.samples) < 10
     assert len(quick.samples) == 40
 
 
 @pytest.mark.parametrize(("seconds", "loops"), [(1e-6, 500), (1e-4, 5), (6e-4, 1), (0.2, 1)])
 def test_samples_last_from_half_a_millisecond_to_a_whole_one(seconds: float, loops: int) -> None:
     one = contender("a", [], seconds=seconds)
-    one.warm_up(Plan("a", warm=0.05))
+    one.warm_up(PLAN)
     assert loops <= one.loops <= max(loops, 2 * loops)
     assert one.loops == 1 or 0.5e-3 <= one.loops * seconds <= 1.01e-3
 
 
+def test_who_took_long_for_the_first_call_is_warm() -> None:
+    turns: list[str] = []
+    one = contender("a", turns, seconds=0.2)
+    one.warm_up(PLAN, first=0.2)
+    assert (turns, one.loops) == ([], 1)
+
+
 def test_cold_calls_are_timed_one_by_one() -> None:
-    one = contender("a", [], seconds=1e-6)
-    plan = Plan("a", looks=(3,), warm=0.01, flushed=1 << 20)
+    process = Process("a", 1e-6, [])
+    one = Contender(process)
+    plan = replace(PLAN, warm=0.01, flushed=1 << 20)
     one.warm_up(plan)
-    go([one], plan)
-    asked = [call for process in one.processes for call in process.asked]  # type: ignore[attr-defined]
-    assert set(asked) == {(1, 1 << 20)}
+    go([one], 3, plan=plan)
+    assert set(process.asked) == {(1, 1 << 20)}
+
+
+# ── visits ────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_processes_visit_once_before_each_look_and_share_rounds_and_seconds() -> None:
+    tours = [*Plan("a", processes=5, looks=(30, 60, 120), seconds=24.0).tours()]
+    assert [[visit.worker for visit in tour] for tour in tours] == [[0, 1, 2, 3, 4]] * 3
+    assert [{visit.rounds for visit in tour} for tour in tours] == [{6}, {6}, {12}]
+    assert sum(visit.seconds for tour in tours for visit in tour) == pytest.approx(24.0)
+
+
+def test_rounds_that_processes_cannot_share_are_more_and_not_fewer() -> None:
+    [tour] = Plan("a", processes=4, looks=(9,)).tours()
+    assert [visit.rounds for visit in tour] == [3, 3, 3, 3]
 
 
 # ── work in this process ──────────────────────────────────────────────────────────────────────

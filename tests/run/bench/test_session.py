@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +17,7 @@ from opcheck.backends.isolation.pool import Pool
 from opcheck.backends.isolation.slot import Settings
 from opcheck.backends.isolation.stopwatch import Stopwatch
 from opcheck.model.timing import Timed
-from opcheck.run.bench import Entrant, Plan, time_cases
+from opcheck.run.bench import Entrant, Plan, Session
 from opcheck.suite import load_bench
 
 BENCH = """\
@@ -47,36 +51,51 @@ def entrants(addresses: Sequence[str]) -> Iterator[list[Entrant]]:
         yield found
 
 
+def plan(**fields: Any) -> Plan:
+    return replace(Plan("numpy", processes=3, looks=(9,), seconds=5.0, warm=0.05), **fields)
+
+
 @pytest.fixture(scope="module")
-def timed(tmp_path_factory: pytest.TempPathFactory) -> list[Timed]:
-    file = tmp_path_factory.mktemp("bench") / "f.yaml"
-    file.write_text(BENCH)
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("bench") / "f.yaml"
+    path.write_text(BENCH)
+    return path
+
+
+@pytest.fixture(scope="module")
+def timed(file: Path) -> tuple[Timed, ...]:
     names = [
         "numpy",
         f"{SPINNING}Spin?seconds=0.002",
         f"{SPINNING}Ends?how=lies&after=0",
         f"{SPINNING}Ends?how=lies&after=9",
         f"{SPINNING}Ends?how=dies&after=9",
+        f"{SPINNING}Ends?how=raises&after=9",
+        f"cmd:{sys.executable} examples/one_shot.py {{model}} {{inputs}} {{outputs}}",
     ]
-    plan = Plan("numpy", looks=(9,), seconds=5.0, warm=0.05)
     with entrants(names) as found:
-        return list(time_cases(load_bench([file]), found, plan))
+        session = Session(load_bench([file]), found, plan())
+        assert [*session.visits()] == ["Hardmax/one", "Hardmax/two"] * 3
+        assert session.to_come == 0
+        return session.rows()
 
 
-def test_each_case_has_a_row_and_each_backend_a_place_in_it(timed: list[Timed]) -> None:
+def test_each_case_has_a_row_and_each_backend_a_place_in_it(timed: Sequence[Timed]) -> None:
     assert [row.case for row in timed] == ["Hardmax/one", "Hardmax/two"]
     for row in timed:
-        assert len(row.timings) == 5
+        assert len(row.timings) == 7
         assert (row.op, row.dtype, row.moved) == ("Hardmax-13", "float32", 800)
         assert len(row.copy) == len(row.yardstick) == 9
 
 
-def test_who_is_right_has_samples_in_all_rounds(timed: list[Timed]) -> None:
+def test_who_is_right_has_samples_in_all_rounds_of_one_process_after_the_other(
+    timed: Sequence[Timed],
+) -> None:
     for row in timed:
         engine, spin, *_ = row.timings
         for one in (engine, spin):
-            assert [sample.round for sample in one.samples] == list(range(9))
-            assert {sample.worker for sample in one.samples} == {0, 1, 2}
+            places = [(sample.round, sample.worker) for sample in one.samples]
+            assert places == [(number, number // 3) for number in range(9)]
             assert len(one.prepared) == 3
         assert min(sample.seconds for sample in spin.samples) >= 0.002
 
@@ -85,13 +104,53 @@ def test_who_is_right_has_samples_in_all_rounds(timed: list[Timed]) -> None:
     ("place", "said"),
     [
         (2, "fail: "),
-        (3, "its answer was wrong in the end: "),
-        (4, "exited with status 3"),
+        (3, "while it was timed: its answer became wrong: output: "),
+        (4, "timed: exited with status 3; the last it printed: enough of that"),
+        (5, "timed: ValueError: enough of that"),
+        (6, "it answers once"),
     ],
 )
 def test_who_is_not_has_none_and_the_row_says_why(
-    timed: list[Timed], place: int, said: str
+    timed: Sequence[Timed], place: int, said: str
 ) -> None:
     for row in timed:
         assert row.timings[place].samples == ()
         assert said in row.timings[place].why_not
+
+
+def test_processes_come_again_while_a_ratio_is_not_precise(file: Path) -> None:
+    """A program that takes a random time is never precise, one that takes a known time soon is."""
+    names = [f"{SPINNING}Spin?seconds=0.001", f"{SPINNING}Spin?seconds=0.002"]
+    wild = f"{SPINNING}Wild?seconds=0.001"
+    cases = load_bench([file])[:1]
+    with entrants([*names, wild]) as (base, steady, unsteady):
+        twice = plan(base=names[0], looks=(15, 30))
+        calm = Session(cases, [base, steady], replace(twice, looks=(90, 180)))
+        assert len([*calm.visits()]) == 3
+        stormy = Session(cases, [base, unsteady], twice)
+        assert len([*stormy.visits()]) == 6
+        [row] = stormy.rows()
+        visits = groupby(sample.worker for sample in row.timings[1].samples)
+        assert [worker for worker, _ in visits] == [0, 1, 2, 0, 1, 2]
+
+
+def test_an_interrupt_ends_all_and_leaves_what_was_measured(file: Path) -> None:
+    with entrants(["numpy"]) as found:
+        session = Session(load_bench([file]), found, plan())
+        visits = session.visits(stop=lambda: len(session.rows()) == 1)
+        assert [*visits] == ["Hardmax/one"]
+        [row] = session.rows()
+        assert [len(one.samples) for one in row.timings] == [3]
+        nothing = Session(load_bench([file]), found, plan())
+        assert [*nothing.visits(stop=lambda: True)] == []
+        assert nothing.rows() == ()
+
+
+def test_data_too_large_to_be_kept_are_made_anew(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("opcheck.run.bench.session._KEPT", 399)
+    with entrants(["numpy"]) as found:
+        session = Session(load_bench([file]), found, plan())
+        assert len([*session.visits()]) == 6
+        assert [len(row.timings[0].samples) for row in session.rows()] == [9, 9]

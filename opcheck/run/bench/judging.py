@@ -1,0 +1,73 @@
+"""Whether backends answer a case rightly, which is asked before they are timed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from multiprocessing.connection import wait
+
+import numpy as np
+
+from opcheck.backends.isolation.pool import Pool
+from opcheck.backends.observe import Outputs
+from opcheck.compare.verdict import Judgement
+from opcheck.model import Reply, Result, Verdict
+from opcheck.run.trial import Trial
+
+#: How often, in seconds, it is looked whether a worker still lives.
+_TICK = 0.05
+
+
+class Stopped(Exception):
+    """Somebody wants all of it to end."""
+
+
+def judged(trial: Trial, pools: Sequence[Pool], stop: Callable[[], bool]) -> list[Result]:
+    """What a run would say of each backend; all are asked at once. Raises Stopped."""
+    inquiries = [trial.on(pool.info) for pool in pools]
+    results: list[Result | None] = [None] * len(pools)
+    tickets: dict[int, int] = {}
+
+    def go_on(number: int, reply: Reply | None) -> None:
+        inquiry = inquiries[number]
+        try:
+            question = next(inquiry) if reply is None else inquiry.send(reply)
+        except StopIteration as end:
+            results[number] = end.value.result
+        else:
+            tickets[number] = pools[number].ask(question)
+
+    for number in range(len(pools)):
+        go_on(number, None)
+    while tickets:
+        if stop():
+            raise Stopped
+        readable = wait([one for pool in pools for one in pool.connections], _TICK)
+        for number in [*tickets]:
+            replies = dict(pools[number].replies(readable))
+            if tickets[number] in replies:
+                go_on(number, replies[tickets.pop(number)])
+    return [result for result in results if result]
+
+
+def is_right(said: Result | Judgement) -> bool:
+    """A remark about accuracy stands in the report of a run, any other warning is of an error."""
+    tolerated = said.verdict is Verdict.WARN and said.failure == "precision"
+    return said.verdict is Verdict.PASS or tolerated
+
+
+def told(result: Result) -> str:
+    """Why a backend that is judged so is not timed."""
+    return f"{result.verdict}: {result.reason}" if result.reason else str(result.verdict)
+
+
+def digest(outputs: Outputs) -> bytes:
+    """What tells an answer from any other."""
+    found = hashlib.blake2b()
+    for output in outputs:
+        if isinstance(output, np.ndarray):
+            found.update(f"{output.dtype.str} {output.shape} ".encode())
+            found.update(np.ascontiguousarray(output).reshape(-1).view(np.uint8).data)
+        else:
+            found.update(output.description.encode())
+    return found.digest()

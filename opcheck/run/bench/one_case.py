@@ -1,0 +1,214 @@
+"""One case: judged, and then timed and judged again whenever processes visit it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from opcheck.backends.isolation.pool import Pool
+from opcheck.backends.isolation.stopwatch import Lost, Stopwatch
+from opcheck.backends.observe import Outputs
+from opcheck.compare.verdict import Answer, judge
+from opcheck.model import Case, Produced, Question
+from opcheck.model.timing import Sample, Timed, Timing
+from opcheck.run.bench.contenders import copying, yardstick
+from opcheck.run.bench.judging import Stopped, digest, is_right, judged, told
+from opcheck.run.bench.plan import Plan, Visit
+from opcheck.run.bench.rounds import Contender, interleave
+from opcheck.run.trial import Trial
+from opcheck.timing.ratios import precise, ratio
+
+_ONCE = "it answers once, and not again and again: time it where it computes"
+
+
+@dataclass(frozen=True, eq=False)
+class Entrant:
+    """A backend: the process in which it is judged, and those in which it is timed."""
+
+    judged: Pool
+    timed: tuple[Stopwatch, ...]
+
+    @property
+    def name(self) -> str:
+        """Its address."""
+        return self.judged.info.address
+
+
+@dataclass(eq=False)
+class _Part:
+    """What is known of one backend; `right` are digests of answers that were found right."""
+
+    entrant: Entrant
+    why_not: str = ""
+    samples: list[Sample] = field(default_factory=list)
+    prepared: list[float] = field(default_factory=list)
+    right: set[bytes] = field(default_factory=set)
+
+    def timing(self) -> Timing:
+        """The same as it is told; who was lost or wrong in the end has no time."""
+        name, prepared = self.entrant.name, tuple(self.prepared)
+        if self.why_not or not self.samples:
+            return Timing(name, (), prepared, self.why_not or "interrupted before its turn")
+        return Timing(name, tuple(self.samples), prepared)
+
+
+class OneCase:
+    """A case, and what is known of it so far.
+
+    Its data are made anew for each visit unless they are `kept`.
+    """
+
+    def __init__(
+        self, case: Case, entrants: Sequence[Entrant], plan: Plan, *, kept: bool = True
+    ) -> None:
+        self.case = case
+        self._plan = plan
+        self._is_kept = kept
+        self._kept: Question | None = None
+        self._parts = [_Part(entrant) for entrant in entrants]
+        self._copy: list[Sample] = []
+        self._yardstick: list[Sample] = []
+        self._moved = 0
+        self._rounds = 0
+        self._is_judged = False
+
+    def visit(self, visit: Visit, chance: random.Random, stop: Callable[[], bool]) -> None:
+        """Time it in one process of each backend, the first time after all were judged.
+
+        Does nothing where nobody is left, or where `stop` says so.
+        """
+        trial = Trial(self.case)
+        try:
+            if not self._is_judged:
+                self._judge(trial, stop)
+            if self._left():
+                self._time(trial, visit, chance, stop)
+        except Stopped:
+            return
+
+    @property
+    def is_precise(self) -> bool:
+        """Whether more rounds are needless: all ratios to the baseline are precise."""
+        timings = [part.timing() for part in self._left()]
+        base = next((one for one in timings if one.backend == self._plan.base), None)
+        if base is None or not base.samples:
+            return True
+        others = [one for one in timings if one is not base and one.samples]
+        # Alone, it is timed to be held against another run some day, by the fixed piece of work.
+        others = others or [Timing("", tuple(self._yardstick))]
+        ratios = [ratio(one, base) for one in others]
+        return all(found is None or precise(found) for found in ratios)
+
+    def timed(self) -> Timed | None:
+        """What was measured so far; None where the case had no turn yet."""
+        if not self._is_judged or (self._left() and not self._rounds):
+            return None
+        case = self.case
+        return Timed(
+            case=case.id,
+            op=str(case.op),
+            dtype=", ".join(dict.fromkeys(spec.dtype.name for spec in case.inputs)),
+            shapes=", ".join(f"{list(spec.shape)}" for spec in case.inputs),
+            moved=self._moved,
+            timings=tuple(part.timing() for part in self._parts),
+            copy=tuple(self._copy),
+            yardstick=tuple(self._yardstick),
+            sweep=case.sweep,
+        )
+
+    def _left(self) -> list[_Part]:
+        return [part for part in self._parts if not part.why_not]
+
+    # ── judging ───────────────────────────────────────────────────────────────────────────────
+
+    def _judge(self, trial: Trial, stop: Callable[[], bool]) -> None:
+        pools = [part.entrant.judged for part in self._parts]
+        for part, result in zip(self._parts, judged(trial, pools, stop), strict=True):
+            if not is_right(result):
+                part.why_not = told(result)
+            elif not part.entrant.judged.info.repeatable:
+                part.why_not = _ONCE
+        self._is_judged = True
+        if self._left():
+            self._moved = _moved(trial)
+
+    def _check(self, part: _Part, outputs: Outputs, trial: Trial) -> None:
+        """See that what a process answers in the end is right; most often it is as before."""
+        found = digest(outputs)
+        if found in part.right:
+            return
+        judgement = judge(
+            self.case.rule,
+            trial.admission.answers,
+            Produced(outputs, 0.0),
+            self.case.tolerance,
+            declared=part.entrant.judged.info.accumulate,
+        )
+        if is_right(judgement):
+            part.right.add(found)
+        else:
+            part.why_not = f"while it was timed: its answer became wrong: {judgement.reason}"
+
+    # ── timing ────────────────────────────────────────────────────────────────────────────────
+
+    def _time(
+        self, trial: Trial, visit: Visit, chance: random.Random, stop: Callable[[], bool]
+    ) -> None:
+        asked = self._question(trial)
+        contenders: list[tuple[_Part, Contender]] = []
+        for part in self._left():
+            if stop():
+                raise Stopped
+            if contender := self._prepared(part, visit.worker, asked):
+                contenders.append((part, contender))
+        if not contenders:
+            return
+        copy, strike = (Contender(one, visit.worker) for one in (copying(self._moved), yardstick()))
+        for one in (copy, strike):
+            one.warm_up(self._plan)
+        taking_part = [one for _, one in contenders]
+        self._rounds = interleave(
+            taking_part, [copy, strike], self._plan, visit, self._rounds, chance, Lost, stop
+        )
+        self._copy += copy.samples
+        self._yardstick += strike.samples
+        for part, contender in contenders:
+            part.samples += contender.samples
+            self._release(part, contender, visit.worker, trial)
+
+    def _question(self, trial: Trial) -> Question:
+        """What processes are asked; they need no other data than the case's."""
+        asked = self._kept or replace(trial.question, second=())
+        self._kept = asked if self._is_kept else None
+        return asked
+
+    def _prepared(self, part: _Part, worker: int, asked: Question) -> Contender | None:
+        watch = part.entrant.timed[worker]
+        try:
+            held = watch.hold(asked)
+            part.prepared.append(held.prepared)
+            contender = Contender(watch, worker)
+            contender.warm_up(self._plan, held.first)
+        except Lost as error:
+            part.why_not = f"when it was to be timed: {error}"
+            return None
+        return contender
+
+    def _release(self, part: _Part, contender: Contender, worker: int, trial: Trial) -> None:
+        try:
+            if contender.lost:
+                raise Lost(contender.lost)
+            self._check(part, part.entrant.timed[worker].release(), trial)
+        except Lost as error:
+            part.why_not = f"while it was timed: {error}"
+
+
+def _moved(trial: Trial) -> int:
+    """The bytes of all inputs and all outputs."""
+    admitted = trial.admission.answers
+    wants = next((one.wants for one in admitted if isinstance(one, Answer)), ())
+    read = sum(array.nbytes for array in trial.question.inputs)
+    types = [want.dtype.numpy if want.dtype else want.values.dtype for want in wants]
+    written = zip(wants, types, strict=True)
+    return read + sum(want.values.size * dtype.itemsize for want, dtype in written)

@@ -1,0 +1,127 @@
+"""How often the gate of `opcheck bench` is wrong: about a build that is as before, or slower.
+
+    python benchmarks/alarms.py FOLDER [--runs 50] [--slower 10] [-k WORDS]
+
+Two builds are one module, FOLDER/build.py, that lets opcheck's engine compute and then spins for so
+many per cent of the time that took: none, or as many as asked for. They are timed in turns, each
+run started separately, with `opcheck bench --save … --baseline …`, held against the run of the
+unchanged build before it. What counts is the exit code: 3 closes the gate. Beside it stands in how
+many runs any row was called slower or faster at all.
+
+Runs are kept in FOLDER, and those that are there already are not made again. A hundred take one to
+two hours, on a machine that does nothing else.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+from opcheck.report.timing_store import read
+from opcheck.timing.comparing import compare_runs
+
+ROOT = Path(__file__).parent.parent
+BUILD = """\
+import time
+
+from opcheck.backends.connect import connect
+
+EXTRA = {extra}
+
+
+class Build:
+    version = "1"
+
+    def __init__(self):
+        self.engine = connect("numpy")
+
+    def prepare(self, task):
+        return Run(self.engine.prepare(task))
+
+
+class Run:
+    def __init__(self, task):
+        self.task = task
+
+    def run(self, inputs):
+        start = time.perf_counter()
+        outputs = self.task.run(inputs)
+        end = time.perf_counter()
+        end += EXTRA * (end - start)
+        while time.perf_counter() < end:
+            pass
+        return outputs
+"""
+#: From some µs to some ms a call, in caches and beyond them.
+ROWS = "small or classes or short_rows or one_long_row or kernel_3_stride_2 or kernel_2 or global"
+CLOSED = 3
+
+
+def timed(folder: Path, name: str, extra: float, words: str, before: str | None) -> int:
+    """The exit code of a run of the build that is slower by `extra`, kept under this name."""
+    (folder / "build.py").write_text(BUILD.format(extra=extra))
+    command = [sys.executable, "-m", "opcheck", "bench", "-b", "py:build:Build", "-k", words]
+    command += ["--save", f"{name}.part"]
+    command += ["--baseline", f"{before}.jsonl"] if before else []
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    log = (folder / f"{name}.txt").open("w")
+    code = subprocess.run(command, cwd=folder, env=environment, stdout=log, stderr=log).returncode
+    if code not in (0, CLOSED):
+        sys.exit(f"{name}: exit code {code}, see {folder / name}.txt")
+    (folder / f"{name}.part").replace(folder / f"{name}.jsonl")
+    return code
+
+
+def closes(folder: Path, name: str, extra: float, words: str, before: str | None) -> bool:
+    """Whether the gate closes, by the last line of what was printed then or now."""
+    if not (folder / f"{name}.jsonl").exists():
+        timed(folder, name, extra, words, before)
+    last = (folder / f"{name}.txt").read_text().splitlines()[-1]
+    return last.startswith(f"exit {CLOSED}:")
+
+
+def called(folder: Path, old: str, new: str) -> Counter[str]:
+    """How many rows are called slower, faster, the same and unclear."""
+    before, after = (read(folder / f"{name}.jsonl").rows for name in (old, new))
+    return Counter(change.verdict for change in compare_runs(before, after).changes)
+
+
+def main() -> None:
+    """Time and count."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--runs", type=int, default=50)
+    parser.add_argument("--slower", type=float, default=10.0, help="in per cent")
+    parser.add_argument("-k", dest="words", default=ROWS)
+    asked = parser.parse_args()
+    asked.folder.mkdir(parents=True, exist_ok=True)
+    before = "same_0"
+    closes(asked.folder, before, 0.0, asked.words, None)
+    closed: dict[str, list[int]] = {"same": [], "slower": []}
+    rows: dict[str, Counter[str]] = {"same": Counter(), "slower": Counter()}
+    moved = 0
+    for number in range(1, asked.runs + 1):
+        for build, extra in (("slower", asked.slower / 100), ("same", 0.0)):
+            name = f"{build}_{number}"
+            closed[build].append(closes(asked.folder, name, extra, asked.words, before))
+            found = called(asked.folder, before, name)
+            rows[build] += found
+            moved += build == "same" and bool(found["slower"] or found["faster"])
+        before = f"same_{number}"
+        print(
+            f"after {number}: as before: gate closed {sum(closed['same'])}×, any row called slower"
+            f" or faster in {moved}; slower by {asked.slower:g} %: gate closed"
+            f" {sum(closed['slower'])}×",
+            flush=True,
+        )
+    for build, counts in rows.items():
+        told = ", ".join(f"{100 * n / counts.total():.1f} % {word}" for word, n in counts.items())
+        print(f"rows of the build {build}: {told}")
+
+
+if __name__ == "__main__":
+    main()

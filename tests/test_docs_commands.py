@@ -1,0 +1,60 @@
+"""Every command line that a page shows is one that opcheck understands."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from opcheck.cli.group import program
+from tests.shell import ROOT
+
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "cases" / "README.md"]
+PAGES += sorted((ROOT / "docs").glob("*.md"))
+_FENCED = re.compile(r"^```[a-z]*\n(.*?)^```", re.DOTALL | re.MULTILINE)
+_INLINE = re.compile(r"`(opcheck [^`\n]+)`")
+_COMMAND = re.compile(r"^(?:\$ )?(?:\S*/)?opcheck (?P<words>.*)", re.MULTILINE)
+#: What a shell makes of a line is no matter of opcheck's.
+_SHELL = {"&&", "||", "|", ">", ";", "&"}
+
+
+def commands(page: Path) -> Iterator[list[str]]:
+    """The words behind `opcheck` in fenced blocks and in code within lines."""
+    text = page.read_text(encoding="utf-8")
+    for block in _FENCED.findall(text):
+        joined = block.replace("\\\n", " ").replace("&& ", "\n").replace("; ", "\n")
+        yield from (_words(found["words"]) for found in _COMMAND.finditer(joined))
+    # Within a line `…` stands for anything.
+    inline = (found.removeprefix("opcheck ") for found in _INLINE.findall(_FENCED.sub("", text)))
+    yield from (_words(words) for words in inline if "…" not in words)
+
+
+def _words(line: str) -> list[str]:
+    words = shlex.split(line, comments=True)
+    end = next((n for n, word in enumerate(words) if word in _SHELL), len(words))
+    return words[:end]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_page_shows_commands_and_options_that_there_are(page: Path) -> None:
+    wrong = []
+    for words in commands(page):
+        command = program.get_command(click.Context(program), words[0]) if words else None
+        if command is None:
+            wrong.append(f"{words[:1]} is no command")
+            continue
+        try:
+            command.make_context(words[0], words[1:])
+        except click.exceptions.Exit:  # --help
+            continue
+        except click.UsageError as error:
+            wrong.append(f"{shlex.join(words)}: {error.message}")
+    assert wrong == []
+
+
+def test_pages_have_commands_at_all() -> None:
+    assert sum(1 for page in PAGES for _ in commands(page)) > 20

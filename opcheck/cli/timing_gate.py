@@ -98,9 +98,13 @@ def _shown(
 def _verdict(found: Compared, most: float) -> tuple[Exit | None, str]:
     from opcheck.timing.comparing import regressions
 
-    slower = regressions(found.changes, most)
-    if slower:
-        return Exit.SLOWER, f"{len(slower):,} slower than before by more than {100 * most:g} %"
+    slower, together = regressions(found.changes, most), regressions(found.together, most)
+    if slower or together:
+        mean = ", and so are all together" if together else ""
+        return (
+            Exit.SLOWER,
+            f"{len(slower):,} slower than before by more than {100 * most:g} %{mean}",
+        )
     lost = [one for one in found.missing if one.lacks == "new"]
     if lost:
         return Exit.UNUSABLE, f"{len(lost):,} that had a time before have none now"

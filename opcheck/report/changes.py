@@ -42,7 +42,7 @@ def show(
         put(console, table)
         console.print()
     lines = Lines(console)
-    _show_changes(lines, compared.changes, most)
+    _show_changes(lines, (*compared.changes, *compared.together), most)
     _show_missing(lines, compared)
     counts = Counter(change.verdict for change in compared.changes)
     told = [f"{counts[word]:,} {word}" for word in _COLOURS if counts[word]]
@@ -93,7 +93,7 @@ def _show_changes(lines: Lines, changes: tuple[Change, ...], most: float | None)
     marked = regressions(changes, most) if most is not None else ()
     lines.head(columns, "  ")
     for case, alike in groupby(changes, key=lambda change: change.case):
-        lines.put((words.brief(case), "bold"))
+        lines.put((words.brief(case) or "All cases together", "bold"))
         for change in alike:
             verdict: tuple[str, str] = change.verdict, _COLOURS[change.verdict]
             if most is not None and change in marked:

@@ -11,9 +11,12 @@ the row alike. A test over processes alone takes that for a change of the build.
   the one that shows less change has its say.
 - A change has to be more than `DRIFT`. Welch's test asks for that and not for any change at all:
   no run is so good a copy of another that differences of 1 % mean something.
-- P-values of all rows are adjusted together by Benjamini and Hochberg's method. Where nothing
-  changed that keeps the chance of any false alarm in the whole run below 5 %, as Holm's does, and
-  it finds more where many rows changed, as they do when a build is slow.
+- A build that is slower altogether shows in the mean over all rows of a backend sooner than in any
+  of them: of each process the mean of its rows is taken, and the processes of both runs are held
+  against each other by the same test.
+- P-values of all rows and means are adjusted together by Benjamini and Hochberg's method. Where
+  nothing changed that keeps the chance of any false alarm in the whole run below 5 %, as Holm's
+  does, and it finds more where many rows changed, as they do when a build is slow.
 
 Of 141 pairs of those runs, each of 16 rows of 5 processes and 30 rounds, 14 show a false alarm if
 held against the fixed work only, 10 if held against both, and 2 where the processes of a row take
@@ -47,9 +50,10 @@ ALARM = 0.05
 class Change:
     """The seconds of a backend for a case in the new run over those in the old one.
 
-    `ratio` is the one nearer to 1 of two, relative to the fixed work and to the copy; `low` and
-    `high` span the intervals of 95 % of both, for this row alone. `p`, adjusted for all rows, is
-    how likely so much is if it changed by `DRIFT` at the most.
+    Of all cases together, as the geometric mean, where `case` is "". `ratio` is the one nearer to 1
+    of two, relative to the fixed work and to the copy; `low` and `high` span the intervals of 95 %
+    of both, for this row alone. `p`, adjusted for all rows, is how likely so much is if it changed
+    by `DRIFT` at the most.
     """
 
     case: str
@@ -76,10 +80,14 @@ class Missing:
 
 @dataclass(frozen=True)
 class Compared:
-    """Two runs: every row of either is in one of the two, in the order of the new run."""
+    """Two runs: every row of either is in one of the first two, in the order of the new run.
+
+    `together` are the changes of all cases of a backend, where it has several.
+    """
 
     changes: tuple[Change, ...]
     missing: tuple[Missing, ...]
+    together: tuple[Change, ...] = ()
 
 
 def compare_runs(old: Sequence[Timed], new: Sequence[Timed]) -> Compared:
@@ -87,8 +95,11 @@ def compare_runs(old: Sequence[Timed], new: Sequence[Timed]) -> Compared:
     before, after = _Run(old), _Run(new)
     rows = list(dict.fromkeys((*_rows(new), *_rows(old))))
     found = [_row(row, before, after) for row in rows]
-    changes = _judged([one for one in found if isinstance(one, Change)])
-    return Compared(tuple(changes), tuple(one for one in found if isinstance(one, Missing)))
+    both = [one for one in found if isinstance(one, _Both)]
+    several = _together(both)
+    changes = _judged([_change(one) for one in (*both, *several)])
+    missing = tuple(one for one in found if isinstance(one, Missing))
+    return Compared(tuple(changes[: len(both)]), missing, tuple(changes[len(both) :]))
 
 
 def regressions(changes: Iterable[Change], most: float) -> tuple[Change, ...]:
@@ -129,7 +140,16 @@ def _rows(run: Iterable[Timed]) -> Iterator[_Row]:
             yield one.case, one.dtype, one.shapes, timing.backend
 
 
-def _row(row: _Row, before: _Run, after: _Run) -> Change | Missing:
+@dataclass(frozen=True)
+class _Both:
+    """A row in both runs: the logarithms of its processes relative to each thing they share."""
+
+    case: str
+    backend: str
+    logs: tuple[tuple[dict[int, float], dict[int, float]], ...]
+
+
+def _row(row: _Row, before: _Run, after: _Run) -> _Both | Missing:
     old, new = before.has(row), after.has(row)
     case, backend = row[0], row[-1]
     if isinstance(old, str) or isinstance(new, str):
@@ -137,7 +157,30 @@ def _row(row: _Row, before: _Run, after: _Run) -> Change | Missing:
         lacks = {run: why for run, why in reasons.items() if isinstance(why, str)}
         why = "; ".join(dict.fromkeys(lacks.values()))
         return Missing(case, backend, "both" if len(lacks) == 2 else next(iter(lacks)), why)
-    return _change(case, backend, old, new)
+    (then, was), (today, now) = old, new
+    beside = (then.yardstick, today.yardstick), (then.copy, today.copy)
+    logs = ((pairs(was.samples, one), pairs(now.samples, other)) for one, other in beside)
+    return _Both(case, backend, tuple((medians(a), medians(b)) for a, b in logs if a and b))
+
+
+def _together(rows: Sequence[_Both]) -> list[_Both]:
+    """The means of all rows of a backend, of the processes that have a part in all of them."""
+    found = []
+    for backend in dict.fromkeys(row.backend for row in rows):
+        mine = [row.logs for row in rows if row.backend == backend]
+        things = min(map(len, mine))
+        logs = tuple(
+            (_mean([row[n][0] for row in mine]), _mean([row[n][1] for row in mine]))
+            for n in range(things)
+        )
+        if len(mine) > 1 and all(old and new for old, new in logs):
+            found.append(_Both("", backend, logs))
+    return found
+
+
+def _mean(rows: Sequence[dict[int, float]]) -> dict[int, float]:
+    common = set.intersection(*map(set, rows))
+    return {worker: fmean(row[worker] for row in rows) for worker in sorted(common)}
 
 
 # ── the test ──────────────────────────────────────────────────────────────────────────────────
@@ -158,19 +201,12 @@ class _Seen:
     faster: float = 1.0
 
 
-def _change(
-    case: str, backend: str, old: tuple[Timed, Timing], new: tuple[Timed, Timing]
-) -> Change:
-    (before, was), (after, now) = old, new
-    fixed = pairs(was.samples, before.yardstick), pairs(now.samples, after.yardstick)
-    copies = pairs(was.samples, before.copy), pairs(now.samples, after.copy)
-    seen = [
-        _seen(medians(then), medians(today)) for then, today in (fixed, copies) if then and today
-    ]
+def _change(row: _Both) -> Change:
+    seen = [_seen([*old.values()], [*new.values()]) for old, new in row.logs]
     p = min(max(one.slower for one in seen), max(one.faster for one in seen))
     low, high = min(one.low for one in seen), max(one.high for one in seen)
-    least = min((one.shift for one in seen), key=abs)
-    return Change(case, backend, math.exp(least), math.exp(low), math.exp(high), min(1.0, 2 * p))
+    least = math.exp(min((one.shift for one in seen), key=abs))
+    return Change(row.case, row.backend, least, math.exp(low), math.exp(high), min(1.0, 2 * p))
 
 
 def _seen(old: Sequence[float], new: Sequence[float]) -> _Seen:

@@ -67,7 +67,7 @@ def ratio(one: Timing, base: Timing) -> Ratio | None:
     found = _fewest(pairs(one.samples, base.samples), pairs(base.samples, one.samples))
     if not found:
         return None
-    units, logs = medians(found), [pair.log for pair in found]
+    units, logs = [*medians(found).values()], [pair.log for pair in found]
     (low, high), (least, most) = _over_workers(units), _over_rounds(logs)
     low, high = min(low, least), max(high, most)
     return Ratio(math.exp(median(logs)), math.exp(low), math.exp(high), len(logs), len(units))

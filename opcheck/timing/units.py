@@ -40,6 +40,6 @@ def by_worker(pairs: Sequence[Pair]) -> dict[int, tuple[Pair, ...]]:
     return {w: tuple(pair for pair in pairs if pair.worker == w) for w in workers}
 
 
-def medians(pairs: Sequence[Pair]) -> list[float]:
-    """One for each worker. No means: a preempted sample is several times as long as others."""
-    return [median(pair.log for pair in group) for group in by_worker(pairs).values()]
+def medians(pairs: Sequence[Pair]) -> dict[int, float]:
+    """By the worker. No means: a preempted sample is several times as long as others."""
+    return {w: median(pair.log for pair in group) for w, group in by_worker(pairs).items()}

@@ -78,9 +78,9 @@ def test_what_became_slower_closes_the_gate(bench, tmp_path):
     old = tmp_path / "a.jsonl"
     address = f"{SPIN}?seconds=0.001"
     assert bench("-b", address, "-k", "one", "--save", str(old)).exit_code == 0
-    faster = old.read_text().replace("seconds=0.001", "seconds=0.002")
+    faster = old.read_text().replace("seconds=0.001", "seconds=0.02")
     old.write_text(faster)
-    found = bench("-b", f"{SPIN}?seconds=0.002", "-k", "one", "--baseline", str(old))
+    found = bench("-b", f"{SPIN}?seconds=0.02", "-k", "one", "--baseline", str(old))
     assert found.exit_code == 3
     assert found.stdout.splitlines()[-1].endswith("1 slower than before by more than 5 %")
 

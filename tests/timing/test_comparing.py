@@ -74,6 +74,42 @@ def test_so_is_a_single_row_of_16():
     assert found >= 45
 
 
+def test_what_is_slower_altogether_shows_in_the_mean_where_noise_hides_it_in_the_rows():
+    """Processes differ by 5 %, so that 10 % are seldom anything in a row."""
+    machine, in_rows, altogether, alarms = Machine(9, Noise(0.02, 0.05, 0.05)), 0, 0, 0
+    for _ in range(20):
+        old = run(machine, rounds=30)
+        slow, same = run(machine, 1.1, rounds=30), run(machine, rounds=30)
+        found = compare_runs(old, slow)
+        in_rows += bool(regressions(found.changes, 0.05))
+        altogether += {one.backend for one in regressions(found.together, 0.05)} == {"b"}
+        alarms += bool(regressions(compare_runs(old, same).together, 0.05))
+    assert altogether >= 16
+    assert in_rows < 12
+    assert alarms == 0
+
+
+def test_a_backend_with_one_row_has_no_mean():
+    old = run(Machine(10, USUAL), cases=1)
+    assert compare_runs(old, old).together == ()
+    two = [*old, replace(old[0], case="another", timings=old[0].timings[:1])]
+    assert [(one.case, one.backend) for one in compare_runs(two, two).together] == [("", "a")]
+
+
+def test_the_mean_is_of_processes_that_have_a_part_in_all_rows():
+    one, other = run(Machine(11, USUAL), cases=2)
+    few = replace(
+        other,
+        timings=tuple(
+            replace(timing, samples=tuple(s for s in timing.samples if s.worker in keep))
+            for timing, keep in zip(other.timings, ({1, 3}, set()), strict=True)
+        ),
+    )
+    found = compare_runs([one, few], [one, few])
+    assert [change.backend for change in found.together] == ["a"]
+    assert found.together[0].ratio == 1.0
+
+
 def test_the_interval_of_a_row_covers_its_change():
     machine, covered = Machine(4, Noise(0.02, 0.01, 0.1)), 0
     for _ in range(10):

@@ -32,7 +32,7 @@ def test_each_worker_has_one_median_however_many_samples():
     ones = [sample(0, 1.0, 7), *(sample(r, float(r), 2) for r in range(1, 6))]
     found = pairs(ones, [sample(r, 1.0) for r in range(6)])
     assert {worker: len(group) for worker, group in by_worker(found).items()} == {2: 5, 7: 1}
-    assert medians(found) == [math.log(3), 0.0]
+    assert medians(found) == {2: math.log(3), 7: 0.0}
 
 
 def test_scipy_waits_until_it_is_needed():

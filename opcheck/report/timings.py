@@ -174,18 +174,18 @@ class _Case:
     def _remarks(self) -> Iterator[tuple[str, str]]:
         """What is to be said of backends, with its colour."""
         for timing in self.row.timings:
-            name, found = words.brief(timing.backend), self.spreads.get(timing.backend)
-            if found is None:
-                yield f"{name} was not timed: {words.brief(timing.why_not)}", "red"
-                continue
-            if found.noisy:
-                told = f"one sample in ten took {digits(found.tail)} times the median or longer"
-                yield f"{name} is noisy: {told}", "yellow"
-            if found.drifts:
-                yield (
-                    f"{name} drifts: {percent(found.drift)} slower at the end of its run",
-                    "yellow",
-                )
+            if timing.backend not in self.spreads:
+                told = words.brief(timing.why_not)
+                yield f"{words.brief(timing.backend)} was not timed: {told}", "red"
+        named = {words.brief(name): found for name, found in self.spreads.items()}
+        noisy = [f"{name} {digits(one.tail)}" for name, one in named.items() if one.noisy]
+        if noisy:
+            told = "one sample in ten took so many times the median, or longer"
+            yield f"noisy ({told}): {', '.join(map(together, noisy))}", "yellow"
+        drifts = [f"{name} {percent(one.drift)}" for name, one in named.items() if one.drifts]
+        if drifts:
+            told = "so much slower at the end of its processes than at the beginning"
+            yield f"drifting ({told}): {', '.join(map(together, drifts))}", "yellow"
 
 
 def _margin(found: Ratio) -> str:

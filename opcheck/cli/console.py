@@ -51,9 +51,12 @@ class Lines:
     def __init__(self) -> None:
         self._rest = b""
 
-    def write(self, line: str) -> None:
-        """Write a line now; may raise KeyboardInterrupt in the midst of it."""
+    def add(self, line: str) -> None:
+        """Take a line that is to be written."""
         self._rest += f"{line}\n".encode()
+
+    def flush(self) -> None:
+        """Write what is left now; may raise KeyboardInterrupt in the midst of it."""
         try:
             file = sys.stdout.fileno()
         except io.UnsupportedOperation:  # no file at all, as in tests

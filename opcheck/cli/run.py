@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +14,7 @@ from opcheck.cli import interrupt
 from opcheck.cli.options import chosen_cases, leave, selection_options, worker_options
 
 if TYPE_CHECKING:
-    from opcheck.model import Result
+    from opcheck.model import BackendInfo, Header, Record, Suite
 
 
 @click.command(name="run")
@@ -74,13 +77,14 @@ def command(
     Exit codes: 0 conforms, 1 something failed, 2 wrong usage or case file, 4 a backend or the
     output could not be used, 5 nothing was judged, 130 interrupted.
     """
-    from opcheck.cli.output import JsonOutput, PrettyOutput, is_failure
+    from opcheck.cli.output import JsonOutput, PrettyOutput
     from opcheck.cli.workers import chosen_backends, connect, scratch, started
     from opcheck.known import shipped_ledgers
-    from opcheck.model import Header
-    from opcheck.run import conduct, environment
+    from opcheck.model import Ending
+    from opcheck.records.status import is_failure, status
+    from opcheck.report.recording import Recorder
+    from opcheck.run import conduct
     from opcheck.run.saving import recording
-    from opcheck.run.status import reds, status
 
     with (
         scratch() as folder,
@@ -91,24 +95,39 @@ def command(
         connect(pools)
         backends = recording(pools, saved) if saved else pools
         ledgers = () if no_known else shipped_ledgers()
-        infos = tuple(backend.info for backend in backends)
-        red = reds(strict=strict, require_supported=require_supported)
-        header = Header(
-            environment(), infos, said, len(cases), not no_known, strict, require_supported
+        recorder = Recorder(cases)
+        header = _header(
+            [backend.info for backend in backends],
+            recorder.suite,
+            selection=said,
+            level=selection["level"],
+            paths=tuple(map(str, selection["paths"])),
+            known=not no_known,
+            strict=strict,
+            require_supported=require_supported,
+            named=bool(addresses),
+            options=_options(timeout=timeout, memory_limit=memory_limit),
         )
         output = (
-            JsonOutput(header, red) if form == "json" else PrettyOutput(header, red, quiet, verbose)
+            JsonOutput(header)
+            if form == "json"
+            else PrettyOutput(header, quiet=quiet, verbose=verbose)
         )
         most = 1 if exitfirst else max_fail
-        results: list[Result] = []
+        records: list[Record] = []
         failures = 0
         stopped = False
+        began = time.monotonic()
         try:
             with output:
                 for result in conduct(cases, backends, ledgers, output.is_shown):
-                    results.append(result)
-                    output.add(result)
-                    failures += is_failure(result, red)
+                    record = recorder.record(result)
+                    # The footer counts what was written, no more and no less.
+                    with interrupt.shielded():
+                        records.append(record)
+                        output.take(record)
+                    output.show(record)
+                    failures += is_failure(result, output.red)
                     stopped = interrupt.asked()
                     if stopped or (most is not None and failures >= most):
                         break
@@ -116,23 +135,41 @@ def command(
             stopped = True
         for pool in pools:
             pool.close()
-        complete = len(results) == len(cases) * len(backends)
-        code, meaning = status(
-            results,
-            infos,
-            red=red,
-            interrupted=stopped and not complete,
-            named=bool(addresses),
-            accidents=[
-                f"{pool.info.address}: {said}{f' (×{count})' if count > 1 else ''}"
-                for pool in pools
-                for said, count in pool.accidents.items()
-            ],
-            partings=[
-                f"{pool.info.address}: when its process was to leave, it {how}"
-                for pool in pools
-                for how in pool.partings
-            ],
+        complete = len(records) == header.results
+        accidents = tuple(
+            f"{pool.info.address}: {said}{f' (×{count})' if count > 1 else ''}"
+            for pool in pools
+            for said, count in pool.accidents.items()
         )
-        output.finish(results, complete, code, meaning)
+        partings = tuple(
+            f"{pool.info.address}: when its process was to leave, it {how}"
+            for pool in pools
+            for how in pool.partings
+        )
+        code, meaning = status(
+            header,
+            records,
+            interrupted=stopped and not complete,
+            accidents=accidents,
+            partings=partings,
+        )
+        seconds = round(time.monotonic() - began, 3)
+        output.finish(records, Ending(complete, int(code), meaning, seconds, accidents, partings))
     leave(code)
+
+
+def _header(backends: Sequence[BackendInfo], suite: Suite, **asked: Any) -> Header:
+    """What the run is, as of now."""
+    from opcheck.model import Header
+    from opcheck.run import environment
+
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return Header(
+        environment(), tuple(backends), cases=suite.cases, suite=suite, started=now, **asked
+    )
+
+
+def _options(*, timeout: float | None, memory_limit: str | None) -> dict[str, str]:
+    """What was said on the command line by which a verdict may differ."""
+    said = {"timeout": timeout and f"{timeout:g} s", "memory-limit": memory_limit}
+    return {name: value for name, value in said.items() if value}

@@ -7,45 +7,34 @@ NaN, infinities and exact values are strings: the shortest spelling, and the bit
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from opcheck.model import Comparison, Header, Mismatch, Result
-from opcheck.report import words
+from opcheck.model import ComparisonRecord, Ending, Header, Record
+from opcheck.report.json_lines import line
 
 # History of the format:
-# 1  header, result and footer; a result names its case in full.
-FORMAT = 1
+#   1  header, result and footer; a result names its case in full
+#   2  the header tells the whole suite, the part of it that a shard is, when the run began and
+#      what else its verdicts depend on; a result has its case's place and digest, and its clause
+#      as quoted for the case's version; failures have a picture; the footer tells duration,
+#      accidents and partings
+FORMAT = 2
 
 
 def header(run: Header) -> str:
     """The first line."""
-    environment = dataclasses.asdict(run.environment)
-    return _line(
-        {
-            "type": "header",
-            "format": FORMAT,
-            "environment": environment,
-            "backends": [dataclasses.asdict(backend) for backend in run.backends],
-            "selection": run.selection,
-            "cases": run.cases,
-            "known": run.known,
-            "strict": run.strict,
-            "require_supported": run.require_supported,
-        }
-    )
+    return line({"type": "header", "format": FORMAT, **dataclasses.asdict(run)})
 
 
-def record(result: Result) -> str:
+def record(result: Record) -> str:
     """The line of one result."""
-    case = result.case
-    return _line(
+    return line(
         {
             "type": "result",
-            "case": case.id,
+            "case": result.case,
             "backend": result.backend,
             "verdict": result.verdict,
             "self": result.self_check,
@@ -58,68 +47,46 @@ def record(result: Result) -> str:
             "known": dataclasses.asdict(result.known) if result.known else None,
             "found": result.found,
             "diagnoses": [dataclasses.asdict(diagnosis) for diagnosis in result.diagnoses],
-            "op": case.op.name,
-            "domain": case.op.domain,
-            "since": case.op.since,
-            "opset": case.opset,
-            "dtype": case.dtype.name if case.dtype else None,
-            "name": case.name,
-            "row": case.row,
-            "rule": case.rule,
-            "level": case.level,
-            "clause": case.clause,
-            "source": dataclasses.asdict(case.source),
-            "question": words.question(case),
-            "repeat": words.repeat(result),
-            "used": _number(max(c.used for c in result.comparisons))
-            if result.comparisons
-            else None,
-            "unjudged": sum(comparison.unjudged for comparison in result.comparisons),
-            "comparisons": [_comparison(c) for c in result.comparisons],
+            "op": result.op.name,
+            "domain": result.op.domain,
+            "since": result.op.since,
+            "opset": result.opset,
+            "dtype": result.dtype,
+            "name": result.name,
+            "row": result.row,
+            "rule": result.rule,
+            "level": result.level,
+            "clause": result.clause,
+            "rulings": result.rulings,
+            "source": dataclasses.asdict(result.source),
+            "place": result.place,
+            "digest": result.digest,
+            "question": result.question,
+            "repeat": result.repeat,
+            "used": _number(result.used),
+            "unjudged": result.unjudged,
+            "comparisons": [*map(_comparison, result.comparisons)],
             "seconds": result.seconds,
         }
     )
 
 
-def footer(results: Iterable[Result], complete: bool, exit_code: int, meaning: str) -> str:
-    """The last line: totals by backend and verdict, and what the exit code means."""
-    totals: dict[str, Counter[str]] = {}
+def footer(results: Iterable[Record], ending: Ending) -> str:
+    """The last line: totals by backend and verdict, and how the run ended."""
+    return line({"type": "footer", "totals": totals(results), **dataclasses.asdict(ending)})
+
+
+def totals(results: Iterable[Record]) -> dict[str, dict[str, int]]:
+    """How many results of each verdict each backend has."""
+    counts: dict[str, Counter[str]] = {}
     for result in results:
-        totals.setdefault(result.backend, Counter())[result.verdict] += 1
-    return _line(
-        {
-            "type": "footer",
-            "complete": complete,
-            "totals": totals,
-            "exit_code": exit_code,
-            "meaning": meaning,
-        }
-    )
+        counts.setdefault(result.backend, Counter())[result.verdict.value] += 1
+    return {backend: dict(count) for backend, count in counts.items()}
 
 
-def _comparison(comparison: Comparison) -> dict[str, Any]:
-    fields = {f.name: getattr(comparison, f.name) for f in dataclasses.fields(comparison)}
-    fields["dtype"] = comparison.dtype.name if comparison.dtype else None
-    fields["used"] = _number(comparison.used)
-    fields["worst"] = [_mismatch(mismatch, comparison) for mismatch in comparison.worst]
-    return fields
+def _comparison(comparison: ComparisonRecord) -> dict[str, Any]:
+    return {**dataclasses.asdict(comparison), "used": _number(comparison.used)}
 
 
-def _mismatch(mismatch: Mismatch, comparison: Comparison) -> dict[str, Any]:
-    dtype = comparison.dtype
-    fields = dataclasses.asdict(mismatch)
-    for name in ("want", "got"):
-        value = getattr(mismatch, name)
-        fields[f"{name}_bits"] = words.bits(value, dtype) if dtype else None
-        fields[name] = words.number(value, dtype)
-    # An input may be of another dtype, so it has no bits here.
-    fields["input"] = words.number(mismatch.input, dtype)
-    return fields
-
-
-def _number(value: float) -> float | str:
-    return value if math.isfinite(value) else str(value)
-
-
-def _line(fields: dict[str, Any]) -> str:
-    return json.dumps(fields, ensure_ascii=True, allow_nan=False)
+def _number(value: float | None) -> float | str | None:
+    return value if value is None or math.isfinite(value) else str(value)

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from opcheck.diagnose import causes
-from opcheck.model import Header, OpVersion, Result, Verdict
+from opcheck.model import Header, OpVersion, Record, Verdict
 from opcheck.report import words
 from opcheck.report.look import COLOURS, add_numbers, new_table, put
 
@@ -21,13 +21,12 @@ _REASONS = 3
 _PARTICULARS = re.compile(r"\[[-\d, ]*\]|-?\d+")
 
 
-def show(console: Console, header: Header, results: Sequence[Result], *, complete: bool) -> None:
+def show(console: Console, header: Header, results: Sequence[Record], *, complete: bool) -> None:
     """Print the summary of `results`, a section after the other."""
     # A version is the backend's own word.
     names = {backend.address: words.brief(str(backend)) for backend in header.backends}
     if not complete:
-        expected = header.cases * len(header.backends)
-        said = f"INCOMPLETE: {len(results):,} of {words.plural(expected, 'result')}"
+        said = f"INCOMPLETE: {len(results):,} of {words.plural(header.results, 'result')}"
         console.print(Text(said, "bold red"))
         console.print()
     sections = [
@@ -53,7 +52,7 @@ def show(console: Console, header: Header, results: Sequence[Result], *, complet
         console.print(Text(remark, "yellow"))
 
 
-def _counts(names: Mapping[str, str], results: Sequence[Result]) -> Table:
+def _counts(names: Mapping[str, str], results: Sequence[Record]) -> Table:
     """Operator version × backend, with a column for each verdict that occurs.
 
     Where error bounds judged, the last column is the largest part of them that a pass used.
@@ -61,7 +60,7 @@ def _counts(names: Mapping[str, str], results: Sequence[Result]) -> Table:
     counts: dict[tuple[OpVersion, str], Counter[str]] = {}
     used: dict[tuple[OpVersion, str], float] = {}
     for result in results:
-        key = result.case.op, result.backend
+        key = result.op, result.backend
         passed = result.verdict is Verdict.PASS
         column = "self" if result.self_check and passed else result.verdict
         counts.setdefault(key, Counter())[column] += 1
@@ -96,12 +95,12 @@ def _cell(count: int, column: str) -> Text:
     return Text(f"{count:,}", colour)
 
 
-def _open_answers(names: Mapping[str, str], results: Iterable[Result]) -> Table:
+def _open_answers(names: Mapping[str, str], results: Iterable[Record]) -> Table:
     """Which answer each backend gives where several are right."""
     chosen: dict[str, dict[str, Counter[str]]] = {}
     for result in results:
         if result.alternative and result.verdict is Verdict.PASS:
-            by_backend = chosen.setdefault(f"{result.case.op.name}/{result.case.name}", {})
+            by_backend = chosen.setdefault(f"{result.op.name}/{result.name}", {})
             by_backend.setdefault(result.backend, Counter())[result.alternative] += 1
     table = new_table(title="Where the text leaves it open, the answer each backend gives")
     table.add_column("case", overflow="fold")
@@ -116,7 +115,7 @@ def _answers(counts: Counter[str] | None) -> str:
     return ", ".join(f"{answer} ×{count}" for answer, count in (counts or {}).items()) or "–"
 
 
-def _causes(names: Mapping[str, str], results: Iterable[Result]) -> Iterable[Table]:
+def _causes(names: Mapping[str, str], results: Iterable[Record]) -> Iterable[Table]:
     """For each backend what its failures look like; each counts for one cause."""
     puzzling = [r for r in results if r.diagnoses or r.verdict in (Verdict.FAIL, Verdict.ERROR)]
     for address, name in names.items():
@@ -142,7 +141,7 @@ def _causes(names: Mapping[str, str], results: Iterable[Result]) -> Iterable[Tab
         yield table
 
 
-def _known(names: Mapping[str, str], results: Iterable[Result]) -> Table:
+def _known(names: Mapping[str, str], results: Iterable[Record]) -> Table:
     """The known defects, by cause."""
     causes = Counter(
         (result.backend, result.known.cause, result.known.link)
@@ -158,22 +157,20 @@ def _known(names: Mapping[str, str], results: Iterable[Result]) -> Table:
     return table
 
 
-def _unjudged(names: Mapping[str, str], results: Iterable[Result]) -> Iterable[str]:
+def _unjudged(names: Mapping[str, str], results: Iterable[Record]) -> Iterable[str]:
     """About how many elements of passes the error bounds say little, and in which cases."""
     passed = [result for result in results if result.verdict is Verdict.PASS]
     for address, name in names.items():
-        mine = [
-            r for r in passed if r.backend == address and any(c.unjudged for c in r.comparisons)
-        ]
+        mine = [result for result in passed if result.backend == address and result.unjudged]
         if mine:
-            some = sum(comparison.unjudged for result in mine for comparison in result.comparisons)
-            cases = sorted({f"{result.case.op.name}/{result.case.name}" for result in mine})
+            some = sum(result.unjudged for result in mine)
+            cases = sorted({f"{result.op.name}/{result.name}" for result in mine})
             more = f" and {len(cases) - _REASONS} more" if len(cases) > _REASONS else ""
             where = f"{', '.join(cases[:_REASONS])}{more}"
             yield f"{name}: {words.plural(some, 'element')} unjudged, in {where}"
 
 
-def _outdated(results: Iterable[Result]) -> Iterable[str]:
+def _outdated(results: Iterable[Record]) -> Iterable[str]:
     """Causes that explain no failure any more: a remark, because the ledgers are ours to mend."""
     listed = [(r.verdict, (r.known.ledger, r.known.cause)) for r in results if r.known]
     applied = {cause for verdict, cause in listed if verdict is Verdict.KNOWN}
@@ -185,10 +182,10 @@ def _outdated(results: Iterable[Result]) -> Iterable[str]:
 
 def _reasons(
     names: Mapping[str, str],
-    results: Iterable[Result],
+    results: Iterable[Record],
     verdict: Verdict,
     title: str,
-    spell: Callable[[Result], str],
+    spell: Callable[[Record], str],
 ) -> Table:
     """The results of one verdict, by backend and kind of reason."""
     table = _listing(title, "reason")
@@ -210,12 +207,12 @@ def _reasons(
     return table
 
 
-def _reason(result: Result) -> str:
+def _reason(result: Record) -> str:
     return result.reason
 
 
-def _name_and_reason(result: Result) -> str:
-    return f"{result.case.op.name}/{result.case.name}: {result.reason}"
+def _name_and_reason(result: Record) -> str:
+    return f"{result.op.name}/{result.name}: {result.reason}"
 
 
 def _listing(title: str, last: str) -> Table:

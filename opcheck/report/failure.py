@@ -8,8 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from opcheck.clauses import quotation, rulings
-from opcheck.model import Comparison, Diagnosis, Result
+from opcheck.model import ComparisonRecord, Diagnosis, Record
 from opcheck.report import words
 from opcheck.report.look import COLOURS, add_numbers, new_table, put
 
@@ -21,23 +20,21 @@ _LIKELIEST = 3
 _NAMED = 6
 
 
-def show(console: Console, result: Result) -> None:
+def show(console: Console, result: Record) -> None:
     """Print one result that is no pass."""
-    case = result.case
     title = Text.assemble(
         (result.verdict.upper(), f"bold {COLOURS[result.verdict]}"),
         (f" {result.backend}", "bold"),
-        f"  {case.id}",
+        f"  {result.case}",
     )
     # Never folded: ids and commands are there to be copied.
     console.print(title, soft_wrap=True)
-    _line(console, "asked", words.question(case))
-    clause = quotation(case.clause, case.op) or case.clause
-    _line(console, "clause", f"“{clause}”" if clause else "none quoted")
-    for ruling in rulings(case):
+    _line(console, "asked", result.question)
+    _line(console, "clause", f"“{result.clause}”" if result.clause else "none quoted")
+    for ruling in result.rulings:
         _line(console, "ruling", ruling)
-    if case.rule != "must":
-        _line(console, "rule", case.rule)
+    if result.rule != "must":
+        _line(console, "rule", result.rule)
     _line(console, "found", result.reason)
     _diagnoses(console, result.diagnoses)
     if result.known:
@@ -50,8 +47,8 @@ def show(console: Console, result: Result) -> None:
             _line(console, "doubt", f"{comparison.output}: {left} unjudged")
     if result.printed.strip():
         _line(console, "printed", words.ending(result.printed))
-    _line(console, "written", str(case.source))
-    _line(console, "repeat", words.repeat(result))
+    _line(console, "written", str(result.source))
+    _line(console, "repeat", result.repeat)
     console.print()
 
 
@@ -75,7 +72,7 @@ def _line(console: Console, label: str, text: str) -> None:
     console.print(Text.assemble((f"  {label}".ljust(_INDENT), "dim"), said), soft_wrap=True)
 
 
-def _evidence(console: Console, comparison: Comparison) -> None:
+def _evidence(console: Console, comparison: ComparisonRecord) -> None:
     """Where the wrong elements lie, and the worst of them."""
     _line(console, "where", f"{comparison.output}: {comparison.where}")
     put(console, _worst(comparison), indent=_INDENT)
@@ -84,20 +81,19 @@ def _evidence(console: Console, comparison: Comparison) -> None:
         _line(console, "", f"… and {words.plural(left, 'more element')}")
 
 
-def _worst(comparison: Comparison) -> Table:
-    beside_input = any(mismatch.input is not None for mismatch in comparison.worst)
+def _worst(comparison: ComparisonRecord) -> Table:
+    beside_input = any(element.input for element in comparison.worst)
     table = new_table()
     table.add_column("index", no_wrap=True)
     for column in (*(["input"] if beside_input else []), "want", "got", "ULP", "allowed"):
         add_numbers(table, column)
-    dtype = comparison.dtype
-    for mismatch in comparison.worst:
+    for element in comparison.worst:
         table.add_row(
-            words.index(mismatch.index),
-            *([words.number(mismatch.input, dtype)] if beside_input else []),
-            Text(words.number(mismatch.want, dtype), "green"),
-            Text(words.number(mismatch.got, dtype), "red"),
-            "" if mismatch.ulp is None else f"{mismatch.ulp:,}",
-            mismatch.allowed,
+            words.index(element.index),
+            *([element.input] if beside_input else []),
+            Text(element.want, "green"),
+            Text(element.got, "red"),
+            "" if element.ulp is None else f"{element.ulp:,}",
+            element.allowed,
         )
     return table

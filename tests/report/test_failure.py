@@ -20,8 +20,8 @@ from opcheck.model import (
     TensorSpec,
     Verdict,
 )
-from opcheck.report import diff
-from tests.report.made import CASE, Page, result, with_label, wrong_values
+from opcheck.report import failure
+from tests.report.made import CASE, Page, record, recorded, result, with_label, wrong_values
 
 # Told apart by their last digits alone.
 LONG = (0.12345678901234566, 0.12345678901234568)
@@ -29,7 +29,7 @@ LONG = (0.12345678901234566, 0.12345678901234568)
 
 def shown(answer, width=80, **settings):
     page = Page(width, **settings)
-    diff.show(page.console, answer)
+    failure.show(page.console, recorded(answer))
     return page
 
 
@@ -47,7 +47,7 @@ def test_a_wrong_value(snapshot, width):
         comparisons=(comparison,),
         clause="1 for the first maximum “value” — größter Wert, 最大値 — and 0 for all others",
     )
-    snapshot(f"diff_values_{width}", shown(answer, width).text)
+    snapshot(f"failure_values_{width}", shown(answer, width).text)
 
 
 def test_what_a_failure_looks_like_the_likeliest_first():
@@ -183,14 +183,14 @@ def test_attributes_are_spelt_as_in_case_files():
 @pytest.mark.parametrize("verdict", [Verdict.UNSTABLE, Verdict.CRASH, Verdict.TIMEOUT, Verdict.OOM])
 def test_the_verdict_stands_in_words_and_in_colour(verdict):
     page = Page(80, color_system="standard", force_terminal=True)
-    diff.show(page.console, result(verdict))
+    failure.show(page.console, record(verdict))
     assert f"\x1b[1;31m{verdict.upper()}\x1b[0m" in page.text
 
 
 def test_a_crash_is_shown_with_the_end_of_what_was_printed(snapshot):
     printed = "\n".join(["a warning", *(f"frame {number}" for number in range(25)), "aborting"])
     answer = result(Verdict.CRASH, reason="killed by SIGABRT", printed=printed + "\n")
-    snapshot("diff_crash", shown(answer).text)
+    snapshot("failure_crash", shown(answer).text)
 
 
 def test_what_was_printed_cannot_pass_for_ours():

@@ -1,0 +1,4 @@
+"""What stored runs amount to, one by one, against each other, and together: pure functions.
+
+`status` makes an exit code of a run.
+"""

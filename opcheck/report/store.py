@@ -9,11 +9,15 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections import Counter
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, TypeAlias
 
-from opcheck.model import ComparisonRecord, Ending, Header, Record
-from opcheck.report.json_lines import line
+from opcheck.model import ComparisonRecord, Ending, Header, Record, Run
+from opcheck.reading import Problems
+from opcheck.reading.form import shown
+from opcheck.report.json_lines import Form, Reading, line
+from opcheck.report.run_fields import LINE, FooterFields, HeaderFields, ResultFields
 
 # History of the format:
 #   1  header, result and footer; a result names its case in full
@@ -22,6 +26,22 @@ from opcheck.report.json_lines import line
 #      as quoted for the case's version; failures have a picture; the footer tells duration,
 #      accidents and partings
 FORMAT = 2
+#: The largest file that is read, and the longest line, in bytes: some 500,000 results, and a
+#: hundred times what the longest result takes.
+LIMIT, LONGEST = 1 << 30, 1 << 24
+_Reading: TypeAlias = Reading[HeaderFields, ResultFields | FooterFields]
+_FORM: Form[HeaderFields, ResultFields | FooterFields] = Form(
+    name="run",
+    begins="header",
+    format=FORMAT,
+    head=HeaderFields,
+    lines=LINE,
+    types=("result", "footer"),
+    hint="`opcheck run --report json=FILE` writes one",
+    limit=LIMIT,
+    longest=LONGEST,
+    may_be_cut_short=True,
+)
 
 
 def header(run: Header) -> str:
@@ -90,3 +110,93 @@ def _comparison(comparison: ComparisonRecord) -> dict[str, Any]:
 
 def _number(value: float | None) -> float | str | None:
     return value if value is None or math.isfinite(value) else str(value)
+
+
+# ── reading ───────────────────────────────────────────────────────────────────────────────────
+
+
+def read(path: Path) -> Run:
+    """The run in a file, incomplete where it was cut short.
+
+    Raises CaseFileError with everything that is wrong with the file.
+    """
+    problems = Problems()
+    reading = Reading(str(path), _FORM, problems)
+    run = reading.read_file(path, lambda stream: _run(reading, stream))
+    problems.raise_if_any()
+    assert run is not None
+    return run
+
+
+def read_stream(stream: BinaryIO, name: str) -> Run:
+    """The same of a stream that is called so."""
+    problems = Problems()
+    run = _run(Reading(name, _FORM, problems), stream)
+    problems.raise_if_any()
+    assert run is not None
+    return run
+
+
+def _run(reading: _Reading, stream: BinaryIO) -> Run | None:
+    """What the lines say, None where the first is not ours."""
+    found = reading.read(stream)
+    if found is None:
+        return None
+    head, lines = found
+    header = head.header()
+    records = []
+    ending: Ending | None = None
+    check = _Check(reading, header)
+    for number, fields in lines:
+        if ending is not None:
+            reading.nothing_may_follow(number)
+            break
+        if isinstance(fields, ResultFields):
+            records.append(fields.record())
+            check.result(number, records[-1])
+        else:
+            ending = fields.ending()
+            if not reading.problems:
+                check.footer(number, fields, records)
+    return Run(header, tuple(records), ending)
+
+
+class _Check:
+    """Whether lines that are sound by themselves contradict each other."""
+
+    def __init__(self, reading: _Reading, header: Header) -> None:
+        self.reading, self.header = reading, header
+        self.addresses = {backend.address for backend in header.backends}
+        self.seen: set[tuple[str, str]] = set()
+        self.cases: dict[str, tuple[int, str]] = {}
+        self.places: dict[int, str] = {}
+
+    def result(self, number: int, record: Record) -> None:
+        """Check a result against the header and all results before it."""
+        for told in self._wrong(record):
+            self.reading.add(number, told)
+        self.seen.add((record.case, record.backend))
+
+    def _wrong(self, record: Record) -> Iterator[str]:
+        case, about = record.case, (record.place, record.digest)
+        if record.backend not in self.addresses:
+            yield f"the header knows no backend {shown(record.backend)}"
+        if (case, record.backend) in self.seen:
+            yield f"the result of {shown(record.backend)} on {shown(case)} occurs twice"
+        if record.place >= self.header.suite.cases:
+            yield f"place: there are {self.header.suite.cases:,} cases, got {record.place:,}"
+        if self.cases.setdefault(case, about) != about:
+            yield f"another place or digest of {shown(case)} than before"
+        if self.places.setdefault(record.place, case) != case:
+            yield f"{shown(self.places[record.place])} has the place {record.place:,} too"
+        elif len(self.cases) == self.header.cases + 1:
+            yield f"more cases than the {self.header.cases:,} of the header"
+
+    def footer(self, number: int, fields: FooterFields, records: list[Record]) -> None:
+        """Check the footer against all results."""
+        if fields.totals != totals(records):
+            hint = "lines are missing, or were added"
+            self.reading.add(number, "the footer's totals are not those of the results", hint)
+        if fields.complete and len(records) < self.header.results:
+            there = f"{len(records):,} of {self.header.results:,} results are there"
+            self.reading.add(number, f"the footer says that the run is complete; {there}")

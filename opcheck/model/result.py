@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal, TypeAlias, get_args
@@ -68,9 +68,9 @@ class Mismatch:
 class Picture:
     """All elements of an output of which some are wrong, in little space.
 
-    `ulps[0]` counts the elements that are right to the last bit, `ulps[n]` those that lie 2**(n-1)
-    to 2**n - 1 steps off; `unordered` counts NaN opposite a number. Without a distance, as between
-    integers, both are empty.
+    `ulps` are pairs: (0, how many elements are right to the last bit), and (n, how many lie from
+    2**(n-1) to 2**n - 1 steps off) for each n of which there are some. `unordered` counts NaN
+    opposite a number. Without a distance, as between integers, both are empty.
 
     `cells` is a map of the output, of which the last axis runs to the right and all others
     downwards: at most 64 texts of at most 64 letters. Each letter stands for a block of elements
@@ -80,7 +80,7 @@ class Picture:
     """
 
     shape: tuple[int, ...]
-    ulps: tuple[int, ...] = ()
+    ulps: tuple[tuple[int, int], ...] = ()
     unordered: int = 0
     cells: tuple[str, ...] = ()
 
@@ -94,7 +94,7 @@ class Comparison:
     elements, in `dtype`; `where` tells where all of them lie. `used` is the largest error as a
     part of the allowed one (1.0 = at the limit). `unjudged` elements are those whose value the
     operator's error bound does not decide. `tier` is the arithmetic by which that bound judged.
-    `picture` shows all elements where some are wrong.
+    `picture` draws all elements where some are wrong, which takes as long as to compare them.
     """
 
     output: str
@@ -110,7 +110,7 @@ class Comparison:
     used: float = 0.0
     where: str = ""
     worst: tuple[Mismatch, ...] = ()
-    picture: Picture | None = None
+    picture: Callable[[], Picture] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)

@@ -73,6 +73,7 @@ def _comparison(comparison: Comparison) -> ComparisonRecord:
     fields = {f.name: getattr(comparison, f.name) for f in dataclasses.fields(comparison)}
     dtype = comparison.dtype
     fields["dtype"] = dtype.name if dtype else None
+    fields["picture"] = comparison.picture and comparison.picture()
     fields["worst"] = tuple(_element(one, dtype) for one in comparison.worst)
     return ComparisonRecord(**fields)
 

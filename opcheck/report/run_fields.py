@@ -44,6 +44,7 @@ def _finite_or_spelt(value: Any) -> Any:
 
 # Distances of float64 take 64 bits.
 _Count = Annotated[int, Field(ge=0, lt=1 << 64)]
+_Bits = Annotated[int, Field(ge=0, le=64)]
 _Seconds = Annotated[float, Field(ge=0, le=1e12)]
 _Share = Annotated[float, Field(ge=0, allow_inf_nan=True), BeforeValidator(_finite_or_spelt)]
 _Cells = Annotated[str, StringConstraints(pattern=r"^[.a-zA-Z]{1,64}$")]
@@ -106,7 +107,7 @@ class _ElementFields(Fields):
 
 class _PictureFields(Fields):
     shape: tuple[_Count, ...]
-    ulps: Annotated[tuple[_Count, ...], Field(max_length=65)]
+    ulps: Annotated[tuple[tuple[_Bits, _Count], ...], Field(max_length=65)]
     unordered: _Count
     cells: Annotated[tuple[_Cells, ...], Field(max_length=64)]
 

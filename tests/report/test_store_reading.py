@@ -52,7 +52,7 @@ WRONG = replace(
         total=4,
         where="x",
     ),
-    picture=Picture((2, 2), (3, 0, 1), 1, (".a", "zZ")),
+    picture=Picture((2, 2), ((0, 2), (2, 1)), 1, (".a", "zZ")),
 )
 RECORDS = (
     record(Verdict.PASS, seconds=0.25),
@@ -154,7 +154,8 @@ def mismatches(draw, dtype):
 def comparisons(draw):
     dtype = DTYPES[draw(st.sampled_from(["float16", "bfloat16", "float64", "uint64", "bool"]))]
     cells = draw(st.lists(st.text(".azAZ", min_size=3, max_size=3), max_size=4))
-    picture = Picture((2, 3), tuple(draw(st.lists(st.integers(0, 2**53)))), 3, tuple(cells))
+    ulps = st.lists(st.tuples(st.integers(0, 64), st.integers(0, 2**53)), max_size=4)
+    picture = Picture((2, 3), tuple(draw(ulps)), 3, tuple(cells))
     return Comparison(
         draw(TEXT),
         draw(st.none() | st.sampled_from([*FAILURES, "undecided"])),
@@ -360,7 +361,7 @@ def test_an_empty_file(file, text):
         (3, ("comparisons", 0, "picture", "cells"), [".."] * 65, "comparisons[0].picture.cells: "),
         (3, ("comparisons", 0, "picture", "cells"), ["..", "."], "comparisons[0].picture: cells: "),
         (3, ("comparisons", 0, "picture", "cells"), ["<b>"], "comparisons[0].picture.cells[0]: "),
-        (3, ("comparisons", 0, "picture", "ulps"), [0] * 66, "comparisons[0].picture.ulps: "),
+        (3, ("comparisons", 0, "picture", "ulps"), [[65, 1]], "comparisons[0].picture.ulps[0]"),
         (4, ("case",), "Hardmax/three", "'Hardmax/three' has the place 1 too"),
         (6, ("totals", "acme", "pass"), 2, "the footer's totals are not those of the results"),
         (6, ("totals",), {}, "the footer's totals are not those of the results (lines are missing"),

@@ -3,7 +3,8 @@
 OpcheckError                      shown to the user as a message, never as a traceback
 ├── UsageError            exit 2  a wrong command line
 │   └── CaseFileError     exit 2  files with problems, all of them, each with its place
-└── BackendUnavailable    exit 4  a requested backend cannot be used here
+├── BackendUnavailable    exit 4  a requested backend cannot be used here
+└── Unwritable            exit 4  a file that was asked for cannot be written
 
 NodeError                         about one node; becomes an outcome or a verdict, never our end
 ├── InvalidNode                   the node breaks its specification: a refusal
@@ -58,6 +59,15 @@ class BackendUnavailable(OpcheckError):
     """A backend that was asked for cannot be used on this machine."""
 
     exit_code = Exit.UNUSABLE
+
+
+class Unwritable(OpcheckError):
+    """A file that was asked for cannot be written."""
+
+    exit_code = Exit.UNUSABLE
+
+    def __init__(self, file: object, error: OSError) -> None:
+        super().__init__(f"{file} cannot be written: {error.strerror or error}")
 
 
 @dataclass(frozen=True, order=True)

@@ -63,6 +63,7 @@ def imported(*words: str) -> set[str]:
         ["mutate", "-h"],
         ["bench", "-h"],
         ["schema", "-h"],
+        ["report", "-h"],
     ],
 )
 def test_help_imports_nothing_heavy(words):

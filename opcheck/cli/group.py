@@ -21,6 +21,7 @@ from opcheck.errors import CaseFileError, Exit, OpcheckError, did_you_mean
 COMMANDS = {
     "run": "Judge backends by case files.",
     "bench": "Time backends, of which each is right.",
+    "report": "Show a stored run.",
     "list": "Show the cases that files expand to.",
     "mutate": "Show which mistakes the cases see, and which they miss.",
     "backends": "Show the backends there are.",

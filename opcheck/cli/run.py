@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ import click
 
 from opcheck.cli import interrupt
 from opcheck.cli.options import chosen_cases, leave, selection_options, worker_options
+from opcheck.cli.reports import Reports, Target, check_targets, report_option
 
 if TYPE_CHECKING:
     from opcheck.model import BackendInfo, Header, Record, Suite
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     metavar="DIR",
     help="Keep models, inputs and the backend's outputs, for -b saved:DIR.",
 )
+@report_option
 @click.option("-x", "--exitfirst", is_flag=True, help="Stop at the first failure.")
 @click.option("--max-fail", type=click.IntRange(min=1), metavar="N", help="Stop after N failures.")
 @click.option("-q", "--quiet", is_flag=True, help="No table for each failure, only the summary.")
@@ -39,7 +42,7 @@ if TYPE_CHECKING:
     "form",
     type=click.Choice(["pretty", "json"]),
     default="pretty",
-    help="json: a header, a line a result as it happens, a footer.",
+    help="json: what --report json= writes, on standard output.",
 )
 def command(
     addresses: tuple[str, ...],
@@ -50,6 +53,7 @@ def command(
     require_supported: bool,
     no_known: bool,
     saved: Path | None,
+    targets: list[Target],
     exitfirst: bool,
     max_fail: int | None,
     quiet: bool,
@@ -70,7 +74,7 @@ def command(
     opcheck run my.yaml -k 'ties and not nan' -x  some of my cases, until one fails
     opcheck run -b py:my_backend:Backend -j 4     a class of mine, in four processes
     opcheck run -b 'cmd:./run {model} {inputs} {outputs}'   a program of mine
-    opcheck run --format json > run.jsonl         a stream of JSON lines
+    opcheck run --report json=run.jsonl           kept, for `opcheck report run.jsonl`
 
     Ctrl-C ends the run after the case at hand; a second one ends it at once.
 
@@ -80,12 +84,13 @@ def command(
     from opcheck.cli.output import JsonOutput, PrettyOutput
     from opcheck.cli.workers import chosen_backends, connect, scratch, started
     from opcheck.known import shipped_ledgers
-    from opcheck.model import Ending
+    from opcheck.model import Ending, Run
     from opcheck.records.status import is_failure, status
     from opcheck.report.recording import Recorder
     from opcheck.run import conduct
     from opcheck.run.saving import recording
 
+    check_targets(targets, selection["paths"], stdout_is_stream=form == "json")
     with (
         scratch() as folder,
         started(chosen_backends(addresses, folder, timeout, memory_limit), jobs) as pools,
@@ -113,6 +118,8 @@ def command(
             if form == "json"
             else PrettyOutput(header, quiet=quiet, verbose=verbose)
         )
+        reports = Reports(targets)
+        reports.begin(header)
         most = 1 if exitfirst else max_fail
         records: list[Record] = []
         failures = 0
@@ -126,6 +133,7 @@ def command(
                     with interrupt.shielded():
                         records.append(record)
                         output.take(record)
+                        reports.take(record)
                     output.show(record)
                     failures += is_failure(result, output.red)
                     stopped = interrupt.asked()
@@ -154,7 +162,12 @@ def command(
             partings=partings,
         )
         seconds = round(time.monotonic() - began, 3)
-        output.finish(records, Ending(complete, int(code), meaning, seconds, accidents, partings))
+        ending = Ending(complete, int(code), meaning, seconds, accidents, partings)
+        run = Run(header, tuple(records), ending)
+        reports.finish(run)
+        code, meaning = reports.judged(code, meaning)
+        output.finish(records, replace(ending, exit_code=int(code), meaning=meaning))
+        reports.show(run)
     leave(code)
 
 

@@ -23,6 +23,16 @@ class Cause:
     dtypes: tuple[str, ...]
     failures: int
 
+    @property
+    def looks(self) -> str:
+        """What they look like, with the name of the mistake."""
+        return f"{self.text} ({self.mistake})" if self.mistake else self.text
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The operators, and the dtype if there is but one."""
+        return (*self.ops, *(self.dtypes if len(self.dtypes) == 1 else ()))
+
 
 def causes(results: Iterable[Record]) -> list[Cause]:
     """The causes of one backend's failures, which are `results`, the most frequent first.

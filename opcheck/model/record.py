@@ -131,6 +131,7 @@ class Header:
     selection: str
     cases: int
     suite: Suite
+    started: str
     level: Level = "core"
     paths: tuple[str, ...] = ()
     known: bool = True
@@ -138,7 +139,6 @@ class Header:
     require_supported: bool = False
     named: bool = False
     options: Mapping[str, str] = field(default_factory=dict)
-    started: str = ""
     shard: tuple[int, int] | None = None
     seed: int | None = None
 

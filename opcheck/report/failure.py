@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 
 from rich.console import Console
@@ -14,6 +15,8 @@ from opcheck.report.look import COLOURS, add_numbers, new_table, put
 
 #: Where the text of a line begins, after its label.
 _INDENT = 10
+#: How many columns plain text has; no line of it is folded.
+_WIDTH = 100
 #: How many diagnoses are told of a failure.
 _LIKELIEST = 3
 #: Of how many more the name is told.
@@ -24,8 +27,8 @@ def show(console: Console, result: Record) -> None:
     """Print one result that is no pass."""
     title = Text.assemble(
         (result.verdict.upper(), f"bold {COLOURS[result.verdict]}"),
-        (f" {result.backend}", "bold"),
-        f"  {result.case}",
+        (f" {words.one_line(result.backend)}", "bold"),
+        f"  {words.one_line(result.case)}",
     )
     # Never folded: ids and commands are there to be copied.
     console.print(title, soft_wrap=True)
@@ -50,6 +53,16 @@ def show(console: Console, result: Record) -> None:
     _line(console, "written", str(result.source))
     _line(console, "repeat", result.repeat)
     console.print()
+
+
+def text(result: Record) -> str:
+    """The same as plain text."""
+    file = io.StringIO()
+    console = Console(
+        file=file, width=_WIDTH, color_system=None, highlight=False, markup=False, emoji=False
+    )
+    show(console, result)
+    return file.getvalue().rstrip()
 
 
 def _diagnoses(console: Console, diagnoses: Sequence[Diagnosis]) -> None:
@@ -90,10 +103,10 @@ def _worst(comparison: ComparisonRecord) -> Table:
     for element in comparison.worst:
         table.add_row(
             words.index(element.index),
-            *([element.input] if beside_input else []),
-            Text(element.want, "green"),
-            Text(element.got, "red"),
+            *([words.brief(element.input)] if beside_input else []),
+            Text(words.brief(element.want), "green"),
+            Text(words.brief(element.got), "red"),
             "" if element.ulp is None else f"{element.ulp:,}",
-            element.allowed,
+            words.brief(element.allowed),
         )
     return table

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from datetime import datetime
 from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import BeforeValidator, Field, StringConstraints, TypeAdapter, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    StringConstraints,
+    TypeAdapter,
+    model_validator,
+)
 
 from opcheck.model import (
     BackendInfo,
@@ -42,6 +50,11 @@ def _finite_or_spelt(value: Any) -> Any:
     return value
 
 
+def _time(text: str) -> str:
+    datetime.fromisoformat(text)
+    return text
+
+
 # Distances of float64 take 64 bits.
 _Count = Annotated[int, Field(ge=0, lt=1 << 64)]
 _Bits = Annotated[int, Field(ge=0, le=64)]
@@ -73,7 +86,7 @@ class HeaderFields(Fields):
     require_supported: bool
     named: bool
     options: dict[str, str]
-    started: str
+    started: Annotated[str, AfterValidator(_time)]
     shard: tuple[int, int] | None
     seed: int | None
 

@@ -96,6 +96,14 @@ def footer(results: Iterable[Record], ending: Ending) -> str:
     return line({"type": "footer", "totals": totals(results), **dataclasses.asdict(ending)})
 
 
+def lines(run: Run) -> Iterator[str]:
+    """The whole stream; without a footer where the run has no end."""
+    yield header(run.header)
+    yield from map(record, run.records)
+    if run.ending is not None:
+        yield footer(run.records, run.ending)
+
+
 def totals(results: Iterable[Record]) -> dict[str, dict[str, int]]:
     """How many results of each verdict each backend has."""
     counts: dict[str, Counter[str]] = {}
@@ -142,12 +150,12 @@ def _run(reading: _Reading, stream: BinaryIO) -> Run | None:
     found = reading.read(stream)
     if found is None:
         return None
-    head, lines = found
+    head, rest = found
     header = head.header()
     records = []
     ending: Ending | None = None
     check = _Check(reading, header)
-    for number, fields in lines:
+    for number, fields in rest:
         if ending is not None:
             reading.nothing_may_follow(number)
             break

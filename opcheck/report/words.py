@@ -8,7 +8,7 @@ from collections.abc import Sequence
 #: What steers a terminal, reorders its text, or shows as nothing; newline and tab are not in it.
 _CONTROL = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e"
-    "\u2060-\u206f\ud800-\udfff\ufeff\ufff0-\ufffb\U000e0000-\U000e0fff]"
+    "\u2060-\u206f\ud800-\udfff\ufeff\ufff0-\ufffb\ufffe\uffff\U000e0000-\U000e0fff]"
 )
 #: How much of a backend's message is shown: lines in the report of a failure, characters in a list.
 _LINES = 20

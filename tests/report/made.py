@@ -72,7 +72,8 @@ def header(*backends: str, cases: int = 1) -> Header:
     """A run of `cases` on backends of version 1.5."""
     environment = Environment("0.0", "3.11", "somewhere", {"numpy": "2.0"})
     infos = tuple(BackendInfo(address, address, "1.5") for address in backends)
-    return Header(environment, infos, "level core", cases, Suite("5eed", cases))
+    started = "2031-02-03T04:05:06+00:00"
+    return Header(environment, infos, "level core", cases, Suite("5eed", cases), started)
 
 
 def wrong_values(dtype: str, *worst: Mismatch, wrong: int, total: int, where: str) -> Comparison:

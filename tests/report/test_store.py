@@ -63,6 +63,7 @@ def test_the_header_tells_format_machine_and_backends():
         "selection": "level core",
         "cases": 3,
         "suite": {"digest": "5eed", "cases": 3},
+        "started": "2031-02-03T04:05:06+00:00",
         "level": "core",
         "paths": [],
         "known": True,
@@ -70,7 +71,6 @@ def test_the_header_tells_format_machine_and_backends():
         "require_supported": False,
         "named": False,
         "options": {},
-        "started": "",
         "shard": None,
         "seed": None,
     }

@@ -92,7 +92,8 @@ class Problem:
 class CaseFileError(UsageError):
     """One or more files cannot be used; carries every problem found, in file order."""
 
-    def __init__(self, problems: Sequence[Problem]) -> None:
+    def __init__(self, problems: Sequence[Problem], consequence: str = "nothing was run") -> None:
+        self.consequence = consequence
         once = dict.fromkeys(problems)  # unlike a set, this keeps those of one place in order
         self.problems = tuple(sorted(once, key=lambda p: (p.file, p.line, p.column)))
         super().__init__("\n".join(str(problem) for problem in self.problems))
@@ -104,7 +105,7 @@ class CaseFileError(UsageError):
         total = f"{count} problem{'s' * (count > 1)} in {files} file{'s' * (files > 1)}"
         if count > _SHOWN:
             total += f", of which the first {_SHOWN} are shown"
-        return [*map(str, self.problems[:_SHOWN]), f"{total}; nothing was run"]
+        return [*map(str, self.problems[:_SHOWN]), f"{total}; {self.consequence}"]
 
 
 class NodeError(Exception):

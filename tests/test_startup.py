@@ -64,6 +64,7 @@ def imported(*words: str) -> set[str]:
         ["bench", "-h"],
         ["schema", "-h"],
         ["report", "-h"],
+        ["diff", "-h"],
     ],
 )
 def test_help_imports_nothing_heavy(words):

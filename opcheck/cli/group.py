@@ -22,6 +22,7 @@ COMMANDS = {
     "run": "Judge backends by case files.",
     "bench": "Time backends, of which each is right.",
     "report": "Show a stored run.",
+    "diff": "Show what changed from one stored run to another.",
     "list": "Show the cases that files expand to.",
     "mutate": "Show which mistakes the cases see, and which they miss.",
     "backends": "Show the backends there are.",

@@ -45,7 +45,7 @@ def command(path: Path, form: str, out: Path | None, quiet: bool, verbose: bool)
     if (quiet or verbose) and form != "pretty":
         raise UsageError(f"-q and -v are for --format pretty, not for {form}")
     stored.check_output(out, [path])
-    run = stored.read(path)
+    (run,) = stored.read(path)
     code, meaning = outcome(run)
     if form == "pretty":
         from opcheck.report import pretty

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from opcheck.cli.reports import why_not
-from opcheck.errors import Unwritable, UsageError
+from opcheck.errors import CaseFileError, Problem, Unwritable, UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -32,13 +32,33 @@ out_option = click.option(
 )
 
 
-def read(path: Path) -> Run:
-    """The run in a file or, if that is `-`, on standard input; raises CaseFileError."""
+def read(*paths: Path) -> list[Run]:
+    """The runs in files or, for a path `-`, on standard input.
+
+    Raises CaseFileError with what is wrong with all of them, UsageError for a second `-`.
+    """
+    if paths.count(_STANDARD) > 1:
+        raise UsageError("only one run can be on standard input")
+    runs: list[Run] = []
+    problems: list[Problem] = []
+    for path in paths:
+        try:
+            runs.append(_read(path))
+        except CaseFileError as error:
+            problems += error.problems
+    if problems:
+        raise CaseFileError(problems, "nothing was done")
+    return runs
+
+
+def _read(path: Path) -> Run:
     from opcheck.report import store
 
-    if path == _STANDARD:
-        return store.read_stream(sys.stdin.buffer, "<stdin>")
-    return store.read(path)
+    if path != _STANDARD:
+        return store.read(path)
+    if sys.stdin is None:  # closed, as by <&-
+        raise UsageError("standard input is closed")
+    return store.read_stream(sys.stdin.buffer, "<stdin>")
 
 
 def check_output(out: Path | None, read_from: Sequence[Path]) -> None:

@@ -3,44 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 
 from opcheck.model import ComparisonRecord, Record, Run
 from opcheck.records.status import is_failure, outcome, reds_of
 from opcheck.report import tally, words
-from opcheck.report.markdown_text import block, code, table, text
+from opcheck.report.markdown_text import Part, block, code, fitting, table, text
 
-#: GitHub refuses a job summary of more than 1 MiB. Some room is left for the last sentence, and for
-#: what other tools of the same step write.
-LIMIT = (1 << 20) - (1 << 16)
 #: How many diagnoses are told of a failure.
 _LIKELIEST = 3
 
 
 def lines(run: Run) -> Iterator[str]:
     """The page, line by line; failures that would make it too long are left out, and counted."""
+    return fitting(_parts(run))
+
+
+def _parts(run: Run) -> Iterator[Part]:
     red = reds_of(run.header)
     failures = [result for result in run.records if is_failure(result, red)]
-    left = LIMIT
     for line in _head(run):
-        left -= _size(line)
-        if left < 0:
-            yield "\nMuch is left out here: a page may not be longer."
-            return
-        yield line
+        yield "line", partial(list, (line,))
     if failures:
-        yield from (f"### {words.plural(len(failures), 'failure')}", "")
-    for number, result in enumerate(failures):
-        part = _failure(result)
-        left -= sum(map(_size, part))
-        if left < 0:
-            lacking = words.plural(len(failures) - number, "failure")
-            yield f"**{lacking} left out here:** a page may not be longer."
-            return
-        yield from part
-
-
-def _size(line: str) -> int:
-    return len(line.encode(errors="replace")) + 1
+        yield "line", lambda: (f"### {words.plural(len(failures), 'failure')}", "")
+    for result in failures:
+        yield "failure", partial(_failure, result)
 
 
 def _head(run: Run) -> Iterator[str]:

@@ -1,0 +1,160 @@
+"""What changed from one run to another, on a terminal, as JSON lines and as a page."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from opcheck.model import Comparison, Diagnosis, Ending, Known, Run, Verdict
+from opcheck.records.comparing import compare
+from opcheck.report import diff, diff_markdown
+from tests.report.made import Page, record
+from tests.report.runs import HOSTILE, hostile, run_of
+from tests.report.test_markdown import TAGS, seen
+
+LAST = (Diagnosis("last_of_ties", "as if the last of equal maxima won"),)
+KNOWN = Known("The maximum of a vector's lanes forgets → its NaN.", None, "acme.yaml")
+
+
+def near(used: float) -> tuple[Comparison, ...]:
+    return (Comparison("y", None, used=used),)
+
+
+OLD = run_of(
+    record(),
+    record(),
+    record(Verdict.KNOWN, known=KNOWN),
+    record(),
+    record(),
+    record(Verdict.FAIL, reason="output: 1 of 6 elements wrong"),
+    record(Verdict.FAIL, reason="output: 1 of 6 elements wrong"),
+    record(Verdict.WARN),
+    record(alternative="first_nan"),
+    record(Verdict.CRASH, reason="killed by SIGSEGV"),
+    record(),
+    record(comparisons=near(0.4)),
+    record(),
+    record(backend="bolt"),
+    ending=Ending(True, 1, ""),
+)
+NEW = run_of(
+    record(Verdict.FAIL, reason="output: 2 of 6 elements wrong", diagnoses=LAST),
+    record(Verdict.WARN, reason="too imprecise"),
+    record(Verdict.ERROR, reason="raised on a legal model: No"),
+    record(Verdict.UNSUPPORTED, reason="no kernel for float32"),
+    record(Verdict.NOT_RUN, reason="the backend could not be started again"),
+    record(),
+    record(Verdict.FAIL, reason="output: 6 of 6 elements wrong"),
+    record(),
+    record(alternative="skips_nan"),
+    record(Verdict.UNSUPPORTED, reason="no"),
+    record(Verdict.BAD_CASE, reason="the case contradicts itself"),
+    record(comparisons=near(0.75)),
+    replace(record(), digest="another"),
+)
+
+
+def newer(run: Run) -> Run:
+    """The run of another release on another machine."""
+    about = replace(run.header.environment, platform="elsewhere", packages={"numpy": "2.1"})
+    backends = tuple(replace(info, version="1.6") for info in run.header.backends)
+    options = {"timeout": "5 s"}
+    header = replace(run.header, environment=about, backends=backends, options=options)
+    return replace(run, header=header)
+
+
+def shown(old, new, width=120, common=False, verbose=False):
+    page = Page(width)
+    diff.show(page.console, old, new, compare(old, new), common=common, verbose=verbose)
+    return page
+
+
+@pytest.mark.parametrize("width", [60, 120])
+def test_every_kind_of_change(snapshot, width):
+    snapshot(f"diff_{width}", shown(OLD, newer(NEW), width).text)
+
+
+def test_every_kind_of_change_as_a_page(snapshot):
+    new = newer(NEW)
+    found = compare(OLD, new)
+    lines = list(diff_markdown.lines(OLD, new, found, common=False))
+    snapshot("diff_markdown", "\n".join(lines) + "\n")
+    page = seen(lines)
+    assert {tag for tag, _ in page.tags} <= TAGS | {"h3"}
+
+
+def test_every_kind_of_change_as_json_lines():
+    new = newer(NEW)
+    found = compare(OLD, new)
+    head, *rest, footer = map(json.loads, diff.lines(OLD, new, found, common=False))
+    assert (head["type"], head["format"]) == ("diff", 1)
+    assert head["differences"]["platform"] == ["somewhere", "elsewhere"]
+    assert head["differences"]["backend acme"] == ["1.5", "1.6"]
+    changes = [one for one in rest if one["type"] == "change"]
+    assert [(c["kind"], c["regression"]) for c in changes[:2]] == [
+        ("newly failing", True),
+        ("failing, and no longer as known", True),
+    ]
+    first = changes[0]
+    assert (first["old"]["verdict"], first["new"]["verdict"]) == ("pass", "fail")
+    assert first["new"]["looks"] == ["last_of_ties"]
+    assert first["repeat"] == NEW.records[0].repeat
+    (growth,) = [one for one in rest if one["type"] == "growth"]
+    assert (growth["op"], growth["old"], growth["new"]) == ("Hardmax-13", 0.4, 0.75)
+    assert footer["exit_code"] == 4
+    assert footer["left_out"] == 1
+    assert sum(footer["counts"].values()) == len(changes)
+
+
+def test_two_runs_that_are_alike_are_one_line():
+    assert shown(OLD, OLD).text == "exit 0: no regression: 14 results are as they were\n"
+
+
+def test_of_many_changes_the_first_are_shown():
+    old = run_of(*(record() for _ in range(60)))
+    new = run_of(*(record(Verdict.FAIL) for _ in range(60)))
+    worse, better = shown(old, new).text, shown(new, old).text
+    assert worse.count("pass → fail") == 50
+    assert better.count("fail → pass") == 10
+    assert "… and 10 more (-v shows all)" in worse
+    assert "… and 50 more (-v shows all)" in better
+    assert shown(new, old, verbose=True).text.count("fail → pass") == 60
+
+
+def test_what_was_left_out_is_told():
+    old = run_of(record(), record(backend="bolt"))
+    page = shown(old, run_of(record()))
+    assert "Left out: 1 result of bolt, for which the new run was not asked\n" in page.text
+    assert "exit 4: NEW was asked for less than OLD" in page.lines[-1]
+    assert shown(old, run_of(record()), common=True).lines[-1].startswith("exit 0: no regression")
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_whatever_a_backend_says_is_harmless(text):
+    new = hostile(text)
+    passing = tuple(replace(one, verdict=Verdict.PASS, reason="") for one in new.records)
+    old = replace(new, records=passing)
+    page = shown(old, new)
+    for character in "\x00\x1b\x07\x08\u202e\r":
+        assert character not in page.text
+    assert [line for line in page.lines if line.startswith("exit ")] == [page.lines[-1]]
+    found = compare(old, new)
+    assert found.regressions == 9
+    lines = list(diff_markdown.lines(old, new, found, common=False))
+    tags = [tag for tag, _ in seen(lines).tags]
+    assert {*tags} <= TAGS | {"h3"}
+    assert tags.count("tr") - tags.count("table") == len(found.changes)
+    for line in diff.lines(old, new, found, common=False):
+        assert json.loads(line)
+
+
+def test_a_page_is_never_longer_than_github_takes():
+    one = record(Verdict.FAIL, reason="größer " * 40)
+    old, new = run_of(*[record()] * 6000), run_of(*[one] * 6000)
+    whole = "\n".join(diff_markdown.lines(old, new, compare(old, new), common=False))
+    assert len(whole.encode()) < 1 << 20
+    shown_ = whole.count("pass → fail")
+    assert 500 < shown_ < 6000
+    assert f"{6000 - shown_:,} changes" in whole.splitlines()[-1]

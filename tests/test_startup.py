@@ -65,6 +65,7 @@ def imported(*words: str) -> set[str]:
         ["schema", "-h"],
         ["report", "-h"],
         ["diff", "-h"],
+        ["merge", "-h"],
     ],
 )
 def test_help_imports_nothing_heavy(words):

@@ -23,6 +23,7 @@ COMMANDS = {
     "bench": "Time backends, of which each is right.",
     "report": "Show a stored run.",
     "diff": "Show what changed from one stored run to another.",
+    "merge": "Join stored runs of one suite.",
     "list": "Show the cases that files expand to.",
     "mutate": "Show which mistakes the cases see, and which they miss.",
     "backends": "Show the backends there are.",

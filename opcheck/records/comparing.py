@@ -7,12 +7,12 @@ the new run and was not in the old is a regression, and so is what was judged an
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from opcheck.errors import Exit
-from opcheck.model import Header, OpVersion, Record, Run, Verdict
+from opcheck.model import OpVersion, Record, Run, Verdict
 from opcheck.records.status import is_red, reds_of
 
 #: A pass whose share of the allowed error grew by more than this, beyond that, is worth a remark.
@@ -152,34 +152,6 @@ def judged(old: Run, new: Run, found: Difference, *, common: bool = False) -> tu
     if not found.compared:
         return Exit.NOTHING_JUDGED, f"nothing could be compared; {said}"
     return Exit.CONFORMS, f"no regression: {said}"
-
-
-def differences(old: Header, new: Header) -> dict[str, tuple[str, str]]:
-    """What was not alike in the two runs, and how it was; an empty text where it was not at all."""
-    was, now = _facts(old), _facts(new)
-    both = {name: (was.get(name, ""), now.get(name, "")) for name in {**was, **now}}
-    return {name: (one, other) for name, (one, other) in both.items() if one != other}
-
-
-def _facts(header: Header) -> Mapping[str, str]:
-    """What two runs should have in common, in words."""
-    about = header.environment
-    shard = header.shard
-    return {
-        "opcheck": about.opcheck,
-        "Python": about.python,
-        "platform": about.platform,
-        **{f"package {name}": version for name, version in about.packages.items()},
-        **{f"backend {info.address}": info.version for info in header.backends},
-        "selection": header.selection,
-        "paths": " ".join(header.paths),
-        "shard": f"{shard[0]} of {shard[1]}" if shard else "",
-        "seed": "" if header.seed is None else str(header.seed),
-        "known defects": "applied" if header.known else "judged",
-        "warnings": "red" if header.strict else "",
-        "unsupported": "red" if header.require_supported else "",
-        **header.options,
-    }
 
 
 def _by_pair(records: Iterable[Record], as_found: bool) -> dict[tuple[str, str], Record]:

@@ -20,9 +20,9 @@ from opcheck.records.comparing import (
     Difference,
     Growth,
     Kind,
-    differences,
     judged,
 )
+from opcheck.records.facts import differences
 from opcheck.report import words
 from opcheck.report.json_lines import line
 from opcheck.report.look import COLOURS, add_numbers, new_table, put, unlike

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from opcheck.errors import Exit
 from opcheck.model import Comparison, Diagnosis, Ending, Known, OpVersion, Record, Run, Verdict
-from opcheck.records.comparing import REGRESSIONS, Difference, Kind, compare, differences, judged
+from opcheck.records.comparing import REGRESSIONS, Difference, Kind, compare, judged
+from opcheck.records.facts import differences
 from tests.report.made import record
 from tests.report.runs import run_of
 

@@ -121,6 +121,7 @@ def program() -> None:
     \b
     opcheck run                          the shipped suites on numpy, onnxruntime, reference
     opcheck run my.yaml -b onnxruntime   my cases on one backend
+    opcheck diff main.jsonl new.jsonl    what changed between two runs that were kept
     opcheck bench --op Softmax           how fast they are
     opcheck list --op Hardmax -k nan     what there is to run
     opcheck mutate my.yaml               which mistakes my cases would miss

@@ -64,10 +64,9 @@ def check_targets(
     wrong = []
     taken = list(read_from)
     for target in targets:
+        told = why_not(target.path, taken)
         if target.path == _STDOUT:
-            told = _why_not_printed(target.form, stdout_is_stream)
-        else:
-            told = why_not(target.path, taken)
+            told = told or _why_not_printed(target.form, stdout_is_stream)
         if told:
             wrong.append(f"{target}: {told}")
         taken.append(target.path)
@@ -78,11 +77,13 @@ def check_targets(
 def why_not(path: Path, taken: Iterable[Path]) -> str | None:
     """Why a file cannot be written, as far as can be told without touching it.
 
-    Those that are `taken` are read or written by the same command.
+    Those that are `taken` are read or written by the same command. `-` is standard output.
     """
     try:
         if path.resolve() in [other.resolve() for other in taken]:
             return "the same command names this file twice"
+        if path == _STDOUT:
+            return None
         if path.is_dir():
             return "this is a folder"
         if not path.parent.is_dir():

@@ -63,9 +63,7 @@ def _read(path: Path) -> Run:
 
 def check_output(out: Path | None, read_from: Sequence[Path]) -> None:
     """Raise UsageError if `out` cannot be written, or is also read."""
-    if out is None or out == _STANDARD:
-        return
-    told = why_not(out, [path for path in read_from if path != _STANDARD])
+    told = out and why_not(out, [path for path in read_from if path != _STANDARD])
     if told:
         raise UsageError(f"-o {out}: {told}")
 

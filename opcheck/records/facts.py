@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from opcheck.model import Header
+from opcheck.model import BackendInfo, Header
 
 
 def differences(old: Header, new: Header) -> dict[str, tuple[str, str]]:
@@ -25,6 +25,11 @@ def rules(header: Header) -> Mapping[str, str]:
     }
 
 
+def _release(info: BackendInfo) -> str:
+    """A backend's version, and what it goes by elsewhere."""
+    return " ".join(filter(None, (info.of, info.version)))
+
+
 def _facts(header: Header) -> Mapping[str, str]:
     about = header.environment
     shard = header.shard
@@ -33,7 +38,7 @@ def _facts(header: Header) -> Mapping[str, str]:
         "Python": about.python,
         "platform": about.platform,
         **{f"package {name}": version for name, version in about.packages.items()},
-        **{f"backend {info.address}": info.version for info in header.backends},
+        **{f"backend {info.address}": _release(info) for info in header.backends},
         "selection": header.selection,
         "paths": " ".join(header.paths),
         "shard": f"{shard[0]} of {shard[1]}" if shard else "",

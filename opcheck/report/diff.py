@@ -77,6 +77,8 @@ def why(change: Change) -> str:
     if new is None:
         return ""
     told = [new.reason, *(f"looks {said.text}" for said in new.diagnoses[:1])]
+    if new.verdict is Verdict.PASS:
+        told = []
     if change.kind is Kind.ANSWERS and change.old:
         told = [f"{change.old.alternative} → {new.alternative}"]
     if change.kind in (Kind.LISTED, Kind.OTHERWISE) and new.known:

@@ -208,6 +208,7 @@ def test_annotations_may_go_where_the_tables_go(run):
         (["junit=a\0b"], "null"),
         (["junit=-"], "standard output shows the run; `opcheck report RUN --format junit` prints"),
         (["json=-"], "standard output shows the run"),
+        (["github=-", "github=-"], "--report github=-: the same command names this file twice"),
         (["junit=none/a", "markdown=."], "there is no folder none\n--report markdown=.: this is"),
     ],
 )

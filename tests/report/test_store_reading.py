@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import time
 import tracemalloc
 from dataclasses import replace
@@ -34,6 +33,7 @@ from opcheck.model import (
 )
 from opcheck.records.status import outcome
 from opcheck.report import store
+from tests.report import damaged
 from tests.report.made import CASE, header, record, recorded, wrong_values
 
 HEADER = replace(
@@ -79,30 +79,8 @@ def lines_of(run):
 LINES = lines_of(RUN)
 
 
-def changed(number, path, value, lines=LINES):
-    """The lines, with one thing in one of them changed."""
-    fields = here = json.loads(lines[number - 1])
-    for step in path[:-1]:
-        here = here[step]
-    here[path[-1]] = value
-    return [*lines[: number - 1], json.dumps(fields), *lines[number:]]
-
-
-@pytest.fixture
-def file(tmp_path):
-    def write(lines, end="\n"):
-        path = tmp_path / "run.jsonl"
-        path.write_text("\n".join(lines) + end, encoding="utf-8")
-        return path
-
-    return write
-
-
 def complaint(path):
-    with pytest.raises(CaseFileError) as caught:
-        store.read(path)
-    assert caught.value.exit_code == Exit.USAGE
-    return [str(problem).removeprefix(str(path)) for problem in caught.value.problems]
+    return damaged.complaint(store.read, path)
 
 
 # ── what is written is read ───────────────────────────────────────────────────────────────────
@@ -372,7 +350,7 @@ def test_an_empty_file(file, text):
     ],
 )
 def test_a_wrong_value_is_told_with_its_place(file, number, path, value, said):
-    told = complaint(file(changed(number, path, value)))
+    told = complaint(file(damaged.changed(LINES, number, path, value)))
     # What contradicts another line is told at the later one.
     places = [f":{line}:1: {said}" for line in range(number, number + 3)]
     assert any(one.startswith(tuple(places)) for one in told)
@@ -400,7 +378,7 @@ def test_no_measure_is_a_number_that_json_has_not(file, word):
 
 
 def test_every_damaged_line_is_told(file):
-    lines = changed(2, ("op",), 1)
+    lines = damaged.changed(LINES, 2, ("op",), 1)
     said = complaint(file([*lines[:2], "{", *lines[3:]]))
     assert [one[:5] for one in said] == [":2:1:", ":3:1:"]
 

@@ -113,13 +113,13 @@ def command(
             named=bool(addresses),
             options=_options(timeout=timeout, memory_limit=memory_limit),
         )
+        reports = Reports(targets)
+        reports.begin(header)
         output = (
             JsonOutput(header)
             if form == "json"
             else PrettyOutput(header, quiet=quiet, verbose=verbose)
         )
-        reports = Reports(targets)
-        reports.begin(header)
         most = 1 if exitfirst else max_fail
         records: list[Record] = []
         failures = 0

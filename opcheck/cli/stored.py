@@ -93,4 +93,4 @@ def printed(out: Path | None) -> Iterator[Console]:
         return
     text = io.StringIO()
     yield plain(text)
-    write(out, text.getvalue().splitlines())
+    write(out, text.getvalue().removesuffix("\n").split("\n"))

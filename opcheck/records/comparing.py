@@ -207,7 +207,7 @@ def _kind(was: Record, now: Record | None, red: _Red) -> Kind | None:
 
 def _same(was: Record, now: Record, *, fails: bool) -> Kind | None:
     """What changed about a result that is worth the same."""
-    if fails and _cause(was) != _cause(now):
+    if fails and (_cause(was) != _cause(now) or _looks_otherwise(was, now)):
         return Kind.OTHERWISE
     if was.verdict is Verdict.KNOWN and was.known != now.known:
         return Kind.OTHERWISE
@@ -217,9 +217,17 @@ def _same(was: Record, now: Record, *, fails: bool) -> Kind | None:
 
 
 def _cause(record: Record) -> tuple[object, ...]:
-    """What a failure is about. Which mistake is the likeliest depends on the failures before it."""
-    looks = frozenset(said.mistake or said.text for said in record.diagnoses)
-    return record.verdict, record.failure, _ADDRESS.sub("", record.reason), looks
+    """What a failure is about."""
+    return record.verdict, record.failure, _ADDRESS.sub("", record.reason)
+
+
+def _looks_otherwise(was: Record, now: Record) -> bool:
+    """Whether two failures look different, if both were diagnosed: known defects are not.
+
+    Which of several mistakes is the likeliest depends on the failures before.
+    """
+    looks = [{said.mistake or said.text for said in one.diagnoses} for one in (was, now)]
+    return all(looks) and looks[0] != looks[1]
 
 
 def _growths(pairs: Iterable[tuple[Record, Record]]) -> Iterator[Growth]:

@@ -15,7 +15,7 @@ from typing import Annotated, Any, BinaryIO, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from opcheck.reading import Mark, Problems
+from opcheck.reading import Mark, Problems, quoted
 from opcheck.reading.form import shown
 
 _COLUMN = re.compile(r" at line \d+ column (\d+)$")
@@ -217,8 +217,12 @@ class Reading(Generic[Head, Line]):
     def _spelt(self, place: Sequence[str | int]) -> str:
         """`timings[0].samples: `, or nothing where the whole line is meant."""
         steps = place[1:] if place[:1] and place[0] in self.form.types else place
-        path = "".join(f"[{one}]" if isinstance(one, int) else f".{one}" for one in steps)
+        path = "".join(f"[{one}]" if isinstance(one, int) else f".{_key(one)}" for one in steps)
         return f"{path.removeprefix('.')}: " if path else ""
+
+
+def _key(word: str) -> str:
+    return word if re.fullmatch(r"\w{1,60}", word) else quoted(word)
 
 
 def _is_no_json(error: ValidationError) -> bool:

@@ -34,7 +34,7 @@ def lines(run: Run) -> Iterator[str]:
     red = reds_of(run.header)
     root = xml.Element("testsuites", name="opcheck")
     for number, backend in enumerate(run.header.backends):
-        suite = _suite(root, run, number, words.brief(str(backend)))
+        suite = _suite(root, run, number, str(backend))
         for result in run.records:
             if result.backend == backend.address:
                 _test(suite, result, red)
@@ -72,7 +72,7 @@ def _suite(root: xml.Element, run: Run, number: int, name: str) -> xml.Element:
     suite = xml.SubElement(
         root,
         "testsuite",
-        name=name,
+        name=_name(name),
         id=str(number),
         package="opcheck",
         hostname="localhost",
@@ -87,7 +87,7 @@ def _suite(root: xml.Element, run: Run, number: int, name: str) -> xml.Element:
         "selection": run.header.selection,
         **about.packages,
     }.items():
-        xml.SubElement(properties, "property", name=words.brief(key), value=words.brief(value))
+        xml.SubElement(properties, "property", name=_name(key), value=words.brief(value))
     return suite
 
 
@@ -103,8 +103,7 @@ def _count(suite: xml.Element) -> None:
 
 
 def _test(suite: xml.Element, result: Record, red: Collection[Verdict]) -> None:
-    name = words.one_line(result.case)
-    test = _new_test(suite, words.one_line(str(result.op)), name, result.seconds)
+    test = _new_test(suite, str(result.op), result.case, result.seconds)
     if result.verdict in _ERRORS:
         _say(test, "error", result.verdict, result.reason, failure.text(result))
     elif is_red(result, red):
@@ -118,7 +117,13 @@ def _test(suite: xml.Element, result: Record, red: Collection[Verdict]) -> None:
 
 
 def _new_test(suite: xml.Element, of: str, name: str, seconds: float) -> xml.Element:
-    return xml.SubElement(suite, "testcase", classname=of, name=name, time=f"{seconds:.6f}")
+    fields = {"classname": _name(of), "name": _name(name), "time": f"{seconds:.6f}"}
+    return xml.SubElement(suite, "testcase", fields)
+
+
+def _name(text: str) -> str:
+    """A text as a name, which is never empty."""
+    return words.one_line(text) or "?"
 
 
 def _say(test: xml.Element, kind: str, about: str, message: str, text: str = "") -> None:

@@ -133,7 +133,7 @@ def test_whatever_becomes_red_or_is_no_longer_judged_is_for_the_worse() -> None:
         {"reason": "output: 3 of 4 elements wrong"},
         {"failure": "shape"},
         {"diagnoses": (Diagnosis("b", "as if b"),)},
-        {"diagnoses": ()},
+        {"diagnoses": (Diagnosis("a", "as if a"), Diagnosis("b", "as if b"))},
     ],
 )
 def test_a_failure_that_is_another_is_told_and_no_regression(fields: dict[str, Any]) -> None:
@@ -192,6 +192,10 @@ def test_where_known_defects_were_applied_once_it_is_as_if_they_never_were() -> 
     plain = one(FAIL)
     judging = replace(plain, header=replace(plain.header, known=False))
     assert kind(listed, judging) is kind(judging, listed) is None
+    # What is known is not diagnosed.
+    first, second = judging.records
+    diagnosed = replace(first, diagnoses=(Diagnosis("a", "as if a"),)), second
+    assert kind(listed, replace(judging, records=diagnosed)) is None
     assert kind(listed, plain) is Kind.UNLISTED
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import junitparser
 import pytest
 import xmlschema
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from opcheck.model import Ending, Verdict
@@ -168,5 +168,6 @@ def test_whatever_a_backend_says_is_text(text):
 
 @settings(deadline=None)
 @given(st.text(st.characters(), min_size=1, max_size=30))
+@example(" ")
 def test_any_text_makes_valid_xml(text):
     read(hostile(text))

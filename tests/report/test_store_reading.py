@@ -317,6 +317,7 @@ def test_an_empty_file(file, text):
         (1, ("environment", "more"), 1, "environment.more: unexpected keyword argument, got 1"),
         (1, ("started",), "yesterday", "started: Invalid isoformat string: 'yesterday'"),
         (1, ("started",), "", "started: Invalid isoformat string"),
+        (1, ("\x1b[2J",), 1, r"'\x1b[2J': extra inputs are not permitted, got 1"),
         (1, ("more",), 1, "more: extra inputs are not permitted, got 1"),
         (2, ("verdict",), "passed", "verdict: input should be 'pass', 'known', 'warn', 'fail'"),
         (2, ("verdict",), None, "verdict: input should be 'pass', 'known', 'warn', 'fail'"),

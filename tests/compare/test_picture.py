@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opcheck.compare import Want, compare
@@ -116,6 +116,7 @@ def test_the_last_axis_runs_to_the_right_and_all_others_downwards(shape, size):
     assert found.shape == shape
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_each_cell_has_the_worst_of_its_elements(data):
     shape = data.draw(st.sampled_from([(7,), (130,), (5, 3), (100, 70), (2, 50, 65), (64, 64)]))

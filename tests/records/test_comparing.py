@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opcheck.errors import Exit
@@ -393,6 +393,7 @@ def whole(records: list[Record]) -> Run:
     return replace(run, ending=Ending(True, 0, ""))
 
 
+@settings(deadline=None)
 @given(RECORDS)
 def test_a_run_is_as_itself(records: list[Record]) -> None:
     run = whole(records)
@@ -400,6 +401,7 @@ def test_a_run_is_as_itself(records: list[Record]) -> None:
     assert found == Difference((), (), len(records), ())
 
 
+@settings(deadline=None)
 @given(RECORDS, RECORDS)
 def test_every_result_is_told_once_or_is_as_it_was(one: list[Record], two: list[Record]) -> None:
     old, new = whole(one), whole(two)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opcheck.errors import Exit, UsageError
@@ -85,6 +85,7 @@ def test_one_run_is_a_whole() -> None:
     assert (whole.header, whole.records, lacks) == (WHOLE.header, WHOLE.records, ())
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_whatever_is_parted_can_be_joined(data: st.DataObject) -> None:
     parts = []

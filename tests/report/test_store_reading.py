@@ -204,6 +204,7 @@ INFOS = st.builds(
 )
 
 
+@settings(deadline=None)
 @given(
     infos=st.lists(INFOS, max_size=3, unique_by=lambda info: info.address),
     options=st.dictionaries(TEXT, TEXT),
@@ -463,17 +464,20 @@ def read_or_complain(data):
         return None
 
 
+@settings(deadline=None)
 @given(data=st.binary(max_size=300))
 def test_garbage_is_refused(data):
     assert read_or_complain(data) is None
 
 
+@settings(deadline=None)
 @given(data=st.binary(max_size=60))
 def test_garbage_after_a_header_gives_no_result(data):
     found = read_or_complain(LINES[0].encode() + b"\n" + data)
     assert found is None or (found.records == () and not found.complete)
 
 
+@settings(deadline=None)
 @given(
     place=st.integers(0, len(WHOLE) - 1),
     length=st.integers(0, 12),

@@ -172,6 +172,23 @@ def test_a_large_output_under_a_bound_is_drawn_like_a_small_one(layout, monkeypa
         assert one == other if other.isupper() else other <= one <= "z"
 
 
+def test_of_groups_that_were_looked_at_the_picture_is_exact(monkeypatch):
+    rows, length = 64, FULL // 32
+    rng = np.random.default_rng(0)
+    y = np.exp(rng.uniform(-3, 3, (rows, length)))
+    got = (y * (1 + rng.uniform(-1e-4, 1e-4, y.shape))).astype(np.float32)
+    got[5, 7] = 0.0
+    draw = judged(y, got, Fake((rows, length, 1))).picture
+    assert draw is not None
+    large = draw().cells
+    monkeypatch.setattr("opcheck.compare.bounded.FULL", y.size)
+    draw = judged(y, got, Fake((rows, length, 1))).picture
+    assert draw is not None
+    small = draw().cells
+    assert large[5] == small[5]
+    assert large[6] > small[6]
+
+
 def test_what_a_poorer_arithmetic_needs_is_drawn_too():
     tiers = Tier("plain", arithmetic()), Tier("poor", arithmetic(0.1), remark="so it is poor")
     compared = judged([1.0, 1.0], [1.0, 1.05], Fake((1, 2, 1), tiers))

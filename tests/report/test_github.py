@@ -41,7 +41,7 @@ def test_every_verdict(snapshot):
 def test_a_failure_points_to_where_its_case_is_written():
     looks = Diagnosis("a", "as if a"), Diagnosis("b", "as if b")
     source = Source("cases/a, b:c.yaml", 12, 5)
-    failure = record(Verdict.FAIL, reason="100% wrong", diagnoses=looks, source=source)
+    failure = record(Verdict.FAIL, reason="100% wrong%0A%25", diagnoses=looks, source=source)
     (kind, properties, data), last = commands(run_of(failure))
     assert kind == "error"
     assert properties == {
@@ -50,7 +50,7 @@ def test_a_failure_points_to_where_its_case_is_written():
         "col": "5",
         "title": f"FAIL acme: {failure.case}~0",
     }
-    assert data.splitlines() == ["100% wrong", "looks as if a", f"repeat: {failure.repeat}"]
+    assert data.splitlines() == ["100% wrong%0A%25", "looks as if a", f"repeat: {failure.repeat}"]
     assert last == ("notice", {"title": "opcheck: exit 1"}, "does not conform: 1 fail")
 
 

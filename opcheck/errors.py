@@ -3,7 +3,8 @@
 OpcheckError                      shown to the user as a message, never as a traceback
 ├── UsageError            exit 2  a wrong command line
 │   └── CaseFileError     exit 2  files with problems, all of them, each with its place
-└── BackendUnavailable    exit 4  a requested backend cannot be used here
+├── BackendUnavailable    exit 4  a requested backend cannot be used here
+└── Unwritable            exit 4  a file that was asked for cannot be written
 
 NodeError                         about one node; becomes an outcome or a verdict, never our end
 ├── InvalidNode                   the node breaks its specification: a refusal
@@ -60,6 +61,15 @@ class BackendUnavailable(OpcheckError):
     exit_code = Exit.UNUSABLE
 
 
+class Unwritable(OpcheckError):
+    """A file that was asked for cannot be written."""
+
+    exit_code = Exit.UNUSABLE
+
+    def __init__(self, file: object, error: OSError) -> None:
+        super().__init__(f"{file} cannot be written: {error.strerror or error}")
+
+
 @dataclass(frozen=True, order=True)
 class Problem:
     """One thing wrong with one place of one file; line and column count from 1.
@@ -82,7 +92,8 @@ class Problem:
 class CaseFileError(UsageError):
     """One or more files cannot be used; carries every problem found, in file order."""
 
-    def __init__(self, problems: Sequence[Problem]) -> None:
+    def __init__(self, problems: Sequence[Problem], consequence: str = "nothing was run") -> None:
+        self.consequence = consequence
         once = dict.fromkeys(problems)  # unlike a set, this keeps those of one place in order
         self.problems = tuple(sorted(once, key=lambda p: (p.file, p.line, p.column)))
         super().__init__("\n".join(str(problem) for problem in self.problems))
@@ -94,7 +105,7 @@ class CaseFileError(UsageError):
         total = f"{count} problem{'s' * (count > 1)} in {files} file{'s' * (files > 1)}"
         if count > _SHOWN:
             total += f", of which the first {_SHOWN} are shown"
-        return [*map(str, self.problems[:_SHOWN]), f"{total}; nothing was run"]
+        return [*map(str, self.problems[:_SHOWN]), f"{total}; {self.consequence}"]
 
 
 class NodeError(Exception):

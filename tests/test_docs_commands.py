@@ -30,7 +30,8 @@ def commands(page: Path) -> Iterator[list[str]]:
         yield from (_words(found["words"]) for found in _COMMAND.finditer(joined))
     # Within a line `…` stands for anything.
     inline = (found.removeprefix("opcheck ") for found in _INLINE.findall(_FENCED.sub("", text)))
-    yield from (_words(words) for words in inline if "…" not in words)
+    # A word alone is the name of a command.
+    yield from (_words(words) for words in inline if "…" not in words and " " in words)
 
 
 def _words(line: str) -> list[str]:

@@ -15,8 +15,8 @@ from opcheck.dtypes import DTYPES
 from opcheck.errors import CaseFileError
 from opcheck.known import _fits, _within, explain, load_ledgers, shipped_ledgers
 from opcheck.model import FAILURES, BackendInfo, OpVersion, Source, Verdict
+from opcheck.records.status import reds
 from opcheck.run import conduct
-from opcheck.run.status import reds
 from tests import inline
 from tests.releases import engines, needs_known_releases
 from tests.report.made import CASE, result

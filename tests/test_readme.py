@@ -42,6 +42,20 @@ def test_what_is_wrong_with_a_backend_is_told_as_shown(tmp_path: Path) -> None:
         assert line == "…" or line in left, line
 
 
+@needs_known_releases
+def test_what_changed_from_one_run_to_the_next_is_told_as_shown(tmp_path: Path) -> None:
+    for name in ("onnxruntime", "reference"):
+        profile = f'[backends.mine]\naddress = "{name}"\n'
+        (tmp_path / "opcheck.toml").write_text(profile, encoding="utf-8")
+        cases = ["--op", "Hardmax", "--opset", "13", "--dtype", "float32", "--no-known"]
+        cases += ["-k", "empty_tensor or nan"]
+        opcheck(tmp_path, "run", "-b", "mine", *cases, "--report", f"json={name}.jsonl")
+    printed = plain(opcheck(tmp_path, "diff", "onnxruntime.jsonl", "reference.jsonl"))
+    left = iter(printed.splitlines())
+    for line in plain(block("Not alike")).splitlines():
+        assert line == "…" or line in left, line
+
+
 def test_the_sentences_and_their_cases_are_those_that_the_table_shows(tmp_path: Path) -> None:
     printed = opcheck(tmp_path, "list", "--clauses", "--op", "Hardmax")
     assert numberless(block("Attribute axis")) in numberless(printed)

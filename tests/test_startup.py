@@ -8,6 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from opcheck.report import store
+from tests.report.made import record
+from tests.report.runs import run_of
+
 ROOT = Path(__file__).parent.parent
 HEAVY = {
     *(
@@ -63,6 +67,9 @@ def imported(*words: str) -> set[str]:
         ["mutate", "-h"],
         ["bench", "-h"],
         ["schema", "-h"],
+        ["report", "-h"],
+        ["diff", "-h"],
+        ["merge", "-h"],
     ],
 )
 def test_help_imports_nothing_heavy(words):
@@ -86,6 +93,14 @@ def test_a_command_imports_what_it_needs_only(words, spared):
     found = imported(*words)
     assert "pydantic" in found
     assert not found & (spared | VENDORS)
+
+
+def test_a_stored_run_is_shown_without_anything_that_runs_cases(tmp_path):
+    path = tmp_path / "run.jsonl"
+    path.write_text("\n".join(store.lines(run_of(record()))), encoding="utf-8")
+    spared = {"onnx", "yaml", "scipy", "opcheck.suite", "opcheck.opset", "opcheck.run"} | VENDORS
+    for words in (["report", path], ["report", path, "--format", "junit"], ["diff", path, path]):
+        assert not imported(*map(str, words)) & spared
 
 
 def test_a_vendor_s_library_is_imported_in_its_own_process_only():

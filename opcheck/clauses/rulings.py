@@ -6,12 +6,13 @@ from functools import cache
 
 from opcheck.clauses.pages import Sentence, shipped_pages
 from opcheck.clauses.quoting import cited, quotation
-from opcheck.model import Case, OpVersion
+from opcheck.model import OpVersion
 
 
-def rulings(case: Case) -> tuple[str, ...]:
-    """The rulings on the sentences that the clause of `case` quotes, in the page's order."""
-    quoted = cited(quotation(case.clause, case.op), _page(case.op))
+@cache
+def rulings(clause: str, op: OpVersion) -> tuple[str, ...]:
+    """The rulings on the sentences of the page of `op` that `clause` quotes, in their order."""
+    quoted = cited(quotation(clause, op), _page(op))
     return tuple(sentence.ruling for sentence in quoted if sentence.ruling)
 
 

@@ -14,6 +14,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from opcheck.cli import interrupt
 
+#: How many columns there are where there is no terminal.
+_WIDE = 120
 #: How often, in seconds, one looks whether a reader takes more.
 _GLANCE = 0.1
 
@@ -31,7 +33,7 @@ def output() -> Console:
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
-    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 120
+    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else _WIDE
     plain = bool(os.environ.get("NO_COLOR"))
     return _Console(
         color_system=None if plain else "auto",
@@ -39,6 +41,14 @@ def output() -> Console:
         markup=False,
         emoji=False,
         width=width,
+    )
+
+
+def plain(file: TextIO) -> Console:
+    """A file in place of a terminal: no colours, and as wide as a pipe."""
+    width = None if "COLUMNS" in os.environ else _WIDE
+    return _Console(
+        file=file, color_system=None, highlight=False, markup=False, emoji=False, width=width
     )
 
 
@@ -51,9 +61,12 @@ class Lines:
     def __init__(self) -> None:
         self._rest = b""
 
-    def write(self, line: str) -> None:
-        """Write a line now; may raise KeyboardInterrupt in the midst of it."""
+    def add(self, line: str) -> None:
+        """Take a line that is to be written."""
         self._rest += f"{line}\n".encode()
+
+    def flush(self) -> None:
+        """Write what is left now; may raise KeyboardInterrupt in the midst of it."""
         try:
             file = sys.stdout.fileno()
         except io.UnsupportedOperation:  # no file at all, as in tests

@@ -21,6 +21,9 @@ from opcheck.errors import CaseFileError, Exit, OpcheckError, did_you_mean
 COMMANDS = {
     "run": "Judge backends by case files.",
     "bench": "Time backends, of which each is right.",
+    "report": "Show a stored run.",
+    "diff": "Show what changed from one stored run to another.",
+    "merge": "Join stored runs of one suite.",
     "list": "Show the cases that files expand to.",
     "mutate": "Show which mistakes the cases see, and which they miss.",
     "backends": "Show the backends there are.",
@@ -118,6 +121,7 @@ def program() -> None:
     \b
     opcheck run                          the shipped suites on numpy, onnxruntime, reference
     opcheck run my.yaml -b onnxruntime   my cases on one backend
+    opcheck diff main.jsonl new.jsonl    what changed between two runs that were kept
     opcheck bench --op Softmax           how fast they are
     opcheck list --op Hardmax -k nan     what there is to run
     opcheck mutate my.yaml               which mistakes my cases would miss

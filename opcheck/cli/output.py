@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
-from rich.text import Text
-
 from opcheck.cli.console import Lines, output, progress
 from opcheck.errors import Exit
-from opcheck.model import Header, Result, Verdict
-from opcheck.report import diff, store, summary
-from opcheck.run.status import is_red
-
-
-def is_failure(result: Result, red: Collection[Verdict]) -> bool:
-    """Whether a result is shown in full and counts for --max-fail: red, or a case that is wrong."""
-    return result.verdict is Verdict.BAD_CASE or is_red(result, red)
+from opcheck.model import Ending, Header, Record, Result
+from opcheck.records.status import is_failure, reds_of
+from opcheck.report import store
+from opcheck.report.pretty import Pretty
 
 
 class _Output:
     """What a run writes to: entered while results come, which a progress bar counts."""
 
     def __init__(self, header: Header, *, pausing: bool) -> None:
+        self.red = reds_of(header)
         self.bar = progress(pausing=pausing)
-        self.task = self.bar.add_task("judging", total=header.cases * len(header.backends))
+        self.task = self.bar.add_task("judging", total=header.results)
 
     def __enter__(self) -> Self:
         self.bar.start()
@@ -36,76 +31,57 @@ class _Output:
     ) -> None:
         self.bar.stop()
 
-
-class JsonOutput(_Output):
-    """JSON lines on standard output."""
-
-    def __init__(self, header: Header, red: Collection[Verdict]) -> None:
-        super().__init__(header, pausing=False)
-        self.red = red
-        self.lines = Lines()
-        self.lines.write(store.header(header))
-
-    def add(self, result: Result) -> None:
-        """Write the result's line now, so that a run cut short leaves what it had."""
-        self.lines.write(store.record(result))
-        self.bar.advance(self.task)
-
     def is_shown(self, result: Result) -> bool:
         """Whether a result is told in detail, and its failure worth a diagnosis."""
         return is_failure(result, self.red)
 
-    def finish(self, results: Sequence[Result], complete: bool, code: Exit, meaning: str) -> None:
+
+class JsonOutput(_Output):
+    """JSON lines on standard output."""
+
+    def __init__(self, header: Header) -> None:
+        super().__init__(header, pausing=False)
+        self.lines = Lines()
+        self.lines.add(store.header(header))
+        self.lines.flush()
+
+    def take(self, result: Record) -> None:
+        """Take the result's line, which will be written whatever happens."""
+        self.lines.add(store.record(result))
+
+    def show(self, result: Record) -> None:
+        """Write the line now, so that a run cut short leaves what it had."""
+        self.lines.flush()
+        self.bar.advance(self.task)
+
+    def finish(self, results: Sequence[Record], ending: Ending) -> None:
         """Write the footer."""
-        self.lines.write(store.footer(results, complete, int(code), meaning))
+        self.lines.add(store.footer(results, ending))
+        self.lines.flush()
 
 
 class PrettyOutput(_Output):
     """Failures as they come, tables at the end."""
 
-    def __init__(
-        self, header: Header, red: Collection[Verdict], quiet: bool, verbose: bool
-    ) -> None:
+    def __init__(self, header: Header, *, quiet: bool, verbose: bool) -> None:
         super().__init__(header, pausing=True)
-        self.header = header
-        self.red = red
-        self.quiet = quiet
-        self.verbose = verbose
-        self.console = output()
-        self.bad_cases: set[tuple[str, str]] = set()
+        self.pretty = Pretty(output(), header, quiet=quiet, verbose=verbose)
 
-    def add(self, result: Result) -> None:
+    def take(self, result: Record) -> None:
+        """Nothing is lost if it is not shown."""
+
+    def show(self, result: Record) -> None:
         """Print a failure in full, now: a run may be long, or end with the whole process."""
-        if self._in_full(result) and not self._said_before(result):
+        if self.pretty.is_in_full(result):
             self.bar.stop()
-            diff.show(self.console, result)
+            self.pretty.add(result)
             self.bar.start()
         self.bar.advance(self.task)
 
-    def finish(self, results: Sequence[Result], complete: bool, code: Exit, meaning: str) -> None:
-        """Print the summary, then what the exit code means."""
-        summary.show(self.console, self.header, results, complete=complete)
-        said = f" ({self.header.selection})" if not results else ""
-        colour = "green" if code is Exit.CONFORMS else "red"
-        verdict = Text.assemble((f"exit {int(code)}", f"bold {colour}"), f": {meaning}{said}")
-        self.console.print(verdict, soft_wrap=True)
-
-    def _said_before(self, result: Result) -> bool:
-        """Whether another backend met the same mistake of the case, which is not its own."""
-        if result.verdict is not Verdict.BAD_CASE:
-            return False
-        said = result.case.id, result.reason
-        before = said in self.bad_cases
-        self.bad_cases.add(said)
-        return before
-
     def is_shown(self, result: Result) -> bool:
         """Whether a result is told in detail, and its failure worth a diagnosis."""
-        return self._in_full(result) or is_failure(result, self.red)
+        return self.pretty.is_in_full(result) or super().is_shown(result)
 
-    def _in_full(self, result: Result) -> bool:
-        if self.quiet:
-            return False
-        if self.verbose and result.verdict in (Verdict.WARN, Verdict.KNOWN):
-            return True
-        return is_failure(result, self.red)
+    def finish(self, results: Sequence[Record], ending: Ending) -> None:
+        """Print the summary, then what the exit code means."""
+        self.pretty.finish(results, ending.complete, Exit(ending.exit_code), ending.meaning)

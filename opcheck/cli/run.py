@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,9 +13,10 @@ import click
 
 from opcheck.cli import interrupt
 from opcheck.cli.options import chosen_cases, leave, selection_options, worker_options
+from opcheck.cli.reports import Reports, Target, check_targets, report_option
 
 if TYPE_CHECKING:
-    from opcheck.model import Result
+    from opcheck.model import BackendInfo, Header, Record, Suite
 
 
 @click.command(name="run")
@@ -27,6 +32,7 @@ if TYPE_CHECKING:
     metavar="DIR",
     help="Keep models, inputs and the backend's outputs, for -b saved:DIR.",
 )
+@report_option
 @click.option("-x", "--exitfirst", is_flag=True, help="Stop at the first failure.")
 @click.option("--max-fail", type=click.IntRange(min=1), metavar="N", help="Stop after N failures.")
 @click.option("-q", "--quiet", is_flag=True, help="No table for each failure, only the summary.")
@@ -36,7 +42,7 @@ if TYPE_CHECKING:
     "form",
     type=click.Choice(["pretty", "json"]),
     default="pretty",
-    help="json: a header, a line a result as it happens, a footer.",
+    help="json: what --report json= writes, on standard output.",
 )
 def command(
     addresses: tuple[str, ...],
@@ -47,6 +53,7 @@ def command(
     require_supported: bool,
     no_known: bool,
     saved: Path | None,
+    targets: list[Target],
     exitfirst: bool,
     max_fail: int | None,
     quiet: bool,
@@ -67,21 +74,23 @@ def command(
     opcheck run my.yaml -k 'ties and not nan' -x  some of my cases, until one fails
     opcheck run -b py:my_backend:Backend -j 4     a class of mine, in four processes
     opcheck run -b 'cmd:./run {model} {inputs} {outputs}'   a program of mine
-    opcheck run --format json > run.jsonl         a stream of JSON lines
+    opcheck run --report json=run.jsonl           kept, for `opcheck report run.jsonl`
 
     Ctrl-C ends the run after the case at hand; a second one ends it at once.
 
     Exit codes: 0 conforms, 1 something failed, 2 wrong usage or case file, 4 a backend or the
     output could not be used, 5 nothing was judged, 130 interrupted.
     """
-    from opcheck.cli.output import JsonOutput, PrettyOutput, is_failure
+    from opcheck.cli.output import JsonOutput, PrettyOutput
     from opcheck.cli.workers import chosen_backends, connect, scratch, started
     from opcheck.known import shipped_ledgers
-    from opcheck.model import Header
-    from opcheck.run import conduct, environment
+    from opcheck.model import Ending, Run
+    from opcheck.records.status import is_failure, status
+    from opcheck.report.recording import Recorder
+    from opcheck.run import conduct
     from opcheck.run.saving import recording
-    from opcheck.run.status import reds, status
 
+    check_targets(targets, selection["paths"], stdout_is_stream=form == "json")
     with (
         scratch() as folder,
         started(chosen_backends(addresses, folder, timeout, memory_limit), jobs) as pools,
@@ -91,24 +100,42 @@ def command(
         connect(pools)
         backends = recording(pools, saved) if saved else pools
         ledgers = () if no_known else shipped_ledgers()
-        infos = tuple(backend.info for backend in backends)
-        red = reds(strict=strict, require_supported=require_supported)
-        header = Header(
-            environment(), infos, said, len(cases), not no_known, strict, require_supported
+        recorder = Recorder(cases)
+        header = _header(
+            [backend.info for backend in backends],
+            recorder.suite,
+            selection=said,
+            level=selection["level"],
+            paths=tuple(map(str, selection["paths"])),
+            known=not no_known,
+            strict=strict,
+            require_supported=require_supported,
+            named=bool(addresses),
+            options=_options(timeout=timeout, memory_limit=memory_limit),
         )
+        reports = Reports(targets)
+        reports.begin(header)
         output = (
-            JsonOutput(header, red) if form == "json" else PrettyOutput(header, red, quiet, verbose)
+            JsonOutput(header)
+            if form == "json"
+            else PrettyOutput(header, quiet=quiet, verbose=verbose)
         )
         most = 1 if exitfirst else max_fail
-        results: list[Result] = []
+        records: list[Record] = []
         failures = 0
         stopped = False
+        began = time.monotonic()
         try:
             with output:
                 for result in conduct(cases, backends, ledgers, output.is_shown):
-                    results.append(result)
-                    output.add(result)
-                    failures += is_failure(result, red)
+                    record = recorder.record(result)
+                    # The footer counts what was written, no more and no less.
+                    with interrupt.shielded():
+                        records.append(record)
+                        output.take(record)
+                        reports.take(record)
+                    output.show(record)
+                    failures += is_failure(result, output.red)
                     stopped = interrupt.asked()
                     if stopped or (most is not None and failures >= most):
                         break
@@ -116,23 +143,46 @@ def command(
             stopped = True
         for pool in pools:
             pool.close()
-        complete = len(results) == len(cases) * len(backends)
-        code, meaning = status(
-            results,
-            infos,
-            red=red,
-            interrupted=stopped and not complete,
-            named=bool(addresses),
-            accidents=[
-                f"{pool.info.address}: {said}{f' (×{count})' if count > 1 else ''}"
-                for pool in pools
-                for said, count in pool.accidents.items()
-            ],
-            partings=[
-                f"{pool.info.address}: when its process was to leave, it {how}"
-                for pool in pools
-                for how in pool.partings
-            ],
+        complete = len(records) == header.results
+        accidents = tuple(
+            f"{pool.info.address}: {said}{f' (×{count})' if count > 1 else ''}"
+            for pool in pools
+            for said, count in pool.accidents.items()
         )
-        output.finish(results, complete, code, meaning)
+        partings = tuple(
+            f"{pool.info.address}: when its process was to leave, it {how}"
+            for pool in pools
+            for how in pool.partings
+        )
+        code, meaning = status(
+            header,
+            records,
+            interrupted=stopped and not complete,
+            accidents=accidents,
+            partings=partings,
+        )
+        seconds = round(time.monotonic() - began, 3)
+        ending = Ending(complete, int(code), meaning, seconds, accidents, partings)
+        run = Run(header, tuple(records), ending)
+        reports.finish(run)
+        code, meaning = reports.judged(code, meaning)
+        output.finish(records, replace(ending, exit_code=int(code), meaning=meaning))
+        reports.show(run)
     leave(code)
+
+
+def _header(backends: Sequence[BackendInfo], suite: Suite, **asked: Any) -> Header:
+    """What the run is, as of now."""
+    from opcheck.model import Header
+    from opcheck.run import environment
+
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return Header(
+        environment(), tuple(backends), cases=suite.cases, suite=suite, started=now, **asked
+    )
+
+
+def _options(*, timeout: float | None, memory_limit: str | None) -> dict[str, str]:
+    """What was said on the command line by which a verdict may differ."""
+    said = {"timeout": timeout and f"{timeout:g} s", "memory-limit": memory_limit}
+    return {name: value for name, value in said.items() if value}

@@ -2,7 +2,7 @@
 
 `ulp` measures distances, `elements` judges values against a tolerance, `tensors` compares one
 output with its expectation, which `wants` makes, `where` puts the place of the wrong elements in
-words.
+words, and `picture` draws all of them.
 """
 
 from opcheck.compare.tensors import Want, compare, compare_outputs

@@ -26,7 +26,7 @@ from opcheck.compare.elements import Floats, Mask, outside, wide
 from opcheck.compare.findings import Findings, Places
 from opcheck.compare.ulp import CHUNK, distance, native
 from opcheck.dtypes import DType, round_to
-from opcheck.engine.bounds import Bound, Part, Reals, Tier
+from opcheck.engine.bounds import Allowance, Bound, Part, Reals, Tier
 from opcheck.model import Array
 
 #: Outputs up to this size are looked at in full. In larger ones the groups that pass the quick
@@ -55,7 +55,8 @@ class Decision:
     `found` is about the first tier if the deciding one has a remark, but for the elements that the
     deciding one leaves unjudged; if none fits it is about the tier with the fewest wrong elements.
     `apart`: an element was wrong only beside its group. `undecided`: more than half of the
-    elements are unjudged even at the first tier.
+    elements are unjudged even at the first tier. `told` is the tier that `found` is about, and
+    `looked_at` are the numbers of the groups in `view` that were looked at in full.
     """
 
     tier: Tier
@@ -63,6 +64,9 @@ class Decision:
     found: Findings
     apart: bool
     undecided: bool
+    view: View
+    told: Tier
+    looked_at: Places
 
 
 @dataclass
@@ -88,13 +92,14 @@ def examine(
     [`low`, `high`] is the operator's range, an end None where it has none. Tiers `declared`
     bring no remark.
     """
-    view = _View(reference, native(got), Output(dtype, low, high, reference.rounded))
+    view = View(reference, native(got), Output(dtype, low, high, reference.rounded))
     expected, *others = reference.bound.tiers(declared)
-    first = view.attempt(expected, view.groups())
+    groups = view.groups()
+    first = view.attempt(expected, groups)
     first.found.used = max(first.found.used, view.used)
     undecided = 2 * first.found.unjudged > got.size
     if not first.failed:
-        return Decision(expected, True, first.found, False, undecided)
+        return Decision(expected, True, first.found, False, undecided, view, expected, groups)
     tried = [first]
     failed = np.concatenate(first.failed)
     for tier in others:
@@ -103,13 +108,13 @@ def examine(
         if not attempt.failed:
             first.found.unjudged = attempt.found.unjudged
             told = first if tier.remark else attempt
-            return Decision(tier, True, told.found, told.apart, undecided)
+            return Decision(tier, True, told.found, told.apart, undecided, view, told.tier, groups)
         tried.append(attempt)
     best = min(tried, key=lambda attempt: attempt.found.count)
-    return Decision(best.tier, False, best.found, best.apart, undecided)
+    return Decision(best.tier, False, best.found, best.apart, undecided, view, best.tier, groups)
 
 
-class _View:
+class View:
     """An output and its reference in the layout of the bound."""
 
     def __init__(self, reference: Reference, got: Array, output: Output) -> None:
@@ -133,8 +138,8 @@ class _View:
         if self.y.size <= FULL:
             return np.arange(before * after)
         left, nearest = [], 0
-        for part in self._parts():
-            quotient, wrong = self._quick(part)
+        for part in self.parts():
+            quotient, wrong = self.quick(part)
             first = part[0].start * after + part[2].start
             # No error where none is allowed is NaN here, and no part of anything.
             most = float(np.fmax.reduce(quotient, axis=None, initial=0))
@@ -152,7 +157,7 @@ class _View:
             left.append(np.array([nearest]))
         return np.unique(np.concatenate(left)) if left else np.arange(0)
 
-    def _parts(self) -> Iterator[Part]:
+    def parts(self) -> Iterator[Part]:
         """The layout in blocks of at most CHUNK elements, a group in one if it fits."""
         shape = self.bound.layout
         size = [1, 1, 1]
@@ -163,7 +168,7 @@ class _View:
             a, n, b = (slice(c, c + step) for c, step in zip(corner, size, strict=True))
             yield a, n, b
 
-    def _quick(self, part: Part) -> tuple[Reals, Mask | None]:
+    def quick(self, part: Part) -> tuple[Reals, Mask | None]:
         """The errors of a block in parts of the quick acceptance, and what is wrong anyhow."""
         got = self.got[part]
         y, error, allowed = (self._scratch(got.shape, number) for number in range(3))
@@ -204,20 +209,29 @@ class _View:
 
     def attempt(self, tier: Tier, numbers: Places) -> _Attempt:
         """What `tier` says about the groups with these numbers."""
-        before, length, after = self.bound.layout
+        before, _, after = self.bound.layout
         whole = numbers.size == before * after
         attempt = _Attempt(tier, Findings(self.y.size, steps=0 if whole else None))
-        step = max(1, CHUNK // max(1, length))
-        for start in range(0, numbers.size, step):
-            self._attempt(attempt, numbers[start : start + step])
+        for start in range(0, numbers.size, self.step):
+            self._attempt(attempt, numbers[start : start + self.step])
         return attempt
 
-    def _attempt(self, attempt: _Attempt, numbers: Places) -> None:
+    @property
+    def step(self) -> int:
+        """How many groups are looked at together."""
+        return max(1, CHUNK // max(1, self.bound.layout[1]))
+
+    def judged(
+        self, tier: Tier, numbers: Places
+    ) -> tuple[Places, Judged, Floats, Array, Allowance]:
+        """What `tier` says about `step` groups at most: their places, and each element's share.
+
+        Then the exact values, what came out and what was allowed.
+        """
         _, length, after = self.bound.layout
         a, b = np.divmod(numbers, after)
         y, raw = self.y[a, :, b], self.got[a, :, b]
         groups = Groups(y, None if self.rest is None else self.rest[a, :, b], wide(raw))
-        tier = attempt.tier
         allowance = self.bound.allowance(tier, numbers, y)
         judged = judge(
             groups,
@@ -228,6 +242,10 @@ class _View:
             may_overflow=not tier.remark,
         )
         places = (a[:, None] * length + np.arange(length)) * after + b[:, None]
+        return places, judged, y, raw, allowance
+
+    def _attempt(self, attempt: _Attempt, numbers: Places) -> None:
+        places, judged, y, raw, allowance = self.judged(attempt.tier, numbers)
         attempt.found.add(places, judged.shares, lambda i: _told(judged, y, i))
         attempt.found.unjudged += int(np.count_nonzero(allowance.unjudged))
         steps = distance(round_to(y, self.output.dtype), raw)

@@ -7,7 +7,7 @@ a stated tolerance and `bounded` of an operator's error bound.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -15,7 +15,8 @@ import numpy as np
 
 from opcheck.compare.bounded import Decision, Reference, examine
 from opcheck.compare.elements import Floats, Judge, check
-from opcheck.compare.findings import Findings
+from opcheck.compare.findings import Findings, Places
+from opcheck.compare.picture import by_bound, picture
 from opcheck.compare.ulp import UNORDERED, chunks, distance, native
 from opcheck.compare.where import describe
 from opcheck.dtypes import DType, half_ulp, of, round_to
@@ -151,7 +152,17 @@ def _by_tolerance(
         found.add(places, shares, partial(_allowed, judge, wanted, actual))
         found.step(furthest)
     comparison = _compared(want, got, dtype, found, like)
-    return replace(comparison, problem="values") if found.count else comparison
+    if not found.count:
+        return comparison
+    draw = partial(picture, want.values, got, dtype, partial(_shares, judge, want.values, got))
+    return replace(comparison, problem="values", picture=draw)
+
+
+def _shares(judge: Judge, wanted: Array, got: Array) -> Iterator[tuple[Places, Floats]]:
+    """Every element's share, by places."""
+    for start, pieces in chunks(wanted, got):
+        shares, _ = judge.shares(*pieces)
+        yield np.arange(start, start + shares.size), shares
 
 
 def _allowed(judge: Judge, wanted: Array, got: Array, place: int) -> str:
@@ -179,7 +190,14 @@ def _by_bound(
         problem, remark = "undecided", UNDECIDED
     elif decision.tier.remark:
         problem, remark = "precision", decision.tier.remark
-    return replace(comparison, problem=problem, remark=remark, tier=decision.tier.name)
+    draw = partial(picture, values, got, dtype, partial(by_bound, decision))
+    return replace(
+        comparison,
+        problem=problem,
+        remark=remark,
+        tier=decision.tier.name,
+        picture=draw if decision.found.count else None,
+    )
 
 
 def _why(decision: Decision, bound: Bound) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import compress
 from operator import not_
 
-from opcheck.model import Diagnosis, Result
+from opcheck.model import Diagnosis, Record
 
 #: Said of failures that look like nothing.
 UNEXPLAINED = "like no mistake that is known"
@@ -23,8 +23,18 @@ class Cause:
     dtypes: tuple[str, ...]
     failures: int
 
+    @property
+    def looks(self) -> str:
+        """What they look like, with the name of the mistake."""
+        return f"{self.text} ({self.mistake})" if self.mistake else self.text
 
-def causes(results: Iterable[Result]) -> list[Cause]:
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The operators, and the dtype if there is but one."""
+        return (*self.ops, *(self.dtypes if len(self.dtypes) == 1 else ()))
+
+
+def causes(results: Iterable[Record]) -> list[Cause]:
     """The causes of one backend's failures, which are `results`, the most frequent first.
 
     Each failure counts for one: greedily, for the mistake that explains the most of those left,
@@ -41,7 +51,7 @@ def causes(results: Iterable[Result]) -> list[Cause]:
     return [*found, _cause(Diagnosis(None, UNEXPLAINED), left)] if left else found
 
 
-def _ranks(results: Iterable[Result]) -> dict[Diagnosis, tuple[int, int]]:
+def _ranks(results: Iterable[Record]) -> dict[Diagnosis, tuple[int, int]]:
     """For each diagnosis how many results it explains, negated, and the sum of its places."""
     ranks: dict[Diagnosis, tuple[int, int]] = {}
     for result in results:
@@ -54,7 +64,7 @@ def _ranks(results: Iterable[Result]) -> dict[Diagnosis, tuple[int, int]]:
     return ranks
 
 
-def _cause(diagnosis: Diagnosis, results: list[Result]) -> Cause:
-    ops = dict.fromkeys(str(result.case.op) for result in sorted(results, key=lambda r: r.case.op))
-    dtypes = dict.fromkeys(str(result.case.dtype) for result in results if result.case.dtype)
+def _cause(diagnosis: Diagnosis, results: list[Record]) -> Cause:
+    ops = dict.fromkeys(str(result.op) for result in sorted(results, key=lambda r: r.op))
+    dtypes = dict.fromkeys(result.dtype for result in results if result.dtype)
     return Cause(diagnosis.mistake, diagnosis.text, tuple(ops), tuple(sorted(dtypes)), len(results))

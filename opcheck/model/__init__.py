@@ -1,7 +1,7 @@
 """The vocabulary: frozen dataclasses that every other module speaks, and no behaviour beyond them.
 
 `case` is what is written, `question` what a backend is asked, `outcome` what it did, `result` what
-that is worth.
+that is worth, `record` what is stored of it.
 """
 
 from opcheck.model.case import (
@@ -43,6 +43,15 @@ from opcheck.model.outcome import (
     TimedOut,
 )
 from opcheck.model.question import Question, Task, TensorType
+from opcheck.model.record import (
+    ComparisonRecord,
+    ElementRecord,
+    Ending,
+    Header,
+    Record,
+    Run,
+    Suite,
+)
 from opcheck.model.result import (
     FAILURES,
     BackendInfo,
@@ -50,9 +59,9 @@ from opcheck.model.result import (
     Diagnosis,
     Environment,
     Failure,
-    Header,
     Known,
     Mismatch,
+    Picture,
     Problem,
     Result,
     Verdict,
@@ -70,10 +79,13 @@ __all__ = [
     "BackendInfo",
     "Case",
     "Comparison",
+    "ComparisonRecord",
     "Computed",
     "Crashed",
     "Declined",
     "Diagnosis",
+    "ElementRecord",
+    "Ending",
     "Environment",
     "Expectation",
     "Failure",
@@ -91,16 +103,20 @@ __all__ = [
     "OutOfMemory",
     "Outcome",
     "OutputSpec",
+    "Picture",
     "Problem",
     "Produced",
     "Put",
     "Question",
     "Raised",
+    "Record",
     "Rejected",
     "Reply",
     "Result",
     "Rule",
+    "Run",
     "Source",
+    "Suite",
     "Task",
     "TensorSpec",
     "TensorType",

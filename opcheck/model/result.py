@@ -1,8 +1,8 @@
-"""What an outcome is worth: comparisons, verdicts, results, and the run they belong to."""
+"""What an outcome is worth: comparisons, verdicts, results, and whom they are about."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal, TypeAlias, get_args
@@ -65,6 +65,27 @@ class Mismatch:
 
 
 @dataclass(frozen=True)
+class Picture:
+    """All elements of an output of which some are wrong, in little space.
+
+    `ulps` are pairs: (0, how many elements are right to the last bit), and (n, how many lie from
+    2**(n-1) to 2**n - 1 steps off) for each n of which there are some. `unordered` counts NaN
+    opposite a number. Without a distance, as between integers, both are empty.
+
+    `cells` is a map of the output, of which the last axis runs to the right and all others
+    downwards: at most 64 texts of at most 64 letters. Each letter stands for a block of elements
+    and says how much of what it is allowed the worst of them uses: "." nothing, z up to all of it,
+    y up to half, x a quarter, … a; A up to twice, B four times as much, … X, Y more, and Z where
+    nothing was allowed.
+    """
+
+    shape: tuple[int, ...]
+    ulps: tuple[tuple[int, int], ...] = ()
+    unordered: int = 0
+    cells: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Comparison:
     """One output against its expectation.
 
@@ -73,6 +94,7 @@ class Comparison:
     elements, in `dtype`; `where` tells where all of them lie. `used` is the largest error as a
     part of the allowed one (1.0 = at the limit). `unjudged` elements are those whose value the
     operator's error bound does not decide. `tier` is the arithmetic by which that bound judged.
+    `picture` draws all elements where some are wrong, which takes as long as to compare them.
     """
 
     output: str
@@ -88,6 +110,7 @@ class Comparison:
     used: float = 0.0
     where: str = ""
     worst: tuple[Mismatch, ...] = ()
+    picture: Callable[[], Picture] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -173,16 +196,3 @@ class Environment:
     python: str
     platform: str
     packages: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Header:
-    """What a run was: who took part, on which machine, and what was asked of whom."""
-
-    environment: Environment
-    backends: tuple[BackendInfo, ...]
-    selection: str
-    cases: int
-    known: bool = True
-    strict: bool = False
-    require_supported: bool = False

@@ -13,7 +13,7 @@ from opcheck.model.timing import Bench
 from opcheck.report import amounts, words
 from opcheck.report.amounts import digits
 from opcheck.report.lines import Column, Lines, together
-from opcheck.report.look import new_table, put
+from opcheck.report.look import put, unlike
 from opcheck.timing.comparing import Change, Compared, regressions
 from opcheck.timing.ratios import Word
 
@@ -35,9 +35,7 @@ def show(
 
     Rows that are slower by more than `most` (0.05 stands for 5 %) are marked.
     """
-    table = new_table("", "old", "new", title="Not alike in the two runs")
-    for name, both in differences(old, new).items():
-        table.add_row(words.brief(name), *(words.brief(one) or "–" for one in both))
+    table = unlike(differences(old, new))
     if table.row_count:
         put(console, table)
         console.print()

@@ -1,103 +1,192 @@
-"""One failure, explained: the sentence tested, what came instead, where, and how to repeat it."""
+"""What changed from one run to another: first what was not alike in them, then every change."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import Any
 
+from rich.cells import cell_len
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-from opcheck.clauses import quotation, rulings
-from opcheck.model import Comparison, Diagnosis, Result
+from opcheck.errors import Exit
+from opcheck.model import Header, Record, Run, Verdict
+from opcheck.records.comparing import (
+    REGRESSIONS,
+    Change,
+    Difference,
+    Growth,
+    Kind,
+    judged,
+)
+from opcheck.records.facts import differences
 from opcheck.report import words
-from opcheck.report.look import COLOURS, add_numbers, new_table, put
+from opcheck.report.json_lines import line
+from opcheck.report.look import COLOURS, add_numbers, new_table, put, unlike
 
-#: Where the text of a line begins, after its label.
-_INDENT = 10
-#: How many diagnoses are told of a failure.
-_LIKELIEST = 3
-#: Of how many more the name is told.
-_NAMED = 6
+# History of the format of JSON lines:
+#   1  diff, change, growth, footer
+FORMAT = 1
+#: How many changes of a kind are shown, of those for the worse and of others.
+_WORSE, _OTHERS = 50, 10
 
 
-def show(console: Console, result: Result) -> None:
-    """Print one result that is no pass."""
-    case = result.case
-    title = Text.assemble(
-        (result.verdict.upper(), f"bold {COLOURS[result.verdict]}"),
-        (f" {result.backend}", "bold"),
-        f"  {case.id}",
-    )
-    # Never folded: ids and commands are there to be copied.
-    console.print(title, soft_wrap=True)
-    _line(console, "asked", words.question(case))
-    clause = quotation(case.clause, case.op) or case.clause
-    _line(console, "clause", f"“{clause}”" if clause else "none quoted")
-    for ruling in rulings(case):
-        _line(console, "ruling", ruling)
-    if case.rule != "must":
-        _line(console, "rule", case.rule)
-    _line(console, "found", result.reason)
-    _diagnoses(console, result.diagnoses)
-    if result.known:
-        _line(console, "cause", result.known.cause)
-    for comparison in result.comparisons:
-        if comparison.worst:
-            _evidence(console, comparison)
-        if comparison.unjudged:
-            left = f"{comparison.unjudged:,} of {words.plural(comparison.total, 'element')}"
-            _line(console, "doubt", f"{comparison.output}: {left} unjudged")
-    if result.printed.strip():
-        _line(console, "printed", words.ending(result.printed))
-    _line(console, "written", str(case.source))
-    _line(console, "repeat", words.repeat(result))
+def show(
+    console: Console, old: Run, new: Run, found: Difference, *, common: bool, verbose: bool
+) -> None:
+    """Print what was not alike, the changes kind by kind, and what they amount to.
+
+    Of many changes of a kind only the first, unless `verbose`.
+    """
+    table = unlike(differences(old.header, new.header))
+    if table.row_count:
+        put(console, table)
+        console.print()
+    for kind, alike in groupby(found.changes, key=lambda change: change.kind):
+        _show_kind(console, kind, list(alike), verbose=verbose)
+    if found.growths:
+        _show_growths(console, found.growths)
+    if found.left_out:
+        console.print(Text(f"Left out: {left_out(found)}", "yellow"), soft_wrap=True)
+        console.print()
+    code, meaning = judged(old, new, found, common=common)
+    colour = "green" if code is Exit.CONFORMS else "red"
+    ending = f"exit {int(code)}", f"bold {colour}"
+    console.print(Text.assemble(ending, f": {meaning}"), soft_wrap=True)
+
+
+def left_out(found: Difference) -> str:
+    """Whose results of the old run the new one was not asked for."""
+    counts = Counter(record.backend for record in found.left_out)
+    told = (f"{words.plural(n, 'result')} of {words.brief(name)}" for name, n in counts.items())
+    return f"{', '.join(told)}, for which the new run was not asked"
+
+
+def was_and_is(change: Change) -> str:
+    """The verdicts: `pass → fail`, a dash where there is no result."""
+    both = (one.verdict.value if one else "–" for one in (change.old, change.new))
+    return " → ".join(both)
+
+
+def why(change: Change) -> str:
+    """What there is to say of the newer result, or else of the older, in a line."""
+    new = change.new
+    if new is None:
+        return ""
+    told = [new.reason, *(f"looks {said.text}" for said in new.diagnoses[:1])]
+    if new.verdict is Verdict.PASS:
+        told = []
+    if change.kind is Kind.ANSWERS and change.old:
+        told = [f"{change.old.alternative} → {new.alternative}"]
+    if change.kind in (Kind.LISTED, Kind.OTHERWISE) and new.known:
+        told = [new.known.cause]
+    if change.kind is Kind.OTHERWISE and change.old and change.old.reason != new.reason:
+        told.append(f"was: {change.old.reason}")
+    if change.old and change.old.digest != new.digest and change.kind is not Kind.CHANGED:
+        told.append("the case is another than before")
+    return words.brief("; ".join(filter(None, told)))
+
+
+def _show_kind(console: Console, kind: Kind, changes: list[Change], *, verbose: bool) -> None:
+    colour = "bold red" if kind in REGRESSIONS else "bold"
+    console.print(Text(f"{kind}: {len(changes):,}", colour), soft_wrap=True)
+    most = _WORSE if kind in REGRESSIONS else _OTHERS
+    shown = changes if verbose else changes[:most]
+    wide = max(cell_len(was_and_is(change)) for change in shown)
+    for change in shown:
+        record = change.record
+        verdict = Text(was_and_is(change).ljust(wide), COLOURS[record.verdict])
+        name = f"{words.one_line(record.backend)}  {words.one_line(record.case)}"
+        console.print(Text.assemble("  ", verdict, "  ", name), soft_wrap=True)
+        said = [why(change)]
+        said += [f"repeat  {words.one_line(record.repeat)}"] * (kind in REGRESSIONS)
+        for text in filter(None, said):
+            console.print(Text(f"  {'':{wide}}  {text}"), soft_wrap=True)
+    if len(changes) > len(shown):
+        console.print(Text(f"  … and {len(changes) - len(shown):,} more (-v shows all)"))
     console.print()
 
 
-def _diagnoses(console: Console, diagnoses: Sequence[Diagnosis]) -> None:
-    """What the failure looks like; the likeliest, where many mistakes give the same."""
-    for label, said in zip(["looks", *["or"] * (_LIKELIEST - 1)], diagnoses, strict=False):
-        name = f" ({said.mistake})" if said.mistake else ""
-        _line(console, label, f"{said.text}{name}")
-    left = len(diagnoses) - _LIKELIEST
-    if left > 0:
-        verb = "gives" if left == 1 else "give"
-        more = words.plural(left, "more mistake")
-        names = [str(said.mistake) for said in diagnoses[_LIKELIEST:]][:_NAMED]
-        listed = ", ".join([*names, *["…"] * (left > _NAMED)])
-        _line(console, "", f"… and {more} that {verb} the same here: {listed}")
-
-
-def _line(console: Console, label: str, text: str) -> None:
-    # Further lines stand under the first, so that none of them can pass for one of ours.
-    said = words.block(text).replace("\n", "\n" + " " * _INDENT)
-    console.print(Text.assemble((f"  {label}".ljust(_INDENT), "dim"), said), soft_wrap=True)
-
-
-def _evidence(console: Console, comparison: Comparison) -> None:
-    """Where the wrong elements lie, and the worst of them."""
-    _line(console, "where", f"{comparison.output}: {comparison.where}")
-    put(console, _worst(comparison), indent=_INDENT)
-    left = comparison.wrong - len(comparison.worst)
-    if left > 0:
-        _line(console, "", f"… and {words.plural(left, 'more element')}")
-
-
-def _worst(comparison: Comparison) -> Table:
-    beside_input = any(mismatch.input is not None for mismatch in comparison.worst)
-    table = new_table()
-    table.add_column("index", no_wrap=True)
-    for column in (*(["input"] if beside_input else []), "want", "got", "ULP", "allowed"):
+def _show_growths(console: Console, growths: Iterable[Growth]) -> None:
+    table = new_table("operator", "type", "backend", title="Passing nearer to the limit")
+    for column in ("used", "now"):
         add_numbers(table, column)
-    dtype = comparison.dtype
-    for mismatch in comparison.worst:
-        table.add_row(
-            words.index(mismatch.index),
-            *([words.number(mismatch.input, dtype)] if beside_input else []),
-            Text(words.number(mismatch.want, dtype), "green"),
-            Text(words.number(mismatch.got, dtype), "red"),
-            "" if mismatch.ulp is None else f"{mismatch.ulp:,}",
-            mismatch.allowed,
+    for one in growths:
+        about = words.brief(str(one.op)), words.brief(one.dtype or ""), words.brief(one.backend)
+        table.add_row(*about, f"{one.old:.2f}", f"{one.new:.2f}")
+    put(console, table)
+    console.print()
+
+
+# ── JSON ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def lines(old: Run, new: Run, found: Difference, *, common: bool) -> Iterator[str]:
+    """The same as JSON lines: what was held against what, every change, and the sum of them."""
+    code, meaning = judged(old, new, found, common=common)
+    unlike_ = differences(old.header, new.header)
+    yield line(
+        {
+            "type": "diff",
+            "format": FORMAT,
+            "old": _about(old.header),
+            "new": _about(new.header),
+            "differences": {name: [*both] for name, both in unlike_.items()},
+        }
+    )
+    for change in found.changes:
+        record = change.record
+        yield line(
+            {
+                "type": "change",
+                "kind": change.kind.value,
+                "regression": change.kind in REGRESSIONS,
+                "case": record.case,
+                "backend": record.backend,
+                "op": str(record.op),
+                "dtype": record.dtype,
+                "old": _result(change.old),
+                "new": _result(change.new),
+                "repeat": record.repeat,
+            }
         )
-    return table
+    for growth in found.growths:
+        fields = dataclasses.asdict(growth)
+        yield line({"type": "growth", **fields, "op": str(growth.op)})
+    yield line(
+        {
+            "type": "footer",
+            "exit_code": int(code),
+            "meaning": meaning,
+            "counts": {kind.value: count for kind, count in found.counts().items()},
+            "compared": found.compared,
+            "left_out": len(found.left_out),
+        }
+    )
+
+
+def _about(header: Header) -> dict[str, Any]:
+    return {
+        "started": header.started,
+        "selection": header.selection,
+        "cases": header.cases,
+        "backends": {info.address: info.version for info in header.backends},
+    }
+
+
+def _result(record: Record | None) -> dict[str, Any] | None:
+    if record is None:
+        return None
+    known = record.known.cause if record.verdict is Verdict.KNOWN and record.known else None
+    return {
+        "verdict": record.verdict,
+        "reason": record.reason,
+        "failure": record.failure,
+        "known": known,
+        "alternative": record.alternative,
+        "looks": [said.mistake or said.text for said in record.diagnoses],
+        "digest": record.digest,
+    }

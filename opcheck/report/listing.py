@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from opcheck.model import AnyOf, Case, Computed, Expectation, Golden, Rejected, Values
-from opcheck.report import words
+from opcheck.report import spelling, words
 
 
 def show(console: Console, cases: Sequence[Case]) -> None:
@@ -40,7 +40,7 @@ def record(case: Case) -> dict[str, Any]:
         "rule": case.rule,
         "level": case.level,
         "expect": expectation(case.expect),
-        "question": words.question(case),
+        "question": spelling.question(case),
         "clause": case.clause,
         "source": str(case.source),
     }

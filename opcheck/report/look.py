@@ -1,5 +1,7 @@
 """What all terminal reports look like: the colour of each verdict, the shape of a table."""
 
+from collections.abc import Mapping
+
 from rich import box
 from rich.cells import cell_len
 from rich.console import Console
@@ -7,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from opcheck.model import Verdict
+from opcheck.report import words
 
 #: Every report also says the verdict in words.
 COLOURS = {
@@ -45,6 +48,14 @@ def new_table(*columns: str, title: str = "") -> Table:
 def add_numbers(table: Table, name: str) -> None:
     """Add a column that is neither folded nor cut: part of a number is another number."""
     table.add_column(name, justify="right", no_wrap=True)
+
+
+def unlike(both: Mapping[str, tuple[str, str]]) -> Table:
+    """What was not alike in two runs, by name: how it was in the old one, and in the new."""
+    table = new_table("", "old", "new", title="Not alike in the two runs")
+    for name, values in both.items():
+        table.add_row(words.brief(name), *(words.brief(value) or "–" for value in values))
+    return table
 
 
 def put(console: Console, table: Table, *, indent: int = 0) -> None:

@@ -7,45 +7,54 @@ NaN, infinities and exact values are strings: the shortest spelling, and the bit
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 from collections import Counter
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, TypeAlias
 
-from opcheck.model import Comparison, Header, Mismatch, Result
-from opcheck.report import words
+from opcheck.model import ComparisonRecord, Ending, Header, Record, Run
+from opcheck.reading import Problems
+from opcheck.reading.form import shown
+from opcheck.report.json_lines import Form, Reading, line
+from opcheck.report.run_fields import LINE, FooterFields, HeaderFields, ResultFields
 
 # History of the format:
-# 1  header, result and footer; a result names its case in full.
-FORMAT = 1
+#   1  header, result and footer; a result names its case in full
+#   2  the header tells the whole suite, the part of it that a shard is, when the run began and
+#      what else its verdicts depend on; a result has its case's place and digest, and its clause
+#      as quoted for the case's version; failures have a picture; the footer tells duration,
+#      accidents and partings
+FORMAT = 2
+#: The largest file that is read, and the longest line, in bytes: some 500,000 results, and a
+#: hundred times what the longest result takes.
+LIMIT, LONGEST = 1 << 30, 1 << 24
+_Reading: TypeAlias = Reading[HeaderFields, ResultFields | FooterFields]
+_FORM: Form[HeaderFields, ResultFields | FooterFields] = Form(
+    name="run",
+    begins="header",
+    format=FORMAT,
+    head=HeaderFields,
+    lines=LINE,
+    types=("result", "footer"),
+    hint="`opcheck run --report json=FILE` writes one",
+    limit=LIMIT,
+    longest=LONGEST,
+    may_be_cut_short=True,
+)
 
 
 def header(run: Header) -> str:
     """The first line."""
-    environment = dataclasses.asdict(run.environment)
-    return _line(
-        {
-            "type": "header",
-            "format": FORMAT,
-            "environment": environment,
-            "backends": [dataclasses.asdict(backend) for backend in run.backends],
-            "selection": run.selection,
-            "cases": run.cases,
-            "known": run.known,
-            "strict": run.strict,
-            "require_supported": run.require_supported,
-        }
-    )
+    return line({"type": "header", "format": FORMAT, **dataclasses.asdict(run)})
 
 
-def record(result: Result) -> str:
+def record(result: Record) -> str:
     """The line of one result."""
-    case = result.case
-    return _line(
+    return line(
         {
             "type": "result",
-            "case": case.id,
+            "case": result.case,
             "backend": result.backend,
             "verdict": result.verdict,
             "self": result.self_check,
@@ -58,68 +67,144 @@ def record(result: Result) -> str:
             "known": dataclasses.asdict(result.known) if result.known else None,
             "found": result.found,
             "diagnoses": [dataclasses.asdict(diagnosis) for diagnosis in result.diagnoses],
-            "op": case.op.name,
-            "domain": case.op.domain,
-            "since": case.op.since,
-            "opset": case.opset,
-            "dtype": case.dtype.name if case.dtype else None,
-            "name": case.name,
-            "row": case.row,
-            "rule": case.rule,
-            "level": case.level,
-            "clause": case.clause,
-            "source": dataclasses.asdict(case.source),
-            "question": words.question(case),
-            "repeat": words.repeat(result),
-            "used": _number(max(c.used for c in result.comparisons))
-            if result.comparisons
-            else None,
-            "unjudged": sum(comparison.unjudged for comparison in result.comparisons),
-            "comparisons": [_comparison(c) for c in result.comparisons],
+            "op": result.op.name,
+            "domain": result.op.domain,
+            "since": result.op.since,
+            "opset": result.opset,
+            "dtype": result.dtype,
+            "name": result.name,
+            "row": result.row,
+            "rule": result.rule,
+            "level": result.level,
+            "clause": result.clause,
+            "rulings": result.rulings,
+            "source": dataclasses.asdict(result.source),
+            "place": result.place,
+            "digest": result.digest,
+            "question": result.question,
+            "repeat": result.repeat,
+            "used": _number(result.used),
+            "unjudged": result.unjudged,
+            "comparisons": [*map(_comparison, result.comparisons)],
             "seconds": result.seconds,
         }
     )
 
 
-def footer(results: Iterable[Result], complete: bool, exit_code: int, meaning: str) -> str:
-    """The last line: totals by backend and verdict, and what the exit code means."""
-    totals: dict[str, Counter[str]] = {}
+def footer(results: Iterable[Record], ending: Ending) -> str:
+    """The last line: totals by backend and verdict, and how the run ended."""
+    return line({"type": "footer", "totals": totals(results), **dataclasses.asdict(ending)})
+
+
+def lines(run: Run) -> Iterator[str]:
+    """The whole stream; without a footer where the run has no end."""
+    yield header(run.header)
+    yield from map(record, run.records)
+    if run.ending is not None:
+        yield footer(run.records, run.ending)
+
+
+def totals(results: Iterable[Record]) -> dict[str, dict[str, int]]:
+    """How many results of each verdict each backend has."""
+    counts: dict[str, Counter[str]] = {}
     for result in results:
-        totals.setdefault(result.backend, Counter())[result.verdict] += 1
-    return _line(
-        {
-            "type": "footer",
-            "complete": complete,
-            "totals": totals,
-            "exit_code": exit_code,
-            "meaning": meaning,
-        }
-    )
+        counts.setdefault(result.backend, Counter())[result.verdict.value] += 1
+    return {backend: dict(count) for backend, count in counts.items()}
 
 
-def _comparison(comparison: Comparison) -> dict[str, Any]:
-    fields = {f.name: getattr(comparison, f.name) for f in dataclasses.fields(comparison)}
-    fields["dtype"] = comparison.dtype.name if comparison.dtype else None
-    fields["used"] = _number(comparison.used)
-    fields["worst"] = [_mismatch(mismatch, comparison) for mismatch in comparison.worst]
-    return fields
+def _comparison(comparison: ComparisonRecord) -> dict[str, Any]:
+    return {**dataclasses.asdict(comparison), "used": _number(comparison.used)}
 
 
-def _mismatch(mismatch: Mismatch, comparison: Comparison) -> dict[str, Any]:
-    dtype = comparison.dtype
-    fields = dataclasses.asdict(mismatch)
-    for name in ("want", "got"):
-        value = getattr(mismatch, name)
-        fields[f"{name}_bits"] = words.bits(value, dtype) if dtype else None
-        fields[name] = words.number(value, dtype)
-    # An input may be of another dtype, so it has no bits here.
-    fields["input"] = words.number(mismatch.input, dtype)
-    return fields
+def _number(value: float | None) -> float | str | None:
+    return value if value is None or math.isfinite(value) else str(value)
 
 
-def _number(value: float) -> float | str:
-    return value if math.isfinite(value) else str(value)
+# ── reading ───────────────────────────────────────────────────────────────────────────────────
 
 
-def _line(fields: dict[str, Any]) -> str:
-    return json.dumps(fields, ensure_ascii=True, allow_nan=False)
+def read(path: Path) -> Run:
+    """The run in a file, incomplete where it was cut short.
+
+    Raises CaseFileError with everything that is wrong with the file.
+    """
+    problems = Problems()
+    reading = Reading(str(path), _FORM, problems)
+    run = reading.read_file(path, lambda stream: _run(reading, stream))
+    problems.raise_if_any()
+    assert run is not None
+    return run
+
+
+def read_stream(stream: BinaryIO, name: str) -> Run:
+    """The same of a stream that is called so."""
+    problems = Problems()
+    run = _run(Reading(name, _FORM, problems), stream)
+    problems.raise_if_any()
+    assert run is not None
+    return run
+
+
+def _run(reading: _Reading, stream: BinaryIO) -> Run | None:
+    """What the lines say, None where the first is not ours."""
+    found = reading.read(stream)
+    if found is None:
+        return None
+    head, rest = found
+    header = head.header()
+    records = []
+    ending: Ending | None = None
+    check = _Check(reading, header)
+    for number, fields in rest:
+        if ending is not None:
+            reading.nothing_may_follow(number)
+            break
+        if isinstance(fields, ResultFields):
+            records.append(fields.record())
+            check.result(number, records[-1])
+        else:
+            ending = fields.ending()
+            if not reading.problems:
+                check.footer(number, fields, records)
+    return Run(header, tuple(records), ending)
+
+
+class _Check:
+    """Whether lines that are sound by themselves contradict each other."""
+
+    def __init__(self, reading: _Reading, header: Header) -> None:
+        self.reading, self.header = reading, header
+        self.addresses = {backend.address for backend in header.backends}
+        self.seen: set[tuple[str, str]] = set()
+        self.cases: dict[str, tuple[int, str]] = {}
+        self.places: dict[int, str] = {}
+
+    def result(self, number: int, record: Record) -> None:
+        """Check a result against the header and all results before it."""
+        for told in self._wrong(record):
+            self.reading.add(number, told)
+        self.seen.add((record.case, record.backend))
+
+    def _wrong(self, record: Record) -> Iterator[str]:
+        case, about = record.case, (record.place, record.digest)
+        if record.backend not in self.addresses:
+            yield f"the header knows no backend {shown(record.backend)}"
+        if (case, record.backend) in self.seen:
+            yield f"the result of {shown(record.backend)} on {shown(case)} occurs twice"
+        if record.place >= self.header.suite.cases:
+            yield f"place: there are {self.header.suite.cases:,} cases, got {record.place:,}"
+        if self.cases.setdefault(case, about) != about:
+            yield f"another place or digest of {shown(case)} than before"
+        if self.places.setdefault(record.place, case) != case:
+            yield f"{shown(self.places[record.place])} has the place {record.place:,} too"
+        elif len(self.cases) == self.header.cases + 1:
+            yield f"more cases than the {self.header.cases:,} of the header"
+
+    def footer(self, number: int, fields: FooterFields, records: list[Record]) -> None:
+        """Check the footer against all results."""
+        if fields.totals != totals(records):
+            hint = "lines are missing, or were added"
+            self.reading.add(number, "the footer's totals are not those of the results", hint)
+        if fields.complete and len(records) < self.header.results:
+            there = f"{len(records):,} of {self.header.results:,} results are there"
+            self.reading.add(number, f"the footer says that the run is complete; {there}")

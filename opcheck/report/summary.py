@@ -10,9 +10,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from opcheck.diagnose import causes
-from opcheck.model import Header, OpVersion, Result, Verdict
-from opcheck.report import words
+from opcheck.model import Header, Record, Verdict
+from opcheck.report import tally, words
 from opcheck.report.look import COLOURS, add_numbers, new_table, put
 
 #: How many kinds of reasons a list shows for a backend before it says how many more there are.
@@ -21,20 +20,19 @@ _REASONS = 3
 _PARTICULARS = re.compile(r"\[[-\d, ]*\]|-?\d+")
 
 
-def show(console: Console, header: Header, results: Sequence[Result], *, complete: bool) -> None:
+def show(console: Console, header: Header, results: Sequence[Record], *, complete: bool) -> None:
     """Print the summary of `results`, a section after the other."""
     # A version is the backend's own word.
     names = {backend.address: words.brief(str(backend)) for backend in header.backends}
     if not complete:
-        expected = header.cases * len(header.backends)
-        said = f"INCOMPLETE: {len(results):,} of {words.plural(expected, 'result')}"
+        said = f"INCOMPLETE: {len(results):,} of {words.plural(header.results, 'result')}"
         console.print(Text(said, "bold red"))
         console.print()
     sections = [
-        _counts(names, results),
+        _counts(header, names, results),
         _open_answers(names, results),
-        *_causes(names, results),
-        _known(names, results),
+        *_causes(header, names, results),
+        _known(header, names, results),
         _reasons(names, results, Verdict.NOT_RUN, "Not run", _reason),
         _reasons(names, results, Verdict.UNSUPPORTED, "Not supported", _reason),
         _reasons(
@@ -50,42 +48,30 @@ def show(console: Console, header: Header, results: Sequence[Result], *, complet
             put(console, section)
             console.print()
     for remark in (*_unjudged(names, results), *_outdated(results)):
-        console.print(Text(remark, "yellow"))
+        console.print(Text(words.one_line(remark), "yellow"))
 
 
-def _counts(names: Mapping[str, str], results: Sequence[Result]) -> Table:
+def _counts(header: Header, names: Mapping[str, str], results: Sequence[Record]) -> Table:
     """Operator version × backend, with a column for each verdict that occurs.
 
     Where error bounds judged, the last column is the largest part of them that a pass used.
     """
-    counts: dict[tuple[OpVersion, str], Counter[str]] = {}
-    used: dict[tuple[OpVersion, str], float] = {}
-    for result in results:
-        key = result.case.op, result.backend
-        passed = result.verdict is Verdict.PASS
-        column = "self" if result.self_check and passed else result.verdict
-        counts.setdefault(key, Counter())[column] += 1
-        for comparison in result.comparisons:
-            if passed and comparison.tier:
-                used[key] = max(used.get(key, 0.0), comparison.used)
-    found = set[str]().union(*counts.values()) | {Verdict.PASS}
-    columns = [v for v in ("pass", "self", *list(Verdict)[1:]) if v in found]
+    rows = tally.counts(header.backends, results)
+    columns = tally.columns(rows)
+    has_bounds = any(row.used is not None for row in rows)
     table = new_table("operator", "backend")
-    for column in columns:
+    for column in (*columns, *["used"] * has_bounds):
         add_numbers(table, column)
-    if used:
-        add_numbers(table, "used")
-    order = {address: number for number, address in enumerate(names)}
     previous = None
-    for op, address in sorted(counts, key=lambda key: (key[0], order[key[1]])):
-        if previous not in (None, op):
+    for row in rows:
+        if previous not in (None, row.op):
             table.add_section()
-        row = [_cell(counts[op, address][column], column) for column in columns]
-        if used:
-            share = used.get((op, address))
-            row.append(_cell(0, "") if share is None else Text(f"{share:.2f}"))
-        table.add_row("" if op == previous else str(op), names[address], *row)
-        previous = op
+        cells = [_cell(row.count[column], column) for column in columns]
+        if has_bounds:
+            cells.append(_cell(0, "") if row.used is None else Text(f"{row.used:.2f}"))
+        said = "" if row.op == previous else words.brief(str(row.op))
+        table.add_row(said, names[row.backend], *cells)
+        previous = row.op
     return table
 
 
@@ -96,84 +82,63 @@ def _cell(count: int, column: str) -> Text:
     return Text(f"{count:,}", colour)
 
 
-def _open_answers(names: Mapping[str, str], results: Iterable[Result]) -> Table:
+def _open_answers(names: Mapping[str, str], results: Iterable[Record]) -> Table:
     """Which answer each backend gives where several are right."""
     chosen: dict[str, dict[str, Counter[str]]] = {}
     for result in results:
         if result.alternative and result.verdict is Verdict.PASS:
-            by_backend = chosen.setdefault(f"{result.case.op.name}/{result.case.name}", {})
+            by_backend = chosen.setdefault(f"{result.op.name}/{result.name}", {})
             by_backend.setdefault(result.backend, Counter())[result.alternative] += 1
     table = new_table(title="Where the text leaves it open, the answer each backend gives")
     table.add_column("case", overflow="fold")
     for address in names:
-        table.add_column(address, overflow="fold")
+        table.add_column(words.brief(address), overflow="fold")
     for name, by_backend in chosen.items():
-        table.add_row(name, *(_answers(by_backend.get(address)) for address in names))
+        table.add_row(words.brief(name), *(_answers(by_backend.get(address)) for address in names))
     return table
 
 
 def _answers(counts: Counter[str] | None) -> str:
-    return ", ".join(f"{answer} ×{count}" for answer, count in (counts or {}).items()) or "–"
+    said = [f"{words.brief(answer)} ×{count}" for answer, count in (counts or {}).items()]
+    return ", ".join(said) or "–"
 
 
-def _causes(names: Mapping[str, str], results: Iterable[Result]) -> Iterable[Table]:
+def _causes(header: Header, names: Mapping[str, str], results: Iterable[Record]) -> Iterable[Table]:
     """For each backend what its failures look like; each counts for one cause."""
-    puzzling = [r for r in results if r.diagnoses or r.verdict in (Verdict.FAIL, Verdict.ERROR)]
-    for address, name in names.items():
-        mine = [result for result in puzzling if result.backend == address]
-        if not mine:
-            continue
-        found = causes(mine)
-        named = sum(cause.mistake is not None for cause in found)
-        left = sum(cause.failures for cause in found if cause.mistake is None)
-        told = [words.plural(len(mine), "failure")]
-        if named:
-            told.append("one cause" if named == 1 else words.plural(named, "cause"))
-        if left:
-            told.append(f"{left:,} unexplained" if named else "unexplained")
-        table = new_table(title=f"What is wrong with {name}: {', '.join(told)}")
+    for wrong in tally.wrong(header.backends, results):
+        table = new_table(title=f"What is wrong with {names[wrong.backend]}: {wrong.told}")
         add_numbers(table, "cases")
         table.add_column("looks", overflow="fold")
         table.add_column("in", overflow="fold")
-        for cause in found:
-            text = f"{cause.text} ({cause.mistake})" if cause.mistake else cause.text
-            places = [*cause.ops, *(cause.dtypes if len(cause.dtypes) == 1 else ())]
-            table.add_row(f"{cause.failures:,}", text, ", ".join(places))
+        for cause in wrong.causes:
+            told = f"{cause.failures:,}", cause.looks, ", ".join(cause.places)
+            table.add_row(*map(words.one_line, told))
         yield table
 
 
-def _known(names: Mapping[str, str], results: Iterable[Result]) -> Table:
+def _known(header: Header, names: Mapping[str, str], results: Iterable[Record]) -> Table:
     """The known defects, by cause."""
-    causes = Counter(
-        (result.backend, result.known.cause, result.known.link)
-        for result in results
-        if result.verdict is Verdict.KNOWN and result.known
-    )
     table = _listing("Known defects of these releases (--no-known judges them)", "cause")
-    for address in names:
-        for (backend, cause, link), count in causes.most_common():
-            if backend == address:
-                said = f"{cause} ({link})" if link else cause
-                table.add_row(names[address], f"{count:,}", said)
+    for address, known, count in tally.known(header.backends, results):
+        said = f"{known.cause} ({known.link})" if known.link else known.cause
+        table.add_row(names[address], f"{count:,}", words.one_line(said))
     return table
 
 
-def _unjudged(names: Mapping[str, str], results: Iterable[Result]) -> Iterable[str]:
+def _unjudged(names: Mapping[str, str], results: Iterable[Record]) -> Iterable[str]:
     """About how many elements of passes the error bounds say little, and in which cases."""
     passed = [result for result in results if result.verdict is Verdict.PASS]
     for address, name in names.items():
-        mine = [
-            r for r in passed if r.backend == address and any(c.unjudged for c in r.comparisons)
-        ]
+        mine = [result for result in passed if result.backend == address and result.unjudged]
         if mine:
-            some = sum(comparison.unjudged for result in mine for comparison in result.comparisons)
-            cases = sorted({f"{result.case.op.name}/{result.case.name}" for result in mine})
+            some = sum(result.unjudged for result in mine)
+            cases = sorted({f"{result.op.name}/{result.name}" for result in mine})
             more = f" and {len(cases) - _REASONS} more" if len(cases) > _REASONS else ""
             where = f"{', '.join(cases[:_REASONS])}{more}"
             yield f"{name}: {words.plural(some, 'element')} unjudged, in {where}"
 
 
-def _outdated(results: Iterable[Result]) -> Iterable[str]:
+def _outdated(results: Iterable[Record]) -> Iterable[str]:
     """Causes that explain no failure any more: a remark, because the ledgers are ours to mend."""
     listed = [(r.verdict, (r.known.ledger, r.known.cause)) for r in results if r.known]
     applied = {cause for verdict, cause in listed if verdict is Verdict.KNOWN}
@@ -185,10 +150,10 @@ def _outdated(results: Iterable[Result]) -> Iterable[str]:
 
 def _reasons(
     names: Mapping[str, str],
-    results: Iterable[Result],
+    results: Iterable[Record],
     verdict: Verdict,
     title: str,
-    spell: Callable[[Result], str],
+    spell: Callable[[Record], str],
 ) -> Table:
     """The results of one verdict, by backend and kind of reason."""
     table = _listing(title, "reason")
@@ -210,12 +175,12 @@ def _reasons(
     return table
 
 
-def _reason(result: Result) -> str:
+def _reason(result: Record) -> str:
     return result.reason
 
 
-def _name_and_reason(result: Result) -> str:
-    return f"{result.case.op.name}/{result.case.name}: {result.reason}"
+def _name_and_reason(result: Record) -> str:
+    return f"{result.op.name}/{result.name}: {result.reason}"
 
 
 def _listing(title: str, last: str) -> Table:

@@ -4,27 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
+from pydantic import Field, TypeAdapter, model_validator
 
 from opcheck.model.timing import Bench, Sample, Timed, Timing
+from opcheck.report.json_lines import Fields
 
 # Nothing takes less than a picosecond, or more than 30 years.
 _Seconds = Annotated[float, Field(ge=1e-12, le=1e9)]
 _Count = Annotated[int, Field(ge=0, lt=1 << 53)]
 
 
-class _Fields(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
-
-
-class FormatFields(BaseModel):
-    """What every format begins with; everything else may be another in the next."""
-
-    type: Literal["bench"]
-    format: Annotated[int, Field(strict=True)]
-
-
-class HeaderFields(_Fields):
+class HeaderFields(Fields):
     """The first line."""
 
     type: Literal["bench"]
@@ -40,7 +30,7 @@ class HeaderFields(_Fields):
         return self
 
 
-class SamplesFields(_Fields):
+class SamplesFields(Fields):
     """Samples, a column for each thing that is known of them."""
 
     round: list[_Count]
@@ -62,7 +52,7 @@ class SamplesFields(_Fields):
         return tuple(Sample(*row) for row in columns)
 
 
-class TimingFields(_Fields):
+class TimingFields(Fields):
     """One backend's part of a line."""
 
     backend: str
@@ -71,7 +61,7 @@ class TimingFields(_Fields):
     samples: SamplesFields
 
 
-class TimedFields(_Fields):
+class TimedFields(Fields):
     """The line of one case."""
 
     type: Literal["timed"]
@@ -102,7 +92,7 @@ class TimedFields(_Fields):
         return Timed(*about, timings, *samples, self.sweep)
 
 
-class FooterFields(_Fields):
+class FooterFields(Fields):
     """The last line."""
 
     type: Literal["footer"]

@@ -1,5 +1,6 @@
 """Case files in, concrete cases out: read, validate, expand, select, fill with data."""
 
+from opcheck.suite.digest import case_digest, suite_digest
 from opcheck.suite.fill import materialize, unrounded
 from opcheck.suite.load import load, load_bench, load_sweep
 from opcheck.suite.select import Selection, select
@@ -8,11 +9,13 @@ from opcheck.suite.sweep import Sweep, parse_sweep
 __all__ = [
     "Selection",
     "Sweep",
+    "case_digest",
     "load",
     "load_bench",
     "load_sweep",
     "materialize",
     "parse_sweep",
     "select",
+    "suite_digest",
     "unrounded",
 ]

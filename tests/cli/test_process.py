@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -12,7 +13,10 @@ import time
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from opcheck.cli.group import program
+from opcheck.report import store
 from tests.cli.conftest import environment
 from tests.cli.fakes import RUNNING
 
@@ -187,6 +191,83 @@ def test_a_background_job_that_ignores_interrupts_goes_on(slow, cases, until_run
     interrupt(process)
     finish(process)
     assert process.returncode == 0
+
+
+# ── what a run leaves in files, however it ends ─────────────────────────────────────────────────
+
+FILES = {"json": "run.jsonl", "junit": "run.xml", "markdown": "run.md", "github": "run.log"}
+
+
+@pytest.fixture
+def reporting(slow, cases, tmp_path):
+    """Starts a run of many cases that writes files in every format."""
+    targets = [f"--report={form}={tmp_path / name}" for form, name in FILES.items()]
+    return lambda count, axis=QUICK: slow(cases(count, axis), *targets, cwd=tmp_path)
+
+
+def reports_of(folder):
+    """What every format makes of a stored run: exit code and all that is said."""
+    for form in ("pretty", *FILES):
+        words = ["report", str(folder / "run.jsonl"), "--format", form]
+        found = CliRunner().invoke(program, words)
+        yield found.exit_code, found.output
+
+
+@pytest.mark.parametrize("results", [0, 1, 7])
+def test_a_run_that_is_killed_leaves_what_it_had_and_is_incomplete(reporting, tmp_path, results):
+    file = tmp_path / "run.jsonl"
+    process = reporting(400)
+    end = time.monotonic() + 30
+    while not file.exists() or file.read_bytes().count(b"\n") < results + 1:
+        assert time.monotonic() < end, "it wrote nothing"
+        time.sleep(0.005)
+    process.kill()
+    process.communicate(timeout=30)
+    run = store.read(file)
+    assert not run.complete
+    assert results <= len(run.records) < 400
+    for code, said in reports_of(tmp_path):
+        assert code == 4
+        assert f"incomplete: {len(run.records)} of 400 results" in said.replace("INC", "inc")
+    # Nobody takes a report of another day for that of this run.
+    assert (tmp_path / "run.xml").read_bytes() == b""
+
+
+@pytest.mark.parametrize("urgent", [False, True])
+def test_a_run_that_is_interrupted_writes_all_its_files(reporting, tmp_path, until_running, urgent):
+    process = reporting(400, HANGS if urgent else QUICK)
+    until_running()
+    interrupt(process)
+    if urgent:
+        time.sleep(0.3)
+        interrupt(process)
+    finish(process)
+    assert process.returncode == 130
+    run = store.read(tmp_path / "run.jsonl")
+    assert run.ending is not None
+    assert (run.complete, run.ending.exit_code) == (False, 130)
+    told = f"incomplete: {len(run.records)} of 400 results"
+    for form in ("junit", "markdown", "github"):
+        assert told in (tmp_path / FILES[form]).read_text(encoding="utf-8")
+    assert all(code == 4 and told in said for code, said in reports_of(tmp_path))
+
+
+def test_a_run_that_is_to_terminate_writes_all_its_files(reporting, tmp_path, until_running):
+    process = reporting(400)
+    until_running()
+    process.terminate()
+    finish(process)
+    assert process.returncode == 130
+    assert store.read(tmp_path / "run.jsonl").ending is not None
+    assert "the run is incomplete" in (tmp_path / "run.xml").read_text(encoding="utf-8")
+
+
+def test_a_report_goes_to_whatever_can_be_written(slow, cases, tmp_path):
+    process = slow(cases(2), "--report", "json=/dev/stderr", "--report", "junit=/dev/stdout")
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert store.read_stream(io.BytesIO(err.encode()), "it").complete
+    assert "<testsuites" in out
 
 
 # ── terminals ───────────────────────────────────────────────────────────────────────────────────
@@ -411,7 +492,7 @@ def test_a_poor_encoding_is_no_error(slow, cases, changes, words):
     out, err = process.communicate(timeout=30)
     assert b"Traceback" not in err
     assert process.returncode == (NARROW in words)
-    assert b"exit 1: " in out or b'"exit_code": 0' in out
+    assert b"exit 1: " in out or b'"exit_code":0' in out
     if changes.get("PYTHONIOENCODING") == "ascii":
         assert out.isascii()
 

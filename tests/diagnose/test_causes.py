@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from opcheck.diagnose import UNEXPLAINED, Cause, causes
-from opcheck.model import Diagnosis, OpVersion, Result, Verdict
-from tests.report.made import result
+from opcheck.model import Diagnosis, OpVersion, Record, Verdict
+from tests.report.made import record
 
 
-def failure(*mistakes: str, since: int = 13) -> Result:
+def failure(*mistakes: str, since: int = 13) -> Record:
     diagnoses = tuple(Diagnosis(name, f"as if {name}") for name in mistakes)
     op = OpVersion("", "Hardmax", since)
-    return result(Verdict.FAIL, op=op, diagnoses=diagnoses)
+    return record(Verdict.FAIL, op=op, diagnoses=diagnoses)
 
 
 def test_one_cause_for_all() -> None:
@@ -41,5 +41,5 @@ def test_no_failure_no_cause() -> None:
 
 def test_what_numbers_have_in_common_is_no_cause() -> None:
     twice, thrice = (Diagnosis(None, f"like {n} times the right values") for n in (2, 3))
-    failures = [result(Verdict.FAIL, diagnoses=(seen,)) for seen in (twice, thrice)]
+    failures = [record(Verdict.FAIL, diagnoses=(seen,)) for seen in (twice, thrice)]
     assert [(one.mistake, one.failures) for one in causes(failures)] == [(None, 2)]

@@ -21,12 +21,15 @@ from opcheck.model import (
     Mismatch,
     OpVersion,
     OutputSpec,
+    Record,
     Result,
     Source,
+    Suite,
     TensorSpec,
     Values,
     Verdict,
 )
+from opcheck.report.recording import Recorder
 
 CASE = Case(
     id="Hardmax/first_of_ties@dtype=float32#axis_0",
@@ -54,11 +57,23 @@ def result(verdict: Verdict = Verdict.PASS, backend: str = "acme", **fields: Any
     return Result(replace(CASE, **of_case), backend, verdict, **fields)
 
 
+def recorded(answer: Result, place: int = 0) -> Record:
+    """The record of a result, whose case stands at this place."""
+    return replace(Recorder([answer.case]).record(answer), place=place)
+
+
+def record(verdict: Verdict = Verdict.PASS, backend: str = "acme", **fields: Any) -> Record:
+    """The record of a result, as `result` makes it."""
+    place = fields.pop("place", 0)
+    return recorded(result(verdict, backend, **fields), place)
+
+
 def header(*backends: str, cases: int = 1) -> Header:
     """A run of `cases` on backends of version 1.5."""
     environment = Environment("0.0", "3.11", "somewhere", {"numpy": "2.0"})
     infos = tuple(BackendInfo(address, address, "1.5") for address in backends)
-    return Header(environment, infos, "level core", cases)
+    started = "2031-02-03T04:05:06+00:00"
+    return Header(environment, infos, "level core", cases, Suite("5eed", cases), started)
 
 
 def wrong_values(dtype: str, *worst: Mismatch, wrong: int, total: int, where: str) -> Comparison:

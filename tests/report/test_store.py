@@ -1,18 +1,20 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
 from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
+import pydantic_core
 import pytest
 
 from opcheck.dtypes import DTYPES
 from opcheck.errors import Exit
-from opcheck.model import Comparison, Diagnosis, Known, Mismatch, Verdict
+from opcheck.model import Comparison, Diagnosis, Ending, Known, Mismatch, Verdict
 from opcheck.report import store
-from tests.report.made import CASE, header, result, wrong_values
+from tests.report.made import CASE, header, record, wrong_values
 
 
 def strict(line):
@@ -29,7 +31,7 @@ def strict(line):
 def worst(mismatch, dtype):
     """The only wrong element of a record."""
     comparison = wrong_values(dtype, mismatch, wrong=1, total=2, where="everywhere")
-    found = strict(store.record(result(Verdict.FAIL, comparisons=(comparison,))))
+    found = strict(store.record(record(Verdict.FAIL, comparisons=(comparison,))))
     [element] = found["comparisons"][0]["worst"]
     return element
 
@@ -37,7 +39,7 @@ def worst(mismatch, dtype):
 def test_the_header_tells_format_machine_and_backends():
     assert strict(store.header(header("acme", "bolt", cases=3))) == {
         "type": "header",
-        "format": 1,
+        "format": 2,
         "environment": {
             "opcheck": "0.0",
             "python": "3.11",
@@ -60,15 +62,23 @@ def test_the_header_tells_format_machine_and_backends():
         ],
         "selection": "level core",
         "cases": 3,
+        "suite": {"digest": "5eed", "cases": 3},
+        "started": "2031-02-03T04:05:06+00:00",
+        "level": "core",
+        "paths": [],
         "known": True,
         "strict": False,
         "require_supported": False,
+        "named": False,
+        "options": {},
+        "shard": None,
+        "seed": None,
     }
 
 
 def test_a_record_names_its_case_in_full():
-    found = strict(store.record(result(Verdict.FAIL, reason="so", seconds=0.25)))
-    assert found | {"question": "", "repeat": ""} == {
+    found = strict(store.record(record(Verdict.FAIL, reason="so", seconds=0.25)))
+    assert found | {"question": "", "repeat": "", "digest": ""} == {
         "type": "result",
         "case": CASE.id,
         "backend": "acme",
@@ -93,7 +103,10 @@ def test_a_record_names_its_case_in_full():
         "rule": "must",
         "level": "core",
         "clause": CASE.clause,
+        "rulings": [],
         "source": {"file": "my/ties.yaml", "line": 7, "column": 3, "shipped": False},
+        "place": 0,
+        "digest": "",
         "question": "",
         "repeat": "",
         "used": None,
@@ -104,7 +117,7 @@ def test_a_record_names_its_case_in_full():
 
 
 def test_what_a_backend_printed_is_kept_as_it_is():
-    found = strict(store.record(result(Verdict.CRASH, printed="\x1b[2Jlast\nwords\x00")))
+    found = strict(store.record(record(Verdict.CRASH, printed="\x1b[2Jlast\nwords\x00")))
     assert (found["verdict"], found["printed"]) == ("crash", "\x1b[2Jlast\nwords\x00")
 
 
@@ -121,25 +134,25 @@ def test_the_header_tells_devices_and_threads():
 
 
 def test_a_case_without_one_dtype_has_none():
-    assert strict(store.record(result(dtype=None)))["dtype"] is None
+    assert strict(store.record(record(dtype=None)))["dtype"] is None
 
 
 def test_a_known_failure_keeps_what_was_found():
     known = Known("Why.", "https://example.org", "acme.yaml")
-    found = strict(store.record(result(Verdict.KNOWN, known=known, found=Verdict.ERROR)))
+    found = strict(store.record(record(Verdict.KNOWN, known=known, found=Verdict.ERROR)))
     assert (found["verdict"], found["found"]) == ("known", "error")
     assert found["known"] == {"cause": "Why.", "link": "https://example.org", "ledger": "acme.yaml"}
 
 
 def test_a_diagnosis_keeps_the_name_of_its_mistake():
     looks = Diagnosis("last_of_ties", "as if the last of equal maxima won")
-    found = strict(store.record(result(Verdict.FAIL, diagnoses=(looks,))))
+    found = strict(store.record(record(Verdict.FAIL, diagnoses=(looks,))))
     assert found["diagnoses"] == [{"mistake": looks.mistake, "text": looks.text}]
 
 
 def test_infinite_and_missing_measures_are_no_literals():
     comparison = Comparison("Y", "shape", "(2,), want (3,)", used=np.inf)
-    found = strict(store.record(result(Verdict.FAIL, comparisons=(comparison,))))
+    found = strict(store.record(record(Verdict.FAIL, comparisons=(comparison,))))
     assert found["used"] == found["comparisons"][0]["used"] == "inf"
     assert found["comparisons"][0]["dtype"] is None
 
@@ -206,20 +219,33 @@ def test_whole_numbers_and_truth_values_are_exact(dtype, value, said, bits):
 
 def test_what_is_no_json_is_an_error_of_ours_and_never_written():
     with pytest.raises(ValueError, match="JSON"):
-        store.record(result(seconds=np.nan))
+        store.record(record(seconds=np.nan))
 
 
 def test_hostile_text_stays_text():
-    reason = '\x1b[31m"\\ \ud800 \u2028 </script>\n\x00'
-    assert strict(store.record(result(Verdict.ERROR, reason=reason)))["reason"] == reason
+    reason = '\x1b[31m"\\ \U0001f600 \\ud800 \u2028 </script>\n\x00'
+    assert strict(store.record(record(Verdict.ERROR, reason=reason)))["reason"] == reason
+
+
+@pytest.mark.parametrize("text", ["a\ud800b", "\udc00\ud800", "\\ud800\ud800"])
+def test_half_of_a_surrogate_pair_is_no_text_and_does_no_harm(text):
+    line = store.record(record(Verdict.ERROR, reason=text, printed=text))
+    found = strict(line)
+    said = re.sub("[\ud800-\udfff]", "\ufffd", text)
+    assert found["reason"] == found["printed"] == said
+    assert pydantic_core.from_json(line) == found
 
 
 def test_the_footer_counts_by_backend_and_verdict():
-    results = [result(), result(), result(Verdict.FAIL), result(Verdict.NOT_RUN, "bolt")]
-    assert strict(store.footer(results, False, int(Exit.INTERRUPTED), "cut short")) == {
+    results = [record(), record(), record(Verdict.FAIL), record(Verdict.NOT_RUN, "bolt")]
+    ending = Ending(False, int(Exit.INTERRUPTED), "cut short", 1.5, ("it died",), ("it left",))
+    assert strict(store.footer(results, ending)) == {
         "type": "footer",
         "complete": False,
         "totals": {"acme": {"pass": 2, "fail": 1}, "bolt": {"not run": 1}},
         "exit_code": 130,
         "meaning": "cut short",
+        "seconds": 1.5,
+        "accidents": ["it died"],
+        "partings": ["it left"],
     }

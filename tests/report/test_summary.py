@@ -6,7 +6,7 @@ import pytest
 
 from opcheck.model import Comparison, Diagnosis, Known, OpVersion, Verdict
 from opcheck.report import summary
-from tests.report.made import Page, header, result
+from tests.report.made import Page, header, record
 
 LANES = Known("The maximum of a vector's lanes forgets → its NaN.", None, "acme.yaml")
 CAST = Known(
@@ -21,29 +21,29 @@ OLD = OpVersion("", "Hardmax", 1)
 
 def every_section():
     """Results of three backends that fill every section and every column."""
-    yield from (result(backend=b) for b in ("numpy", "acme", "bolt") for _ in range(1200))
-    yield from (result(backend="numpy", self_check=True) for _ in range(7))
-    yield from (result(Verdict.KNOWN, known=LANES, op=OLD) for _ in range(12))
-    yield result(Verdict.KNOWN, known=CAST, op=OLD)
-    yield result(Verdict.PASS, known=LANES)  # the cause still explains others: no remark
-    yield from (result(backend="bolt", known=GONE) for _ in range(2))
-    yield from (result(Verdict.FAIL, "bolt", op=DML) for _ in range(3))
-    yield result(Verdict.ERROR, op=DML)
-    yield result(Verdict.UNSTABLE, op=DML)
-    yield result(Verdict.CRASH, "bolt", op=DML, reason="killed by SIGSEGV")
-    yield from (result(Verdict.TIMEOUT, "bolt", reason="no answer within 30 s") for _ in range(2))
-    yield result(Verdict.OOM, "bolt", reason="took more than 100 MiB of memory")
-    yield result(Verdict.NOT_RUN, op=DML, reason="asked for the NPU, got the CPU")
-    yield result(Verdict.BAD_CASE, op=DML)
+    yield from (record(backend=b) for b in ("numpy", "acme", "bolt") for _ in range(1200))
+    yield from (record(backend="numpy", self_check=True) for _ in range(7))
+    yield from (record(Verdict.KNOWN, known=LANES, op=OLD) for _ in range(12))
+    yield record(Verdict.KNOWN, known=CAST, op=OLD)
+    yield record(Verdict.PASS, known=LANES)  # the cause still explains others: no remark
+    yield from (record(backend="bolt", known=GONE) for _ in range(2))
+    yield from (record(Verdict.FAIL, "bolt", op=DML) for _ in range(3))
+    yield record(Verdict.ERROR, op=DML)
+    yield record(Verdict.UNSTABLE, op=DML)
+    yield record(Verdict.CRASH, "bolt", op=DML, reason="killed by SIGSEGV")
+    yield from (record(Verdict.TIMEOUT, "bolt", reason="no answer within 30 s") for _ in range(2))
+    yield record(Verdict.OOM, "bolt", reason="took more than 100 MiB of memory")
+    yield record(Verdict.NOT_RUN, op=DML, reason="asked for the NPU, got the CPU")
+    yield record(Verdict.BAD_CASE, op=DML)
     for axis in range(4):
         reason = f"no kernel for float64 along axis {axis} of [2, 3]"
-        yield result(Verdict.UNSUPPORTED, reason=reason)
+        yield record(Verdict.UNSUPPORTED, reason=reason)
     for kind in ("größe", "uint8", "int8", "bool", "string", "complex64", "complex128"):
-        yield result(Verdict.UNSUPPORTED, "bolt", reason=f"no kernel for {'-' + kind}")
-    yield result(Verdict.WARN, "bolt", reason="accepts an invalid model: the type is no float")
+        yield record(Verdict.UNSUPPORTED, "bolt", reason=f"no kernel for {'-' + kind}")
+    yield record(Verdict.WARN, "bolt", reason="accepts an invalid model: the type is no float")
     for answer, count in (("first_nan", 3), ("skips_nan", 2)):
-        yield from (result(alternative=answer, name="nan") for _ in range(count))
-    yield result(backend="numpy", alternative="first_nan", name="nan")
+        yield from (record(alternative=answer, name="nan") for _ in range(count))
+    yield record(backend="numpy", alternative="first_nan", name="nan")
 
 
 LAST = Diagnosis("last_of_ties", "as if the last of equal maxima won")
@@ -51,7 +51,7 @@ ZEROS = Diagnosis("zeros", "as if nothing was computed, and all left zero")
 
 
 def test_all_failures_with_one_cause():
-    failures = [result(Verdict.FAIL, diagnoses=(LAST,)) for _ in range(37)]
+    failures = [record(Verdict.FAIL, diagnoses=(LAST,)) for _ in range(37)]
     page = shown(failures, "acme")
     assert "What is wrong with acme 1.5: 37 failures, one cause" in page.text
     assert "37  as if the last of equal maxima won" in page.text
@@ -59,8 +59,8 @@ def test_all_failures_with_one_cause():
 
 
 def test_several_causes_and_what_none_explains():
-    failures = [result(Verdict.FAIL, diagnoses=(LAST, ZEROS)) for _ in range(3)]
-    failures += [result(Verdict.ERROR, op=OLD, diagnoses=(ZEROS,)), result(Verdict.FAIL)]
+    failures = [record(Verdict.FAIL, diagnoses=(LAST, ZEROS)) for _ in range(3)]
+    failures += [record(Verdict.ERROR, op=OLD, diagnoses=(ZEROS,)), record(Verdict.FAIL)]
     page = shown(failures, "acme", width=100)
     assert "What is wrong with acme 1.5: 5 failures, one cause, 1 unexplained" in page.text
     assert "all left zero (zeros)  Hardmax-1, Hardmax-13" in page.text
@@ -68,7 +68,7 @@ def test_several_causes_and_what_none_explains():
 
 
 def test_failures_without_any_cause():
-    page = shown([result(Verdict.FAIL), result(Verdict.FAIL)], "acme")
+    page = shown([record(Verdict.FAIL), record(Verdict.FAIL)], "acme")
     assert "What is wrong with acme 1.5: 2 failures, unexplained" in page.text
 
 
@@ -85,11 +85,11 @@ def test_every_section(snapshot, width):
 
 
 def test_a_run_without_remarks_is_one_table(snapshot):
-    snapshot("summary_plain", shown([result(), result()], "acme").text)
+    snapshot("summary_plain", shown([record(), record()], "acme").text)
 
 
 def test_an_incomplete_run_says_so_first(snapshot):
-    page = shown([result(), result(Verdict.FAIL)], "acme", cases=1500, complete=False)
+    page = shown([record(), record(Verdict.FAIL)], "acme", cases=1500, complete=False)
     snapshot("summary_incomplete", page.text)
 
 
@@ -100,28 +100,28 @@ def test_an_incomplete_run_without_results_says_so_too():
 
 @pytest.mark.parametrize("width", [1, 30, 80, 200])
 def test_counts_are_never_cut(width):
-    results = [result() for _ in range(1234)]
-    results += [result(Verdict.UNSUPPORTED, reason="no") for _ in range(1001)]
+    results = [record() for _ in range(1234)]
+    results += [record(Verdict.UNSUPPORTED, reason="no") for _ in range(1001)]
     page = shown(results, "acme", width=width)
     assert any("1,234" in line and "1,001" in line for line in page.lines)
 
 
 def test_passes_of_the_engine_against_itself_are_counted_apart():
-    results = [result(), *(result(self_check=True) for _ in range(4))]
+    results = [record(), *(record(self_check=True) for _ in range(4))]
     page = shown(results, "acme")
     assert page.lines[0].split() == ["operator", "backend", "pass", "self"]
     assert page.lines[2].split()[-2:] == ["1", "4"]
 
 
 def test_the_engine_failing_against_itself_is_a_failure():
-    page = shown([result(Verdict.FAIL, self_check=True)], "acme")
+    page = shown([record(Verdict.FAIL, self_check=True)], "acme")
     assert page.lines[0].split() == ["operator", "backend", "pass", "fail"]
     assert page.lines[2].split()[-2:] == ["·", "1"]
 
 
 def test_backends_stand_in_the_order_asked_for_and_versions_in_theirs():
     ops = [OpVersion("", "Hardmax", since) for since in (13, 2, 11)]
-    results = [result(backend=b, op=op) for op in ops for b in ("zeta", "acme")]
+    results = [record(backend=b, op=op) for op in ops for b in ("zeta", "acme")]
     page = shown(results, "zeta", "acme")
     rows = [line.split() for line in page.lines[2:] if line]
     assert [row[0] for row in rows[::2]] == ["Hardmax-2", "Hardmax-11", "Hardmax-13"]
@@ -130,34 +130,34 @@ def test_backends_stand_in_the_order_asked_for_and_versions_in_theirs():
 
 
 def test_causes_are_counted_by_backend():
-    known = [result(Verdict.KNOWN, backend=b, known=LANES) for b in ("acme", "acme", "bolt")]
+    known = [record(Verdict.KNOWN, backend=b, known=LANES) for b in ("acme", "acme", "bolt")]
     lines = shown(known, "acme", "bolt", width=120).lines
     listed = [line for line in lines if line.endswith(LANES.cause)]
     assert [line.split()[:3] for line in listed] == [["acme", "1.5", "2"], ["bolt", "1.5", "1"]]
 
 
 def test_a_cause_that_explains_nothing_any_more_is_a_remark():
-    passing = [result(known=GONE)] * 2
+    passing = [record(known=GONE)] * 2
     assert "listed in bolt.yaml, but 2 such cases pass: Ties went" in shown(passing, "acme").text
     assert "but 1 such case passes:" in shown(passing[:1], "acme").text
 
 
 def test_a_cause_that_still_explains_a_failure_is_none():
-    results = [result(known=GONE), result(Verdict.KNOWN, known=GONE)]
+    results = [record(known=GONE), record(Verdict.KNOWN, known=GONE)]
     assert "listed in" not in shown(results, "acme").text
 
 
 def test_answers_of_failures_are_not_counted():
     results = [
-        result(alternative="first_nan", name="nan"),
-        result(Verdict.FAIL, alternative="first_nan", name="nan"),
+        record(alternative="first_nan", name="nan"),
+        record(Verdict.FAIL, alternative="first_nan", name="nan"),
     ]
     assert "first_nan ×1\n" in shown(results, "acme").text
 
 
 def test_reasons_that_differ_in_numbers_are_one():
     reasons = [f"axis {n} of [{n}, 3] is out of range" for n in range(9)]
-    results = [result(Verdict.UNSUPPORTED, reason=reason) for reason in [*reasons, reasons[0]]]
+    results = [record(Verdict.UNSUPPORTED, reason=reason) for reason in [*reasons, reasons[0]]]
     page = shown(results, "acme", width=120)
     [row] = [line for line in page.lines if "out of range" in line]
     assert row.split(maxsplit=3)[2:] == [
@@ -168,7 +168,7 @@ def test_reasons_that_differ_in_numbers_are_one():
 
 def test_many_reasons_are_summed_up():
     kinds = [f"no {letter}" for letter in "abcdefgh"]
-    results = [result(Verdict.UNSUPPORTED, reason=kind) for kind in [*kinds, "no a"]]
+    results = [record(Verdict.UNSUPPORTED, reason=kind) for kind in [*kinds, "no a"]]
     rows = [line.split(maxsplit=3)[2:] for line in shown(results, "acme").lines if " no " in line]
     assert rows == [["2", "no a"], ["1", "no b"], ["1", "no c"]]
     assert "5  5 other reasons" in shown(results, "acme").text
@@ -176,10 +176,10 @@ def test_many_reasons_are_summed_up():
 
 def test_what_was_not_run_is_listed_with_its_reason():
     results = [
-        *(result(Verdict.NOT_RUN, reason="no such folder: out/1") for _ in range(2)),
-        result(Verdict.NOT_RUN, reason="no such folder: out/2"),
-        result(Verdict.NOT_RUN, "bolt", reason="the backend could not be started again"),
-        result(Verdict.UNSUPPORTED, reason="no kernel"),
+        *(record(Verdict.NOT_RUN, reason="no such folder: out/1") for _ in range(2)),
+        record(Verdict.NOT_RUN, reason="no such folder: out/2"),
+        record(Verdict.NOT_RUN, "bolt", reason="the backend could not be started again"),
+        record(Verdict.UNSUPPORTED, reason="no kernel"),
     ]
     lines = shown(results, "acme", "bolt").lines
     begin, end = lines.index("Not run"), lines.index("Not supported")
@@ -194,7 +194,7 @@ def test_what_was_not_run_is_listed_with_its_reason():
 @pytest.mark.parametrize("verdict", [Verdict.UNSUPPORTED, Verdict.NOT_RUN, Verdict.WARN])
 def test_a_hostile_reason_is_harmless_and_short(verdict):
     reason = "\x1b[2J\x07[red]x[/] [/nope]\n" * 100_000 + "\nexit 0: conforms"
-    page = shown([result(verdict, reason=reason)], "acme")
+    page = shown([record(verdict, reason=reason)], "acme")
     assert "\x1b" not in page.text
     assert "\x07" not in page.text
     assert "[red]x[/] [/nope]" in page.text
@@ -209,7 +209,7 @@ def test_no_line_ends_in_blanks():
 
 def test_verdicts_have_their_colours_on_a_terminal():
     page = Page(80, color_system="standard", force_terminal=True)
-    summary.show(page.console, header("acme"), [result(), result(Verdict.FAIL)], complete=True)
+    summary.show(page.console, header("acme"), [record(), record(Verdict.FAIL)], complete=True)
     assert re.search(r"\x1b\[32m *1\x1b\[0m +\x1b\[31m *1\x1b\[0m", page.text)
 
 
@@ -219,10 +219,10 @@ def bounded(used: float, unjudged: int = 0) -> Comparison:
 
 def test_used_is_the_largest_part_of_its_bounds_that_a_pass_needed():
     found = [
-        result(comparisons=(bounded(0.25), bounded(0.5))),
-        result(comparisons=(bounded(0.126),)),
-        result(Verdict.FAIL, comparisons=(bounded(7.0),)),
-        result(op=OLD, comparisons=(Comparison("y", None, used=0.0),)),
+        record(comparisons=(bounded(0.25), bounded(0.5))),
+        record(comparisons=(bounded(0.126),)),
+        record(Verdict.FAIL, comparisons=(bounded(7.0),)),
+        record(op=OLD, comparisons=(Comparison("y", None, used=0.0),)),
     ]
     lines = shown(found, "acme").lines
     assert lines[0].split() == ["operator", "backend", "pass", "fail", "used"]
@@ -231,10 +231,10 @@ def test_used_is_the_largest_part_of_its_bounds_that_a_pass_needed():
 
 def test_unjudged_elements_of_passes_are_told_of_each_backend():
     found = [
-        result(comparisons=(bounded(0.1, unjudged=3), bounded(0.1, unjudged=4))),
-        result(name="nan", comparisons=(bounded(0.1, unjudged=2),)),
-        result(backend="bolt", comparisons=(bounded(0.1),)),
-        result(Verdict.FAIL, "bolt", comparisons=(bounded(0.1, unjudged=9),)),
+        record(comparisons=(bounded(0.1, unjudged=3), bounded(0.1, unjudged=4))),
+        record(name="nan", comparisons=(bounded(0.1, unjudged=2),)),
+        record(backend="bolt", comparisons=(bounded(0.1),)),
+        record(Verdict.FAIL, "bolt", comparisons=(bounded(0.1, unjudged=9),)),
     ]
     lines = shown(found, "acme", "bolt").lines
     assert lines[-1] == "acme 1.5: 9 elements unjudged, in Hardmax/first_of_ties, Hardmax/nan"

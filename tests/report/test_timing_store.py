@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opcheck.errors import CaseFileError, Exit, UsageError
+from opcheck.errors import CaseFileError, UsageError
 from opcheck.model.timing import Timing
 from opcheck.report import timing_store
 from opcheck.report.timing_store import Stored
+from tests.report import damaged
 from tests.report.timed import bench, row, samples, timing
 
 BENCH = bench("acme", "bolt?threads=2")
@@ -32,30 +33,8 @@ LINES = [
 ]
 
 
-def changed(number, path, value):
-    """The lines, with one thing in one of them changed."""
-    fields = here = json.loads(LINES[number - 1])
-    for step in path[:-1]:
-        here = here[step]
-    here[path[-1]] = value
-    return [*LINES[: number - 1], json.dumps(fields), *LINES[number:]]
-
-
-@pytest.fixture
-def file(tmp_path):
-    def write(lines, end="\n"):
-        path = tmp_path / "stored.jsonl"
-        path.write_text("\n".join(lines) + end, encoding="utf-8")
-        return path
-
-    return write
-
-
 def complaint(path):
-    with pytest.raises(CaseFileError) as caught:
-        timing_store.read(path)
-    assert caught.value.exit_code == Exit.USAGE
-    return [str(problem).removeprefix(str(path)) for problem in caught.value.problems]
+    return damaged.complaint(timing_store.read, path)
 
 
 # ── what is written is read ───────────────────────────────────────────────────────────────────
@@ -202,7 +181,7 @@ def test_an_empty_file(file, text):
     ],
 )
 def test_a_wrong_value_is_told_with_its_place(file, number, path, value, said):
-    first = complaint(file(changed(number, path, value)))[0]
+    first = complaint(file(damaged.changed(LINES, number, path, value)))[0]
     assert first.startswith(f":{number}:1: {said}")
 
 
@@ -222,7 +201,7 @@ def test_no_load_is_infinite(file):
 
 
 def test_every_damaged_line_is_told(file):
-    lines = changed(2, ("op",), 1)
+    lines = damaged.changed(LINES, 2, ("op",), 1)
     said = complaint(file([*lines[:2], "{", *lines[3:]]))
     assert [one[:5] for one in said] == [":2:1:", ":3:1:"]
 

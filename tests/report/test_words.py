@@ -4,9 +4,7 @@ import unicodedata
 
 import pytest
 
-from opcheck.model import Source, Verdict
 from opcheck.report import words
-from tests.report.made import result
 
 
 def test_no_character_that_controls_or_hides_survives():
@@ -49,29 +47,6 @@ def test_of_what_was_printed_the_last_twenty_lines_are_shown():
     assert words.block("\n".join(told)).splitlines() == told
     assert words.ending("  indented\r\n") == "  indented"
     assert words.ending("\x1b[2J") == "�[2J"
-
-
-@pytest.mark.parametrize(
-    ("verdict", "flag"),
-    [
-        (Verdict.FAIL, None),
-        (Verdict.CRASH, None),
-        (Verdict.WARN, "--strict"),
-        (Verdict.UNSUPPORTED, "--require-supported"),
-    ],
-)
-def test_what_is_red_by_an_option_alone_is_repeated_with_it(
-    verdict: Verdict, flag: str | None
-) -> None:
-    command = words.repeat(result(verdict))
-    assert [word for word in command.split() if word in ("--strict", "--require-supported")] == (
-        [flag] if flag else []
-    )
-
-
-@pytest.mark.parametrize(("file", "said"), [("-d.yaml", "./-d.yaml"), ("a-d.yaml", "a-d.yaml")])
-def test_a_file_is_repeated_as_a_file_and_not_as_an_option(file, said):
-    assert words.repeat(result(source=Source(file, 1, 1))).startswith(f"opcheck run {said} --case ")
 
 
 @pytest.mark.parametrize(("count", "said"), [(0, "0 cases"), (1, "1 case"), (1031, "1,031 cases")])

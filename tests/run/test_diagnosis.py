@@ -22,6 +22,7 @@ from tests.asking import cases_in
 from tests.hardmax import Hardmax
 from tests.inline import diagnosed
 from tests.miniatures import answering, refusing
+from tests.report.made import recorded
 
 HEAD = "op: Hardmax\ndtype: float32\nopset: 13\nattrs: {axis: 1}\ncases:\n"
 TIES = "- {name: ties, inputs: {input: [[3, 3, 1]]}, expect: {output: [[1, 0, 0]]}}\n"
@@ -37,7 +38,7 @@ def test_a_failure_is_told_what_it_looks_like(tmp_path: Path) -> None:
     cases = cases_in(tmp_path, HEAD + TIES + FAR)
     results = diagnosed(cases, Lying(by_name("last_of_ties")))
     assert [result.verdict for result in results] == [Verdict.FAIL, Verdict.FAIL]
-    (cause,) = causes(results)
+    (cause,) = causes(map(recorded, results))
     assert (cause.mistake, cause.failures) == ("last_of_ties", 2)
     assert cause.text == "as if the last of equal maxima won"
 
@@ -124,7 +125,7 @@ def test_nine_lies_of_ten_are_named_first() -> None:
             if mistake.why_harmless(op, "float32") is not None or not found:
                 continue
             lies += 1
-            first = causes(found)[0].mistake
+            first = causes(map(recorded, found))[0].mistake
             if first != mistake.name:
                 wrong[f"{op}: {mistake.name}"] = first
     assert lies > 60

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -60,14 +59,6 @@ class Ends(Spin):
             case "raises":
                 raise ValueError("enough of that")
         return [np.ones_like(inputs[0])]
-
-
-class Wild(Spin):
-    """Right after a time that is as often near nothing as far above what was asked for."""
-
-    def run(self, inputs: Sequence[Any]) -> Any:
-        time.sleep(self.seconds * random.choice([0.1, 20]))
-        return super().run(inputs)
 
 
 class Copies(Spin):

@@ -62,7 +62,7 @@ BEARABLE = {
     "keyboard_interrupt": (Verdict.ERROR, "KeyboardInterrupt: nobody pressed anything"),
     "generator_exit": (Verdict.ERROR, "GeneratorExit"),
     "unspeakable": (Verdict.ERROR, r"Unspeakable: \(its message cannot be read: SystemExit\)"),
-    "surrogates": (Verdict.ERROR, "ValueError: half a character: \ud800"),
+    "surrogates": (Verdict.ERROR, "ValueError: half a character: [\ud800\ufffd]"),
     "long_message": (Verdict.ERROR, r"ValueError: x{2000} … \(52428800 characters\)"),
     "unsupported": (Verdict.UNSUPPORTED, "not here"),
     "memory_error": (Verdict.OOM, "MemoryError in run: no room on the device"),

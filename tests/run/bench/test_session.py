@@ -118,20 +118,30 @@ def test_who_is_not_has_none_and_the_row_says_why(
         assert said in row.timings[place].why_not
 
 
-def test_processes_come_again_while_a_ratio_is_not_precise(file: Path) -> None:
-    """A program that takes a random time is never precise, one that takes a known time soon is."""
-    names = [f"{SPINNING}Spin?seconds=0.001", f"{SPINNING}Spin?seconds=0.002"]
-    wild = f"{SPINNING}Wild?seconds=0.001"
-    cases = load_bench([file])[:1]
-    with entrants([*names, wild]) as (base, steady, unsteady):
-        twice = plan(base=names[0], looks=(15, 30))
-        calm = Session(cases, [base, steady], replace(twice, looks=(90, 180)))
-        assert len([*calm.visits()]) == 3
-        stormy = Session(cases, [base, unsteady], twice)
-        assert len([*stormy.visits()]) == 6
-        [row] = stormy.rows()
-        visits = groupby(sample.worker for sample in row.timings[1].samples)
-        assert [worker for worker, _ in visits] == [0, 1, 2, 0, 1, 2]
+@pytest.mark.parametrize(("is_precise", "visits"), [(True, [0, 1, 2]), (False, [0, 1, 2] * 2)])
+def test_processes_come_again_while_a_ratio_is_not_precise(
+    file: Path, monkeypatch: pytest.MonkeyPatch, is_precise: bool, visits: list[int]
+) -> None:
+    monkeypatch.setattr("opcheck.run.bench.one_case.precise", lambda found: is_precise)
+    with entrants(["numpy", f"{SPINNING}Spin?seconds=0.001"]) as found:
+        session = Session(load_bench([file])[:1], found, plan(looks=(9, 18)))
+        assert len([*session.visits()]) == len(visits)
+        [row] = session.rows()
+        workers = groupby(sample.worker for sample in row.timings[1].samples)
+        assert [worker for worker, _ in workers] == visits
+
+
+def test_who_is_alone_is_held_against_the_fixed_work(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[int] = []
+    monkeypatch.setattr(
+        "opcheck.run.bench.one_case.precise", lambda found: bool(seen.append(found.pairs))
+    )
+    with entrants(["numpy"]) as found:
+        session = Session(load_bench([file])[:1], found, plan(looks=(9, 18)))
+        assert len([*session.visits()]) == 6
+    assert seen == [9]
 
 
 def test_an_interrupt_ends_all_and_leaves_what_was_measured(file: Path) -> None:

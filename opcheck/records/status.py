@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from opcheck.errors import Exit
-from opcheck.model import BackendInfo, Result, Verdict
+from opcheck.model import BackendInfo, Header, Record, Result, Run, Verdict
 
 _RED = frozenset(
     [
@@ -28,31 +28,42 @@ def reds(*, strict: bool = False, require_supported: bool = False) -> frozenset[
     return _RED | warnings | gaps
 
 
-def is_red(result: Result, red: Collection[Verdict]) -> bool:
+def reds_of(header: Header) -> frozenset[Verdict]:
+    """The verdicts each of which made this run fail."""
+    return reds(strict=header.strict, require_supported=header.require_supported)
+
+
+def is_red(result: Record | Result, red: Collection[Verdict]) -> bool:
     """Whether a result fails a run that these verdicts fail."""
     return result.verdict in red and not result.inexpressible
 
 
+def is_failure(result: Record | Result, red: Collection[Verdict]) -> bool:
+    """Whether a result is shown in full and counts for --max-fail: red, or a case that is wrong."""
+    return result.verdict is Verdict.BAD_CASE or is_red(result, red)
+
+
 def status(
-    results: Iterable[Result],
-    backends: Sequence[BackendInfo],
+    header: Header,
+    results: Iterable[Record],
     *,
-    red: Collection[Verdict],
-    interrupted: bool,
-    named: bool = True,
+    interrupted: bool = False,
+    cut_short: bool = False,
     accidents: Sequence[str] = (),
     partings: Sequence[str] = (),
 ) -> tuple[Exit, str]:
     """The exit code of a run, the first that applies in the order of `Exit`, and what it means.
 
-    `red` are the verdicts that fail it. `named`: the user named the backends, so that each of them
-    has to judge something. `accidents` tell of processes that ended while they were asked nothing,
-    for which no case can be blamed, and `partings` of those that died of being asked to leave,
-    which is no matter of operators, and only told.
+    Backends that the user named have to judge something, each of them; of others, one does.
+    `accidents` tell of processes that ended while they were asked nothing, for which no case can be
+    blamed, and `partings` of those that died of being asked to leave, which is no matter of
+    operators, and only told. Results that lack because of -x or --max-fail are no reason to call a
+    run `cut_short` while it lasts; once it is stored, they are.
     """
     results = list(results)
+    red = reds_of(header)
     total = Counter(result.verdict for result in results)
-    idle = [backend.address for backend in backends if _is_idle(backend, results)]
+    idle = [backend.address for backend in header.backends if _is_idle(backend, results)]
     failed = Counter(result.verdict for result in results if is_red(result, red))
     wrong = [*([_spelt(failed)] if failed else []), *accidents]
     also = "".join(f"; {said}" for said in wrong)
@@ -61,13 +72,16 @@ def status(
     if total[Verdict.BAD_CASE]:
         bad = _counted(total[Verdict.BAD_CASE], "result says", "results say")
         return Exit.USAGE, f"{bad} that the case is wrong{also}"
+    if cut_short:
+        there = f"{len(results):,} of {_counted(header.results, 'result', 'results')}"
+        return Exit.UNUSABLE, f"incomplete: {there}{also}"
     if total[Verdict.NOT_RUN]:
         return Exit.UNUSABLE, f"incomplete: {total[Verdict.NOT_RUN]:,} not run{also}"
     if wrong:
         return Exit.NONCONFORMING, f"does not conform: {'; '.join(wrong)}"
     if not total:
         return Exit.NOTHING_JUDGED, "nothing was judged: no case matched"
-    if idle and (named or len(idle) == len(backends)):
+    if idle and (header.named or len(idle) == len(header.backends)):
         return Exit.NOTHING_JUDGED, f"nothing was judged: {', '.join(idle)} supported no case"
     judged = _counted(sum(n for v, n in total.items() if v not in _UNJUDGED), "result", "results")
     rest = (Verdict.KNOWN, Verdict.WARN, Verdict.UNSUPPORTED)
@@ -78,7 +92,19 @@ def status(
     return Exit.CONFORMS, said
 
 
-def _is_idle(backend: BackendInfo, results: Iterable[Result]) -> bool:
+def outcome(run: Run) -> tuple[Exit, str]:
+    """What a stored run amounts to; one without all of its results is incomplete."""
+    ending = run.ending
+    return status(
+        run.header,
+        run.records,
+        cut_short=not run.complete,
+        accidents=ending.accidents if ending else (),
+        partings=ending.partings if ending else (),
+    )
+
+
+def _is_idle(backend: BackendInfo, results: Iterable[Record]) -> bool:
     """Whether a backend was judged on nothing.
 
     Refusing the invalid models of a dtype, while none of its legal ones is supported, is nothing.

@@ -1,0 +1,66 @@
+"""`opcheck diff`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from opcheck.cli import stored
+from opcheck.cli.options import leave
+from opcheck.errors import UsageError
+
+_RUN = click.Path(path_type=Path)
+
+
+@click.command(name="diff")
+@click.argument("old_path", type=_RUN, metavar="OLD")
+@click.argument("new_path", type=_RUN, metavar="NEW")
+@click.option(
+    "--common",
+    is_flag=True,
+    help="Where NEW was asked for less than OLD, compare what both were asked for.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["pretty", "json", "markdown"]),
+    default="pretty",
+    show_default=True,
+    help="json: a line a change; markdown: a page for pull requests.",
+)
+@stored.out_option
+@click.option("-v", "--verbose", is_flag=True, help="Every change, however many there are.")
+def command(
+    old_path: Path, new_path: Path, common: bool, form: str, out: Path | None, verbose: bool
+) -> None:
+    """Show what changed from one stored run to another: a gate that lets old failures pass.
+
+    Results are held against each other by case and by the address of the backend. A regression is
+    what is red now and was not, what is no longer supported or no longer run, and what is missing
+    in NEW though it was asked for. A case that was edited is told, and not compared.
+
+    \b
+    opcheck run -b mine --report json=new.jsonl; opcheck diff main.jsonl new.jsonl
+    opcheck diff main.jsonl new.jsonl --format markdown -o comment.md
+    opcheck diff all.jsonl some.jsonl --common       NEW has fewer cases, on purpose
+    opcheck diff a.jsonl b.jsonl --format json | jq 'select(.regression)'
+
+    Exit codes: 0 no regression, 1 some, 2 a file cannot be read, 4 a run is incomplete, NEW was
+    asked for less than OLD, or the output cannot be written, 5 nothing could be compared.
+    """
+    from opcheck.records.comparing import compare, judged
+    from opcheck.report import diff, diff_markdown
+
+    if verbose and form != "pretty":
+        raise UsageError(f"-v is for --format pretty, not for {form}")
+    stored.check_output(out, [old_path, new_path])
+    old, new = stored.read(old_path, new_path)
+    found = compare(old, new)
+    if form == "pretty":
+        with stored.printed(out) as console:
+            diff.show(console, old, new, found, common=common, verbose=verbose)
+    else:
+        renderer = diff if form == "json" else diff_markdown
+        stored.write(out, renderer.lines(old, new, found, common=common))
+    leave(judged(old, new, found, common=common)[0])

@@ -1,0 +1,60 @@
+"""`opcheck merge`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from opcheck.cli import stored
+from opcheck.cli.options import leave
+from opcheck.errors import Exit
+
+
+@click.command(name="merge")
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN...")
+@click.option(
+    "-o",
+    "--output",
+    "out",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="FILE",
+    help="The whole; `-` is standard output.",
+)
+@click.option("--mixed-versions", is_flag=True, help="Also join runs of several opchecks.")
+def command(paths: tuple[Path, ...], out: Path, mixed_versions: bool) -> None:
+    """Join stored runs of one suite into one: other backends, or other parts of the cases.
+
+    What they were asked has to be one selection of the same cases, judged by the same rules, and no
+    result may stand in two of them. Where shards are missing, or a run was cut short, so is the
+    whole, and what it lacks is told.
+
+    \b
+    opcheck merge cpu.jsonl gpu.jsonl -o all.jsonl
+    opcheck merge shard-*.jsonl -o all.jsonl && opcheck report all.jsonl
+
+    Exit codes: 0 the whole is complete, whatever its verdicts; 2 a file cannot be read, or they are
+    no parts of one whole; 4 it is incomplete, or cannot be written.
+    """
+    from opcheck.records.merging import Part, merge
+    from opcheck.report import store
+    from opcheck.report.words import one_line, plural
+
+    stored.check_output(out, paths)
+    runs = stored.read(*paths)
+    parts = [Part(str(path), run) for path, run in zip(paths, runs, strict=True)]
+    whole, lacks = merge(parts, mixed_versions=mixed_versions)
+    stored.write(out, store.lines(whole))
+    header = whole.header
+    for said in lacks:
+        click.echo(f"opcheck: {one_line(said)}", err=True)
+    told = [
+        plural(len(whole.records), "result"),
+        plural(header.cases, "case"),
+        plural(len(header.backends), "backend"),
+    ]
+    code = Exit.CONFORMS if whole.complete else Exit.UNUSABLE
+    meaning = "joined" if whole.complete else "incomplete"
+    click.echo(f"exit {int(code)}: {meaning}: {', '.join(told)}", err=str(out) == "-")
+    leave(code)

@@ -1,0 +1,59 @@
+"""`opcheck report`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from opcheck.cli import stored
+from opcheck.cli.options import leave
+from opcheck.errors import UsageError
+from opcheck.report.formats import FORMATS, lines
+
+
+@click.command(name="report")
+@click.argument("path", type=click.Path(path_type=Path), metavar="RUN")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["pretty", *FORMATS]),
+    default="pretty",
+    show_default=True,
+    help="; ".join(f"{name}: {form.about}" for name, form in FORMATS.items()) + ".",
+)
+@stored.out_option
+@click.option("-q", "--quiet", is_flag=True, help="No table for each failure, only the summary.")
+@click.option("-v", "--verbose", is_flag=True, help="Warnings and known failures in full too.")
+def command(path: Path, form: str, out: Path | None, quiet: bool, verbose: bool) -> None:
+    """Show a stored run, as `opcheck run` did or in another format.
+
+    RUN is what `opcheck run --report json=RUN` wrote; `-` is standard input. Nothing is run again,
+    and nothing judged anew.
+
+    \b
+    opcheck report run.jsonl                   every failure, and the tables
+    opcheck report run.jsonl -q -o run.txt     the tables, in a file
+    opcheck report run.jsonl --format json | jq -r 'select(.verdict == "fail") | .case'
+    ssh there opcheck run --format json | opcheck report -
+
+    Exit codes: those of the run, but 4 for one that is incomplete; also 4 if the output cannot be
+    written, 2 if RUN cannot be read.
+    """
+    from opcheck.records.status import outcome
+
+    if (quiet or verbose) and form != "pretty":
+        raise UsageError(f"-q and -v are for --format pretty, not for {form}")
+    stored.check_output(out, [path])
+    (run,) = stored.read(path)
+    code, meaning = outcome(run)
+    if form == "pretty":
+        from opcheck.report import pretty
+
+        with stored.printed(out) as console:
+            pretty.show(console, run, quiet=quiet, verbose=verbose)
+    else:
+        stored.write(out, lines(form, run))
+        if not run.complete:
+            click.echo(f"opcheck: {path}: {meaning}", err=True)
+    leave(code)

@@ -1,0 +1,194 @@
+"""The files that a run is written to, as it goes or at its end."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from opcheck.errors import Exit, Unwritable, UsageError, did_you_mean
+from opcheck.report.formats import FORMATS, lines
+
+if TYPE_CHECKING:
+    from opcheck.model import Header, Record, Run
+
+#: The format that is written as the run goes.
+_STREAM = "json"
+_STDOUT = Path("-")
+
+
+@dataclass(frozen=True)
+class Target:
+    """A format, and the file to be written in it."""
+
+    form: str
+    path: Path
+
+    def __str__(self) -> str:
+        return f"--report {self.form}={self.path}"
+
+
+def _parsed(ctx: click.Context, param: click.Parameter, values: Sequence[str]) -> list[Target]:
+    targets = []
+    for value in values:
+        form, _, path = value.partition("=")
+        if form not in FORMATS:
+            hint = did_you_mean(form, FORMATS) or f"formats: {', '.join(FORMATS)}"
+            raise click.BadParameter(f"no format {form!r} ({hint})", ctx, param)
+        if not path:
+            raise click.BadParameter(f"no file: write {form}=PATH", ctx, param)
+        targets.append(Target(form, Path(path)))
+    return targets
+
+
+report_option = click.option(
+    "--report",
+    "targets",
+    multiple=True,
+    callback=_parsed,
+    metavar="FORMAT=PATH",
+    help=f"Write the run to a file too: {', '.join(FORMATS)}. Repeatable.",
+)
+
+
+def check_targets(
+    targets: Sequence[Target], read_from: Iterable[Path], *, stdout_is_stream: bool
+) -> None:
+    """Raise UsageError with every file that cannot be written, before anything is."""
+    wrong = []
+    taken = list(read_from)
+    for target in targets:
+        told = why_not(target.path, taken)
+        if target.path == _STDOUT:
+            told = told or _why_not_printed(target.form, stdout_is_stream)
+        if told:
+            wrong.append(f"{target}: {told}")
+        taken.append(target.path)
+    if wrong:
+        raise UsageError("\n".join(wrong))
+
+
+def why_not(path: Path, taken: Iterable[Path]) -> str | None:
+    """Why a file cannot be written, as far as can be told without touching it.
+
+    Those that are `taken` are read or written by the same command. `-` is standard output.
+    """
+    try:
+        if path.resolve() in [other.resolve() for other in taken]:
+            return "the same command names this file twice"
+        if path == _STDOUT:
+            return None
+        if path.is_dir():
+            return "this is a folder"
+        if not path.parent.is_dir():
+            return f"there is no folder {path.parent}"
+        if not os.access(path if path.exists() else path.parent, os.W_OK):
+            return "this may not be written (permission denied)"
+    except (OSError, ValueError) as error:
+        return str(getattr(error, "strerror", None) or error)
+    return None
+
+
+def _why_not_printed(form: str, stdout_is_stream: bool) -> str | None:
+    if stdout_is_stream:
+        return "--format json has standard output to itself"
+    if not FORMATS[form].read_from_logs:
+        return f"standard output shows the run; `opcheck report RUN --format {form}` prints this"
+    return None
+
+
+@dataclass(eq=False)
+class _File:
+    """A file that is open for as long as the run lasts, or standard output."""
+
+    target: Target
+    raw: io.FileIO | None = None
+    error: str | None = None
+
+    def open(self) -> None:
+        """Empty it: a report of another run must not be taken for that of this one."""
+        if self.target.path != _STDOUT:
+            try:
+                self.raw = io.FileIO(self.target.path, "w")
+            except OSError as error:
+                raise Unwritable(self.target, error) from None
+
+    def write(self, line: str) -> None:
+        """Write a line now, and nothing more after the first that could not be written."""
+        data = memoryview(f"{line}\n".encode(errors="replace"))
+        try:
+            while data and self.raw is not None:
+                data = data[self.raw.write(data) :]
+        except OSError as error:
+            # Told at once: the run may last for hours.
+            self.error = Unwritable(self.target, error).message
+            click.echo(f"opcheck: {self.error}", err=True)
+            self.close()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        raw, self.raw = self.raw, None
+        if raw is not None:
+            with suppress(OSError):
+                raw.close()
+
+
+class Reports:
+    """What a run is written to: streams as it goes, everything else at its end."""
+
+    def __init__(self, targets: Iterable[Target]) -> None:
+        files = [_File(target) for target in targets]
+        self._streams = [one for one in files if one.target.form == _STREAM]
+        self._others = [one for one in files if one.target.form != _STREAM]
+
+    def begin(self, header: Header) -> None:
+        """Empty all files, and begin the streams; raises Unwritable."""
+        from opcheck.report import store
+
+        for one in (*self._streams, *self._others):
+            one.open()
+        for one in self._streams:
+            one.write(store.header(header))
+
+    def take(self, result: Record) -> None:
+        """Write a result to the streams, a whole line, so that a run cut short leaves it."""
+        from opcheck.report import store
+
+        for one in self._streams:
+            one.write(store.record(result))
+
+    def finish(self, run: Run) -> None:
+        """Write the rest, but for what is to be printed."""
+        from opcheck.report import store
+
+        for one in self._streams:
+            if run.ending is not None:
+                one.write(store.footer(run.records, run.ending))
+            one.close()
+        for one in self._others:
+            if one.target.path != _STDOUT:
+                for line in lines(one.target.form, run):
+                    one.write(line)
+                one.close()
+
+    def show(self, run: Run) -> None:
+        """Print what is to be printed, behind everything else."""
+        for one in self._others:
+            if one.target.path == _STDOUT:
+                for line in lines(one.target.form, run):
+                    click.echo(line)
+
+    def judged(self, code: Exit, meaning: str) -> tuple[Exit, str]:
+        """The exit code and what it means, unless a file could not be written: that comes first."""
+        lacking = [one.error for one in (*self._streams, *self._others) if one.error]
+        if not lacking:
+            return code, meaning
+        first = code in (Exit.INTERRUPTED, Exit.USAGE)
+        said = "; ".join([meaning, *lacking] if first else [*lacking, meaning])
+        return (code if first else Exit.UNUSABLE), said

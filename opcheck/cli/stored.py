@@ -1,0 +1,96 @@
+"""Stored runs that a command reads, and where what it makes of them goes."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from opcheck.cli.reports import why_not
+from opcheck.errors import CaseFileError, Problem, Unwritable, UsageError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from opcheck.model import Run
+
+#: In place of a file, standard input or output.
+_STANDARD = Path("-")
+
+out_option = click.option(
+    "-o",
+    "--output",
+    "out",
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="A file to write to, in place of standard output.",
+)
+
+
+def read(*paths: Path) -> list[Run]:
+    """The runs in files or, for a path `-`, on standard input.
+
+    Raises CaseFileError with what is wrong with all of them, UsageError for a second `-`.
+    """
+    if paths.count(_STANDARD) > 1:
+        raise UsageError("only one run can be on standard input")
+    runs: list[Run] = []
+    problems: list[Problem] = []
+    for path in paths:
+        try:
+            runs.append(_read(path))
+        except CaseFileError as error:
+            problems += error.problems
+    if problems:
+        raise CaseFileError(problems, "nothing was done")
+    return runs
+
+
+def _read(path: Path) -> Run:
+    from opcheck.report import store
+
+    if path != _STANDARD:
+        return store.read(path)
+    if sys.stdin is None:  # closed, as by <&-
+        raise UsageError("standard input is closed")
+    return store.read_stream(sys.stdin.buffer, "<stdin>")
+
+
+def check_output(out: Path | None, read_from: Sequence[Path]) -> None:
+    """Raise UsageError if `out` cannot be written, or is also read."""
+    told = out and why_not(out, [path for path in read_from if path != _STANDARD])
+    if told:
+        raise UsageError(f"-o {out}: {told}")
+
+
+def write(out: Path | None, lines: Iterable[str]) -> None:
+    """Write lines to a file or to standard output, in UTF-8; raises Unwritable."""
+    data = (f"{line}\n".encode(errors="replace") for line in lines)
+    if out is None or out == _STANDARD:
+        for line in data:
+            sys.stdout.buffer.write(line)
+        sys.stdout.buffer.flush()
+        return
+    try:
+        with out.open("wb") as file:
+            file.writelines(data)
+    except OSError as error:
+        raise Unwritable(out, error) from None
+
+
+@contextmanager
+def printed(out: Path | None) -> Iterator[Console]:
+    """A console on standard output, or one whose text goes to a file; raises Unwritable."""
+    from opcheck.cli.console import output, plain
+
+    if out is None or out == _STANDARD:
+        yield output()
+        return
+    text = io.StringIO()
+    yield plain(text)
+    write(out, text.getvalue().removesuffix("\n").split("\n"))

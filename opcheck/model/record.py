@@ -1,0 +1,178 @@
+"""A run as it is stored, and all that any report knows of it: plain values, no arrays, no cases."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from opcheck.model.case import Level, OpVersion, Rule, Source
+from opcheck.model.result import (
+    BackendInfo,
+    Diagnosis,
+    Environment,
+    Failure,
+    Known,
+    Picture,
+    Problem,
+    Verdict,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ElementRecord:
+    """One wrong element, its values as short as their dtype allows, with the bits beside them.
+
+    `input` is "" where there is none. An input may be of another dtype, so it has no bits.
+    """
+
+    index: tuple[int, ...]
+    input: str
+    want: str
+    want_bits: str
+    got: str
+    got_bits: str
+    ulp: int | None
+    allowed: str
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonRecord:
+    """A `Comparison` in plain values."""
+
+    output: str
+    problem: Problem | None
+    detail: str = ""
+    remark: str = ""
+    dtype: str | None = None
+    tier: str | None = None
+    wrong: int = 0
+    total: int = 0
+    unjudged: int = 0
+    max_ulp: int | None = None
+    used: float = 0.0
+    where: str = ""
+    worst: tuple[ElementRecord, ...] = ()
+    picture: Picture | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A `Result` in plain values, and what has to be known of its case.
+
+    `place` is the case's in the whole selection, from 0; `digest` tells whether the case of another
+    run that has this id is the same. `clause` is what is quoted for this version of the operator,
+    `rulings` say how opcheck reads it. `question` is what was asked, in a line, and `repeat` the
+    command that asks it again.
+    """
+
+    case: str
+    place: int
+    digest: str
+    backend: str
+    verdict: Verdict
+    op: OpVersion
+    opset: int
+    dtype: str | None
+    name: str
+    row: str | None
+    rule: Rule
+    level: Level
+    clause: str
+    source: Source
+    question: str
+    repeat: str
+    rulings: tuple[str, ...] = ()
+    reason: str = ""
+    failure: Failure | None = None
+    refused: bool = False
+    inexpressible: bool = False
+    self_check: bool = False
+    alternative: str | None = None
+    known: Known | None = None
+    found: Verdict | None = None
+    diagnoses: tuple[Diagnosis, ...] = ()
+    comparisons: tuple[ComparisonRecord, ...] = ()
+    printed: str = ""
+    seconds: float = 0.0
+
+    @property
+    def used(self) -> float | None:
+        """The largest error of an element as a part of the allowed one, None without outputs."""
+        return max((comparison.used for comparison in self.comparisons), default=None)
+
+    @property
+    def unjudged(self) -> int:
+        """How many elements nothing could be said about."""
+        return sum(comparison.unjudged for comparison in self.comparisons)
+
+
+@dataclass(frozen=True)
+class Suite:
+    """All cases of a selection, of which a run may be a part: how many, and what they are.
+
+    Where the digests are equal, so are the cases and their order.
+    """
+
+    digest: str
+    cases: int
+
+
+@dataclass(frozen=True)
+class Header:
+    """What a run was: who took part, on which machine, and what was asked of whom.
+
+    `cases` are those of this run: of `suite`, or of the part of it that `shard` names, the first of
+    which is (1, n). `named`: the user named the backends. `started` is in UTC, as ISO 8601 has it.
+    `options` are those of the command line, beside the fields here, by which verdicts may differ.
+    """
+
+    environment: Environment
+    backends: tuple[BackendInfo, ...]
+    selection: str
+    cases: int
+    suite: Suite
+    started: str
+    level: Level = "core"
+    paths: tuple[str, ...] = ()
+    known: bool = True
+    strict: bool = False
+    require_supported: bool = False
+    named: bool = False
+    options: Mapping[str, str] = field(default_factory=dict)
+    shard: tuple[int, int] | None = None
+    seed: int | None = None
+
+    @property
+    def results(self) -> int:
+        """How many results a complete run has."""
+        return self.cases * len(self.backends)
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a run ended: all results are there, or it was cut short, after how many seconds.
+
+    `accidents` tell of processes that died while they were asked nothing, `partings` of those that
+    died of being asked to leave.
+    """
+
+    complete: bool
+    exit_code: int
+    meaning: str
+    seconds: float = 0.0
+    accidents: tuple[str, ...] = ()
+    partings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Run:
+    """A stored run; without an `ending` if it was killed."""
+
+    header: Header
+    records: tuple[Record, ...]
+    ending: Ending | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether all results are there that there should be."""
+        return self.ending is not None and self.ending.complete

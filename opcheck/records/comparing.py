@@ -1,0 +1,242 @@
+"""What changed from one stored run to another.
+
+Results are held against each other by case and backend, the latter by its address. What is red in
+the new run and was not in the old is a regression, and so is what was judged and no longer is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from opcheck.errors import Exit
+from opcheck.model import OpVersion, Record, Run, Verdict
+from opcheck.records.status import is_red, reds_of
+
+#: A pass whose share of the allowed error grew by more than this, beyond that, is worth a remark.
+#: Below half, nothing is near its limit; and from one machine to the next, as from one number of
+#: threads to another, shares of equally good kernels differ by some hundredths.
+GREW, NEAR = 0.1, 0.5
+#: Where something lay in memory, which is never the same.
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
+
+
+class Kind(StrEnum):
+    """In what way a result changed; the order is that of reports."""
+
+    FAILS = "newly failing"
+    UNLISTED = "failing, and no longer as known"
+    LOST = "no longer supported"
+    NOT_RUN = "no longer run"
+    BAD_CASE = "the case is wrong now"
+    VANISHED = "missing"
+    PASSES = "newly passing"
+    OTHERWISE = "failing otherwise"
+    LISTED = "known now"
+    WARNS = "warning now"
+    UNWARNED = "warning no longer"
+    ANSWERS = "answering otherwise where several answers are right"
+    DECLINES = "unsupported now, and not right before"
+    CHANGED = "another case now, not compared"
+    APPEARED = "new, and not failing"
+
+
+REGRESSIONS = frozenset(
+    [Kind.FAILS, Kind.UNLISTED, Kind.LOST, Kind.NOT_RUN, Kind.BAD_CASE, Kind.VANISHED]
+)
+
+
+@dataclass(frozen=True)
+class Change:
+    """A result that changed; None where there is none."""
+
+    kind: Kind
+    old: Record | None
+    new: Record | None
+
+    @property
+    def record(self) -> Record:
+        """The newer of the two."""
+        found = self.new or self.old
+        assert found is not None
+        return found
+
+
+@dataclass(frozen=True)
+class Growth:
+    """The largest share of the allowed error that a pass used, over results that passed twice."""
+
+    op: OpVersion
+    dtype: str | None
+    backend: str
+    old: float
+    new: float
+
+
+@dataclass(frozen=True)
+class Difference:
+    """All that changed, in the order of kinds and cases.
+
+    `compared` results were held against each other. `left_out` are those of the old run that the
+    new one was not asked for.
+    """
+
+    changes: tuple[Change, ...]
+    growths: tuple[Growth, ...]
+    compared: int
+    left_out: tuple[Record, ...]
+
+    @property
+    def regressions(self) -> int:
+        """How many changes are for the worse."""
+        return sum(change.kind in REGRESSIONS for change in self.changes)
+
+    def counts(self) -> dict[Kind, int]:
+        """How many changes of each kind there are, of those of which there are some."""
+        found = dict.fromkeys(Kind, 0)
+        for change in self.changes:
+            found[change.kind] += 1
+        return {kind: count for kind, count in found.items() if count}
+
+
+def compare(old: Run, new: Run) -> Difference:
+    """Hold `new` against `old`.
+
+    Where the known defects were applied in one of them only, it is as if they were in neither.
+    """
+    as_found = old.header.known != new.header.known
+    before, after = _by_pair(old.records, as_found), _by_pair(new.records, as_found)
+    red = reds_of(old.header), reds_of(new.header)
+    changes = []
+    left_out = []
+    pairs = []
+    for pair, was in before.items():
+        now = after.get(pair)
+        if now is None and not _must_be_there(old, new, was):
+            left_out.append(was)
+            continue
+        if now is not None and was.digest == now.digest:
+            pairs.append((was, now))
+        kind = _kind(was, now, red)
+        if kind:
+            changes.append(Change(kind, was, now))
+    for pair, now in after.items():
+        if pair not in before:
+            kind = Kind.FAILS if is_red(now, red[1]) else Kind.APPEARED
+            changes.append(Change(kind, None, now))
+    order = {kind: number for number, kind in enumerate(Kind)}
+    changes.sort(key=lambda change: order[change.kind])
+    return Difference(tuple(changes), tuple(_growths(pairs)), len(pairs), tuple(left_out))
+
+
+def judged(old: Run, new: Run, found: Difference, *, common: bool = False) -> tuple[Exit, str]:
+    """The exit code, the first that applies in the order of `Exit`, and what it means.
+
+    `common`: what the new run was not asked for is no matter.
+    """
+    counts = found.counts()
+    told = [f"{count:,} {kind}" for kind, count in counts.items()]
+    told += [f"{len(found.growths):,} nearer to the limit"] * bool(found.growths)
+    said = "; ".join(told) or f"{found.compared:,} results are as they were"
+    if found.left_out:
+        said += f"; {len(found.left_out):,} left out"
+    short = [name for name, run in (("OLD", old), ("NEW", new)) if not run.complete]
+    if short:
+        return Exit.UNUSABLE, f"incomplete: {' and '.join(short)} was cut short; {said}"
+    if found.left_out and not common:
+        return Exit.UNUSABLE, f"NEW was asked for less than OLD (--common: no matter); {said}"
+    if found.regressions:
+        return Exit.NONCONFORMING, said
+    if not found.compared:
+        return Exit.NOTHING_JUDGED, f"nothing could be compared; {said}"
+    return Exit.CONFORMS, f"no regression: {said}"
+
+
+def _by_pair(records: Iterable[Record], as_found: bool) -> dict[tuple[str, str], Record]:
+    return {
+        (record.case, record.backend): _as_found(record) if as_found else record
+        for record in records
+    }
+
+
+def _as_found(record: Record) -> Record:
+    """The record as it was before the ledgers of known defects were asked."""
+    if record.verdict is not Verdict.KNOWN or record.found is None:
+        return record
+    return replace(record, verdict=record.found, known=None)
+
+
+def _must_be_there(old: Run, new: Run, was: Record) -> bool:
+    """Whether a result that is missing in the new run was asked for."""
+    one, other = old.header, new.header
+    asked = [(head.selection, head.paths, head.shard, head.seed) for head in (one, other)]
+    backends = {backend.address for backend in other.backends}
+    return new.complete and asked[0] == asked[1] and was.backend in backends
+
+
+_Red = tuple[Collection[Verdict], Collection[Verdict]]
+
+
+def _kind(was: Record, now: Record | None, red: _Red) -> Kind | None:
+    """In what way a result changed, None if it did not."""
+    if now is None:
+        return Kind.VANISHED
+    failed, fails = is_red(was, red[0]), is_red(now, red[1])
+    if fails and not failed:
+        return Kind.UNLISTED if was.verdict is Verdict.KNOWN else Kind.FAILS
+    if was.digest != now.digest:
+        return Kind.CHANGED
+    if fails or was.verdict is now.verdict:
+        return _same(was, now, fails=fails)
+    match now.verdict:
+        case Verdict.PASS:
+            return Kind.UNWARNED if was.verdict is Verdict.WARN and not failed else Kind.PASSES
+        case Verdict.KNOWN:
+            return Kind.LISTED
+        case Verdict.WARN:
+            return Kind.WARNS
+        case Verdict.UNSUPPORTED:
+            return Kind.LOST if was.verdict in (Verdict.PASS, Verdict.WARN) else Kind.DECLINES
+        case Verdict.NOT_RUN:
+            return Kind.NOT_RUN
+        case _:
+            return Kind.BAD_CASE
+
+
+def _same(was: Record, now: Record, *, fails: bool) -> Kind | None:
+    """What changed about a result that is worth the same."""
+    if fails and (_cause(was) != _cause(now) or _looks_otherwise(was, now)):
+        return Kind.OTHERWISE
+    if was.verdict is Verdict.KNOWN and was.known != now.known:
+        return Kind.OTHERWISE
+    if was.verdict is Verdict.PASS and was.alternative != now.alternative:
+        return Kind.ANSWERS
+    return None
+
+
+def _cause(record: Record) -> tuple[object, ...]:
+    """What a failure is about."""
+    return record.verdict, record.failure, _ADDRESS.sub("", record.reason)
+
+
+def _looks_otherwise(was: Record, now: Record) -> bool:
+    """Whether two failures look different, if both were diagnosed: known defects are not.
+
+    Which of several mistakes is the likeliest depends on the failures before.
+    """
+    looks = [{said.mistake or said.text for said in one.diagnoses} for one in (was, now)]
+    return all(looks) and looks[0] != looks[1]
+
+
+def _growths(pairs: Iterable[tuple[Record, Record]]) -> Iterator[Growth]:
+    most: dict[tuple[OpVersion, str, str], tuple[float, float]] = {}
+    for was, now in pairs:
+        if was.verdict is now.verdict is Verdict.PASS and was.used is not None:
+            key = was.op, was.dtype or "", was.backend
+            before, after = most.get(key, (0.0, 0.0))
+            most[key] = max(before, was.used), max(after, now.used or 0.0)
+    for (op, dtype, backend), (before, after) in sorted(most.items()):
+        if after > NEAR and after - before > GREW:
+            yield Growth(op, dtype or None, backend, before, after)

@@ -1,0 +1,162 @@
+"""Several stored runs of one suite as one: its shards, its backends, or both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from opcheck.errors import UsageError
+from opcheck.model import BackendInfo, Ending, Environment, Header, Record, Run
+from opcheck.reading import quoted
+from opcheck.records.facts import rules
+from opcheck.records.status import status
+
+#: How many results that stand in two runs are named.
+_NAMED = 3
+
+
+@dataclass(frozen=True)
+class Part:
+    """A run and what to call it."""
+
+    name: str
+    run: Run
+
+
+def merge(parts: Sequence[Part], *, mixed_versions: bool = False) -> tuple[Run, tuple[str, ...]]:
+    """The whole that `parts`, at least one, are of, and what it lacks; results in order of cases.
+
+    Raises UsageError with every reason why they are no parts of one whole: another suite, other
+    rules, another opcheck unless `mixed_versions`, two versions of a backend, a result twice.
+    """
+    wrong = [*_misfits(parts, mixed_versions), *_repeated(parts)]
+    if wrong:
+        raise UsageError("\n".join(dict.fromkeys(wrong)))
+    first = parts[0].run.header
+    headers = [part.run.header for part in parts]
+    backends = {info.address: info for header in headers for info in header.backends}
+    header = replace(
+        first,
+        environment=_environment([one.environment for one in headers]),
+        backends=tuple(backends.values()),
+        cases=first.suite.cases,
+        started=min((one.started for one in headers), key=datetime.fromisoformat),
+        named=any(one.named for one in headers),
+        shard=None,
+    )
+    order = {address: number for number, address in enumerate(backends)}
+    records = sorted(
+        (record for part in parts for record in part.run.records),
+        key=lambda record: (record.place, order[record.backend]),
+    )
+    lacks = tuple(_lacks(parts, header))
+    return Run(header, tuple(records), _ending(parts, header, records, complete=not lacks)), lacks
+
+
+def _misfits(parts: Sequence[Part], mixed_versions: bool) -> Iterator[str]:
+    """Why some of the parts do not go with the first, or with others."""
+    (first, *rest) = parts
+    one = first.run.header
+    shards = {one.shard[1]: first.name} if one.shard else {}
+    backends = {info.address: (info, first.name) for info in one.backends}
+    for part in rest:
+        other = part.run.header
+        both = f"{first.name} and {part.name}"
+        if other.suite != one.suite:
+            counts = f"{one.suite.cases:,} and {other.suite.cases:,} cases"
+            yield f"{both} are of different suites, of {counts}"
+        if rules(other) != rules(one):
+            unlike = dict(rules(one).items() ^ rules(other).items())
+            yield f"{both} were judged by different rules: {', '.join(sorted(unlike))}"
+        versions = one.environment.opcheck, other.environment.opcheck
+        if versions[0] != versions[1] and not mixed_versions:
+            yield f"{both} are of opcheck {' and '.join(versions)} (--mixed-versions joins them)"
+        if other.shard and shards.setdefault(other.shard[1], part.name) == part.name:
+            counted = ", ".join(f"{count} ({name})" for count, name in shards.items())
+            if len(shards) > 1:
+                yield f"the shards are counted differently: of {counted}"
+        for info in other.backends:
+            known, name = backends.setdefault(info.address, (info, part.name))
+            if known != info:
+                versions = known.version, info.version
+                what = " and ".join(versions) if versions[0] != versions[1] else "other settings"
+                yield f"{quoted(info.address)} has {what} in {name} and {part.name}"
+
+
+def _repeated(parts: Sequence[Part]) -> Iterator[str]:
+    """Which results stand in two parts, and which cases are not the same in them."""
+    first: dict[tuple[str, str], int] = {}
+    cases: dict[str, tuple[int, str]] = {}
+    twice: dict[tuple[int, int], list[Record]] = {}
+    for number, part in enumerate(parts):
+        for record in part.run.records:
+            other = first.setdefault((record.case, record.backend), number)
+            if other != number:
+                twice.setdefault((other, number), []).append(record)
+            about = record.place, record.digest
+            if cases.setdefault(record.case, about) != about:
+                case = quoted(record.case)
+                yield f"{part.name} has another case {case} than the runs before it"
+    for (one, other), records in twice.items():
+        few = (f"{quoted(r.backend)} on {quoted(r.case)}" for r in records[:_NAMED])
+        named = ", ".join(few)
+        left = len(records) - _NAMED
+        more = f" and {left:,} more" if left > 0 else ""
+        yield f"results that stand in both {parts[one].name} and {parts[other].name}: {named}{more}"
+
+
+def _lacks(parts: Sequence[Part], header: Header) -> Iterator[str]:
+    """What the whole lacks, by backend and part."""
+    for part in parts:
+        if part.run.ending is None:
+            yield f"{part.name} was cut short, and nobody knows how it ended"
+    for backend in header.backends:
+        mine = [part for part in parts if backend in part.run.header.backends]
+        counts = [_count(part.run, backend) for part in mine]
+        if sum(counts) == header.suite.cases:
+            continue
+        yield f"{backend.address}: {sum(counts):,} of {header.suite.cases:,} results"
+        for part, count in zip(mine, counts, strict=True):
+            if count < part.run.header.cases:
+                yield f"  {part.name} has {count:,} of {part.run.header.cases:,}"
+        shards = [part.run.header.shard for part in mine]
+        there = {shard[0] for shard in shards if shard}
+        total = max((shard[1] for shard in shards if shard), default=0)
+        for number in sorted({*range(1, total + 1)} - there) if all(shards) else ():
+            yield f"  shard {number} of {total} is missing"
+
+
+def _count(run: Run, backend: BackendInfo) -> int:
+    return sum(record.backend == backend.address for record in run.records)
+
+
+def _ending(
+    parts: Iterable[Part], header: Header, records: Sequence[Record], *, complete: bool
+) -> Ending:
+    endings = [part.run.ending for part in parts if part.run.ending]
+    accidents = tuple(said for ending in endings for said in ending.accidents)
+    partings = tuple(said for ending in endings for said in ending.partings)
+    code, meaning = status(
+        header, records, cut_short=not complete, accidents=accidents, partings=partings
+    )
+    seconds = round(sum(ending.seconds for ending in endings), 3)
+    return Ending(complete, int(code), meaning, seconds, accidents, partings)
+
+
+def _environment(all_: Sequence[Environment]) -> Environment:
+    """What the environments say, and where they differ, each of it once."""
+    packages = dict.fromkeys(name for one in all_ for name in one.packages)
+    return Environment(
+        opcheck=_each(one.opcheck for one in all_),
+        python=_each(one.python for one in all_),
+        platform=_each(one.platform for one in all_),
+        packages={
+            name: _each(one.packages[name] for one in all_ if name in one.packages)
+            for name in packages
+        },
+    )
+
+
+def _each(values: Iterable[str]) -> str:
+    return ", ".join(dict.fromkeys(values))

@@ -1,0 +1,112 @@
+"""One failure, explained: the sentence tested, what came instead, where, and how to repeat it."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from opcheck.model import ComparisonRecord, Diagnosis, Record
+from opcheck.report import words
+from opcheck.report.look import COLOURS, add_numbers, new_table, put
+
+#: Where the text of a line begins, after its label.
+_INDENT = 10
+#: How many columns plain text has; no line of it is folded.
+_WIDTH = 100
+#: How many diagnoses are told of a failure.
+_LIKELIEST = 3
+#: Of how many more the name is told.
+_NAMED = 6
+
+
+def show(console: Console, result: Record) -> None:
+    """Print one result that is no pass."""
+    title = Text.assemble(
+        (result.verdict.upper(), f"bold {COLOURS[result.verdict]}"),
+        (f" {words.one_line(result.backend)}", "bold"),
+        f"  {words.one_line(result.case)}",
+    )
+    # Never folded: ids and commands are there to be copied.
+    console.print(title, soft_wrap=True)
+    _line(console, "asked", result.question)
+    _line(console, "clause", f"“{result.clause}”" if result.clause else "none quoted")
+    for ruling in result.rulings:
+        _line(console, "ruling", ruling)
+    if result.rule != "must":
+        _line(console, "rule", result.rule)
+    _line(console, "found", result.reason)
+    _diagnoses(console, result.diagnoses)
+    if result.known:
+        _line(console, "cause", result.known.cause)
+    for comparison in result.comparisons:
+        if comparison.worst:
+            _evidence(console, comparison)
+        if comparison.unjudged:
+            left = f"{comparison.unjudged:,} of {words.plural(comparison.total, 'element')}"
+            _line(console, "doubt", f"{comparison.output}: {left} unjudged")
+    if result.printed.strip():
+        _line(console, "printed", words.ending(result.printed))
+    _line(console, "written", str(result.source))
+    _line(console, "repeat", result.repeat)
+    console.print()
+
+
+def text(result: Record) -> str:
+    """The same as plain text."""
+    file = io.StringIO()
+    console = Console(
+        file=file, width=_WIDTH, color_system=None, highlight=False, markup=False, emoji=False
+    )
+    show(console, result)
+    return file.getvalue().rstrip()
+
+
+def _diagnoses(console: Console, diagnoses: Sequence[Diagnosis]) -> None:
+    """What the failure looks like; the likeliest, where many mistakes give the same."""
+    for label, said in zip(["looks", *["or"] * (_LIKELIEST - 1)], diagnoses, strict=False):
+        name = f" ({said.mistake})" if said.mistake else ""
+        _line(console, label, f"{said.text}{name}")
+    left = len(diagnoses) - _LIKELIEST
+    if left > 0:
+        verb = "gives" if left == 1 else "give"
+        more = words.plural(left, "more mistake")
+        names = [str(said.mistake) for said in diagnoses[_LIKELIEST:]][:_NAMED]
+        listed = ", ".join([*names, *["…"] * (left > _NAMED)])
+        _line(console, "", f"… and {more} that {verb} the same here: {listed}")
+
+
+def _line(console: Console, label: str, text: str) -> None:
+    # Further lines stand under the first, so that none of them can pass for one of ours.
+    said = words.block(text).replace("\n", "\n" + " " * _INDENT)
+    console.print(Text.assemble((f"  {label}".ljust(_INDENT), "dim"), said), soft_wrap=True)
+
+
+def _evidence(console: Console, comparison: ComparisonRecord) -> None:
+    """Where the wrong elements lie, and the worst of them."""
+    _line(console, "where", f"{comparison.output}: {comparison.where}")
+    put(console, _worst(comparison), indent=_INDENT)
+    left = comparison.wrong - len(comparison.worst)
+    if left > 0:
+        _line(console, "", f"… and {words.plural(left, 'more element')}")
+
+
+def _worst(comparison: ComparisonRecord) -> Table:
+    beside_input = any(element.input for element in comparison.worst)
+    table = new_table()
+    table.add_column("index", no_wrap=True)
+    for column in (*(["input"] if beside_input else []), "want", "got", "ULP", "allowed"):
+        add_numbers(table, column)
+    for element in comparison.worst:
+        table.add_row(
+            words.index(element.index),
+            *([words.brief(element.input)] if beside_input else []),
+            Text(words.brief(element.want), "green"),
+            Text(words.brief(element.got), "red"),
+            "" if element.ulp is None else f"{element.ulp:,}",
+            words.brief(element.allowed),
+        )
+    return table

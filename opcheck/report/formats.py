@@ -1,0 +1,39 @@
+"""The formats in which a run can be written to a file, for programs to read and pages to show."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from opcheck.model import Run
+
+
+@dataclass(frozen=True)
+class Format:
+    """A module with a function `lines`: of a run, the lines of a file, without their ends.
+
+    `about` stands here so that `--help` need not import it. What is `read_from_logs` may be printed
+    among other things.
+    """
+
+    module: str
+    about: str
+    read_from_logs: bool = False
+
+
+FORMATS: Mapping[str, Format] = {
+    "json": Format("store", "the run itself, for opcheck's report, diff and merge"),
+    "junit": Format("junit", "JUnit's XML, for CI systems"),
+    "markdown": Format("markdown", "a page for job summaries and pull requests"),
+    "github": Format("github", "annotations of GitHub's workflows", read_from_logs=True),
+}
+
+
+def lines(name: str, run: Run) -> Iterator[str]:
+    """The run in the format of this name."""
+    module = importlib.import_module(f"opcheck.report.{FORMATS[name].module}")
+    found: Iterator[str] = module.lines(run)
+    return found

@@ -1,0 +1,66 @@
+"""A run as workflow commands of GitHub: annotations at the lines where failing cases are written.
+
+https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from opcheck.errors import Exit
+from opcheck.model import Record, Run
+from opcheck.records.status import is_failure, outcome, reds_of
+from opcheck.report import words
+
+#: As many errors of a step are shown, and no more.
+_SHOWN = 10
+
+
+def lines(run: Run) -> Iterator[str]:
+    """An error a failure, the first ten of them, and a line on all."""
+    red = reds_of(run.header)
+    failures = [result for result in run.records if is_failure(result, red)]
+    yield from map(_error, failures[:_SHOWN])
+    code, meaning = outcome(run)
+    left = len(failures) - _SHOWN
+    more = f"; {words.plural(left, 'more failure')}, of which no annotation is shown" * (left > 0)
+    # Where nothing else is red, this line must be.
+    kind = "notice" if failures or code is Exit.CONFORMS else "error"
+    yield _command(kind, {"title": f"opcheck: exit {int(code)}"}, f"{meaning}{more}")
+
+
+def _error(result: Record) -> str:
+    source = result.source
+    place = {
+        "file": _from_here(source.file),
+        "line": str(source.line),
+        "col": str(source.column),
+        "title": f"{result.verdict.upper()} {result.backend}: {result.case}",
+    }
+    looks = [f"looks {said.text}" for said in result.diagnoses[:1]]
+    text = [result.reason, *looks, f"repeat: {result.repeat}"]
+    return _command("error", place, "\n".join(map(words.block, text)))
+
+
+def _from_here(file: str) -> str:
+    """A path as the workflow knows it: relative to the folder that it works in."""
+    path = Path(file)
+    if path.is_absolute() and path.is_relative_to(Path.cwd()):
+        return os.path.relpath(path)
+    return file
+
+
+def _command(kind: str, properties: dict[str, str], text: str) -> str:
+    said = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
+    return f"::{kind} {said}::{_data(text)}"
+
+
+def _data(text: str) -> str:
+    clean = words.clean(text)
+    return clean.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(words.one_line(text)).replace(":", "%3A").replace(",", "%2C")

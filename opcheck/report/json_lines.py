@@ -1,0 +1,229 @@
+"""JSON lines: one object a line, in ASCII, without anything that is no JSON.
+
+Files of them begin with a line that says what they are and end with a footer. Whoever reads one
+gets every problem with its place, and never more than `limit` bytes into memory.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, BinaryIO, Generic, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from opcheck.reading import Mark, Problems, quoted
+from opcheck.reading.form import shown
+
+_COLUMN = re.compile(r" at line \d+ column (\d+)$")
+_PART = "if these are two files in one, part them"
+#: After so many problems a file is not read on.
+_PROBLEMS = 1000
+
+Head = TypeVar("Head", bound=BaseModel)
+Line = TypeVar("Line", bound=BaseModel)
+Result = TypeVar("Result")
+
+
+def line(fields: dict[str, Any]) -> str:
+    """`fields` as a line; half of a surrogate pair, which no text has, becomes �.
+
+    Raises ValueError for NaN and infinities.
+    """
+    text = _dumped(fields)
+    # Few lines have a character beyond the Basic Multilingual Plane, or half of one.
+    return _dumped(_whole(fields)) if "\\ud" in text else text
+
+
+def _dumped(fields: Any) -> str:
+    return json.dumps(fields, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+
+
+def _whole(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, dict):
+        return {_whole(key): _whole(item) for key, item in value.items()}
+    return [*map(_whole, value)] if isinstance(value, list | tuple) else value
+
+
+class Fields(BaseModel):
+    """What a line holds, and nothing beside it."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+
+class _Format(BaseModel):
+    """What every format of every file begins with; everything else may be another in the next."""
+
+    type: str
+    format: Annotated[int, Field(strict=True)]
+
+
+@dataclass(frozen=True)
+class Form(Generic[Head, Line]):
+    """What a kind of file looks like: `name` is what it stores.
+
+    The first line is of the type `begins` and has the format's number. All others are `lines`, of
+    the types that `types` names; where one is cut short because whoever wrote it was killed, that
+    is a mistake unless it `may_be_cut_short`. `hint` says how to come by such a file. Neither the
+    file nor a line may be longer, in bytes, than `limit` and `longest`.
+    """
+
+    name: str
+    begins: str
+    format: int
+    head: type[Head]
+    lines: TypeAdapter[Line]
+    types: tuple[str, ...]
+    hint: str
+    limit: int
+    longest: int
+    may_be_cut_short: bool
+
+
+@dataclass(frozen=True)
+class _Raw:
+    """A line as it stands in the file, and whether it has its end."""
+
+    number: int
+    data: bytes
+    ended: bool
+
+
+class Reading(Generic[Head, Line]):
+    """A file that is being read; whatever is wrong with it goes to `problems`."""
+
+    def __init__(self, file: str, form: Form[Head, Line], problems: Problems) -> None:
+        self.file, self.form, self.problems = file, form, problems
+
+    def add(self, number: int, message: str, hint: str | None = None) -> None:
+        """Tell what is wrong with a line, or with the file as a whole if its number is 0."""
+        self.problems.add(self.file, Mark(number, min(number, 1)), message, hint)
+
+    def read(self, stream: BinaryIO) -> tuple[Head, Iterator[tuple[int, Line]]] | None:
+        """The first line, and all others with their numbers; None where the first is not ours.
+
+        The others are read as they are asked for, and damaged ones left out.
+        """
+        lines = self._lines(stream)
+        first = next(lines, None)
+        if first is None:
+            return None
+        head = self._head(first)
+        return None if head is None else (head, self._items(lines))
+
+    def read_file(self, path: Path, use: Callable[[BinaryIO], Result | None]) -> Result | None:
+        """What `use` makes of an open file; None where it cannot be opened."""
+        try:
+            stream = path.open("rb")
+        except (OSError, ValueError) as error:
+            self.add(0, f"this file cannot be read: {getattr(error, 'strerror', None) or error}")
+            return None
+        with stream:
+            return use(stream)
+
+    def nothing_may_follow(self, number: int) -> None:
+        """Tell that a line stands behind the last."""
+        self.add(number, "nothing may follow the footer", _PART)
+
+    def _lines(self, stream: BinaryIO) -> Iterator[_Raw]:
+        form, number, size, blank = self.form, 0, 0, True
+        try:
+            while data := stream.readline(min(form.longest, form.limit - size) + 1):
+                number, size = number + 1, size + len(data)
+                blank = blank and not data.strip()
+                if size > form.limit:
+                    self.add(0, f"the file is larger than {form.limit >> 20} MiB")
+                    return
+                if len(data) > form.longest:
+                    self.add(number, f"this line is longer than {form.longest >> 20} MiB")
+                    return
+                if len(self.problems) > _PROBLEMS:
+                    return
+                if not blank:
+                    yield _Raw(number, data.removesuffix(b"\n"), data.endswith(b"\n"))
+        except OSError as error:
+            self.add(0, f"this file cannot be read: {error.strerror or error}")
+            return
+        if blank:
+            self.add(0, "this file is empty", form.hint)
+
+    def _head(self, raw: _Raw) -> Head | None:
+        form = self.form
+        try:
+            found = _Format.model_validate_json(raw.data)
+        except ValidationError as error:
+            found = None
+            begins = f'{{"type":"{form.begins}"'.encode()
+            if not raw.ended and _is_no_json(error) and raw.data.startswith(begins):
+                told = "this line is cut short", "nothing can be made of the file"
+                self.add(raw.number, *told)
+                return None
+        if found is None or found.type != form.begins:
+            self.add(raw.number, f"this is no stored {form.name}", form.hint)
+            return None
+        if found.format != form.format:
+            newer = "a newer opcheck reads it" if found.format > form.format else None
+            told_format = f"this file has format {found.format}; this opcheck reads {form.format}"
+            self.add(raw.number, told_format, newer)
+            return None
+        try:
+            return form.head.model_validate_json(raw.data)
+        except ValidationError as error:
+            self._refuse(raw.number, error)
+            return None
+
+    def _items(self, lines: Iterator[_Raw]) -> Iterator[tuple[int, Line]]:
+        for raw in lines:
+            if not raw.data.strip():
+                continue
+            try:
+                yield raw.number, self.form.lines.validate_json(raw.data, strict=True)
+            except ValidationError as error:
+                if raw.ended or not _is_no_json(error):
+                    self._refuse(raw.number, error)
+                elif not self.form.may_be_cut_short:
+                    told = "this line is cut short", "without it, the rest can be used"
+                    self.add(raw.number, *told)
+
+    def _refuse(self, number: int, error: ValidationError) -> None:
+        """Tell the first thing that is wrong with a line: the others are often due to it."""
+        finding = error.errors(include_url=False)[0]
+        told, context = str(finding["msg"]), finding.get("ctx", {})
+        place = self._spelt(finding["loc"])
+        match finding["type"]:
+            case "json_invalid":
+                at = _COLUMN.search(told)
+                column = max(int(at[1]), 1) if at else 1
+                told = _COLUMN.sub("", told).replace("Invalid JSON", "this is no JSON")
+                self.problems.add(self.file, Mark(number, column), told)
+            case "union_tag_invalid":
+                known = f"known: {', '.join(map(repr, self.form.types))}"
+                hint = _PART if context["tag"] == self.form.begins else known
+                self.add(number, f"no line here is of type {shown(context['tag'])}", hint)
+            case "union_tag_not_found":
+                self.add(number, "this line has no type")
+            case "value_error":
+                self.add(number, f"{place}{context['error']}")
+            case _:
+                got = "" if isinstance(finding["input"], dict) else shown(finding["input"])
+                told = f"{place}{told[0].lower()}{told[1:]}"
+                self.add(number, f"{told}, got {got}" if got else told)
+
+    def _spelt(self, place: Sequence[str | int]) -> str:
+        """`timings[0].samples: `, or nothing where the whole line is meant."""
+        steps = place[1:] if place[:1] and place[0] in self.form.types else place
+        path = "".join(f"[{one}]" if isinstance(one, int) else f".{_key(one)}" for one in steps)
+        return f"{path.removeprefix('.')}: " if path else ""
+
+
+def _key(word: str) -> str:
+    return word if re.fullmatch(r"\w{1,60}", word) else quoted(word)
+
+
+def _is_no_json(error: ValidationError) -> bool:
+    return any(finding["type"] == "json_invalid" for finding in error.errors(include_url=False))

@@ -1,0 +1,131 @@
+"""A run as JUnit's XML, which CI systems read: a test suite a backend, a test a case.
+
+It keeps to what Jenkins and the readers of Ant's reports take alike, of which the former has the
+looser schema: https://github.com/jenkinsci/xunit-plugin (junit-10.xsd). What fails a run without
+being about any case stands in a suite of its own, so that no reader takes such a run for green.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from datetime import UTC, datetime
+from xml.etree import ElementTree as xml
+
+from opcheck.errors import Exit
+from opcheck.model import Record, Run, Verdict
+from opcheck.records.status import is_red, outcome, reds_of
+from opcheck.report import failure, words
+
+#: Verdicts by which a test did not work, and not the backend's answer was wrong.
+_ERRORS = (
+    Verdict.ERROR,
+    Verdict.CRASH,
+    Verdict.TIMEOUT,
+    Verdict.OOM,
+    Verdict.UNSTABLE,
+    Verdict.NOT_RUN,
+    Verdict.BAD_CASE,
+)
+_KINDS = ("failure", "error", "skipped")
+
+
+def lines(run: Run) -> Iterator[str]:
+    """The file, line by line."""
+    red = reds_of(run.header)
+    root = xml.Element("testsuites", name="opcheck")
+    for number, backend in enumerate(run.header.backends):
+        suite = _suite(root, run, number, str(backend))
+        for result in run.records:
+            if result.backend == backend.address:
+                _test(suite, result, red)
+        _count(suite)
+    kinds = "failures", "errors"
+    is_red_already = any(int(suite.attrib[kind]) for suite in root for kind in kinds)
+    wrong = _wrong_with_the_run(run, is_red_already)
+    if wrong:
+        suite = _suite(root, run, len(run.header.backends), "opcheck")
+        for what, told in wrong:
+            _say(_new_test(suite, "opcheck", what, 0.0), "error", what, told)
+        _count(suite)
+    for name in ("tests", "failures", "errors"):
+        root.set(name, str(sum(int(suite.attrib[name]) for suite in root)))
+    root.set("time", f"{run.ending.seconds if run.ending else 0.0:.3f}")
+    xml.indent(root)
+    yield '<?xml version="1.0" encoding="UTF-8"?>'
+    yield from xml.tostring(root, encoding="unicode").split("\n")
+
+
+def _wrong_with_the_run(run: Run, is_red_already: bool) -> list[tuple[str, str]]:
+    """What fails the run, and is no result."""
+    code, meaning = outcome(run)
+    found = [("a process died", said) for said in (run.ending.accidents if run.ending else ())]
+    if not run.complete:
+        found.append(("the run is incomplete", meaning))
+    elif code is not Exit.CONFORMS and not found and not is_red_already:
+        found.append(("nothing was judged", meaning))
+    return found
+
+
+def _suite(root: xml.Element, run: Run, number: int, name: str) -> xml.Element:
+    # Ant's readers want no time zone, and a host.
+    started = datetime.fromisoformat(run.header.started).astimezone(UTC)
+    suite = xml.SubElement(
+        root,
+        "testsuite",
+        name=_name(name),
+        id=str(number),
+        package="opcheck",
+        hostname="localhost",
+        timestamp=started.strftime("%Y-%m-%dT%H:%M:%S"),
+    )
+    about = run.header.environment
+    properties = xml.SubElement(suite, "properties")
+    for key, value in {
+        "opcheck": about.opcheck,
+        "python": about.python,
+        "platform": about.platform,
+        "selection": run.header.selection,
+        **about.packages,
+    }.items():
+        xml.SubElement(properties, "property", name=_name(key), value=words.brief(value))
+    return suite
+
+
+def _count(suite: xml.Element) -> None:
+    """Write how many tests of each kind there are, and their time; and what Ant's readers want."""
+    tests = suite.findall("testcase")
+    suite.set("tests", str(len(tests)))
+    for kind, name in zip(_KINDS, ("failures", "errors", "skipped"), strict=True):
+        suite.set(name, str(sum(test.find(kind) is not None for test in tests)))
+    suite.set("time", f"{sum(float(test.attrib['time']) for test in tests):.6f}")
+    xml.SubElement(suite, "system-out")
+    xml.SubElement(suite, "system-err")
+
+
+def _test(suite: xml.Element, result: Record, red: Collection[Verdict]) -> None:
+    test = _new_test(suite, str(result.op), result.case, result.seconds)
+    if result.verdict in _ERRORS:
+        _say(test, "error", result.verdict, result.reason, failure.text(result))
+    elif is_red(result, red):
+        _say(test, "failure", result.verdict, result.reason, failure.text(result))
+    elif result.verdict is Verdict.KNOWN and result.known:
+        _say(test, "skipped", result.verdict, f"known: {result.known.cause}")
+    elif result.verdict in (Verdict.KNOWN, Verdict.UNSUPPORTED):
+        _say(test, "skipped", result.verdict, f"{result.verdict}: {result.reason}")
+    elif result.verdict is Verdict.WARN:
+        xml.SubElement(test, "system-out").text = failure.text(result)
+
+
+def _new_test(suite: xml.Element, of: str, name: str, seconds: float) -> xml.Element:
+    fields = {"classname": _name(of), "name": _name(name), "time": f"{seconds:.6f}"}
+    return xml.SubElement(suite, "testcase", fields)
+
+
+def _name(text: str) -> str:
+    """A text as a name, which is never empty."""
+    return words.one_line(text) or "?"
+
+
+def _say(test: xml.Element, kind: str, about: str, message: str, text: str = "") -> None:
+    found = xml.SubElement(test, kind, type=about, message=words.brief(message))
+    found.text = text or None

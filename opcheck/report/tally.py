@@ -1,0 +1,87 @@
+"""What the tables at the end of a run say, before anybody draws them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from opcheck.diagnose import Cause, causes
+from opcheck.model import BackendInfo, Known, OpVersion, Record, Verdict
+from opcheck.report import words
+
+
+@dataclass
+class Counts:
+    """The results of one backend on one operator version, by column.
+
+    `used` is the largest part of its error bounds that a pass needed, None where none judged.
+    """
+
+    op: OpVersion
+    backend: str
+    count: Counter[str] = field(default_factory=Counter)
+    used: float | None = None
+
+
+def counts(backends: Iterable[BackendInfo], results: Iterable[Record]) -> list[Counts]:
+    """By operator version, and the backends of each in their order."""
+    found: dict[tuple[OpVersion, str], Counts] = {}
+    for result in results:
+        key = result.op, result.backend
+        row = found.setdefault(key, Counts(*key))
+        passed = result.verdict is Verdict.PASS
+        row.count["self" if result.self_check and passed else result.verdict.value] += 1
+        for comparison in result.comparisons:
+            if passed and comparison.tier:
+                row.used = max(row.used or 0.0, comparison.used)
+    order = {backend.address: number for number, backend in enumerate(backends)}
+    return [found[key] for key in sorted(found, key=lambda key: (key[0], order[key[1]]))]
+
+
+def columns(rows: Iterable[Counts]) -> list[str]:
+    """The verdicts that occur, in their order; passes always."""
+    found = {"pass"}.union(*(row.count for row in rows))
+    return [name for name in ("pass", "self", *list(Verdict)[1:]) if name in found]
+
+
+def known(
+    backends: Iterable[BackendInfo], results: Iterable[Record]
+) -> Iterator[tuple[str, Known, int]]:
+    """The known defects by backend, the most frequent first, and how many results each explains."""
+    found = Counter(
+        (result.backend, result.known)
+        for result in results
+        if result.verdict is Verdict.KNOWN and result.known
+    )
+    for backend in backends:
+        for (address, cause), count in found.most_common():
+            if address == backend.address:
+                yield address, cause, count
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """What is wrong with a backend: its causes, and their number in words."""
+
+    backend: str
+    told: str
+    causes: Sequence[Cause]
+
+
+def wrong(backends: Iterable[BackendInfo], results: Iterable[Record]) -> Iterator[Wrong]:
+    """For each backend what its failures look like; each counts for one cause."""
+    puzzling = [r for r in results if r.diagnoses or r.verdict in (Verdict.FAIL, Verdict.ERROR)]
+    for backend in backends:
+        mine = [result for result in puzzling if result.backend == backend.address]
+        if not mine:
+            continue
+        found = causes(mine)
+        named = sum(cause.mistake is not None for cause in found)
+        left = sum(cause.failures for cause in found if cause.mistake is None)
+        told = [words.plural(len(mine), "failure")]
+        if named:
+            told.append("one cause" if named == 1 else words.plural(named, "cause"))
+        if left:
+            told.append(f"{left:,} unexplained" if named else "unexplained")
+        yield Wrong(backend.address, ", ".join(told), found)

@@ -1,0 +1,126 @@
+"""What cases are, in a few letters: equal on every machine, and in no two cases that differ.
+
+A digest is of what is asked and of what must come out. Neither where a case stands, nor how it is
+explained, nor how much time it may take is part of it; nor what the engine computes, which is a
+matter of opcheck's version.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from opcheck.model import (
+    AnyOf,
+    Array,
+    Case,
+    Computed,
+    Expectation,
+    Fill,
+    FromFile,
+    Given,
+    Golden,
+    Rejected,
+    TensorSpec,
+    Tolerance,
+    Values,
+)
+
+#: 64 bits, in hexadecimal: of the two cases of one id, nobody chose either to resemble the other.
+_LENGTH = 16
+
+
+def case_digest(case: Case) -> str:
+    """What `case` is; files that it names are read."""
+    return _sha256(json.dumps([case.id, _node(case), case.rule]).encode())[:_LENGTH]
+
+
+def suite_digest(cases: Iterable[tuple[str, str]]) -> str:
+    """What cases are, in their order, of which the ids and digests are given."""
+    return _sha256("".join(f"{id} {digest}\n" for id, digest in cases).encode())
+
+
+def _node(case: Case) -> list[Any]:
+    return [
+        [case.op.domain, case.op.name, case.op.since, case.opset],
+        case.dtype and case.dtype.name,
+        sorted((name, _plain(value)) for name, value in case.attrs.items()),
+        [_tensor(spec) for spec in case.inputs],
+        case.slots,
+        [[output.name, output.dtype and output.dtype.name] for output in case.outputs],
+        _expectation(case.expect),
+        _tolerance(case.tolerance),
+    ]
+
+
+def _tolerance(tolerance: Tolerance | None) -> list[Any] | None:
+    if tolerance is None:
+        return None
+    parts = tolerance.ulp, tolerance.rtol, tolerance.atol, tolerance.signed_zeros
+    return [*map(_plain, parts)]
+
+
+def _expectation(expect: Expectation) -> list[Any]:
+    match expect:
+        case Values(outputs):
+            return ["values", *map(_tensor, outputs)]
+        case Computed():
+            return ["computed"]
+        case Golden(folder):
+            files = sorted(folder.glob("output_*.pb"))
+            return ["golden", *([file.name, _file(file)] for file in files)]
+        case Rejected(_, legal):
+            return ["rejected", _node(legal)]
+        case AnyOf(alternatives):
+            return ["any", *([one.name, _expectation(one.expect)] for one in alternatives)]
+
+
+def _tensor(spec: TensorSpec) -> list[Any]:
+    put = [[one.at, _plain(one.value)] for one in spec.put]
+    content = _content(spec.content)
+    return [spec.name, spec.dtype.name, spec.shape, content, put, spec.initializer]
+
+
+def _content(content: Given | Fill | FromFile) -> list[Any]:
+    match content:
+        case Given(values):
+            return ["given", _array(values)]
+        case Fill(kind, args, seed):
+            return [kind, [_plain(arg) for arg in args], seed]
+        case FromFile(path):
+            return ["file", _file(path)]
+
+
+def _plain(value: Any) -> Any:
+    """A value that is told from all others: 1 from 1.0 and from "1", 0.0 from -0.0."""
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    return ["float", value.hex()] if isinstance(value, float) else value
+
+
+def _array(values: Array) -> list[str]:
+    if values.dtype.kind == "f":
+        # There are many NaNs, and files know one.
+        values = np.where(np.isnan(values), np.nan, values)
+    dtype = values.dtype.newbyteorder("<")
+    return [dtype.str, _sha256(values.astype(dtype).tobytes())]
+
+
+def _file(path: Path) -> str:
+    try:
+        # A pipe would never end.
+        if path.is_file():
+            with path.open("rb") as file:
+                return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        pass
+    return "cannot be read"
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

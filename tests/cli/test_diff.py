@@ -1,0 +1,141 @@
+"""`opcheck diff` on runs of small files and fakes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_run import CASES
+
+
+@pytest.fixture
+def keep(run, tmp_path):
+    """Runs the cases on backends, and keeps the run under a name."""
+    (tmp_path / "cases.yaml").write_text(CASES)
+
+    def keep(name, *words):
+        run("run", "cases.yaml", *words, "--report", f"json={name}")
+        return name
+
+    return keep
+
+
+@pytest.fixture
+def renamed(keep, tmp_path):
+    """The same, of a backend that goes by the name of another."""
+
+    def renamed(name, backend, *words):
+        text = (tmp_path / keep(name, "-b", backend, *words)).read_text()
+        (tmp_path / name).write_text(text.replace(f'"{backend}"', '"mine"'))
+        return name
+
+    return renamed
+
+
+def test_a_backend_that_became_wrong_is_a_regression(run, renamed):
+    old, new = renamed("old", "right"), renamed("new", "last_of_ties")
+    found = run("diff", old, new)
+    assert found.exit_code == 1
+    assert found.stderr == ""
+    lines = found.stdout.splitlines()
+    assert lines[0] == "newly failing: 3"
+    assert lines[1].split() == ["pass", "→", "fail", "mine", "Hardmax/ties"]
+    assert "looks as if the last of equal maxima won" in lines[2]
+    assert lines[3].strip().startswith("repeat  opcheck run cases.yaml --case Hardmax/ties -b ")
+    assert lines[-1].startswith("exit 1: 3 newly failing; ")
+    back = run("diff", new, old)
+    assert back.exit_code == 0
+    assert back.stdout.splitlines()[-1].startswith("exit 0: no regression: 3 newly passing")
+
+
+def test_a_run_is_as_itself(run, renamed):
+    old = renamed("old", "last_of_ties")
+    found = run("diff", old, old)
+    assert (found.exit_code, found.stdout) == (
+        0,
+        "exit 0: no regression: 5 results are as they were\n",
+    )
+
+
+def test_the_first_run_of_a_gate_and_the_next(run, renamed, tmp_path):
+    old = renamed("old", "right", "-k", "ties")
+    new = renamed("new", "right")
+    assert run("diff", old, new).exit_code == 1  # one of the new cases fails
+    assert run("diff", new, old).exit_code == 4
+    common = run("diff", new, old, "--common")
+    assert common.exit_code == 0
+    assert "Left out: 3 results of mine" in common.stdout
+
+
+def test_a_case_that_was_edited_is_told(run, renamed, tmp_path):
+    old = renamed("old", "right")
+    (tmp_path / "cases.yaml").write_text(CASES.replace("3, 3, 1", "3, 3, 2"))
+    new = renamed("new", "right", "-q")
+    found = run("diff", old, new)
+    assert found.exit_code == 0
+    assert "another case now, not compared: 1\n  pass → pass  mine  Hardmax/ties\n" in found.stdout
+
+
+def test_a_case_that_is_gone_is_a_regression(run, renamed, tmp_path):
+    old = renamed("old", "right")
+    (tmp_path / "cases.yaml").write_text(CASES.replace("name: many_ties", "name: more_ties"))
+    found = run("diff", old, renamed("new", "right"))
+    assert found.exit_code == 1
+    assert "missing: 1\n  pass → –  mine  Hardmax/many_ties\n" in found.stdout
+    assert "new, and not failing: 1\n  – → pass  mine  Hardmax/more_ties\n" in found.stdout
+
+
+@pytest.mark.parametrize("lacks", ["old", "new"])
+def test_a_run_that_was_cut_short_is_no_ground_for_anything(run, renamed, tmp_path, lacks):
+    runs = renamed("old", "right"), renamed("new", "right")
+    lines = (tmp_path / lacks).read_text().splitlines(keepends=True)
+    (tmp_path / lacks).write_text("".join(lines[:-1]))
+    found = run("diff", *runs)
+    assert found.exit_code == 4
+    assert f"exit 4: incomplete: {lacks.upper()} was cut short" in found.stdout
+
+
+def test_where_there_is_nothing_in_common_nothing_is_compared(run, renamed):
+    old, new = renamed("old", "right", "-k", "no_such"), renamed("new", "right", "-k", "no_such")
+    assert run("diff", old, new).exit_code == 5
+
+
+def test_formats_and_files(run, renamed, tmp_path):
+    runs = renamed("old", "right"), renamed("new", "last_of_ties")
+    found = run("diff", *runs, "--format", "json")
+    *_, footer = map(json.loads, found.stdout.splitlines())
+    assert footer["exit_code"] == found.exit_code == 1
+    for form in ("pretty", "json", "markdown"):
+        printed = run("diff", *runs, "--format", form)
+        written = run("diff", *runs, "--format", form, "-o", "out")
+        assert (written.exit_code, written.stdout) == (1, "")
+        assert Path("out").read_bytes() == printed.stdout_bytes
+    assert "## opcheck diff: 3 newly failing" in run("diff", *runs, "--format", "markdown").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["old"], "Missing argument 'NEW'"),
+        (["old", "none"], "none: this file cannot be read: No such file"),
+        (["none", "cases.yaml"], "cases.yaml:1:1: this is no stored run"),
+        (["-", "-"], "only one run can be on standard input"),
+        (["old", "old", "-v", "--format", "json"], "-v is for --format pretty, not for json"),
+        (["old", "old", "-o", "old"], "-o old: the same command names this file twice"),
+        (["old", "old", "--format", "junit"], "'junit' is not one of"),
+    ],
+)
+def test_what_makes_no_sense_is_told(run, renamed, words, said):
+    renamed("old", "right")
+    found = run("diff", *words)
+    assert found.exit_code == 2
+    assert said in found.stderr
+    assert found.stdout == ""
+
+
+def test_what_is_wrong_with_both_files_is_told_at_once(run, renamed):
+    found = run("diff", "none", "cases.yaml")
+    assert found.exit_code == 2
+    assert found.stderr.splitlines()[-1].endswith("nothing was done")

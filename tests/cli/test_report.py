@@ -1,0 +1,307 @@
+"""`opcheck run --report` and `opcheck report`: what a run leaves, and what is made of it later."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from opcheck.cli.group import program
+from opcheck.report import store
+from tests.cli.fakes import FAKES
+from tests.cli.test_run import CASES, EACH
+
+FORMATS = {"json": "run.jsonl", "junit": "run.xml", "markdown": "run.md", "github": "run.log"}
+
+
+@pytest.fixture
+def cases(run, tmp_path):
+    (tmp_path / "cases.yaml").write_text(CASES)
+
+
+def stored(run, *words, **environment):
+    """What a run printed, and what it left in a file."""
+    found = run("run", "cases.yaml", *words, "--report", "json=run.jsonl", **environment)
+    return found, store.read(Path("run.jsonl"))
+
+
+# ── a stored run is shown as it was ───────────────────────────────────────────────────────────
+
+
+@pytest.mark.usefixtures("cases")
+@pytest.mark.parametrize(
+    ("backends", "words", "options"),
+    [
+        (["right", "last_of_ties"], [], []),
+        (["right", "last_of_ties"], [], ["-q"]),
+        (["right", "last_of_ties"], [], ["-v"]),
+        (["last_of_ties", "rude", "declines"], ["--strict", "--require-supported"], []),
+        (["right"], ["-k", "nothing"], []),
+        (["declines"], [], []),
+        (["falls_back", "narrow"], [], []),
+        (FAKES, [], []),
+    ],
+)
+@pytest.mark.parametrize("width", ["60", "120"])
+def test_a_stored_run_is_shown_as_the_run_showed_itself(run, backends, words, options, width):
+    asked = [word for backend in backends for word in ("-b", backend)]
+    ran, _ = stored(run, *asked, *words, *options, COLUMNS=width)
+    again = run("report", "run.jsonl", *options, COLUMNS=width)
+    assert again.stdout == ran.stdout
+    assert again.exit_code == ran.exit_code
+    assert again.stderr == ""
+
+
+@pytest.mark.usefixtures("cases")
+def test_a_case_that_is_wrong_is_shown_once_there_too(run, tmp_path):
+    wrong = CASES.replace("[[1, 0, 0], [1, 0, 0]]", "[[0, 1, 0], [1, 0, 0]]")
+    (tmp_path / "cases.yaml").write_text(wrong)
+    ran, _ = stored(run, "-b", "right", "-b", "last_of_ties")
+    again = run("report", "run.jsonl")
+    assert (again.stdout, again.exit_code) == (ran.stdout, 2)
+    assert again.stdout.count("BAD CASE") == 1
+
+
+@pytest.mark.usefixtures("cases")
+def test_an_incomplete_run_is_shown_as_such_whatever_its_verdicts(run):
+    ran, kept = stored(run, "-b", "last_of_ties", "-x")
+    assert ran.exit_code == 1
+    assert kept.ending is not None
+    assert not kept.complete
+    again = run("report", "run.jsonl")
+    assert again.exit_code == 4
+    *same, last = again.stdout.splitlines()
+    assert same == ran.stdout.splitlines()[:-1]
+    assert "INCOMPLETE: 1 of 5 results" in same
+    assert last == "exit 4: incomplete: 1 of 5 results; 1 fail"
+
+
+@pytest.mark.usefixtures("cases")
+def test_a_run_that_lost_its_end_is_incomplete_in_every_format(run, tmp_path):
+    stored(run, "-b", "right")
+    lines = (tmp_path / "run.jsonl").read_text().splitlines()
+    (tmp_path / "run.jsonl").write_text("\n".join(lines[:3]) + "\n" + lines[3][:40])
+    for form in ("pretty", *FORMATS):
+        found = run("report", "run.jsonl", "--format", form)
+        assert found.exit_code == 4
+        assert "incomplete: 2 of 5 results" in found.output
+
+
+# ── the stream ────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.usefixtures("cases")
+def test_the_file_is_what_is_streamed(run):
+    words = ("run", "cases.yaml", *EACH, "--report", "json=run.jsonl", "--format", "json")
+    streamed = run(*words).stdout
+    assert Path("run.jsonl").read_text() == streamed
+    assert run("report", "run.jsonl", "--format", "json").stdout == streamed
+
+
+@pytest.mark.usefixtures("cases")
+def test_the_header_tells_what_verdicts_depend_on(run):
+    words = ["-b", "right", "--strict", "--require-supported", "--no-known", "--timeout", "7"]
+    _, kept = stored(run, *words, "--memory-limit", "2GiB", "--level", "smoke", "-k", "not nan")
+    head = kept.header
+    assert (head.strict, head.require_supported, head.known, head.named) == (
+        True,
+        True,
+        False,
+        True,
+    )
+    assert head.options == {"timeout": "7 s", "memory-limit": "2GiB"}
+    assert (head.level, head.paths) == ("smoke", ("cases.yaml",))
+    assert (head.selection, head.cases) == ("keywords not nan, level smoke", 0)
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", head.started)
+    assert (head.shard, head.seed) == (None, None)
+
+
+@pytest.mark.usefixtures("cases")
+def test_the_suite_is_told_by_its_cases_and_not_by_who_was_asked(run, tmp_path):
+    _, one = stored(run, "-b", "right")
+    _, other = stored(run, "-b", "last_of_ties", "--strict")
+    assert one.header.suite == other.header.suite
+    assert one.header.suite.cases == 5
+    assert {record.place for record in one.records} == set(range(5))
+    (tmp_path / "cases.yaml").write_text(CASES.replace("3, 3, 1", "3, 3, 2"))
+    _, changed = stored(run, "-b", "right")
+    assert changed.header.suite.digest != one.header.suite.digest
+    differ = [
+        a.case for a, b in zip(one.records, changed.records, strict=True) if a.digest != b.digest
+    ]
+    assert differ == ["Hardmax/ties"]
+
+
+@pytest.mark.usefixtures("cases")
+def test_a_failure_is_kept_with_its_picture(run):
+    _, kept = stored(run, "-b", "last_of_ties", "-k", "ties and not many")
+    [comparison] = kept.records[0].comparisons
+    assert comparison.picture is not None
+    assert comparison.picture.shape == (2, 3)
+    assert comparison.picture.cells == ("ZZ.", "Z.Z")
+    # From 0 to 1 there are 127 binades of 2**23 steps, which takes 30 bits.
+    assert comparison.picture.ulps == ((0, 2), (30, 4))
+
+
+@pytest.mark.usefixtures("cases")
+def test_standard_input_is_a_run_too(run):
+    ran, _ = stored(run, "-b", "right")
+    data = Path("run.jsonl").read_bytes()
+    found = CliRunner().invoke(program, ["report", "-"], input=data)
+    assert (found.exit_code, found.stdout) == (ran.exit_code, ran.stdout)
+    found = CliRunner().invoke(program, ["report", "-"], input=b"nonsense")
+    assert found.exit_code == 2
+    assert found.stderr.startswith("<stdin>:1:1: this is no stored run")
+
+
+# ── files in every format ─────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.usefixtures("cases")
+def test_a_run_writes_what_is_made_of_it_later(run):
+    targets = [word for form, name in FORMATS.items() for word in ("--report", f"{form}={name}")]
+    found = run("run", "cases.yaml", *EACH, *targets)
+    assert found.exit_code == 4  # one of the fakes is not what was asked for
+    for form, name in FORMATS.items():
+        written = Path(name).read_bytes()
+        later = run("report", "run.jsonl", "--format", form)
+        assert later.exit_code == 4
+        assert later.stdout_bytes == written
+        assert run("report", "run.jsonl", "--format", form, "-o", "later").stdout == ""
+        assert Path("later").read_bytes() == written
+    assert run("report", "run.jsonl", "-o", "later").exit_code == 4
+    assert Path("later").read_text() == run("report", "run.jsonl").stdout
+
+
+@pytest.mark.usefixtures("cases")
+def test_annotations_may_go_where_the_tables_go(run):
+    found = run("run", "cases.yaml", "-b", "last_of_ties", "-q", "--report", "github=-")
+    plain = run("run", "cases.yaml", "-b", "last_of_ties", "-q").stdout
+    assert found.stdout.startswith(plain)
+    rest = found.stdout.removeprefix(plain).splitlines()
+    assert [line.partition(" ")[0] for line in rest] == ["::error"] * 4 + ["::notice"]
+    assert rest[0].startswith(
+        "::error file=cases.yaml,line=7,col=3,title=FAIL last_of_ties%3A Hard"
+    )
+
+
+# ── what cannot be written ────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.usefixtures("cases")
+@pytest.mark.parametrize(
+    ("targets", "said"),
+    [
+        (["xml=a"], "no format 'xml'"),
+        (["jnuit=a"], "did you mean 'junit'?"),
+        (["junit"], "no file: write junit=PATH"),
+        (["junit="], "no file: write junit=PATH"),
+        (["=a"], "no format ''"),
+        (["junit=none/a.xml"], "--report junit=none/a.xml: there is no folder none"),
+        (["junit=."], "--report junit=.: this is a folder"),
+        (["json=a", "junit=./a"], "--report junit=a: the same command names this file twice"),
+        (["json=cases.yaml"], "--report json=cases.yaml: the same command names this file twice"),
+        (["junit=a\0b"], "null"),
+        (["junit=-"], "standard output shows the run; `opcheck report RUN --format junit` prints"),
+        (["json=-"], "standard output shows the run"),
+        (["github=-", "github=-"], "--report github=-: the same command names this file twice"),
+        (["junit=none/a", "markdown=."], "there is no folder none\n--report markdown=.: this is"),
+    ],
+)
+def test_a_file_that_cannot_be_written_is_told_before_anything_runs(run, targets, said):
+    words = [word for target in targets for word in ("--report", target)]
+    found = run("run", "cases.yaml", "-b", "no such backend either", *words)
+    assert found.exit_code == 2
+    assert said in found.stderr
+    assert "no such backend" not in found.stderr
+    assert [path.name for path in Path().iterdir()] == ["cases.yaml"]
+
+
+@pytest.mark.usefixtures("cases")
+def test_a_stream_on_standard_output_has_it_to_itself(run):
+    found = run("run", "cases.yaml", "-b", "right", "--format", "json", "--report", "github=-")
+    assert found.exit_code == 2
+    assert found.stdout == ""
+    assert "--format json has standard output to itself" in found.stderr
+
+
+@pytest.mark.usefixtures("cases")
+def test_a_mistake_elsewhere_leaves_the_files_of_another_day(run, tmp_path):
+    (tmp_path / "run.jsonl").write_text("of another day")
+    assert run("run", "cases.yaml", "-b", "nope", "--report", "json=run.jsonl").exit_code == 2
+    assert (tmp_path / "run.jsonl").read_text() == "of another day"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a full device")
+@pytest.mark.usefixtures("cases")
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize(("backend", "meaning"), [("right", "conforms"), ("twice", "does not")])
+def test_a_report_that_could_not_be_written_is_loud_and_the_run_goes_on(
+    run, form, backend, meaning
+):
+    words = ("-b", backend, "-k", "ties", "--report", f"{form}=/dev/full", "--report", "json=kept")
+    found = run("run", "cases.yaml", *words)
+    told = f"--report {form}=/dev/full cannot be written: No space left on device"
+    assert found.exit_code == 4
+    assert found.stderr == f"opcheck: {told}\n"
+    assert found.stdout.splitlines()[-1].startswith(f"exit 4: {told}; {meaning}")
+    assert store.read(Path("kept")).complete
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a full device")
+@pytest.mark.usefixtures("cases")
+@pytest.mark.parametrize("form", ["pretty", *FORMATS])
+def test_a_report_of_a_stored_run_that_cannot_be_written_is_an_error(run, form):
+    stored(run, "-b", "right")
+    found = run("report", "run.jsonl", "--format", form, "-o", "/dev/full")
+    assert (found.exit_code, found.stdout) == (4, "")
+    assert found.stderr == "opcheck: /dev/full cannot be written: No space left on device\n"
+
+
+@pytest.mark.skipif(os.getuid() == 0, reason="root may read all")
+@pytest.mark.usefixtures("cases")
+def test_a_folder_that_may_not_be_written_is_told(run, tmp_path):
+    (tmp_path / "locked").mkdir(mode=0o500)
+    found = run("run", "cases.yaml", "--report", "junit=locked/a.xml")
+    assert found.exit_code == 2
+    assert "this may not be written (permission denied)" in found.stderr
+
+
+@pytest.mark.usefixtures("cases")
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["report", "none.jsonl"], "none.jsonl: this file cannot be read: No such file"),
+        (["report", "cases.yaml"], "cases.yaml:1:1: this is no stored run"),
+        (["report", "."], ".: this file cannot be read: Is a directory"),
+        (["report", "run.jsonl", "-q", "--format", "junit"], "-q and -v are for --format pretty"),
+        (["report", "run.jsonl", "-o", "run.jsonl"], "the same command names this file twice"),
+        (["report", "run.jsonl", "-o", "none/x"], "-o none/x: there is no folder none"),
+        (["report", "run.jsonl", "--format", "xml"], "'xml' is not one of"),
+        (["report"], "Missing argument 'RUN'"),
+    ],
+)
+def test_what_makes_no_sense_is_told(run, words, said):
+    stored(run, "-b", "right")
+    found = run(*words)
+    assert found.exit_code == 2
+    assert said in found.stderr
+    assert found.stdout == ""
+
+
+@pytest.mark.usefixtures("cases")
+def test_every_damaged_line_is_told_with_its_place(run, tmp_path):
+    stored(run, "-b", "right")
+    lines = (tmp_path / "run.jsonl").read_text().splitlines()
+    fields = json.loads(lines[2]) | {"verdict": "splendid"}
+    (tmp_path / "run.jsonl").write_text("\n".join([*lines[:2], json.dumps(fields), "{", ""]))
+    found = run("report", "run.jsonl")
+    assert found.exit_code == 2
+    assert found.stderr.startswith(
+        "run.jsonl:3:1: verdict: input should be 'pass', 'known', 'warn'"
+    )
+    assert "\nrun.jsonl:4:1: this is no JSON" in found.stderr

@@ -1,0 +1,180 @@
+"""A run as a page, read as GitHub reads Markdown: what comes from outside is shown and no more."""
+
+from __future__ import annotations
+
+import html
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from opcheck.model import Verdict
+from opcheck.report import markdown, words
+from opcheck.report.markdown_text import block, code, table, text
+from tests.report.made import record
+from tests.report.runs import HOSTILE, every_verdict, hostile, run_of
+
+READER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+#: What a page of ours is made of.
+TAGS = {
+    *("h2", "h3", "p", "ul", "li", "details", "summary", "b", "code", "pre"),
+    *("table", "thead", "tbody", "tr", "th", "td", "strong"),
+}
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40) | st.sampled_from(HOSTILE)
+
+
+class _Seen(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.tags, self.texts, self.plain = [], [], []
+        self._open = []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        self._open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self._open.pop() == tag
+
+    def handle_data(self, data):
+        self.texts.append(data)
+        if not {"code", "pre"} & {*self._open}:
+            self.plain.append(data)
+
+
+def seen(lines):
+    """What a browser makes of Markdown: the tags, all texts, and those that are no code."""
+    page = _Seen()
+    page.feed(READER.render("\n".join(lines)))
+    page.close()
+    assert not page._open
+    return page
+
+
+def shown(said):
+    """A text as a page shows it, without what nobody sees."""
+    return "".join(seen([f"x {said} x"]).texts).replace("\u200b", "").strip()
+
+
+# ── texts ─────────────────────────────────────────────────────────────────────────────────────
+
+
+@settings(deadline=None)
+@given(TEXTS)
+def test_a_text_is_shown_as_it_is(said):
+    want = f"x {words.one_line(said)} x".split()
+    for made in (text(said), code(said)):
+        assert shown(made).split() == want
+
+
+@settings(deadline=None)
+@given(TEXTS)
+def test_a_text_makes_no_markup(said):
+    assert seen([f"x {text(said)} x"]).tags == [("p", {})]
+    page = seen(["| a | b |", "| --- | --- |", f"| {text(said)} | {code(said)} |"])
+    assert [tag for tag, _ in page.tags].count("td") == 2
+    assert {tag for tag, _ in page.tags} <= TAGS
+
+
+@pytest.mark.parametrize("said", HOSTILE)
+def test_no_link_mention_or_reference_begins(said):
+    page = seen([f"x {text(said)} x"])
+    for plain in page.plain:
+        # As they are looked for in what is displayed.
+        assert not re.search(r"@\w|(?<!&)#\d|:[a-z]+:", plain)
+    # As they are looked for in what is written.
+    for made in (text(said), code(said)):
+        assert not re.search(r"https?://|www\.|\w@\w", made, re.IGNORECASE)
+
+
+@pytest.mark.parametrize("said", [*HOSTILE, "```", "a\n````\nb", "~~~~", "    indented"])
+def test_a_block_holds_what_is_said(said):
+    page = seen(["before", "", *block(said), "", "after"])
+    assert [tag for tag, _ in page.tags] == ["p", "pre", "code", "p"]
+    rendered = READER.render("\n".join(block(said)))
+    inside = html.unescape(re.fullmatch(r"<pre><code>(.*)</code></pre>\n", rendered, re.S)[1])
+    assert inside.rstrip("\n") == words.block(said).rstrip("\n")
+
+
+def test_a_table_is_one():
+    page = seen(table(["a", "b"], [["1", "2"], ["3", "4"]], numbers=1))
+    assert [tag for tag, _ in page.tags].count("tr") == 3
+    assert [attrs for tag, attrs in page.tags if tag == "td"][1] == {"style": "text-align:right"}
+
+
+# ── the page ──────────────────────────────────────────────────────────────────────────────────
+
+
+def page_of(run):
+    return "\n".join(markdown.lines(run)) + "\n"
+
+
+def test_every_verdict(snapshot):
+    snapshot("markdown", page_of(run_of(*every_verdict(), *every_verdict("bolt:x?y=1"))))
+
+
+def test_a_green_run_is_a_table(snapshot):
+    snapshot("markdown_green", page_of(run_of(record(), record(Verdict.KNOWN, known=None))))
+
+
+def test_each_failure_is_folded_and_explains_itself():
+    page = seen(markdown.lines(run_of(*every_verdict())))
+    tags = [tag for tag, _ in page.tags]
+    # A failure, an error, a crash, a timeout, an oom, an unstable one, a case that is wrong.
+    assert tags.count("details") == tags.count("summary") == 7
+    assert tags.count("table") == 4
+    assert not any(attrs.get("open") for tag, attrs in page.tags if tag == "details")
+    whole = "".join(page.texts)
+    for said in ("clause: 1 if the element", "looks: as if the last", "opcheck run my/ties.yaml"):
+        assert said in whole
+    assert "… and 7 more elements" in whole
+    assert "last\nwords" in whole
+
+
+def test_a_run_that_was_cut_short_says_so_first():
+    page = page_of(run_of(record(), cases=5))
+    assert page.startswith("## opcheck: incomplete: 1 of 5 results\n")
+    assert ", exit code 4\n" in page
+
+
+@pytest.mark.parametrize("said", HOSTILE)
+def test_whatever_a_backend_says_is_shown_and_no_more(said):
+    page = seen(markdown.lines(hostile(said)))
+    assert {tag for tag, _ in page.tags} <= TAGS
+    assert all(set(attrs) <= {"style", "class"} for _, attrs in page.tags)
+    assert [tag for tag, _ in page.tags].count("details") == 7
+    for character in "\x00\x1b\x08\u202e":
+        assert character not in "".join(page.texts)
+
+
+@settings(deadline=None)
+@given(TEXTS.filter(bool))
+def test_any_text_is_shown_and_no_more(said):
+    page = seen(markdown.lines(hostile(said)))
+    assert [tag for tag, _ in page.tags].count("details") == 7
+    assert {tag for tag, _ in page.tags} <= TAGS
+
+
+def test_a_page_is_never_longer_than_github_takes():
+    failure = record(Verdict.FAIL, reason="größer " * 400)
+    run = run_of(*(failure for _ in range(3000)))
+    whole = page_of(run)
+    assert len(whole.encode()) < 1 << 20
+    shown = whole.count("<details>")
+    assert 100 < shown < 3000
+    last = whole.strip().splitlines()[-1]
+    assert last == f"**{3000 - shown:,} failures left out here:** a page may not be longer."
+    assert whole.count("</details>") == shown
+
+
+def test_even_tables_may_be_too_long():
+    ops = [
+        replace(record(), case=f"x{n}", op=replace(record().op, since=n + 1)) for n in range(20000)
+    ]
+    whole = page_of(run_of(*ops))
+    assert len(whole.encode()) < 1 << 20
+    assert whole.strip().endswith("a page may not be longer.")

@@ -1,0 +1,489 @@
+"""A run in a file: what is written is read, and whatever else is there is told or is no result."""
+
+from __future__ import annotations
+
+import io
+import time
+import tracemalloc
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from opcheck.dtypes import DTYPES, round_to
+from opcheck.errors import CaseFileError, Exit
+from opcheck.model import (
+    FAILURES,
+    BackendInfo,
+    Comparison,
+    Diagnosis,
+    Ending,
+    Known,
+    Mismatch,
+    OpVersion,
+    Picture,
+    Result,
+    Run,
+    Source,
+    Suite,
+    Verdict,
+)
+from opcheck.records.status import outcome
+from opcheck.report import store
+from tests.report import damaged
+from tests.report.made import CASE, header, record, recorded, wrong_values
+
+HEADER = replace(
+    header("acme", "bolt?threads=2", cases=2),
+    paths=("my/ß.yaml",),
+    options={"timeout": "5 s"},
+    started="2031-01-02T03:04:05+00:00",
+    strict=True,
+    named=True,
+)
+WRONG = replace(
+    wrong_values(
+        "float32",
+        Mismatch((0, 1), 0.1, float("nan"), None, "±0.5", 3.0),
+        wrong=1,
+        total=4,
+        where="x",
+    ),
+    picture=lambda: Picture((2, 2), ((0, 2), (2, 1)), 1, (".a", "zZ")),
+)
+RECORDS = (
+    record(Verdict.PASS, seconds=0.25),
+    record(Verdict.FAIL, "bolt?threads=2", comparisons=(WRONG,), failure="values"),
+    record(
+        Verdict.KNOWN,
+        id="Hardmax/two",
+        place=1,
+        known=Known("Why →.", None, "acme.yaml"),
+        found=Verdict.CRASH,
+        diagnoses=(Diagnosis("a", "as if a"), Diagnosis(None, "as if ½")),
+    ),
+    record(Verdict.NOT_RUN, "bolt?threads=2", id="Hardmax/two", place=1, reason='"so"\n\x00'),
+)
+ENDING = Ending(True, 4, "incomplete: 1 not run", 1.5, ("acme: it died",), ("bolt: it left",))
+RUN = Run(HEADER, RECORDS, ENDING)
+
+
+def lines_of(run):
+    footer = [] if run.ending is None else [store.footer(run.records, run.ending)]
+    return [store.header(run.header), *map(store.record, run.records), *footer]
+
+
+LINES = lines_of(RUN)
+
+
+def complaint(path):
+    return damaged.complaint(store.read, path)
+
+
+# ── what is written is read ───────────────────────────────────────────────────────────────────
+
+
+def test_what_was_written_is_read(file):
+    assert store.read(file(LINES)) == RUN
+    assert store.read(file(LINES)).complete
+
+
+def test_the_same_is_read_of_a_stream():
+    data = "\n".join(LINES).encode()
+    assert store.read_stream(io.BytesIO(data), "<stdin>") == RUN
+    with pytest.raises(CaseFileError, match=r"^<stdin>: this file is empty"):
+        store.read_stream(io.BytesIO(b""), "<stdin>")
+
+
+def test_a_shard_is_part_of_a_suite(file):
+    about = replace(HEADER, suite=Suite("5eed", 9), shard=(2, 3))
+    run = replace(RUN, header=about)
+    assert store.read(file(lines_of(run))) == run
+
+
+def test_ends_of_lines_of_windows_and_empty_lines_do_no_harm(file):
+    lines = [f"{line}\r" for line in LINES]
+    assert store.read(file([*lines[:2], "", *lines[2:], " "])) == RUN
+
+
+TEXT = st.text(max_size=12)
+SHARES = st.just(0.0) | st.floats(0, allow_nan=False)
+
+
+@st.composite
+def mismatches(draw, dtype):
+    if dtype.kind == "float":
+        number = st.floats(width=64)
+        values = [float(round_to(np.array([draw(number)]), dtype)[0]) for _ in range(2)]
+    elif dtype.kind == "bool":
+        values = [draw(st.booleans()) for _ in range(2)]
+    else:
+        info = np.iinfo(dtype.numpy)
+        values = [draw(st.integers(int(info.min), int(info.max))) for _ in range(2)]
+    index = draw(st.lists(st.integers(0, 1 << 40), max_size=4))
+    ulp = draw(st.none() | st.integers(0, 2**64 - 2))
+    return Mismatch(tuple(index), *values, ulp, draw(TEXT), draw(st.none() | st.just(values[0])))
+
+
+@st.composite
+def comparisons(draw):
+    dtype = DTYPES[draw(st.sampled_from(["float16", "bfloat16", "float64", "uint64", "bool"]))]
+    cells = draw(st.lists(st.text(".azAZ", min_size=3, max_size=3), max_size=4))
+    ulps = st.lists(st.tuples(st.integers(0, 64), st.integers(0, 2**53)), max_size=4)
+    picture = Picture((2, 3), tuple(draw(ulps)), 3, tuple(cells))
+    return Comparison(
+        draw(TEXT),
+        draw(st.none() | st.sampled_from([*FAILURES, "undecided"])),
+        detail=draw(TEXT),
+        dtype=draw(st.none() | st.just(dtype)),
+        wrong=draw(st.integers(0, 2**60)),
+        unjudged=draw(st.integers(0, 9)),
+        used=draw(SHARES),
+        worst=tuple(draw(st.lists(mismatches(dtype), max_size=3))),
+        picture=draw(st.none() | st.just(lambda: picture)),
+    )
+
+
+def results():
+    case = st.builds(
+        replace,
+        st.just(CASE),
+        id=TEXT.filter(bool),
+        op=st.builds(OpVersion, TEXT, TEXT, st.integers(1, 99)),
+        row=st.none() | TEXT,
+        rule=st.sampled_from(["must", "should", "open"]),
+        clause=TEXT,
+        source=st.builds(Source, TEXT, st.integers(0), st.integers(0), st.booleans()),
+    )
+    return st.builds(
+        Result,
+        case,
+        st.just("acme"),
+        st.sampled_from(Verdict),
+        reason=TEXT,
+        failure=st.none() | st.sampled_from(FAILURES),
+        refused=st.booleans(),
+        inexpressible=st.booleans(),
+        self_check=st.booleans(),
+        alternative=st.none() | TEXT,
+        comparisons=st.lists(comparisons(), max_size=2).map(tuple),
+        known=st.none() | st.builds(Known, TEXT, st.none() | TEXT, TEXT),
+        found=st.none() | st.sampled_from(Verdict),
+        diagnoses=st.lists(st.builds(Diagnosis, st.none() | TEXT, TEXT), max_size=2).map(tuple),
+        printed=TEXT,
+        seconds=st.floats(0, 1e9),
+    )
+
+
+@settings(deadline=None)
+@given(results())
+def test_every_result_is_read_as_its_record_was(result):
+    one = recorded(result)
+    run = Run(header("acme"), (one,), Ending(True, 0, ""))
+    data = "\n".join(lines_of(run)).encode()
+    assert data.isascii()
+    found = store.read_stream(io.BytesIO(data), "it")
+    assert found == run
+    assert hash(found.records[0].digest) == hash(one.digest)
+
+
+INFOS = st.builds(
+    BackendInfo,
+    TEXT,
+    TEXT,
+    TEXT,
+    accumulate=st.lists(TEXT).map(tuple),
+    engine=st.booleans(),
+    repeatable=st.booleans(),
+    devices=st.lists(TEXT).map(tuple),
+    threads=st.none() | st.integers(0, 99),
+    of=st.none() | TEXT,
+)
+
+
+@settings(deadline=None)
+@given(
+    infos=st.lists(INFOS, max_size=3, unique_by=lambda info: info.address),
+    options=st.dictionaries(TEXT, TEXT),
+    texts=st.lists(TEXT, min_size=4, max_size=4),
+    flags=st.lists(st.booleans(), min_size=4, max_size=4),
+)
+def test_every_header_and_footer_is_read_as_it_was(infos, options, texts, flags):
+    about = replace(
+        header(cases=0),
+        backends=tuple(infos),
+        selection=texts[0],
+        options=options,
+        paths=(texts[1],),
+        seed=7,
+        known=flags[0],
+        strict=flags[1],
+        require_supported=flags[2],
+        named=flags[3],
+    )
+    run = Run(about, (), Ending(True, 5, texts[2], 0.5, (texts[3],)))
+    assert store.read_stream(io.BytesIO("\n".join(lines_of(run)).encode()), "it") == run
+
+
+# ── a run that was cut short ──────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("count", range(1, 6))
+def test_a_run_that_was_killed_is_incomplete_and_keeps_what_it_had(file, count):
+    found = store.read(file(LINES[:count]))
+    assert found == Run(HEADER, RECORDS[: count - 1], None)
+    assert not found.complete
+    assert outcome(found)[0] is Exit.UNUSABLE
+
+
+def test_a_run_that_was_interrupted_is_incomplete(file):
+    run = Run(HEADER, RECORDS[:3], replace(ENDING, complete=False))
+    assert store.read(file(lines_of(run))) == run
+    assert not run.complete
+
+
+def test_a_file_cut_short_at_any_byte_is_incomplete_or_unreadable_and_never_whole(tmp_path):
+    data = ("\n".join(LINES) + "\n").encode()
+    ends = [place for place, byte in enumerate(data) if byte == ord("\n")]
+    path = tmp_path / "run.jsonl"
+    for length in range(len(data)):
+        path.write_bytes(data[:length])
+        if length < ends[0]:
+            [said] = complaint(path)
+            assert said.startswith((": this file is empty", ":1:1: this "))
+            continue
+        found = store.read(path)
+        # The last line break is no part of what is said.
+        assert found.complete is (length == len(data) - 1)
+        whole = sum(end <= length for end in ends[1:5])
+        assert found.records == RECORDS[:whole]
+        assert length == len(data) - 1 or outcome(found)[0] is Exit.UNUSABLE
+
+
+def test_a_line_cut_short_in_the_middle_is_damaged_at_a_place(file):
+    [said] = complaint(file([LINES[0], LINES[1][:80], *LINES[2:4]]))
+    assert said.startswith(":2:80: this is no JSON: EOF while parsing")
+
+
+# ── what cannot be read ───────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "name: no JSON at all",
+        "\x00\x01\x02",
+        "[]",
+        "{}",
+        '{"type": "bench", "format": 1}',
+        '{"type": "header", "format": "2"}',
+        '{"version": "1.0", "benchmarks": []}',
+    ],
+)
+def test_a_file_of_somebody_else_is_told_from_ours(file, line):
+    told = ":1:1: this is no stored run (`opcheck run --report json=FILE` writes one)"
+    assert complaint(file([line, *LINES[1:]])) == [told]
+
+
+@pytest.mark.parametrize(
+    ("number", "hint"), [(1, ""), (7, " (a newer opcheck reads it)"), (-1, "")]
+)
+def test_another_format_is_named_whatever_else_is_in_it(file, number, hint):
+    other = f'{{"type": "header", "format": {number}, "where": "elsewhere"}}'
+    told = f":1:1: this file has format {number}; this opcheck reads 2{hint}"
+    assert complaint(file([other, "{}"])) == [told]
+
+
+@pytest.mark.parametrize("text", ["", "\n", " \n\n"])
+def test_an_empty_file(file, text):
+    told = ": this file is empty (`opcheck run --report json=FILE` writes one)"
+    assert complaint(file([], end=text)) == [told]
+
+
+@pytest.mark.parametrize(
+    ("number", "path", "value", "said"),
+    [
+        (1, ("cases",), -1, "cases: input should be greater than or equal to 0, got -1"),
+        (1, ("cases",), 1, "a run that is no shard must have all cases of its suite"),
+        (1, ("shard",), [0, 3], "shard: must be one of some, the first of which is [1, n]"),
+        (1, ("shard",), [4, 3], "shard: must be one of some"),
+        (1, ("shard",), [1], "shard[1]: field required"),
+        (1, ("strict",), 1, "strict: input should be a valid boolean, got 1"),
+        (1, ("level",), "all", "level: input should be 'smoke', 'core' or 'deep', got 'all'"),
+        (1, ("backends", 1, "address"), "acme", "a backend must occur once"),
+        (1, ("backends", 1, "threads"), "2", "backends[1].threads: input should be a valid int"),
+        (1, ("environment", "more"), 1, "environment.more: unexpected keyword argument, got 1"),
+        (1, ("started",), "yesterday", "started: Invalid isoformat string: 'yesterday'"),
+        (1, ("started",), "", "started: Invalid isoformat string"),
+        (1, ("\x1b[2J",), 1, r"'\x1b[2J': extra inputs are not permitted, got 1"),
+        (1, ("more",), 1, "more: extra inputs are not permitted, got 1"),
+        (2, ("verdict",), "passed", "verdict: input should be 'pass', 'known', 'warn', 'fail'"),
+        (2, ("verdict",), None, "verdict: input should be 'pass', 'known', 'warn', 'fail'"),
+        (2, ("failure",), "lost", "failure: input should be 'count', 'type'"),
+        (2, ("self",), "no", "self: input should be a valid boolean, got 'no'"),
+        (2, ("self_check",), True, "self_check: extra inputs are not permitted"),
+        (2, ("place",), 2, "place: there are 2 cases, got 2"),
+        (2, ("place",), 1, "'Hardmax/first_of_ties@dtype=float32#axis_0' has the place 1 too"),
+        (2, ("place",), 1.0, "place: input should be a valid integer, got 1.0"),
+        (2, ("backend",), "nobody", "the header knows no backend 'nobody'"),
+        (2, ("backend",), "\x1b[31m", r"the header knows no backend '\x1b[31m'"),
+        (2, ("seconds",), -1, "seconds: input should be greater than or equal to 0, got -1"),
+        (2, ("used",), 0.5, "used and unjudged must be those of the comparisons"),
+        (2, ("unjudged",), 1, "used and unjudged must be those of the comparisons"),
+        (2, ("type",), "record", "no line here is of type 'record' (known: 'result', 'footer')"),
+        (3, ("backend",), "acme", "the result of 'acme' on 'Hardmax/first_of_ties@dtype=float32#a"),
+        (3, ("digest",), "other", "another place or digest of 'Hardmax/first_of_ties@dtype=float"),
+        (3, ("comparisons", 0, "used"), "-inf", "comparisons[0].used: input should be a valid num"),
+        (3, ("comparisons", 0, "used"), -1, "comparisons[0].used: input should be greater than"),
+        (3, ("comparisons", 0, "worst", 0, "ulp"), "4", "comparisons[0].worst[0].ulp: input shou"),
+        (3, ("comparisons", 0, "worst", 0, "index"), 4, "comparisons[0].worst[0].index: input sh"),
+        (3, ("comparisons", 0, "picture", "cells"), [".."] * 65, "comparisons[0].picture.cells: "),
+        (3, ("comparisons", 0, "picture", "cells"), ["..", "."], "comparisons[0].picture: cells: "),
+        (3, ("comparisons", 0, "picture", "cells"), ["<b>"], "comparisons[0].picture.cells[0]: "),
+        (3, ("comparisons", 0, "picture", "ulps"), [[65, 1]], "comparisons[0].picture.ulps[0]"),
+        (4, ("case",), "Hardmax/three", "'Hardmax/three' has the place 1 too"),
+        (6, ("totals", "acme", "pass"), 2, "the footer's totals are not those of the results"),
+        (6, ("totals",), {}, "the footer's totals are not those of the results (lines are missing"),
+        (6, ("complete",), "yes", "complete: input should be a valid boolean, got 'yes'"),
+        (6, ("exit_code",), None, "exit_code: input should be a valid integer, got null"),
+    ],
+)
+def test_a_wrong_value_is_told_with_its_place(file, number, path, value, said):
+    told = complaint(file(damaged.changed(LINES, number, path, value)))
+    # What contradicts another line is told at the later one.
+    places = [f":{line}:1: {said}" for line in range(number, number + 3)]
+    assert any(one.startswith(tuple(places)) for one in told)
+
+
+def test_a_third_case_of_two_is_told(file):
+    about = replace(HEADER, suite=Suite("5eed", 5), shard=(1, 2))
+    more = record(id="Hardmax/three", place=3)
+    lines = lines_of(replace(RUN, header=about, records=(*RECORDS, more)))
+    assert complaint(file(lines))[0] == ":6:1: more cases than the 2 of the header"
+
+
+def test_a_complete_run_has_all_results(file):
+    lines = lines_of(replace(RUN, records=RECORDS[:3]))
+    [said] = complaint(file(lines))
+    assert said == ":5:1: the footer says that the run is complete; 3 of 4 results are there"
+
+
+@pytest.mark.parametrize("word", ["NaN", "Infinity", "-Infinity", "1e999"])
+def test_no_measure_is_a_number_that_json_has_not(file, word):
+    line = LINES[2].replace('"used":"inf"', f'"used":{word}')
+    assert line != LINES[2]
+    [said] = complaint(file([*LINES[:2], line, *LINES[3:5]]))
+    assert said.startswith(":3:1: used: ")
+
+
+def test_every_damaged_line_is_told(file):
+    lines = damaged.changed(LINES, 2, ("op",), 1)
+    said = complaint(file([*lines[:2], "{", *lines[3:]]))
+    assert [one[:5] for one in said] == [":2:1:", ":3:1:"]
+
+
+def test_a_file_full_of_damaged_lines_is_not_read_to_its_end(file):
+    said = complaint(file([LINES[0], *["{}"] * 5000]))
+    assert 1000 <= len(said) <= 1001
+
+
+def test_two_files_in_one_are_told_apart(file):
+    assert complaint(file([*LINES, *LINES]))[0] == (
+        ":7:1: no line here is of type 'header' (if these are two files in one, part them)"
+    )
+    assert complaint(file([*LINES, LINES[1]])) == [
+        ":7:1: nothing may follow the footer (if these are two files in one, part them)"
+    ]
+
+
+def test_what_is_no_file_is_a_wrong_command(tmp_path):
+    assert complaint(tmp_path / "none") == [": this file cannot be read: No such file or directory"]
+    assert complaint(tmp_path) == [": this file cannot be read: Is a directory"]
+    with pytest.raises(CaseFileError, match="null"):
+        store.read(Path("a\0b"))
+
+
+# ── no more time and memory than a file of its size deserves ──────────────────────────────────
+
+
+def test_a_line_of_300_mb_is_refused_and_never_held(tmp_path):
+    path = tmp_path / "run.jsonl"
+    with path.open("wb") as out:
+        out.write(f"{LINES[0]}\n".encode())
+        out.truncate(300_000_000)  # zeros that take no room
+    tracemalloc.start()
+    try:
+        assert complaint(path) == [":2:1: this line is longer than 16 MiB"]
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert most < 3 * store.LONGEST
+
+
+def test_a_file_that_is_too_large_is_not_read_to_its_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(store, "_FORM", replace(store._FORM, limit=1 << 20))
+    data = "\n".join([*LINES[:1], *[" " * 1000] * 2000]).encode()
+    path = tmp_path / "run.jsonl"
+    path.write_bytes(data)
+    assert complaint(path) == [": the file is larger than 1 MiB"]
+
+
+def test_twenty_thousand_results_are_read_in_seconds(tmp_path):
+    count = 10_000
+    fails = [
+        record(Verdict.FAIL, name, comparisons=(WRONG,), id="@", place=0)
+        for name in ("acme", "bolt?threads=2")
+    ]
+    about = replace(HEADER, cases=count, suite=Suite("5eed", count))
+    path = tmp_path / "run.jsonl"
+    texts = [store.record(one).replace('"case":"@"', '"case":"@%d"') for one in fails]
+    with path.open("w", encoding="utf-8") as out:
+        out.write(store.header(about) + "\n")
+        for place in range(count):
+            for text in texts:
+                out.write(text.replace("%d", str(place)).replace('"place":0', f'"place":{place}'))
+                out.write("\n")
+    began = time.process_time()
+    found = store.read(path)
+    assert time.process_time() - began < 10
+    assert len(found.records) == 2 * count
+
+
+# ── no bytes end in a traceback ───────────────────────────────────────────────────────────────
+
+WHOLE = "\n".join(LINES).encode()
+
+
+def read_or_complain(data):
+    try:
+        return store.read_stream(io.BytesIO(data), "it")
+    except CaseFileError:
+        return None
+
+
+@settings(deadline=None)
+@given(data=st.binary(max_size=300))
+def test_garbage_is_refused(data):
+    assert read_or_complain(data) is None
+
+
+@settings(deadline=None)
+@given(data=st.binary(max_size=60))
+def test_garbage_after_a_header_gives_no_result(data):
+    found = read_or_complain(LINES[0].encode() + b"\n" + data)
+    assert found is None or (found.records == () and not found.complete)
+
+
+@settings(deadline=None)
+@given(
+    place=st.integers(0, len(WHOLE) - 1),
+    length=st.integers(0, 12),
+    new=st.binary(max_size=8) | st.sampled_from([b"1e400", b"null", b"-0", b'"', b"[", b"\xff"]),
+)
+def test_a_damaged_file_is_refused_or_can_be_written_again(place, length, new):
+    found = read_or_complain(WHOLE[:place] + new + WHOLE[place + length :])
+    if found is not None:
+        assert read_or_complain("\n".join(lines_of(found)).encode()) == found

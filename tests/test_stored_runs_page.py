@@ -1,0 +1,120 @@
+"""What docs/stored-runs.md tells is what works: its commands are typed, its tables checked."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from opcheck.records.comparing import GREW, NEAR, REGRESSIONS, Kind
+from opcheck.report import store
+from opcheck.report.formats import FORMATS
+from tests.report.runs import every_verdict, run_of
+from tests.shell import ROOT, program, shell
+
+PAGE = (ROOT / "docs" / "stored-runs.md").read_text(encoding="utf-8")
+COMMANDS = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
+
+posix = pytest.mark.skipif(os.name != "posix", reason="POSIX signals and terminals")
+
+CASES = """\
+op: Hardmax
+opset: 13
+dtype: float32
+attrs: {axis: 1}
+cases:
+- {name: ties, inputs: {input: [[3, 3, 1]]}, expect: {output: [[1, 0, 0]]}}
+- {name: none, inputs: {input: [[3, 2, 1]]}, expect: {output: [[1, 0, 0]]}}
+"""
+PROFILES = "".join(
+    f'[backends.{name}]\naddress = "{address}"\n'
+    for name, address in {"mine": "numpy", "cpu": "reference", "npu": "numpy"}.items()
+)
+
+
+def rows(head: str) -> list[list[str]]:
+    """The cells of the table that begins so."""
+    lines = PAGE[PAGE.index(f"| {head} |") :].splitlines()
+    table = lines[2 : next(n for n, line in enumerate(lines) if not line.startswith("|"))]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table]
+
+
+def names(section: str) -> set[str]:
+    """The fields that a section's table names."""
+    part = PAGE[PAGE.index(f"\n{section}:\n") :]
+    cells = [line.split("|")[1] for line in part.split("\n\n")[1].splitlines()[2:]]
+    return {name for cell in cells for name in re.findall(r"`(\w+)`", cell)}
+
+
+# ── commands ──────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "my.yaml").write_text(CASES, encoding="utf-8")
+    (tmp_path / "opcheck.toml").write_text(PROFILES, encoding="utf-8")
+    return tmp_path
+
+
+@posix
+def test_its_commands_work_one_after_the_other(folder: Path) -> None:
+    program(folder / "bin" / "ssh", '#!/bin/sh\nshift\nexec "$@"\n')
+    keep, elsewhere, compare, join = COMMANDS
+    status, printed = shell(folder, keep)
+    assert (status, printed.count("exit 0: conforms: 2 results")) == (0, 2), printed
+    status, printed = shell(
+        folder, f"PATH=$PWD/bin:$PATH\n{elsewhere.replace(' run ', ' run my.yaml ')}"
+    )
+    assert (status, printed.count("exit 0: conforms: 2 results")) == (0, 1), printed
+    status, printed = shell(folder, f"cp new.jsonl main.jsonl\n{compare}")
+    assert status == 0
+    assert "exit 0: no regression: 2 results are as they were" in printed
+    assert "opcheck diff: no regression" in (folder / "comment.md").read_text(encoding="utf-8")
+    status, printed = shell(
+        folder,
+        "opcheck run my.yaml -b cpu --report json=cpu.jsonl -q\n"
+        f"opcheck run my.yaml -b mine --report json=gpu.jsonl -q\n{join}opcheck report all.jsonl",
+    )
+    assert status == 0
+    assert "exit 0: joined: 4 results, 2 cases, 2 backends" in printed
+    assert "exit 0: conforms: 4 results" in printed
+
+
+# ── tables ────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_every_field_is_told_and_no_other() -> None:
+    run = run_of(*every_verdict())
+    head, *results, footer = map(json.loads, store.lines(run))
+    assert names("Header") | {"type"} == set(head)
+    assert names("Footer") | {"type"} == set(footer)
+    for result in results:
+        assert names("Result") | {"type"} == set(result)
+    assert f"| `format` | {store.FORMAT} |" in PAGE
+    assert f"take format {store.FORMAT} " in PAGE
+
+
+def test_the_limits_are_those_of_the_reader() -> None:
+    assert f"lines of more than {store.LONGEST >> 20} MiB" in PAGE
+    assert f"files of more than {store.LIMIT >> 30} GiB" in PAGE
+
+
+def test_every_format_is_told() -> None:
+    assert [name.strip("`") for name, *_ in rows("format | what it is | where it goes")] == [
+        *FORMATS
+    ]
+
+
+def test_every_change_is_told_and_whether_it_is_for_the_worse() -> None:
+    told = {name: worse == "yes" for name, worse in rows("change | regression")}
+    for kind in Kind:
+        (worse,) = [
+            worse
+            for name, worse in told.items()
+            if kind in re.split(r"; |: |, (?=not compared)", name) or name.startswith(kind)
+        ]
+        assert worse is (kind in REGRESSIONS), kind
+    assert f"grew by more than {GREW}, beyond {NEAR}" in PAGE

@@ -1,0 +1,70 @@
+"""Softmax, versions 1, 11 and 13: e^x over the sum of e^x, in every row.
+
+The number of elements decides the method. By mpmath they take some 40 times as long each as by
+double-double in a large tensor; `_FEW` of them are computed so before anyone gets impatient.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from opcheck.model import Array
+from opcheck.precise.answer import Precise, Undecided, quantized
+from opcheck.precise.formats import FORMATS
+from opcheck.precise.ops.softmax.by_double_double import many_rows
+from opcheck.precise.ops.softmax.by_mpmath import row
+from opcheck.precise.registry import Operator, Version
+from opcheck.precise.rows import along, coerced, counted
+
+_FEW = 1 << 12
+
+
+def _softmax_1(x: Array, *, axis: int = 1) -> Precise:
+    return along(x, coerced(x, axis, since=1), softmax)
+
+
+def _softmax_11(x: Array, *, axis: int = 1) -> Precise:
+    return along(x, coerced(x, axis, since=11), softmax)
+
+
+def _softmax_13(x: Array, *, axis: int = -1) -> Precise:
+    return along(x, [counted(x, axis)], softmax)
+
+
+def softmax(rows: Array) -> Precise:
+    """The softmax of every row of a matrix.
+
+    By the formula a row with a NaN is NaN, as is one of −inf alone, which sums to 0, and one of
+    +inf alone. Raises Undecided where +inf stands beside other numbers: e^x / inf is 0, but of
+    e^(x − inf) over the sum of e^(inf − inf), as Softmax-13's function body has it, all is NaN.
+    """
+    form = FORMATS[rows.dtype.name]
+    # float64 holds every number of the other types.
+    wide = rows.astype(np.float64)
+    nan = np.isnan(wide).any(axis=1)
+    endless = np.isposinf(wide)
+    if (endless.any(axis=1) & ~endless.all(axis=1) & ~nan).any():
+        raise Undecided("the text does not say what stands beside +inf in a row")
+    nan |= endless.all(axis=1) | np.isneginf(wide).all(axis=1)
+    values, distance = np.full(wide.shape, np.nan), np.full(wide.shape, np.inf)
+    where = np.flatnonzero(~nan)
+    if rows.size <= _FEW:
+        method = "mpmath"
+        for i in where:
+            values[i], distance[i] = row(wide[i], form)
+    else:
+        method = "double-double"
+        many_rows(wide, where, form, values, distance)
+    return Precise(values.astype(form.dtype), quantized(distance), method)
+
+
+_FLOATS = ("float16", "float32", "float64")
+OPERATOR = Operator(
+    domain="",
+    name="Softmax",
+    versions={
+        1: Version(_FLOATS, _softmax_1),
+        11: Version(_FLOATS, _softmax_11),
+        13: Version((*_FLOATS, "bfloat16"), _softmax_13),
+    },
+)

@@ -1,0 +1,60 @@
+"""Many rows at once, but for the elements that lie too near to a midpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from opcheck.precise import double_double as dd
+from opcheck.precise.answer import Floats, Ints
+from opcheck.precise.formats import Format
+from opcheck.precise.ops.softmax.by_mpmath import row
+from opcheck.precise.rounding import many
+
+#: e^-1000 is nothing beside the maximum's 1, and as a number of any format.
+_FAR = 1000.0
+
+
+def many_rows(x: Floats, where: Ints, form: Format, values: Floats, distance: Floats) -> None:
+    """Writes the softmax of the rows `where` of `x` to the same rows of `values` and `distance`.
+
+    Distances are in ULP. The numbers in those rows are finite or −inf, one of each is finite.
+    """
+    length = x.shape[1]
+    together = max(1, dd.PIECE // length)
+    for start in range(0, len(where), together):
+        block = where[start : start + together]
+        for piece, answer in _columns(x[block].T, form):
+            values[block, piece] = answer.values.T
+            distance[block, piece] = answer.distance.T
+            for at, which in zip(block, answer.unsure.T, strict=True):
+                if which.any():
+                    columns = np.arange(length)[piece][which]
+                    settled = row(x[at], form, x[at, columns])
+                    values[at, columns], distance[at, columns] = settled
+
+
+def _columns(x: Floats, form: Format) -> Iterator[tuple[slice, many.Rounded]]:
+    """The softmax along the first axis of `x`, of shape [N, rows], in pieces of the first axis.
+
+    The relative error is at most (40 + 4·levels(N)) · u². In u²: the difference of x from the
+    maximum is exact; a power has 8, and the table of `exponential` another 2^-120 · 1443, below 1;
+    their sum has 4 for each level, its terms 9; the quotient 16. That is 34 + 4·levels(N). The rest
+    holds products of these errors, and terms of the sum that are dropped below e^-1000 or rounded
+    to a subnormal, each less than 2^-1074 beside a sum of at least 1.
+    """
+    top = x.max(axis=0)
+    # Halved, because the difference of two float64 may be too large for one.
+    near = x * 0.5 - top * 0.5 >= -_FAR / 2
+    difference = dd.two_sum(np.where(near, x, top), np.broadcast_to(-top, x.shape))
+    power, low, exponent = np.empty(x.shape), np.empty(x.shape), np.empty(x.shape, np.int64)
+    pieces = [slice(start, start + dd.PIECE) for start in range(0, len(x), dd.PIECE)]
+    for piece in pieces:
+        part, exponent[piece] = dd.exponential((difference[0][piece], difference[1][piece]))
+        power[piece], low[piece] = (np.where(near[piece], number, 0.0) for number in part)
+    sums = dd.total((np.ldexp(power, exponent), np.ldexp(low, exponent)))
+    error = (40 + 4 * dd.levels(len(x))) * dd.U**2
+    for piece in pieces:
+        share = dd.divide((power[piece], low[piece]), sums)
+        yield piece, many.rounded(share, exponent[piece], error, form)

@@ -35,8 +35,14 @@ def number(bits: int, name: str) -> Fraction:
 def nearest(y: Fraction, name: str) -> tuple[float, Fraction]:
     """The number nearest to y >= 0, ties to even, and y's distance from a midpoint in ULP."""
     dtype, unsigned, beyond = DTYPES[name]
+    infinity = int(np.array([math.inf]).astype(dtype).view(unsigned)[0])
     if y >= beyond:
-        return math.inf, Fraction(1, 2)
+        # The numbers that would follow, as far apart as those from `beyond` to twice that.
+        step = beyond - number(infinity - 1, name)
+        steps = y / (2 * step)
+        while steps >= beyond / step:
+            steps /= 2
+        return math.inf, abs(steps % 1 - Fraction(1, 2))
     guess = float(y) if y < Fraction(2) ** 1023 else float(y / 2) * 2
     with np.errstate(over="ignore"):
         start = int(np.array([guess]).astype(dtype).view(unsigned)[0])
@@ -50,7 +56,7 @@ def nearest(y: Fraction, name: str) -> tuple[float, Fraction]:
 
 
 def softmax(row: Sequence[float]) -> list[Fraction]:
-    """e^x over the sum of e^x, to DIGITS digits; −inf is 0, and below 10^-5000 one is as another."""
+    """e^x over the sum of e^x, to DIGITS digits; −inf is 0, and the smallest share 10^-5000."""
     with localcontext() as context:
         context.prec = DIGITS
         context.Emin = -(10**9)

@@ -22,6 +22,7 @@ from tests.precise.nearest import nearest, norm, softmax
         (Fraction(3, 2**26), "float16", 2.0**-24, 0.25),
         (Fraction(65519), "float16", 65504, 1 / 32),
         (Fraction(65520), "float16", math.inf, 0),
+        (Fraction(3 * (65536 + 16)), "float16", math.inf, 0.125),
         (Fraction(2) ** 200, "float32", math.inf, 0.5),
         (Fraction(2) ** 1024, "float64", math.inf, 0.5),
         (Fraction(1, 2**1075), "float64", 0, 0),

@@ -54,5 +54,5 @@ def logarithm(x: DoubleDouble) -> DoubleDouble:
         sum_ = multiply(sum_, z)
     twice = (2 * s[0], 2 * s[1])
     at = (c * _STEPS).astype(np.int64) - _STEPS
-    high, low = constants.logarithms(_STEPS)
-    return add((high[at], low[at]), add(twice, multiply(twice, sum_)))
+    table = constants.logarithms(_STEPS)
+    return add((table[0][at], table[1][at]), add(twice, multiply(twice, sum_)))

@@ -10,7 +10,7 @@ import numpy as np
 
 from opcheck.model import Array
 from opcheck.precise import double_double as dd
-from opcheck.precise.answer import Ints, Precise, exact, quantized
+from opcheck.precise.answer import Ints, Precise, exact, quantized, reshaped
 from opcheck.precise.formats import FORMATS
 from opcheck.precise.ops.lp_pool.by_double_double import ByDoubleDouble
 from opcheck.precise.ops.lp_pool.by_mpmath import norm
@@ -60,9 +60,9 @@ def pooled(x: Array, windows: Windows, p: Fraction) -> Precise:
             endless, np.where(np.isnan(largest), np.nan, largest), block.values
         )
         distance[outputs, columns] = np.where(endless, np.inf, block.distance)
-    rounded = values.T.astype(form.dtype).reshape(shape)
     method = "mpmath" if little else "double-double"
-    return Precise(rounded, quantized(distance.T.reshape(shape)), method)
+    answer = Precise(values.astype(form.dtype), quantized(distance), method)
+    return reshaped(answer, lambda a: a.T.reshape(shape))
 
 
 def _is_little(windows: Windows, p: Fraction, columns: int) -> bool:

@@ -19,7 +19,7 @@ _FAR = 300
 
 
 class ByDoubleDouble:
-    """Norms for one p, 1 <= p < 2^16, which has at most 24 bits, of finite `numbers` >= 0.
+    """Norms for one p, 1 <= p < 2^16, which has at most 24 bits, of `numbers` >= 0.
 
     The relative error of a norm over K numbers is at most (128 + 24·levels(K)) · u². In u², with
     L = levels(K) and |x| = m · 2^e, 1 <= m < 2:
@@ -40,21 +40,22 @@ class ByDoubleDouble:
     """
 
     def __init__(self, numbers: Floats, p: float, form: Format) -> None:
-        """`numbers` have the shape [elements, columns]; their powers are computed here."""
+        """`numbers`, of shape [elements, channels]; one that is not finite counts as 0."""
         self._p, self._form = p, form
         self._high, self._low = np.empty(numbers.shape), np.empty(numbers.shape)
         self._scale = np.empty(numbers.shape, np.int64)
         rows = max(1, dd.PIECE // numbers.shape[1])
         for start in range(0, len(numbers), rows):
             piece = slice(start, start + rows)
-            (self._high[piece], self._low[piece]), self._scale[piece] = self._powers(numbers[piece])
+            finite = np.where(np.isfinite(numbers[piece]), numbers[piece], 0.0)
+            (self._high[piece], self._low[piece]), self._scale[piece] = self._powers(finite)
 
-    def norms(self, at: Ints, columns: slice) -> many.Rounded:
-        """The norms of windows.
+    def norms(self, at: Ints, channels: slice) -> many.Rounded:
+        """The norms of windows over some `channels`, as arrays of shape [windows, channels].
 
-        `at`, of shape [K, windows], says which elements a window has, of each of the `columns`.
+        `at`, of shape [K, windows], says which elements a window has.
         """
-        high, low, scale = (part[at, columns] for part in (self._high, self._low, self._scale))
+        high, low, scale = (part[at, channels] for part in (self._high, self._low, self._scale))
         largest = scale.max(axis=0)
         down = scale - largest
         near = down >= -_FAR

@@ -34,48 +34,47 @@ def pooled(x: Array, windows: Windows, p: Fraction) -> Precise:
     if 0 in shape:
         return exact(np.empty(shape, x.dtype))
     form = FORMATS[x.dtype.name]
+    channels = math.prod(x.shape[:2])
     # Space first, and behind it a zero that stands for all padding. float64 holds every number of
     # the other types.
-    columns_ = math.prod(x.shape[:2])
-    numbers = np.zeros((windows.size + 1, columns_))
-    numbers[:-1] = np.abs(x.astype(np.float64)).reshape(columns_, windows.size).T
-    finite = np.where(np.isfinite(numbers), numbers, 0.0)
-    little = _is_little(windows, p, numbers.shape[1])
-    by_double_double = None if little else ByDoubleDouble(finite, float(p), form)
-    values = np.empty((math.prod(windows.shape), numbers.shape[1]))
+    numbers = np.zeros((windows.size + 1, channels))
+    numbers[:-1] = np.abs(x.reshape(channels, windows.size).T, dtype=np.float64)
+    little = _is_little(windows, p, channels)
+    by_double_double = None if little else ByDoubleDouble(numbers, float(p), form)
+    values = np.empty((math.prod(windows.shape), channels), form.dtype)
     distance = np.empty(values.shape)
-    for outputs, columns in _blocks(windows, numbers.shape[1]):
+    for outputs, some in _blocks(windows, channels):
         at = windows.positions(outputs)
         # A maximum with a NaN is NaN.
-        largest = numbers[at, columns].max(axis=0)
+        largest = numbers[at, some].max(axis=0)
         endless = ~np.isfinite(largest)
         if by_double_double:
-            block = by_double_double.norms(at, columns)
+            block = by_double_double.norms(at, some)
         else:
             block = Rounded(np.empty(largest.shape), np.empty(largest.shape), ~endless)
-        for o, column in np.argwhere(block.unsure & ~endless):
-            window = finite[at[:, o], columns][:, column]
-            block.values[o, column], block.distance[o, column] = norm(window, p, form)
-        values[outputs, columns] = np.where(
-            endless, np.where(np.isnan(largest), np.nan, largest), block.values
-        )
-        distance[outputs, columns] = np.where(endless, np.inf, block.distance)
-    method = "mpmath" if little else "double-double"
-    answer = Precise(values.astype(form.dtype), quantized(distance), method)
+        for o, channel in np.argwhere(block.unsure & ~endless):
+            window = numbers[at[:, o], some][:, channel]
+            block.values[o, channel], block.distance[o, channel] = norm(window, p, form)
+        # Not every NaN has the same bits.
+        block.values[endless] = np.where(np.isnan(largest), np.nan, largest)[endless]
+        block.distance[endless] = np.inf
+        values[outputs, some] = block.values.astype(form.dtype)
+        distance[outputs, some] = quantized(block.distance)
+    answer = Precise(values, distance, "mpmath" if little else "double-double")
     return reshaped(answer, lambda a: a.T.reshape(shape))
 
 
-def _is_little(windows: Windows, p: Fraction, columns: int) -> bool:
-    cost = math.prod(windows.shape) * columns * (windows.reach + _OVERHEAD)
+def _is_little(windows: Windows, p: Fraction, channels: int) -> bool:
+    cost = math.prod(windows.shape) * channels * (windows.reach + _OVERHEAD)
     return p >= _LARGE or cost * (1 if p.denominator == 1 else _FRACTIONAL) <= _LITTLE
 
 
-def _blocks(windows: Windows, columns: int) -> Iterator[tuple[Ints, slice]]:
-    """Some of the flattened outputs, and some of the columns, so that few elements are at work."""
+def _blocks(windows: Windows, channels: int) -> Iterator[tuple[Ints, slice]]:
+    """Some of the flattened outputs, and some of the channels, so that few elements are at work."""
     wide = max(1, dd.PIECE // windows.reach)
-    high = max(1, dd.PIECE // (windows.reach * min(wide, columns)))
+    high = max(1, dd.PIECE // (windows.reach * min(wide, channels)))
     count = math.prod(windows.shape)
     for start in range(0, count, high):
         outputs = np.arange(start, min(start + high, count))
-        for first in range(0, columns, wide):
+        for first in range(0, channels, wide):
             yield outputs, slice(first, first + wide)

@@ -9,9 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from opcheck.model import Array
-from opcheck.precise.answer import Precise, Undecided, quantized
-from opcheck.precise.formats import FORMATS
-from opcheck.precise.ops.softmax.by_double_double import many_rows
+from opcheck.precise import double_double as dd
+from opcheck.precise.answer import Floats, Precise, Undecided, quantized
+from opcheck.precise.formats import FORMATS, Format
+from opcheck.precise.ops.softmax.by_double_double import some_rows
 from opcheck.precise.ops.softmax.by_mpmath import row
 from opcheck.precise.registry import Operator, Version
 from opcheck.precise.rows import along, coerced, counted
@@ -39,23 +40,31 @@ def softmax(rows: Array) -> Precise:
     e^(x − inf) over the sum of e^(inf − inf), as Softmax-13's function body has it, all is NaN.
     """
     form = FORMATS[rows.dtype.name]
-    # float64 holds every number of the other types.
-    wide = rows.astype(np.float64)
-    nan = np.isnan(wide).any(axis=1)
-    endless = np.isposinf(wide)
+    little = rows.size <= _FEW
+    values, distance = np.empty(rows.shape, form.dtype), np.empty(rows.shape)
+    together = max(1, dd.PIECE // rows.shape[1])
+    for start in range(0, len(rows), together):
+        block = slice(start, start + together)
+        # float64 holds every number of the other types.
+        rounded, far = _some_rows(rows[block].astype(np.float64), form, little)
+        values[block], distance[block] = rounded.astype(form.dtype), quantized(far)
+    return Precise(values, distance, "mpmath" if little else "double-double")
+
+
+def _some_rows(x: Floats, form: Format, little: bool) -> tuple[Floats, Floats]:
+    """The softmax of the rows of `x`, and distances from a midpoint in ULP."""
+    nan = np.isnan(x).any(axis=1)
+    endless = np.isposinf(x)
     if (endless.any(axis=1) & ~endless.all(axis=1) & ~nan).any():
         raise Undecided("the text does not say what stands beside +inf in a row")
-    nan |= endless.all(axis=1) | np.isneginf(wide).all(axis=1)
-    values, distance = np.full(wide.shape, np.nan), np.full(wide.shape, np.inf)
-    where = np.flatnonzero(~nan)
-    if rows.size <= _FEW:
-        method = "mpmath"
-        for i in where:
-            values[i], distance[i] = row(wide[i], form)
-    else:
-        method = "double-double"
-        many_rows(wide, where, form, values, distance)
-    return Precise(values.astype(form.dtype), quantized(distance), method)
+    values, distance = np.full(x.shape, np.nan), np.full(x.shape, np.inf)
+    real = np.flatnonzero(~nan & ~endless.all(axis=1) & ~np.isneginf(x).all(axis=1))
+    if little:
+        for i in real:
+            values[i], distance[i] = row(x[i], form)
+    elif len(real):
+        values[real], distance[real] = some_rows(x[real], form)
+    return values, distance
 
 
 _FLOATS = ("float16", "float32", "float64")

@@ -1,4 +1,4 @@
-"""Many rows at once, but for the elements that lie too near to a midpoint."""
+"""Some rows at once, but for the elements that lie too near to a midpoint."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from opcheck.precise import double_double as dd
-from opcheck.precise.answer import Floats, Ints
+from opcheck.precise.answer import Floats
 from opcheck.precise.formats import Format
 from opcheck.precise.ops.softmax.by_mpmath import row
 from opcheck.precise.rounding import many
@@ -16,23 +16,20 @@ from opcheck.precise.rounding import many
 _FAR = 1000.0
 
 
-def many_rows(x: Floats, where: Ints, form: Format, values: Floats, distance: Floats) -> None:
-    """Writes the softmax of the rows `where` of `x` to the same rows of `values` and `distance`.
+def some_rows(x: Floats, form: Format) -> tuple[Floats, Floats]:
+    """The softmax of the rows of `x`, of which there is one or more: numbers, distances in ULP.
 
-    Distances are in ULP. The numbers in those rows are finite or −inf, one of each is finite.
+    The numbers of `x` are finite or −inf, at least one of each row is finite.
     """
-    length = x.shape[1]
-    together = max(1, dd.PIECE // length)
-    for start in range(0, len(where), together):
-        block = where[start : start + together]
-        for piece, answer in _columns(x[block].T, form):
-            values[block, piece] = answer.values.T
-            distance[block, piece] = answer.distance.T
-            for at, which in zip(block, answer.unsure.T, strict=True):
-                if which.any():
-                    columns = np.arange(length)[piece][which]
-                    settled = row(x[at], form, x[at, columns])
-                    values[at, columns], distance[at, columns] = settled
+    values, distance, unsure = np.empty(x.shape), np.empty(x.shape), np.empty(x.shape, np.bool_)
+    for piece, answer in _columns(x.T, form):
+        values[:, piece] = answer.values.T
+        distance[:, piece] = answer.distance.T
+        unsure[:, piece] = answer.unsure.T
+    for i in np.flatnonzero(unsure.any(axis=1)):
+        at = unsure[i]
+        values[i, at], distance[i, at] = row(x[i], form, x[i, at])
+    return values, distance
 
 
 def _columns(x: Floats, form: Format) -> Iterator[tuple[slice, many.Rounded]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
 
@@ -17,13 +18,13 @@ _BITS = 210
 @cache
 def exponentials(steps: int, most: int) -> DoubleDouble:
     """e^(j/steps) for j = −most … most, each up to u²."""
-    return _pairs([_exponential(Fraction(j, steps)) for j in range(-most, most + 1)])
+    return pairs([_exponential(Fraction(j, steps)) for j in range(-most, most + 1)])
 
 
 @cache
 def logarithms(steps: int) -> DoubleDouble:
     """ln(j/steps) for j = steps … 2·steps, each up to u²."""
-    return _pairs([natural_logarithm(Fraction(j, steps)) for j in range(steps, 2 * steps + 1)])
+    return pairs([natural_logarithm(Fraction(j, steps)) for j in range(steps, 2 * steps + 1)])
 
 
 def natural_logarithm(x: Fraction) -> Fraction:
@@ -49,7 +50,8 @@ def _exponential(x: Fraction) -> Fraction:
     return 1 / value if x < 0 else value
 
 
-def _pairs(values: list[Fraction]) -> DoubleDouble:
+def pairs(values: Sequence[Fraction]) -> DoubleDouble:
+    """Each of `values` as a double-double, up to u²."""
     # Fraction to float rounds correctly.
     high = [float(value) for value in values]
     low = [float(value - Fraction(h)) for value, h in zip(values, high, strict=True)]

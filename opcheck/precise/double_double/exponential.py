@@ -13,10 +13,10 @@ from opcheck.precise.double_double.arithmetic import (
     DoubleDouble,
     add,
     multiply,
-    times,
     two_product,
     two_sum,
 )
+from opcheck.precise.double_double.series import series
 
 _STEPS, _MOST = 64, 23
 
@@ -31,12 +31,8 @@ def _three_parts(x: Fraction) -> tuple[float, float, float]:
 _LN2 = constants.natural_logarithm(Fraction(2))
 _PARTS = _three_parts(_LN2)
 _PER_LN2 = float(1 / _LN2)
-#: 1/n! for n = 2 … 6 as double-doubles, for n = 7 … 12 as float64.
-_EXACT = [
-    (float(c), float(c - Fraction(float(c))))
-    for c in (Fraction(1, math.factorial(n)) for n in range(2, 7))
-]
-_PLAIN = [1 / math.factorial(n) for n in range(7, 13)]
+#: (e^x − 1 − x)/x: x/2! + x²/3! + … + x¹¹/12!.
+_AFTER_X = series([Fraction(1, math.factorial(n)) for n in range(2, 13)], exact=5)
 
 
 def exponential(x: DoubleDouble) -> tuple[DoubleDouble, Ints]:
@@ -62,7 +58,8 @@ def exponential(x: DoubleDouble) -> tuple[DoubleDouble, Ints]:
     at = (j + _MOST).astype(np.int64)
     high, low = constants.exponentials(_STEPS, _MOST)
     step = (high[at], low[at])
-    return add(step, multiply(step, _less_one(s))), k.astype(np.int64)
+    less_one = add(s, multiply(_AFTER_X(s), s))
+    return add(step, multiply(step, less_one)), k.astype(np.int64)
 
 
 def _reduced(x: DoubleDouble, k: Floats) -> DoubleDouble:
@@ -74,15 +71,3 @@ def _reduced(x: DoubleDouble, k: Floats) -> DoubleDouble:
     low, rest_4 = two_sum(x[1], -product)
     high, rest_5 = two_sum(high, low)
     return two_sum(high, ((rest_1 + rest_2) + rest_5) + (rest_4 - rest_3))
-
-
-def _less_one(s: DoubleDouble) -> DoubleDouble:
-    """e^s − 1 for |s| <= 1/128."""
-    plain = np.full_like(s[0], _PLAIN[-1])
-    for coefficient in reversed(_PLAIN[:-1]):
-        plain = plain * s[0] + coefficient
-    sum_ = times(s, plain)
-    for high, low in reversed(_EXACT):
-        sum_ = add(sum_, (np.full_like(plain, high), np.full_like(plain, low)))
-        sum_ = multiply(sum_, s)
-    return add(s, multiply(sum_, s))

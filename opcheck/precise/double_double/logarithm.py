@@ -12,14 +12,13 @@ from opcheck.precise.double_double.arithmetic import (
     add,
     divide,
     multiply,
-    times,
     two_sum,
 )
+from opcheck.precise.double_double.series import series
 
 _STEPS = 64
-#: 1/n for n = 3 and 5 as double-doubles, for n = 7 … 13 as float64.
-_EXACT = [(float(c), float(c - Fraction(float(c)))) for c in (Fraction(1, n) for n in (3, 5))]
-_PLAIN = [1 / n for n in (7, 9, 11, 13)]
+#: (artanh(s) − s)/s, of z = s²: z/3 + z²/5 + … + z⁶/13.
+_AFTER_S = series([Fraction(1, n) for n in range(3, 14, 2)], exact=2)
 
 
 def ln2() -> tuple[float, float]:
@@ -44,15 +43,7 @@ def logarithm(x: DoubleDouble) -> DoubleDouble:
     c = np.rint(x[0] * _STEPS) / _STEPS
     top = two_sum(x[0] - c, x[1])
     s = divide(top, add(two_sum(x[0], c), (x[1], np.zeros_like(c))))
-    z = multiply(s, s)
-    plain = np.full_like(c, _PLAIN[-1])
-    for coefficient in reversed(_PLAIN[:-1]):
-        plain = plain * z[0] + coefficient
-    sum_ = times(z, plain)
-    for high, low in reversed(_EXACT):
-        sum_ = add(sum_, (np.full_like(plain, high), np.full_like(plain, low)))
-        sum_ = multiply(sum_, z)
     twice = (2 * s[0], 2 * s[1])
     at = (c * _STEPS).astype(np.int64) - _STEPS
     table = constants.logarithms(_STEPS)
-    return add((table[0][at], table[1][at]), add(twice, multiply(twice, sum_)))
+    return add((table[0][at], table[1][at]), add(twice, multiply(twice, _AFTER_S(multiply(s, s)))))

@@ -14,22 +14,10 @@ from opcheck.precise.answer import Floats, Precise, Undecided, quantized
 from opcheck.precise.formats import FORMATS, Format
 from opcheck.precise.ops.softmax.by_double_double import some_rows
 from opcheck.precise.ops.softmax.by_mpmath import row
-from opcheck.precise.registry import Operator, Version
-from opcheck.precise.rows import along, coerced, counted
+from opcheck.precise.registry import Operator
+from opcheck.precise.rows import versions
 
 _FEW = 1 << 12
-
-
-def _softmax_1(x: Array, *, axis: int = 1) -> Precise:
-    return along(x, coerced(x, axis, since=1), softmax)
-
-
-def _softmax_11(x: Array, *, axis: int = 1) -> Precise:
-    return along(x, coerced(x, axis, since=11), softmax)
-
-
-def _softmax_13(x: Array, *, axis: int = -1) -> Precise:
-    return along(x, [counted(x, axis)], softmax)
 
 
 def softmax(rows: Array) -> Precise:
@@ -67,13 +55,4 @@ def _some_rows(x: Floats, form: Format, little: bool) -> tuple[Floats, Floats]:
     return values, distance
 
 
-_FLOATS = ("float16", "float32", "float64")
-OPERATOR = Operator(
-    domain="",
-    name="Softmax",
-    versions={
-        1: Version(_FLOATS, _softmax_1),
-        11: Version(_FLOATS, _softmax_11),
-        13: Version((*_FLOATS, "bfloat16"), _softmax_13),
-    },
-)
+OPERATOR = Operator(domain="", name="Softmax", versions=versions(softmax))

@@ -38,6 +38,6 @@ def _context() -> Any:
 
 
 def integers(x: Any) -> tuple[int, int]:
-    """`x` as m · 2^e, in Python's own integers whatever mpmath computes with."""
+    """`x` >= 0 as m · 2^e, in Python's own integers whatever mpmath computes with."""
     m, e = x.man_exp
     return int(m), int(e)

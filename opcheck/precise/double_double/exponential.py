@@ -18,7 +18,7 @@ from opcheck.precise.double_double.arithmetic import (
 )
 from opcheck.precise.double_double.series import series
 
-_STEPS, _MOST = 64, 23
+_STEPS, _MOST = 64, 22
 
 
 def _three_parts(x: Fraction) -> tuple[float, float, float]:

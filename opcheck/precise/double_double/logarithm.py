@@ -17,8 +17,8 @@ from opcheck.precise.double_double.arithmetic import (
 from opcheck.precise.double_double.series import series
 
 _STEPS = 64
-#: (artanh(s) − s)/s, of z = s²: z/3 + z²/5 + … + z⁶/13.
-_AFTER_S = series([Fraction(1, n) for n in range(3, 14, 2)], exact=2)
+#: (artanh(s) − s)/s, of z = s²: z/3 + z²/5 + … + z⁵/11.
+_AFTER_S = series([Fraction(1, n) for n in range(3, 12, 2)], exact=2)
 
 
 def ln2() -> tuple[float, float]:
@@ -35,9 +35,9 @@ def logarithm(x: DoubleDouble) -> DoubleDouble:
 
     - s. x − c is exact, as both are multiples of 2^-52 and near each other; x + c: 4u², relative,
       and the quotient 16u²: of 2s that is 20u² · 2^-7, 0.2.
-    - What is cut off after s¹³/13 is below 2^-7 · 2^-112/15 < 2^-122. The terms from s⁷/7 on are
+    - What is cut off after s¹¹/11 is below 2^-7 · 2^-96/13 < 2^-106: 1. The terms from s⁷/7 on are
       computed in float64: 2^-51 · 2^-7 · 2^-48/7 < 2^-108. Relative errors of s²/3 + s⁴/5 + …, some
-      60u², are multiplied by 2^-7 · 2^-17. Together 0.3.
+      60u², are multiplied by 2^-7 · 2^-17. Together 1.3.
     - ln c, from a table: 1. The two sums: 4u² · 2^-7 and 4u² · ln 2, 3.
     """
     c = np.rint(x[0] * _STEPS) / _STEPS

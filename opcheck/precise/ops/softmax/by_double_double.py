@@ -42,8 +42,8 @@ def _columns(x: Floats, form: Format) -> Iterator[tuple[slice, many.Rounded]]:
     to a subnormal, each less than 2^-1074 beside a sum of at least 1.
     """
     top = x.max(axis=0)
-    # Halved, because the difference of two float64 may be too large for one.
-    near = x * 0.5 - top * 0.5 >= -_FAR / 2
+    # A difference that is too large for float64 is −inf here.
+    near = x - top >= -_FAR
     difference = dd.two_sum(np.where(near, x, top), np.broadcast_to(-top, x.shape))
     power, low, exponent = np.empty(x.shape), np.empty(x.shape), np.empty(x.shape, np.int64)
     pieces = [slice(start, start + dd.PIECE) for start in range(0, len(x), dd.PIECE)]

@@ -201,6 +201,25 @@ def test_nan_wins_over_infinity_and_infinity_over_numbers(method: Method) -> Non
     assert got.distance[3] == 0.5
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_nan_is_always_the_same_one(name: str) -> None:
+    """Whatever its sign and its digits were."""
+    dtype, unsigned, _ = DTYPES[name]
+    odd = -np.array([[1, NAN]]).astype(dtype)
+    odd.view(unsigned)[0, 1] += 1
+    got = pool(odd, name, 2)
+    want = {"float16": 0x7E00, "bfloat16": 0x7FC0, "float32": 0x7FC00000, "float64": 0x7FF8 << 48}
+    assert got.values.view(unsigned).ravel().tolist() == [want[name]]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_what_is_small_counts_next_to_a_midpoint(method: Method) -> None:
+    """√(1 + 2^-52 + 4·2^-92 − 2^-94) is above 1 + 2^-53; without the four it would be below."""
+    row = [1, 2.0**-26 * (1 - 2.0**-43), 2.0**-46, 2.0**-46, 2.0**-46, 2.0**-46]
+    assert check([row], "float64", 2, method).values == 1 + 2.0**-52
+    assert check([row[:2]], "float64", 2, method).values == 1
+
+
 @pytest.mark.parametrize("p", [1, 2, 3, 2.5])
 def test_a_window_of_thousands(p: float) -> None:
     generator = np.random.default_rng(3)

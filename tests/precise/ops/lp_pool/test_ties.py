@@ -29,6 +29,9 @@ HALVES = Fraction(5, 2)
         # Radicals of different kinds never add up to one.
         (Fraction(3), [1, 2], HALVES, False),
         (Fraction(16), [4] * 31 + [2] * 32, HALVES, False),
+        # Fourth roots: 16^(5/4) = 32 and 1 are whole, 3^5 = 7·32 + 19; of 4 there is none.
+        (Fraction(81), [16] * 7 + [1] * 19, Fraction(5, 4), True),
+        (Fraction(9), [4] * 7 + [1] * 19, Fraction(5, 4), False),
         # Wholes add up, but their root is none.
         (Fraction(3), [1, 1], HALVES, False),
         # Powers too long to be written down.

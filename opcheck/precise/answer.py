@@ -40,11 +40,12 @@ class Precise:
     `distance` (float64, of the same shape) tells for each element how far its exact value lies
     from the midpoint of the two numbers of the output's dtype that enclose it, in units of the
     distance of these two (ULP), as if exponents had no upper end: 0 for a tie, 0.5 for a number of
-    the dtype, within `DISTANCE_STEP` of the truth. A second computation with an error of ε ULP may
-    round otherwise only where `distance` ≤ ε + DISTANCE_STEP. Infinite where no real number was
-    rounded: Hardmax, NaN, and an infinity that was asked for.
+    the dtype, within `DISTANCE_STEP` of the truth. A second computation with an error of ε < 1/4
+    ULP rounds otherwise only where `distance` ≤ ε + DISTANCE_STEP. Infinite where no real number
+    was rounded: Hardmax, NaN, and an infinity that was asked for.
 
-    `method` is how it was computed: "exact" (nothing was rounded), "mpmath" or "double-double".
+    `method` is how it was computed: "exact" (nothing was rounded), "mpmath", or "double-double",
+    which leaves elements next to a midpoint to mpmath.
     """
 
     values: Array

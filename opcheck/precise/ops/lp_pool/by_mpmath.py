@@ -16,25 +16,25 @@ def norm(x: Floats, p: Fraction, form: Format) -> tuple[float, float]:
     """(Σ x^p)^(1/p) of `x` >= 0, as a number of `form` and its distance from a midpoint in ULP.
 
     `x` are finite numbers of `form`, p = a/2^k is at least 1. With q bits, d = DISTRUST and K
-    numbers, first-order relative errors are, of
+    numbers, of which |ln x| < 2^10:
 
-    - x^p, for an integer p: 2^(d − q). Otherwise e^(p·ln x), with |ln x| < 2^10: p·2^10 times that
-      of ln x and the product, and that of exp: less than p·2^(d + 11 − q).
-    - their sum, with multiplicities: 2K·2^-q more.
-    - √S: half of that and 2^-q. For other p > 1 e^(ln S / p), with |ln S|/p < 2^10 + ln K: that of
-      S over p, 2^10 + ln K times that of the logarithm and the quotient, and that of exp.
+    - x^p has a relative error of 2^(d − q) for an integer p. Otherwise it is e^(p·ln x), where the
+      exponent errs by less than p·2^(d + 11 − q), and exp by 2^(d − q).
+    - Relative errors of S = Σ x^p are 2^(d − q) and, of sums and multiplicities, 2K·2^-q. What all
+      exponents err by at most, ln S does at most, whatever it is.
+    - √S has half of that and 2^-q. For other p > 1 the norm is e^(ln S / p). Its exponent errs by
+      what ln S does, over p: less than 2^(d + 11 − q) + 2^(d − q) + 2K·2^-q; and, of the logarithm
+      and the quotient, by (2^10 + ln K)·(2^d + 1)·2^-q. exp adds 2^(d − q).
 
-    All of it is below (2^(d + 13) + 4K)·2^-q, whatever p is, and below 2^-bits with
-    q = bits + d + 15 + log2 K; as many bits as p has before its point keep the error of x^p itself
-    small, so that what is of second order counts for nothing.
+    All of it is less than (2^(d + 13) + 4K)·2^-q, and with q = bits + d + 15 + log2 K less than
+    2^-bits.
     """
     counts = Counter(value for value in x.tolist() if value)
-    if counts.total() <= 1:
-        return max(counts, default=0.0), 0.5
+    if not counts:
+        return 0.0, 0.5
 
     def approximation(bits: int) -> tuple[int, int]:
-        spare = DISTRUST + 15 + counts.total().bit_length() + int(p).bit_length()
-        with precision(bits + spare) as mp:
+        with precision(bits + DISTRUST + 15 + counts.total().bit_length()) as mp:
             exponent = mp.mpf(p.numerator) / p.denominator
             if p.denominator == 1:
                 powers = (mp.mpf(value) ** p.numerator * n for value, n in counts.items())

@@ -1,0 +1,1 @@
+"""One file or folder an operator, found by its being here."""

@@ -63,6 +63,7 @@ def record(row: Timed) -> str:
             "backend": one.backend,
             "why_not": one.why_not,
             "prepared": one.prepared,
+            "printed": one.printed,
             "samples": _columns(one.samples),
         }
         for one in row.timings

@@ -12,15 +12,15 @@ import click
 from opcheck.cli import interrupt, saved_timings, scalings, timing_gate
 from opcheck.cli.bench_cases import chosen, timable
 from opcheck.cli.entrants import entered, with_threads
-from opcheck.cli.measuring import Keeping, measured
+from opcheck.cli.measuring import Keeping, measured, was_timed
 from opcheck.cli.options import (
     Seconds,
     Share,
     backend_options,
-    check_folders,
     leave,
     selection_options,
 )
+from opcheck.cli.reports import check_files
 from opcheck.errors import Exit, UsageError, did_you_mean
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def command(
     # Whatever is wrong with the command line is told before any process is started.
     cases = timable(*chosen(sweep, **selection))
     scalings.check([case.sweep for case in cases], plot)
-    check_folders({"--save": saved, "--pyperf": pyperf})
+    check_files({"--save": saved, "--pyperf": pyperf, "--plot": plot}, [baseline])
     old = timing_gate.baseline(baseline, most, threads=threads, cold=cold)
     if baseline and quick:
         click.echo("opcheck: a quick look finds large differences only", err=True)
@@ -179,14 +179,17 @@ def command(
             about = describe([one.judged.info for one in entrants], plan, threads=threads)
             console, session = output(), Session(cases, entrants, plan)
             timings.show_head(console, about)
-            rows = measured(session, Keeping(saved, about))
+            keeping = Keeping(saved, about)
+            rows = measured(session, keeping)
     for row in rows:
         timings.show_case(console, about, row)
     timings.show_means(console, about, rows)
     scalings.show(console, about, rows, plot)
-    if pyperf and any(one.samples for row in rows for one in row.timings):
+    gate = timing_gate.gate(console, old, about, rows, most)
+    if pyperf and was_timed(rows):
         write_pyperf(pyperf, about, rows)
-    _end(rows, len(cases), *timing_gate.gate(console, old, about, rows, most))
+    keeping.check()
+    _end(rows, len(cases), *gate)
 
 
 def _base(wanted: str | None, given: Sequence[str], addresses: Sequence[str]) -> int:

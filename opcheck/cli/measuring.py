@@ -8,6 +8,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from opcheck.cli import interrupt
+from opcheck.errors import Unwritable
 
 if TYPE_CHECKING:
     from opcheck.model.timing import Bench, Timed
@@ -17,13 +18,19 @@ if TYPE_CHECKING:
 _MOMENT = 10.0
 
 
+def was_timed(rows: Sequence[Timed]) -> bool:
+    """Whether there is any time."""
+    return any(timing.samples for row in rows for timing in row.timings)
+
+
 class Keeping:
     """The file in which all samples are kept, if there is one, written anew now and then."""
 
     def __init__(self, path: Path | None, about: Bench) -> None:
         self._path, self._about = path, about
         self._written = 0.0
-        self.now((), complete=False)
+        self._error: Unwritable | None = None
+        self._write((), complete=False)
 
     def now_and_then(self, session: Session) -> None:
         """Write what there is so far, unless that was done a moment ago."""
@@ -31,12 +38,24 @@ class Keeping:
             self.now(session.rows(), complete=False)
 
     def now(self, rows: Sequence[Timed], *, complete: bool) -> None:
-        """Write what there is."""
+        """Write what there is; where that fails it is still shown, and `check` tells."""
+        try:
+            self._write(rows, complete=complete)
+            self._error = None
+        except Unwritable as error:
+            self._error = error
+
+    def check(self) -> None:
+        """Raise Unwritable if what there is was not written."""
+        if self._error:
+            raise self._error
+
+    def _write(self, rows: Sequence[Timed], *, complete: bool) -> None:
         if self._path:
             from opcheck.report.timing_store import write
 
-            write(self._path, self._about, rows, complete=complete)
             self._written = monotonic()
+            write(self._path, self._about, rows, complete=complete)
 
 
 def measured(session: Session, keeping: Keeping) -> Sequence[Timed]:

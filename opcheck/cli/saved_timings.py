@@ -10,7 +10,9 @@ import click
 from click.core import ParameterSource
 
 from opcheck.cli import scalings, timing_gate
-from opcheck.cli.options import check_folders, leave
+from opcheck.cli.measuring import was_timed
+from opcheck.cli.options import leave
+from opcheck.cli.reports import check_files
 from opcheck.errors import Exit, UsageError
 
 
@@ -25,13 +27,13 @@ def show(path: Path, pyperf: Path | None, plot: Path | None) -> NoReturn:
     from opcheck.report.pyperf import write
     from opcheck.report.timing_store import read
 
-    check_folders({"--pyperf": pyperf})
+    check_files({"--pyperf": pyperf, "--plot": plot}, [path])
     stored = read(path)
     scalings.check([row.sweep for row in stored.rows], plot)
     console = output()
     timings.show(console, stored.bench, stored.rows, complete=stored.complete)
     scalings.show(console, stored.bench, stored.rows, plot)
-    if pyperf:
+    if pyperf and was_timed(stored.rows):
         write(pyperf, stored.bench, stored.rows)
     leave(Exit.CONFORMS if stored.complete else Exit.UNUSABLE)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from opcheck.cli.measuring import was_timed
 from opcheck.errors import UsageError
 
 if TYPE_CHECKING:
@@ -42,5 +43,5 @@ def show(console: Console, about: Bench, rows: Sequence[Timed], plot: Path | Non
     for some in families.values():
         console.print()
         scaling.show(console, about, some)
-        if plot:
+        if plot and was_timed(some):
             scaling.draw(plot, about, some)

@@ -79,7 +79,7 @@ def footer(cases: int, *, complete: bool) -> str:
 def write(path: Path, bench: Bench, rows: Sequence[Timed], *, complete: bool) -> None:
     """Write a file that has all of it, or is as it was before; not `complete` where more will come.
 
-    Raises UsageError where it cannot be written.
+    Raises Unwritable.
     """
     lines = [header(bench), *map(record, rows), footer(len(rows), complete=complete)]
     write_text(path, "".join(f"{one}\n" for one in lines))

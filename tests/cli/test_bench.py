@@ -7,6 +7,8 @@ import re
 
 import pytest
 
+from opcheck.errors import Unwritable
+from opcheck.report import timing_store
 from tests.run.bench.suite import CASES, SPINNING
 
 SWEPT = """\
@@ -169,6 +171,29 @@ def test_bad_input_is_told_and_nothing_is_timed(bench, words, code, said):
     assert found.exit_code == code
     assert said in found.stderr
     assert "GB/s" not in found.stdout
+
+
+def test_a_benchmark_that_cannot_be_kept_is_shown_all_the_same(bench, tmp_path, monkeypatch):
+    write = timing_store.write
+
+    def full(path, *rows, complete):
+        if complete:
+            raise Unwritable(path, OSError("the disk is full"))
+        write(path, *rows, complete=complete)
+
+    monkeypatch.setattr(timing_store, "write", full)
+    found = bench("-b", "numpy", "-k", "one", "--save", str(tmp_path / "a.jsonl"))
+    assert found.exit_code == 4
+    assert "GB/s" in found.stdout
+    assert "a.jsonl cannot be written: the disk is full" in found.stderr
+
+
+def test_a_baseline_is_not_written_over(bench, tmp_path):
+    old = tmp_path / "a.jsonl"
+    assert bench("-b", SPIN, "-k", "one", "--save", str(old)).exit_code == 0
+    found = bench("-b", SPIN, "-k", "one", "--save", str(old), "--baseline", str(old))
+    assert found.exit_code == 2
+    assert f"--save {old}: the same command names this file twice" in found.stderr
 
 
 @pytest.mark.parametrize(

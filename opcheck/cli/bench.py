@@ -85,7 +85,7 @@ _WORKERS, _QUICK_WORKERS = 5, 3
     "most",
     type=Share(),
     metavar="SHARE",
-    help="How much slower than the baseline is too slow, such as 5%.  [default: 5%]",
+    help="How much slower than the baseline is too slow, 3% or more.  [default: 5%]",
 )
 @click.option(
     "--compare",
@@ -141,7 +141,7 @@ def command(
 
     Two builds on one machine are compared best by naming both with -b: what disturbs the machine
     disturbs both. Saved benchmarks are compared by a fixed piece of work and a copy that were timed
-    in the same rounds; they show differences from some 5 % on.
+    in the same rounds; of those the gate sees what is slower by some 7 %, or by 15 % in one row.
 
     Ctrl-C ends it after the round at hand, and what was measured is shown and kept.
 

@@ -108,12 +108,14 @@ def _verdict(found: Compared) -> tuple[Exit | None, str]:
     slower = sum(one.verdict == "slower" for one in found.changes)
     together = any(one.verdict == "slower" for one in found.together)
     by = f"by more than {100 * found.beyond:g} %"
+    said = []
+    if lost := sum(one.lacks == "new" for one in found.missing):
+        said.append(f"{lost:,} that had a time before have none now")
     if slower or together:
         mean = ", and so are all together" if together else ""
-        return Exit.SLOWER, f"{slower:,} slower than before {by}{mean}"
-    lost = [one for one in found.missing if one.lacks == "new"]
-    if lost:
-        return Exit.UNUSABLE, f"{len(lost):,} that had a time before have none now"
+        said.append(f"{slower:,} slower than before {by}{mean}")
+    if said:
+        return Exit.UNUSABLE if lost else Exit.SLOWER, "; ".join(said)
     if not found.changes:
         return Exit.NOTHING_JUDGED, "nothing could be compared"
     unclear = sum(one.verdict == "unclear" for one in found.changes)

@@ -93,6 +93,21 @@ def test_what_became_slower_closes_the_gate(bench, tmp_path):
     assert found.stdout.splitlines()[-1].endswith("1 slower than before by more than 5 %")
 
 
+def test_a_row_that_has_no_time_any_more_is_worse_than_a_slower_one(bench, run, tmp_path):
+    old, new = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    assert bench("-b", SPIN, "-k", "one or two", "--save", str(old)).exit_code == 0
+    head, one, _, foot = old.read_text().splitlines()
+    row = json.loads(one)
+    for timing in row["timings"]:
+        timing["samples"]["seconds"] = [20 * it for it in timing["samples"]["seconds"]]
+    foot = foot.replace('"cases":2', '"cases":1')
+    new.write_text("\n".join([head, json.dumps(row), foot]))
+    found = run("bench", "--compare", str(old), str(new))
+    assert found.exit_code == 4
+    told = "1 that had a time before have none now; 1 slower than before by more than 5 %"
+    assert found.stdout.splitlines()[-1] == f"exit 4: {told}"
+
+
 def test_a_baseline_without_a_row_that_is_asked_for_is_refused_before_anything_runs(
     bench, tmp_path
 ):

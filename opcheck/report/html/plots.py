@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
-from math import log2, prod
+from itertools import accumulate, pairwise
+from math import ceil, log2, prod
 from typing import TYPE_CHECKING, Any
 
 from opcheck.model import Picture
@@ -30,9 +31,11 @@ LEVELS = (
 )
 _LEVEL = {letter: number for number, (letters, _, _) in enumerate(LEVELS) for letter in letters}
 #: The most drawings of a page, which take 8 ms each to make, and how many bytes they may take.
-_MOST, ROOM = 400, 800_000
+_MOST, ROOM = 300, 800_000
 #: Of a map, in points: the least and the largest width, the largest height, and of one cell.
 _WIDTH, _HEIGHT, _CELL = (84.0, 236.0), 150.0, 20.0
+#: Of a histogram: the width of a bar, and of all.
+_BAR, _WIDEST = 27.0, 300.0
 #: Around it, for what is written there: left, right, below, above.
 _LEFT, _RIGHT, _BELOW, _ABOVE = 40.0, 10.0, 32.0, 6.0
 _FONT = 9.0
@@ -193,37 +196,33 @@ def _ends(set_ticks: Callable[..., Any], cells: int, elements: int) -> None:
 
 
 def _histogram(on: _Canvas, picture: Picture) -> None:
-    """Bars as high as the logarithm of their count, which stands above them."""
-    bars = list(picture.ulps)
-    first, last = (bars[0][0], bars[-1][0]) if bars else (0, 0)
-    names = {bits: _steps(bits) for bits, _ in bars}
+    """Bars as high as the logarithm of their count, which stands above them.
+
+    Those of powers that follow each other stand side by side; a gap stands for all others.
+    """
+    bars = [(_steps(bits), count, "--wrong" if bits else "--soft") for bits, count in picture.ulps]
+    powers = [bits for bits, _ in picture.ulps]
+    places = [0.0] * bool(bars)
+    places += [1.0 if next_one == one + 1 else 1.5 for one, next_one in pairwise(powers)]
     if picture.unordered:
-        last += 2
-        bars.append((last, picture.unordered))
-        names[last] = "NaN"
-    places = last - first + 1
-    on.size(min(max(_WIDTH[0], 26 * places), _WIDTH[1]), 76, left=_RIGHT)
-    heights = [0.3 + log2(count) for _, count in bars]
-    colours = [COLOURS["--soft" if not bits else "--wrong"] for bits, _ in bars]
-    on.axes.bar([bits for bits, _ in bars], heights, color=colours, width=0.8, linewidth=0)
+        bars.append(("NaN", picture.unordered, "--wrong"))
+        places.append(1.5)
+    places = [*accumulate(places)]
+    first, last = places[0], places[-1]
+    on.size(min(max(_WIDTH[0], _BAR * (last - first + 1)), _WIDEST), 76, left=_RIGHT)
+    heights = [0.3 + log2(count) for _, count, _ in bars]
+    on.axes.bar(places, heights, color=[COLOURS[name] for *_, name in bars], width=0.8, linewidth=0)
     on.axes.set_xlim(first - 0.6, last + 0.6)
     on.axes.set_ylim(0, max(heights) * 1.18 + 0.2)
-    for (bits, count), height in zip(bars, heights, strict=True):
-        if _has_room(bits, [one for one, _ in bars], places):
-            on.axes.text(bits, height, f"{count:,}", ha="center", va="bottom", fontsize=_FONT)
-    shown = [bits for bits in names if _has_room(bits, list(names), places)]
-    on.axes.set_xticks(shown, [names[bits] for bits in shown])
+    # As many as there is room for.
+    some = slice(None, None, ceil(_BAR * len(bars) / _WIDEST))
+    for place, height, (_, count, _) in [*zip(places, heights, bars, strict=True)][some]:
+        on.axes.text(place, height, f"{count:,}", ha="center", va="bottom", fontsize=_FONT)
+    on.axes.set_xticks(places[some], [name for name, *_ in bars[some]])
     on.axes.set_yticks([])
     on.axes.set_xlabel("ULP off", labelpad=1)
     for side in ("left", "top", "right"):
         on.axes.spines[side].set_visible(False)
-
-
-def _has_room(bits: int, all_bits: Sequence[int], places: int) -> bool:
-    """Whether something may be written at a bar: at every so many, and at the ends."""
-    apart = max(1, -(-places // 9))
-    ends = all_bits[0], all_bits[-1]
-    return bits in ends or (bits % apart == 0 and min(abs(bits - end) for end in ends) >= apart)
 
 
 def _steps(bits: int) -> str:

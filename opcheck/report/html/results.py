@@ -11,7 +11,6 @@ from opcheck.report.html.look import counted, name_of
 from opcheck.report.html.overview import NONE
 from opcheck.report.html.page import said, shown
 
-
 #: What stands for the case's id in a command.
 PLACE = "\N{OBJECT REPLACEMENT CHARACTER}"
 #: How many characters of a text the list has; failures are told in full elsewhere.
@@ -68,10 +67,8 @@ def table(
 
 
 def _repeat(record: Record) -> str:
-    command = shown(record.repeat)
-    # Not where it would stand for something else too.
-    case = shown(record.case)
-    return command if PLACE in command else command.replace(case, PLACE)
+    # The sign itself, should a command have it, would be taken for the case.
+    return shown(record.repeat).replace(PLACE, "\ufffd").replace(shown(record.case), PLACE)
 
 
 def _used(value: float | None) -> float | str | None:

@@ -189,10 +189,13 @@
     }
   };
   let waiting = 0;
-  form.addEventListener("input", () => {
-    clearTimeout(waiting);
-    waiting = setTimeout(apply, 80);
-  });
+  // Programs that fill in forms may do without one of both.
+  for (const kind of ["input", "change"]) {
+    form.addEventListener(kind, () => {
+      clearTimeout(waiting);
+      waiting = setTimeout(apply, 80);
+    });
+  }
   form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("reset", (event) => {
     event.preventDefault();
@@ -232,7 +235,6 @@
     one("summary", node).focus({ preventScroll: true });
   };
   addEventListener("hashchange", reveal);
-  set(new URLSearchParams());
-  apply();
+  if (!location.hash.includes("=")) { set(new URLSearchParams()); apply(); }
   reveal();
 })();

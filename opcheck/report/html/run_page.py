@@ -16,6 +16,8 @@ from opcheck.report.html.page import as_data, brief, document, render
 _LARGEST, _LEAST = 4_900_000, 1_000_000
 #: How many diagnoses are told of a failure.
 _LIKELIEST = 3
+#: From more failures on, causes are folded: one wants to see all of those first.
+_MANY = 30
 
 
 def page(run: Run) -> str:
@@ -44,6 +46,7 @@ def page(run: Run) -> str:
         has_self=any(record.self_check for record in records),
         broken=broken,
         failures=sum(len(group.failures) for group in groups),
+        many=_MANY,
         left=left,
         known=known,
         drawings=drawn.drawings,

@@ -12,7 +12,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.select import Select
 from selenium.webdriver.support.wait import WebDriverWait
 
-from opcheck.model import Run, Verdict
+from opcheck.model import Diagnosis, Run, Verdict
 from opcheck.report import html
 from tests.report.html.browser import Browser, started
 from tests.report.html.many import many
@@ -221,7 +221,7 @@ def test_from_a_result_one_comes_to_all_about_its_failure(shown):
     choose(shown, "verdict", "timeout")
     find(shown, "#list button.case").click()
     find(shown, "#list .detail a").click()
-    (open_one,) = shown.texts("details[open] summary")
+    (open_one,) = shown.texts(".failure[open] > summary")
     assert "timeout" in open_one
     assert shown.run("return document.activeElement.parentNode.open")
 
@@ -244,11 +244,28 @@ def test_links_within_the_page_lead_somewhere(shown):
     assert missing == []
 
 
+def test_many_failures_are_folded_by_cause_until_one_looks_for_some(browser, folder):
+    causes = [Diagnosis("a", "as if a"), Diagnosis("b", "as if b")]
+    run = run_of(*(record(Verdict.FAIL, diagnoses=(causes[n % 2],)) for n in range(40)))
+    browser.emulate()
+    browser.open(written(folder, "folded", run))
+    assert browser.texts(".failure > summary") == []
+    assert [text.splitlines()[0] for text in browser.texts(".group > summary")] == [
+        "20 as if a (a) Hardmax-13, float32",
+        "20 as if b (b) Hardmax-13, float32",
+    ]
+    search(browser, "axis_0~7 ")
+    assert len(browser.texts(".failure > summary")) == 1
+    browser.open(folder / "folded.html", "#f9")
+    assert len(browser.texts(".failure[open] > summary")) == 1
+    assert len(browser.texts(".failure > summary")) == 20
+
+
 def test_all_failures_open_and_close_at_once(shown):
     find(shown, "#open").click()
-    assert count(shown, "details[open]") == count(shown, "details") > 10
+    assert count(shown, ".failure[open]") == count(shown, ".failure") > 10
     find(shown, "#close").click()
-    assert count(shown, "details[open]") == 0
+    assert count(shown, ".failure[open]") == 0
 
 
 def test_a_keyboard_is_enough(shown):
@@ -257,7 +274,7 @@ def test_a_keyboard_is_enough(shown):
     assert shown.run("return document.activeElement.className") == "skip"
     first, second = shown.driver.find_elements(By.CSS_SELECTOR, ".failure > summary")[:2]
     first.send_keys(Keys.ENTER)
-    assert count(shown, "details[open]") == 1
+    assert count(shown, ".failure[open]") == 1
     first.send_keys("j")
     assert shown.driver.switch_to.active_element == second
     second.send_keys("k")
@@ -316,11 +333,16 @@ def test_every_text_can_be_read_against_what_is_behind_it(shown, scheme):
     assert faint == []
 
 
-@pytest.mark.parametrize("page", ["verdicts", "large"])
-def test_a_narrow_screen_need_not_be_scrolled_sideways(browser, folder, page, request):
-    request.getfixturevalue(page)
+@pytest.fixture(scope="module")
+def wide(folder):
+    """A page of names without an end."""
+    return written(folder, "wide", hostile("wide" * 200))
+
+
+@pytest.mark.parametrize("page", ["verdicts", "large", "wide"])
+def test_a_narrow_screen_need_not_be_scrolled_sideways(browser, page, request):
     browser.emulate(width=390)
-    browser.open(folder / f"{page}.html")
+    browser.open(request.getfixturevalue(page))
     browser.run("document.querySelectorAll('details').forEach(one => { one.open = true; })")
     assert browser.run("return document.documentElement.scrollWidth") <= 390
 
@@ -355,4 +377,4 @@ def test_a_failure_by_another_name_is_found_by_its_number(browser, folder):
     # As many as a list has, and more: rows of the page are those of the run.
     run = run_of(*(record() for _ in range(7)), record(Verdict.FAIL, reason="here"))
     browser.open(written(folder, "numbers", run), "#f7")
-    assert "here" in browser.texts("details[open]")[0]
+    assert "here" in browser.texts(".failure[open]")[0]

@@ -169,11 +169,12 @@
       node.hidden = !matches(Number(node.dataset.row));
       shown += !node.hidden;
     }
+    const filtered = Object.values(state()).some(Boolean);
     for (const group of all(".group, .backend")) {
       group.hidden = !one(".failure:not([hidden])", group);
+      if (filtered && group.matches(".group")) group.open = true;
     }
     one("#none-left").hidden = shown > 0 || failures.length === 0;
-    const filtered = Object.values(state()).some(Boolean);
     one("output", form).textContent = filtered
       ? `${matching.length.toLocaleString("en")} of ${results.length.toLocaleString("en")} results, ${shown.toLocaleString("en")} failures in full`
         + (form.elements.known.value === "" ? "" : ", of one known defect")
@@ -214,13 +215,17 @@
   });
 
   // ── failures ──
-  const visible = () => failures.filter((node) => !node.hidden);
-  one("#open")?.addEventListener("click", () => visible().forEach((node) => { node.open = true; }));
-  one("#close")?.addEventListener("click", () => failures.forEach((node) => { node.open = false; }));
+  const groups = all(".group");
+  one("#open")?.addEventListener("click", () => {
+    for (const node of [...groups, ...failures]) if (!node.hidden) node.open = true;
+  });
+  one("#close")?.addEventListener("click", () => {
+    for (const node of [...groups, ...failures]) node.open = false;
+  });
   document.addEventListener("keydown", (event) => {
     const here = event.target.closest?.(".failure > summary");
     if (!here || event.ctrlKey || event.altKey || event.metaKey || !"jk".includes(event.key)) return;
-    const nodes = visible();
+    const nodes = failures.filter((node) => !node.hidden && node.parentNode.open);
     const next = nodes[nodes.indexOf(here.parentNode) + (event.key === "j" ? 1 : -1)];
     if (next) { one("summary", next).focus(); event.preventDefault(); }
   });
@@ -230,6 +235,7 @@
     const node = /^f\d+$/.test(place) && document.getElementById(place);
     if (!node) return;
     if (node.hidden) { set(new URLSearchParams()); apply(); }
+    node.parentNode.open = true;
     node.open = true;
     node.scrollIntoView();
     one("summary", node).focus({ preventScroll: true });

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 #: What a cell of a map stands for: the letters of `Picture.cells`, its colour, and what it says.
-#: They darken, so that they read without colour.
+#: They darken, so that they read without colour, on a dark page too.
 LEVELS = (
-    (".", "#80808038", "no error"),
-    ("abcdefghijklmnopqrstuvwxyz", "#7fb2d9", "within what is allowed"),
-    ("ABC", "#f0b04e", "up to 8 times that"),
-    ("DEFGHIJ", "#dd6a28", "up to 1,024 times"),
-    ("KLMNOPQRSTUVWXY", "#c0391f", "more"),
-    ("Z", "#9c3bb0", "wrong where no error is allowed"),
+    (".", "#d3d8dd", "no error"),
+    ("abcdefghijklmnopqrstuvwxyz", "#8fbde0", "within what is allowed"),
+    ("ABC", "#e0932f", "up to 8 times that"),
+    ("DEFGHIJ", "#c85a20", "up to 1,024 times"),
+    ("KLMNOPQRSTUVWXY", "#a02c1a", "more"),
+    ("Z", "#5c1a70", "wrong where no error is allowed"),
 )
 _LEVEL = {letter: number for number, (letters, _, _) in enumerate(LEVELS) for letter in letters}
 #: The most drawings of a page, which take 8 ms each to make, and how many bytes they may take.
@@ -69,7 +69,7 @@ class Plot:
 
 
 class Plots:
-    """The drawings of a page. Equal ones are one; `left_out` counts those that are too many."""
+    """The drawings of a page. Equal ones are one; `left_out` counts pictures without any."""
 
     def __init__(self, canvases: Mapping[str, _Canvas]) -> None:
         self.drawings: dict[str, Drawing] = {}
@@ -79,7 +79,7 @@ class Plots:
         self._canvases = canvases
 
     def of(self, picture: Picture) -> list[Plot]:
-        """The map and the histogram of a picture, as far as it has them and there is room."""
+        """The map and the histogram of a picture, as far as it has them; nothing without room."""
         found = []
         if picture.cells:
             key = "map", picture.shape, picture.cells
@@ -88,17 +88,18 @@ class Plots:
             keys = "ulps", picture.ulps, picture.unordered
             told = _told_of_ulps(picture)
             found.append(self._plot(keys, told, lambda on: _histogram(on, picture)))
-        return [one for one in found if one]
+        drawn = [one for one in found if one]
+        if len(drawn) == len(found):
+            return drawn
+        self.left_out += 1
+        return []
 
     def _plot(
         self, key: tuple[Any, ...], told: str, draw: Callable[[_Canvas], None]
     ) -> Plot | None:
         name = self._names.get(key)
         if name is None:
-            if not self._canvases:
-                return None
-            if len(self._names) >= _MOST or self._room < 0:
-                self.left_out += 1
+            if not self._canvases or len(self._names) >= _MOST or self._room < 0:
                 return None
             name = self._names[key] = f"d{len(self._names)}"
             self.drawings[name] = self._canvases[key[0]].drawn(draw)
@@ -210,7 +211,7 @@ def _histogram(on: _Canvas, picture: Picture) -> None:
     places = [*accumulate(places)]
     first, last = places[0], places[-1]
     on.size(min(max(_WIDTH[0], _BAR * (last - first + 1)), _WIDEST), 76, left=_RIGHT)
-    heights = [0.3 + log2(count) for _, count, _ in bars]
+    heights = [0.3 + log2(max(count, 1)) for _, count, _ in bars]
     on.axes.bar(places, heights, color=[COLOURS[name] for *_, name in bars], width=0.8, linewidth=0)
     on.axes.set_xlim(first - 0.6, last + 0.6)
     on.axes.set_ylim(0, max(heights) * 1.18 + 0.2)

@@ -6,7 +6,6 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from opcheck.model import Known, Record, Verdict
-from opcheck.records.status import is_failure
 from opcheck.report.html.look import counted, name_of
 from opcheck.report.html.overview import NONE
 from opcheck.report.html.page import said, shown
@@ -39,7 +38,7 @@ def table(
     columns = (
         *("$case", "$backend", "$verdict", "$sign", "$tone", "$op", "$dtype"),
         *("$reason", "$asked", "$clause", "$written", "$repeat", "$alternative"),
-        *("used", "ms", "failed", "known"),
+        *("used", "ms", "known"),
     )
     rows = []
     for record in records:
@@ -59,7 +58,6 @@ def table(
                 *map(texts, found),
                 _used(record.used),
                 round(record.seconds * 1e3, 2),
-                int(is_failure(record, red)),
                 known.get((record.backend, record.known), -1) if record.known else -1,
             ]
         )

@@ -13,7 +13,7 @@ from opcheck.report.html.page import as_data, brief, document, render
 
 #: How large a page may become, in bytes, and what its failures may take of that whatever else
 #: there is: a page of so many results that the list alone is larger still tells some in full.
-_LARGEST, _LEAST = 4_900_000, 1_000_000
+_LARGEST, _LEAST = 4_800_000, 1_000_000
 #: How many diagnoses are told of a failure.
 _LIKELIEST = 3
 #: From more failures on, causes are folded: one wants to see all of those first.

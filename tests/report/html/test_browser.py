@@ -184,7 +184,7 @@ def test_a_cell_of_the_matrix_shows_its_results(shown_large):
 
 
 def test_a_known_defect_s_number_shows_its_cases(shown):
-    find(shown, ".known [data-filter]").click()
+    find(shown, ".causes [data-filter]").click()
     assert listed(shown) == ["known"]
     assert shown.texts("#filter output")[0].endswith("of one known defect")
 

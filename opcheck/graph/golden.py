@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import onnx
@@ -17,12 +17,20 @@ from opcheck.model import Arrays, Task
 MAX_BYTES = 1 << 30
 
 
-def model_bytes(task: Task) -> bytes:
+def model_bytes(task: Task, ranks: Sequence[int]) -> bytes:
     """`task` as a model's file, the same on every machine.
 
-    Raises NotExpressible where ONNX cannot state it.
+    `ranks` are those of its outputs, for where ONNX cannot infer one, without which no model is
+    valid; none where they are not known. Raises NotExpressible where ONNX cannot state the task.
     """
-    return model_of(task).SerializeToString(deterministic=True)
+    model = model_of(task)
+    for output, rank in zip(model.graph.output, ranks, strict=False):
+        kind = output.type.tensor_type
+        if not kind.HasField("shape"):
+            kind.shape.SetInParent()
+            for _ in range(rank):
+                kind.shape.dim.add()
+    return model.SerializeToString(deterministic=True)
 
 
 def read_model(path: Path) -> ModelProto:
@@ -96,4 +104,9 @@ def _substance(model: ModelProto) -> ModelProto:
         bare.ClearField(field)
     for output in bare.graph.output:
         output.ClearField("type")
+    for node in bare.graph.node:
+        # Their order means nothing.
+        attributes = sorted(node.attribute, key=lambda attribute: attribute.name)
+        node.ClearField("attribute")
+        node.attribute.extend(attributes)
     return bare

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 
 import click
 from rich.table import Table
@@ -12,7 +12,7 @@ from opcheck.report.look import add_numbers, new_table, put
 from opcheck.report.words import one_line, plural
 from opcheck.run.golden.writing import Golden
 
-#: How many cases of one reason are named.
+#: How many of those that are left out are named.
 _NAMED = 3
 
 
@@ -27,17 +27,15 @@ def show(golden: Golden) -> None:
     fixed = Counter(case.fixed for case in golden.manifest.cases if case.fixed)
     for reason, count in fixed.most_common():
         click.echo(f"one data set only: {plural(count, 'case')}: {reason}")
+    left = [one for one in golden.left_out if not one.wrong]
+    if left:
+        click.echo(f"left out, as the manifest tells in full: {len(left):,}")
+        for one in left[:_NAMED]:
+            click.echo(f"  {one.what}: {one.case}: {one_line(one.reason)}")
+        if len(left) > _NAMED:
+            click.echo(f"  and {len(left) - _NAMED:,} more")
+        click.echo()
     wrong = [one for one in golden.left_out if one.wrong]
-    reasons: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for one in golden.left_out:
-        if not one.wrong:
-            reasons[one.what, one_line(one.reason)].append(one.case)
-    for (what, reason), cases in reasons.items():
-        click.echo(f"left out: {what}: {plural(len(cases), 'case')}: {reason}")
-        for case in cases[:_NAMED]:
-            click.echo(f"  {case}")
-        if len(cases) > _NAMED:
-            click.echo(f"  and {len(cases) - _NAMED:,} more, which the manifest names")
     for one in wrong:
         click.echo(f"WRONG {one.case}")
         click.echo(f"  {one.what}: {one_line(one.reason)}")

@@ -43,7 +43,8 @@ def written(test: Test, *, npz: bool) -> tuple[TestFields, dict[str, bytes]]:
     rtol, atol = as_rtol_and_atol(found)
     if stated is not None and stated.ulp is None:
         rtol, atol = stated.rtol, stated.atol
-    files = {MODEL: model_bytes(test.task)}
+    first = test.data_sets[0].outputs
+    files = {MODEL: model_bytes(test.task, [one.written.ndim for one in first])}
     if not test.reason:
         files[DATA] = data_json(rtol, atol)
     sets = []
@@ -56,9 +57,7 @@ def written(test: Test, *, npz: bool) -> tuple[TestFields, dict[str, bytes]]:
             files[f"{folder}/{NPZ}"] = npz_bytes({s: array for s, (_, array) in tensors.items()})
         pairs = zip(test.task.outputs, data.outputs, strict=bool(data.outputs))
         told = tuple(_tensor(spec.name, ends.written) for spec, ends in pairs)
-        sets.append(
-            DataSetFields(folder=folder, seed=data.seed, method=data.method, outputs=told)  # type: ignore[arg-type]
-        )
+        sets.append(DataSetFields(folder=folder, seed=data.seed, method=data.method, outputs=told))
     fields = TestFields(
         folder=f"{test.kind}/test_{folder_name(test.name)}",
         node=_node(test.task),

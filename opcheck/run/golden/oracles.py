@@ -112,3 +112,11 @@ def same(one: Array, other: Array) -> Any:
     if dtypes.of(one).kind != "float":  # type: ignore[union-attr]
         return equal
     return equal | (np.isnan(one) & np.isnan(other))
+
+
+def by_engine(op: OpVersion, operands: Sequence[Array], attrs: Attrs) -> tuple[Array, ...] | None:
+    """What the engine alone says, correctly rounded or a ULP beside; None if it does not know it.
+
+    Raises InvalidNode.
+    """
+    return tuple(map(rounded, exactly(op, operands, attrs))) if operator_of(op) else None

@@ -32,15 +32,16 @@ def ends(want: Want, written: Array, tolerance: Tolerance | None) -> Ends:
     """How far an answer may lie from `written`, by the tolerance or else by the bound of `want`."""
     if tolerance is None and want.bound is not None:
         return Ends(written, *interval(want, written))
-    tolerance = tolerance or EXACT
-    if not tolerance.ulp:
-        # What is exact, and what is stated as rtol and atol, needs no array to say so.
+    # What is exact, and what is stated as rtol and atol, needs no array to say so.
+    return stated_ends(written, (tolerance or EXACT).ulp or 0)
+
+
+def stated_ends(written: Array, ulp: int) -> Ends:
+    """How far an answer may lie from `written`, where that are so many ULP."""
+    if not ulp:
         return Ends(written, written, written)
     finite = np.isfinite(written)
-    lowest, highest = (
-        np.where(finite, stepped(written, steps), written)
-        for steps in (-tolerance.ulp, tolerance.ulp)
-    )
+    lowest, highest = (np.where(finite, stepped(written, by), written) for by in (-ulp, ulp))
     return Ends(written, lowest, highest)
 
 

@@ -43,8 +43,7 @@ def written(test: Test, *, npz: bool) -> tuple[TestFields, dict[str, bytes]]:
     rtol, atol = as_rtol_and_atol(found)
     if stated is not None and stated.ulp is None:
         rtol, atol = stated.rtol, stated.atol
-    first = test.data_sets[0].outputs
-    files = {MODEL: model_bytes(test.task, [one.written.ndim for one in first])}
+    files = {MODEL: model_bytes(test.task, test.ranks)}
     if not test.reason:
         files[DATA] = data_json(rtol, atol)
     sets = []

@@ -48,6 +48,11 @@ def test_a_page_shows_commands_and_options_that_there_are(page: Path) -> None:
         if command is None:
             wrong.append(f"{words[:1]} is no command")
             continue
+        while isinstance(command, click.Group) and words[1:]:
+            inner = command.get_command(click.Context(command), words[1])
+            if inner is None:
+                break
+            command, words = inner, words[1:]
         try:
             command.make_context(words[0], words[1:])
         except click.exceptions.Exit:  # --help

@@ -92,6 +92,10 @@ class _Look:
         path = f"{self.test.folder}/{name}"
         return name in self.job.there and path not in self.found.wrong
 
+    def _are_sound(self, data: DataSetFields, kind: str, arrays: Sequence[Array]) -> bool:
+        names = (f"{data.folder}/{kind}_{number}.pb" for number in range(len(arrays)))
+        return all(map(self._is_sound, names))
+
     def _listed(self) -> None:
         expected = expected_files(self.test, npz=self.job.npz)
         for name in sorted(expected - self.test.files.keys()):
@@ -153,8 +157,7 @@ class _Look:
         tensors |= {kind: self._tensors(data, kind, data.outputs) for kind in kinds}
         self._npz(data, tensors)
         inputs, stored = tensors["input"], tensors["output"]
-        names = [f"{data.folder}/input_{number}.pb" for number in range(len(self.test.inputs))]
-        if task is None or inputs is None or not all(map(self._is_sound, names)):
+        if task is None or inputs is None or not self._are_sound(data, "input", inputs):
             return
         self.found.judged += 1
         operands = task.operands(inputs)
@@ -164,6 +167,8 @@ class _Look:
         if stored is None:
             return
         self._answers(data, task, operands, stored)
+        if not self._are_sound(data, "output", stored):
+            return
         lowest, highest = tensors.get("lowest"), tensors.get("highest")
         if lowest is not None and highest is not None:
             self._bounds(data, task, operands, list(zip(stored, lowest, highest, strict=True)))
@@ -279,8 +284,11 @@ class _Look:
     def _npz(self, data: DataSetFields, tensors: Mapping[str, list[Array] | None]) -> None:
         """The archive against the tensors beside it; nothing in it is ever unpickled."""
         name = f"{data.folder}/{NPZ}"
-        if not self._is_sound(name) or any(arrays is None for arrays in tensors.values()):
+        if not self._is_sound(name):
             return
+        for kind, arrays in tensors.items():
+            if arrays is None or not self._are_sound(data, kind, arrays):
+                return
         files = {
             f"{kind}_{number}.npy": npy_bytes(array)
             for kind, arrays in tensors.items()

@@ -25,8 +25,9 @@ import numpy as np
 from opcheck.compare.interval import stepped
 from opcheck.errors import UsageError
 from opcheck.graph.tensors import read_named_tensor, tensor_bytes
+from opcheck.run.golden.archives import NPZ, npz_bytes
 from opcheck.run.golden.checking import check
-from opcheck.run.golden.files import DATA, NPZ, npz_bytes
+from opcheck.run.golden.files import DATA
 from opcheck.run.golden.manifest import MANIFEST, SUMS, read_manifest, sums
 from opcheck.run.golden.writing import Settings, write
 from opcheck.suite import load

@@ -19,7 +19,7 @@ from onnx import TensorProto, numpy_helper
 from benchmarks.golden_corruptions import DAMAGES, fates
 from benchmarks.golden_corruptions import made as made_to_be_damaged
 from opcheck.errors import UsageError
-from opcheck.run.golden import contents
+from opcheck.run.golden import judging
 from opcheck.run.golden.checking import check
 from opcheck.run.golden.manifest import MANIFEST, SUMS
 from opcheck.run.golden.oracles import Outputs
@@ -141,13 +141,13 @@ def test_a_forged_answer_is_found_by_the_oracles(folder: Path) -> None:
 def test_other_oracles_are_told_from_other_files(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = contents.outputs
+    real = judging.outputs
 
     def today(*asked: Any) -> Any:
         found = real(*asked)
         return found and Outputs(tuple(-array for array in found.arrays), found.method)
 
-    monkeypatch.setattr(contents, "outputs", today)
+    monkeypatch.setattr(judging, "outputs", today)
     wrong = {path for path, told in findings(folder).items() if "elements are wrong" in told}
     assert OUTPUT in wrong
     assert all("/output_" in path for path in wrong)

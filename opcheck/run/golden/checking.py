@@ -168,9 +168,15 @@ def _contradictions(manifest: Manifest) -> list[Finding]:
         for name, count in names.items():
             if count > 1:
                 found.append(Finding(MANIFEST, f"{count} {what} are called {name}"))
-    found += [
-        Finding(MANIFEST, f"{case.id} has no test") for case in manifest.cases if not case.tests
-    ]
+    for case in manifest.cases:
+        if not case.tests:
+            found.append(Finding(MANIFEST, f"{case.id} has no test"))
+        for test in case.tests:
+            kind = "rejected" if test.refused and case.rule != "open" else case.rule
+            if not test.folder.startswith(f"{kind}/"):
+                found.append(Finding(test.folder, f"belongs into {kind}/, by its rule"))
+            if not test.data_sets:
+                found.append(Finding(test.folder, "has no data set"))
     return found
 
 

@@ -273,6 +273,9 @@ def test_a_pipe_is_not_waited_for(folder: Path) -> None:
     (folder / OUTPUT).unlink()
     os.mkfifo(folder / OUTPUT)
     assert findings(folder)[OUTPUT] == "is no plain file"
+    (folder / MANIFEST).unlink()
+    os.mkfifo(folder / MANIFEST)
+    assert findings(folder).keys() == {MANIFEST, OUTPUT}
 
 
 def test_names_that_differ_by_the_case_of_letters_only_are_told(folder: Path) -> None:

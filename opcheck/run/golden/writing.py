@@ -169,12 +169,12 @@ def _staged(folder: Path) -> Iterator[tuple[Path, Callable[[], None]]]:
 
     def put() -> None:
         old = beside / "old"
-        if place.exists():
-            place.rename(old)
         try:
+            if place.exists():
+                place.rename(old)
             stage.rename(place)
-        except OSError:
-            if old.exists():
+        except BaseException:
+            if old.exists() and not place.exists():
                 old.rename(place)
             raise
 

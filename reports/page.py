@@ -6,6 +6,7 @@ Everything here is computed from the files of this folder; nothing is run.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,13 +20,15 @@ from opcheck.model import Known, OpVersion, Record, Run, Verdict
 from opcheck.model.timing import Bench, Timed
 from opcheck.records.status import reds
 from opcheck.report import amounts, store, timing_store, words
-from opcheck.report.markdown_text import block, table, text
+from opcheck.report.markdown_text import block, table
 from opcheck.timing.means import means
 from opcheck.timing.ratios import ratio
 from opcheck.timing.ratios import words as verdict_on
 from opcheck.timing.spread import spread
 
 HERE = Path(__file__).parent
+#: What Markdown might take for its own; texts here are those of ledgers, pages and engines.
+_MARKUP = re.compile(r"[\\`*_<>|\[\]~]")
 #: What says nothing about whether a backend conforms.
 _UNJUDGED = (Verdict.UNSUPPORTED, Verdict.NOT_RUN)
 
@@ -144,8 +147,9 @@ def lines(runs: Sequence[Published], bench: timing_store.Stored) -> Iterator[str
     yield "<!-- Made by `python reports/regenerate.py`; edits are lost. -->"
     yield ""
     yield (
-        f"{real} distinct defects in {engines} released engines, each confirmed without opcheck, "
-        f"on {first.suite.cases:,} cases of the shipped suites. The runs are in "
+        f"{real} distinct defects in {engines} released engines, on {first.suite.cases:,} cases of "
+        "the shipped suites. Each was confirmed without opcheck, as is told beside it; what two "
+        "engines have in common counts for each. The runs are in "
         "[runs](runs), and `opcheck report reports/runs/onnxruntime.jsonl.gz` shows one; the "
         "ledgers of what is known are in [known](known)."
     )
@@ -216,10 +220,10 @@ def _environment(runs: Sequence[Published]) -> Iterator[str]:
     header = runs[0].run.header
     yield (
         f"Run with opcheck {header.environment.opcheck} on Python {header.environment.python}, "
-        f"{text(header.environment.platform)}, one thread each, between "
-        f"{min(one.run.header.started for one in runs)[:10]} and "
-        f"{max(one.run.header.started for one in runs)[:10]}. "
-        f"The suite has {header.suite.cases:,} cases and the digest {header.suite.digest}."
+        f"{text(header.environment.platform)}, one thread each; begun "
+        f"{', '.join(sorted({one.run.header.started[:10] for one in runs}))}. "
+        f"The suite has {header.suite.cases:,} cases and the digest "
+        f"`{header.suite.digest[:16]}`."
     )
     yield ""
 
@@ -242,7 +246,7 @@ def _real(one: Published, runs: Sequence[Published]) -> Iterator[str]:
         yield f"- Seen in {one}, in {count} of {where}; listed for {text(defect.line.versions)}."
         if defect.known.link:
             yield f"- Reported: <{defect.known.link}>"
-        yield f"- Confirmed {'; '.join(_confirmed(one, defect, runs))}."
+        yield from (f"- {told}" for told in _confirmed(one, defect, runs))
         yield ""
         yield from block(example.repeat, "sh")
         yield ""
@@ -253,15 +257,17 @@ def _confirmed(one: Published, defect: Defect, runs: Sequence[Published]) -> Ite
     hand = one.hand(defect)
     if hand:
         yield (
-            f"by hand ([confirm.py](confirm.py)): {text(hand['asked'])} has to give "
-            f"{text(hand['want'])}, as {text(hand['why'])}; it gives {text(hand['got'])}"
+            f"By hand ([confirm.py](confirm.py)): {_code(hand['asked'])} has to give "
+            f"{_code(hand['want'])}: {text(hand['why'])}. It gives {_code(hand['got'])}."
         )
     cases = {record.case for record in defect.wrong}
+    others = []
     for other in runs:
-        if other is not one:
-            right = sum(r.case in cases and _plain(r) is Verdict.PASS for r in other.run.records)
-            if right:
-                yield f"by {other}, which is right in {right:,} of these {len(cases):,} cases"
+        right = sum(r.case in cases and _plain(r) is Verdict.PASS for r in other.run.records)
+        if right and other is not one:
+            others.append(f"{other} in {right:,}")
+    if others:
+        yield f"By other engines, which are right: {', '.join(others)} of these cases."
 
 
 def _deviations(runs: Sequence[Published]) -> Iterator[str]:
@@ -346,3 +352,12 @@ def _time(row: Timed, backend: str, bench: Bench) -> str:
     if times is None or verdict_on(times) == "unclear":
         return told
     return f"{told} (×{amounts.digits(times.value)}, {amounts.interval(times.low, times.high)})"
+
+
+def text(said: str) -> str:
+    """A text in one line of Markdown."""
+    return _MARKUP.sub(lambda found: f"\\{found[0]}", words.one_line(said))
+
+
+def _code(said: str) -> str:
+    return f"`{words.one_line(said).replace('`', chr(39))}`"

@@ -36,7 +36,7 @@ _READABLE = {
     "cyan": 30,
     "yellow": 130,
     "red": 160,
-    "magenta": 127,
+    "magenta": 133,
     "bright_black": 243,
 }
 THEME = Theme(

@@ -15,6 +15,8 @@ from opcheck.report.look import COLOURS, add_numbers, grouped, new_table, put
 
 #: How many kinds of reasons a list shows for a backend before it says how many more there are.
 _REASONS = 3
+#: How many backends that all agree are named one by one.
+_FEW = 3
 
 
 def show(console: Console, header: Header, results: Sequence[Record], *, complete: bool) -> None:
@@ -97,13 +99,18 @@ def _open_answers(console: Console, names: Mapping[str, str], results: Iterable[
             if address in by_backend:
                 said = _answers(by_backend[address])
                 alike.setdefault(said, []).append(words.brief(address))
-        groups[words.brief(name)] = [(said, ", ".join(some)) for said, some in alike.items()]
+        groups[words.brief(name)] = [(said, _list(some, names)) for said, some in alike.items()]
 
     def new(*before: str) -> Table:
         title = "Where the text leaves it open, the answer each backend gives"
         return new_table(*before, "answer", "backend", title=title)
 
     return grouped(console, "case", new, groups.items(), above=0)
+
+
+def _list(some: Sequence[str], names: Mapping[str, str]) -> str:
+    """Some of the backends; many names, where all of them agree, would be lost on the reader."""
+    return f"all {len(some)}" if len(some) == len(names) > _FEW else ", ".join(some)
 
 
 def _answers(counts: Counter[str]) -> str:

@@ -155,6 +155,18 @@ def test_answers_of_failures_are_not_counted():
     assert "first_nan ×1  acme\n" in shown(results, "acme").text
 
 
+def test_many_backends_that_agree_are_all_of_them():
+    names = ["acme", "bolt", "cape", "dell"]
+    results = [record(backend=name, alternative="first_nan", name="nan") for name in names]
+    assert re.search(r"first_nan ×1 +all 4$", shown(results, *names).text, re.MULTILINE)
+    assert re.search(
+        r"first_nan ×1 +acme, bolt, cape$", shown(results[:3], *names).text, re.MULTILINE
+    )
+    assert re.search(
+        r"first_nan ×1 +acme, bolt, cape$", shown(results[:3], *names[:3]).text, re.MULTILINE
+    )
+
+
 def test_reasons_that_differ_in_numbers_are_one():
     reasons = [f"axis {n} of [{n}, 3] is out of range" for n in range(9)]
     results = [record(Verdict.UNSUPPORTED, reason=reason) for reason in [*reasons, reasons[0]]]

@@ -18,6 +18,8 @@ class Verdict(StrEnum):
     KNOWN = "known"
     WARN = "warn"
     FAIL = "fail"
+    #: Nobody knows the answer, and another backend gives another one: one of them is wrong.
+    DIFFER = "differ"
     ERROR = "error"
     CRASH = "crash"
     TIMEOUT = "timeout"
@@ -143,6 +145,9 @@ class Result:
     `diagnoses` what the failure looks like, the likeliest first.
     `inexpressible`: unsupported because no model states the case, which is not the backend's doing.
     `printed` is the end of what the backend wrote to its standard output and error.
+    `against` names the backends whose answer stands in the place of one that is known to be right:
+    an oracle, or those that agree with this one, or that it differs from. A pass of which nothing
+    but that follows is a `self_check` too where the oracle is the backend itself.
     """
 
     case: Case
@@ -159,6 +164,7 @@ class Result:
     found: Verdict | None = None
     diagnoses: tuple[Diagnosis, ...] = ()
     printed: str = ""
+    against: str = ""
     seconds: float = 0.0
 
 

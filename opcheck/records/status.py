@@ -11,6 +11,7 @@ from opcheck.model import BackendInfo, Header, Record, Result, Run, Verdict
 _RED = frozenset(
     [
         Verdict.FAIL,
+        Verdict.DIFFER,
         Verdict.ERROR,
         Verdict.CRASH,
         Verdict.TIMEOUT,

@@ -182,7 +182,7 @@ class _Meeting:
     def _refusing(self, stand: _Stand, others: Sequence[_Stand]) -> Judgement:
         reason = f"refuses what {_names(others)} {_verb('answer', others)}: {stand.said}"
         found = lesser(self.rule, Verdict.DIFFER, reason, "raised")
-        return replace(found, against=_names(others))
+        return replace(found, against=_who(others))
 
     def _answering(
         self, stand: _Stand, group: Sequence[_Stand], majority: Sequence[_Stand]
@@ -198,7 +198,7 @@ class _Meeting:
         if not majority and len(others) > 1:
             said = f"{_names(others)} differ from each other"
         compared = self._compare(stand, others[0])
-        return Judgement(Verdict.PASS, said, comparisons=compared, against=_names(others))
+        return Judgement(Verdict.PASS, said, comparisons=compared, against=_who(others))
 
     def _differing(
         self,
@@ -226,7 +226,7 @@ class _Meeting:
         if refusing:
             reasons.append(f"{_names(refusing)} {_verb('refuse', refusing)} what it answers")
         found = lesser(self.rule, Verdict.DIFFER, "; ".join(reasons), kind, compared)
-        return replace(found, against=_names(unlike[:1] or refusing))
+        return replace(found, against=_who(unlike or refusing))
 
 
 def _broken(comparisons: Comparisons) -> list[Comparison]:
@@ -241,8 +241,12 @@ def _what_differs(comparison: Comparison) -> str:
 
 
 def _names(stands: Sequence[_Stand]) -> str:
-    *others, last = [stand.name for stand in stands]
+    *others, last = _who(stands)
     return f"{', '.join(others)} and {last}" if others else last
+
+
+def _who(stands: Sequence[_Stand]) -> tuple[str, ...]:
+    return tuple(stand.name for stand in stands)
 
 
 def _verb(verb: str, stands: Sequence[_Stand]) -> str:

@@ -58,8 +58,8 @@ class Judgement:
     """A verdict with its reason and its evidence.
 
     `failure` is in what way the backend fails, `refused` marks a pass by refusal, `alternative`
-    names the answer chosen where several were admitted. `against` names the backends whose answers
-    stand in the place of one that is known to be right.
+    names the answer chosen where several were admitted, `against` the backends that it agrees with
+    or differs from, where no answer is known to be right.
     """
 
     verdict: Verdict
@@ -69,7 +69,7 @@ class Judgement:
     alternative: str | None = None
     comparisons: tuple[Comparison, ...] = ()
     inexpressible: bool = False
-    against: str = ""
+    against: tuple[str, ...] = ()
 
 
 def judge(

@@ -93,7 +93,8 @@ class Record:
     diagnoses: tuple[Diagnosis, ...] = ()
     comparisons: tuple[ComparisonRecord, ...] = ()
     printed: str = ""
-    against: str = ""
+    oracle: str = ""
+    against: tuple[str, ...] = ()
     seconds: float = 0.0
 
     @property

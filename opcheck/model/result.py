@@ -145,9 +145,9 @@ class Result:
     `diagnoses` what the failure looks like, the likeliest first.
     `inexpressible`: unsupported because no model states the case, which is not the backend's doing.
     `printed` is the end of what the backend wrote to its standard output and error.
-    `against` names the backends whose answer stands in the place of one that is known to be right:
-    an oracle, or those that agree with this one, or that it differs from. A pass of which nothing
-    but that follows is a `self_check` too where the oracle is the backend itself.
+    `oracle` is the backend, and its version, whose answer is taken for right; one that passes by
+    its own answer is a `self_check` too. Where nobody's is, `against` are the backends that this
+    one agrees with, or differs from.
     """
 
     case: Case
@@ -164,7 +164,8 @@ class Result:
     found: Verdict | None = None
     diagnoses: tuple[Diagnosis, ...] = ()
     printed: str = ""
-    against: str = ""
+    oracle: str = ""
+    against: tuple[str, ...] = ()
     seconds: float = 0.0
 
 

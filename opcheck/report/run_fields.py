@@ -168,7 +168,8 @@ class ResultFields(Fields):
     inexpressible: bool
     printed: str
     alternative: str | None
-    against: str = ""
+    oracle: str = ""
+    against: tuple[str, ...] = ()
     known: Known | None
     found: Verdict | None
     diagnoses: tuple[Diagnosis, ...]

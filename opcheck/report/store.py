@@ -64,6 +64,7 @@ def record(result: Record) -> str:
             "inexpressible": result.inexpressible,
             "printed": result.printed,
             "alternative": result.alternative,
+            "oracle": result.oracle,
             "against": result.against,
             "known": dataclasses.asdict(result.known) if result.known else None,
             "found": result.found,

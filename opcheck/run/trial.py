@@ -143,7 +143,7 @@ class Trial:
             result,
             reason=self._by_whom(judgement) or _unchecked(outcome),
             self_check=self._is_of_itself(backend),
-            against=str(self.testimony.oracle) if self.testimony else "",
+            oracle=str(self.testimony.oracle) if self.testimony else "",
         )
         if judgement.failure is None:
             return Judged(result)

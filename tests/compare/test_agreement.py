@@ -56,14 +56,14 @@ def verdicts(found: list[Judgement]) -> list[str]:
 
 def test_two_that_agree_pass_and_each_names_the_other() -> None:
     one, other = among(says(1, 2), says(1, 2.05))
-    assert (one.verdict, one.against, one.reason) == (Verdict.PASS, "B", "")
-    assert (other.verdict, other.against, other.reason) == (Verdict.PASS, "A", "")
+    assert (one.verdict, one.against, one.reason) == (Verdict.PASS, ("B",), "")
+    assert (other.verdict, other.against, other.reason) == (Verdict.PASS, ("A",), "")
     assert 0 < other.comparisons[0].used < 1
 
 
 def test_of_two_that_differ_nobody_is_accused() -> None:
     one, other = among(says(1, 2, 3), says(1, 2, 4))
-    assert (one.verdict, one.against) == (Verdict.DIFFER, "B")
+    assert (one.verdict, one.against) == (Verdict.DIFFER, ("B",))
     assert one.reason == "differs from B: Y: 1 of 3 elements differ"
     assert (other.verdict, other.failure) == (Verdict.DIFFER, "values")
     assert other.reason == "differs from A: Y: 1 of 3 elements differ"
@@ -103,7 +103,7 @@ def test_the_odd_one_out_is_named_as_one_that_differs() -> None:
     a, b, c = among(says(1), says(5), says(1))
     assert verdicts([a, b, c]) == ["pass", "differ", "pass"]
     assert b.reason == "differs from A and C, which agree: A: Y: 1 of 1 elements differ"
-    assert (a.reason, a.against) == ("B differs", "C")
+    assert (a.reason, a.against) == ("B differs", ("C",))
 
 
 def test_without_a_majority_all_differ() -> None:

@@ -165,7 +165,10 @@ class Trial:
             self.like if parties else None,
         )
         found = dict(zip(parties, judgements, strict=True))
-        return [Judged(_told(one.result, found[one])) if one in found else one for one in told]
+        return [
+            replace(one, result=_told(one.result, found[one])) if one in found else one
+            for one in told
+        ]
 
     def _by_whom(self, judgement: Judgement) -> str:
         """The reason of a judgement, and whose answer it is by, if that is no specification's."""

@@ -1,12 +1,10 @@
 """A folder in ONNX's test-data layout whose model is a single node, in the words of a case.
 
-Folders may come from strangers: no path leads out of them, nothing is allocated because a file
-only says that it is large, and whatever no case can state is refused by name.
+Whatever no case can state is refused by name.
 """
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,18 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
-from onnx import numpy_helper as numpy_of
+from onnx import AttributeProto, ModelProto, NodeProto, ValueInfoProto, helper
 
-from opcheck import dtypes, opset
-from opcheck.dtypes import DTYPES
+from opcheck import opset
+from opcheck.graph.data_files import Unfit, file_in, tensors_in
 from opcheck.model import Array, AttrValue
 from opcheck.opset import Schema
-
-#: No file may be larger, in bytes: more than the largest tensor of a case takes.
-MAX_BYTES = 1 << 28
-#: No tensor may have more elements.
-MAX_ELEMENTS = 1 << 26
 
 MODEL = "model.onnx"
 _DATA_SET = re.compile(r"test_data_set_(0|[1-9]\d{0,5})")
@@ -37,11 +29,6 @@ _PLAIN = (
     AttributeProto.FLOATS,
     AttributeProto.STRINGS,
 )
-_BY_CODE = {dtype.onnx: dtype for dtype in DTYPES.values()}
-
-
-class Unfit(ValueError):
-    """A folder that cannot become a case; the message names the file and what was found."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,8 +84,8 @@ def read(folder: Path) -> OneNode:
     data = [
         DataSet(
             number,
-            tuple(_tensors(folder, path, "input", inputs)),
-            tuple(_tensors(folder, path, "output", outputs)),
+            tuple(tensors_in(folder, path, "input", inputs)),
+            tuple(tensors_in(folder, path, "output", outputs)),
         )
         for number, path in sets
     ]
@@ -112,26 +99,28 @@ def read(folder: Path) -> OneNode:
     )
 
 
-def file_in(folder: Path, name: str) -> Path:
-    """A file of the folder, which no link leads out of."""
-    path = folder / name
-    try:
-        if not path.resolve().is_relative_to(folder.resolve()):
-            raise Unfit(f"{name}: this link leads out of the folder")
-        if not path.is_file():
-            raise Unfit(f"{name}: " + ("this is no file" if path.exists() else "there is none"))
-        if path.stat().st_size > MAX_BYTES:
-            raise Unfit(f"{name}: larger than {MAX_BYTES >> 20} MiB")
-    except (OSError, RuntimeError) as error:  # a loop of links, or no permission
-        raise Unfit(f"{name}: cannot be read: {error}") from None
-    return path
-
-
 def _model(path: Path) -> ModelProto:
     try:
-        return ModelProto.FromString(path.read_bytes())
+        model = ModelProto.FromString(path.read_bytes())
     except Exception as error:  # protobuf's own DecodeError, or the file cannot be read
         raise Unfit(f"{MODEL}: no readable model: {error}") from None
+    # Where a text is none, protobuf gives its bytes.
+    if not all(isinstance(text, str) for text in _texts(model)):
+        raise Unfit(f"{MODEL}: no readable model: a name in it is no text in UTF-8")
+    return model
+
+
+def _texts(model: ModelProto) -> Iterator[object]:
+    """Everything in a model that stands in the case made of it, or in a message."""
+    graph = model.graph
+    yield from (one.domain for one in model.opset_import)
+    yield from (function.name for function in model.functions)
+    yield from (info.name for info in (*graph.input, *graph.output))
+    yield from (tensor.name for tensor in graph.initializer)
+    yield from (sparse.values.name for sparse in graph.sparse_initializer)
+    for node in graph.node:
+        yield from (node.op_type, node.domain, *node.input, *node.output)
+        yield from (proto.name for proto in node.attribute)
 
 
 def _node(model: ModelProto) -> NodeProto:
@@ -220,52 +209,6 @@ def _declared(
 
 def _places(slots: Sequence[str]) -> tuple[int, ...]:
     return tuple(number for number, slot in enumerate(slots) if slot)
-
-
-def _tensors(
-    root: Path, folder: Path, what: str, infos: Sequence[ValueInfoProto]
-) -> Iterator[Array]:
-    """The tensors of a data set; raises Unfit unless there is one for each of the model's."""
-    if not folder.resolve().is_relative_to(root.resolve()):
-        raise Unfit(f"{folder.name}: this link leads out of the folder")
-    if not folder.is_dir():
-        raise Unfit(f"{folder.name}: this is no folder")
-    wanted = [f"{what}_{number}.pb" for number in range(len(infos))]
-    there = {path.name for path in folder.iterdir() if path.name.startswith(f"{what}_")}
-    if more := sorted(there - {*wanted}):
-        told = f"the model has {len(infos)} {what}{'s' * (len(infos) != 1)}"
-        raise Unfit(f"{folder.name}: {told}; there is {', '.join(more[:5])} too")
-    for name, info in zip(wanted, infos, strict=True):
-        place = f"{folder.name}/{name}"
-        yield _tensor(file_in(root, place), place, info)
-
-
-def _tensor(path: Path, place: str, info: ValueInfoProto) -> Array:
-    try:
-        tensor = TensorProto.FromString(path.read_bytes())
-    except Exception as error:  # protobuf's own DecodeError, or the file cannot be read
-        raise Unfit(f"{place}: no readable tensor: {error}") from None
-    if tensor.data_location == TensorProto.EXTERNAL:
-        raise Unfit(f"{place}: it keeps its data in another file")
-    codes = TensorProto.DataType
-    known = tensor.data_type in codes.values()
-    kind = codes.Name(tensor.data_type) if known else f"type {tensor.data_type}"
-    dtype = _BY_CODE.get(tensor.data_type)
-    if dtype is None:
-        raise Unfit(f"{place}: a tensor of {kind}, which no case can hold")
-    declared = info.type.tensor_type.elem_type
-    if declared not in (0, tensor.data_type):
-        raise Unfit(f"{place}: a tensor of {dtype}; the model declares {_BY_CODE.get(declared)}")
-    shape = [*tensor.dims]
-    if min(shape, default=0) < 0 or math.prod(n or 1 for n in shape) > MAX_ELEMENTS:
-        raise Unfit(f"{place}: the shape {shape} is more than {MAX_ELEMENTS:,} elements, or none")
-    try:
-        array: Array = numpy_of.to_array(tensor)
-    except Exception as error:  # onnx and NumPy raise whatever they stumble over
-        raise Unfit(f"{place}: no readable tensor: {error}") from None
-    if dtypes.of(array) is not dtype or [*array.shape] != shape:
-        raise Unfit(f"{place}: no readable tensor: {array.dtype} of shape {array.shape} came of it")
-    return array
 
 
 def _value(proto: Any) -> AttrValue:

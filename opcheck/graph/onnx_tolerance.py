@@ -7,7 +7,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from opcheck.graph.one_node import Unfit, file_in
+from opcheck.graph.data_files import Unfit, file_in
 
 DATA = "data.json"
 #: What ONNX's runner allows where nothing else is said.

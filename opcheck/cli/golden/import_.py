@@ -14,6 +14,8 @@ from opcheck.errors import Exit, UsageError
 if TYPE_CHECKING:
     from opcheck.report.node_yaml import Named
 
+#: How much is told of what is wrong with a folder: names in models are as long as anybody likes.
+_LENGTH = 1000
 _SUFFIXES = (".yaml", ".yml")
 
 
@@ -72,10 +74,12 @@ def _check_file(file: Path) -> None:
 
 def _nodes(folders: Sequence[Path]) -> list[Named]:
     """The tests in the folders; raises UsageError with everything that is wrong with each."""
-    from opcheck.graph.one_node import Unfit, read
+    from opcheck.graph.data_files import Unfit
+    from opcheck.graph.one_node import read
     from opcheck.graph.onnx_tolerance import tolerance
     from opcheck.report.case_yaml import name_of
     from opcheck.report.node_yaml import Named
+    from opcheck.report.words import one_line
 
     nodes: list[Named] = []
     wrong: list[str] = []
@@ -85,7 +89,7 @@ def _nodes(folders: Sequence[Path]) -> list[Named]:
             node = read(folder)
             rtol, atol = tolerance(folder)
         except (Unfit, OSError) as error:
-            wrong.append(f"{folder}: {error}")
+            wrong.append(f"{folder}: {one_line(str(error))[:_LENGTH]}")
             continue
         words = name_of(folder.resolve().name)
         name = words.removeprefix("test_") or words
@@ -103,7 +107,8 @@ def _nodes(folders: Sequence[Path]) -> list[Named]:
 
 def _check_folder(folder: Path) -> None:
     """Raise Unfit where a folder is none, or one of tests, with a hint at what was meant."""
-    from opcheck.graph.one_node import MODEL, Unfit
+    from opcheck.graph.data_files import Unfit
+    from opcheck.graph.one_node import MODEL
 
     if not folder.is_dir():
         raise Unfit("this is no folder" if folder.exists() else "there is no such folder")

@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from opcheck.backends.isolation.slot import Settings
     from opcheck.model import Case
 
-#: Kinds whose addresses are code: a case file, which may come from anybody, must not have it run.
-_CODE = ("cmd", "onnx", "py")
-
 
 @contextmanager
 def consulted(
@@ -35,11 +32,12 @@ def consulted(
     settings = _settings(cases, given, folder, timeout, memory_limit)
     with started([*settings.values()], workers) as pools:
         failures: list[OpcheckError] = []
-        for pool in pools:
+        for address, pool in zip(settings, pools, strict=True):
             try:
                 connect([pool])
             except OpcheckError as error:
-                failures.append(error)
+                told = "\n".join([f"oracle {address!r}: {error.message}", *error.lines()[1:]])
+                failures.append(type(error)(told))
         raise_all(failures)
         yield dict(zip(settings, pools, strict=True))
 
@@ -83,10 +81,10 @@ def _settings(
 
 
 def _check_trusted(settings: Settings, address: str, given: Sequence[str]) -> None:
-    from opcheck.backends import parse
+    from opcheck.backends.address import CODE, parse
 
     is_profile = settings.name is not None
-    if address not in given and not is_profile and parse(settings.address).kind in _CODE:
+    if address not in given and not is_profile and parse(settings.address).kind in CODE:
         raise UsageError(
             f"{address!r} is code, which no case file may have run",
             "name it with -b too, or give it a name in opcheck.toml and state that",

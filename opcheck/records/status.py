@@ -19,8 +19,7 @@ _RED = frozenset(
         Verdict.UNSTABLE,
     ]
 )
-#: What says nothing about a backend.
-UNJUDGED = (Verdict.UNSUPPORTED, Verdict.NOT_RUN, Verdict.BAD_CASE)
+_UNJUDGED = (Verdict.UNSUPPORTED, Verdict.NOT_RUN, Verdict.BAD_CASE)
 
 
 def reds(*, strict: bool = False, require_supported: bool = False) -> frozenset[Verdict]:
@@ -91,7 +90,7 @@ def status(
         return Exit.NOTHING_JUDGED, "nothing was judged: no case matched"
     if idle and (header.named or len(idle) == len(header.backends)):
         return Exit.NOTHING_JUDGED, f"nothing was judged: {'; '.join(idly)}"
-    judged = _counted(sum(n for v, n in total.items() if v not in UNJUDGED), "result", "results")
+    judged = _counted(sum(n for v, n in total.items() if v not in _UNJUDGED), "result", "results")
     rest = (Verdict.KNOWN, Verdict.WARN, Verdict.UNSUPPORTED)
     remarks = [_spelt({verdict: total[verdict] for verdict in rest})]
     remarks += [f"{address} {asked[address]}" for address in idle]
@@ -119,7 +118,7 @@ def _why_idle(backend: BackendInfo, results: Iterable[Record]) -> str:
     nor is it anything to answer as one does oneself.
     """
     mine = [result for result in results if result.backend == backend.address]
-    judged = [result for result in mine if result.verdict not in UNJUDGED]
+    judged = [result for result in mine if result.verdict not in _UNJUDGED]
     own = [result for result in judged if result.oracle and _is_self(result)]
     if own and len(own) == len(judged):
         return "was compared with itself only"

@@ -39,7 +39,7 @@ def show(console: Console, result: Record) -> None:
     if result.rule != "must":
         _line(console, "rule", result.rule)
     _line(console, "found", result.reason)
-    if result.oracle:
+    if result.oracle and (result.comparisons or result.failure == "raised"):
         _line(console, "oracle", f"{result.oracle}, whose answer the case takes for right")
     _diagnoses(console, result.diagnoses)
     if result.known:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 from opcheck.diagnose import Cause, causes
 from opcheck.model import BackendInfo, Known, OpVersion, Record, Verdict
-from opcheck.records.status import UNJUDGED
 from opcheck.report import words
 
 
@@ -89,7 +88,7 @@ def companies(results: Iterable[Record]) -> list[Company]:
 
 def oracles(results: Iterable[Record]) -> Iterator[str]:
     """By whose answers results were judged, in a sentence each."""
-    judged = (r.oracle for r in results if r.oracle and r.verdict not in UNJUDGED)
+    judged = (result.oracle for result in results if result.oracle and result.comparisons)
     for oracle, count in Counter(judged).items():
         verb = "was" if count == 1 else "were"
         yield f"{words.plural(count, 'result')} {verb} judged by what oracle {oracle} answers"

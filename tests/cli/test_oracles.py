@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 
 import pytest
 
@@ -95,11 +96,19 @@ def test_code_that_the_command_line_or_a_profile_names_may_be_an_oracle(run, tmp
     assert run("run", "cases.yaml", "-b", "right").exit_code == 0
 
 
+def test_a_repeated_command_names_an_oracle_that_is_code(run, tmp_path):
+    oracle(tmp_path, "py:tests.cli.fakes:RIGHT")
+    found = run("run", "cases.yaml", "-b", "last_of_ties", "-b", "py:tests.cli.fakes:RIGHT")
+    (line,) = [line for line in found.stdout.splitlines() if line.startswith("  repeat ")]
+    again = run(*shlex.split(line.partition("opcheck ")[2]))
+    assert "unlike oracle py:tests.cli.fakes:RIGHT 1.5" in again.stdout
+
+
 def test_an_oracle_that_is_not_installed_is_told_before_anything_runs(run, tmp_path):
     oracle(tmp_path, "saved:nowhere")
     found = run("run", "cases.yaml", "-b", "right")
     assert found.exit_code == 4
-    assert "backend 'saved': nowhere does not exist" in found.stderr
+    assert "oracle 'saved:nowhere': backend 'saved': nowhere does not exist" in found.stderr
 
 
 def agreeing(tmp_path):

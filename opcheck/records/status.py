@@ -119,7 +119,7 @@ def _why_idle(backend: BackendInfo, results: Iterable[Record]) -> str:
     """
     mine = [result for result in results if result.backend == backend.address]
     judged = [result for result in mine if result.verdict not in _UNJUDGED]
-    own = [result for result in judged if result.oracle and _is_self(result)]
+    own = [result for result in judged if _is_self(result)]
     if own and len(own) == len(judged):
         return "was compared with itself only"
     declined = any(result.verdict is Verdict.UNSUPPORTED for result in mine)
@@ -128,7 +128,9 @@ def _why_idle(backend: BackendInfo, results: Iterable[Record]) -> str:
 
 
 def _is_self(result: Record) -> bool:
-    return result.self_check and result.verdict is Verdict.PASS
+    """Whether a backend passed by its own answer; the engine has two, of which one is exact."""
+    by_itself = result.self_check and bool(result.oracle or result.against)
+    return by_itself and result.verdict is Verdict.PASS
 
 
 def _counted(count: int, one: str, many: str) -> str:

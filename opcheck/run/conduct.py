@@ -12,6 +12,7 @@ from opcheck.diagnose import Suspects
 from opcheck.known import Ledger, explain
 from opcheck.model import Agreement, BackendInfo, Case, Question, Reply, Result, Verdict
 from opcheck.run.diagnosis import evidence, recall
+from opcheck.run.together import settled
 from opcheck.run.trial import Inquiry, Judged, Trial
 from opcheck.run.witness import Testimony, oracle_of
 
@@ -178,14 +179,15 @@ class _Conductor:
         opened.unsettled[number] = judged
         if len(opened.unsettled) == len(self.backends):
             numbers = sorted(opened.unsettled)
-            settled = opened.trial.settled([opened.unsettled[one] for one in numbers])
-            for one, found in zip(numbers, settled, strict=True):
-                opened.results[one] = self._explained(one, found)
+            infos = [self.backends[one].info for one in numbers]
+            found = settled(opened.trial, [opened.unsettled[one] for one in numbers], infos)
+            for one, judged in zip(numbers, found, strict=True):
+                opened.results[one] = self._explained(one, judged)
 
     def _explained(self, number: int, judged: Judged) -> Judged:
         """With what the ledgers know of it."""
         result = explain(self.ledgers, judged.result, self.backends[number].info)
-        return replace(judged, result=result)
+        return replace(judged, result=result, open=None)
 
     def _diagnosed(self, number: int, opened: _Open) -> Result:
         """The result of a backend; made when its turn comes, because the order tells."""

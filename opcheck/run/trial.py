@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TypeAlias
@@ -10,7 +10,6 @@ from typing import TypeAlias
 from opcheck import opset
 from opcheck.backends import same_answers
 from opcheck.compare import Want, compare_outputs
-from opcheck.compare.agreement import Party, judge_among
 from opcheck.compare.verdict import Judgement, judge, lost, unanswered, unstable
 from opcheck.engine import operator_of
 from opcheck.model import (
@@ -138,7 +137,7 @@ class Trial:
         refused = judgement.failure == "raised" or judgement.verdict is Verdict.UNSUPPORTED
         if refused and not admitted.twin:
             judgement = yield from self._at_a_later_opset(judgement)
-        result = _told(_result(case, backend, printed, outcome), judgement)
+        result = judged_so(_result(case, backend, printed, outcome), judgement)
         result = replace(
             result,
             reason=self._by_whom(judgement) or _unchecked(outcome),
@@ -153,22 +152,6 @@ class Trial:
     def like(self) -> Array | None:
         """The input beside which wrong elements are shown."""
         return self.question.inputs[0] if self.question.inputs else None
-
-    def settled(self, told: Sequence[Judged]) -> list[Judged]:
-        """What all backends are worth where only each other's answers tell, in their order."""
-        parties = [one for one in told if one.open]
-        judgements = judge_among(
-            self.case.rule,
-            [Party(one.result.backend, one.open) for one in parties if one.open],
-            self.case.outputs,
-            self.case.tolerance,
-            self.like if parties else None,
-        )
-        found = dict(zip(parties, judgements, strict=True))
-        return [
-            replace(one, result=_told(one.result, found[one])) if one in found else one
-            for one in told
-        ]
 
     def _by_whom(self, judgement: Judgement) -> str:
         """The reason of a judgement, and whose answer it is by, if that is no specification's."""
@@ -235,7 +218,7 @@ def _result(case: Case, backend: BackendInfo, printed: str, outcome: Outcome) ->
     return Result(case, backend.address, Verdict.NOT_RUN, printed=printed, seconds=seconds)
 
 
-def _told(result: Result, judgement: Judgement) -> Result:
+def judged_so(result: Result, judgement: Judgement) -> Result:
     """The result that a judgement amounts to."""
     names = {field.name for field in fields(judgement)}
     return replace(result, **{name: getattr(judgement, name) for name in names})

@@ -202,6 +202,19 @@ def test_one_alone_is_not_judged(tmp_path: Path) -> None:
     assert alone.verdict is Verdict.NOT_RUN
 
 
+def test_who_agrees_with_itself_by_another_name_proves_nothing(tmp_path: Path) -> None:
+    class Profile(Inline):
+        @property
+        def info(self) -> BackendInfo:
+            return BackendInfo("mine", "fake", "1.0", of="a")
+
+    (case,) = [case for case in cases_in(tmp_path, FILE) if case.name == "together"]
+    both = [Inline(gemm("a")), Profile(gemm("a"))]
+    assert [(r.verdict, r.self_check) for r in conduct([case], both)] == [("pass", True)] * 2
+    three = [*both, Inline(gemm("b"))]
+    assert [r.self_check for r in conduct([case], three)] == [False] * 3
+
+
 def test_results_come_in_order_though_some_wait_for_others(tmp_path: Path) -> None:
     cases: list[Case] = [*cases_in(tmp_path, FILE)]
     backends = [gemm("a"), gemm("b"), says("c", 0)]

@@ -14,6 +14,7 @@ from opcheck.compare import Want
 from opcheck.compare.agreement import wants_of
 from opcheck.compare.verdict import Judgement
 from opcheck.model import Agreement, Case, Produced, Reply, Result, Verdict
+from opcheck.run.together import settled
 from opcheck.run.trial import Judged, Trial
 from opcheck.run.witness import Testimony
 
@@ -65,7 +66,9 @@ def judged(trial: Trial, pools: Sequence[Pool], stop: Callable[[], bool]) -> lis
             if tickets[number] in replies:
                 go_on(number, replies[tickets.pop(number)])
     found = [result for result in results if result]
-    return trial.settled(found) if isinstance(trial.case.expect, Agreement) else found
+    if isinstance(trial.case.expect, Agreement):
+        return settled(trial, found, [pool.info for pool in pools])
+    return found
 
 
 def agreed(answer: Produced, case: Case) -> tuple[Want, ...]:

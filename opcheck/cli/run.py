@@ -75,6 +75,7 @@ def command(
     opcheck run my.yaml -k 'ties and not nan' -x  some of my cases, until one fails
     opcheck run -b py:my_backend:Backend -j 4     a class of mine, in four processes
     opcheck run -b 'cmd:./run {model} {inputs} {outputs}'   a program of mine
+    opcheck run gemm.yaml -b mine -b reference    an operator that has no engine here
     opcheck run --report json=run.jsonl           kept, for `opcheck report run.jsonl`
 
     Ctrl-C ends the run after the case at hand; a second one ends it at once.

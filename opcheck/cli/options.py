@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -162,13 +162,6 @@ def chosen_cases(
         if opset not in asked:
             raise UsageError(f"no case at opset {opset}", f"opsets: {', '.join(map(str, asked))}")
     return select(cases, selection), str(selection)
-
-
-def check_folders(paths: Mapping[str, Path | None]) -> None:
-    """Raise UsageError for files, by the option that names each, that are in no folder."""
-    for option, path in paths.items():
-        if path and not path.parent.is_dir():
-            raise UsageError(f"{option} {path}: there is no folder {path.parent}")
 
 
 def leave(code: Exit) -> NoReturn:

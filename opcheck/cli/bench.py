@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from opcheck.cli import interrupt, saved_timings, scalings, timing_gate
+from opcheck.cli import interrupt, scalings, timing_gate
 from opcheck.cli.bench_cases import chosen, timable
 from opcheck.cli.entrants import entered, with_threads
 from opcheck.cli.measuring import Keeping, measured, was_timed
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 #: A quick look: at most so many seconds a case, so many rounds, and seconds of warming up.
-_QUICK_SECONDS, _QUICK_ROUNDS, _QUICK_WARM = 1.0, 9, 0.05
+_QUICK_SECONDS, _QUICK_ROUNDS, _QUICK_WARM = 0.7, 9, 0.03
 #: Processes of a backend.
 _WORKERS, _QUICK_WORKERS = 5, 3
 
@@ -95,13 +95,6 @@ _WORKERS, _QUICK_WORKERS = 5, 3
     metavar="OLD NEW",
     help="Hold two saved benchmarks against each other, and measure nothing.",
 )
-@click.option(
-    "--show",
-    "shown",
-    type=_FILE,
-    metavar="FILE",
-    help="Show a saved benchmark, and measure nothing.",
-)
 def command(
     addresses: tuple[str, ...],
     timeout: float | None,
@@ -119,7 +112,6 @@ def command(
     baseline: Path | None,
     most: float | None,
     compared: tuple[Path, Path] | None,
-    shown: Path | None,
     **selection: Any,
 ) -> None:
     """Time backends against each other, on cases that they answer rightly.
@@ -137,7 +129,7 @@ def command(
     opcheck bench --save today.jsonl                   keep the samples
     opcheck bench --baseline main.jsonl --max-regression 5%    a gate
     opcheck bench --compare monday.jsonl tuesday.jsonl
-    opcheck bench --show monday.jsonl --pyperf monday.json
+    opcheck report monday.jsonl                        the table once more
 
     Two builds on one machine are compared best by naming both with -b: what disturbs the machine
     disturbs both. Saved benchmarks are compared by a fixed piece of work and a copy that were timed
@@ -150,9 +142,7 @@ def command(
     now, 5 nothing was timed, 130 interrupted.
     """
     if compared:
-        saved_timings.compare(*compared, most)
-    if shown:
-        saved_timings.show(shown, pyperf, plot)
+        timing_gate.compare(*compared, most)
     from opcheck.cli.console import output
     from opcheck.cli.oracles import check_company, consulted
     from opcheck.cli.workers import chosen_backends, scratch

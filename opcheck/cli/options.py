@@ -124,6 +124,18 @@ def worker_options(function: Function) -> Function:
     return function
 
 
+def processes_option(function: Function) -> Function:
+    """-j, of opcheck's own processes, which change nothing but the time it takes."""
+    option = click.option(
+        "-j",
+        "--jobs",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Processes.  [default: one a processor]",
+    )
+    return option(function)
+
+
 def chosen_cases(
     paths: Sequence[Path],
     ids: tuple[str, ...],

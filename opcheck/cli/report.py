@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from opcheck.cli import stored
+from opcheck.cli.measuring import was_timed
 from opcheck.cli.options import leave
 from opcheck.errors import Exit, UsageError
 from opcheck.report.formats import FORMATS, lines
@@ -77,12 +78,13 @@ def _benchmark(path: Path, form: str, out: Path | None) -> Exit:
 
         stored.write(out, bench_lines(kept))
     else:
+        from opcheck.cli import scalings
         from opcheck.report import timings
 
         with stored.printed(out) as console:
             timings.show(console, kept.bench, kept.rows, complete=kept.complete)
+            scalings.show(console, kept.bench, kept.rows)
     if not kept.complete:
         click.echo(f"opcheck: {path}: the benchmark was cut short", err=True)
         return Exit.UNUSABLE
-    timed = any(timing.samples for row in kept.rows for timing in row.timings)
-    return Exit.CONFORMS if timed else Exit.NOTHING_JUDGED
+    return Exit.CONFORMS if was_timed(kept.rows) else Exit.NOTHING_JUDGED

@@ -32,7 +32,7 @@ def check(sweeps: Iterable[str], plot: Path | None) -> None:
     check_plot(plot)
 
 
-def show(console: Console, about: Bench, rows: Sequence[Timed], plot: Path | None) -> None:
+def show(console: Console, about: Bench, rows: Sequence[Timed], plot: Path | None = None) -> None:
     """Print how times grow in each sweep, and draw it."""
     from opcheck.report import scaling
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
+from opcheck.cli.options import leave
 from opcheck.errors import Exit, UsageError
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def baseline(path: Path | None, most: float | None, *, threads: int, cold: bool)
         if most is not None:
             raise UsageError("--max-regression needs a --baseline")
         return None
-    limit(most)
+    _limit(most)
     stored = read(path)
     was = stored.bench
     if was.threads != threads:
@@ -39,11 +40,11 @@ def baseline(path: Path | None, most: float | None, *, threads: int, cold: bool)
     if was.cold != cold:
         caches = "--cold" if was.cold else "warm caches"
         raise UsageError(f"{path} was taken with {caches}", "what changed would be the caches")
-    tell_if_cut_short(path, stored)
+    _tell_if_cut_short(path, stored)
     return stored
 
 
-def limit(most: float | None) -> float:
+def _limit(most: float | None) -> float:
     """How much slower is too slow; raises UsageError for less than two runs can tell."""
     from opcheck.timing.comparing import FINEST, USUAL
 
@@ -85,10 +86,10 @@ def gate(
         if row.case in cases
     ]
     console.print()
-    return shown(console, (old.bench, before), (about, rows), most)
+    return _shown(console, (old.bench, before), (about, rows), most)
 
 
-def shown(
+def _shown(
     console: Console,
     old: tuple[Bench, Sequence[Timed]],
     new: tuple[Bench, Sequence[Timed]],
@@ -99,7 +100,7 @@ def shown(
     from opcheck.timing.comparing import compare_runs
 
     (before, was), (after, now) = old, new
-    found = compare_runs(was, now, limit(most))
+    found = compare_runs(was, now, _limit(most))
     changes.show(console, before, after, found)
     return _verdict(found)
 
@@ -123,7 +124,33 @@ def _verdict(found: Compared) -> tuple[Exit | None, str]:
     return None, f"nothing is seen to be slower than before {by}{told}"
 
 
-def tell_if_cut_short(path: Path, stored: Stored) -> None:
+def _tell_if_cut_short(path: Path, stored: Stored) -> None:
     """Say on standard error that a saved benchmark is not whole, if so."""
     if not stored.complete:
         click.echo(f"opcheck: {path} is of a run that was cut short", err=True)
+
+
+def compare(old: Path, new: Path, most: float | None) -> NoReturn:
+    """Show what changed from one saved benchmark to another, and end.
+
+    Raises UsageError where something was asked for that only matters to what is measured.
+    """
+    from click.core import ParameterSource
+
+    from opcheck.cli.console import output
+    from opcheck.report.timing_store import read
+
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        given = context.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE
+        if given and parameter.name not in ("compared", "most"):
+            name = parameter.opts[-1] if isinstance(parameter, click.Option) else "PATH"
+            raise UsageError(f"--compare measures nothing: {name} has no place beside it")
+    _limit(most)
+    one, other = read(old), read(new)
+    _tell_if_cut_short(old, one)
+    _tell_if_cut_short(new, other)
+    runs = (one.bench, one.rows), (other.bench, other.rows)
+    code, meaning = _shown(output(), *runs, most)
+    click.echo(f"exit {int(code or 0)}: {meaning}")
+    leave(code or Exit.CONFORMS)

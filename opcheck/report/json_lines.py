@@ -21,7 +21,7 @@ from opcheck.reading.form import shown
 _COLUMN = re.compile(r" at line \d+ column (\d+)$")
 _PART = "if these are two files in one, part them"
 #: What shows a file that begins so.
-_READERS = {"header": "`opcheck report` shows it", "bench": "`opcheck bench --show` shows it"}
+_READERS = dict.fromkeys(("header", "bench"), "`opcheck report` shows it")
 #: After so many problems a file is not read on.
 _PROBLEMS = 1000
 

@@ -288,7 +288,7 @@ def test_a_file_of_somebody_else_is_told_from_ours(file, line):
 
 
 def test_of_a_benchmark_it_is_told_what_shows_it(file):
-    told = ":1:1: this is no stored run (`opcheck bench --show` shows it)"
+    told = ":1:1: this is no stored run (`opcheck report` shows it)"
     assert complaint(file(['{"type": "bench", "format": 1}'])) == [told]
 
 

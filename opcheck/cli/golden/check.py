@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 import click
 
-from opcheck.cli import interrupt
-from opcheck.cli.options import leave
+from opcheck.cli.options import leave, processes_option
 from opcheck.errors import Exit
 
 
 @click.command(name="check")
 @click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
-@click.option(
-    "-j",
-    "--jobs",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Processes.  [default: one a processor]",
-)
+@processes_option
 def command(folder: Path, jobs: int | None) -> None:
     """Check such a folder: every file, every model, every answer.
 
@@ -38,11 +29,13 @@ def command(folder: Path, jobs: int | None) -> None:
     Exit codes: 0 all is right, 1 something is wrong, 2 this is no golden folder, 5 there is no test
     in it, 130 interrupted.
     """
+    from opcheck.cli.console import counted
     from opcheck.report.words import one_line, plural
     from opcheck.run.golden.checking import check
     from opcheck.run.machine import processors
 
-    checked = check(folder, jobs or processors(), _counted)
+    with counted("checking", None) as each:
+        checked = check(folder, jobs or processors(), each)
     for finding in checked.findings:
         click.echo(one_line(f"{folder}/{finding.path}: {finding.message}"))
     looked_at = ", ".join(
@@ -63,15 +56,3 @@ def command(folder: Path, jobs: int | None) -> None:
         leave(Exit.NOTHING_JUDGED)
     click.echo(f"exit {Exit.CONFORMS:d}: every file is as it was written, and right: {looked_at}")
     leave(Exit.CONFORMS)
-
-
-def _counted(looked: Iterable[Any], total: int) -> Iterator[Any]:
-    """Hand things on, and count them in a bar; the user may end it between two."""
-    from opcheck.cli.console import progress
-
-    with progress(pausing=True) as bar:
-        task = bar.add_task("checking", total=total)
-        for one in looked:
-            yield one
-            bar.advance(task)
-            interrupt.safe_place()

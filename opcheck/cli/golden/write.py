@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 
-from opcheck.cli import interrupt
-from opcheck.cli.options import chosen_cases, leave, selection_options
+from opcheck.cli.options import chosen_cases, leave, processes_option, selection_options
 from opcheck.errors import Exit
 
 
@@ -35,13 +33,7 @@ from opcheck.errors import Exit
     " it, or with its answer written out, has one.",
 )
 @click.option("--npz", is_flag=True, help="Also NumPy's archives of all tensors.")
-@click.option(
-    "-j",
-    "--jobs",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Processes; the files are the same.  [default: one a processor]",
-)
+@processes_option
 def command(
     folder: Path, force: bool, data_sets: int, npz: bool, jobs: int | None, **selection: Any
 ) -> None:
@@ -63,21 +55,16 @@ def command(
     Exit codes: 0 written, 1 a case was left out because it, or an oracle, is wrong, 2 wrong usage
     or case file, 4 the folder cannot be written, 5 there was nothing to write, 130 interrupted.
     """
+    from opcheck.cli.console import counted
     from opcheck.cli.golden.summary import show
     from opcheck.run.golden.writing import Settings, check_place, write
     from opcheck.run.machine import processors
 
     check_place(folder, force=force)
     cases, said = chosen_cases(**selection)
-    golden = write(
-        folder,
-        cases,
-        said,
-        Settings(data_sets, npz),
-        jobs or processors(),
-        force=force,
-        counted=lambda done: _counted(done, len(cases)),
-    )
+    settings, processes = Settings(data_sets, npz), jobs or processors()
+    with counted("writing", len(cases)) as each:
+        golden = write(folder, cases, said, settings, processes, force=force, counted=each)
     show(golden)
     wrong = len({one.case for one in golden.left_out if one.wrong})
     count = len(golden.manifest.cases)
@@ -92,16 +79,3 @@ def command(
 
 def _cases(count: int) -> str:
     return "1 case is" if count == 1 else f"{count:,} cases are"
-
-
-def _counted(done: Iterable[Any], total: int) -> Iterator[Any]:
-    """Hand things on, and count them in a bar; the user may end it between two."""
-    from opcheck.cli.console import progress
-
-    with progress(pausing=True) as bar:
-        task = bar.add_task("writing", total=total)
-        interrupt.safe_place()
-        for one in done:
-            yield one
-            bar.advance(task)
-            interrupt.safe_place()

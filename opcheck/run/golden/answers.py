@@ -36,6 +36,8 @@ Kind: TypeAlias = Literal["must", "should", "open", "rejected"]
 
 #: The fills that are other numbers with another seed.
 _RANDOM = ("uniform", "normal", "integers", "choice", "permutation")
+#: Why there may be no answer to other data, or to a legal twin.
+_NO_ANSWER = (ValueError, InvalidNode, Undecided, MemoryError)
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,14 +136,10 @@ def _answered(case: Case, asked: Question, data_sets: int) -> Made:
     for seed in range(1, 1 if fixed else data_sets):
         try:
             sets.append(_varied(case, seed))
-        except NodeAndValueErrors as error:
+        except _NO_ANSWER as error:
             left.append(LeftOut(case.id, f"data set {seed}", str(error)))
     kind: Kind = "should" if case.rule == "should" else "must"
     return Made((_test(case.id, kind, asked.task, case, sets),), tuple(left), fixed)
-
-
-#: Whatever other data may lead to.
-NodeAndValueErrors = (ValueError, InvalidNode, Undecided, MemoryError)
 
 
 def _test(name: str, kind: Kind, task: Task, case: Case, sets: Sequence[DataSet]) -> Test:
@@ -233,7 +231,7 @@ def _rejected(case: Case, asked: Question, reason: str, legal: Case) -> Made:
         if answer is None:
             raise ValueError("no oracle knows the operator")
         data = _data_set(0, twin, computed(legal, twin, twin.inputs), answer, legal.tolerance)
-    except NodeAndValueErrors as error:
+    except _NO_ANSWER as error:
         wrong = isinstance(error, Disagreement | InvalidNode)
         left = LeftOut(case.id, "its legal twin", str(error), wrong)
         return Made((refused,), (left,), "its model is to be refused")

@@ -62,17 +62,13 @@ class _Listing:
     others: dict[str, str]
 
 
-Counted = Callable[[Iterable[Looked], int], Iterable[Looked]]
+Counted = Callable[[Iterable[Looked]], Iterable[Looked]]
 
 
-def _uncounted(looked: Iterable[Looked], _: int) -> Iterable[Looked]:
-    return looked
-
-
-def check(folder: Path, processes: int = 1, counted: Counted = _uncounted) -> Checked:
+def check(folder: Path, processes: int = 1, counted: Counted = iter) -> Checked:
     """Everything that is wrong with a golden folder; it may come from a stranger.
 
-    Nothing outside it is read. `counted` hands on each test as it is done, of so many.
+    Nothing outside it is read. `counted` hands on each test as it is done.
 
     Raises UsageError for what is no golden folder.
     """
@@ -100,7 +96,7 @@ def check(folder: Path, processes: int = 1, counted: Counted = _uncounted) -> Ch
     listed = {f"{test.folder}/{name}" for test in _tests(manifest) for name in test.files}
     strange += _missing_and_extra(listed, listing)
     jobs = [_job(folder, manifest, id, test, listing) for id, test in _named_tests(manifest)]
-    looked = [*counted(in_parallel(look, jobs, processes), len(jobs))]
+    looked = [*counted(in_parallel(look, jobs, processes))]
     findings = sorted([*strange, *_findings(looked, manifest)])
     return Checked(
         tuple(findings),

@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib import metadata
@@ -105,7 +105,9 @@ def write(
     try:
         with _staged(folder) as (stage, put):
             jobs = [_Job(number, case, stage, settings) for number, case in enumerate(cases)]
-            done = sorted(counted(in_parallel(_write, jobs, processes)), key=lambda d: d.number)
+            # Closed before what is staged is removed: others may be writing there.
+            with closing(in_parallel(_write, jobs, processes)) as results:
+                done = sorted(counted(results), key=lambda one: one.number)
             golden = _golden(done, selection, settings)
             if golden.manifest.cases:
                 data = golden.manifest.data()
@@ -169,12 +171,12 @@ def _staged(folder: Path) -> Iterator[tuple[Path, Callable[[], None]]]:
 
     def put() -> None:
         old = beside / "old"
-        if place.exists():
-            place.rename(old)
         try:
+            if place.exists():
+                place.rename(old)
             stage.rename(place)
-        except OSError:
-            if old.exists():
+        except BaseException:
+            if old.exists() and not place.exists():
                 old.rename(place)
             raise
 

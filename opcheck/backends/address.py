@@ -28,6 +28,8 @@ _ACCUMULATE = ("bfloat16", "float16", "stored")
 
 #: Kinds whose details are commands and paths, where a question mark is nothing special.
 _FREE = ("cmd", "saved")
+#: Kinds whose addresses are code: case files, which may come from anybody, must not have it run.
+CODE = ("cmd", "onnx", "py")
 #: What ends such a detail: a question mark and well-formed options without spaces, or nothing.
 _OPTION = r"[A-Za-z_][A-Za-z0-9_-]*=[^?&\s]*"
 _END = re.compile(rf"\?(?P<options>{_OPTION}(&{_OPTION})*|)\Z")

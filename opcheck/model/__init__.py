@@ -6,6 +6,7 @@ that is worth, `record` what is stored of it.
 
 from opcheck.model.case import (
     EXACT,
+    Agreement,
     Alternative,
     AnyOf,
     Array,
@@ -21,6 +22,7 @@ from opcheck.model.case import (
     Golden,
     Level,
     OpVersion,
+    Oracle,
     OutputSpec,
     Put,
     Rejected,
@@ -70,6 +72,7 @@ from opcheck.model.result import (
 __all__ = [
     "EXACT",
     "FAILURES",
+    "Agreement",
     "Alternative",
     "AnyOf",
     "Array",
@@ -100,6 +103,7 @@ __all__ = [
     "Mismatch",
     "NotRun",
     "OpVersion",
+    "Oracle",
     "OutOfMemory",
     "Outcome",
     "OutputSpec",

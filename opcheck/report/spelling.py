@@ -9,7 +9,18 @@ import sys
 import numpy as np
 
 from opcheck.dtypes import DType, round_to
-from opcheck.model import Array, Attrs, Case, Fill, FromFile, Given, Result, TensorSpec, Verdict
+from opcheck.model import (
+    Array,
+    Attrs,
+    Case,
+    Fill,
+    FromFile,
+    Given,
+    Oracle,
+    Result,
+    TensorSpec,
+    Verdict,
+)
 
 #: The most elements of a literal that are shown in a line.
 _SHOWN = 16
@@ -72,13 +83,27 @@ def question(case: Case) -> str:
     return f"{case.op} at opset {case.opset}, {attributes(case.attrs)}, {tensors}"
 
 
+def _code(case: Case) -> list[str]:
+    """The oracle of a case, if it is one that the command line has to name too."""
+    if not isinstance(case.expect, Oracle):
+        return []
+    # Whoever shows a stored run needs no backends.
+    from opcheck.backends.address import CODE
+
+    oracle = case.expect.backend
+    return [oracle] if oracle.partition(":")[0] in CODE else []
+
+
 def repeat(result: Result) -> str:
     """The command that repeats just this case on just this backend."""
     words = ["opcheck", "run"]
     if not result.case.source.shipped:
         file = result.case.source.file
         words.append(f"./{file}" if file.startswith("-") else file)  # or it would be an option
-    words += ["--case", result.case.id, "-b", result.backend, "--no-known"]
+    words += ["--case", result.case.id]
+    for backend in (result.backend, *result.against, *_code(result.case)):
+        words += ["-b", backend]
+    words.append("--no-known")
     # Without it, the like of it is only counted.
     if result.verdict is Verdict.WARN:
         words.append("--strict")

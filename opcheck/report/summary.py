@@ -30,6 +30,7 @@ def show(console: Console, header: Header, results: Sequence[Record], *, complet
     sections = [
         _counts(console, header, names, results),
         _open_answers(console, names, results),
+        _companies(results),
         *_causes(header, names, results),
         _known(console, header, names, results),
         _reasons(console, names, results, Verdict.NOT_RUN, "Not run", _reason),
@@ -47,7 +48,7 @@ def show(console: Console, header: Header, results: Sequence[Record], *, complet
         if section.row_count:
             put(console, section)
             console.print()
-    for remark in (*_unjudged(names, results), *_outdated(results)):
+    for remark in (*tally.oracles(results), *_unjudged(names, results), *_outdated(results)):
         console.print(Text(words.one_line(remark), "yellow"))
 
 
@@ -115,6 +116,22 @@ def _list(some: Sequence[str], names: Mapping[str, str]) -> str:
 
 def _answers(counts: Counter[str]) -> str:
     return ", ".join(f"{words.brief(answer)} ×{count}" for answer, count in counts.items())
+
+
+def _companies(results: Iterable[Record]) -> Table:
+    """Which backends agree where nobody knows the answer."""
+    table = new_table(title="Where nobody knows the answer, who agrees: no proof of anything")
+    for column in ("agree", "differ"):
+        table.add_column(column, overflow="fold")
+    add_numbers(table, "cases")
+    table.add_column("such as", overflow="fold")
+    for company in tally.companies(results):
+        who = [
+            ", ".join(map(words.brief, some)) or "–"
+            for some in (company.agreeing, company.differing)
+        ]
+        table.add_row(*who, f"{company.cases:,}", words.brief(company.case))
+    return table
 
 
 def _causes(header: Header, names: Mapping[str, str], results: Iterable[Record]) -> Iterable[Table]:

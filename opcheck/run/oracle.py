@@ -15,18 +15,21 @@ from opcheck.engine import Exact, evaluate, exactly, operator_of, rounded
 from opcheck.errors import InvalidNode
 from opcheck.graph.tensors import read_tensor
 from opcheck.model import (
+    Agreement,
     AnyOf,
     Array,
     Case,
     Comparison,
     Computed,
     Golden,
+    Oracle,
     Question,
     Rejected,
     Values,
 )
 from opcheck.run import telling
 from opcheck.run.question import question
+from opcheck.run.witness import Silent, Testimony
 from opcheck.suite import unrounded
 
 _CONTRADICTION = "the case and opcheck's engine contradict each other"
@@ -44,15 +47,22 @@ class Admission:
     twin: Question | None
 
 
-def admission(case: Case, asked: Question) -> Admission:
-    """The answers that `case` admits.
+def admission(case: Case, asked: Question, testimony: Testimony | None = None) -> Admission:
+    """The answers that `case` admits; none where it only asks whether backends agree.
 
-    Raises WrongCase where the engine rejects a model that the case takes for legal, and any other
-    ValueError where the expectation's data cannot be had.
+    `testimony` is what the case's oracle says, where it has one. Raises WrongCase where the engine
+    rejects a model that the case takes for legal, Silent where the oracle gives no answer, and any
+    other ValueError where the expectation's data cannot be had.
     """
     match case.expect:
         case AnyOf(alternatives):
             parts = [_one(case, asked, a.expect, a.name) for a in alternatives]
+        case Oracle():
+            if testimony is None:
+                raise Silent("the oracle was not asked: there was no memory left")
+            parts = [(_by_oracle(case, asked, testimony), None)]
+        case Agreement():
+            parts = []
         case expect:
             parts = [_one(case, asked, expect, None)]
     answers = tuple(answer for answer, _ in parts)
@@ -83,6 +93,14 @@ def _one(
                 stated_want(case.op, out.name, array, dtypes.of(array)) for out, array in pairs
             ]
             return _given(case, asked, given, name), None
+
+
+def _by_oracle(case: Case, asked: Question, testimony: Testimony) -> Answer:
+    wants = testimony.wants(case)
+    try:
+        return _given(case, asked, wants, None)
+    except WrongCase as error:
+        raise WrongCase(f"by oracle {testimony.oracle}: {error}") from None
 
 
 def _given(case: Case, asked: Question, wants: Sequence[Want], name: str | None) -> Answer:

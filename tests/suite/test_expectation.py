@@ -139,12 +139,14 @@ def test_a_row_replaces_answers_by_an_expectation_of_its_own(cases: Cases) -> No
     [
         (
             "expect: {»outptu: [1, 0]}",
-            "'outptu' is no output of Hardmax-13 (has: output; or any_of, golden, rejected) "
+            "'outptu' is no output of Hardmax-13 (has: output; or agree, any_of, golden, oracle, "
+            "rejected) "
             "(did you mean 'output'?)",
         ),
         (
             "expect: {»rejectd: x}",
-            "'rejectd' is no output of Hardmax-13 (has: output; or any_of, golden, rejected) "
+            "'rejectd' is no output of Hardmax-13 (has: output; or agree, any_of, golden, oracle, "
+            "rejected) "
             "(did you mean 'rejected'?)",
         ),
         ("expect: »{}", "expect: must hold at least 1"),
@@ -230,7 +232,8 @@ def test_an_expectation_that_makes_no_sense_is_refused_at_its_place(
         ("[{as: x}, {as: »x}]", "two answers are named 'x'"),
         (
             "[{as: x, »outptu: [1, 0]}, {as: y, output: [1, 0]}]",
-            "'outptu' is no output of Hardmax-13 (has: output; or any_of, golden, rejected) "
+            "'outptu' is no output of Hardmax-13 (has: output; or agree, any_of, golden, oracle, "
+            "rejected) "
             "(did you mean 'output'?)",
         ),
         ("[{as: x, output: {»shap: [1]}}, {as: y}]", "unknown key 'shap' (did you mean 'shape'?)"),

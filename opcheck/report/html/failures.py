@@ -70,6 +70,7 @@ _TITLES = {
     Verdict.CRASH: "the process died",
     Verdict.TIMEOUT: "no answer in time",
     Verdict.OOM: "out of memory",
+    Verdict.DIFFER: "backends that differ, of which nobody knows who is right",
     Verdict.UNSTABLE: "answers that contradict each other",
     Verdict.WARN: "warnings, which fail this run (--strict)",
     Verdict.UNSUPPORTED: "unsupported, which fails this run (--require-supported)",

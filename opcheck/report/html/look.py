@@ -21,6 +21,7 @@ SIGNS = {
     Verdict.TIMEOUT.value: "T",
     Verdict.UNSTABLE.value: "S",
     Verdict.FAIL.value: "F",
+    Verdict.DIFFER.value: "D",
     Verdict.ERROR.value: "E",
     Verdict.NOT_RUN.value: "?",
     Verdict.WARN.value: "W",

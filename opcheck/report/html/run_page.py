@@ -8,6 +8,7 @@ from functools import partial
 from opcheck.model import Header, Record, Run, Verdict
 from opcheck.records.status import outcome, reds_of
 from opcheck.report import tally, words
+from opcheck.report.failure import wanted
 from opcheck.report.html import failures, look, overview, plots, results
 from opcheck.report.html.page import as_data, brief, document, render
 
@@ -66,6 +67,7 @@ def _told(
     return render(
         "failure.html",
         record=record,
+        wanted=wanted(record),
         number=rows[id(record)],
         count=count,
         evidence=[

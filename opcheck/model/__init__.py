@@ -22,6 +22,7 @@ from opcheck.model.case import (
     Level,
     OpVersion,
     OutputSpec,
+    Port,
     Put,
     Rejected,
     Rule,
@@ -29,11 +30,14 @@ from opcheck.model.case import (
     TensorSpec,
     Tolerance,
     Values,
+    of_graph,
 )
 from opcheck.model.outcome import (
+    NOTHING,
     Crashed,
     Declined,
     Foreign,
+    Items,
     NotRun,
     Outcome,
     OutOfMemory,
@@ -42,7 +46,7 @@ from opcheck.model.outcome import (
     Reply,
     TimedOut,
 )
-from opcheck.model.question import Question, Task, TensorType
+from opcheck.model.question import Question, Task, TensorType, Value
 from opcheck.model.record import (
     ComparisonRecord,
     ElementRecord,
@@ -57,6 +61,7 @@ from opcheck.model.result import (
     BackendInfo,
     Comparison,
     Diagnosis,
+    Element,
     Environment,
     Failure,
     Known,
@@ -70,6 +75,7 @@ from opcheck.model.result import (
 __all__ = [
     "EXACT",
     "FAILURES",
+    "NOTHING",
     "Alternative",
     "AnyOf",
     "Array",
@@ -84,6 +90,7 @@ __all__ = [
     "Crashed",
     "Declined",
     "Diagnosis",
+    "Element",
     "ElementRecord",
     "Ending",
     "Environment",
@@ -95,6 +102,7 @@ __all__ = [
     "Given",
     "Golden",
     "Header",
+    "Items",
     "Known",
     "Level",
     "Mismatch",
@@ -104,6 +112,7 @@ __all__ = [
     "Outcome",
     "OutputSpec",
     "Picture",
+    "Port",
     "Problem",
     "Produced",
     "Put",
@@ -122,6 +131,8 @@ __all__ = [
     "TensorType",
     "TimedOut",
     "Tolerance",
+    "Value",
     "Values",
     "Verdict",
+    "of_graph",
 ]

@@ -9,19 +9,32 @@ import sys
 import numpy as np
 
 from opcheck.dtypes import DType, round_to
-from opcheck.model import Array, Attrs, Case, Fill, FromFile, Given, Result, TensorSpec, Verdict
+from opcheck.model import (
+    Array,
+    Attrs,
+    Case,
+    Element,
+    Fill,
+    FromFile,
+    Given,
+    Result,
+    TensorSpec,
+    Verdict,
+)
 
 #: The most elements of a literal that are shown in a line.
 _SHOWN = 16
 
 
-def number(value: float | int | bool | None, dtype: DType | None) -> str:
+def number(value: Element | None, dtype: DType | None) -> str:
     """A value as short as its dtype allows: float32 0.1 is 0.1, not 0.10000000149011612.
 
     Whole numbers are spelt out: the largest float16 is 65504, though 6.55e+04 leads there too.
     """
     if value is None:
         return ""
+    if isinstance(value, str):
+        return repr(value)
     if not isinstance(value, float) or not math.isfinite(value) or dtype is None:
         return str(value)
     if dtype.kind != "float" or (value.is_integer() and abs(value) < 1e16):
@@ -31,8 +44,10 @@ def number(value: float | int | bool | None, dtype: DType | None) -> str:
     return str(next(s for s in spellings if round_to(np.array([s]), dtype)[0] == value))
 
 
-def bits(value: float | int | bool, dtype: DType) -> str:
-    """The exact representation of a value in its dtype, in hexadecimal."""
+def bits(value: Element, dtype: DType) -> str:
+    """The exact representation of a value in its dtype, in hexadecimal; "" of a string."""
+    if dtype.kind == "string":
+        return ""
     width = dtype.numpy.itemsize
     raw = np.array(value).astype(dtype.numpy).tobytes()
     return f"0x{int.from_bytes(raw, sys.byteorder):0{2 * width}x}"

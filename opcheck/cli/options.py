@@ -139,14 +139,16 @@ def chosen_cases(
 
     Raises UsageError for a selection that names what does not exist.
     """
-    from opcheck.dtypes import DTYPES
-    from opcheck.suite import Selection, load, load_bench, select
+    from opcheck.dtypes import ELEMENT_TYPES
+    from opcheck.suite import Selection, check_case_files, load_all, load_bench, select
 
     for dtype in dtypes:
-        if dtype not in DTYPES:
-            raise UsageError(f"unknown dtype {dtype!r}", _completions(dtype, DTYPES))
+        if dtype not in ELEMENT_TYPES:
+            raise UsageError(f"unknown dtype {dtype!r}", _completions(dtype, ELEMENT_TYPES))
     selection = Selection(ids, keywords, ops, opsets, dtypes, level)
-    cases = load_bench(paths) if bench else load(paths)
+    if bench:
+        check_case_files(paths, "bench")
+    cases = load_bench(paths) if bench else load_all(paths)
     interrupt.safe_place()
     # A mistyped one would go unnoticed beside one that is not.
     here = {id for case in cases for id in (case.id, case.sweep) if id}

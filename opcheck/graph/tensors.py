@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 import numpy as np
-from onnx import TensorProto, numpy_helper
+from onnx import ModelProto, TensorProto, numpy_helper
 
 from opcheck.model import Array
 
@@ -17,8 +18,7 @@ _NPY = b"\x93NUMPY"
 def read_tensor(path: Path) -> Array:
     """The tensor in a .pb file; raises ValueError, naming the file, for whatever is not one."""
     try:
-        _check_size(path)
-        tensor = TensorProto.FromString(path.read_bytes())
+        tensor = TensorProto.FromString(read_whole(path))
         if tensor.data_location == TensorProto.EXTERNAL:
             raise ValueError("it keeps its data in another file")
         return numpy_helper.to_array(tensor)
@@ -70,6 +70,21 @@ def write_whole(path: Path, data: bytes) -> None:
     part.replace(path)
 
 
+def read_whole(path: Path) -> bytes:
+    """What is in a file; raises ValueError where that is no file, or a very large one."""
+    _check_size(path)
+    return path.read_bytes()
+
+
 def _check_size(path: Path) -> None:
+    # A pipe would never end.
+    if not path.is_file():
+        raise ValueError("it is no file" if path.exists() else "there is no such file")
     if path.stat().st_size > MAX_BYTES:
         raise ValueError(f"it is larger than {MAX_BYTES / 2**30:g} GiB")
+
+
+def initializers(model: ModelProto, names: Collection[str]) -> dict[str, Array]:
+    """The constants of a model that have these names."""
+    found = (tensor for tensor in model.graph.initializer if tensor.name in names)
+    return {tensor.name: numpy_helper.to_array(tensor) for tensor in found}

@@ -10,7 +10,6 @@ from typing import TypeAlias
 from opcheck.dtypes import DType
 from opcheck.model.case import Array, Arrays, Attrs, OpVersion, OutputSpec, Port
 
-
 #: What an input of a model is fed: a tensor, a sequence of them, or an optional without a value.
 Value: TypeAlias = Array | list[Array] | None
 

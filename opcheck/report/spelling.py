@@ -75,16 +75,22 @@ def tensor(spec: TensorSpec) -> str:
             return shape
 
 
-def _literal(values: Array) -> str:
+def _literal(values: Array | str) -> str:
+    if isinstance(values, str):
+        return repr(values)
     if values.ndim:
         return f"[{', '.join(map(_literal, values))}]"
+    if values.dtype.hasobject:
+        return repr(values.item())
     return f"{values:g}" if values.dtype.kind == "f" else str(values)
 
 
 def question(case: Case) -> str:
     """What the case asks, in a line."""
     tensors = ", ".join(map(tensor, case.inputs))
-    return f"{case.op} at opset {case.opset}, {attributes(case.attrs)}, {tensors}"
+    # Those of a graph's nodes are not said.
+    said = [attributes(case.attrs)] if case.slots or not case.model else []
+    return ", ".join([f"{case.op} at opset {case.opset}", *said, *([tensors] if tensors else [])])
 
 
 def repeat(result: Result) -> str:

@@ -74,6 +74,10 @@ class Trial:
     def on(self, backend: BackendInfo) -> Inquiry:
         """The inquiry of one backend; a case that is itself wrong says so instead."""
         case = self.case
+        if case.beyond:
+            unsupported = Verdict.UNSUPPORTED
+            told = f"unsupported by opcheck: {case.beyond}"
+            return Judged(Result(case, backend.address, unsupported, told, inexpressible=True))
         try:
             admitted, asked = self.admission, self.question
         except ValueError as error:
@@ -101,13 +105,13 @@ class Trial:
             if contradiction:
                 judgement = unstable(contradiction)
         refused = judgement.failure == "raised" or judgement.verdict is Verdict.UNSUPPORTED
-        if refused and not admitted.twin:
+        if refused and not admitted.twin and case.model is None:
             judgement = yield from self._at_a_later_opset(judgement)
         result = Result(
             case=case,
             backend=backend.address,
             verdict=judgement.verdict,
-            reason=judgement.reason or _unchecked(outcome),
+            reason=judgement.reason or _unchecked(asked, outcome),
             failure=judgement.failure,
             inexpressible=judgement.inexpressible,
             refused=judgement.refused,
@@ -167,8 +171,10 @@ class Trial:
         return refused
 
 
-def _unchecked(outcome: Outcome) -> str:
+def _unchecked(asked: Question, outcome: Outcome) -> str:
     """What a pass does not show."""
+    if asked.random:
+        return "values that are drawn at random are not judged, only their type and shape"
     match outcome:
         case Produced(once=True):
             return "stability not checked: it is asked once"

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 from onnx import ModelProto
 
-from opcheck.backends.base import ProcessDied, own_part
+from opcheck.backends.base import ProcessDied, only_tensors, own_part
 from opcheck.backends.runners.program import (
     BrokenProtocol,
     CommandFailed,
@@ -49,6 +49,7 @@ class OneShot:
 
     def prepare(self, task: Task) -> Command:
         """The model; the program gets it together with the inputs."""
+        only_tensors(task, "programs")
         with own_part():
             return Command(self.words, task, model_of(task))
 

@@ -1,0 +1,116 @@
+"""Cases that come as models: a folder of test data, or the node tests of the onnx package."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from opcheck.dtypes import DTYPES, DType, element_type
+from opcheck.engine import operator_of
+from opcheck.graph.node_tests import all_node_tests
+from opcheck.graph.nodes import Stated, opset_of, stated
+from opcheck.graph.randomness import random_outputs
+from opcheck.graph.tensors import initializers
+from opcheck.graph.test_data import ModelTest
+from opcheck.model import (
+    Array,
+    Case,
+    Given,
+    OutputSpec,
+    Port,
+    Source,
+    TensorSpec,
+    Tolerance,
+    Value,
+    Values,
+    of_graph,
+)
+
+
+def cases_of(test: ModelTest, source: Source) -> Iterator[Case]:
+    """A case for each data set of a test, judged by the test's tolerance as ONNX's runner does."""
+    model = test.model.SerializeToString(deterministic=True)
+    node, random = stated(test.model), random_outputs(test.model)
+    outputs = [info.name for info in test.model.graph.output]
+    for data in test.data_sets:
+        inputs, ports = _specs([info.name for info in test.fed], data.inputs)
+        wanted, wanted_ports = _specs(outputs, data.outputs)
+        constants = _constants(node, test) if node else ()
+        known = node if node and _engine_takes(node, (*constants, *inputs), ports) else None
+        # An operator of the engine on what the engine does not take is a graph like any other.
+        alone = node if node and not operator_of(node.op) else known
+        row = str(data.number) if len(test.data_sets) > 1 else None
+        yield Case(
+            id=f"{test.name}#{row}" if row else test.name,
+            name=test.name,
+            row=row,
+            op=alone.op if alone else of_graph(len(test.model.graph.node)),
+            opset=node.opset if node else opset_of(test.model),
+            dtype=_common(inputs),
+            attrs=alone.attrs if alone else {},
+            inputs=(*inputs, *constants) if known else inputs,
+            slots=known.slots if known else (),
+            outputs=tuple(OutputSpec(name, None) for name in outputs),
+            expect=Values(wanted, () if known and not random else wanted_ports, random),
+            tolerance=Tolerance(rtol=test.rtol, atol=test.atol),
+            rule="must",
+            level="core",
+            clause="",
+            source=source,
+            model=model,
+            ports=ports,
+            beyond=data.beyond,
+        )
+
+
+def node_test_cases(source: Source) -> Iterator[Case]:
+    """The node tests of the installed onnx package."""
+    for test in all_node_tests():
+        yield from cases_of(test, source)
+
+
+def _specs(
+    names: Sequence[str], values: Sequence[Value]
+) -> tuple[tuple[TensorSpec, ...], tuple[Port, ...]]:
+    """Values as tensors in a row, and which of the model's they are."""
+    tensors: list[TensorSpec] = []
+    ports = []
+    for name, value in zip(names, values, strict=False):
+        match value:
+            case None:
+                ports.append(Port(name, "nothing", 0))
+            case list():
+                ports.append(Port(name, "sequence", len(value)))
+                tensors += [_spec(f"{name}[{place}]", one) for place, one in enumerate(value)]
+            case array:
+                ports.append(Port(name))
+                tensors.append(_spec(name, array))
+    return tuple(tensors), tuple(ports)
+
+
+def _spec(name: str, array: Array, *, initializer: bool = False) -> TensorSpec:
+    dtype = element_type(array)
+    assert dtype
+    return TensorSpec(name, dtype, array.shape, Given(array), initializer=initializer)
+
+
+def _constants(node: Stated, test: ModelTest) -> tuple[TensorSpec, ...]:
+    """The initializers that a node reads, and nobody feeds."""
+    fed = {info.name for info in test.fed}
+    found = initializers(test.model, {*node.slots} - fed)
+    return tuple(_spec(name, array, initializer=True) for name, array in found.items())
+
+
+def _engine_takes(node: Stated, tensors: Iterable[TensorSpec], ports: Iterable[Port]) -> bool:
+    """Whether the engine computes this node, on inputs such as these."""
+    return (
+        operator_of(node.op) is not None
+        and node.plain
+        and all(port.form == "tensor" for port in ports)
+        and all(tensor.dtype.name in DTYPES for tensor in tensors)
+    )
+
+
+def _common(inputs: Iterable[TensorSpec]) -> DType | None:
+    """The dtype of all inputs, if they have one."""
+    found = {spec.dtype.name: spec.dtype for spec in inputs}
+    return next(iter(found.values())) if len(found) == 1 else None

@@ -1,0 +1,115 @@
+"""What a command names: case files, folders of them, test data, node tests."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from opcheck.errors import UsageError, did_you_mean
+from opcheck.model import Case, Source
+from opcheck.reading import Mark, Problems
+from opcheck.suite.load import SUFFIXES, check_unique, load
+
+#: The node tests of the installed onnx package, `onnx-node/PATTERN` for some of them.
+NODE_TESTS = "onnx-node"
+_PREFIX = "test_"
+_WHOLE = Mark(0, 0)
+
+
+def load_all(paths: Sequence[Path] = ()) -> tuple[Case, ...]:
+    """The cases of all `paths`, whatever they are; of the shipped suites without any.
+
+    Raises CaseFileError with every problem of every file, and UsageError.
+    """
+    files = [path for path in paths if not _is_node_tests(path) and not _is_test_data(path)]
+    others = [path for path in paths if path not in files]
+    cases = [*load(files)] if files or not paths else []
+    problems = Problems()
+    for path in dict.fromkeys(others):
+        cases += _node_tests(path) if _is_node_tests(path) else _test_data(path, problems)
+    check_unique(cases, problems)
+    problems.raise_if_any()
+    return tuple(cases)
+
+
+def check_case_files(paths: Sequence[Path], command: str) -> None:
+    """Raise UsageError for what is no case file, and a command can do nothing with."""
+    for path in paths:
+        if _is_node_tests(path) or _is_test_data(path):
+            raise UsageError(f"{path}: opcheck {command} takes case files only, no models")
+
+
+def _is_node_tests(path: Path) -> bool:
+    if path.parts[:1] != (NODE_TESTS,) or len(path.parts) > 2:
+        return False
+    if Path(NODE_TESTS).exists():
+        raise UsageError(
+            f"{NODE_TESTS} is the name of the onnx package's node tests, and of a folder here",
+            f"{Path.cwd() / path} means the folder; elsewhere, {path} means the tests",
+        )
+    return True
+
+
+def _node_tests(path: Path) -> list[Case]:
+    from opcheck.suite.models import node_test_cases
+
+    source = Source(NODE_TESTS, 0, 0)
+    cases = [*node_test_cases(source)]
+    pattern = path.parts[1] if len(path.parts) > 1 else "*"
+    wanted = [pattern, _PREFIX + pattern]
+    found = [case for case in cases if any(fnmatchcase(case.name, one) for one in wanted)]
+    if not found:
+        names = [case.name for case in cases]
+        hint = did_you_mean(pattern, names) or f"such as {NODE_TESTS}/'test_softmax*'"
+        raise UsageError(f"no node test of the onnx package is called {pattern!r}", hint)
+    return found
+
+
+def _is_test_data(path: Path) -> bool:
+    """Whether a folder holds tests of models; raises UsageError if it holds case files too."""
+    from opcheck.graph.test_data import is_test
+
+    test: Path | None = None
+    file: Path | None = None
+    for where, folders, names in _walk(path):
+        if test is None and is_test([*names, *folders]):
+            test = where
+        file = file or next(
+            (where / name for name in names if Path(name).suffix.lower() in SUFFIXES), None
+        )
+    if test and file:
+        raise UsageError(
+            f"{path} holds both case files ({file}) and test data ({test})",
+            "name the one or the other",
+        )
+    return test is not None
+
+
+def _test_data(root: Path, problems: Problems) -> Iterator[Case]:
+    """The tests in a folder and below."""
+    from opcheck.graph.test_data import Told, is_test, read_test
+    from opcheck.suite.models import cases_of
+
+    told = Told()
+    for where, folders, names in _walk(root):
+        if not is_test([*names, *folders]):
+            continue
+        folders.clear()
+        name = where.relative_to(root).as_posix() if where != root else where.resolve().name
+        if not (name.isprintable() and name.isascii()):
+            told.add(where, f"a test's name must be printable ASCII, not {name!a}")
+            continue
+        test = read_test(where, name, told)
+        if test:
+            yield from cases_of(test, Source(str(root), 0, 0))
+    for path, message in told.problems:
+        problems.add(str(path), _WHOLE, message)
+
+
+def _walk(root: Path) -> Iterator[tuple[Path, list[str], list[str]]]:
+    """Folders below one, in order, nothing hidden; folders that are links are not entered."""
+    for where, folders, names in os.walk(root):
+        folders[:] = sorted(name for name in folders if name[0] != ".")
+        yield Path(where), folders, names

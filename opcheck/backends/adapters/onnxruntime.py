@@ -33,8 +33,14 @@ _RAW = {
     for dtype in ELEMENT_TYPES.values()
     if dtype.kind == "minifloat" or dtype.numpy.kind == "V"
 }
-#: How ONNX Runtime says, without a type of its own, that only the CPU has a kernel for a node.
-_NO_KERNEL = "assigned to the default CPU EP"
+#: How ONNX Runtime says, without a type of its own, that only the CPU has a kernel for a node, that
+#: it does not know an operator, and that a model is of a later release of ONNX than it knows.
+_NOT_IMPLEMENTED = (
+    "assigned to the default CPU EP",
+    "is not a registered function/op",
+    "Unsupported model IR version",
+    "is under development and support for this is limited",
+)
 
 
 def connect(detail: str | None, options: Mapping[str, str]) -> OnnxRuntime:
@@ -93,8 +99,9 @@ class OnnxRuntime:
         try:
             yield
         except Exception as error:
-            if isinstance(error, self.not_implemented) or _NO_KERNEL in str(error):
-                raise NotSupported(str(error)) from error
+            told = str(error)
+            if isinstance(error, self.not_implemented) or any(w in told for w in _NOT_IMPLEMENTED):
+                raise NotSupported(told) from error
             raise
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from opcheck.dtypes import DTYPES, DType, element_type
 from opcheck.engine import operator_of
-from opcheck.graph.node_tests import all_node_tests
 from opcheck.graph.nodes import Stated, opset_of, stated
 from opcheck.graph.randomness import random_outputs
 from opcheck.graph.tensors import initializers
@@ -60,12 +59,6 @@ def cases_of(test: ModelTest, source: Source) -> Iterator[Case]:
             ports=ports,
             beyond=data.beyond,
         )
-
-
-def node_test_cases(source: Source) -> Iterator[Case]:
-    """The node tests of the installed onnx package."""
-    for test in all_node_tests():
-        yield from cases_of(test, source)
 
 
 def _specs(

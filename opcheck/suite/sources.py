@@ -6,11 +6,15 @@ import os
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from opcheck.errors import UsageError, did_you_mean
 from opcheck.model import Case, Source
 from opcheck.reading import Mark, Problems
 from opcheck.suite.load import SUFFIXES, check_unique, load
+
+if TYPE_CHECKING:
+    from opcheck.graph.test_data import ModelTest
 
 #: The node tests of the installed onnx package, `onnx-node/PATTERN` for some of them.
 NODE_TESTS = "onnx-node"
@@ -23,12 +27,12 @@ def load_all(paths: Sequence[Path] = ()) -> tuple[Case, ...]:
 
     Raises CaseFileError with every problem of every file, and UsageError.
     """
-    files = [path for path in paths if not _is_node_tests(path) and not _is_test_data(path)]
+    files = [path for path in paths if not is_node_tests(path) and not _is_test_data(path)]
     others = [path for path in paths if path not in files]
     cases = [*load(files)] if files or not paths else []
     problems = Problems()
     for path in dict.fromkeys(others):
-        cases += _node_tests(path) if _is_node_tests(path) else _test_data(path, problems)
+        cases += _node_tests(path) if is_node_tests(path) else _test_data(path, problems)
     check_unique(cases, problems)
     problems.raise_if_any()
     return tuple(cases)
@@ -37,11 +41,12 @@ def load_all(paths: Sequence[Path] = ()) -> tuple[Case, ...]:
 def check_case_files(paths: Sequence[Path], command: str) -> None:
     """Raise UsageError for what is no case file, and a command can do nothing with."""
     for path in paths:
-        if _is_node_tests(path) or _is_test_data(path):
+        if is_node_tests(path) or _is_test_data(path):
             raise UsageError(f"{path}: opcheck {command} takes case files only, no models")
 
 
-def _is_node_tests(path: Path) -> bool:
+def is_node_tests(path: Path) -> bool:
+    """Whether a path names node tests; raises UsageError where a folder has the same name."""
     if path.parts[:1] != (NODE_TESTS,) or len(path.parts) > 2:
         return False
     if Path(NODE_TESTS).exists():
@@ -52,19 +57,26 @@ def _is_node_tests(path: Path) -> bool:
     return True
 
 
-def _node_tests(path: Path) -> list[Case]:
-    from opcheck.suite.models import node_test_cases
+def node_tests_called(path: Path) -> list[ModelTest]:
+    """The tests that `path` names; raises UsageError where there are none."""
+    from opcheck.graph.node_tests import all_node_tests
 
-    source = Source(NODE_TESTS, 0, 0)
-    cases = [*node_test_cases(source)]
+    tests = all_node_tests()
     pattern = path.parts[1] if len(path.parts) > 1 else "*"
     wanted = [pattern, _PREFIX + pattern]
-    found = [case for case in cases if any(fnmatchcase(case.name, one) for one in wanted)]
+    found = [test for test in tests if any(fnmatchcase(test.name, one) for one in wanted)]
     if not found:
-        names = [case.name for case in cases]
-        hint = did_you_mean(pattern, names) or f"such as {NODE_TESTS}/'test_softmax*'"
-        raise UsageError(f"no node test of the onnx package is called {pattern!r}", hint)
+        hint = did_you_mean(pattern, [test.name for test in tests])
+        told = f"no node test of the onnx package is called {pattern!r}"
+        raise UsageError(told, hint or f"such as '{NODE_TESTS}/test_softmax*'")
     return found
+
+
+def _node_tests(path: Path) -> Iterator[Case]:
+    from opcheck.suite.models import cases_of
+
+    for test in node_tests_called(path):
+        yield from cases_of(test, Source(NODE_TESTS, 0, 0))
 
 
 def _is_test_data(path: Path) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from opcheck.graph.folders import MODEL
 from opcheck.graph.test_data import DATA, ModelTest
-from opcheck.graph.values import write_value
+from opcheck.graph.values import value_bytes
 
 _FILE = re.compile(
     rf"[\w-]+/test_\w+/({re.escape(MODEL)}|{re.escape(DATA)}|test_data_set_\d+/(in|out)put_\d+\.pb)"
@@ -30,7 +30,7 @@ def write_test(folder: Path, test: ModelTest) -> None:
             ("output", test.model.graph.output, data.outputs),
         ):
             for number, (info, value) in enumerate(zip(declared, values, strict=True)):
-                written = write_value(value, info.type, info.name)
+                written = value_bytes(value, info.type, info.name)
                 (data_set / f"{what}_{number}.pb").write_bytes(written)
 
 

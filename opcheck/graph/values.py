@@ -112,7 +112,7 @@ def array_of(tensor: TensorProto) -> Array:
     return array
 
 
-def write_value(value: Any, declared: TypeProto, name: str) -> bytes:
+def value_bytes(value: Any, declared: TypeProto, name: str) -> bytes:
     """The bytes of a file with `value`, as ONNX's own tool writes it.
 
     Raises BeyondOpcheck.

@@ -6,6 +6,7 @@ that is worth, `record` what is stored of it.
 
 from opcheck.model.case import (
     EXACT,
+    GRAPH,
     Alternative,
     AnyOf,
     Array,
@@ -30,7 +31,6 @@ from opcheck.model.case import (
     TensorSpec,
     Tolerance,
     Values,
-    of_graph,
 )
 from opcheck.model.outcome import (
     NOTHING,
@@ -75,6 +75,7 @@ from opcheck.model.result import (
 __all__ = [
     "EXACT",
     "FAILURES",
+    "GRAPH",
     "NOTHING",
     "Alternative",
     "AnyOf",
@@ -134,5 +135,4 @@ __all__ = [
     "Value",
     "Values",
     "Verdict",
-    "of_graph",
 ]

@@ -25,7 +25,7 @@ Level: TypeAlias = Literal["smoke", "core", "deep"]
 class OpVersion:
     """An operator at the version that is in force since opset `since`; "" is ONNX's own domain.
 
-    Or what a model is that is not one node (see `of_graph`), which has no version: 0.
+    Or what a model is that is not one node (see `GRAPH`), which has no version: 0.
     """
 
     domain: str
@@ -36,9 +36,8 @@ class OpVersion:
         return f"{self.name}-{self.since}" if self.since else self.name
 
 
-def of_graph(nodes: int) -> OpVersion:
-    """What stands in the operator's place where a model is not one node that can be stated."""
-    return OpVersion("", f"graph of {nodes} node{'s' * (nodes != 1)}", 0)
+#: What stands in the operator's place where a model is not one node that a case can state.
+GRAPH = OpVersion("", "graph", 0)
 
 
 @dataclass(frozen=True)
@@ -204,7 +203,7 @@ class Case:
     """One concrete question: this node, on these inputs; what must come out.
 
     Or this `model`, in ONNX's format: where that is one node, `op`, `attrs` and `slots` say so as
-    of any other; else `op` is `of_graph`'s, and there are neither attributes nor slots.
+    of any other; else `op` is `GRAPH`, and there are neither attributes nor slots.
 
     `tolerance` None means the operator's own error bound. `row` is the row's label, `dtype` the
     case's dtype (None where every input states its own).

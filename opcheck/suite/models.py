@@ -11,6 +11,7 @@ from opcheck.graph.randomness import random_outputs
 from opcheck.graph.tensors import initializers
 from opcheck.graph.test_data import ModelTest
 from opcheck.model import (
+    GRAPH,
     Array,
     Case,
     Given,
@@ -21,7 +22,6 @@ from opcheck.model import (
     Tolerance,
     Value,
     Values,
-    of_graph,
 )
 
 
@@ -42,7 +42,7 @@ def cases_of(test: ModelTest, source: Source) -> Iterator[Case]:
             id=f"{test.name}#{row}" if row else test.name,
             name=test.name,
             row=row,
-            op=alone.op if alone else of_graph(len(test.model.graph.node)),
+            op=alone.op if alone else GRAPH,
             opset=node.opset if node else opset_of(test.model),
             dtype=_common(inputs),
             attrs=alone.attrs if alone else {},

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 from onnx import ModelProto
 
-from opcheck.backends.base import ProcessDied, only_tensors, own_part
+from opcheck.backends.base import ProcessDied, own_part
 from opcheck.backends.runners.program import (
     BrokenProtocol,
     CommandFailed,
@@ -49,7 +49,6 @@ class OneShot:
 
     def prepare(self, task: Task) -> Command:
         """The model; the program gets it together with the inputs."""
-        only_tensors(task, "programs")
         with own_part():
             return Command(self.words, task, model_of(task))
 
@@ -77,7 +76,7 @@ class Command:
                 raise BackendUnavailable(f"the case cannot be written down: {error}") from error
             _execute(filled(self.words, [str(path) for path in paths]))
             try:
-                return read_outputs(paths[2], self.task.outputs)
+                return read_outputs(paths[2], self.task.outputs, self.task.model)
             except ValueError as error:
                 raise BrokenProtocol(f"exit status 0, but its outputs: {error}") from error
 

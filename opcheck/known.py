@@ -22,6 +22,7 @@ from opcheck.reading import Problems, form, read_file, shipped_folder
 _EXPLAINABLE = (
     Verdict.WARN,
     Verdict.FAIL,
+    Verdict.DIFFER,
     Verdict.ERROR,
     Verdict.CRASH,
     Verdict.TIMEOUT,

@@ -70,6 +70,9 @@ def imported(*words: str) -> set[str]:
         ["report", "-h"],
         ["diff", "-h"],
         ["merge", "-h"],
+        ["golden", "-h"],
+        ["golden", "write", "-h"],
+        ["golden", "check", "-h"],
     ],
 )
 def test_help_imports_nothing_heavy(words):

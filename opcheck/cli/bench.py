@@ -145,6 +145,7 @@ def command(
     if compared:
         timing_gate.compare(*compared, most)
     from opcheck.cli.console import output
+    from opcheck.cli.oracles import check_company, consulted
     from opcheck.cli.workers import chosen_backends, scratch
     from opcheck.report import timings
     from opcheck.report.pyperf import write as write_pyperf
@@ -162,14 +163,20 @@ def command(
         asked = chosen_backends(addresses, folder, timeout, memory_limit)
         settings = [with_threads(one, threads) for one in asked]
         number = _base(base, addresses, [one.address for one in settings])
-        with entered(settings, workers or (_QUICK_WORKERS if quick else _WORKERS)) as entrants:
+        check_company(cases, len(settings))
+        with (
+            consulted(cases, addresses, folder, timeout, memory_limit) as oracles,
+            entered(settings, workers or (_QUICK_WORKERS if quick else _WORKERS)) as entrants,
+        ):
             names = [entrant.name for entrant in entrants]
             timing_gate.check_rows(baseline, old, cases, names)
             processes = len(entrants[0].timed)
             plan = _plan(names[number], processes, quick=quick, cold=cold, seconds=seconds)
             about = describe([one.judged.info for one in entrants], plan, threads=threads)
-            console, session = output(), Session(cases, entrants, plan)
+            console, session = output(), Session(cases, entrants, plan, oracles)
             timings.show_head(console, about)
+            for pool in oracles.values():
+                click.echo(f"what is right is what oracle {pool.info} answers, where cases say so")
             rows = _measured(session, _Keeping(saved, about))
     for row in rows:
         timings.show_case(console, about, row)

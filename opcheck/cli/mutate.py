@@ -77,6 +77,7 @@ def command(
     from opcheck.run.mutate import Settings
 
     cases, said = chosen_cases(**selection)
+    _tell_of_left_out(cases)
     _check_names(names, cases)
     # Each group is compared with one other.
     settings = Settings(names, kills=2 if groups else 1)
@@ -90,6 +91,17 @@ def command(
     else:
         power = _power(cases, settings, mutations, tries, processes)
         _end(power, verbose=verbose, as_json=form == "json")
+
+
+def _tell_of_left_out(cases: Sequence[Case]) -> None:
+    """Say of which cases nobody can tell what they would see."""
+    from opcheck.report.words import plural
+    from opcheck.run.mutate import has_answer, mistakes_in
+
+    left = [case for case in cases if mistakes_in(case.op) and not has_answer(case)]
+    if left:
+        told = f"{plural(len(left), 'case')} left out, such as {left[0].id}"
+        click.echo(f"opcheck: {told}: what must come out is what backends answer", err=True)
 
 
 def _check_names(names: Sequence[str], cases: Iterable[Case]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -81,6 +82,7 @@ def command(
     Exit codes: 0 conforms, 1 something failed, 2 wrong usage or case file, 4 a backend or the
     output could not be used, 5 nothing was judged, 130 interrupted.
     """
+    from opcheck.cli.oracles import check_company, consulted
     from opcheck.cli.output import JsonOutput, PrettyOutput
     from opcheck.cli.workers import chosen_backends, connect, scratch, started
     from opcheck.known import shipped_ledgers
@@ -94,9 +96,14 @@ def command(
     with (
         scratch() as folder,
         started(chosen_backends(addresses, folder, timeout, memory_limit), jobs) as pools,
+        ExitStack() as stack,
     ):
         # They start while the cases are read.
         cases, said = chosen_cases(**selection)
+        check_company(cases, len(pools))
+        oracles = stack.enter_context(
+            consulted(cases, addresses, folder, timeout, memory_limit, jobs)
+        )
         connect(pools)
         backends = recording(pools, saved) if saved else pools
         ledgers = () if no_known else shipped_ledgers()
@@ -112,6 +119,7 @@ def command(
             require_supported=require_supported,
             named=bool(addresses),
             options=_options(timeout=timeout, memory_limit=memory_limit),
+            oracles=tuple({pool.info.address: pool.info for pool in oracles.values()}.values()),
         )
         reports = Reports(targets)
         reports.begin(header)
@@ -127,7 +135,7 @@ def command(
         began = time.monotonic()
         try:
             with output:
-                for result in conduct(cases, backends, ledgers, output.is_shown):
+                for result in conduct(cases, backends, ledgers, output.is_shown, oracles):
                     record = recorder.record(result)
                     # The footer counts what was written, no more and no less.
                     with interrupt.shielded():
@@ -141,17 +149,21 @@ def command(
                         break
         except KeyboardInterrupt:
             stopped = True
-        for pool in pools:
+        everybody = {
+            **{pool.info.address: pool for pool in pools},
+            **{f"oracle {address}": pool for address, pool in oracles.items()},
+        }
+        for pool in everybody.values():
             pool.close()
         complete = len(records) == header.results
         accidents = tuple(
-            f"{pool.info.address}: {said}{f' (×{count})' if count > 1 else ''}"
-            for pool in pools
+            f"{name}: {said}{f' (×{count})' if count > 1 else ''}"
+            for name, pool in everybody.items()
             for said, count in pool.accidents.items()
         )
         partings = tuple(
-            f"{pool.info.address}: when its process was to leave, it {how}"
-            for pool in pools
+            f"{name}: when its process was to leave, it {how}"
+            for name, pool in everybody.items()
             for how in pool.partings
         )
         code, meaning = status(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, cast
+from typing import TypeAlias, TypeGuard, cast
 
 from opcheck.compare.tensors import Want, compare_outputs
 from opcheck.model import (
@@ -49,13 +49,17 @@ class Refusal:
 Admitted: TypeAlias = Answer | Refusal
 Comparisons: TypeAlias = tuple[Comparison, ...]
 
+#: The stages behind the first answer.
+_LATER = ("second run", "third run")
+
 
 @dataclass(frozen=True)
 class Judgement:
     """A verdict with its reason and its evidence.
 
     `failure` is in what way the backend fails, `refused` marks a pass by refusal, `alternative`
-    names the answer chosen where several were admitted.
+    names the answer chosen where several were admitted, `against` the backends that it agrees with
+    or differs from, where no answer is known to be right.
     """
 
     verdict: Verdict
@@ -65,6 +69,7 @@ class Judgement:
     alternative: str | None = None
     comparisons: tuple[Comparison, ...] = ()
     inexpressible: bool = False
+    against: tuple[str, ...] = ()
 
 
 def judge(
@@ -82,22 +87,11 @@ def judge(
     shown beside where it has the output's shape. Arithmetic that the backend has `declared` needs
     no warning. `twin` is what came of the legal twin, where a refusal was admitted and came.
     """
+    if not depends(outcome):
+        return by_itself(rule, outcome)
     match outcome:
-        case NotRun(reason):
-            return Judgement(Verdict.NOT_RUN, reason)
-        case Crashed() | TimedOut() | OutOfMemory():
-            return lost(outcome)
-        case Declined(reason, inexpressible):
-            return Judgement(Verdict.UNSUPPORTED, reason, inexpressible=inexpressible)
-        case Raised(stage="second run" | "third run"):
-            return unstable(_raised_later(outcome))
-        case Raised(unusable=True):
-            reason = f"its answer cannot be used: {_told(outcome)}"
-            return _lesser(rule, Verdict.ERROR, reason, "raised")
         case Raised():
             return _judge_refusal(rule, admitted, outcome, twin)
-        case Produced(unstable=str(contradiction)):
-            return unstable(contradiction)
         case Produced(outputs=outputs):
             answers = [answer for answer in admitted if isinstance(answer, Answer)]
             if answers:
@@ -108,7 +102,49 @@ def judge(
                 ]
                 return _judge_outputs(rule, attempts, names)
             reason = f"accepts an invalid model: {_reasons(admitted)}"
-            return _lesser(rule, Verdict.FAIL, reason, "accepted")
+            return lesser(rule, Verdict.FAIL, reason, "accepted")
+
+
+def depends(outcome: Outcome) -> TypeGuard[Produced | Raised]:
+    """Whether what an outcome is worth depends on what must come out.
+
+    It does if the backend refuses the model, or answers and no later run contradicts that.
+    """
+    match outcome:
+        case Produced(unstable=contradiction):
+            return contradiction is None
+        case Raised(stage=stage, unusable=unusable):
+            return not unusable and stage not in _LATER
+        case _:
+            return False
+
+
+def by_itself(rule: Rule, outcome: Outcome) -> Judgement:
+    """The verdict on an outcome that is worth the same whatever must come out."""
+    match outcome:
+        case NotRun(reason):
+            return Judgement(Verdict.NOT_RUN, reason)
+        case Crashed() | TimedOut() | OutOfMemory():
+            return lost(outcome)
+        case Declined(reason, inexpressible):
+            return Judgement(Verdict.UNSUPPORTED, reason, inexpressible=inexpressible)
+        case Raised(stage=stage) if stage in _LATER:
+            return unstable(_raised_later(outcome))
+        case Raised():
+            reason = f"its answer cannot be used: {told(outcome)}"
+            return lesser(rule, Verdict.ERROR, reason, "raised")
+        case Produced(unstable=contradiction):
+            return unstable(str(contradiction))
+
+
+def unanswered(rule: Rule, outcome: Outcome, why: str) -> Judgement:
+    """The verdict where nobody knows the answer, for which this is `why`.
+
+    What is wrong whatever the answer may be is told all the same.
+    """
+    if depends(outcome) or isinstance(outcome, Declined):
+        return Judgement(Verdict.NOT_RUN, why)
+    return by_itself(rule, outcome)
 
 
 def unstable(contradiction: str) -> Judgement:
@@ -142,10 +178,10 @@ def _judge_outputs(
         return Judgement(Verdict.WARN, reason, "precision", False, name, comparisons)
     if len(names) > 1:
         reason = f"none of the admitted answers ({', '.join(names)}); nearest {name}: {reason}"
-    return _lesser(rule, Verdict.FAIL, reason, _failure(broken), comparisons)
+    return lesser(rule, Verdict.FAIL, reason, failure(broken), comparisons)
 
 
-def _failure(broken: Sequence[Comparison]) -> Failure | None:
+def failure(broken: Sequence[Comparison]) -> Failure | None:
     """In what way an output fails: a poorer arithmetic is less than anything else."""
     problems = [c.problem for c in broken if c.problem not in (None, "precision", "undecided")]
     return cast(Failure, problems[0])
@@ -156,8 +192,8 @@ def _judge_refusal(
 ) -> Judgement:
     refusal = next((one for one in admitted if isinstance(one, Refusal)), None)
     if refusal is None:
-        reason = f"raised on a legal model: {_told(raised)}"
-        return _lesser(rule, Verdict.ERROR, reason, "raised")
+        reason = f"raised on a legal model: {told(raised)}"
+        return lesser(rule, Verdict.ERROR, reason, "raised")
     accident = "" if raised.documented else "refused by accident: "
     assert twin is not None
     match twin:
@@ -170,8 +206,8 @@ def _judge_refusal(
         case Raised(stage="second run" | "third run"):
             return unstable(f"its legal twin: {_raised_later(twin)}")
         case Raised():
-            reason = f"refuses its legal twin too: {_told(twin)}"
-            return _lesser(rule, Verdict.ERROR, reason, "raised")
+            reason = f"refuses its legal twin too: {told(twin)}"
+            return lesser(rule, Verdict.ERROR, reason, "raised")
         case Produced(unstable=str(contradiction)):
             return unstable(f"its legal twin: {contradiction}")
         case Produced(outputs=outputs):
@@ -179,12 +215,12 @@ def _judge_refusal(
             broken = tuple(c for c in comparisons if _is_structural(c))
             if broken:
                 reason = f"its legal twin: {what_is_wrong(broken[0])}"
-                return _lesser(rule, Verdict.FAIL, reason, _failure(broken), broken)
-            reason = f"{accident}{_told(raised)}"
+                return lesser(rule, Verdict.FAIL, reason, failure(broken), broken)
+            reason = f"{accident}{told(raised)}"
             return Judgement(Verdict.PASS, reason, refused=True, alternative=refusal.name)
 
 
-def _lesser(
+def lesser(
     rule: Rule,
     verdict: Verdict,
     reason: str,
@@ -227,8 +263,9 @@ def _raised_later(raised: Raised) -> str:
     data = (
         "other data of the same shapes" if raised.stage == "second run" else "the same data again"
     )
-    return f"answered its first run, then raised on {data}: {_told(raised)}"
+    return f"answered its first run, then raised on {data}: {told(raised)}"
 
 
-def _told(raised: Raised) -> str:
+def told(raised: Raised) -> str:
+    """An exception in its own words."""
     return f"{raised.kind}: {raised.detail}" if raised.detail else raised.kind

@@ -173,6 +173,18 @@ class Golden:
 
 
 @dataclass(frozen=True)
+class Oracle:
+    """The outputs are what the backend with this address answers, right or wrong."""
+
+    backend: str
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Nobody says what must come out: all backends of a run are to answer alike."""
+
+
+@dataclass(frozen=True)
 class Rejected:
     """The model must be refused; `legal` is its twin with one value made legal."""
 
@@ -195,7 +207,7 @@ class AnyOf:
     alternatives: tuple[Alternative, ...]
 
 
-Expectation: TypeAlias = Values | Computed | Golden | Rejected | AnyOf
+Expectation: TypeAlias = Values | Computed | Golden | Oracle | Agreement | Rejected | AnyOf
 
 
 @dataclass(frozen=True, eq=False)

@@ -93,6 +93,8 @@ class Record:
     diagnoses: tuple[Diagnosis, ...] = ()
     comparisons: tuple[ComparisonRecord, ...] = ()
     printed: str = ""
+    oracle: str = ""
+    against: tuple[str, ...] = ()
     seconds: float = 0.0
 
     @property
@@ -124,6 +126,7 @@ class Header:
     `cases` are those of this run: of `suite`, or of the part of it that `shard` names, the first of
     which is (1, n). `named`: the user named the backends. `started` is in UTC, as ISO 8601 has it.
     `options` are those of the command line, beside the fields here, by which verdicts may differ.
+    `oracles` are the backends whose answers cases take for right.
     """
 
     environment: Environment
@@ -139,6 +142,7 @@ class Header:
     require_supported: bool = False
     named: bool = False
     options: Mapping[str, str] = field(default_factory=dict)
+    oracles: tuple[BackendInfo, ...] = ()
     shard: tuple[int, int] | None = None
     seed: int | None = None
 

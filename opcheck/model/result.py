@@ -18,6 +18,8 @@ class Verdict(StrEnum):
     KNOWN = "known"
     WARN = "warn"
     FAIL = "fail"
+    #: Nobody knows the answer, and another backend gives another one: one of them is wrong.
+    DIFFER = "differ"
     ERROR = "error"
     CRASH = "crash"
     TIMEOUT = "timeout"
@@ -147,6 +149,9 @@ class Result:
     `diagnoses` what the failure looks like, the likeliest first.
     `inexpressible`: unsupported because no model states the case, which is not the backend's doing.
     `printed` is the end of what the backend wrote to its standard output and error.
+    `oracle` is the backend, and its version, whose answer is taken for right; one that passes by
+    its own answer is a `self_check` too. Where nobody's is, `against` are the backends that this
+    one agrees with, or differs from.
     """
 
     case: Case
@@ -163,6 +168,8 @@ class Result:
     found: Verdict | None = None
     diagnoses: tuple[Diagnosis, ...] = ()
     printed: str = ""
+    oracle: str = ""
+    against: tuple[str, ...] = ()
     seconds: float = 0.0
 
 

@@ -31,6 +31,7 @@ _WORDS: Final = {
     "greater_than": "must be greater than {gt:g}",
     "less_than_equal": "must be at most {le:g}",
     "finite_number": "must be finite",
+    "union_tag_invalid": "must be one of {expected_tags}",
     "string_pattern_mismatch": "must match {pattern}",
     "string_too_short": "must not be empty",
     "too_short": "must hold at least {min_length}",

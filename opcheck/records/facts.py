@@ -39,6 +39,7 @@ def _facts(header: Header) -> Mapping[str, str]:
         "platform": about.platform,
         **{f"package {name}": version for name, version in about.packages.items()},
         **{f"backend {info.address}": _release(info) for info in header.backends},
+        **{f"oracle {info.address}": _release(info) for info in header.oracles},
         "selection": header.selection,
         "paths": " ".join(header.paths),
         "shard": f"{shard[0]} of {shard[1]}" if shard else "",

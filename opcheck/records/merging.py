@@ -36,10 +36,12 @@ def merge(parts: Sequence[Part], *, mixed_versions: bool = False) -> tuple[Run, 
     first = parts[0].run.header
     headers = [part.run.header for part in parts]
     backends = {info.address: info for header in headers for info in header.backends}
+    oracles = {info.address: info for header in headers for info in header.oracles}
     header = replace(
         first,
         environment=_environment([one.environment for one in headers]),
         backends=tuple(backends.values()),
+        oracles=tuple(oracles.values()),
         cases=first.suite.cases,
         started=min((one.started for one in headers), key=datetime.fromisoformat),
         named=any(one.named for one in headers),
@@ -60,6 +62,7 @@ def _misfits(parts: Sequence[Part], mixed_versions: bool) -> Iterator[str]:
     one = first.run.header
     shards = {one.shard[1]: first.name} if one.shard else {}
     backends = {info.address: (info, first.name) for info in one.backends}
+    oracles = {info.address: (info, first.name) for info in one.oracles}
     for part in rest:
         other = part.run.header
         both = f"{first.name} and {part.name}"
@@ -76,12 +79,20 @@ def _misfits(parts: Sequence[Part], mixed_versions: bool) -> Iterator[str]:
             counted = ", ".join(f"{count} ({name})" for count, name in shards.items())
             if len(shards) > 1:
                 yield f"the shards are counted differently: of {counted}"
-        for info in other.backends:
-            known, name = backends.setdefault(info.address, (info, part.name))
-            if known != info:
-                versions = known.version, info.version
-                what = " and ".join(versions) if versions[0] != versions[1] else "other settings"
-                yield f"{quoted(info.address)} has {what} in {name} and {part.name}"
+        yield from _unlike("", backends, other.backends, part.name)
+        yield from _unlike("oracle ", oracles, other.oracles, part.name)
+
+
+def _unlike(
+    what: str, known: dict[str, tuple[BackendInfo, str]], infos: Iterable[BackendInfo], name: str
+) -> Iterator[str]:
+    """Which backends of the run with this name are not as they were, and known, before."""
+    for info in infos:
+        before, where = known.setdefault(info.address, (info, name))
+        if before != info:
+            versions = before.version, info.version
+            how = " and ".join(versions) if versions[0] != versions[1] else "other settings"
+            yield f"{what}{quoted(info.address)} has {how} in {where} and {name}"
 
 
 def _repeated(parts: Sequence[Part]) -> Iterator[str]:

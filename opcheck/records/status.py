@@ -11,6 +11,7 @@ from opcheck.model import BackendInfo, Header, Record, Result, Run, Verdict
 _RED = frozenset(
     [
         Verdict.FAIL,
+        Verdict.DIFFER,
         Verdict.ERROR,
         Verdict.CRASH,
         Verdict.TIMEOUT,
@@ -18,7 +19,8 @@ _RED = frozenset(
         Verdict.UNSTABLE,
     ]
 )
-_UNJUDGED = (Verdict.UNSUPPORTED, Verdict.NOT_RUN, Verdict.BAD_CASE)
+#: What says nothing about a backend.
+UNJUDGED = (Verdict.UNSUPPORTED, Verdict.NOT_RUN, Verdict.BAD_CASE)
 
 
 def reds(*, strict: bool = False, require_supported: bool = False) -> frozenset[Verdict]:
@@ -63,7 +65,13 @@ def status(
     results = list(results)
     red = reds_of(header)
     total = Counter(result.verdict for result in results)
-    idle = [backend.address for backend in header.backends if _is_idle(backend, results)]
+    asked = {backend.address: _why_idle(backend, results) for backend in header.backends}
+    idle = [address for address, why in asked.items() if why]
+    idly = [
+        f"{', '.join(address for address in idle if asked[address] == why)} {why}"
+        for why in dict.fromkeys(asked.values())
+        if why
+    ]
     failed = Counter(result.verdict for result in results if is_red(result, red))
     wrong = [*([_spelt(failed)] if failed else []), *accidents]
     also = "".join(f"; {said}" for said in wrong)
@@ -82,11 +90,11 @@ def status(
     if not total:
         return Exit.NOTHING_JUDGED, "nothing was judged: no case matched"
     if idle and (header.named or len(idle) == len(header.backends)):
-        return Exit.NOTHING_JUDGED, f"nothing was judged: {', '.join(idle)} supported no case"
-    judged = _counted(sum(n for v, n in total.items() if v not in _UNJUDGED), "result", "results")
+        return Exit.NOTHING_JUDGED, f"nothing was judged: {'; '.join(idly)}"
+    judged = _counted(sum(n for v, n in total.items() if v not in UNJUDGED), "result", "results")
     rest = (Verdict.KNOWN, Verdict.WARN, Verdict.UNSUPPORTED)
     remarks = [_spelt({verdict: total[verdict] for verdict in rest})]
-    remarks += [f"{address} supported no case" for address in idle]
+    remarks += [f"{address} {asked[address]}" for address in idle]
     remarks += partings
     said = "; ".join(filter(None, [f"conforms: {judged}, nothing unexpected", *remarks]))
     return Exit.CONFORMS, said
@@ -104,15 +112,24 @@ def outcome(run: Run) -> tuple[Exit, str]:
     )
 
 
-def _is_idle(backend: BackendInfo, results: Iterable[Record]) -> bool:
-    """Whether a backend was judged on nothing.
+def _why_idle(backend: BackendInfo, results: Iterable[Record]) -> str:
+    """Why a backend was judged on nothing, or nothing if it was.
 
-    Refusing the invalid models of a dtype, while none of its legal ones is supported, is nothing.
+    Refusing the invalid models of a dtype, while none of its legal ones is supported, is nothing;
+    nor is it anything to answer as one does oneself.
     """
     mine = [result for result in results if result.backend == backend.address]
-    judged = [result for result in mine if result.verdict not in _UNJUDGED]
+    judged = [result for result in mine if result.verdict not in UNJUDGED]
+    own = [result for result in judged if result.oracle and _is_self(result)]
+    if own and len(own) == len(judged):
+        return "was compared with itself only"
     declined = any(result.verdict is Verdict.UNSUPPORTED for result in mine)
-    return all(result.refused for result in judged) and (declined or not judged)
+    idle = all(result.refused for result in judged) and (declined or not judged)
+    return "supported no case" if idle else ""
+
+
+def _is_self(result: Record) -> bool:
+    return result.self_check and result.verdict is Verdict.PASS
 
 
 def _counted(count: int, one: str, many: str) -> str:

@@ -39,12 +39,14 @@ def show(console: Console, result: Record) -> None:
     if result.rule != "must":
         _line(console, "rule", result.rule)
     _line(console, "found", result.reason)
+    if result.oracle:
+        _line(console, "oracle", f"{result.oracle}, whose answer the case takes for right")
     _diagnoses(console, result.diagnoses)
     if result.known:
         _line(console, "cause", result.known.cause)
     for comparison in result.comparisons:
         if comparison.worst:
-            _evidence(console, comparison)
+            _evidence(console, comparison, wanted(result))
         if comparison.unjudged:
             left = f"{comparison.unjudged:,} of {words.plural(comparison.total, 'element')}"
             _line(console, "doubt", f"{comparison.output}: {left} unjudged")
@@ -85,20 +87,25 @@ def _line(console: Console, label: str, text: str) -> None:
     console.print(Text.assemble((f"  {label}".ljust(_INDENT), "dim"), said), soft_wrap=True)
 
 
-def _evidence(console: Console, comparison: ComparisonRecord) -> None:
+def wanted(result: Record) -> str:
+    """What heads the values that had to come out, or that came out of somebody else."""
+    return "oracle" if result.oracle else "theirs" if result.against else "want"
+
+
+def _evidence(console: Console, comparison: ComparisonRecord, wanted: str) -> None:
     """Where the wrong elements lie, and the worst of them."""
     _line(console, "where", f"{comparison.output}: {comparison.where}")
-    put(console, _worst(comparison), indent=_INDENT)
+    put(console, _worst(comparison, wanted), indent=_INDENT)
     left = comparison.wrong - len(comparison.worst)
     if left > 0:
         _line(console, "", f"… and {words.plural(left, 'more element')}")
 
 
-def _worst(comparison: ComparisonRecord) -> Table:
+def _worst(comparison: ComparisonRecord, wanted: str) -> Table:
     beside_input = any(element.input for element in comparison.worst)
     table = new_table()
     table.add_column("index", no_wrap=True)
-    for column in (*(["input"] if beside_input else []), "want", "got", "ULP", "allowed"):
+    for column in (*(["input"] if beside_input else []), wanted, "got", "ULP", "allowed"):
         add_numbers(table, column)
     for element in comparison.worst:
         table.add_row(

@@ -8,7 +8,17 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from opcheck.model import AnyOf, Case, Computed, Expectation, Golden, Rejected, Values
+from opcheck.model import (
+    Agreement,
+    AnyOf,
+    Case,
+    Computed,
+    Expectation,
+    Golden,
+    Oracle,
+    Rejected,
+    Values,
+)
 from opcheck.report import spelling, words
 
 
@@ -55,6 +65,10 @@ def expectation(expect: Expectation) -> str:
             return "computed"
         case Golden(folder):
             return f"golden {folder.name}"
+        case Oracle(backend):
+            return f"oracle {backend}"
+        case Agreement():
+            return "agreement"
         case Rejected():
             return "rejected"
         case AnyOf(alternatives):

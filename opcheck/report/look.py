@@ -17,6 +17,7 @@ COLOURS = {
     Verdict.KNOWN: "cyan",
     Verdict.WARN: "yellow",
     Verdict.FAIL: "red",
+    Verdict.DIFFER: "red",
     Verdict.ERROR: "red",
     Verdict.CRASH: "red",
     Verdict.TIMEOUT: "red",

@@ -8,6 +8,7 @@ from functools import partial
 from opcheck.model import ComparisonRecord, Record, Run
 from opcheck.records.status import is_failure, outcome, reds_of
 from opcheck.report import tally, words
+from opcheck.report.failure import wanted
 from opcheck.report.markdown_text import Part, block, code, fitting, table, text
 
 #: How many diagnoses are told of a failure.
@@ -83,6 +84,7 @@ def _failure(result: Record) -> list[str]:
     told += [("ruling", text(ruling)) for ruling in result.rulings]
     told += [("rule", result.rule)] * (result.rule != "must")
     told += [("found", text(words.brief(result.reason)))]
+    told += [("oracle", code(words.brief(result.oracle)))] * bool(result.oracle)
     told += [("looks", _looks(result))] * bool(result.diagnoses)
     told += [("where", text(f"{c.output}: {c.where}")) for c in result.comparisons if c.where]
     told += [("written", code(str(result.source)))]
@@ -91,7 +93,12 @@ def _failure(result: Record) -> list[str]:
         "",
         *(f"- {label}: {said}" for label, said in told),
         "",
-        *(line for one in result.comparisons if one.worst for line in (*_worst(one), "")),
+        *(
+            line
+            for one in result.comparisons
+            if one.worst
+            for line in (*_worst(one, wanted(result)), "")
+        ),
         *([*block(words.ending(result.printed)), ""] if result.printed.strip() else []),
         *block(result.repeat, "sh"),
         "",
@@ -107,7 +114,7 @@ def _looks(result: Record) -> str:
     return f"{text('; or '.join(said[:_LIKELIEST]))}{more}"
 
 
-def _worst(comparison: ComparisonRecord) -> Iterable[str]:
+def _worst(comparison: ComparisonRecord, wanted: str) -> Iterable[str]:
     rows = [
         (
             code(words.index(element.index)),
@@ -118,7 +125,7 @@ def _worst(comparison: ComparisonRecord) -> Iterable[str]:
         for element in comparison.worst
     ]
     left = comparison.wrong - len(comparison.worst)
-    yield from table(("index", "input", "want", "got", "ULP", "allowed"), rows, numbers=5)
+    yield from table(("index", "input", wanted, "got", "ULP", "allowed"), rows, numbers=5)
     if left > 0:
         yield ""
         yield f"… and {words.plural(left, 'more element')}"

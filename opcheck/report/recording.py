@@ -65,6 +65,8 @@ class Recorder:
             diagnoses=result.diagnoses,
             comparisons=tuple(map(_comparison, result.comparisons)),
             printed=result.printed,
+            oracle=result.oracle,
+            against=result.against,
             seconds=result.seconds,
         )
 

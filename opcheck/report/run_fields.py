@@ -86,6 +86,7 @@ class HeaderFields(Fields):
     require_supported: bool
     named: bool
     options: dict[str, str]
+    oracles: tuple[BackendInfo, ...] = ()
     started: Annotated[str, AfterValidator(_time)]
     shard: tuple[int, int] | None
     seed: int | None
@@ -167,6 +168,8 @@ class ResultFields(Fields):
     inexpressible: bool
     printed: str
     alternative: str | None
+    oracle: str = ""
+    against: tuple[str, ...] = ()
     known: Known | None
     found: Verdict | None
     diagnoses: tuple[Diagnosis, ...]

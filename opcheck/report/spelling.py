@@ -99,7 +99,10 @@ def repeat(result: Result) -> str:
     if not result.case.source.shipped:
         file = result.case.source.file
         words.append(f"./{file}" if file.startswith("-") else file)  # or it would be an option
-    words += ["--case", result.case.id, "-b", result.backend, "--no-known"]
+    words += ["--case", result.case.id]
+    for backend in (result.backend, *result.against):
+        words += ["-b", backend]
+    words.append("--no-known")
     # Without it, the like of it is only counted.
     if result.verdict is Verdict.WARN:
         words.append("--strict")

@@ -24,7 +24,7 @@ from opcheck.report.run_fields import LINE, FooterFields, HeaderFields, ResultFi
 #   2  the header tells the whole suite, the part of it that a shard is, when the run began and
 #      what else its verdicts depend on; a result has its case's place and digest, and its clause
 #      as quoted for the case's version; failures have a picture; the footer tells duration,
-#      accidents and partings
+#      accidents and partings; the header names oracles, and a result whom it is held against
 FORMAT = 2
 #: The largest file that is read, and the longest line, in bytes: some 500,000 results, and a
 #: hundred times what the longest result takes.
@@ -64,6 +64,8 @@ def record(result: Record) -> str:
             "inexpressible": result.inexpressible,
             "printed": result.printed,
             "alternative": result.alternative,
+            "oracle": result.oracle,
+            "against": result.against,
             "known": dataclasses.asdict(result.known) if result.known else None,
             "found": result.found,
             "diagnoses": [dataclasses.asdict(diagnosis) for diagnosis in result.diagnoses],

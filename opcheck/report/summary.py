@@ -31,6 +31,7 @@ def show(console: Console, header: Header, results: Sequence[Record], *, complet
     sections = [
         _counts(header, names, results),
         _open_answers(names, results),
+        _companies(results),
         *_causes(header, names, results),
         _known(header, names, results),
         _reasons(names, results, Verdict.NOT_RUN, "Not run", _reason),
@@ -47,7 +48,7 @@ def show(console: Console, header: Header, results: Sequence[Record], *, complet
         if section.row_count:
             put(console, section)
             console.print()
-    for remark in (*_unjudged(names, results), *_outdated(results)):
+    for remark in (*tally.oracles(results), *_unjudged(names, results), *_outdated(results)):
         console.print(Text(words.one_line(remark), "yellow"))
 
 
@@ -101,6 +102,22 @@ def _open_answers(names: Mapping[str, str], results: Iterable[Record]) -> Table:
 def _answers(counts: Counter[str] | None) -> str:
     said = [f"{words.brief(answer)} ×{count}" for answer, count in (counts or {}).items()]
     return ", ".join(said) or "–"
+
+
+def _companies(results: Iterable[Record]) -> Table:
+    """Which backends agree where nobody knows the answer."""
+    table = new_table(title="Where nobody knows the answer, who agrees: no proof of anything")
+    for column in ("agree", "differ"):
+        table.add_column(column, overflow="fold")
+    add_numbers(table, "cases")
+    table.add_column("such as", overflow="fold")
+    for company in tally.companies(results):
+        who = [
+            ", ".join(map(words.brief, some)) or "–"
+            for some in (company.agreeing, company.differing)
+        ]
+        table.add_row(*who, f"{company.cases:,}", words.brief(company.case))
+    return table
 
 
 def _causes(header: Header, names: Mapping[str, str], results: Iterable[Record]) -> Iterable[Table]:

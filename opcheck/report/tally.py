@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from opcheck.diagnose import Cause, causes
 from opcheck.model import BackendInfo, Known, OpVersion, Record, Verdict
+from opcheck.records.status import UNJUDGED
 from opcheck.report import words
 
 
@@ -58,6 +59,40 @@ def known(
         for (address, cause), count in found.most_common():
             if address == backend.address:
                 yield address, cause, count
+
+
+@dataclass(frozen=True)
+class Company:
+    """The backends that agreed, and those that differed, in cases in which nobody is known to be
+    right; `case` is the first of them.
+    """
+
+    agreeing: tuple[str, ...]
+    differing: tuple[str, ...]
+    cases: int
+    case: str
+
+
+def companies(results: Iterable[Record]) -> list[Company]:
+    """Who agreed with whom, where that was all there was to see; what is most frequent first."""
+    cases: dict[str, tuple[list[str], list[str]]] = {}
+    for result in results:
+        if result.against:
+            passed = result.verdict is Verdict.PASS
+            cases.setdefault(result.case, ([], []))[0 if passed else 1].append(result.backend)
+    found: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
+    for case, (agreeing, differing) in cases.items():
+        found.setdefault((tuple(agreeing), tuple(differing)), []).append(case)
+    told = [Company(*parts, len(those), those[0]) for parts, those in found.items()]
+    return sorted(told, key=lambda company: -company.cases)
+
+
+def oracles(results: Iterable[Record]) -> Iterator[str]:
+    """By whose answers results were judged, in a sentence each."""
+    judged = (r.oracle for r in results if r.oracle and r.verdict not in UNJUDGED)
+    for oracle, count in Counter(judged).items():
+        verb = "was" if count == 1 else "were"
+        yield f"{words.plural(count, 'result')} {verb} judged by what oracle {oracle} answers"
 
 
 @dataclass(frozen=True)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection, wait
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from opcheck.diagnose import Suspects
 from opcheck.known import Ledger, explain
-from opcheck.model import BackendInfo, Case, Question, Reply, Result, Verdict
+from opcheck.model import Agreement, BackendInfo, Case, Question, Reply, Result, Verdict
 from opcheck.run.diagnosis import evidence, recall
 from opcheck.run.trial import Inquiry, Judged, Trial
+from opcheck.run.witness import Testimony, oracle_of
 
 #: How far a backend may be ahead of the slowest, in cases, and how many bytes their data may have.
 _AHEAD = 512
@@ -56,22 +58,31 @@ def conduct(
     backends: Sequence[Asked],
     ledgers: Sequence[Ledger] = (),
     is_puzzling: Callable[[Result], bool] = _nothing,
+    oracles: Mapping[str, Asked] = MappingProxyType({}),
 ) -> Iterator[Result]:
     """Every case on every backend, case by case, in the given order.
 
     `ledgers` explain failures. Those that are puzzling all the same are diagnosed, which takes as
-    long as some hundred cases more.
+    long as some hundred cases more. `oracles` are those that the cases name, by these names.
     """
-    return _Conductor(cases, backends, ledgers, is_puzzling).results() if backends else iter(())
+    conductor = _Conductor(cases, backends, ledgers, is_puzzling, oracles)
+    return conductor.results() if backends else iter(())
 
 
 @dataclass(eq=False)
 class _Open:
-    """A case of which not all results are there; they are kept by the backend's number."""
+    """A case of which not all results are there; they are kept by the backend's number.
+
+    Backends that are `waiting` are asked once the case's oracle has answered, if it is `unheard`.
+    """
 
     trial: Trial
     nbytes: int
+    unheard: bool
+    waiting: list[int] = field(default_factory=list)
     results: dict[int, Judged] = field(default_factory=dict)
+    #: What is worth nothing before all backends have answered.
+    unsettled: dict[int, Judged] = field(default_factory=dict)
 
 
 class _Conductor:
@@ -81,6 +92,7 @@ class _Conductor:
         backends: Sequence[Asked],
         ledgers: Sequence[Ledger],
         is_puzzling: Callable[[Result], bool],
+        oracles: Mapping[str, Asked],
     ) -> None:
         self.cases = cases
         self.backends = backends
@@ -91,6 +103,9 @@ class _Conductor:
         self.open: dict[int, _Open] = {}
         #: What is under way at each backend, by ticket: the case's number and its inquiry.
         self.asked: list[dict[int, tuple[int, Inquiry]]] = [{} for _ in backends]
+        self.oracles = oracles
+        #: What is under way at each oracle, by ticket: the case's number.
+        self.consulted: dict[str, dict[int, int]] = {address: {} for address in oracles}
 
     def results(self) -> Iterator[Result]:
         """The results; those that come out of turn are held back."""
@@ -103,7 +118,7 @@ class _Conductor:
                 if told == len(self.backends):
                     del self.open[emitted]
                     emitted, told = emitted + 1, 0
-            if any(self.asked):
+            if any(self.asked) or any(self.consulted.values()):
                 self._collect()
 
     def _begin(self, emitted: int) -> None:
@@ -113,16 +128,35 @@ class _Conductor:
                 place = self.next[number]
                 self.next[number] += 1
                 if place not in self.open:
-                    case = self.cases[place]
-                    size = sum(spec.nbytes for spec in case.inputs)
-                    self.open[place] = _Open(Trial(case), size)
-                self._go_on(number, place, self.open[place].trial.on(backend.info), None)
+                    self._open(place)
+                if self.open[place].unheard:
+                    self.open[place].waiting.append(number)
+                else:
+                    self._start(number, place)
+
+    def _open(self, place: int) -> None:
+        """Begin with a case, and consult its oracle, if it has one."""
+        case = self.cases[place]
+        size = sum(spec.nbytes for spec in case.inputs)
+        trial, address = Trial(case), oracle_of(case)
+        question = trial.for_the_oracle
+        self.open[place] = _Open(trial, size, unheard=question is not None)
+        if address and question:
+            self.consulted[address][self.oracles[address].ask(question)] = place
+
+    def _start(self, number: int, place: int) -> None:
+        """Put a case to a backend."""
+        inquiry = self.open[place].trial.on(self.backends[number].info)
+        self._go_on(number, place, inquiry, None)
 
     def _may_begin(self, place: int, emitted: int) -> bool:
         if place >= len(self.cases) or place >= emitted + _AHEAD:
             return False
         if place in self.open:
             return True
+        address = oracle_of(self.cases[place])
+        if address and not self.oracles[address].has_room:
+            return False
         held = sum(opened.nbytes for opened in self.open.values())
         return not self.open or held + sum(s.nbytes for s in self.cases[place].inputs) <= _BYTES
 
@@ -132,11 +166,26 @@ class _Conductor:
         try:
             question = next(inquiry) if reply is None else inquiry.send(reply)
         except StopIteration as end:
-            judged: Judged = end.value
-            result = explain(self.ledgers, judged.result, backend.info)
-            self.open[place].results[number] = replace(judged, result=result)
+            self._end(number, self.open[place], end.value)
         else:
             self.asked[number][backend.ask(question)] = place, inquiry
+
+    def _end(self, number: int, opened: _Open, judged: Judged) -> None:
+        """Take what an inquiry has come to, which may be worth nothing before others end."""
+        if not isinstance(opened.trial.case.expect, Agreement):
+            opened.results[number] = self._explained(number, judged)
+            return
+        opened.unsettled[number] = judged
+        if len(opened.unsettled) == len(self.backends):
+            numbers = sorted(opened.unsettled)
+            settled = opened.trial.settled([opened.unsettled[one] for one in numbers])
+            for one, found in zip(numbers, settled, strict=True):
+                opened.results[one] = self._explained(one, found)
+
+    def _explained(self, number: int, judged: Judged) -> Judged:
+        """With what the ledgers know of it."""
+        result = explain(self.ledgers, judged.result, self.backends[number].info)
+        return replace(judged, result=result)
 
     def _diagnosed(self, number: int, opened: _Open) -> Result:
         """The result of a backend; made when its turn comes, because the order tells."""
@@ -151,8 +200,17 @@ class _Conductor:
 
     def _collect(self) -> None:
         """Wait until something has come, and see what it is worth."""
-        connections = [one for backend in self.backends for one in backend.connections]
+        everybody = [*self.backends, *self.oracles.values()]
+        connections = [one for backend in everybody for one in backend.connections]
         readable = wait(connections, _TICK) if connections else []
+        for address, oracle in self.oracles.items():
+            for ticket, reply in oracle.replies(readable):
+                place = self.consulted[address].pop(ticket)
+                opened = self.open[place]
+                opened.trial.testimony = Testimony(oracle.info, reply.outcome)
+                opened.unheard = False
+                for number in opened.waiting:
+                    self._start(number, place)
         for number, backend in enumerate(self.backends):
             for ticket, reply in backend.replies(readable):
                 place, inquiry = self.asked[number].pop(ticket)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from opcheck.compare.verdict import Answer, Refusal
 from opcheck.diagnose.evidence import Evidence, Outputs
 from opcheck.engine import operator_of
-from opcheck.model import Case, Outcome, Produced, Question, Raised
+from opcheck.model import Agreement, Case, Oracle, Outcome, Produced, Question, Raised
 from opcheck.run.lying import node_of
 from opcheck.run.trial import Trial
 
@@ -29,9 +29,10 @@ def evidence(trial: Trial, asked: Question, outcome: Outcome) -> Evidence | None
 
 
 def recall(case: Case) -> Evidence | None:
-    """What is to be known of a case that passed, None where more than one answer is right."""
+    """What is to be known of a case that passed; None where no one answer is known to be right."""
     trial = Trial(case)
-    if operator_of(case.op) is None or len(trial.admission.answers) != 1:
+    is_others = isinstance(case.expect, Oracle | Agreement)
+    if is_others or operator_of(case.op) is None or len(trial.admission.answers) != 1:
         return None
     return _evidence(trial, trial.question, None, Answer)
 

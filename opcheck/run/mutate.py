@@ -12,7 +12,7 @@ from opcheck.engine import dtypes_of, operator_of
 from opcheck.engine.habits import HABITS, Habit
 from opcheck.engine.mistakes import Mistake, mistakes_of
 from opcheck.errors import UsageError
-from opcheck.model import Case, OpVersion, Verdict
+from opcheck.model import Agreement, Case, OpVersion, Oracle, Verdict
 from opcheck.model.mutation import Mutant, Mutation
 from opcheck.model.support import Cell
 from opcheck.run.parallel import in_parallel
@@ -48,6 +48,11 @@ class Plot:
     first: bool
 
 
+def has_answer(case: Case) -> bool:
+    """Whether a case says what must come out; it may leave that to a backend, or to several."""
+    return not isinstance(case.expect, Oracle | Agreement)
+
+
 def mistakes_in(op: OpVersion) -> tuple[Wrong, ...]:
     """What can be wrong with an operator: mistakes, most specific first, then habits."""
     return (*mistakes_of(op), *HABITS) if operator_of(op) else ()
@@ -56,10 +61,11 @@ def mistakes_in(op: OpVersion) -> tuple[Wrong, ...]:
 def cells(cases: Iterable[Case]) -> dict[Cell, tuple[Case, ...]]:
     """The cases of each version that the engine knows, for each dtype that it allows.
 
-    Those of a dtype that it does not allow are about none of them, and count for all.
+    Those of a dtype that it does not allow are about none of them, and count for all. Those that
+    do not say themselves what must come out are left out.
     """
     by_op: dict[OpVersion, list[Case]] = {}
-    for case in cases:
+    for case in filter(has_answer, cases):
         by_op.setdefault(case.op, []).append(case)
     found = {}
     for op in sorted(by_op):

@@ -17,12 +17,14 @@ from opcheck.engine import Exact, evaluate, exactly, operator_of, rounded
 from opcheck.errors import InvalidNode
 from opcheck.graph.tensors import read_tensor
 from opcheck.model import (
+    Agreement,
     AnyOf,
     Array,
     Case,
     Comparison,
     Computed,
     Golden,
+    Oracle,
     Port,
     Question,
     Rejected,
@@ -30,6 +32,7 @@ from opcheck.model import (
 )
 from opcheck.run import telling
 from opcheck.run.question import question
+from opcheck.run.witness import Testimony
 from opcheck.suite import unrounded
 
 _CONTRADICTION = "the case and opcheck's engine contradict each other"
@@ -47,15 +50,21 @@ class Admission:
     twin: Question | None
 
 
-def admission(case: Case, asked: Question) -> Admission:
-    """The answers that `case` admits.
+def admission(case: Case, asked: Question, testimony: Testimony | None = None) -> Admission:
+    """The answers that `case` admits; none where it only asks whether backends agree.
 
-    Raises WrongCase where the engine rejects a model that the case takes for legal, and any other
-    ValueError where the expectation's data cannot be had.
+    `testimony` is what the case's oracle says, where it has one. Raises WrongCase where the engine
+    rejects a model that the case takes for legal, Silent where the oracle gives no answer, and any
+    other ValueError where the expectation's data cannot be had.
     """
     match case.expect:
         case AnyOf(alternatives):
             parts = [_one(case, asked, a.expect, a.name) for a in alternatives]
+        case Oracle():
+            assert testimony
+            parts = [(_by_oracle(case, asked, testimony), None)]
+        case Agreement():
+            parts = []
         case expect:
             parts = [_one(case, asked, expect, None)]
     answers = tuple(answer for answer, _ in parts)
@@ -101,6 +110,14 @@ def _outputs(
         else:
             items = tuple(islice(rest, port.count))
             yield Want(port.name, None, np.empty(0), form=port.form, items=items)
+
+
+def _by_oracle(case: Case, asked: Question, testimony: Testimony) -> Answer:
+    wants = testimony.wants(case)
+    try:
+        return _given(case, asked, wants, None)
+    except WrongCase as error:
+        raise WrongCase(f"by oracle {testimony.oracle}: {error}") from None
 
 
 def _given(case: Case, asked: Question, wants: Sequence[Want], name: str | None) -> Answer:

@@ -34,6 +34,7 @@ _WORST = (
     Verdict.TIMEOUT,
     Verdict.OOM,
     Verdict.FAIL,
+    Verdict.DIFFER,
     Verdict.UNSTABLE,
     Verdict.ERROR,
     Verdict.WARN,

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from dataclasses import dataclass, replace
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TypeAlias
 
 from opcheck import opset
 from opcheck.backends import same_answers
 from opcheck.compare import Want, compare_outputs
-from opcheck.compare.verdict import Judgement, judge, lost, unstable
+from opcheck.compare.agreement import Party, judge_among
+from opcheck.compare.verdict import Judgement, judge, lost, unanswered, unstable
 from opcheck.engine import operator_of
 from opcheck.model import (
+    Agreement,
+    Array,
     BackendInfo,
     Case,
     Computed,
@@ -30,14 +33,19 @@ from opcheck.model import (
 )
 from opcheck.run.oracle import Admission, WrongCase, admission, computed
 from opcheck.run.question import question
+from opcheck.run.witness import Silent, Testimony, is_the_same, oracle_of
 
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """A result, and where it is a failure, the question that was answered wrongly, with that."""
+    """A result, and where it is a failure, the question that was answered wrongly, with that.
+
+    `open`: what the backend did, where only the others' answers tell what that is worth.
+    """
 
     result: Result
     failed: tuple[Question, Outcome] | None = None
+    open: Outcome | None = None
 
 
 #: Asks questions and is sent the replies; what it returns is the result.
@@ -45,10 +53,24 @@ Inquiry: TypeAlias = Generator[Question, Reply, Judged]
 
 
 class Trial:
-    """One case; its data and its admitted answers are made once for all backends."""
+    """One case; its data and its admitted answers are made once for all backends.
 
-    def __init__(self, case: Case) -> None:
+    Where the case has an oracle, its `testimony` has to be there before a backend is asked.
+    """
+
+    def __init__(self, case: Case, testimony: Testimony | None = None) -> None:
         self.case = case
+        self.testimony = testimony
+
+    @property
+    def for_the_oracle(self) -> Question | None:
+        """What the case's oracle is asked; None where it has none, or none can be asked."""
+        if oracle_of(self.case) is None:
+            return None
+        try:
+            return self.question
+        except (ValueError, MemoryError):
+            return None  # as every backend will be told
 
     @cached_property
     def question(self) -> Question:
@@ -58,12 +80,17 @@ class Trial:
     @cached_property
     def admission(self) -> Admission:
         """The answers admitted, and the legal twin of a model that is not."""
-        return admission(self.case, self.question)
+        return admission(self.case, self.question, self.testimony)
 
     @cached_property
     def wants_of_other_data(self) -> tuple[Want, ...] | None:
-        """What the engine answers the other data, None where it does not know the operator."""
+        """What the oracle or the engine answers the other data, None where neither does."""
         case, asked = self.case, self.question
+        if self.testimony:
+            try:
+                return self.testimony.wants_of_other_data(case)
+            except Silent:
+                return None
         if operator_of(case.op) is None:
             return None
         try:
@@ -79,7 +106,10 @@ class Trial:
             told = f"unsupported by opcheck: {case.beyond}"
             return Judged(Result(case, backend.address, unsupported, told, inexpressible=True))
         try:
-            admitted, asked = self.admission, self.question
+            asked = self.question
+            admitted, silent = self.admission, ""
+        except Silent as error:
+            admitted, silent = Admission((), None), str(error)
         except ValueError as error:
             return Judged(Result(case, backend.address, Verdict.BAD_CASE, str(error)))
         except MemoryError:
@@ -91,15 +121,20 @@ class Trial:
         if admitted.twin and isinstance(outcome, Raised) and not outcome.unusable:
             answer = yield admitted.twin
             twin, printed = answer.outcome, printed + answer.printed
-        judgement = judge(
-            case.rule,
-            admitted.answers,
-            outcome,
-            case.tolerance,
-            like=asked.inputs[0] if asked.inputs else None,
-            declared=backend.accumulate,
-            twin=twin,
-        )
+        if isinstance(case.expect, Agreement):
+            return Judged(_result(case, backend, printed, outcome), open=outcome)
+        if silent:
+            judgement = unanswered(case.rule, outcome, silent)
+        else:
+            judgement = judge(
+                case.rule,
+                admitted.answers,
+                outcome,
+                case.tolerance,
+                like=self.like,
+                declared=backend.accumulate,
+                twin=twin,
+            )
         if judgement.verdict is Verdict.PASS and isinstance(outcome, Produced):
             contradiction = yield from self._contradiction(outcome, backend)
             if contradiction:
@@ -107,23 +142,50 @@ class Trial:
         refused = judgement.failure == "raised" or judgement.verdict is Verdict.UNSUPPORTED
         if refused and not admitted.twin and case.model is None:
             judgement = yield from self._at_a_later_opset(judgement)
-        result = Result(
-            case=case,
-            backend=backend.address,
-            verdict=judgement.verdict,
-            reason=judgement.reason or _unchecked(asked, outcome),
-            failure=judgement.failure,
-            inexpressible=judgement.inexpressible,
-            refused=judgement.refused,
-            self_check=backend.engine and isinstance(case.expect, Computed),
-            alternative=judgement.alternative,
-            comparisons=judgement.comparisons,
-            printed=printed,
-            seconds=outcome.seconds if isinstance(outcome, Produced) else 0.0,
+        result = _told(_result(case, backend, printed, outcome), judgement)
+        result = replace(
+            result,
+            reason=self._by_whom(judgement) or _unchecked(asked, outcome),
+            self_check=self._is_of_itself(backend),
+            oracle=str(self.testimony.oracle) if self.testimony else "",
         )
         if judgement.failure is None:
             return Judged(result)
         return Judged(result, (admitted.twin, twin) if admitted.twin and twin else (asked, outcome))
+
+    @property
+    def like(self) -> Array | None:
+        """The input beside which wrong elements are shown."""
+        return self.question.inputs[0] if self.question.inputs else None
+
+    def settled(self, told: Sequence[Judged]) -> list[Judged]:
+        """What all backends are worth where only each other's answers tell, in their order."""
+        parties = [one for one in told if one.open]
+        judgements = judge_among(
+            self.case.rule,
+            [Party(one.result.backend, one.open) for one in parties if one.open],
+            self.case.outputs,
+            self.case.tolerance,
+            self.like if parties else None,
+        )
+        found = dict(zip(parties, judgements, strict=True))
+        return [
+            replace(one, result=_told(one.result, found[one])) if one in found else one
+            for one in told
+        ]
+
+    def _by_whom(self, judgement: Judgement) -> str:
+        """The reason of a judgement, and whose answer it is by, if that is no specification's."""
+        by_the_answer = judgement.comparisons or judgement.failure == "raised"
+        if self.testimony and judgement.failure and by_the_answer:
+            return f"unlike oracle {self.testimony.oracle}: {judgement.reason}"
+        return judgement.reason
+
+    def _is_of_itself(self, backend: BackendInfo) -> bool:
+        """Whether a backend is asked what it said itself."""
+        if self.testimony:
+            return is_the_same(backend, self.testimony.oracle)
+        return backend.engine and isinstance(self.case.expect, Computed)
 
     def _contradiction(
         self, outcome: Produced, backend: BackendInfo
@@ -169,6 +231,18 @@ class Trial:
                 reason = f"{hint}; at opset {case.opset}: {refused.reason}"
                 return replace(refused, verdict=verdict, failure="raised", reason=reason)
         return refused
+
+
+def _result(case: Case, backend: BackendInfo, printed: str, outcome: Outcome) -> Result:
+    """A result that says nothing yet."""
+    seconds = outcome.seconds if isinstance(outcome, Produced) else 0.0
+    return Result(case, backend.address, Verdict.NOT_RUN, printed=printed, seconds=seconds)
+
+
+def _told(result: Result, judgement: Judgement) -> Result:
+    """The result that a judgement amounts to."""
+    names = {field.name for field in fields(judgement)}
+    return replace(result, **{name: getattr(judgement, name) for name in names})
 
 
 def _unchecked(asked: Question, outcome: Outcome) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from opcheck.model import (
+    Agreement,
     AnyOf,
     Array,
     Case,
@@ -25,6 +26,7 @@ from opcheck.model import (
     FromFile,
     Given,
     Golden,
+    Oracle,
     Port,
     Rejected,
     TensorSpec,
@@ -79,6 +81,10 @@ def _expectation(expect: Expectation) -> list[Any]:
         case Golden(folder):
             files = sorted(folder.glob("output_*.pb"))
             return ["golden", *([file.name, _file(file)] for file in files)]
+        case Oracle(backend):
+            return ["oracle", backend]
+        case Agreement():
+            return ["agreement"]
         case Rejected(_, legal):
             return ["rejected", _node(legal)]
         case AnyOf(alternatives):

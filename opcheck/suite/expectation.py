@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from opcheck.engine import operator_of
 from opcheck.errors import did_you_mean
 from opcheck.model import (
+    Agreement,
     Alternative,
     AnyOf,
     Case,
@@ -15,6 +16,7 @@ from opcheck.model import (
     Expectation,
     Given,
     Golden,
+    Oracle,
     Rejected,
     TensorSpec,
     Values,
@@ -69,6 +71,9 @@ def resolve(resolver: Resolver, case: Case) -> Expectation:
     if case.rule == "open":
         message = "rule: open needs expect.any_of, the answers admitted"
         resolver.lacking(resolver.at("rule"), message)
+    if isinstance(expect, f.OracleField | f.AgreeField):
+        _check_tolerance(resolver, case)
+        return Oracle(expect.oracle) if isinstance(expect, f.OracleField) else Agreement()
     return _one(resolver, case, expect, ("expect",))
 
 
@@ -143,6 +148,18 @@ def _check_bound(resolver: Resolver, case: Case) -> None:
     if resolver.fields.tolerance is None and operator_of(case.op) is None:
         message = f"opcheck knows no error bound for {case.op}: tolerance must be stated"
         resolver.lacking(resolver.node.mark, message, "tolerance: {ulp: 0} compares exactly")
+
+
+def _check_tolerance(resolver: Resolver, case: Case) -> None:
+    """See that a tolerance is stated where answers are compared that both may be rounded.
+
+    An error bound is about the distance of one answer from the exact one.
+    """
+    exact = all(output.dtype and output.dtype.kind != "float" for output in case.outputs)
+    if resolver.fields.tolerance is None and not exact:
+        message = "a backend's answer has errors of its own: tolerance must be stated"
+        hint = "such as tolerance: {rtol: 1e-5, atol: 1e-6}; {ulp: 0} compares exactly"
+        resolver.lacking(resolver.at("expect"), message, hint)
 
 
 def _outputs(answer: object) -> dict[str, object]:

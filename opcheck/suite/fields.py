@@ -42,10 +42,24 @@ def _printable(text: str) -> str:
     return text
 
 
+def _one_line(text: str) -> str:
+    if "\n" in text or "\t" in text:
+        raise ValueError("must be one line, without tabs")
+    return _printable(text)
+
+
+def _true(value: bool) -> bool:
+    if not value:
+        raise ValueError("must be true, or another answer be stated")
+    return value
+
+
 #: Seconds; a day is as good as for ever.
 Timeout: TypeAlias = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
 #: A sentence that reports repeat; it may run over several lines.
 Text: TypeAlias = Annotated[str, AfterValidator(_printable)]
+#: It stands in reports and on command lines.
+Address: TypeAlias = Annotated[str, AfterValidator(_one_line)]
 
 
 class RejectedField(Fields):
@@ -65,8 +79,22 @@ class GoldenField(Fields):
     golden: str = Field(description="A folder beside the case file with output_0.pb …")
 
 
+class OracleField(Fields):
+    """The outputs are what a backend answers, which may itself be wrong."""
+
+    oracle: Address = Field(
+        min_length=1, description="The backend, as -b takes it: onnxruntime, reference …"
+    )
+
+
+class AgreeField(Fields):
+    """Nobody knows the outputs: all backends of a run must answer alike."""
+
+    agree: Annotated[bool, AfterValidator(_true), WithJsonSchema({"const": True})]
+
+
 #: The keys of `expect` that are no output.
-FORMS = ("any_of", "golden", "rejected")
+FORMS = ("agree", "any_of", "golden", "oracle", "rejected")
 _NO_FORM: dict[str, Any] = {"propertyNames": {"not": {"enum": [*FORMS]}}}
 
 OutputsField: TypeAlias = Annotated[
@@ -117,8 +145,10 @@ class AnyOfField(Fields):
 
 
 ExpectField: TypeAlias = Annotated[
-    Annotated[AnyOfField, Tag("<any_of>")]
+    Annotated[AgreeField, Tag("<agree>")]
+    | Annotated[AnyOfField, Tag("<any_of>")]
     | Annotated[GoldenField, Tag("<golden>")]
+    | Annotated[OracleField, Tag("<oracle>")]
     | Annotated[RejectedField, Tag("<rejected>")]
     | Annotated[OutputsField, Tag("<outputs>")],
     Discriminator(_expect_form),

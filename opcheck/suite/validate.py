@@ -17,7 +17,9 @@ _KEYS: dict[str | int, list[str]] = {
     "<tensor>": form.aliases(TensorFields),
     "tolerance": [*form.aliases(fields.ToleranceFields), *DTYPES],
     "<rejected>": form.aliases(fields.RejectedField),
+    "<agree>": form.aliases(fields.AgreeField),
     "<golden>": form.aliases(fields.GoldenField),
+    "<oracle>": form.aliases(fields.OracleField),
     "<any_of>": form.aliases(fields.AnyOfField),
     "rows": form.aliases(fields.RowFields),
 }

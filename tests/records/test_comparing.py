@@ -20,7 +20,9 @@ from tests.report.runs import run_of
 PASS, KNOWN, WARN, FAIL = Verdict.PASS, Verdict.KNOWN, Verdict.WARN, Verdict.FAIL
 CRASH, UNSUPPORTED = Verdict.CRASH, Verdict.UNSUPPORTED
 NOT_RUN, BAD = Verdict.NOT_RUN, Verdict.BAD_CASE
-RED = [v for v in Verdict if v in ("fail", "error", "crash", "timeout", "oom", "unstable")]
+RED = [
+    v for v in Verdict if v in ("fail", "differ", "error", "crash", "timeout", "oom", "unstable")
+]
 
 
 def one(verdict: Verdict, **fields: Any) -> Run:

@@ -13,6 +13,7 @@ ONE = replace(header("one"), named=True)
 BOTH = replace(header("one", "two"), named=True)
 RED = {
     Verdict.FAIL,
+    Verdict.DIFFER,
     Verdict.ERROR,
     Verdict.CRASH,
     Verdict.TIMEOUT,

@@ -86,6 +86,14 @@ def every_verdict(backend: str = "acme") -> list[Record]:
             comparisons=(WRONG,),
             diagnoses=looks,
         ),
+        record(
+            Verdict.DIFFER,
+            backend,
+            reason="differs from other: output: 9 of 12 elements differ",
+            failure="values",
+            comparisons=(WRONG,),
+            against=("other",),
+        ),
         record(Verdict.ERROR, backend, reason="raised on a legal model: Oh: no", failure="raised"),
         record(Verdict.CRASH, backend, reason="killed by SIGSEGV", printed="last\nwords\n"),
         record(Verdict.TIMEOUT, backend, reason="no answer within 30 s"),
@@ -108,6 +116,8 @@ def hostile(text: str) -> Run:
         "printed": text,
         "clause": text,
         "alternative": text,
+        "oracle": text,
+        "against": (text,),
         "known": Known(text, text, text),
         "diagnoses": (Diagnosis(text, text), Diagnosis(None, text)),
     }

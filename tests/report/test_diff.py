@@ -141,7 +141,7 @@ def test_whatever_a_backend_says_is_harmless(text):
         assert character not in page.text
     assert [line for line in page.lines if line.startswith("exit ")] == [page.lines[-1]]
     found = compare(old, new)
-    assert found.regressions == 9
+    assert found.regressions == 10
     lines = list(diff_markdown.lines(old, new, found, common=False))
     tags = [tag for tag, _ in seen(lines).tags]
     assert {*tags} <= TAGS | {"h3"}

@@ -71,6 +71,7 @@ def test_the_header_tells_format_machine_and_backends():
         "require_supported": False,
         "named": False,
         "options": {},
+        "oracles": [],
         "shard": None,
         "seed": None,
     }
@@ -90,6 +91,8 @@ def test_a_record_names_its_case_in_full():
         "inexpressible": False,
         "printed": "",
         "alternative": None,
+        "oracle": "",
+        "against": [],
         "known": None,
         "found": None,
         "diagnoses": [],

@@ -10,9 +10,12 @@ import numpy as np
 
 from opcheck.backends.isolation.pool import Pool
 from opcheck.backends.observe import Outputs
+from opcheck.compare import Want
+from opcheck.compare.agreement import wants_of
 from opcheck.compare.verdict import Judgement
-from opcheck.model import Reply, Result, Verdict
-from opcheck.run.trial import Trial
+from opcheck.model import Agreement, Case, Produced, Reply, Result, Verdict
+from opcheck.run.trial import Judged, Trial
+from opcheck.run.witness import Testimony
 
 #: How often, in seconds, it is looked whether a worker still lives.
 _TICK = 0.05
@@ -22,10 +25,24 @@ class Stopped(Exception):
     """Somebody wants all of it to end."""
 
 
-def judged(trial: Trial, pools: Sequence[Pool], stop: Callable[[], bool]) -> list[Result]:
+def testified(trial: Trial, oracle: Pool, stop: Callable[[], bool]) -> Testimony | None:
+    """What the oracle of a case says, None where it cannot be asked. Raises Stopped."""
+    question = trial.for_the_oracle
+    if question is None:
+        return None
+    ticket = oracle.ask(question)
+    while True:
+        if stop():
+            raise Stopped
+        replies = dict(oracle.replies(wait(oracle.connections, _TICK)))
+        if ticket in replies:
+            return Testimony(oracle.info, replies[ticket].outcome)
+
+
+def judged(trial: Trial, pools: Sequence[Pool], stop: Callable[[], bool]) -> list[Judged]:
     """What a run would say of each backend; all are asked at once. Raises Stopped."""
     inquiries = [trial.on(pool.info) for pool in pools]
-    results: list[Result | None] = [None] * len(pools)
+    results: list[Judged | None] = [None] * len(pools)
     tickets: dict[int, int] = {}
 
     def go_on(number: int, reply: Reply | None) -> None:
@@ -33,7 +50,7 @@ def judged(trial: Trial, pools: Sequence[Pool], stop: Callable[[], bool]) -> lis
         try:
             question = next(inquiry) if reply is None else inquiry.send(reply)
         except StopIteration as end:
-            results[number] = end.value.result
+            results[number] = end.value
         else:
             tickets[number] = pools[number].ask(question)
 
@@ -47,7 +64,14 @@ def judged(trial: Trial, pools: Sequence[Pool], stop: Callable[[], bool]) -> lis
             replies = dict(pools[number].replies(readable))
             if tickets[number] in replies:
                 go_on(number, replies[tickets.pop(number)])
-    return [result for result in results if result]
+    found = [result for result in results if result]
+    return trial.settled(found) if isinstance(trial.case.expect, Agreement) else found
+
+
+def agreed(answer: Produced, case: Case) -> tuple[Want, ...]:
+    """An answer on which backends agreed, as what must come out."""
+    outputs = [one for one in answer.outputs if isinstance(one, np.ndarray)]
+    return wants_of(outputs, case.outputs)
 
 
 def is_right(said: Result | Judgement) -> bool:

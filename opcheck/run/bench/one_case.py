@@ -9,14 +9,24 @@ from dataclasses import dataclass, field, replace
 from opcheck.backends.isolation.pool import Pool
 from opcheck.backends.isolation.stopwatch import Lost, Stopwatch
 from opcheck.backends.observe import Outputs
-from opcheck.compare.verdict import Answer, judge
+from opcheck.compare import Want
+from opcheck.compare.verdict import Admitted, Answer, judge
 from opcheck.model import Case, Produced, Question
 from opcheck.model.timing import Sample, Timed, Timing
 from opcheck.run.bench.contenders import copying, yardstick
-from opcheck.run.bench.judging import Stopped, digest, is_right, judged, told
+from opcheck.run.bench.judging import (
+    Stopped,
+    agreed,
+    digest,
+    is_right,
+    judged,
+    testified,
+    told,
+)
 from opcheck.run.bench.plan import Plan, Visit
 from opcheck.run.bench.rounds import Contender, interleave
 from opcheck.run.trial import Trial
+from opcheck.run.witness import Testimony
 from opcheck.timing.ratios import precise, ratio
 
 _ONCE = "it answers once, and not again and again: time it where it computes"
@@ -56,16 +66,26 @@ class _Part:
 class OneCase:
     """A case, and what is known of it so far.
 
-    Its data are made anew for each visit unless they are `kept`.
+    Its data are made anew for each visit, and its oracle is asked again, unless they are `kept`.
     """
 
     def __init__(
-        self, case: Case, entrants: Sequence[Entrant], plan: Plan, *, kept: bool = True
+        self,
+        case: Case,
+        entrants: Sequence[Entrant],
+        plan: Plan,
+        oracle: Pool | None = None,
+        *,
+        kept: bool = True,
     ) -> None:
         self.case = case
         self._plan = plan
         self._is_kept = kept
         self._kept: Question | None = None
+        self._oracle = oracle
+        self._testimony: Testimony | None = None
+        #: What backends agreed on, where nothing else tells what is right.
+        self._agreed: tuple[Want, ...] = ()
         self._parts = [_Part(entrant) for entrant in entrants]
         self._copy: list[Sample] = []
         self._yardstick: list[Sample] = []
@@ -78,8 +98,11 @@ class OneCase:
 
         Does nothing where nobody is left, or where `stop` says so.
         """
-        trial = Trial(self.case)
+        trial = Trial(self.case, self._testimony)
         try:
+            if self._oracle and not trial.testimony:
+                trial.testimony = testified(trial, self._oracle, stop)
+                self._testimony = trial.testimony if self._is_kept else None
             if not self._is_judged:
                 self._judge(trial, stop)
             if self._left():
@@ -124,14 +147,20 @@ class OneCase:
 
     def _judge(self, trial: Trial, stop: Callable[[], bool]) -> None:
         pools = [part.entrant.judged for part in self._parts]
-        for part, result in zip(self._parts, judged(trial, pools, stop), strict=True):
-            if not is_right(result):
-                part.why_not = told(result)
-            elif not part.entrant.judged.info.repeatable:
+        for part, found in zip(self._parts, judged(trial, pools, stop), strict=True):
+            if not is_right(found.result):
+                part.why_not = told(found.result)
+                continue
+            if isinstance(found.open, Produced):
+                self._agreed = agreed(found.open, self.case)
+            if not part.entrant.judged.info.repeatable:
                 part.why_not = _ONCE
         self._is_judged = True
         if self._left():
-            self._moved = _moved(trial)
+            self._moved = _moved(trial, self._answers(trial))
+
+    def _answers(self, trial: Trial) -> Sequence[Admitted]:
+        return [Answer(self._agreed)] if self._agreed else trial.admission.answers
 
     def _check(self, part: _Part, outputs: Outputs, trial: Trial) -> None:
         """See that what a process answers in the end is right; most often it is as before."""
@@ -140,7 +169,7 @@ class OneCase:
             return
         judgement = judge(
             self.case.rule,
-            trial.admission.answers,
+            self._answers(trial),
             Produced(outputs, 0.0),
             self.case.tolerance,
             declared=part.entrant.judged.info.accumulate,
@@ -204,9 +233,8 @@ class OneCase:
             part.why_not = f"while it was timed: {error}"
 
 
-def _moved(trial: Trial) -> int:
+def _moved(trial: Trial, admitted: Sequence[Admitted]) -> int:
     """The bytes of all inputs and all outputs."""
-    admitted = trial.admission.answers
     wants = next((one.wants for one in admitted if isinstance(one, Answer)), ())
     read = sum(array.nbytes for array in trial.question.inputs)
     types = [want.dtype.numpy if want.dtype else want.values.dtype for want in wants]

@@ -8,23 +8,38 @@ of a row, and not all of them alike (`timing.comparing` has the numbers).
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
+from opcheck.backends.isolation.pool import Pool
 from opcheck.model import Case
 from opcheck.model.timing import Timed
 from opcheck.run.bench.one_case import Entrant, OneCase
 from opcheck.run.bench.plan import Plan
+from opcheck.run.witness import oracle_of
 
 #: Data of all cases are kept between visits if they take no more than so many bytes.
 _KEPT = 1 << 30
 
 
 class Session:
-    """A benchmark while it lasts; `to_come` visits are planned, as far as is known by now."""
+    """A benchmark while it lasts; `to_come` visits are planned, as far as is known by now.
 
-    def __init__(self, cases: Sequence[Case], entrants: Sequence[Entrant], plan: Plan) -> None:
+    `oracles` are those that the cases name, by these names.
+    """
+
+    def __init__(
+        self,
+        cases: Sequence[Case],
+        entrants: Sequence[Entrant],
+        plan: Plan,
+        oracles: Mapping[str, Pool] = MappingProxyType({}),
+    ) -> None:
         size = sum(spec.nbytes for case in cases for spec in case.inputs)
-        self._cases = [OneCase(case, entrants, plan, kept=size <= _KEPT) for case in cases]
+        self._cases = [
+            OneCase(case, entrants, plan, oracles.get(oracle_of(case) or ""), kept=size <= _KEPT)
+            for case in cases
+        ]
         self._plan = plan
         self.to_come = len(cases) * plan.processes
 

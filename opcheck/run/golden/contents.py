@@ -1,0 +1,352 @@
+"""One test of a golden folder: whether its files are as they were written, and right."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+import zlib
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import file_digest
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from opcheck import dtypes
+from opcheck.compare.ulp import distance
+from opcheck.compare.wants import computed_want
+from opcheck.engine import Exact, exactly, operator_of
+from opcheck.errors import InvalidNode, NotExpressible
+from opcheck.graph.folders import MODEL
+from opcheck.graph.golden import (
+    constants,
+    inferred_elements,
+    invalid,
+    other_model,
+    read_model,
+)
+from opcheck.graph.tensors import MAX_BYTES, read_named_tensor
+from opcheck.model import Array, Task
+from opcheck.precise import Undecided
+from opcheck.run.golden.files import DATA, NPZ, data_json, expected_files, npy_bytes, task_of
+from opcheck.run.golden.manifest import DataSetFields, StatedTolerance, Tensor, TestFields
+from opcheck.run.golden.oracles import Disagreement, by_engine, outputs, same
+from opcheck.run.golden.tolerances import Ends, as_rtol_and_atol, ends, stated_ends
+
+#: So much beside its tensors an archive may hold, in bytes: its directory, twice a name each.
+_DIRECTORY = 1 << 12
+#: A model whose outputs ONNX infers to be so many times larger than those stored is not computed.
+_ABSURD = 64
+
+
+@dataclass(frozen=True)
+class Job:
+    """A test to look at: `there` are those of its files that are there, and plain files."""
+
+    folder: Path
+    case: str
+    test: TestFields
+    npz: bool
+    there: frozenset[str]
+
+
+@dataclass
+class Looked:
+    """What is wrong with each file, by its path in the folder, and the SHA-256 of changed ones."""
+
+    wrong: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    changed: dict[str, str] = field(default_factory=dict)
+    #: How many data sets the oracles were asked about.
+    judged: int = 0
+
+
+def look(job: Job) -> Looked:
+    """Everything that is wrong with the files of one test."""
+    return _Look(job).all()
+
+
+class _Look:
+    def __init__(self, job: Job) -> None:
+        self.job, self.test = job, job.test
+        self.folder = job.folder / job.test.folder
+        self.found = Looked()
+
+    def all(self) -> Looked:
+        self._listed()
+        for name in sorted(self.job.there & self.test.files.keys()):
+            self._digest(name)
+        task = self._model()
+        for data in self.test.data_sets:
+            self._data_set(data, task)
+        if DATA in self.job.there and self._is_sound(DATA):
+            self._data_json()
+        self.found.wrong = dict(self.found.wrong)
+        return self.found
+
+    def _say(self, name: str, message: str) -> None:
+        self.found.wrong[f"{self.test.folder}/{name}"].append(message)
+
+    def _is_sound(self, name: str) -> bool:
+        path = f"{self.test.folder}/{name}"
+        return name in self.job.there and path not in self.found.wrong
+
+    def _listed(self) -> None:
+        expected = expected_files(self.test, npz=self.job.npz)
+        for name in sorted(expected - self.test.files.keys()):
+            self._say(name, "the manifest has no SHA-256 of it")
+        for name in sorted(self.test.files.keys() - expected):
+            self._say(name, "the manifest lists it, but no such test has it")
+
+    def _digest(self, name: str) -> None:
+        path = self.folder / name
+        try:
+            if path.stat().st_size > MAX_BYTES:
+                self._say(name, f"is larger than {MAX_BYTES >> 30} GiB")
+                return
+            with path.open("rb") as file:
+                sha = file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            self._say(name, f"cannot be read: {error.strerror}")
+            return
+        if sha != self.test.files[name]:
+            written = self.test.files[name]
+            self._say(name, f"was changed: its SHA-256 is {sha[:12]}…, not {written[:12]}…")
+            self.found.changed[f"{self.test.folder}/{name}"] = sha
+
+    def _model(self) -> Task | None:
+        """What the test asks, if the model states just that."""
+        if not self._is_sound(MODEL):
+            return None
+        try:
+            model = read_model(self.folder / MODEL)
+            task = task_of(self.job.case, self.test)
+            task = replace(task, initializers=constants(model, self.test.node.slots))
+            told = other_model(model, task)
+        except KeyError as error:
+            told = f"the manifest says it takes {error}, which is no dtype"
+        except (ValueError, TypeError, OverflowError, NotExpressible) as error:
+            told = " ".join(str(error).split())
+        else:
+            if told is None and not self.test.refused:
+                refusal = invalid(model)
+                told = refusal and f"onnx's checker refuses it: {refusal}"
+            told = told or self._absurd(inferred_elements(model))
+        if told:
+            self._say(MODEL, told)
+            return None
+        return task
+
+    def _absurd(self, elements: int) -> str | None:
+        declared = max(
+            (_elements(one) for d in self.test.data_sets for one in d.outputs), default=0
+        )
+        inputs = max(map(_elements, self.test.inputs), default=0)
+        if elements <= _ABSURD * (declared + inputs) + (1 << 16):
+            return None
+        return f"asks for outputs of {elements:,} elements, {declared:,} are there: not computed"
+
+    def _data_set(self, data: DataSetFields, task: Task | None) -> None:
+        tensors = {"input": self._tensors(data, "input", self.test.inputs)}
+        kinds = ["output", *("lowest", "highest") * (self.test.tolerance == "bound")]
+        tensors |= {kind: self._tensors(data, kind, data.outputs) for kind in kinds}
+        self._npz(data, tensors)
+        inputs, stored = tensors["input"], tensors["output"]
+        names = [f"{data.folder}/input_{number}.pb" for number in range(len(self.test.inputs))]
+        if task is None or inputs is None or not all(map(self._is_sound, names)):
+            return
+        self.found.judged += 1
+        operands = task.operands(inputs)
+        if self.test.refused:
+            self._refused(task, operands)
+            return
+        if stored is None:
+            return
+        self._answers(data, task, operands, stored)
+        lowest, highest = tensors.get("lowest"), tensors.get("highest")
+        if lowest is not None and highest is not None:
+            self._bounds(data, task, operands, list(zip(stored, lowest, highest, strict=True)))
+
+    def _tensors(
+        self, data: DataSetFields, kind: str, specs: Sequence[Tensor]
+    ) -> list[Array] | None:
+        """The tensors of a kind, None where one is not what the manifest says."""
+        found = [
+            self._tensor(f"{data.folder}/{kind}_{number}.pb", spec)
+            for number, spec in enumerate(specs)
+        ]
+        arrays = [array for array in found if array is not None]
+        return arrays if len(arrays) == len(found) else None
+
+    def _tensor(self, name: str, spec: Tensor) -> Array | None:
+        if name not in self.job.there:
+            return None
+        try:
+            called, array = read_named_tensor(self.folder / name)
+        except ValueError as error:
+            self._say(name, str(error).removeprefix(f"{Path(name).name} "))
+            return None
+        holds = f"{dtypes.of(array) or array.dtype}{list(array.shape)}"
+        wanted = f"{spec.dtype}{list(spec.shape)}"
+        if holds != wanted:
+            self._say(name, f"holds {holds}, the manifest says {wanted}")
+            return None
+        if called != spec.name:
+            self._say(name, f"is a tensor {called!r}, the manifest says {spec.name!r}")
+        return array
+
+    def _refused(self, task: Task, operands: list[Array]) -> None:
+        """A model that both oracles take for legal is not to be refused."""
+        told = None
+        try:
+            if outputs(task.op, operands, task.attrs) is not None:
+                told = "is to be refused, but both oracles accept it"
+        except (InvalidNode, Undecided):
+            return
+        except (Disagreement, MemoryError) as error:
+            told = f"the oracles: {error}"
+        if told and not self.test.folder.startswith("open/"):
+            self._say(MODEL, told)
+
+    def _answers(
+        self, data: DataSetFields, task: Task, operands: list[Array], stored: list[Array]
+    ) -> None:
+        """The outputs against today's oracles."""
+        is_open = self.test.folder.startswith("open/")
+        try:
+            found = outputs(task.op, operands, task.attrs)
+            arrays = None if found is None else found.arrays
+            if found is None and data.method != "stated":
+                self._say(MODEL, "no oracle of this opcheck knows the operator")
+                return
+        except (InvalidNode, Undecided) as error:
+            if not is_open:
+                self._say(MODEL, f"today's oracles give no answer: {error}")
+                return
+            arrays = self._by_engine(task, operands) if data.method == "engine" else None
+        except (Disagreement, MemoryError) as error:
+            self._say(MODEL, f"today's oracles give no answer: {error}")
+            return
+        if arrays is None or (is_open and data.method == "stated"):
+            return
+        if len(arrays) != len(stored):
+            self._say(MODEL, f"gives {len(arrays)} outputs, the manifest says {len(stored)}")
+            return
+        for number, (want, got) in enumerate(zip(arrays, stored, strict=True)):
+            self._output(f"{data.folder}/output_{number}.pb", want, got, data)
+
+    def _by_engine(self, task: Task, operands: list[Array]) -> tuple[Array, ...] | None:
+        try:
+            return by_engine(task.op, operands, task.attrs)
+        except InvalidNode:
+            return None
+
+    def _output(self, name: str, want: Array, got: Array, data: DataSetFields) -> None:
+        if (want.dtype, want.shape) != (got.dtype, got.shape):
+            told = f"the oracles give {dtypes.of(want)}{list(want.shape)}"
+            self._say(name, f"holds {dtypes.of(got)}{list(got.shape)}, {told}")
+            return
+        wrong = ~same(want, got)
+        if data.method == "stated" and dtypes.of(want) and wrong.any():
+            with np.errstate(all="ignore"):
+                wrong &= ~np.isclose(got, want, self.test.rtol, self.test.atol, equal_nan=True)
+        if wrong.any():
+            place = tuple(map(int, np.argwhere(wrong)[0]))
+            count = f"{int(np.count_nonzero(wrong)):,} of {want.size:,} elements are wrong"
+            told = f"{count}: at {list(place)} it has {got[place]!s}, the oracles {want[place]!s}"
+            self._say(name, told)
+
+    def _bounds(
+        self, data: DataSetFields, task: Task, operands: list[Array], stored: list[Any]
+    ) -> None:
+        """The ends between which an answer must lie, but for what other machines round."""
+        if operator_of(task.op) is None:
+            return
+        try:
+            answers = exactly(task.op, operands, task.attrs)
+        except (InvalidNode, MemoryError):
+            return
+        for number, (answer, (output, low, high)) in enumerate(zip(answers, stored, strict=True)):
+            if not isinstance(answer, Exact) or answer.values.shape != output.shape:
+                continue
+            mine = ends(computed_want(task.op, "", answer), output, None)
+            for kind, want, got in (("lowest", mine.lowest, low), ("highest", mine.highest, high)):
+                if (distance(want, got) > 1).any():
+                    told = "is not what the operator's error bound allows"
+                    self._say(f"{data.folder}/{kind}_{number}.pb", told)
+
+    def _npz(self, data: DataSetFields, tensors: Mapping[str, list[Array] | None]) -> None:
+        """The archive against the tensors beside it; nothing in it is ever unpickled."""
+        name = f"{data.folder}/{NPZ}"
+        if not self._is_sound(name) or any(arrays is None for arrays in tensors.values()):
+            return
+        files = {
+            f"{kind}_{number}.npy": npy_bytes(array)
+            for kind, arrays in tensors.items()
+            for number, array in enumerate(arrays or ())
+        }
+        told = _wrong_archive(self.folder / name, files)
+        if told:
+            self._say(name, told)
+
+    def _data_json(self) -> None:
+        """The two numbers of data.json against the manifest, and against what they stand for."""
+        data = (self.folder / DATA).read_bytes()
+        if data != data_json(self.test.rtol, self.test.atol):
+            self._say(DATA, f"is not rtol {self.test.rtol:g} and atol {self.test.atol:g}")
+            return
+        stated = self.test.tolerance
+        if isinstance(stated, StatedTolerance) and stated.ulp is None:
+            rtol, atol = stated.rtol, stated.atol
+        else:
+            found = self._ends(stated)
+            if found is None:
+                return
+            rtol, atol = as_rtol_and_atol(found)
+        if not np.allclose([rtol, atol], [self.test.rtol, self.test.atol], rtol=0.02, atol=0):
+            told = f"the tolerance needs rtol {rtol:g} and atol {atol:g}"
+            self._say(DATA, f"says rtol {self.test.rtol:g} and atol {self.test.atol:g}; {told}")
+
+    def _ends(self, stated: object) -> list[Ends] | None:
+        """What data.json stands for, None where that cannot be had."""
+        found = []
+        for data in self.test.data_sets:
+            for number in range(len(data.outputs)):
+                kinds = ("output", "lowest", "highest") if stated == "bound" else ("output",)
+                names = [f"{data.folder}/{kind}_{number}.pb" for kind in kinds]
+                if not all(map(self._is_sound, names)):
+                    return None
+                output, *around = [read_named_tensor(self.folder / name)[1] for name in names]
+                if isinstance(stated, StatedTolerance):
+                    found.append(stated_ends(output, stated.ulp or 0))
+                else:
+                    found.append(Ends(output, *around))
+        return found
+
+
+def _elements(spec: Tensor) -> int:
+    return int(np.prod(spec.shape, dtype=object))
+
+
+def _wrong_archive(path: Path, files: dict[str, bytes]) -> str | None:
+    """What is wrong with an archive that should hold these files; it is read no further."""
+    room = 2 * _DIRECTORY * (len(files) + 1)
+    try:
+        if path.stat().st_size > sum(map(len, files.values())) + room:
+            return "is larger than its tensors"
+        with zipfile.ZipFile(io.BytesIO(path.read_bytes())) as archive:
+            members = archive.infolist()
+            if sorted(one.filename for one in members) != sorted(files):
+                return "holds other arrays than the test has"
+            for one in members:
+                want = files[one.filename]
+                if one.file_size != len(want):
+                    return f"{one.filename} unpacks to {one.file_size:,} bytes, not {len(want):,}"
+                with archive.open(one) as member:
+                    if member.read(len(want) + 1) != want:
+                        return f"{one.filename} is not the tensor beside it"
+    # zipfile lets out what it and its decompressors raise.
+    except (OSError, ValueError, RuntimeError, EOFError, zlib.error, zipfile.BadZipFile) as error:
+        return f"is no readable archive: {error}"
+    return None

@@ -1,0 +1,201 @@
+"""Cases of operators that no engine knows, on the command line."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+GEMM = """\
+op: Gemm
+opset: 13
+dtype: float32
+tolerance: {rtol: 1.0e-5}
+inputs: {A: [[1, 2]], B: [[3], [4]]}
+cases:
+"""
+HARDMAX = """\
+op: Hardmax
+opset: 13
+dtype: float32
+attrs: {axis: 1}
+tolerance: {ulp: 0}
+inputs: {input: [[3, 3, 1], [3, 0, 3]]}
+cases:
+"""
+
+
+def write(tmp_path, text, name="cases.yaml"):
+    (tmp_path / name).write_text(text)
+
+
+def oracle(tmp_path, address, head=HARDMAX):
+    write(tmp_path, f"{head}- {{name: asked, expect: {{oracle: '{address}'}}}}\n")
+
+
+def test_a_run_tells_by_whose_answers_it_judged(run, tmp_path):
+    oracle(tmp_path, "right")
+    found = run("run", "cases.yaml", "-b", "last_of_ties", "--report", "json=run.jsonl")
+    assert found.exit_code == 1
+    assert "found   unlike oracle right 1.5: output: 4 of 6 elements wrong" in found.stdout
+    assert "oracle  right 1.5, whose answer the case takes for right" in found.stdout
+    assert "1 result was judged by what oracle right 1.5 answers" in found.stdout
+    header, result, _ = map(json.loads, (tmp_path / "run.jsonl").read_text().splitlines())
+    assert [(one["address"], one["version"]) for one in header["oracles"]] == [("right", "1.5")]
+    assert result["oracle"] == "right 1.5"
+    again = run("report", "run.jsonl")
+    assert "oracle  right 1.5" in again.stdout
+
+
+def test_a_backend_that_is_its_own_oracle_is_not_judged(run, tmp_path):
+    oracle(tmp_path, "right")
+    found = run("run", "cases.yaml", "-b", "right")
+    assert found.exit_code == 5
+    assert "nothing was judged: right was compared with itself only" in found.stdout
+
+
+def test_an_oracle_that_gives_no_answer_passes_nobody(run, tmp_path):
+    oracle(tmp_path, "refuses")
+    found = run("run", "cases.yaml", "-b", "right")
+    assert found.exit_code == 4
+    assert "oracle refuses 1.5 gives no answer: raised Refused: no" in found.stdout
+
+
+def test_the_engine_contradicts_a_wrong_oracle(run, tmp_path):
+    oracle(tmp_path, "last_of_ties")
+    found = run("run", "cases.yaml", "-b", "last_of_ties", "-b", "right")
+    assert found.exit_code == 2
+    assert "by oracle last_of_ties 1.5: the case and opcheck's engine contradict" in found.stdout
+
+
+@pytest.mark.parametrize(
+    ("address", "told"),
+    [
+        ("rigth", "cases.yaml:8:3: expect.oracle: unknown backend 'rigth'"),
+        ("right:", "expect.oracle: backend 'right:' has nothing after the colon"),
+        ("cmd:./steal {model}", "expect.oracle: 'cmd:./steal {model}' is code, which no case file"),
+        ("py:steal:Backend", "'py:steal:Backend' is code, which no case file may have run"),
+        ("onnx:steal", "'onnx:steal' is code, which no case file may have run"),
+    ],
+)
+def test_who_can_be_no_oracle_is_told_with_its_place(run, tmp_path, address, told):
+    oracle(tmp_path, address)
+    for command in (("run",), ("bench", "--quick")):
+        found = run(*command, "cases.yaml", "-b", "right")
+        assert found.exit_code == 2
+        assert told in found.stderr
+
+
+def test_code_that_the_command_line_or_a_profile_names_may_be_an_oracle(run, tmp_path):
+    oracle(tmp_path, "py:tests.cli.fakes:RIGHT")
+    both = ("-b", "py:tests.cli.fakes:RIGHT", "-b", "right")
+    assert run("run", "cases.yaml", *both).exit_code == 5  # the former is its own oracle
+    write(tmp_path, '[backends.wise]\naddress = "py:tests.cli.fakes:RIGHT"\n', "opcheck.toml")
+    oracle(tmp_path, "wise")
+    assert run("run", "cases.yaml", "-b", "right").exit_code == 0
+
+
+def test_an_oracle_that_is_not_installed_is_told_before_anything_runs(run, tmp_path):
+    oracle(tmp_path, "saved:nowhere")
+    found = run("run", "cases.yaml", "-b", "right")
+    assert found.exit_code == 4
+    assert "backend 'saved': nowhere does not exist" in found.stderr
+
+
+def agreeing(tmp_path):
+    write(tmp_path, f"{HARDMAX}- {{name: asked, expect: {{agree: true}}}}\n")
+
+
+def test_two_that_differ_are_red_and_nobody_is_accused(run, tmp_path):
+    agreeing(tmp_path)
+    found = run("run", "cases.yaml", "-b", "right", "-b", "last_of_ties")
+    assert found.exit_code == 1
+    assert "exit 1: does not conform: 2 differ" in found.stdout
+    assert "differs from last_of_ties: output: 4 of 6 elements differ" in found.stdout
+    assert "repeat  opcheck run cases.yaml --case Hardmax/asked -b right -b last_of_ties" in (
+        found.stdout
+    )
+    assert "fail" not in found.stdout
+
+
+def test_who_agrees_with_whom_stands_in_the_summary(run, tmp_path):
+    agreeing(tmp_path)
+    found = run("run", "cases.yaml", "-b", "right", "-b", "last_of_ties", "-b", "numpy", "-q")
+    assert found.exit_code == 1
+    (line,) = [line for line in found.stdout.splitlines() if line.endswith("Hardmax/asked")]
+    assert line.split() == ["right,", "numpy", "last_of_ties", "1", "Hardmax/asked"]
+
+
+def test_one_backend_alone_has_nobody_to_agree_with(run, tmp_path):
+    agreeing(tmp_path)
+    for command in (("run",), ("bench", "--quick")):
+        found = run(*command, "cases.yaml", "-b", "right")
+        assert found.exit_code == 2
+        assert "cases.yaml:8:3: Hardmax/asked: expect.agree compares backends" in found.stderr
+
+
+def test_where_only_one_answers_the_run_is_incomplete(run, tmp_path):
+    agreeing(tmp_path)
+    found = run("run", "cases.yaml", "-b", "right", "-b", "lacks_float32")
+    assert found.exit_code == 4
+    assert "no other backend answers" in found.stdout
+
+
+def test_a_list_says_whose_answer_it_will_be(run, tmp_path):
+    cases = "- {name: a, expect: {oracle: reference}}\n- {name: b, expect: {agree: true}}\n"
+    write(tmp_path, GEMM + cases)
+    found = run("list", "cases.yaml")
+    assert "Gemm/a  Gemm-13, must, core, oracle reference" in found.stdout
+    assert "Gemm/b  Gemm-13, must, core, agreement" in found.stdout
+
+
+def test_questions_of_such_cases_can_be_written(run, tmp_path):
+    oracle(tmp_path, "reference", GEMM)
+    found = run("list", "cases.yaml", "--save-questions", "asked")
+    assert found.exit_code == 0
+    assert (tmp_path / "asked" / "Gemm%2Fasked" / "model.onnx").is_file()
+
+
+def test_mutate_leaves_out_what_says_no_answer_itself_and_tells_so(run, tmp_path):
+    agreeing(tmp_path)
+    found = run("mutate", "cases.yaml", "-j", "1")
+    assert found.exit_code == 5
+    assert "1 case left out, such as Hardmax/asked" in found.stderr
+
+
+def test_without_tolerance_such_a_case_is_refused(run, tmp_path):
+    oracle(tmp_path, "reference", GEMM.replace("tolerance: {rtol: 1.0e-5}\n", ""))
+    found = run("list", "cases.yaml")
+    assert found.exit_code == 2
+    assert "a backend's answer has errors of its own: tolerance must be stated" in found.stderr
+
+
+def test_every_mistake_about_whose_answer_it_is_is_told(run, tmp_path):
+    lines = [
+        "- {name: a, expect: {oracle: reference, agree: true}}",
+        "- {name: b, expect: {agree: false}}",
+        "- {name: c, expect: {oracle: 3}}",
+        "- {name: d, expect: {orcle: reference}}",
+        "- {name: e, expect: {oracle: ''}}",
+        '- {name: f, expect: {oracle: "a\\nb"}}',
+        "- {name: g, rule: open, expect: {oracle: reference}}",
+    ]
+    write(tmp_path, GEMM + "\n".join(lines))
+    found = run("list", "cases.yaml")
+    assert found.exit_code == 2
+    for line, told in enumerate(
+        [
+            "unknown key 'oracle' (known: agree)",
+            "expect.agree: must be true, or another answer be stated",
+            "expect.oracle: must be a text, got 3",
+            "did you mean 'oracle'?",
+            "expect.oracle: must not be empty",
+            "expect.oracle: must be one line, without tabs",
+            "rule: open needs expect.any_of",
+        ],
+        7,
+    ):
+        assert any(
+            said.startswith(f"cases.yaml:{line}:") and told in said
+            for said in found.stderr.splitlines()
+        ), told

@@ -1,0 +1,231 @@
+"""Who agrees with whom, and what is said of those who do not."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from opcheck.compare.agreement import ALONE, Party, judge_among
+from opcheck.compare.verdict import Judgement
+from opcheck.dtypes import DTYPES
+from opcheck.model import (
+    Crashed,
+    Declined,
+    Foreign,
+    NotRun,
+    Outcome,
+    OutputSpec,
+    Produced,
+    Raised,
+    Rule,
+    TimedOut,
+    Tolerance,
+    Verdict,
+)
+
+Y = (OutputSpec("Y", DTYPES["float32"]),)
+NEAR = Tolerance(atol=0.1)
+NO = Raised("run", "InvalidGraph", "no such axis", documented=True)
+
+
+def says(*values: float, dtype: Any = np.float32) -> Produced:
+    return Produced((np.array(values, dtype),), 0.1)
+
+
+def among(
+    *outcomes: Outcome,
+    tolerance: Tolerance | None = NEAR,
+    outputs: tuple[OutputSpec, ...] = Y,
+    rule: Rule = "must",
+) -> list[Judgement]:
+    parties = [Party(name, outcome) for name, outcome in zip("ABCDE", outcomes, strict=False)]
+    return [*judge_among(rule, parties, outputs, tolerance)]
+
+
+def verdicts(found: list[Judgement]) -> list[str]:
+    return [judgement.verdict for judgement in found]
+
+
+# ── two ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_two_that_agree_pass_and_each_names_the_other() -> None:
+    one, other = among(says(1, 2), says(1, 2.05))
+    assert (one.verdict, one.against, one.reason) == (Verdict.PASS, ("B",), "")
+    assert (other.verdict, other.against, other.reason) == (Verdict.PASS, ("A",), "")
+    assert 0 < other.comparisons[0].used < 1
+
+
+def test_of_two_that_differ_nobody_is_accused() -> None:
+    one, other = among(says(1, 2, 3), says(1, 2, 4))
+    assert (one.verdict, one.against) == (Verdict.DIFFER, ("B",))
+    assert one.reason == "differs from B: Y: 1 of 3 elements differ"
+    assert (other.verdict, other.failure) == (Verdict.DIFFER, "values")
+    assert other.reason == "differs from A: Y: 1 of 3 elements differ"
+    (worst,) = other.comparisons[0].worst
+    assert (worst.index, worst.want, worst.got) == ((2,), 3, 4)
+
+
+def test_answers_of_different_shapes_differ() -> None:
+    one, other = among(says(1), says(1, 1))
+    assert (one.failure, one.reason) == ("shape", "differs from B: Y: shape (1,), want (2,)")
+    assert verdicts([one, other]) == ["differ", "differ"]
+
+
+def test_one_element_that_is_no_number_in_one_answer_only_is_a_difference() -> None:
+    assert verdicts(among(says(np.nan, 1), says(np.nan, 1))) == ["pass", "pass"]
+    assert verdicts(among(says(np.nan, 1), says(1, 1))) == ["differ", "differ"]
+    assert verdicts(among(says(np.inf, 1), says(3e38, 1))) == ["differ", "differ"]
+
+
+def test_without_tolerance_answers_agree_exactly() -> None:
+    above = float(np.nextafter(np.float32(1), np.float32(2)))
+    assert verdicts(among(says(1), says(above), tolerance=None)) == ["differ", "differ"]
+
+
+def test_to_be_near_is_asked_of_both_sides() -> None:
+    # A tenth of 1.0 is less than a tenth of 1.105: nearness to the larger alone is not enough.
+    tenth = Tolerance(rtol=0.1)
+    assert verdicts(among(says(1), says(1.105), tolerance=tenth)) == ["differ", "differ"]
+    assert verdicts(among(says(1.105), says(1), tolerance=tenth)) == ["differ", "differ"]
+    assert verdicts(among(says(1), says(1.05), tolerance=tenth)) == ["pass", "pass"]
+
+
+# ── three and more ───────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_odd_one_out_is_named_as_one_that_differs() -> None:
+    a, b, c = among(says(1), says(5), says(1))
+    assert verdicts([a, b, c]) == ["pass", "differ", "pass"]
+    assert b.reason == "differs from A and C, which agree: A: Y: 1 of 1 elements differ"
+    assert (a.reason, a.against) == ("B differs", ("C",))
+
+
+def test_without_a_majority_all_differ() -> None:
+    assert verdicts(among(says(1), says(5), says(9))) == ["differ"] * 3
+    a, *rest = among(says(1), says(5), says(1), says(5))
+    assert verdicts([a, *rest]) == ["differ"] * 4
+    assert a.reason == "differs from B and D: B: Y: 1 of 1 elements differ; agrees with C"
+
+
+def test_who_lies_between_two_that_differ_agrees_with_both_and_makes_no_majority() -> None:
+    low, middle, high = among(says(1), says(1.08), says(1.16))
+    assert verdicts([low, middle, high]) == ["differ", "pass", "differ"]
+    assert middle.reason == "A and C differ from each other"
+    assert low.reason == "differs from C: Y: 1 of 1 elements differ; agrees with B"
+
+
+@given(st.lists(st.sampled_from([0.0, 0.04, 0.08, 0.12, 5.0]), min_size=2, max_size=5))
+def test_whoever_passes_agrees_with_somebody_and_if_two_differ_somebody_fails(
+    values: list[float],
+) -> None:
+    found = among(*map(says, values))
+    unlike = any(abs(one - other) > 0.1 for one in values for other in values)
+    assert unlike == ("differ" in verdicts(found))
+    for number, judgement in enumerate(found):
+        if judgement.verdict is Verdict.PASS:
+            others = values[:number] + values[number + 1 :]
+            assert any(abs(values[number] - other) <= 0.1 for other in others)
+
+
+@given(st.lists(st.sampled_from([0.0, 0.08, 0.16, 5.0]), min_size=2, max_size=4))
+def test_the_order_of_the_backends_is_no_matter(values: list[float]) -> None:
+    found = verdicts(among(*map(says, values)))
+    for order in permutations(range(len(values))):
+        assert verdicts(among(*(says(values[n]) for n in order))) == [found[n] for n in order]
+
+
+# ── refusals ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_to_refuse_what_another_answers_is_to_differ_and_nobody_is_accused() -> None:
+    one, other = among(says(1), NO)
+    assert (one.verdict, one.reason) == (Verdict.DIFFER, "B refuses what it answers")
+    assert (other.verdict, other.failure) == (Verdict.DIFFER, "raised")
+    assert other.reason == "refuses what A answers: InvalidGraph: no such axis"
+
+
+def test_most_may_answer_what_one_refuses() -> None:
+    a, b, c = among(says(1), NO, says(1))
+    assert verdicts([a, b, c]) == ["pass", "differ", "pass"]
+    assert b.reason == "refuses what A and C answer: InvalidGraph: no such axis"
+
+
+def test_that_most_refuse_makes_no_refusal_right() -> None:
+    found = among(NO, NO, says(1))
+    assert verdicts(found) == ["differ"] * 3
+    assert found[2].reason == "A and B refuse what it answers"
+
+
+def test_a_model_that_nobody_answers_passes_nobody() -> None:
+    found = among(NO, NO)
+    assert verdicts(found) == ["error", "error"]
+    assert found[0].reason == "raised, and nobody answers: InvalidGraph: no such axis"
+
+
+# ── who has no say ───────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("other", "verdict"),
+    [
+        (Declined("no kernel"), "unsupported"),
+        (Crashed("killed by SIGSEGV"), "crash"),
+        (TimedOut(30), "timeout"),
+        (NotRun("nothing"), "not run"),
+        (Produced((np.zeros(1, np.float32),), 0.1, unstable="differs"), "unstable"),
+        (Raised("third run", "Oops", "", documented=False), "unstable"),
+        (Raised("run", "Oops", "", documented=True, unusable=True), "error"),
+    ],
+)
+def test_an_answer_that_there_is_none_to_compare_with_is_not_judged(
+    other: Outcome, verdict: str
+) -> None:
+    found = among(says(1), other)
+    assert verdicts(found) == ["not run", verdict]
+    assert found[0].reason == ALONE
+    assert verdicts(among(says(1), other, says(1))) == ["pass", verdict, "pass"]
+
+
+@pytest.mark.parametrize(
+    ("outputs", "reason"),
+    [
+        ((), "Y: count 0 outputs, want 1"),
+        ((np.ones(1, np.float32),) * 2, "output 1: count 2 outputs, want 1"),
+        ((Foreign("builtins.str"),), "Y: type builtins.str, want a tensor"),
+        ((np.ones(1, np.float64),), "Y: dtype float64, want float32"),
+        ((np.array(["1"]),), "Y: dtype <U1, want float32"),
+    ],
+)
+def test_what_no_answer_may_be_fails_though_all_agree_on_it(outputs: Any, reason: str) -> None:
+    wrong = Produced(outputs, 0.1)
+    found = among(wrong, wrong)
+    assert verdicts(found) == ["fail", "fail"]
+    assert found[0].reason == reason
+
+
+def test_where_nobody_knows_the_dtype_answers_must_have_the_same() -> None:
+    unknown = (OutputSpec("Y", None),)
+    found = among(says(1), says(1, dtype=np.float64), outputs=unknown)
+    assert verdicts(found) == ["differ", "differ"]
+    assert found[0].failure == "dtype"
+
+
+def test_a_rule_that_a_sound_backend_may_break_makes_it_a_warning() -> None:
+    found = among(says(1), says(2), rule="should")
+    assert verdicts(found) == ["warn", "warn"]
+
+
+def test_integers_and_truth_values_are_compared_exactly() -> None:
+    for dtype in ("int64", "bool"):
+        outputs = (OutputSpec("Y", DTYPES[dtype]),)
+        kind = DTYPES[dtype].numpy
+        same = among(says(0, 1, dtype=kind), says(0, 1, dtype=kind), outputs=outputs)
+        other = among(says(0, 1, dtype=kind), says(1, 1, dtype=kind), outputs=outputs)
+        assert verdicts(same) == ["pass", "pass"]
+        assert verdicts(other) == ["differ", "differ"]

@@ -109,6 +109,29 @@ def selection_options(function: Function) -> Function:
     return function
 
 
+def dim_option(function: Function) -> Function:
+    """--dim."""
+    return click.option(
+        "--dim",
+        "dims",
+        multiple=True,
+        callback=_dims,
+        metavar="NAME=N",
+        help="A size that a .onnx model leaves open, by its name or as INPUT[AXIS]. Repeatable.",
+    )(function)
+
+
+def _dims(ctx: click.Context, param: click.Parameter, values: Sequence[str]) -> dict[str, int]:
+    sizes: dict[str, int] = {}
+    for value in values:
+        name, _, size = value.rpartition("=")
+        if not name or not (size.isascii() and size.isdecimal()) or len(size) > 18:
+            raise click.BadParameter(f"write NAME=N, not {value!r}", ctx, param)
+        if sizes.setdefault(name, int(size)) != int(size):
+            raise click.BadParameter(f"{name} is {sizes[name]} and {size}", ctx, param)
+    return sizes
+
+
 def backend_options(function: Function) -> Function:
     """-b, --timeout, --memory-limit."""
     for option in reversed(_BACKENDS):
@@ -132,6 +155,7 @@ def chosen_cases(
     opsets: tuple[int, ...],
     dtypes: tuple[str, ...],
     level: Any,
+    dims: Mapping[str, int] | None = None,
     *,
     bench: bool = False,
 ) -> tuple[tuple[Case, ...], str]:
@@ -148,7 +172,7 @@ def chosen_cases(
     selection = Selection(ids, keywords, ops, opsets, dtypes, level)
     if bench:
         check_case_files(paths, "bench")
-    cases = load_bench(paths) if bench else load_all(paths)
+    cases = load_bench(paths) if bench else load_all(paths, dims)
     interrupt.safe_place()
     # A mistyped one would go unnoticed beside one that is not.
     here = {id for case in cases for id in (case.id, case.sweep) if id}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from opcheck.cli import interrupt
-from opcheck.cli.options import chosen_cases, leave, selection_options, worker_options
+from opcheck.cli.options import chosen_cases, dim_option, leave, selection_options, worker_options
 from opcheck.cli.reports import Reports, Target, check_targets, report_option
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 @click.command(name="run")
 @selection_options
+@dim_option
 @worker_options
 @click.option("--strict", is_flag=True, help="A warning is a failure.")
 @click.option("--require-supported", is_flag=True, help="What is unsupported is a failure.")

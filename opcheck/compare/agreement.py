@@ -77,7 +77,7 @@ def judge_among(
 def wants_of(answer: Sequence[Array], outputs: Sequence[OutputSpec]) -> tuple[Want, ...]:
     """Outputs that somebody gave, as what others must give: type, shape and values."""
     pairs = zip(outputs, answer, strict=True)
-    return tuple(Want(output.name, dtypes.of(array), array) for output, array in pairs)
+    return tuple(Want(output.name, dtypes.element_type(array), array) for output, array in pairs)
 
 
 def misfit(answer: Answer, outputs: Sequence[OutputSpec]) -> Comparison | None:

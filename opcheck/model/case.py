@@ -247,5 +247,7 @@ class Case:
     model: bytes | None = None
     #: Which inputs of the model the tensors are that are no initializers; empty where each is one.
     ports: tuple[Port, ...] = ()
+    #: What a command line has to say, beside the source and the id, to get this case.
+    said: tuple[str, ...] = ()
     #: Why opcheck itself can put this case to nobody; "" where it can.
     beyond: str = ""

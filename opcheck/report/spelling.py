@@ -99,7 +99,7 @@ def repeat(result: Result) -> str:
     if not result.case.source.shipped:
         file = result.case.source.file
         words.append(f"./{file}" if file.startswith("-") else file)  # or it would be an option
-    words += ["--case", result.case.id]
+    words += [*result.case.said, "--case", result.case.id]
     for backend in (result.backend, *result.against):
         words += ["-b", backend]
     words.append("--no-known")

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from opcheck.dtypes import DTYPES, DType, element_type
 from opcheck.engine import operator_of
+from opcheck.graph import ModelProto
 from opcheck.graph.nodes import Stated, opset_of, stated
 from opcheck.graph.randomness import random_outputs
 from opcheck.graph.tensors import initializers
 from opcheck.graph.test_data import ModelTest
 from opcheck.model import (
     GRAPH,
+    Agreement,
     Array,
     Case,
     Given,
@@ -27,38 +30,69 @@ from opcheck.model import (
 
 def cases_of(test: ModelTest, source: Source) -> Iterator[Case]:
     """A case for each data set of a test, judged by the test's tolerance as ONNX's runner does."""
-    model = test.model.SerializeToString(deterministic=True)
-    node, random = stated(test.model), random_outputs(test.model)
+    model, random = WholeModel.of(test.model), random_outputs(test.model)
     outputs = [info.name for info in test.model.graph.output]
     for data in test.data_sets:
+        row = str(data.number) if len(test.data_sets) > 1 else None
         inputs, ports = _specs([info.name for info in test.fed], data.inputs)
-        wanted, wanted_ports = _specs(outputs, data.outputs)
-        constants = _constants(node, test) if node else ()
+        case = model.case(test.name, inputs, ports, source)
+        yield replace(
+            case,
+            id=f"{test.name}#{row}" if row else test.name,
+            row=row,
+            expect=Values(*_specs(outputs, data.outputs), random),
+            tolerance=Tolerance(rtol=test.rtol, atol=test.atol),
+            beyond=data.beyond,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class WholeModel:
+    """A model, and what it is made into a case of."""
+
+    proto: ModelProto
+    data: bytes
+    node: Stated | None
+
+    @classmethod
+    def of(cls, model: ModelProto) -> WholeModel:
+        """The model, looked at once."""
+        return cls(model, model.SerializeToString(deterministic=True), stated(model))
+
+    def case(
+        self, name: str, inputs: tuple[TensorSpec, ...], ports: tuple[Port, ...], source: Source
+    ) -> Case:
+        """The model on these inputs; of backends it is asked that they agree."""
+        node = self.node
+        constants = self._constants(node, {port.name for port in ports}) if node else ()
         known = node if node and _engine_takes(node, (*constants, *inputs), ports) else None
         # An operator of the engine on what the engine does not take is a graph like any other.
         alone = node if node and not operator_of(node.op) else known
-        row = str(data.number) if len(test.data_sets) > 1 else None
-        yield Case(
-            id=f"{test.name}#{row}" if row else test.name,
-            name=test.name,
-            row=row,
+        return Case(
+            id=name,
+            name=name,
+            row=None,
             op=alone.op if alone else GRAPH,
-            opset=node.opset if node else opset_of(test.model),
+            opset=node.opset if node else opset_of(self.proto),
             dtype=_common(inputs),
             attrs=alone.attrs if alone else {},
             inputs=(*inputs, *constants) if known else inputs,
             slots=known.slots if known else (),
-            outputs=tuple(OutputSpec(name, None) for name in outputs),
-            expect=Values(wanted, () if known and not random else wanted_ports, random),
-            tolerance=Tolerance(rtol=test.rtol, atol=test.atol),
+            outputs=tuple(OutputSpec(info.name, None) for info in self.proto.graph.output),
+            expect=Agreement(),
+            tolerance=None,
             rule="must",
             level="core",
             clause="",
             source=source,
-            model=model,
+            model=self.data,
             ports=ports,
-            beyond=data.beyond,
         )
+
+    def _constants(self, node: Stated, fed: Collection[str]) -> tuple[TensorSpec, ...]:
+        """The initializers that the node reads, and nobody feeds."""
+        found = initializers(self.proto, {*node.slots} - {*fed})
+        return tuple(_spec(name, array, initializer=True) for name, array in found.items())
 
 
 def _specs(
@@ -84,13 +118,6 @@ def _spec(name: str, array: Array, *, initializer: bool = False) -> TensorSpec:
     dtype = element_type(array)
     assert dtype
     return TensorSpec(name, dtype, array.shape, Given(array), initializer=initializer)
-
-
-def _constants(node: Stated, test: ModelTest) -> tuple[TensorSpec, ...]:
-    """The initializers that a node reads, and nobody feeds."""
-    fed = {info.name for info in test.fed}
-    found = initializers(test.model, {*node.slots} - fed)
-    return tuple(_spec(name, array, initializer=True) for name, array in found.items())
 
 
 def _engine_takes(node: Stated, tensors: Iterable[TensorSpec], ports: Iterable[Port]) -> bool:

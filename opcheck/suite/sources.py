@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,20 +19,28 @@ if TYPE_CHECKING:
 #: The node tests of the installed onnx package, `onnx-node/PATTERN` for some of them.
 NODE_TESTS = "onnx-node"
 _PREFIX = "test_"
+_MODEL = ".onnx"
 _WHOLE = Mark(0, 0)
 
 
-def load_all(paths: Sequence[Path] = ()) -> tuple[Case, ...]:
+def load_all(paths: Sequence[Path] = (), dims: Mapping[str, int] | None = None) -> tuple[Case, ...]:
     """The cases of all `paths`, whatever they are; of the shipped suites without any.
 
-    Raises CaseFileError with every problem of every file, and UsageError.
+    `dims` are sizes that models leave open. Raises CaseFileError with every problem of every file,
+    and UsageError.
     """
-    files = [path for path in paths if not is_node_tests(path) and not _is_test_data(path)]
-    others = [path for path in paths if path not in files]
+    files = [path for path in paths if not _is_of_models(path)]
     cases = [*load(files)] if files or not paths else []
     problems = Problems()
-    for path in dict.fromkeys(others):
-        cases += _node_tests(path) if is_node_tests(path) else _test_data(path, problems)
+    models = []
+    for path in dict.fromkeys(path for path in paths if path not in files):
+        if is_node_tests(path):
+            cases += _node_tests(path)
+        elif path.suffix == _MODEL:
+            models.append(path)
+        else:
+            cases += _test_data(path, problems)
+    cases += _models(models, dims or {}, problems)
     check_unique(cases, problems)
     problems.raise_if_any()
     return tuple(cases)
@@ -41,8 +49,27 @@ def load_all(paths: Sequence[Path] = ()) -> tuple[Case, ...]:
 def check_case_files(paths: Sequence[Path], command: str) -> None:
     """Raise UsageError for what is no case file, and a command can do nothing with."""
     for path in paths:
-        if is_node_tests(path) or _is_test_data(path):
+        if _is_of_models(path):
             raise UsageError(f"{path}: opcheck {command} takes case files only, no models")
+
+
+def _is_of_models(path: Path) -> bool:
+    return is_node_tests(path) or path.suffix == _MODEL or _is_test_data(path)
+
+
+def _models(paths: Iterable[Path], dims: Mapping[str, int], problems: Problems) -> Iterator[Case]:
+    """Each file of a model as a case."""
+    from opcheck.graph.test_data import Told
+    from opcheck.suite.whole_models import Sizes, case_of_model
+
+    told, sizes = Told(), Sizes(dims)
+    for path in paths:
+        case = case_of_model(path, sizes, told)
+        if case:
+            yield case
+    sizes.check()
+    for path, message in told.problems:
+        problems.add(str(path), _WHOLE, message)
 
 
 def is_node_tests(path: Path) -> bool:

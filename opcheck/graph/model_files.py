@@ -13,8 +13,11 @@ from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto,
 from opcheck.graph.tensors import MAX_BYTES, read_whole
 
 
-def read_model(path: Path) -> ModelProto:
-    """The model in a file, whole and valid; raises ValueError for whatever is none."""
+def read_model(path: Path, *, valid: bool = True) -> ModelProto:
+    """The model in a file, whole and, unless it need not be, valid.
+
+    Raises ValueError for whatever is none.
+    """
     try:
         model = ModelProto.FromString(read_whole(path))
     except Exception as error:  # protobuf's own DecodeError, or the file cannot be read
@@ -24,7 +27,8 @@ def read_model(path: Path) -> ModelProto:
         if tensor.data_location == TensorProto.EXTERNAL:
             room -= _fetch(tensor, path.parent, room)
     try:
-        checker.check_model(model)
+        if valid:
+            checker.check_model(model)
     except Exception as error:  # ValidationError, and whatever a damaged model leads to
         raise ValueError(f"this is no valid model: {' '.join(str(error).split())}") from error
     return model

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from opcheck.errors import Unwritable, UsageError
@@ -11,7 +11,7 @@ from opcheck.graph.test_data import ModelTest
 from opcheck.graph.test_writing import foreign, write_test
 from opcheck.suite.sources import node_tests_called
 
-Counted = Callable[[Iterable[ModelTest]], Iterable[ModelTest]]
+Counted = Callable[[Sequence[ModelTest]], Iterable[ModelTest]]
 
 
 def write_node_tests(

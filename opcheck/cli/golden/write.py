@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
+from click.core import ParameterSource
 
 from opcheck.cli import interrupt
 from opcheck.cli.options import chosen_cases, leave, selection_options
-from opcheck.errors import Exit
+from opcheck.errors import Exit, UsageError
 
 
 @click.command(name="write")
@@ -56,6 +57,8 @@ def command(
     opcheck golden write -o golden --op Softmax --npz    one operator, for NumPy too
     opcheck golden write my.yaml -o mine --data-sets 5   my cases, with five data sets each
     opcheck golden check golden                          later, or elsewhere
+    opcheck golden write onnx-node -o DIR                the node tests of the onnx package, as is
+    opcheck golden write 'onnx-node/softmax*' -o DIR     some of them
 
     A test of `must` has to pass, and of `open` one of each case; the models of `rejected` have to
     be refused. docs/golden-files.md describes all files.
@@ -66,7 +69,12 @@ def command(
     from opcheck.cli.golden.summary import show
     from opcheck.run.golden.writing import Settings, check_place, write
     from opcheck.run.machine import processors
+    from opcheck.suite.sources import check_case_files, is_node_tests
 
+    paths = selection["paths"]
+    if any(map(is_node_tests, paths)):
+        _write_node_tests(folder, paths, force=force)
+    check_case_files(paths, "golden write")
     check_place(folder, force=force)
     cases, said = chosen_cases(**selection)
     golden = write(
@@ -88,6 +96,27 @@ def command(
     code = Exit.NONCONFORMING if wrong else Exit.CONFORMS
     click.echo(f"exit {code:d}: {f'{wrong:,} cases are wrong; ' if wrong else ''}{where}")
     leave(code)
+
+
+def _write_node_tests(folder: Path, paths: Sequence[Path], *, force: bool) -> NoReturn:
+    """Write those of the onnx package as they are, and leave; nothing else can be said of them."""
+    from opcheck.run.writing import write_node_tests
+
+    context = click.get_current_context()
+    others = [
+        param.opts[-1]
+        for param in context.command.params
+        if param.name not in ("paths", "folder", "force")
+        and context.get_parameter_source(str(param.name)) is not ParameterSource.DEFAULT
+    ]
+    if len(paths) > 1 or others:
+        told = f"{paths[0]} is written as it is, without {', '.join(others) or 'other paths'}"
+        raise UsageError(told, "onnx-node/PATTERN selects some of the tests")
+    count = write_node_tests(
+        folder, paths[0], force=force, counted=lambda tests: _counted(tests, len(tests))
+    )
+    click.echo(f"exit 0: {count:,} node tests are in {folder}")
+    leave(Exit.CONFORMS)
 
 
 def _counted(done: Iterable[Any], total: int) -> Iterator[Any]:

@@ -28,10 +28,24 @@ def read_model(path: Path, *, valid: bool = True) -> ModelProto:
             room -= _fetch(tensor, path.parent, room)
     try:
         if valid:
-            checker.check_model(model)
+            checker.check_model(_with_shapes(model))
     except Exception as error:  # ValidationError, and whatever a damaged model leads to
         raise ValueError(f"this is no valid model: {' '.join(str(error).split())}") from error
     return model
+
+
+def _with_shapes(model: ModelProto) -> ModelProto:
+    """`model` for the checker, which wants shapes of inputs and outputs; ONNX's runner does not."""
+    infos = [*model.graph.input, *model.graph.output]
+    tensors = [info.type.tensor_type for info in infos if info.type.HasField("tensor_type")]
+    if all(tensor.HasField("shape") for tensor in tensors):
+        return model
+    copy = ModelProto()
+    copy.CopyFrom(model)
+    for info in (*copy.graph.input, *copy.graph.output):
+        if info.type.HasField("tensor_type"):
+            info.type.tensor_type.shape.SetInParent()
+    return copy
 
 
 def inside(path: Path, folder: Path) -> bool:

@@ -34,10 +34,12 @@ _RAW = {
     if dtype.kind == "minifloat" or dtype.numpy.kind == "V"
 }
 #: How ONNX Runtime says, without a type of its own, that only the CPU has a kernel for a node, that
-#: it does not know an operator, and that a model is of a later release of ONNX than it knows.
+#: it does not know an operator or a type, and that a model is of a later release of ONNX than it knows.
 _NOT_IMPLEMENTED = (
     "assigned to the default CPU EP",
     "is not a registered function/op",
+    "is not currently registered or supported",
+    "Invalid tensor data type ",
     "Unsupported model IR version",
     "is under development and support for this is limited",
 )

@@ -88,8 +88,8 @@ def _literal(values: Array | str) -> str:
 def question(case: Case) -> str:
     """What the case asks, in a line."""
     tensors = ", ".join(map(tensor, case.inputs))
-    # Those of a graph's nodes are not said.
-    said = [attributes(case.attrs)] if case.slots or not case.model else []
+    # Of a model, those that are graphs or tensors are not known here.
+    said = [attributes(case.attrs)] if case.attrs or not case.model else []
     return ", ".join([f"{case.op} at opset {case.opset}", *said, *([tensors] if tensors else [])])
 
 

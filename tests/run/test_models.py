@@ -13,7 +13,7 @@ from opcheck.backends import connect
 from opcheck.backends.isolation.guard import guarded_folder
 from opcheck.backends.isolation.pool import Pool
 from opcheck.backends.isolation.slot import Settings
-from opcheck.dtypes import ELEMENT_TYPES
+from opcheck.dtypes import ELEMENT_TYPES, element_type
 from opcheck.model import Verdict
 from opcheck.run import conduct
 from opcheck.suite import load_all
@@ -150,7 +150,22 @@ def test_every_element_type_goes_to_backends_and_back(tmp_path, pools, backend):
     }
     assert failing == {}
     passing = {r.case.dtype.name for r in found if r.verdict is Verdict.PASS and r.case.dtype}
-    assert passing >= {"string", "bfloat16", "float8e4m3fn", "float8e5m2", "int4", "uint4", "bool"}
+    assert passing >= {"string", "bfloat16", "float8e4m3fn", "float8e5m2", "bool", "uint64"}
+
+
+@pytest.mark.parametrize("backend", ["onnxruntime", "reference"])
+def test_elements_of_half_a_byte_are_packed_and_unpacked(tmp_path, pools, backend):
+    values = np.array([1, -2, 7, -8, 3], np.float32)
+    narrow = values.astype(ELEMENT_TYPES["int4"].numpy)
+    cases = []
+    for one, other in ((narrow, values), (values, narrow)):
+        codes = [element_type(array).onnx for array in (one, other)]  # type: ignore[union-attr]
+        node = helper.make_node("Cast", ["x"], ["y"], to=codes[1])
+        ends = [tensor("x", codes[0], [5])], [tensor("y", codes[1], [5])]
+        folder = tmp_path / f"{codes[0]}"
+        cases.append(case_of(folder, model([node], *ends, opset=21, ir_version=10), [one], [other]))
+    cases = [replace(case, id=f"{place}") for place, case in enumerate(cases)]
+    assert [result.verdict for result in conduct(cases, [pools[backend]])] == [Verdict.PASS] * 2
 
 
 @pytest.mark.parametrize("backend", ["onnxruntime", "reference"])

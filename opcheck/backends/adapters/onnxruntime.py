@@ -102,9 +102,18 @@ class OnnxRuntime:
             yield
         except Exception as error:
             told = str(error)
-            if isinstance(error, self.not_implemented) or any(w in told for w in _NOT_IMPLEMENTED):
+            if isinstance(error, self.not_implemented):
                 raise NotSupported(told) from error
+            for words in _NOT_IMPLEMENTED:
+                if words in told:
+                    raise NotSupported(_from_sentence(told, words)) from error
             raise
+
+
+def _from_sentence(text: str, words: str) -> str:
+    """`text` from the sentence on that has `words`, without the C++ that it may begin with."""
+    heads = (text[: text.index(words)].rpartition(end) for end in (". ", "&) ", " : "))
+    return text[max(len(head) + len(end) for head, end, _ in heads) :]
 
 
 @dataclass(frozen=True)

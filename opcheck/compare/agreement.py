@@ -15,7 +15,8 @@ from typing import TypeAlias
 import numpy as np
 
 from opcheck import dtypes
-from opcheck.compare.tensors import Want, compare_outputs
+from opcheck.compare.outputs import compare_outputs
+from opcheck.compare.tensors import Want
 from opcheck.compare.verdict import (
     Comparisons,
     Judgement,

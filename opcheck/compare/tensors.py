@@ -7,10 +7,9 @@ a stated tolerance and `bounded` of an operator's error bound.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain
 from typing import Literal
 
 import numpy as np
@@ -25,12 +24,10 @@ from opcheck.dtypes import DType, element_type, half_ulp, of, round_to
 from opcheck.engine.bounds import Bound
 from opcheck.model import (
     EXACT,
-    NOTHING,
     Array,
     Comparison,
     Failure,
     Foreign,
-    Items,
     Mismatch,
     Problem,
     Tolerance,
@@ -93,19 +90,19 @@ def compare(
     if tolerance is not None:
         check(tolerance)
     if isinstance(got, Foreign):
-        return _failed(want, "type", f"{got.description}, want a tensor")
+        return failed(want, "type", f"{got.description}, want a tensor")
     got = got.view(np.ndarray)
     dtype = of(got) if want.dtype is None else element_type(got)
     if dtype is None or want.dtype not in (None, dtype):
-        return _failed(want, "dtype", f"{dtype or got.dtype}, want {want.dtype or 'a tensor type'}")
+        return failed(want, "dtype", f"{dtype or got.dtype}, want {want.dtype or 'a tensor type'}")
     try:
         values = _exact_in(dtype, want.values)
     except ValueError as error:
         if want.dtype is not None:
             raise
-        return _failed(want, "dtype", f"{dtype}, but {error}")
+        return failed(want, "dtype", f"{dtype}, but {error}")
     if got.shape != values.shape:
-        return _failed(want, "shape", f"{got.shape}, want {values.shape}")
+        return failed(want, "shape", f"{got.shape}, want {values.shape}")
     if want.random:
         return Comparison(want.name, None, dtype=dtype, total=got.size, unjudged=got.size)
     want = replace(want, values=values, high=range_end(want.high, dtype))
@@ -114,48 +111,8 @@ def compare(
     return _by_tolerance(want, got, dtype, tolerance or EXACT, like)
 
 
-def compare_outputs(
-    wants: Sequence[Want],
-    got: Sequence[Array | Foreign],
-    tolerance: Tolerance | None = None,
-    like: Array | None = None,
-    declared: Collection[str] = (),
-) -> tuple[Comparison, ...]:
-    """Judge all outputs of a node, in order, each as `compare` does, of a sequence each item.
-
-    If their number is wrong there is one Comparison only, of the first missing or extra output.
-    """
-    if tolerance is not None:
-        check(tolerance)
-    if len(got) == len(wants):
-        parts = [_parts(*pair) for pair in zip(wants, got, strict=True)]
-        return tuple(
-            part if isinstance(part, Comparison) else compare(*part, tolerance, like, declared)
-            for part in chain.from_iterable(parts)
-        )
-    name = wants[len(got)].name if len(got) < len(wants) else f"output {len(wants)}"
-    detail = f"{len(got)} output{'s' * (len(got) != 1)}, want {len(wants)}"
-    return (Comparison(name, "count", detail, used=math.inf),)
-
-
-def _parts(want: Want, got: Array | Foreign) -> Sequence[tuple[Want, Array | Foreign] | Comparison]:
-    """What there is to compare of one output; a comparison where its form settles that."""
-    told = got.description if isinstance(got, Foreign) else "a tensor"
-    if want.form == "tensor":
-        return [(want, got)]
-    if want.form == "nothing":
-        right = isinstance(got, Foreign) and got == NOTHING
-        wrong = _failed(want, "type", f"{told}, want no value")
-        return [Comparison(want.name, None) if right else wrong]
-    wrong = _failed(want, "type", f"{told}, want a sequence of {len(want.items)}")
-    if not isinstance(got, Items):
-        return [wrong]
-    if len(got.values) != len(want.items):
-        return [replace(wrong, problem="count")]
-    return [*zip(want.items, got.values, strict=True)] or [Comparison(want.name, None)]
-
-
-def _failed(want: Want, problem: Failure, detail: str) -> Comparison:
+def failed(want: Want, problem: Failure, detail: str) -> Comparison:
+    """The comparison of an output of which no value can be judged."""
     return Comparison(want.name, problem, detail, used=math.inf)
 
 

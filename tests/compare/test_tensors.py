@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from opcheck.compare.findings import WORST
-from opcheck.compare.tensors import Want, compare, compare_outputs
+from opcheck.compare.outputs import compare_outputs
+from opcheck.compare.tensors import Want, compare
 from opcheck.compare.ulp import CHUNK
 from opcheck.dtypes import DTYPES, round_to
 from opcheck.model import EXACT, Foreign, Tolerance

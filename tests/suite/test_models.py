@@ -4,6 +4,7 @@ import json
 import os
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
@@ -48,6 +49,15 @@ def test_tolerance_is_that_of_data_json_or_of_onnx_s_runner(tmp_path):
     assert one(folder).tolerance == Tolerance(rtol=1e-3, atol=1e-7)
     (folder / "data.json").write_text('{"rtol": 0.5, "url": "x"}')
     assert one(folder).tolerance == Tolerance(rtol=0.5, atol=1e-7)
+
+
+def test_bfloat16_is_allowed_two_ulp_at_the_least_as_onnx_s_runner_does(tmp_path):
+    code = TensorProto.BFLOAT16
+    node = helper.make_node("Relu", ["x"], ["y"])
+    proto = model([node], [tensor("x", code)], [tensor("y", code)])
+    brief = X.astype(ml_dtypes.bfloat16)
+    found = one(write(tmp_path / "test_a", proto, [brief], [brief])).tolerance
+    assert found == Tolerance(rtol=2.0**-6, atol=1e-7)
 
 
 def test_files_are_fed_by_place_whatever_name_is_in_them(tmp_path):

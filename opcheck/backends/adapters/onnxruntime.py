@@ -34,7 +34,7 @@ _RAW = {
     if dtype.kind == "minifloat" or dtype.numpy.kind == "V"
 }
 #: How ONNX Runtime says, without a type of its own, that only the CPU has a kernel for a node, that
-#: it does not know an operator or a type, and that a model is of a later release of ONNX than it knows.
+#: it knows no such operator or type, and that a model is of a later release of ONNX than it is.
 _NOT_IMPLEMENTED = (
     "assigned to the default CPU EP",
     "is not a registered function/op",

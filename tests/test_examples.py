@@ -17,7 +17,7 @@ import pytest
 from opcheck.backends import Backend
 from opcheck.backends.connect import connect
 from opcheck.backends.runners.persistent import Persistent
-from opcheck.model import Case, Verdict
+from opcheck.model import Agreement, Case, Oracle, Values, Verdict
 from opcheck.suite import load
 from tests.inline import judged
 from tests.shell import shell
@@ -121,3 +121,19 @@ def test_the_command_at_the_top_of_a_file_runs_it(file: Path, tmp_path: Path) ->
     status, printed = shell(tmp_path, command, few)
     assert "exit 0: conforms: " in printed, printed
     assert status == 0
+
+
+# ── operators that the engine lacks ──────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("file", sorted(EXAMPLES.glob("any_operator/*.yaml")), ids=lambda f: f.stem)
+def test_what_is_written_out_by_hand_for_any_operator_is_right(file: Path) -> None:
+    cases = [case for case in load([file]) if isinstance(case.expect, Values)]
+    assert cases
+    for backend in map(connect, ("onnxruntime", "reference")):
+        assert set(verdicts(cases, backend).values()) == {Verdict.PASS}
+
+
+def test_there_is_an_example_of_each_way_to_say_what_is_right() -> None:
+    ways = Counter(type(case.expect) for case in load([EXAMPLES / "any_operator"]))
+    assert {*ways} == {Values, Oracle, Agreement}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
+from keyword import iskeyword
 from typing import Any
 
 import click
@@ -14,7 +15,8 @@ from opcheck.errors import did_you_mean
 class LazyGroup(click.Group):
     """A group whose commands are imported when they are asked for.
 
-    Each is a module in `package` with a function `command`; `lines` are what `--help` says of
+    Each is a module in `package` with a function `command`, whose name ends in an underscore where
+    the command's is a keyword of Python; `lines` are what `--help` says of
     them, in its order, so that it need not import them.
     """
 
@@ -30,7 +32,8 @@ class LazyGroup(click.Group):
         """The command `name`, imported now."""
         if name not in self.lines:
             return None
-        command: click.Command = importlib.import_module(f"{self.package}.{name}").command
+        module = f"{name}_" if iskeyword(name) else name
+        command: click.Command = importlib.import_module(f"{self.package}.{module}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

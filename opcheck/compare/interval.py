@@ -17,7 +17,10 @@ from opcheck.model import Array
 
 
 def stepped(array: Array, steps: int) -> Array:
-    """`array`, of a floating dtype, so many ULP upwards, at most to infinity; NaN stays NaN."""
+    """`array`, of a floating dtype, so many ULP upwards, at most to infinity; NaN stays NaN.
+
+    No more steps are made than lead from 0 to infinity.
+    """
     bits = array.view(f"i{array.itemsize}")
     least = np.iinfo(bits.dtype).min
     # Negative numbers in the order of their values, −0 in the place of 0.

@@ -85,7 +85,7 @@ def _value(value: AttrValue | None) -> str:
         case tuple():
             return f"[{', '.join(map(_value, value))}]"
         case _:
-            return _number(value, None)
+            return number(value, None)
 
 
 def _expectation(case: Case, dtype: DType) -> list[str]:
@@ -145,11 +145,11 @@ def _tensor(spec: TensorSpec, dtype: DType | None) -> list[str]:
 
 
 def _put(put: Put) -> str:
-    return f"{{at: {_value(put.at)}, value: {_number(put.value, None)}}}"
+    return f"{{at: {_value(put.at)}, value: {number(put.value, None)}}}"
 
 
 def _fill(kind: str, args: Sequence[float]) -> str:
-    numbers = [_number(arg, None) for arg in args]
+    numbers = [number(arg, None) for arg in args]
     return numbers[0] if kind == "constant" else f"[{', '.join(numbers)}]"
 
 
@@ -172,10 +172,10 @@ def _wrapped(opening: str, text: str, closing: str) -> list[str]:
 def _literal(values: Array, dtype: DType | None) -> str:
     if values.ndim:
         return f"[{', '.join(_literal(part, dtype) for part in values)}]"
-    return _number(values.item(), dtype)
+    return number(values.item(), dtype)
 
 
-def _number(value: float | int | bool, dtype: DType | None) -> str:
+def number(value: float | int | bool, dtype: DType | None) -> str:
     """A number in as few digits as `dtype` tells it from others by; in all, if that is None."""
     if isinstance(value, bool):
         return str(value).lower()

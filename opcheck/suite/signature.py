@@ -28,6 +28,19 @@ def place(parameters: Sequence[Parameter], name: str) -> tuple[int, int] | None:
     return None
 
 
+def name_at(parameters: Sequence[Parameter], number: int) -> tuple[str, Parameter]:
+    """The name of the tensor at a place of the node, and the parameter it is of.
+
+    Raises ValueError where the operator has no such place.
+    """
+    for before, parameter in enumerate(parameters):
+        if parameter.option == "variadic":
+            return f"{parameter.name}_{number - before}", parameter
+        if before == number:
+            return parameter.name, parameter
+    raise ValueError(f"the operator has {len(parameters)}, and no number {number}")
+
+
 def spelt(parameters: Iterable[Parameter]) -> list[str]:
     """The names a case file may use, for messages."""
     return [f"{p.name}_0" if p.option == "variadic" else p.name for p in parameters]

@@ -18,3 +18,19 @@ def test_it_knows_the_keys_of_a_case(run, key, fits):
     schema = json.loads(run("schema").stdout)
     file = {"op": "Hardmax", "cases": [{"name": "a", key: {"input": [1]}}]}
     assert jsonschema.Draft202012Validator(schema).is_valid(file) is fits
+
+
+@pytest.mark.parametrize(
+    ("expect", "fits"),
+    [
+        ({"oracle": "reference"}, True),
+        ({"oracle": ""}, False),
+        ({"oracle": "a", "agree": True}, False),
+        ({"agree": True}, True),
+        ({"agree": False}, False),
+    ],
+)
+def test_it_knows_answers_that_are_a_backend_s(run, expect, fits):
+    schema = json.loads(run("schema").stdout)
+    file = {"op": "Gemm", "cases": [{"name": "a", "expect": expect}]}
+    assert jsonschema.Draft202012Validator(schema).is_valid(file) is fits

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opcheck.errors import Exit, UsageError
-from opcheck.model import Ending, Run, Suite, Verdict
+from opcheck.model import BackendInfo, Ending, Run, Suite, Verdict
 from opcheck.records.merging import Part, merge
 from opcheck.records.status import outcome
 from tests.report.made import record
@@ -278,3 +278,12 @@ def test_results_are_in_the_order_of_the_selection_and_of_the_backends() -> None
     whole, _ = joined(part(["core"], (2, 2)), part(["core"], (1, 2)), part(["acme"]))
     places: list[tuple[int, str]] = [(one.place, one.backend) for one in whole.records]
     assert places == [(place, name) for place in range(CASES) for name in ("core", "acme")]
+
+
+def test_oracles_are_joined_and_two_versions_of_one_are_refused() -> None:
+    wise, other = (BackendInfo(name, name, "1.0") for name in ("wise", "other"))
+    one = part(shard=(1, 2), oracles=(wise,))
+    whole, _ = joined(one, part(shard=(2, 2), oracles=(other, wise)))
+    assert whole.header.oracles == (wise, other)
+    newer = part(shard=(2, 2), oracles=(replace(wise, version="2.0"),))
+    assert refusal(one, newer) == ["oracle 'wise' has 1.0 and 2.0 in run 0 and run 1"]

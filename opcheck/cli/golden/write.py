@@ -92,9 +92,9 @@ def command(
     if not count and not wrong:
         click.echo(f"exit {Exit.NOTHING_JUDGED:d}: nothing to write ({said})")
         leave(Exit.NOTHING_JUDGED)
-    where = f"{count:,} cases are in {folder}" if count else "nothing was written"
+    where = f"{_cases(count)} in {folder}" if count else "nothing was written"
     code = Exit.NONCONFORMING if wrong else Exit.CONFORMS
-    click.echo(f"exit {code:d}: {f'{wrong:,} cases are wrong; ' if wrong else ''}{where}")
+    click.echo(f"exit {code:d}: {f'{_cases(wrong)} wrong; ' if wrong else ''}{where}")
     leave(code)
 
 
@@ -117,6 +117,10 @@ def _write_node_tests(folder: Path, paths: Sequence[Path], *, force: bool) -> No
     )
     click.echo(f"exit 0: {count:,} node tests are in {folder}")
     leave(Exit.CONFORMS)
+
+
+def _cases(count: int) -> str:
+    return "1 case is" if count == 1 else f"{count:,} cases are"
 
 
 def _counted(done: Iterable[Any], total: int) -> Iterator[Any]:

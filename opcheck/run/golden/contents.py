@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import io
-import zipfile
-import zlib
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import file_digest
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from opcheck import dtypes
-from opcheck.compare.ulp import distance
-from opcheck.compare.wants import computed_want
-from opcheck.engine import Exact, exactly, operator_of
-from opcheck.errors import InvalidNode, NotExpressible
+from opcheck.errors import NotExpressible
 from opcheck.graph.folders import MODEL
 from opcheck.graph.golden import (
     constants,
@@ -29,14 +22,12 @@ from opcheck.graph.golden import (
 )
 from opcheck.graph.tensors import MAX_BYTES, read_named_tensor
 from opcheck.model import Array, Task
-from opcheck.precise import Undecided
-from opcheck.run.golden.files import DATA, NPZ, data_json, expected_files, npy_bytes, task_of
+from opcheck.run.golden.archives import NPZ, npy_bytes, wrong_archive
+from opcheck.run.golden.files import DATA, data_json, expected_files, task_of
+from opcheck.run.golden.judging import accepted, wrong_answers, wrong_ends
 from opcheck.run.golden.manifest import DataSetFields, StatedTolerance, Tensor, TestFields
-from opcheck.run.golden.oracles import Disagreement, by_engine, outputs, same
-from opcheck.run.golden.tolerances import Ends, as_rtol_and_atol, ends, stated_ends
+from opcheck.run.golden.tolerances import Ends, as_rtol_and_atol, stated_ends
 
-#: So much beside its tensors an archive may hold, in bytes: its directory, twice a name each.
-_DIRECTORY = 1 << 12
 #: A model whose outputs ONNX infers to be so many times larger than those stored is not computed.
 _ABSURD = 64
 
@@ -91,6 +82,10 @@ class _Look:
     def _is_sound(self, name: str) -> bool:
         path = f"{self.test.folder}/{name}"
         return name in self.job.there and path not in self.found.wrong
+
+    def _are_sound(self, data: DataSetFields, kind: str, arrays: Sequence[Array]) -> bool:
+        names = (f"{data.folder}/{kind}_{number}.pb" for number in range(len(arrays)))
+        return all(map(self._is_sound, names))
 
     def _listed(self) -> None:
         expected = expected_files(self.test, npz=self.job.npz)
@@ -153,20 +148,31 @@ class _Look:
         tensors |= {kind: self._tensors(data, kind, data.outputs) for kind in kinds}
         self._npz(data, tensors)
         inputs, stored = tensors["input"], tensors["output"]
-        names = [f"{data.folder}/input_{number}.pb" for number in range(len(self.test.inputs))]
-        if task is None or inputs is None or not all(map(self._is_sound, names)):
+        if task is None or inputs is None or not self._are_sound(data, "input", inputs):
             return
         self.found.judged += 1
         operands = task.operands(inputs)
         if self.test.refused:
-            self._refused(task, operands)
+            told = None if self._is_open() else accepted(task, operands)
+            if told:
+                self._say(MODEL, told)
             return
         if stored is None:
             return
-        self._answers(data, task, operands, stored)
+        if not (self._is_open() and data.method == "stated"):
+            allowed = self.test.rtol, self.test.atol
+            self._say_of(data, wrong_answers(task, operands, stored, data.method, allowed))
         lowest, highest = tensors.get("lowest"), tensors.get("highest")
-        if lowest is not None and highest is not None:
-            self._bounds(data, task, operands, list(zip(stored, lowest, highest, strict=True)))
+        if lowest and highest and self._are_sound(data, "output", stored):
+            self._say_of(data, wrong_ends(task, operands, stored, lowest, highest))
+
+    def _is_open(self) -> bool:
+        return self.test.folder.startswith("open/")
+
+    def _say_of(self, data: DataSetFields, found: Iterable[tuple[str | None, str]]) -> None:
+        """Say what is wrong with tensors of a data set, or where None is named, with the model."""
+        for stem, message in found:
+            self._say(f"{data.folder}/{stem}.pb" if stem else MODEL, message)
 
     def _tensors(
         self, data: DataSetFields, kind: str, specs: Sequence[Tensor]
@@ -196,97 +202,20 @@ class _Look:
             self._say(name, f"is a tensor {called!r}, the manifest says {spec.name!r}")
         return array
 
-    def _refused(self, task: Task, operands: list[Array]) -> None:
-        """A model that both oracles take for legal is not to be refused."""
-        told = None
-        try:
-            if outputs(task.op, operands, task.attrs) is not None:
-                told = "is to be refused, but both oracles accept it"
-        except (InvalidNode, Undecided):
-            return
-        except (Disagreement, MemoryError) as error:
-            told = f"the oracles: {error}"
-        if told and not self.test.folder.startswith("open/"):
-            self._say(MODEL, told)
-
-    def _answers(
-        self, data: DataSetFields, task: Task, operands: list[Array], stored: list[Array]
-    ) -> None:
-        """The outputs against today's oracles."""
-        is_open = self.test.folder.startswith("open/")
-        try:
-            found = outputs(task.op, operands, task.attrs)
-            arrays = None if found is None else found.arrays
-            if found is None and data.method != "stated":
-                self._say(MODEL, "no oracle of this opcheck knows the operator")
-                return
-        except (InvalidNode, Undecided) as error:
-            if not is_open:
-                self._say(MODEL, f"today's oracles give no answer: {error}")
-                return
-            arrays = self._by_engine(task, operands) if data.method == "engine" else None
-        except (Disagreement, MemoryError) as error:
-            self._say(MODEL, f"today's oracles give no answer: {error}")
-            return
-        if arrays is None or (is_open and data.method == "stated"):
-            return
-        if len(arrays) != len(stored):
-            self._say(MODEL, f"gives {len(arrays)} outputs, the manifest says {len(stored)}")
-            return
-        for number, (want, got) in enumerate(zip(arrays, stored, strict=True)):
-            self._output(f"{data.folder}/output_{number}.pb", want, got, data)
-
-    def _by_engine(self, task: Task, operands: list[Array]) -> tuple[Array, ...] | None:
-        try:
-            return by_engine(task.op, operands, task.attrs)
-        except InvalidNode:
-            return None
-
-    def _output(self, name: str, want: Array, got: Array, data: DataSetFields) -> None:
-        if (want.dtype, want.shape) != (got.dtype, got.shape):
-            told = f"the oracles give {dtypes.of(want)}{list(want.shape)}"
-            self._say(name, f"holds {dtypes.of(got)}{list(got.shape)}, {told}")
-            return
-        wrong = ~same(want, got)
-        if data.method == "stated" and dtypes.of(want) and wrong.any():
-            with np.errstate(all="ignore"):
-                wrong &= ~np.isclose(got, want, self.test.rtol, self.test.atol, equal_nan=True)
-        if wrong.any():
-            place = tuple(map(int, np.argwhere(wrong)[0]))
-            count = f"{int(np.count_nonzero(wrong)):,} of {want.size:,} elements are wrong"
-            told = f"{count}: at {list(place)} it has {got[place]!s}, the oracles {want[place]!s}"
-            self._say(name, told)
-
-    def _bounds(
-        self, data: DataSetFields, task: Task, operands: list[Array], stored: list[Any]
-    ) -> None:
-        """The ends between which an answer must lie, but for what other machines round."""
-        if operator_of(task.op) is None:
-            return
-        try:
-            answers = exactly(task.op, operands, task.attrs)
-        except (InvalidNode, MemoryError):
-            return
-        for number, (answer, (output, low, high)) in enumerate(zip(answers, stored, strict=True)):
-            if not isinstance(answer, Exact) or answer.values.shape != output.shape:
-                continue
-            mine = ends(computed_want(task.op, "", answer), output, None)
-            for kind, want, got in (("lowest", mine.lowest, low), ("highest", mine.highest, high)):
-                if (distance(want, got) > 1).any():
-                    told = "is not what the operator's error bound allows"
-                    self._say(f"{data.folder}/{kind}_{number}.pb", told)
-
     def _npz(self, data: DataSetFields, tensors: Mapping[str, list[Array] | None]) -> None:
         """The archive against the tensors beside it; nothing in it is ever unpickled."""
         name = f"{data.folder}/{NPZ}"
-        if not self._is_sound(name) or any(arrays is None for arrays in tensors.values()):
+        if not self._is_sound(name):
             return
+        for kind, arrays in tensors.items():
+            if arrays is None or not self._are_sound(data, kind, arrays):
+                return
         files = {
             f"{kind}_{number}.npy": npy_bytes(array)
             for kind, arrays in tensors.items()
             for number, array in enumerate(arrays or ())
         }
-        told = _wrong_archive(self.folder / name, files)
+        told = wrong_archive(self.folder / name, files)
         if told:
             self._say(name, told)
 
@@ -327,26 +256,3 @@ class _Look:
 
 def _elements(spec: Tensor) -> int:
     return int(np.prod(spec.shape, dtype=object))
-
-
-def _wrong_archive(path: Path, files: dict[str, bytes]) -> str | None:
-    """What is wrong with an archive that should hold these files; it is read no further."""
-    room = 2 * _DIRECTORY * (len(files) + 1)
-    try:
-        if path.stat().st_size > sum(map(len, files.values())) + room:
-            return "is larger than its tensors"
-        with zipfile.ZipFile(io.BytesIO(path.read_bytes())) as archive:
-            members = archive.infolist()
-            if sorted(one.filename for one in members) != sorted(files):
-                return "holds other arrays than the test has"
-            for one in members:
-                want = files[one.filename]
-                if one.file_size != len(want):
-                    return f"{one.filename} unpacks to {one.file_size:,} bytes, not {len(want):,}"
-                with archive.open(one) as member:
-                    if member.read(len(want) + 1) != want:
-                        return f"{one.filename} is not the tensor beside it"
-    # zipfile lets out what it and its decompressors raise.
-    except (OSError, ValueError, RuntimeError, EOFError, zlib.error, zipfile.BadZipFile) as error:
-        return f"is no readable archive: {error}"
-    return None

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import json
-import zipfile
-from collections.abc import Mapping
 from hashlib import sha256
-
-import numpy as np
 
 from opcheck import dtypes
 from opcheck.dtypes import DTYPES
@@ -17,6 +12,7 @@ from opcheck.graph.golden import model_bytes
 from opcheck.graph.tensors import tensor_bytes
 from opcheck.model import Array, OpVersion, OutputSpec, Task, TensorType, Tolerance
 from opcheck.run.golden.answers import DataSet, Test
+from opcheck.run.golden.archives import NPZ, npz_bytes
 from opcheck.run.golden.manifest import (
     DataSetFields,
     Node,
@@ -29,8 +25,6 @@ from opcheck.run.golden.manifest import (
 from opcheck.run.golden.tolerances import as_rtol_and_atol
 
 DATA = "data.json"
-NPZ = "tensors.npz"
-_EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 def written(test: Test, *, npz: bool) -> tuple[TestFields, dict[str, bytes]]:
@@ -43,8 +37,7 @@ def written(test: Test, *, npz: bool) -> tuple[TestFields, dict[str, bytes]]:
     rtol, atol = as_rtol_and_atol(found)
     if stated is not None and stated.ulp is None:
         rtol, atol = stated.rtol, stated.atol
-    first = test.data_sets[0].outputs
-    files = {MODEL: model_bytes(test.task, [one.written.ndim for one in first])}
+    files = {MODEL: model_bytes(test.task, test.ranks)}
     if not test.reason:
         files[DATA] = data_json(rtol, atol)
     sets = []
@@ -137,31 +130,6 @@ def named_tensors(test: Test, data: DataSet) -> dict[str, tuple[str, Array]]:
             found[f"lowest_{number}"] = name, ends.lowest
             found[f"highest_{number}"] = name, ends.highest
     return found
-
-
-def npz_bytes(tensors: Mapping[str, Array]) -> bytes:
-    """An archive of NumPy's arrays; bfloat16, which NumPy's format lacks, as float32.
-
-    Not by numpy.savez, whose archives tell on which system they were made.
-    """
-    archive = io.BytesIO()
-    with zipfile.ZipFile(archive, "w") as file:
-        for name, array in tensors.items():
-            entry = zipfile.ZipInfo(f"{name}.npy", _EPOCH)
-            entry.create_system = 3
-            entry.external_attr = 0o644 << 16
-            file.writestr(entry, npy_bytes(array))
-    return archive.getvalue()
-
-
-def npy_bytes(array: Array) -> bytes:
-    """An array as NumPy's format has it, little-endian; bfloat16 as float32."""
-    if dtypes.of(array) is DTYPES["bfloat16"]:
-        array = array.astype(np.float32)
-    file = io.BytesIO()
-    little = np.ascontiguousarray(array).reshape(array.shape)
-    np.lib.format.write_array(file, little.astype(array.dtype.newbyteorder("<")), (1, 0), False)
-    return file.getvalue()
 
 
 def _node(task: Task) -> Node:

@@ -161,6 +161,8 @@ def read_manifest(folder: Path) -> tuple[Manifest, bytes]:
         found = Manifest.model_validate_json(data)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
+        if first["loc"] == ("format",) and isinstance(first["input"], int):
+            raise NotReadable(f"has format {first['input']}; this opcheck reads 1") from None
         place = ".".join(map(str, first["loc"]))
         raise NotReadable(f"is damaged: {place + ': ' if place else ''}{first['msg']}") from None
     except RecursionError:

@@ -164,3 +164,43 @@ def test_data_too_large_to_be_kept_are_made_anew(
         session = Session(load_bench([file]), found, plan())
         assert len([*session.visits()]) == 6
         assert [len(row.timings[0].samples) for row in session.rows()] == [9, 9]
+
+
+# ── answers that are a backend's ──────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("expect", ["{oracle: wise}", "{agree: true}"])
+def test_who_is_right_by_another_s_answer_is_timed_and_nobody_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expect: str
+) -> None:
+    # Made anew, and so is the oracle asked anew, for each process.
+    monkeypatch.setattr("opcheck.run.bench.session._KEPT", 0)
+    file = tmp_path / "f.yaml"
+    head = BENCH.replace("axis: -1}", f"axis: -1}}\ntolerance: {{ulp: 0}}\nexpect: {expect}")
+    file.write_text(head.partition("- name: two")[0])
+    lying = f"{SPINNING}Ends?how=lies&after="
+    names = ["reference", f"{SPINNING}Spin?seconds=0.001", f"{lying}0", f"{lying}9"]
+    with entrants([*names, "numpy"]) as (*found, oracle):
+        # Among backends that are compared the engine is needed for a majority.
+        taking_part = [*found, oracle]
+        session = Session(load_bench([file]), taking_part, plan(), {"wise": oracle.judged})
+        assert len([*session.visits()]) == 3
+        [row] = session.rows()
+    timings = row.timings
+    assert [len(one.samples) for one in timings] == [9, 9, 0, 0, 9]
+    said = "unlike oracle numpy" if "oracle" in expect else "differ: differs from reference, "
+    assert said in timings[2].why_not
+    assert "while it was timed: its answer became wrong: output: " in timings[3].why_not
+    assert row.moved == 800
+
+
+def test_without_an_answer_of_the_oracle_nobody_is_timed(tmp_path: Path) -> None:
+    file = tmp_path / "f.yaml"
+    head = BENCH.replace("axis: -1}", "axis: -1}\ntolerance: {ulp: 0}\nexpect: {oracle: wise}")
+    file.write_text(head.partition("- name: two")[0])
+    with entrants(["numpy", f"{SPINNING}Ends?how=raises&after=0"]) as (engine, silent):
+        session = Session(load_bench([file]), [engine], plan(), {"wise": silent.judged})
+        assert len([*session.visits()]) == 3
+        [row] = session.rows()
+    assert row.timings[0].samples == ()
+    assert "gives no answer: raised ValueError: enough of that" in row.timings[0].why_not

@@ -1,0 +1,223 @@
+"""A folder in ONNX's test-data layout whose model is a single node, in the words of a case.
+
+Whatever no case can state is refused by name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from onnx import AttributeProto, ModelProto, NodeProto, ValueInfoProto, helper
+
+from opcheck import opset
+from opcheck.graph.data_files import Unfit, file_in, tensors_in
+from opcheck.model import Array, AttrValue
+from opcheck.opset import Schema
+
+MODEL = "model.onnx"
+_DATA_SET = re.compile(r"test_data_set_(0|[1-9]\d{0,5})")
+_PLAIN = (
+    AttributeProto.INT,
+    AttributeProto.FLOAT,
+    AttributeProto.STRING,
+    AttributeProto.INTS,
+    AttributeProto.FLOATS,
+    AttributeProto.STRINGS,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class DataSet:
+    """The tensors of one data set, in the order of the node's inputs and outputs."""
+
+    number: int
+    inputs: tuple[Array, ...]
+    outputs: tuple[Array, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class OneNode:
+    """A node with its data.
+
+    `inputs` and `outputs` are the slots of the node that are there, by their places; of a variadic
+    parameter each tensor has one.
+    """
+
+    schema: Schema
+    opset: int
+    attrs: dict[str, AttrValue]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    data_sets: tuple[DataSet, ...]
+
+
+def read(folder: Path) -> OneNode:
+    """The node and the data in `folder`; raises Unfit."""
+    model = _model(file_in(folder, MODEL))
+    node = _node(model)
+    version = _opset(model, node)
+    domain = _domain(node.domain)
+    schema = opset.describe(domain, node.op_type, version)
+    if schema is None:
+        raise Unfit(
+            f"{MODEL}: opcheck knows no operator {node.op_type!r} of {_named(domain)} at opset"
+            f" {version}"
+        )
+    gap = next((number for number, slot in enumerate(node.output) if not slot), None)
+    if gap is not None:
+        left = f"its node leaves out output {gap}, before one that is there"
+        raise Unfit(f"{MODEL}: {left}, which a case cannot state")
+    inputs = _declared(model.graph.input, node.input, "input")
+    outputs = _declared(model.graph.output, node.output, "output")
+    sets = sorted(
+        (int(match[1]), path)
+        for path in folder.iterdir()
+        if (match := _DATA_SET.fullmatch(path.name))
+    )
+    if not sets:
+        raise Unfit("there is no folder test_data_set_0 beside the model")
+    data = [
+        DataSet(
+            number,
+            tuple(tensors_in(folder, path, "input", inputs)),
+            tuple(tensors_in(folder, path, "output", outputs)),
+        )
+        for number, path in sets
+    ]
+    return OneNode(
+        schema,
+        version,
+        {proto.name: _value(proto) for proto in node.attribute},
+        _places(node.input),
+        _places(node.output),
+        tuple(data),
+    )
+
+
+def _model(path: Path) -> ModelProto:
+    try:
+        model = ModelProto.FromString(path.read_bytes())
+    except Exception as error:  # protobuf's own DecodeError, or the file cannot be read
+        raise Unfit(f"{MODEL}: no readable model: {error}") from None
+    # Where a text is none, protobuf gives its bytes.
+    if not all(isinstance(text, str) for text in _texts(model)):
+        raise Unfit(f"{MODEL}: no readable model: a name in it is no text in UTF-8")
+    return model
+
+
+def _texts(model: ModelProto) -> Iterator[object]:
+    """Everything in a model that stands in the case made of it, or in a message."""
+    graph = model.graph
+    yield from (one.domain for one in model.opset_import)
+    yield from (function.name for function in model.functions)
+    yield from (info.name for info in (*graph.input, *graph.output))
+    yield from (tensor.name for tensor in graph.initializer)
+    yield from (sparse.values.name for sparse in graph.sparse_initializer)
+    for node in graph.node:
+        yield from (node.op_type, node.domain, *node.input, *node.output)
+        yield from (proto.name for proto in node.attribute)
+
+
+def _node(model: ModelProto) -> NodeProto:
+    """The only node of a model that is nothing else; raises Unfit with all that it is."""
+    graph = model.graph
+    kinds = ", ".join(f"{count} × {kind}" for kind, count in _kinds(graph.node))
+    found = []
+    if len(graph.node) != 1:
+        found.append(f"{len(graph.node)} nodes ({kinds})" if graph.node else "no node")
+    found += [f"function {function.name!r}" for function in model.functions]
+    found += [f"initializer {tensor.name!r}" for tensor in graph.initializer]
+    found += [f"sparse initializer {one.values.name!r}" for one in graph.sparse_initializer]
+    domains = sorted({_domain(one.domain) for one in model.opset_import})
+    if len(domains) > 1:
+        found.append(f"operators of {' and '.join(map(_named, domains))}")
+    found += [
+        f"attribute {proto.name!r}, {_kind(proto)}"
+        for node in graph.node
+        for proto in node.attribute
+        if proto.type not in _PLAIN
+    ]
+    found += [
+        f"attribute {proto.name!r}, which is no text in UTF-8"
+        for node in graph.node
+        for proto in node.attribute
+        if not all(map(_is_text, (proto.s, *proto.strings)))
+    ]
+    if found:
+        raise Unfit(f"{MODEL}: a case is one node on its inputs; this has {'; '.join(found)}")
+    node: NodeProto = graph.node[0]
+    return node
+
+
+def _kinds(nodes: Iterable[NodeProto]) -> list[tuple[str, int]]:
+    return Counter(node.op_type for node in nodes).most_common(5)
+
+
+def _kind(proto: Any) -> str:
+    known = proto.type in AttributeProto.AttributeType.values()
+    name = AttributeProto.AttributeType.Name(proto.type).lower() if known else "nothing known"
+    return f"a {name}" if known else name
+
+
+def _is_text(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _opset(model: ModelProto, node: NodeProto) -> int:
+    domain = _domain(node.domain)
+    for one in model.opset_import:
+        if _domain(one.domain) == domain:
+            return int(one.version)
+    raise Unfit(f"{MODEL}: it imports no opset of {_named(domain)}, whose {node.op_type} it uses")
+
+
+def _domain(domain: str) -> str:
+    return "" if domain == "ai.onnx" else domain
+
+
+def _named(domain: str) -> str:
+    return f"domain {domain!r}" if domain else "ONNX's own domain"
+
+
+def _declared(
+    infos: Sequence[ValueInfoProto], slots: Sequence[str], what: str
+) -> list[ValueInfoProto]:
+    """The model's inputs or outputs; raises Unfit unless they are the node's, one by one."""
+    names, used = [info.name for info in infos], [slot for slot in slots if slot]
+    if names != used:
+        raise Unfit(
+            f"{MODEL}: its {what}s are {', '.join(names) or 'none'}, and those of its node"
+            f" {', '.join(used) or 'none'}"
+        )
+    if len({*used}) < len(used):
+        raise Unfit(f"{MODEL}: its node takes an {what} twice: {', '.join(used)}")
+    for info in infos:
+        kind = info.type.WhichOneof("value") or "nothing"
+        if kind != "tensor_type":
+            raise Unfit(f"{MODEL}: {what} {info.name!r} is no tensor: {kind}")
+    return [*infos]
+
+
+def _places(slots: Sequence[str]) -> tuple[int, ...]:
+    return tuple(number for number, slot in enumerate(slots) if slot)
+
+
+def _value(proto: Any) -> AttrValue:
+    value = helper.get_attribute_value(proto)
+    match value:
+        case bytes():
+            return value.decode()
+        case list():
+            return tuple(one.decode() if isinstance(one, bytes) else one for one in value)
+        case _:
+            assert isinstance(value, int | float)
+            return value

@@ -15,6 +15,8 @@ from tests.report.runs import run_of
 ROOT = Path(__file__).parent.parent
 HEAVY = {
     *(
+        "jinja2",
+        "matplotlib",
         "numpy",
         "ml_dtypes",
         "onnx",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -14,7 +14,7 @@ from opcheck.cli import interrupt
 from opcheck.errors import Exit, UsageError, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from opcheck.model import Case
 
@@ -188,13 +188,6 @@ def chosen_cases(
         if opset not in asked:
             raise UsageError(f"no case at opset {opset}", f"opsets: {', '.join(map(str, asked))}")
     return select(cases, selection), str(selection)
-
-
-def check_folders(paths: Mapping[str, Path | None]) -> None:
-    """Raise UsageError for files, by the option that names each, that are in no folder."""
-    for option, path in paths.items():
-        if path and not path.parent.is_dir():
-            raise UsageError(f"{option} {path}: there is no folder {path.parent}")
 
 
 def leave(code: Exit) -> NoReturn:

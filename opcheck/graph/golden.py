@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 import onnx
 from onnx import ModelProto, TensorProto, numpy_helper, shape_inference
@@ -12,6 +13,9 @@ from onnx import ModelProto, TensorProto, numpy_helper, shape_inference
 from opcheck import opset
 from opcheck.graph.build import model_of
 from opcheck.model import Arrays, Task
+
+#: For those who hand models on without knowing onnx.
+Model: TypeAlias = ModelProto
 
 #: No model of one node may be larger, in bytes.
 MAX_BYTES = 1 << 30

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path
 
 from opcheck.errors import UsageError
@@ -76,12 +77,13 @@ def check(folder: Path, processes: int = 1, counted: Counted = _uncounted) -> Ch
     Raises UsageError for what is no golden folder.
     """
     try:
-        listing = _listed(folder)
+        there = {entry.name for entry in os.scandir(folder)} & {MANIFEST, SUMS}
     except OSError as error:
         raise UsageError(f"{folder} cannot be read: {error.strerror}") from None
-    if not listing.files & {MANIFEST, SUMS}:
+    if not there:
         told = f"{folder} is no golden folder: it holds no {MANIFEST}"
         raise UsageError(told, "opcheck golden write makes one")
+    listing = _listed(folder)
     strange = [Finding(path, told) for path, told in listing.others.items()]
     strange += _alike(listing)
     try:
@@ -124,27 +126,32 @@ def _job(folder: Path, manifest: Manifest, id: str, test: TestFields, listing: _
 
 
 def _listed(folder: Path) -> _Listing:
-    """What lies in a folder; no link is followed. Raises OSError."""
+    """What lies in a folder; no link is followed."""
     files, folders, others = set(), set(), {}
     left = [(folder, "", 1)]
     while left:
         where, prefix, depth = left.pop()
-        with os.scandir(where) as entries:
-            for entry in entries:
-                path = prefix + entry.name
-                if entry.is_symlink():
-                    others[path] = "is a link: nothing is read through it"
-                elif entry.is_file(follow_symlinks=False):
-                    files.add(path)
-                elif not entry.is_dir(follow_symlinks=False):
-                    others[path] = "is no plain file"
-                elif depth >= _DEPTH:
-                    others[path] = "is a folder where none belongs"
-                else:
-                    folders.add(path)
-                    left.append((Path(entry.path), f"{path}/", depth + 1))
-                if len(files) + len(folders) + len(others) > _MOST:
-                    raise UsageError(f"{folder} holds more than {_MOST:,} files")
+        try:
+            with os.scandir(where) as entries:
+                found = list(islice(entries, _MOST))
+        except OSError as error:
+            others[prefix.rstrip("/")] = f"cannot be read: {error.strerror}"
+            continue
+        for entry in found:
+            path = prefix + entry.name
+            if entry.is_symlink():
+                others[path] = "is a link: nothing is read through it"
+            elif entry.is_file(follow_symlinks=False):
+                files.add(path)
+            elif not entry.is_dir(follow_symlinks=False):
+                others[path] = "is no plain file"
+            elif depth >= _DEPTH:
+                others[path] = "is a folder where none belongs"
+            else:
+                folders.add(path)
+                left.append((Path(entry.path), f"{path}/", depth + 1))
+        if len(files) + len(folders) + len(others) >= _MOST:
+            raise UsageError(f"{folder} holds more than {_MOST:,} files")
     return _Listing(frozenset(files), frozenset(folders), others)
 
 
@@ -168,9 +175,15 @@ def _contradictions(manifest: Manifest) -> list[Finding]:
         for name, count in names.items():
             if count > 1:
                 found.append(Finding(MANIFEST, f"{count} {what} are called {name}"))
-    found += [
-        Finding(MANIFEST, f"{case.id} has no test") for case in manifest.cases if not case.tests
-    ]
+    for case in manifest.cases:
+        if not case.tests:
+            found.append(Finding(MANIFEST, f"{case.id} has no test"))
+        for test in case.tests:
+            kind = "rejected" if test.refused and case.rule != "open" else case.rule
+            if not test.folder.startswith(f"{kind}/"):
+                found.append(Finding(test.folder, f"belongs into {kind}/, by its rule"))
+            if not test.data_sets:
+                found.append(Finding(test.folder, "has no data set"))
     return found
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from opcheck import dtypes
-from opcheck.errors import NotExpressible
 from opcheck.graph.folders import MODEL
 from opcheck.graph.golden import (
+    Model,
     constants,
     inferred_elements,
     invalid,
@@ -22,6 +22,7 @@ from opcheck.graph.golden import (
 )
 from opcheck.graph.tensors import MAX_BYTES, read_named_tensor
 from opcheck.model import Array, Task
+from opcheck.opset import describe
 from opcheck.run.golden.archives import NPZ, npy_bytes, wrong_archive
 from opcheck.run.golden.files import DATA, data_json, expected_files, task_of
 from opcheck.run.golden.judging import accepted, wrong_answers, wrong_ends
@@ -116,22 +117,40 @@ class _Look:
             return None
         try:
             model = read_model(self.folder / MODEL)
+        except ValueError as error:
+            self._say(MODEL, str(error))
+            return None
+        try:
             task = task_of(self.job.case, self.test)
             task = replace(task, initializers=constants(model, self.test.node.slots))
             told = other_model(model, task)
-        except KeyError as error:
-            told = f"the manifest says it takes {error}, which is no dtype"
-        except (ValueError, TypeError, OverflowError, NotExpressible) as error:
-            told = " ".join(str(error).split())
+        except Exception as error:
+            # A stranger's manifest has onnx and protobuf raise whatever they stumble over.
+            told = f"the manifest states what no model can: {' '.join(str(error).split())}"
         else:
-            if told is None and not self.test.refused:
-                refusal = invalid(model)
-                told = refusal and f"onnx's checker refuses it: {refusal}"
-            told = told or self._absurd(inferred_elements(model))
+            told = told or self._unasked(task) or self._invalid(model)
         if told:
             self._say(MODEL, told)
             return None
         return task
+
+    def _unasked(self, task: Task) -> str | None:
+        """Why the oracles cannot be asked about a task."""
+        op = task.op
+        known = describe(op.domain, op.name, task.opset)
+        if known is None or known.op != op:
+            return f"opset {task.opset} has no {op}"
+        given = {*task.initializers, *(one.name for one in task.inputs)}
+        lacking = sorted({*task.slots} - given - {""})
+        return f"nothing gives its input {lacking[0]!r}" if lacking else None
+
+    def _invalid(self, model: Model) -> str | None:
+        """Why a model cannot be run, or should not."""
+        if not self.test.refused:
+            refusal = invalid(model)
+            if refusal:
+                return f"onnx's checker refuses it: {refusal}"
+        return self._absurd(inferred_elements(model))
 
     def _absurd(self, elements: int) -> str | None:
         declared = max(

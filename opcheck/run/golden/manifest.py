@@ -149,6 +149,9 @@ def read_manifest(folder: Path) -> tuple[Manifest, bytes]:
     path = folder / MANIFEST
     if path.is_symlink():
         raise NotReadable("is a link")
+    # A pipe would never end.
+    if path.exists() and not path.is_file():
+        raise NotReadable("is no plain file")
     try:
         if path.stat().st_size > MAX_BYTES:
             raise NotReadable(f"is larger than {MAX_BYTES >> 20} MiB")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import pickle
+import random
 import shutil
 import zipfile
 from collections.abc import Callable
@@ -14,7 +16,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, numpy_helper
+from onnx import TensorProto, helper, numpy_helper
 
 from benchmarks.golden_corruptions import DAMAGES, fates
 from benchmarks.golden_corruptions import made as made_to_be_damaged
@@ -238,6 +240,20 @@ def test_no_test_at_all_is_nothing_that_was_checked(folder: Path) -> None:
     assert checked.judged == 0
 
 
+def test_a_test_in_another_kind_s_folder_is_told(folder: Path) -> None:
+    (folder / "should").mkdir()
+    (folder / RANDOM).rename(folder / RANDOM.replace("must/", "should/"))
+
+    def move(data: Any) -> None:
+        for case in data["cases"]:
+            for test in case["tests"]:
+                test["folder"] = test["folder"].replace(RANDOM, RANDOM.replace("must/", "should/"))
+
+    rewrite(folder, move)
+    moved = RANDOM.replace("must/", "should/")
+    assert findings(folder) == {moved: "belongs into must/, by its rule"}
+
+
 # ── from strangers ────────────────────────────────────────────────────────────────────────────
 
 
@@ -257,6 +273,9 @@ def test_a_pipe_is_not_waited_for(folder: Path) -> None:
     (folder / OUTPUT).unlink()
     os.mkfifo(folder / OUTPUT)
     assert findings(folder)[OUTPUT] == "is no plain file"
+    (folder / MANIFEST).unlink()
+    os.mkfifo(folder / MANIFEST)
+    assert findings(folder).keys() == {MANIFEST, OUTPUT}
 
 
 def test_names_that_differ_by_the_case_of_letters_only_are_told(folder: Path) -> None:
@@ -333,11 +352,6 @@ def test_absurd_outputs_are_not_computed(tmp_path: Path) -> None:
     assert "1,099,511,627,780 elements, 3 are there: not computed" in told
 
 
-class Trap:
-    def __reduce__(self) -> Any:
-        raise AssertionError("unpickled")
-
-
 def _pickled() -> bytes:
     file = io.BytesIO()
     np.lib.format.write_array_header_1_0(
@@ -375,6 +389,58 @@ def test_what_is_no_archive_is_told(folder: Path, data: bytes) -> None:
     (folder / name).write_bytes(data)
     rewrite(folder, unchanged)
     assert name in findings(folder)
+
+
+def leaves(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """The places of all values within values."""
+    inside = value.items() if isinstance(value, dict) else enumerate(value)
+    found = []
+    for key, item in inside:
+        found.append((*path, key))
+        if isinstance(item, dict | list):
+            found += leaves(item, (*path, key))
+    return found
+
+
+STRANGE = (0, -1, 1 << 40, 1.5, "", "x", "Relu", "float64", [], [1, "a"], {"number": "nan"}, None)
+
+
+def test_no_manifest_leads_to_a_crash(folder: Path) -> None:
+    draw = random.Random(3)
+    text = (folder / MANIFEST).read_text()
+    for _ in range(120):
+        data = json.loads(text)
+        *path, last = draw.choice(leaves(data["cases"]))
+        place = data["cases"]
+        for step in path:
+            place = place[step]
+        place[last] = draw.choice(STRANGE)
+        raw = json.dumps(data, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
+        (folder / MANIFEST).write_text(raw)
+        assert raw == text or findings(folder)
+
+
+def test_nothing_that_a_manifest_and_a_model_state_leads_to_a_crash(tmp_path: Path) -> None:
+    golden(tmp_path, POOL)
+    folder = tmp_path / "golden"
+    path = folder / "must" / "test_LpPool%2Fa" / "model.onnx"
+    whole, model = (folder / MANIFEST).read_bytes(), path.read_bytes()
+    for name in ("kernel_shape", "pads", "strides", "dilations", "p"):
+        for values in ([0], [-1], [1 << 62], [1, 1 << 62], [1 << 31] * 2, [], [2, 2, 2]):
+            stated = onnx.ModelProto.FromString(model)
+            node = stated.graph.node[0]
+            kept = [one for one in node.attribute if one.name != name]
+            del node.attribute[:]
+            node.attribute.extend([*kept, helper.make_attribute(name, values, attr_type=7)])
+            path.write_bytes(stated.SerializeToString())
+            (folder / MANIFEST).write_bytes(whole)
+
+            def state(data: Any, name: str = name, values: list[int] = values) -> None:
+                data["cases"][0]["tests"][0]["node"]["attrs"][name] = values
+
+            rewrite(folder, state)
+            # Pads of [1, 2^62] and the like are outputs that nobody computes.
+            assert findings(folder), (name, values)
 
 
 def test_two_tests_of_one_name_are_told(folder: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -22,6 +22,8 @@ NODE_TESTS = "onnx-node"
 _PREFIX = "test_"
 _MODEL = ".onnx"
 _GOLDEN = "manifest.json"
+#: No more of models and their inputs is held at once, in bytes.
+MAX_HELD = 4 << 30
 _WHOLE = Mark(0, 0)
 
 
@@ -135,8 +137,15 @@ def _test_data(root: Path, problems: Problems) -> Iterator[Case]:
 
     told = Told()
     is_golden = (root / _GOLDEN).is_file()
-    for where, folders, names in _walk(root):
+    room = MAX_HELD
+
+    def unreadable(error: OSError) -> None:
+        told.add(Path(error.filename), f"this folder cannot be read: {error.strerror}")
+
+    for where, folders, names in _walk(root, unreadable):
         if not is_test([*names, *folders]):
+            for link in (where / name for name in folders if (where / name).is_symlink()):
+                told.add(link, "links to folders are not followed")
             continue
         folders.clear()
         name = where.relative_to(root).as_posix() if where != root else where.resolve().name
@@ -145,7 +154,14 @@ def _test_data(root: Path, problems: Problems) -> Iterator[Case]:
             continue
         test = read_test(where, name, told)
         for case in cases_of(test, Source(str(root), 0, 0)) if test else ():
+            room -= len(case.model or b"") + sum(spec.nbytes for spec in case.inputs)
+            if room < 0:
+                limit = f"tests of more than {MAX_HELD >> 30} GiB: name fewer of them at once"
+                told.add(root, limit)
+                break
             yield _as_golden(case) if is_golden else case
+        if room < 0:
+            break
     for path, message in told.problems:
         problems.add(str(path), _WHOLE, message)
 
@@ -161,8 +177,10 @@ def _as_golden(case: Case) -> Case:
             return case
 
 
-def _walk(root: Path) -> Iterator[tuple[Path, list[str], list[str]]]:
+def _walk(
+    root: Path, onerror: Callable[[OSError], None] | None = None
+) -> Iterator[tuple[Path, list[str], list[str]]]:
     """Folders below one, in order, nothing hidden; folders that are links are not entered."""
-    for where, folders, names in os.walk(root):
+    for where, folders, names in os.walk(root, onerror=onerror):
         folders[:] = sorted(name for name in folders if name[0] != ".")
         yield Path(where), folders, names

@@ -226,6 +226,22 @@ def test_links_that_lead_out_are_refused(tmp_path):
     assert told(folder) == ["input_0.pb: this link leads out of the test's folder"]
 
 
+def test_folders_that_are_links_are_not_passed_over_in_silence(tmp_path):
+    write(tmp_path / "data" / "test_a", relu(), [X], [Y])
+    write(tmp_path / "elsewhere" / "test_b", relu(), [X], [Y])
+    (tmp_path / "data" / "test_b").symlink_to(tmp_path / "elsewhere" / "test_b")
+    assert told(tmp_path / "data") == ["test_b: links to folders are not followed"]
+
+
+def test_more_than_memory_may_hold_is_refused(tmp_path, monkeypatch):
+    write(tmp_path / "test_a", relu(), [X], [Y])
+    write(tmp_path / "test_b", relu(), [X], [Y])
+    assert len(load_all([tmp_path])) == 2
+    monkeypatch.setattr("opcheck.suite.sources.MAX_HELD", 150)
+    (found,) = told(tmp_path)
+    assert "name fewer of them at once" in found
+
+
 def test_names_that_differ_only_by_case_are_refused(tmp_path):
     write(tmp_path / "test_A", relu(), [X], [Y])
     write(tmp_path / "test_a", relu(), [X], [Y])

@@ -13,7 +13,8 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
-Kind = Literal["float", "int", "bool"]
+#: A "minifloat" has 8 bits or fewer: too few for distances in ULP to tell anything.
+Kind = Literal["float", "int", "bool", "minifloat", "complex", "string"]
 
 
 @dataclass(frozen=True)
@@ -51,10 +52,43 @@ def _table() -> dict[str, DType]:
     return {dtype.name: dtype for dtype in [*floats, *integers, truth]}
 
 
-#: Every element type a case may use, by its name in case files.
+def _others() -> dict[str, DType]:
+    minifloats = {
+        "float8e4m3fn": (ml_dtypes.float8_e4m3fn, 17),
+        "float8e4m3fnuz": (ml_dtypes.float8_e4m3fnuz, 18),
+        "float8e5m2": (ml_dtypes.float8_e5m2, 19),
+        "float8e5m2fnuz": (ml_dtypes.float8_e5m2fnuz, 20),
+        "float8e8m0": (ml_dtypes.float8_e8m0fnu, 24),
+        "float6e2m3": (ml_dtypes.float6_e2m3fn, 27),
+        "float6e3m2": (ml_dtypes.float6_e3m2fn, 28),
+        "float4e2m1": (ml_dtypes.float4_e2m1fn, 23),
+    }
+    narrow = {
+        "uint4": (ml_dtypes.uint4, 21),
+        "int4": (ml_dtypes.int4, 22),
+        "uint2": (ml_dtypes.uint2, 25),
+        "int2": (ml_dtypes.int2, 26),
+    }
+    kinds: list[tuple[dict[str, tuple[type, int]], Kind]] = [
+        (minifloats, "minifloat"),
+        (narrow, "int"),
+        ({"complex64": (np.complex64, 14), "complex128": (np.complex128, 15)}, "complex"),
+        ({"string": (np.object_, 8)}, "string"),
+    ]
+    return {
+        name: DType(name, np.dtype(type_), code, f"tensor({name})", kind)
+        for names, kind in kinds
+        for name, (type_, code) in names.items()
+    }
+
+
+#: Every element type a case file may use, by its name there.
 DTYPES = _table()
+#: Those, and all others that tensors of whole models may have; strings are Python's, in NumPy.
+ELEMENT_TYPES = {**DTYPES, **_others()}
 _BY_TEXT = {dtype.text: dtype for dtype in DTYPES.values()}
 _BY_NUMPY = {dtype.numpy: dtype for dtype in DTYPES.values()}
+_ANY_BY_NUMPY = {dtype.numpy: dtype for dtype in ELEMENT_TYPES.values()}
 
 
 def by_text(text: str) -> DType | None:
@@ -78,6 +112,14 @@ def of(array: NDArray[Any]) -> DType | None:
     """The dtype of `array`, whatever its byte order, or None if it is none of ours."""
     # Strings and structures have no byte order to change.
     return _BY_NUMPY.get(array.dtype.newbyteorder("=")) if array.dtype.kind in "biufV" else None
+
+
+def element_type(array: NDArray[Any]) -> DType | None:
+    """The dtype of `array` among all that tensors have, or None if it is none of ONNX's."""
+    if array.dtype.kind in "OUT":
+        strings = all(isinstance(item, str) for item in array.reshape(-1).tolist())
+        return ELEMENT_TYPES["string"] if strings else None
+    return of(array) or _ANY_BY_NUMPY.get(array.dtype)
 
 
 def round_to(values: NDArray[np.float64], dtype: DType) -> NDArray[Any]:

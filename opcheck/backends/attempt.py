@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from opcheck import dtypes
 from opcheck.backends.base import Backend, Defect
 from opcheck.backends.observe import Exit, Observed, Outputs, observe
 from opcheck.model import (
@@ -17,6 +18,7 @@ from opcheck.model import (
     Crashed,
     Declined,
     Foreign,
+    Items,
     NotRun,
     Outcome,
     OutOfMemory,
@@ -42,8 +44,11 @@ def outcome(seen: Observed, question: Question) -> Outcome:
         assert seen.kept is not None
         contradictions += [
             _changed(seen.first, seen.kept, "the first result, once the second run is over,"),
-            _changed(seen.first, seen.again, "the third run, on the first run's data,"),
-            _of_other_kind(seen.first, seen.between),
+            _of_other_kind(seen.first, seen.between)
+            or _of_other_kind(seen.first, seen.again, "third")
+            if question.random
+            else _changed(seen.first, seen.again, "the third run, on the first run's data,")
+            or _of_other_kind(seen.first, seen.between),
         ]
     pairs = zip(question.inputs, question.second, strict=True)
     other_data = any(not _same(one, other) for one, other in pairs)
@@ -94,7 +99,8 @@ def second_data(inputs: Sequence[Array], *, may_negate: bool = True) -> list[Arr
 
 
 def _other(array: Array, may_negate: bool) -> Array:
-    if array.dtype.kind not in "fV":
+    dtype = dtypes.element_type(array)
+    if dtype is None or dtype.kind not in ("float", "minifloat", "complex"):
         return array.copy()
     reverse = np.ascontiguousarray(array.reshape(-1)[::-1]).reshape(array.shape)
     if may_negate and _same(reverse, array):
@@ -111,27 +117,43 @@ def _modified(fed: Sequence[Sequence[Array]], pristine: Sequence[Sequence[Array]
     return None
 
 
-def _of_other_kind(judged: Outputs, between: Outputs | None) -> str | None:
-    """How an answer to other data differs in what data do not change: number and dtypes."""
-    if between is None:
+def _of_other_kind(judged: Outputs, later: Outputs | None, which: str = "second") -> str | None:
+    """How a later answer differs in what data do not change: number and dtypes."""
+    if later is None:
         return None
-    if len(judged) != len(between):
-        return f"the second run has {len(between)} outputs, the first had {len(judged)}"
-    for place, (one, other) in enumerate(zip(judged, between, strict=True)):
-        if _kind(one) != _kind(other):
-            return f"the second run gives {_kind(other)} in output {place}, the first {_kind(one)}"
+    if len(judged) != len(later):
+        return f"the {which} run has {len(later)} outputs, the first had {len(judged)}"
+    for place, (one, other) in enumerate(zip(judged, later, strict=True)):
+        if not _alike(one, other):
+            return f"the {which} run gives {_kind(other)} in output {place}, the first {_kind(one)}"
     return None
 
 
+def _alike(one: Array | Foreign, other: Array | Foreign) -> bool:
+    """Whether two outputs are of one kind; data may decide how long a sequence is."""
+    if isinstance(one, Items) and isinstance(other, Items):
+        return len({_kind(value) for value in (*one.values, *other.values)}) <= 1
+    return _kind(one) == _kind(other)
+
+
 def _kind(value: Array | Foreign) -> str:
-    return value.description if isinstance(value, Foreign) else str(value.dtype)
+    match value:
+        case Items(values=values):
+            return f"a sequence of {', '.join(sorted({*map(_kind, values)})) or 'nothing'}"
+        case Foreign(description):
+            return description
+        case _:
+            return "string" if value.dtype.hasobject else str(value.dtype)
 
 
 def _changed(judged: Outputs, later: Outputs, what: str) -> str | None:
     if len(judged) != len(later):
         return f"{what} has {len(later)} outputs, the first run had {len(judged)}"
     for place, (one, other) in enumerate(zip(judged, later, strict=True)):
-        if isinstance(one, Foreign) or isinstance(other, Foreign):
+        if isinstance(one, Items) and isinstance(other, Items):
+            if _changed(one.values, other.values, ""):
+                return f"{what} differs from the first answer in output {place}"
+        elif not (isinstance(one, np.ndarray) and isinstance(other, np.ndarray)):
             # Never compared with an array, which would answer element by element.
             if not (isinstance(one, Foreign) and isinstance(other, Foreign) and one == other):
                 return f"{what} returned another type in output {place}"
@@ -152,6 +174,8 @@ def _same(one: Array, other: Array) -> bool:
     """Bit for bit; dtype and shape too."""
     if one is other:
         return True
-    return (
-        one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
-    )
+    if one.dtype != other.dtype or one.shape != other.shape:
+        return False
+    if one.dtype.hasobject:  # strings, of which the bytes are but where they lie
+        return bool(one.tolist() == other.tolist())
+    return one.tobytes() == other.tobytes()

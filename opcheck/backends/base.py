@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
-from opcheck.errors import NodeError
+from opcheck.dtypes import DTYPES
+from opcheck.errors import NodeError, NotExpressible, NotSupported
 from opcheck.model import Array, BackendInfo, Task
 
 
@@ -37,6 +38,27 @@ def own_part() -> Iterator[None]:
         raise
     except Exception as error:
         raise Defect(f"{type(error).__name__}: {error}") from error
+
+
+def only_nodes(task: Task, whose: str) -> None:
+    """Raise NotSupported for a whole model, of who computes single nodes."""
+    if task.model is not None and not task.slots:
+        raise NotSupported(
+            f"{whose} computes single nodes of operators that it knows: no {task.op}"
+        )
+
+
+def only_tensors(task: Task, whose: str) -> None:
+    """Raise NotExpressible for inputs that opcheck does not bring to a backend.
+
+    All bring tensors of the types that case files know; who brings more does not ask this.
+    """
+    for port in task.ports:
+        if port.form != "tensor":
+            raise NotExpressible(f"opcheck feeds {whose} no sequences and optionals: {port.name}")
+    for tensor in task.inputs:
+        if tensor.dtype.name not in DTYPES:
+            raise NotExpressible(f"opcheck feeds {whose} no {tensor.dtype}: {tensor.name}")
 
 
 class Prepared(Protocol):

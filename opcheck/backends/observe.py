@@ -13,12 +13,12 @@ from time import perf_counter
 from typing import Literal, TypeAlias
 
 from numpy import array as plain_copy
-from numpy import generic, ndarray
+from numpy import empty, generic, ndarray, str_
 from numpy.ma import MaskedArray
 
 from opcheck.backends.base import Backend, Defect, Prepared, ProcessDied, UnusableAnswer
 from opcheck.errors import BackendUnavailable, NotExpressible, NotSupported
-from opcheck.model import Array, Foreign, Question
+from opcheck.model import Array, Foreign, Items, Question
 
 Outputs: TypeAlias = tuple[Array | Foreign, ...]
 Stage: TypeAlias = Literal["feed", "prepare", "run", "second run", "third run"]
@@ -133,7 +133,15 @@ def _held(result: object) -> tuple[object, ...]:
 
 
 def _snapshot(held: tuple[object, ...]) -> Outputs:
-    return tuple(_plain(value) for value in held)
+    return tuple(_output(value) for value in held)
+
+
+def _output(value: object) -> Array | Foreign:
+    if (type(value) is list or type(value) is tuple) and len(value) <= _MOST:
+        items = [array for array in map(_plain, value) if type(array) is ndarray]
+        if len(items) == len(value):
+            return Items(f"list of {len(items)} arrays", tuple(items))
+    return _plain(value)
 
 
 def _plain(value: object) -> Array | Foreign:
@@ -141,10 +149,21 @@ def _plain(value: object) -> Array | Foreign:
     # comparison included. A masked array has no values where it is masked.
     if issubclass(type(value), ndarray | generic) and not issubclass(type(value), MaskedArray):
         copy: Array = plain_copy(value, subok=False, order="C")
-        return Foreign("array of Python objects") if copy.dtype.hasobject else copy
+        return _strings(copy) if copy.dtype.kind in "OUT" else copy
     if isinstance(value, Foreign):
         return value
     return Foreign(f"{type(value).__module__}.{type(value).__qualname__}"[:MAX_DETAIL])
+
+
+def _strings(copy: Array) -> Array | Foreign:
+    """Strings as Python's, however NumPy keeps them; other objects are none of ONNX's."""
+    items = copy.reshape(-1).tolist()
+    if not all(type(item) in (str, str_) for item in items):
+        return Foreign("array of Python objects")
+    strings: Array = empty(copy.shape, object)
+    for place, item in enumerate(items):
+        strings.flat[place] = "".join([item])
+    return strings
 
 
 def _exit(error: BaseException, backend: Backend) -> Exit:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from opcheck.cli.options import chosen_cases, leave, selection_options
+from opcheck.cli.options import chosen_cases, dim_option, leave, selection_options
 from opcheck.errors import Exit
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 @click.command(name="list")
 @selection_options
+@dim_option
 @click.option(
     "--clauses",
     is_flag=True,

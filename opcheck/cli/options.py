@@ -14,7 +14,7 @@ from opcheck.cli import interrupt
 from opcheck.errors import Exit, UsageError, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from opcheck.model import Case
 
@@ -109,6 +109,29 @@ def selection_options(function: Function) -> Function:
     return function
 
 
+def dim_option(function: Function) -> Function:
+    """--dim."""
+    return click.option(
+        "--dim",
+        "dims",
+        multiple=True,
+        callback=_dims,
+        metavar="NAME=N",
+        help="A size that a .onnx model leaves open, by its name or as INPUT[AXIS]. Repeatable.",
+    )(function)
+
+
+def _dims(ctx: click.Context, param: click.Parameter, values: Sequence[str]) -> dict[str, int]:
+    sizes: dict[str, int] = {}
+    for value in values:
+        name, _, size = value.rpartition("=")
+        if not name or not (size.isascii() and size.isdecimal()) or len(size) > 18:
+            raise click.BadParameter(f"write NAME=N, not {value!r}", ctx, param)
+        if sizes.setdefault(name, int(size)) != int(size):
+            raise click.BadParameter(f"{name} is {sizes[name]} and {size}", ctx, param)
+    return sizes
+
+
 def backend_options(function: Function) -> Function:
     """-b, --timeout, --memory-limit."""
     for option in reversed(_BACKENDS):
@@ -144,6 +167,7 @@ def chosen_cases(
     opsets: tuple[int, ...],
     dtypes: tuple[str, ...],
     level: Any,
+    dims: Mapping[str, int] | None = None,
     *,
     bench: bool = False,
 ) -> tuple[tuple[Case, ...], str]:
@@ -151,14 +175,16 @@ def chosen_cases(
 
     Raises UsageError for a selection that names what does not exist.
     """
-    from opcheck.dtypes import DTYPES
-    from opcheck.suite import Selection, load, load_bench, select
+    from opcheck.dtypes import ELEMENT_TYPES
+    from opcheck.suite import Selection, check_case_files, load_all, load_bench, select
 
     for dtype in dtypes:
-        if dtype not in DTYPES:
-            raise UsageError(f"unknown dtype {dtype!r}", _completions(dtype, DTYPES))
+        if dtype not in ELEMENT_TYPES:
+            raise UsageError(f"unknown dtype {dtype!r}", _completions(dtype, ELEMENT_TYPES))
     selection = Selection(ids, keywords, ops, opsets, dtypes, level)
-    cases = load_bench(paths) if bench else load(paths)
+    if bench:
+        check_case_files(paths, "bench")
+    cases = load_bench(paths) if bench else load_all(paths, dims)
     interrupt.safe_place()
     # A mistyped one would go unnoticed beside one that is not.
     here = {id for case in cases for id in (case.id, case.sweep) if id}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from opcheck.cli import interrupt
-from opcheck.cli.options import chosen_cases, leave, selection_options, worker_options
+from opcheck.cli.options import chosen_cases, dim_option, leave, selection_options, worker_options
 from opcheck.cli.reports import Reports, Target, check_targets, report_option
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 @click.command(name="run")
 @selection_options
+@dim_option
 @worker_options
 @click.option("--strict", is_flag=True, help="A warning is a failure.")
 @click.option("--require-supported", is_flag=True, help="What is unsupported is a failure.")
@@ -66,7 +67,8 @@ def command(
 ) -> None:
     """Judge backends by case files: every case on every backend.
 
-    PATH is a case file or a folder of them; the shipped suites if there is none. ADDRESS is
+    PATH is a case file, a folder of them or of ONNX's test data, a model, or onnx-node[/PATTERN],
+    the node tests of the onnx package; the shipped suites if there is none. ADDRESS is
     kind[:detail][?option=value], see `opcheck backends`; without -b: numpy (the built-in engine),
     onnxruntime and reference (onnx.reference). Each backend works in processes of its own: if one
     crashes, hangs or takes too much memory, that is its verdict, and the run goes on.
@@ -78,6 +80,9 @@ def command(
     opcheck run -b py:my_backend:Backend -j 4     a class of mine, in four processes
     opcheck run -b 'cmd:./run {model} {inputs} {outputs}'   a program of mine
     opcheck run gemm.yaml -b mine -b reference    an operator that has no engine here
+    opcheck run vendor/tests -b onnxruntime       tests in ONNX's layout: model.onnx, input_0.pb …
+    opcheck run 'onnx-node/softmax*' -b reference     some of onnx's node tests
+    opcheck run model.onnx --dim batch=4 -b A -b B    A and B compared on inputs made up
     opcheck run --report json=run.jsonl           kept, for `opcheck report run.jsonl`
 
     Ctrl-C ends the run after the case at hand; a second one ends it at once.

@@ -15,7 +15,8 @@ from typing import TypeAlias
 import numpy as np
 
 from opcheck import dtypes
-from opcheck.compare.tensors import Want, compare_outputs
+from opcheck.compare.outputs import compare_outputs
+from opcheck.compare.tensors import Want
 from opcheck.compare.verdict import (
     Comparisons,
     Judgement,
@@ -77,7 +78,7 @@ def judge_among(
 def wants_of(answer: Sequence[Array], outputs: Sequence[OutputSpec]) -> tuple[Want, ...]:
     """Outputs that somebody gave, as what others must give: type, shape and values."""
     pairs = zip(outputs, answer, strict=True)
-    return tuple(Want(output.name, dtypes.of(array), array) for output, array in pairs)
+    return tuple(Want(output.name, dtypes.element_type(array), array) for output, array in pairs)
 
 
 def misfit(answer: Answer, outputs: Sequence[OutputSpec]) -> Comparison | None:

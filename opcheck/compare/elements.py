@@ -65,8 +65,15 @@ class Judge:
         The distance is UNORDERED if a NaN is opposite a number.
         """
         reference = self._round(wanted)
-        if self.dtype.kind != "float":
-            return self._integer_shares(reference, got), None
+        match self.dtype.kind:
+            case "string":
+                return np.where(reference == got, 0.0, np.inf), None
+            case "minifloat" | "complex":
+                return self._plain_shares(reference, got), None
+            case "int" | "bool":
+                return self._integer_shares(reference, got), None
+            case "float":
+                pass
         if same_bits(reference, got):
             return np.zeros(got.shape), 0
         steps = distance(reference, got)
@@ -117,6 +124,18 @@ class Judge:
         shares[same] = 0.0
         return shares
 
+    def _plain_shares(self, reference: Array, got: Array) -> Floats:
+        """Of numbers without ULP: equal, both NaN, or finite and within rtol and atol."""
+        exact, actual = (part.astype(np.complex128) for part in (reference, got))
+        with np.errstate(invalid="ignore", over="ignore"):
+            error = np.abs(actual - exact)
+        allowed = self._allowed(np.abs(exact))
+        finite = np.isfinite(exact) & np.isfinite(actual)
+        shares = ratio(error, allowed, (error <= allowed) & finite & (self.tolerance.ulp is None))
+        shares[~finite] = np.inf
+        shares[(exact == actual) | (np.isnan(exact) & np.isnan(actual))] = 0.0
+        return shares
+
     def _allowed(self, wanted: Floats) -> Floats:
         """The absolute error that rtol and atol allow, infinite where float64 ends."""
         with np.errstate(over="ignore", invalid="ignore"):
@@ -126,6 +145,9 @@ class Judge:
         return outside(got, self.low, self.high)
 
     def _allowed_text(self, wanted: Array, reference: Array, got: Array) -> str:
+        if self.dtype.kind in ("string", "complex"):
+            size = 0.0 if self.dtype.kind == "string" else self._allowed(np.abs(reference))[0]
+            return f"±{size:.3g}" if size else "exact"
         value, ulp = float(reference[0]), self.tolerance.ulp
         lenient = bool(ulp or self.tolerance.rtol or self.tolerance.atol)
         whole = self.dtype.kind == "bool" or (self.dtype.kind == "int" and ulp is not None)

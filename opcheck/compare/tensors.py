@@ -7,9 +7,10 @@ a stated tolerance and `bounded` of an operator's error bound.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Literal
 
 import numpy as np
 
@@ -19,9 +20,18 @@ from opcheck.compare.findings import Findings, Places
 from opcheck.compare.picture import by_bound, picture
 from opcheck.compare.ulp import UNORDERED, chunks, distance, native
 from opcheck.compare.where import describe
-from opcheck.dtypes import DType, half_ulp, of, round_to
+from opcheck.dtypes import DType, element_type, half_ulp, of, round_to
 from opcheck.engine.bounds import Bound
-from opcheck.model import EXACT, Array, Comparison, Failure, Foreign, Mismatch, Problem, Tolerance
+from opcheck.model import (
+    EXACT,
+    Array,
+    Comparison,
+    Failure,
+    Foreign,
+    Mismatch,
+    Problem,
+    Tolerance,
+)
 
 #: How many ULP a result may lie above the upper end of the operator's range.
 _ABOVE = 4
@@ -41,6 +51,9 @@ class Want:
     `bound` is how far correct implementations may lie off, None where the answer is exact. With
     one, the exact value is `values` + `rest`, of which `rounded`, if it is not None, is the dtype
     to which the values were rounded before they came here.
+
+    Values drawn at `random` are not judged, only their dtype and shape. A sequence has `items` and
+    no values, an optional output without a value ("nothing") neither.
     """
 
     name: str
@@ -51,6 +64,9 @@ class Want:
     bound: Bound | None = None
     rest: Floats | None = None
     rounded: DType | None = None
+    random: bool = False
+    form: Literal["tensor", "sequence", "nothing"] = "tensor"
+    items: tuple[Want, ...] = ()
 
 
 def compare(
@@ -74,47 +90,29 @@ def compare(
     if tolerance is not None:
         check(tolerance)
     if isinstance(got, Foreign):
-        return _failed(want, "type", f"{got.description}, want a tensor")
+        return failed(want, "type", f"{got.description}, want a tensor")
     got = got.view(np.ndarray)
-    dtype = of(got)
+    dtype = of(got) if want.dtype is None else element_type(got)
     if dtype is None or want.dtype not in (None, dtype):
-        return _failed(want, "dtype", f"{dtype or got.dtype}, want {want.dtype or 'a tensor type'}")
+        return failed(want, "dtype", f"{dtype or got.dtype}, want {want.dtype or 'a tensor type'}")
     try:
         values = _exact_in(dtype, want.values)
     except ValueError as error:
         if want.dtype is not None:
             raise
-        return _failed(want, "dtype", f"{dtype}, but {error}")
+        return failed(want, "dtype", f"{dtype}, but {error}")
     if got.shape != values.shape:
-        return _failed(want, "shape", f"{got.shape}, want {values.shape}")
+        return failed(want, "shape", f"{got.shape}, want {values.shape}")
+    if want.random:
+        return Comparison(want.name, None, dtype=dtype, total=got.size, unjudged=got.size)
     want = replace(want, values=values, high=range_end(want.high, dtype))
     if want.bound is not None and tolerance is None:
         return _by_bound(want, want.bound, got, dtype, like, declared)
     return _by_tolerance(want, got, dtype, tolerance or EXACT, like)
 
 
-def compare_outputs(
-    wants: Sequence[Want],
-    got: Sequence[Array | Foreign],
-    tolerance: Tolerance | None = None,
-    like: Array | None = None,
-    declared: Collection[str] = (),
-) -> tuple[Comparison, ...]:
-    """Judge all outputs of a node, in order, each as `compare` does.
-
-    If their number is wrong there is one Comparison only, of the first missing or extra output.
-    """
-    if tolerance is not None:
-        check(tolerance)
-    if len(got) == len(wants):
-        pairs = zip(wants, got, strict=True)
-        return tuple(compare(*pair, tolerance, like, declared) for pair in pairs)
-    name = wants[len(got)].name if len(got) < len(wants) else f"output {len(wants)}"
-    detail = f"{len(got)} output{'s' * (len(got) != 1)}, want {len(wants)}"
-    return (Comparison(name, "count", detail, used=math.inf),)
-
-
-def _failed(want: Want, problem: Failure, detail: str) -> Comparison:
+def failed(want: Want, problem: Failure, detail: str) -> Comparison:
+    """The comparison of an output of which no value can be judged."""
     return Comparison(want.name, problem, detail, used=math.inf)
 
 
@@ -127,7 +125,7 @@ def range_end(high: float | None, dtype: DType) -> float | None:
 
 def _exact_in(dtype: DType, values: Array) -> Array:
     """`values` in `dtype` if that is no floating one; ValueError if it cannot hold them."""
-    stated = of(values)
+    stated = element_type(values)
     if stated is None or (dtype.kind != stated.kind != "float"):
         raise ValueError(f"{values.dtype} values are wanted")
     if stated == dtype or dtype.kind == "float":
@@ -244,8 +242,8 @@ def _mismatch(
     steps = int(distance(wanted, actual)[0]) if dtype.kind == "float" else UNORDERED
     return Mismatch(
         index=index,
-        want=wanted[0].item(),
-        got=actual[0].item(),
+        want=wanted.item(0),
+        got=actual.item(0),
         ulp=None if steps == UNORDERED else steps,
         allowed=allowed,
         input=like.item(index) if like is not None and like.shape == got.shape else None,

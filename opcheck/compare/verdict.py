@@ -6,7 +6,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, TypeGuard, cast
 
-from opcheck.compare.tensors import Want, compare_outputs
+from opcheck.compare.outputs import compare_outputs
+from opcheck.compare.tensors import Want
 from opcheck.model import (
     EXACT,
     Array,

@@ -1,6 +1,8 @@
 """From a task to the one-node ONNX model that backends run."""
 
+from onnx import ModelProto
+
 from opcheck.errors import NotExpressible
 from opcheck.graph.build import model_of
 
-__all__ = ["NotExpressible", "model_of"]
+__all__ = ["ModelProto", "NotExpressible", "model_of"]

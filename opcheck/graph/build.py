@@ -29,13 +29,15 @@ _ATTRIBUTE_TYPES = {
 
 
 def model_of(task: Task) -> ModelProto:
-    """`task` as a model; inputs and outputs keep their names and order.
+    """`task` as a model, or the model that it is; inputs and outputs keep their names and order.
 
     Operators of ONNX become one node, those of DirectML a few (see `graph.lowering`).
 
     Raises:
         NotExpressible: a DirectML descriptor that ONNX cannot state.
     """
+    if task.model is not None:
+        return ModelProto.FromString(task.model)
     if task.op.domain == directml.DOMAIN:
         from opcheck.graph.lowering import lower_hardmax1
 

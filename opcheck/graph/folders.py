@@ -13,13 +13,16 @@ import hashlib
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 
-from onnx import ModelProto
+import numpy as np
+from onnx import ModelProto, TypeProto
 
 from opcheck.dtypes import DTYPES
 from opcheck.graph.sayings import KINDS
 from opcheck.graph.tensors import read_npy, read_tensor, write_tensor, write_whole
-from opcheck.model import Array, OutputSpec, Task
+from opcheck.graph.values import BeyondOpcheck, read_value, value_bytes
+from opcheck.model import Array, Items, OutputSpec, Task, Value
 
 MODEL = "model.onnx"
 DATA_SET = "test_data_set_0"
@@ -79,25 +82,50 @@ def write_question(
     data.mkdir(parents=True, exist_ok=True)
     if model is not None:
         write_whole(folder / MODEL, model.SerializeToString())
-    for number, (tensor, array) in enumerate(zip(task.inputs, inputs, strict=True)):
-        write_tensor(data / f"input_{number}.pb", array, tensor.name)
+    for number, (name, value) in enumerate(task.values(inputs).items()):
+        path = data / f"input_{number}.pb"
+        if isinstance(value, np.ndarray):
+            write_tensor(path, value, name)
+        else:
+            write_whole(path, value_bytes(value, _declared(task, name), name))
 
 
-def other_question(folder: Path, model: ModelProto | None, inputs: Sequence[Array]) -> str | None:
+def _declared(task: Task, name: str) -> TypeProto:
+    """The type of an input or output of a task that is a model."""
+    graph = ModelProto.FromString(task.model or b"").graph
+    return next(info.type for info in (*graph.input, *graph.output) if info.name == name)
+
+
+def write_output(path: Path, value: Array | Items, task: Task, name: str) -> None:
+    """Write an output; raises ValueError for what no file can hold."""
+    if isinstance(value, Items):
+        try:
+            data = value_bytes([*value.values], _declared(task, name), name)
+        except Exception as error:  # the type may be no sequence, or another
+            raise ValueError(f"no file of this output can hold a sequence: {error}") from error
+        write_whole(path, data)
+    else:
+        write_tensor(path, value, name)
+
+
+def other_question(
+    folder: Path, model: ModelProto | None, task: Task, inputs: Sequence[Array]
+) -> str | None:
     """In what a folder is about something else than this model on these inputs.
 
     None where nothing in it says so; files that are missing say nothing, nor does a model where
     no ONNX model can state the task.
     """
-    stored = folder / MODEL
-    if model is not None and stored.exists():
+    written = folder / MODEL
+    if model is not None and written.exists():
         try:
-            found = ModelProto.FromString(stored.read_bytes())
+            found = ModelProto.FromString(written.read_bytes())
         except Exception:  # protobuf's own DecodeError, or the file cannot be read
             return f"its {MODEL} is not readable"
         if _substance(found) != _substance(model):
             return "computed for another model"
-    expected = {f"input_{number}.pb": array for number, array in enumerate(inputs)}
+    values = task.values(inputs).items() if task.ports else [("", array) for array in inputs]
+    expected = {f"input_{number}.pb": item for number, item in enumerate(values)}
     data = folder / DATA_SET
     for name in sorted(entry.name for entry in data.iterdir()) if data.is_dir() else ():
         if not _INPUT.fullmatch(name):
@@ -105,10 +133,14 @@ def other_question(folder: Path, model: ModelProto | None, inputs: Sequence[Arra
         if name not in expected:
             return f"computed for other inputs: there is {name}, the case has {len(expected)}"
         try:
-            array = read_tensor(data / name)
+            known, value = expected[name]
+            if isinstance(value, np.ndarray):
+                same = _same(read_tensor(data / name), value)
+            else:
+                same = _same_value(read_value(data / name, _declared(task, known)), value)
         except ValueError as error:
             return str(error)
-        if not _same(array, expected[name]):
+        if not same:
             return f"computed for other inputs: {name} is not the case's"
     return None
 
@@ -142,13 +174,24 @@ def _substance(model: ModelProto) -> bytes:
 
 
 def _same(one: Array, other: Array) -> bool:
-    return (
-        one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
-    )
+    if one.dtype != other.dtype or one.shape != other.shape:
+        return False
+    if one.dtype.hasobject:
+        return bool(one.tolist() == other.tolist())
+    return one.tobytes() == other.tobytes()
 
 
-def read_outputs(folder: Path, outputs: Sequence[OutputSpec]) -> list[Array]:
-    """The answer in `folder`, in the order of the node's outputs.
+def _same_value(one: Value, other: Value) -> bool:
+    """Of sequences, and of optionals without a value."""
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    return one is other
+
+
+def read_outputs(
+    folder: Path, outputs: Sequence[OutputSpec], model: bytes | None = None
+) -> Sequence[Array]:
+    """The answer in `folder`, in the order of the node's outputs, or of the `model`'s.
 
     Raises:
         NotDelivered: at least one output is missing.
@@ -163,7 +206,12 @@ def read_outputs(folder: Path, outputs: Sequence[OutputSpec]) -> list[Array]:
             raise NotDelivered(f"there is no output_{number}.pb, and no output_{number}.npy{there}")
     if more:
         raise ValueError(f"more than the {len(files)} expected: {', '.join(more[:5])}")
-    return [_read(folder / str(file), spec) for file, spec in zip(files, outputs, strict=True)]
+    paths = [folder / str(file) for file in files]
+    if model is not None:
+        types = [info.type for info in ModelProto.FromString(model).graph.output]
+        # Sequences and all, as backends return them.
+        return cast(list[Array], [*map(_read_as, paths, types)])
+    return [_read(path, spec) for path, spec in zip(paths, outputs, strict=True)]
 
 
 def check_no_outputs(folder: Path, beside: str) -> None:
@@ -184,6 +232,15 @@ def _is_output(name: str) -> bool:
     """Whether a file was surely meant for an output. Logs and the like are nobody's business."""
     tensor = name.lower().endswith(_SUFFIXES) and not _INPUT.fullmatch(name)
     return tensor or name.lower().startswith("output")
+
+
+def _read_as(path: Path, declared: TypeProto) -> Value:
+    if path.suffix != ".pb":
+        return read_npy(path)
+    try:
+        return read_value(path, declared)
+    except BeyondOpcheck as error:
+        raise ValueError(f"{path.name}: {error}") from error
 
 
 def _read(path: Path, spec: OutputSpec) -> Array:

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator, Sized
+import warnings
+from collections.abc import Iterator, Sequence, Sized
 from dataclasses import dataclass
 from typing import Any
 
-from onnx import AttributeProto, helper
+import numpy as np
+from onnx import TensorProto
 
-from opcheck.model import Array, AttrValue
+from opcheck.graph.nodes import attributes, is_plain
+from opcheck.graph.test_data import DataSet, ModelTest
+from opcheck.graph.values import array_of
+from opcheck.model import Array, AttrValue, Value
 
 _PACKAGE = "onnx.backend.test.case.node"
-#: Attributes that are no tensors, graphs or types.
-_PLAIN = (
-    AttributeProto.INT,
-    AttributeProto.FLOAT,
-    AttributeProto.STRING,
-    AttributeProto.INTS,
-    AttributeProto.FLOATS,
-    AttributeProto.STRINGS,
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,12 +53,12 @@ def _of_case(op: str, case: Any) -> Iterator[NodeTest]:
     nodes = case.model.graph.node
     if [(node.domain, node.op_type) for node in nodes] != [("", op)]:
         return
-    if any(proto.type not in _PLAIN for proto in nodes[0].attribute):
+    if not is_plain(nodes[0]):
         return
     (opset,) = (one.version for one in case.model.opset_import if not one.domain)
     for inputs, outputs in case.data_sets:
         if _are_tensors(inputs, nodes[0].input) and _are_tensors(outputs, nodes[0].output):
-            attrs = {proto.name: _value(proto) for proto in nodes[0].attribute}
+            attrs = attributes(nodes[0])
             yield NodeTest(
                 case.name, opset, attrs, tuple(inputs), tuple(outputs), case.rtol, case.atol
             )
@@ -72,13 +68,34 @@ def _are_tensors(data: Any, names: Sized) -> bool:
     return len(data) == len(names) and all(hasattr(array, "dtype") for array in data)
 
 
-def _value(proto: Any) -> AttrValue:
-    value = helper.get_attribute_value(proto)
-    match value:
-        case bytes():
-            return value.decode()
-        case list():
-            return tuple(one.decode() if isinstance(one, bytes) else one for one in value)
-        case _:
-            assert isinstance(value, int | float)
-            return value
+def all_node_tests() -> tuple[ModelTest, ...]:
+    """All of them, as they are, by name; making them takes some seconds."""
+    package = importlib.import_module(_PACKAGE)
+    with warnings.catch_warnings(action="ignore"):  # of NumPy, about NaN, infinity and 0
+        cases = package.collect_testcases(None)
+    return tuple(map(_whole, sorted(cases, key=lambda case: str(case.name))))
+
+
+def _whole(case: Any) -> ModelTest:
+    data = tuple(_data_set(number, *pair) for number, pair in enumerate(case.data_sets))
+    return ModelTest(
+        case.name, case.model, tuple(case.model.graph.input), data, case.rtol, case.atol
+    )
+
+
+def _data_set(number: int, inputs: Sequence[Any], outputs: Sequence[Any]) -> DataSet:
+    return DataSet(number, tuple(map(_plain, inputs)), tuple(map(_plain, outputs)))
+
+
+def _plain(value: Any) -> Value:
+    """A value as its file holds it: a tensor is given as one, as an array, or as a number."""
+    if value is None:
+        return None
+    if isinstance(value, list):
+        return [*map(_array, value)]
+    return array_of(value) if isinstance(value, TensorProto) else _array(value)
+
+
+def _array(value: Any) -> Array:
+    array = np.asarray(value)
+    return array.astype(object) if array.dtype.kind == "U" else array

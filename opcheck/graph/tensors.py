@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 import numpy as np
-from onnx import TensorProto, numpy_helper
+from onnx import ModelProto, TensorProto, numpy_helper
 
 from opcheck.model import Array
 
@@ -22,8 +23,7 @@ def read_tensor(path: Path) -> Array:
 def read_named_tensor(path: Path) -> tuple[str, Array]:
     """The same, after its name."""
     try:
-        _check_size(path)
-        tensor = TensorProto.FromString(path.read_bytes())
+        tensor = TensorProto.FromString(read_whole(path))
         if tensor.data_location == TensorProto.EXTERNAL:
             raise ValueError("it keeps its data in another file")
         return tensor.name, numpy_helper.to_array(tensor)
@@ -79,6 +79,21 @@ def write_whole(path: Path, data: bytes) -> None:
     part.replace(path)
 
 
+def read_whole(path: Path) -> bytes:
+    """What is in a file; raises ValueError where that is no file, or a very large one."""
+    _check_size(path)
+    return path.read_bytes()
+
+
 def _check_size(path: Path) -> None:
+    # A pipe would never end.
+    if not path.is_file():
+        raise ValueError("it is no file" if path.exists() else "there is no such file")
     if path.stat().st_size > MAX_BYTES:
         raise ValueError(f"it is larger than {MAX_BYTES / 2**30:g} GiB")
+
+
+def initializers(model: ModelProto, names: Collection[str]) -> dict[str, Array]:
+    """The constants of a model that have these names."""
+    found = (tensor for tensor in model.graph.initializer if tensor.name in names)
+    return {tensor.name: numpy_helper.to_array(tensor) for tensor in found}

@@ -6,6 +6,7 @@ that is worth, `record` what is stored of it.
 
 from opcheck.model.case import (
     EXACT,
+    GRAPH,
     Agreement,
     Alternative,
     AnyOf,
@@ -24,6 +25,7 @@ from opcheck.model.case import (
     OpVersion,
     Oracle,
     OutputSpec,
+    Port,
     Put,
     Rejected,
     Rule,
@@ -33,9 +35,11 @@ from opcheck.model.case import (
     Values,
 )
 from opcheck.model.outcome import (
+    NOTHING,
     Crashed,
     Declined,
     Foreign,
+    Items,
     NotRun,
     Outcome,
     OutOfMemory,
@@ -44,7 +48,7 @@ from opcheck.model.outcome import (
     Reply,
     TimedOut,
 )
-from opcheck.model.question import Question, Task, TensorType
+from opcheck.model.question import Question, Task, TensorType, Value
 from opcheck.model.record import (
     ComparisonRecord,
     ElementRecord,
@@ -59,6 +63,7 @@ from opcheck.model.result import (
     BackendInfo,
     Comparison,
     Diagnosis,
+    Element,
     Environment,
     Failure,
     Known,
@@ -72,6 +77,8 @@ from opcheck.model.result import (
 __all__ = [
     "EXACT",
     "FAILURES",
+    "GRAPH",
+    "NOTHING",
     "Agreement",
     "Alternative",
     "AnyOf",
@@ -87,6 +94,7 @@ __all__ = [
     "Crashed",
     "Declined",
     "Diagnosis",
+    "Element",
     "ElementRecord",
     "Ending",
     "Environment",
@@ -98,6 +106,7 @@ __all__ = [
     "Given",
     "Golden",
     "Header",
+    "Items",
     "Known",
     "Level",
     "Mismatch",
@@ -108,6 +117,7 @@ __all__ = [
     "Outcome",
     "OutputSpec",
     "Picture",
+    "Port",
     "Problem",
     "Produced",
     "Put",
@@ -126,6 +136,7 @@ __all__ = [
     "TensorType",
     "TimedOut",
     "Tolerance",
+    "Value",
     "Values",
     "Verdict",
 ]

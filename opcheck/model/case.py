@@ -23,19 +23,29 @@ Level: TypeAlias = Literal["smoke", "core", "deep"]
 
 @dataclass(frozen=True, order=True)
 class OpVersion:
-    """An operator at the version that is in force since opset `since`; "" is ONNX's own domain."""
+    """An operator at the version that is in force since opset `since`; "" is ONNX's own domain.
+
+    Or what a model is that is not one node (see `GRAPH`), which has no version: 0.
+    """
 
     domain: str
     name: str
     since: int
 
     def __str__(self) -> str:
-        return f"{self.name}-{self.since}"
+        return f"{self.name}-{self.since}" if self.since else self.name
+
+
+#: What stands in the operator's place where a model is not one node that a case can state.
+GRAPH = OpVersion("", "graph", 0)
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where a case was written; `shipped` when it is part of opcheck's own suites."""
+    """Where a case was written; `shipped` when it is part of opcheck's own suites.
+
+    Line 0 means the file, or the folder, as a whole.
+    """
 
     file: str
     line: int
@@ -43,12 +53,12 @@ class Source:
     shipped: bool = False
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}:{self.column}"
+        return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
 
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """Values written out, in float64 (floating dtypes) or exactly (integers and bool)."""
+    """Values written out: in float64 (floating dtypes), or exactly, in the tensor's own dtype."""
 
     values: Array
 
@@ -95,6 +105,18 @@ class TensorSpec:
 
 
 @dataclass(frozen=True)
+class Port:
+    """An input or output of a model, which takes the next `count` of the tensors in a row.
+
+    A sequence takes any number of them, an optional without a value ("nothing") takes none.
+    """
+
+    name: str
+    form: Literal["tensor", "sequence", "nothing"] = "tensor"
+    count: int = 1
+
+
+@dataclass(frozen=True)
 class OutputSpec:
     """An output the node produces; `dtype` is None where only the backend's answer can tell."""
 
@@ -127,9 +149,15 @@ EXACT = Tolerance(ulp=0)
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """The outputs written out, in the order of the node's outputs."""
+    """The outputs written out, in the order of the node's outputs.
+
+    Where there are `ports`, these say which outputs the tensors are; else each is one. The values
+    of outputs in `random` are drawn at random, so that only their type and shape are right or not.
+    """
 
     outputs: tuple[TensorSpec, ...]
+    ports: tuple[Port, ...] = ()
+    random: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -186,6 +214,9 @@ Expectation: TypeAlias = Values | Computed | Golden | Oracle | Agreement | Rejec
 class Case:
     """One concrete question: this node, on these inputs; what must come out.
 
+    Or this `model`, in ONNX's format: where that is one node, `op`, `attrs` and `slots` say so as
+    of any other; else `op` is `GRAPH`, and there are neither attributes nor slots.
+
     `tolerance` None means the operator's own error bound. `row` is the row's label, `dtype` the
     case's dtype (None where every input states its own).
     """
@@ -213,3 +244,10 @@ class Case:
     empty: str = ""
     #: What the cases of one sweep over sizes have in common of their ids; "" for a case of none.
     sweep: str = ""
+    model: bytes | None = None
+    #: Which inputs of the model the tensors are that are no initializers; empty where each is one.
+    ports: tuple[Port, ...] = ()
+    #: What a command line has to say, beside the source and the id, to get this case.
+    said: tuple[str, ...] = ()
+    #: Why opcheck itself can put this case to nobody; "" where it can.
+    beyond: str = ""

@@ -15,6 +15,17 @@ class Foreign:
     description: str
 
 
+#: What stands for an optional output without a value.
+NOTHING = Foreign("builtins.NoneType")
+
+
+@dataclass(frozen=True, eq=False)
+class Items(Foreign):
+    """A sequence of tensors that a backend returned in an output's place."""
+
+    values: tuple[Array, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class Produced:
     """Outputs came; `unstable` says how the second or third run contradicted the first."""

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
+from typing import TypeAlias
 
 from opcheck.dtypes import DType
-from opcheck.model.case import Array, Arrays, Attrs, OpVersion, OutputSpec
+from opcheck.model.case import Array, Arrays, Attrs, OpVersion, OutputSpec, Port
+
+#: What an input of a model is fed: a tensor, a sequence of them, or an optional without a value.
+Value: TypeAlias = Array | list[Array] | None
 
 
 @dataclass(frozen=True)
@@ -24,7 +29,8 @@ class Task:
 
     `case` is the id of the case, `<id>~legal` for its legal twin. `inputs` gives name, dtype and
     shape of every tensor the caller feeds, in order; `initializers` are constants of the model
-    and come with their values.
+    and come with their values. Where there is a `model`, the task is that, in ONNX's format, of
+    which `ports` are the inputs fed; empty where each of `inputs` is one.
     """
 
     case: str
@@ -35,15 +41,35 @@ class Task:
     inputs: tuple[TensorType, ...]
     initializers: Arrays
     outputs: tuple[OutputSpec, ...]
+    model: bytes | None = None
+    ports: tuple[Port, ...] = ()
 
     def feed(self, inputs: Sequence[Array]) -> dict[str, Array]:
-        """`inputs`, which follow `self.inputs`, by name."""
+        """`inputs`, which follow `self.inputs`, by name. Each must be a tensor of its own."""
         return dict(zip((tensor.name for tensor in self.inputs), inputs, strict=True))
+
+    def values(self, inputs: Sequence[Array]) -> dict[str, Value]:
+        """`inputs` as the model takes them, by name, in the order of its inputs."""
+        if not self.ports:
+            return {**self.feed(inputs)}
+        rest = iter(inputs)
+        return {port.name: _value(port, rest) for port in self.ports}
 
     def operands(self, inputs: Sequence[Array]) -> list[Array]:
         """`inputs` and the initializers in the operator's order, without what is left out."""
         arrays = {**self.initializers, **self.feed(inputs)}
         return [arrays[slot] for slot in self.slots if slot]
+
+
+def _value(port: Port, rest: Iterator[Array]) -> Value:
+    """What `port` takes of the arrays that come next."""
+    match port.form:
+        case "tensor":
+            return next(rest)
+        case "sequence":
+            return [*islice(rest, port.count)]
+        case "nothing":
+            return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +78,8 @@ class Question:
 
     Those are surely legal only where the engine knows the operator: elsewhere a floating input may
     be a ratio or a threshold, to which not every value is allowed. `timeout` is how many seconds
-    an answer may take where the run allows fewer, None for as many as it does.
+    an answer may take where the run allows fewer, None for as many as it does. Of an answer that is
+    `random`, no two runs need agree.
     """
 
     task: Task
@@ -60,6 +87,7 @@ class Question:
     second: tuple[Array, ...]
     second_is_legal: bool
     timeout: float | None = None
+    random: bool = False
 
     def turned(self) -> Question:
         """The same question with the other data first."""

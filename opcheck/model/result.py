@@ -54,16 +54,20 @@ FAILURES: tuple[Failure, ...] = get_args(Failure)
 Problem: TypeAlias = Failure | Literal["undecided"]
 
 
+#: The value of an element.
+Element: TypeAlias = float | int | bool | complex | str
+
+
 @dataclass(frozen=True)
 class Mismatch:
     """One wrong element. `allowed` is what `got` had to be or how far it might lie."""
 
     index: tuple[int, ...]
-    want: float | int | bool
-    got: float | int | bool
+    want: Element
+    got: Element
     ulp: int | None
     allowed: str
-    input: float | int | bool | None = None
+    input: Element | None = None
 
 
 @dataclass(frozen=True)

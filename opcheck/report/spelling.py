@@ -13,6 +13,7 @@ from opcheck.model import (
     Array,
     Attrs,
     Case,
+    Element,
     Fill,
     FromFile,
     Given,
@@ -26,13 +27,15 @@ from opcheck.model import (
 _SHOWN = 16
 
 
-def number(value: float | int | bool | None, dtype: DType | None) -> str:
+def number(value: Element | None, dtype: DType | None) -> str:
     """A value as short as its dtype allows: float32 0.1 is 0.1, not 0.10000000149011612.
 
     Whole numbers are spelt out: the largest float16 is 65504, though 6.55e+04 leads there too.
     """
     if value is None:
         return ""
+    if isinstance(value, str):
+        return repr(value)
     if not isinstance(value, float) or not math.isfinite(value) or dtype is None:
         return str(value)
     if dtype.kind != "float" or (value.is_integer() and abs(value) < 1e16):
@@ -42,8 +45,10 @@ def number(value: float | int | bool | None, dtype: DType | None) -> str:
     return str(next(s for s in spellings if round_to(np.array([s]), dtype)[0] == value))
 
 
-def bits(value: float | int | bool, dtype: DType) -> str:
-    """The exact representation of a value in its dtype, in hexadecimal."""
+def bits(value: Element, dtype: DType) -> str:
+    """The exact representation of a value in its dtype, in hexadecimal; "" of a string."""
+    if dtype.kind == "string":
+        return ""
     width = dtype.numpy.itemsize
     raw = np.array(value).astype(dtype.numpy).tobytes()
     return f"0x{int.from_bytes(raw, sys.byteorder):0{2 * width}x}"
@@ -71,16 +76,22 @@ def tensor(spec: TensorSpec) -> str:
             return shape
 
 
-def _literal(values: Array) -> str:
+def _literal(values: Array | str) -> str:
+    if isinstance(values, str):
+        return repr(values)
     if values.ndim:
         return f"[{', '.join(map(_literal, values))}]"
+    if values.dtype.hasobject:
+        return repr(values.item())
     return f"{values:g}" if values.dtype.kind == "f" else str(values)
 
 
 def question(case: Case) -> str:
     """What the case asks, in a line."""
     tensors = ", ".join(map(tensor, case.inputs))
-    return f"{case.op} at opset {case.opset}, {attributes(case.attrs)}, {tensors}"
+    # Of a model, those that are graphs or tensors are not known here.
+    said = [attributes(case.attrs)] if case.attrs or not case.model else []
+    return ", ".join([f"{case.op} at opset {case.opset}", *said, *([tensors] if tensors else [])])
 
 
 def _code(case: Case) -> list[str]:
@@ -100,7 +111,7 @@ def repeat(result: Result) -> str:
     if not result.case.source.shipped:
         file = result.case.source.file
         words.append(f"./{file}" if file.startswith("-") else file)  # or it would be an option
-    words += ["--case", result.case.id]
+    words += [*result.case.said, "--case", result.case.id]
     for backend in (result.backend, *result.against, *_code(result.case)):
         words += ["-b", backend]
     words.append("--no-known")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import starmap, zip_longest
+from itertools import islice, starmap, zip_longest
 from pathlib import Path
+
+import numpy as np
 
 from opcheck import dtypes
 from opcheck.compare import Want, compare_outputs
@@ -23,6 +25,7 @@ from opcheck.model import (
     Computed,
     Golden,
     Oracle,
+    Port,
     Question,
     Rejected,
     Values,
@@ -84,8 +87,10 @@ def _one(
             if case.rule != "open" and not case.empty:
                 _check_telling(wants)
             return Answer(wants, name), None
-        case Values(specs):
+        case Values(specs, ports, random):
             given = [stated_want(case.op, s.name, unrounded(s), s.dtype) for s in specs]
+            if ports and operator_of(case.op) is None:
+                return Answer(tuple(_outputs(ports, given, random)), name), None
             return _given(case, asked, given, name), None
         case Golden(folder):
             pairs = zip(case.outputs, _stored(case, folder), strict=True)
@@ -93,6 +98,19 @@ def _one(
                 stated_want(case.op, out.name, array, dtypes.of(array)) for out, array in pairs
             ]
             return _given(case, asked, given, name), None
+
+
+def _outputs(
+    ports: Iterable[Port], wants: Iterable[Want], random: Collection[str]
+) -> Iterator[Want]:
+    """What the outputs of a model must be, of which `wants` are the tensors."""
+    rest = (replace(want, random=want.name in random) for want in wants)
+    for port in ports:
+        if port.form == "tensor":
+            yield next(rest)
+        else:
+            items = tuple(islice(rest, port.count))
+            yield Want(port.name, None, np.empty(0), form=port.form, items=items)
 
 
 def _by_oracle(case: Case, asked: Question, testimony: Testimony) -> Answer:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from opcheck.backends import second_data
 from opcheck.engine import operator_of
-from opcheck.model import Case, Question, Task, TensorType
+from opcheck.model import Case, Question, Task, TensorType, Values
 from opcheck.suite import materialize
 
 
@@ -24,7 +24,10 @@ def question(case: Case) -> Question:
         inputs=tuple(TensorType(spec.name, spec.dtype, spec.shape) for spec in fed),
         initializers={s.name: materialize(s) for s in case.inputs if s.initializer},
         outputs=case.outputs,
+        model=case.model,
+        ports=case.ports,
     )
     known = operator_of(case.op) is not None
     second = tuple(second_data(inputs, may_negate=known))
-    return Question(task, inputs, second, second_is_legal=known, timeout=case.timeout)
+    random = isinstance(case.expect, Values) and bool(case.expect.random)
+    return Question(task, inputs, second, known, case.timeout, random)

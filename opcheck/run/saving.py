@@ -17,17 +17,18 @@ from opcheck.graph.folders import (
     folder_name,
     not_written_here,
     task_folder_name,
+    write_output,
     write_question,
 )
 from opcheck.graph.origin import MARKER, read_origin, write_origin
 from opcheck.graph.sayings import Refusal, Saying, write_saying
-from opcheck.graph.tensors import write_tensor
 from opcheck.model import (
     Array,
     BackendInfo,
     Crashed,
     Declined,
     Foreign,
+    Items,
     NotRun,
     Outcome,
     OutOfMemory,
@@ -111,11 +112,11 @@ def _write_outputs(folder: Path, task: Task, answer: Produced) -> Saying | None:
         told = f"{len(answer.outputs)} outputs where {count} are expected"
         return Saying("not_run", f"its answer cannot be saved: {told}")
     for number, (spec, output) in enumerate(zip(task.outputs, answer.outputs, strict=True)):
-        if isinstance(output, Foreign):
+        if isinstance(output, Foreign) and not isinstance(output, Items):
             told = f"output {number} is no array but {output.description}"
             return Saying("not_run", f"its answer cannot be saved: {told}")
         try:
-            write_tensor(folder / f"output_{number}.pb", output, spec.name)
+            write_output(folder / f"output_{number}.pb", output, task, spec.name)
         except ValueError as error:
             return Saying("not_run", f"its answer cannot be saved: output {number}: {error}")
     return None

@@ -100,6 +100,10 @@ class Trial:
     def on(self, backend: BackendInfo) -> Inquiry:
         """The inquiry of one backend; a case that is itself wrong says so instead."""
         case = self.case
+        if case.beyond:
+            unsupported = Verdict.UNSUPPORTED
+            told = f"unsupported by opcheck: {case.beyond}"
+            return Judged(Result(case, backend.address, unsupported, told, inexpressible=True))
         try:
             asked = self.question
             admitted, silent = self.admission, ""
@@ -135,12 +139,12 @@ class Trial:
             if contradiction:
                 judgement = unstable(contradiction)
         refused = judgement.failure == "raised" or judgement.verdict is Verdict.UNSUPPORTED
-        if refused and not admitted.twin:
+        if refused and not admitted.twin and case.model is None:
             judgement = yield from self._at_a_later_opset(judgement)
         result = judged_so(_result(case, backend, printed, outcome), judgement)
         result = replace(
             result,
-            reason=self._by_whom(judgement) or _unchecked(outcome),
+            reason=self._by_whom(judgement) or _unchecked(asked, outcome),
             self_check=self._is_of_itself(backend),
             oracle=str(self.testimony.oracle) if self.testimony else "",
         )
@@ -224,8 +228,10 @@ def judged_so(result: Result, judgement: Judgement) -> Result:
     return replace(result, **{name: getattr(judgement, name) for name in names})
 
 
-def _unchecked(outcome: Outcome) -> str:
+def _unchecked(asked: Question, outcome: Outcome) -> str:
     """What a pass does not show."""
+    if asked.random:
+        return "values that are drawn at random are not judged, only their type and shape"
     match outcome:
         case Produced(once=True):
             return "stability not checked: it is asked once"

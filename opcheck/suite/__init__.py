@@ -4,13 +4,16 @@ from opcheck.suite.digest import case_digest, suite_digest
 from opcheck.suite.fill import materialize, unrounded
 from opcheck.suite.load import load, load_bench, load_sweep
 from opcheck.suite.select import Selection, select
+from opcheck.suite.sources import check_case_files, load_all
 from opcheck.suite.sweep import Sweep, parse_sweep
 
 __all__ = [
     "Selection",
     "Sweep",
     "case_digest",
+    "check_case_files",
     "load",
+    "load_all",
     "load_bench",
     "load_sweep",
     "materialize",

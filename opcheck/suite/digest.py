@@ -27,6 +27,7 @@ from opcheck.model import (
     Given,
     Golden,
     Oracle,
+    Port,
     Rejected,
     TensorSpec,
     Tolerance,
@@ -39,7 +40,10 @@ _LENGTH = 16
 
 def case_digest(case: Case) -> str:
     """What `case` is; files that it names are read."""
-    return _sha256(json.dumps([case.id, _node(case), case.rule]).encode())[:_LENGTH]
+    told = [case.id, _node(case), case.rule]
+    if case.model is not None:
+        told += [_sha256(case.model), _ports(case.ports), case.beyond]
+    return _sha256(json.dumps(told).encode())[:_LENGTH]
 
 
 def suite_digest(cases: Iterable[tuple[str, str]]) -> str:
@@ -69,8 +73,9 @@ def _tolerance(tolerance: Tolerance | None) -> list[Any] | None:
 
 def _expectation(expect: Expectation) -> list[Any]:
     match expect:
-        case Values(outputs):
-            return ["values", *map(_tensor, outputs)]
+        case Values(outputs, ports, random):
+            written = ["values", *map(_tensor, outputs)]
+            return [*written, _ports(ports), sorted(random)] if ports else written
         case Computed():
             return ["computed"]
         case Golden(folder):
@@ -84,6 +89,10 @@ def _expectation(expect: Expectation) -> list[Any]:
             return ["rejected", _node(legal)]
         case AnyOf(alternatives):
             return ["any", *([one.name, _expectation(one.expect)] for one in alternatives)]
+
+
+def _ports(ports: Iterable[Port]) -> list[Any]:
+    return [[port.name, port.form, port.count] for port in ports]
 
 
 def _tensor(spec: TensorSpec) -> list[Any]:
@@ -110,6 +119,8 @@ def _plain(value: Any) -> Any:
 
 
 def _array(values: Array) -> list[str]:
+    if values.dtype.hasobject:
+        return ["string", _sha256(json.dumps(values.reshape(-1).tolist()).encode())]
     if values.dtype.kind == "f":
         # There are many NaNs, and files know one.
         values = np.where(np.isnan(values), np.nan, values)

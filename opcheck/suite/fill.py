@@ -31,7 +31,8 @@ def materialize(spec: TensorSpec) -> Array:
     if isinstance(spec.content, FromFile):
         return _with_puts(spec, np.array(_from_file(spec), order="C"))
     values = unrounded(spec)
-    if spec.dtype.kind != "float":
+    stored = isinstance(spec.content, Given) and values.dtype == spec.dtype.numpy
+    if spec.dtype.kind != "float" or stored:
         return values
     rounded = _rounded(spec, values)
     if isinstance(spec.content, Fill) and spec.content.kind == "permutation":

@@ -19,7 +19,7 @@ from opcheck.suite.resolve import CaseFile, resolve
 from opcheck.suite.sweep import Sweep
 from opcheck.suite.validate import validate
 
-_SUFFIXES = (".yaml", ".yml")
+SUFFIXES = (".yaml", ".yml")
 _WHOLE_FILE = Mark(0, 0)
 #: Where cases stand in a file, those to be judged and those to be timed, and their form.
 _LISTS: Mapping[str, type[CaseEntry]] = {"cases": CaseEntry, "bench": BenchEntry}
@@ -76,7 +76,7 @@ def _load(
                 one: [*_cases(name, path, shipped, root, one, sizes, problems)] for one in _LISTS
             }
             cases += found[part(root)]
-    _check_unique(cases, problems)
+    check_unique(cases, problems)
     problems.raise_if_any()
     return tuple(cases)
 
@@ -91,8 +91,9 @@ def _files(paths: Sequence[Path], problems: Problems) -> Iterator[tuple[str, Pat
             known = len(problems)
             found = _in_folder(path, problems)
             if not found and len(problems) == known:
-                message = "no case files in this folder"
-                problems.add(str(path), _WHOLE_FILE, message, f"they end in {_SUFFIXES[0]}")
+                message = "neither case files nor test data in this folder"
+                hint = f"case files end in {SUFFIXES[0]}, a test is a folder with a model.onnx"
+                problems.add(str(path), _WHOLE_FILE, message, hint)
         for file in found:
             real = _real(file)
             if real not in seen:
@@ -118,7 +119,7 @@ def _in_folder(folder: Path, problems: Problems) -> list[Path]:
         for file in files:
             if _is_broken_link(file):
                 problems.add(str(file), _WHOLE_FILE, "this link leads to nothing that can be read")
-            elif file.suffix.lower() in _SUFFIXES:
+            elif file.suffix.lower() in SUFFIXES:
                 found.append(file)
     return sorted(found)
 
@@ -197,8 +198,11 @@ def _is_operator(name: str, root: Node, domain: str, op: str, problems: Problems
     return True
 
 
-def _check_unique(cases: Sequence[Case], problems: Problems) -> None:
-    """Ids become names of folders, which some file systems do not tell apart by case."""
+def check_unique(cases: Sequence[Case], problems: Problems) -> None:
+    """Note every two cases of one id.
+
+    Ids become names of folders, which some file systems do not tell apart by case.
+    """
     first: dict[str, Case] = {}
     for case in cases:
         other = first.setdefault(case.id.lower(), case)

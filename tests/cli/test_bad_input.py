@@ -80,7 +80,8 @@ def test_a_missing_file_and_a_folder_without_cases_are_told_at_once(run, tmp_pat
     found = run("run", "gone.yaml", "empty")
     assert found.exit_code == 2
     assert found.stderr.splitlines() == [
-        "empty: no case files in this folder (they end in .yaml)",
+        "empty: neither case files nor test data in this folder (case files end in .yaml, a test"
+        " is a folder with a model.onnx)",
         "gone.yaml:1:1: there is no such file",
         "2 problems in 2 files; nothing was run",
     ]

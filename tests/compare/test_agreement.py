@@ -199,7 +199,7 @@ def test_an_answer_that_there_is_none_to_compare_with_is_not_judged(
         ((np.ones(1, np.float32),) * 2, "output 1: count 2 outputs, want 1"),
         ((Foreign("builtins.str"),), "Y: type builtins.str, want a tensor"),
         ((np.ones(1, np.float64),), "Y: dtype float64, want float32"),
-        ((np.array(["1"]),), "Y: dtype <U1, want float32"),
+        ((np.array(["1"]),), "Y: dtype string, want float32"),
     ],
 )
 def test_what_no_answer_may_be_fails_though_all_agree_on_it(outputs: Any, reason: str) -> None:

@@ -114,11 +114,11 @@ def test_a_question_is_a_folder_that_onnx_can_read(tmp_path: Path) -> None:
     assert files == ["case/model.onnx", "case/test_data_set_0/input_0.pb"]
     assert ModelProto.FromString((tmp_path / "case" / MODEL).read_bytes()) == model
     assert read_tensor(tmp_path / "case" / DATA_SET / "input_0.pb").tolist() == X.tolist()
-    assert other_question(tmp_path / "case", model, [X]) is None
+    assert other_question(tmp_path / "case", model, HARDMAX, [X]) is None
 
 
 def test_files_that_are_missing_say_nothing(tmp_path: Path) -> None:
-    assert other_question(tmp_path, model_of(HARDMAX), [X]) is None
+    assert other_question(tmp_path, model_of(HARDMAX), HARDMAX, [X]) is None
 
 
 OTHER = "computed for other inputs: input_0.pb is not the case's"
@@ -136,14 +136,14 @@ OTHER = "computed for other inputs: input_0.pb is not the case's"
 )
 def test_inputs_are_the_case_s_bit_for_bit(tmp_path: Path, inputs: list[Any], told: str) -> None:
     write_question(tmp_path, model_of(HARDMAX), HARDMAX, [X])
-    assert other_question(tmp_path, model_of(HARDMAX), inputs) == told
+    assert other_question(tmp_path, model_of(HARDMAX), HARDMAX, inputs) == told
 
 
 def test_an_input_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     write_question(tmp_path, model_of(HARDMAX), HARDMAX, [X])
     (tmp_path / DATA_SET / "input_0.pb").write_bytes(b"")
     assert "input_0.pb is no readable tensor" in str(
-        other_question(tmp_path, model_of(HARDMAX), [X])
+        other_question(tmp_path, model_of(HARDMAX), HARDMAX, [X])
     )
 
 
@@ -151,15 +151,18 @@ def test_a_model_is_the_case_s_whoever_wrote_it(tmp_path: Path) -> None:
     model = model_of(HARDMAX)
     write_question(tmp_path, model, HARDMAX, [X])
     model.producer_name, model.producer_version, model.doc_string = "a converter", "7", "a line"
-    assert other_question(tmp_path, model, [X]) is None
+    assert other_question(tmp_path, model, HARDMAX, [X]) is None
     model.graph.node[0].attribute[0].i = 1
-    assert other_question(tmp_path, model, [X]) == "computed for another model"
-    assert other_question(tmp_path, None, [X]) is None
+    assert other_question(tmp_path, model, HARDMAX, [X]) == "computed for another model"
+    assert other_question(tmp_path, None, HARDMAX, [X]) is None
 
 
 def test_a_damaged_model_is_no_model(tmp_path: Path) -> None:
     (tmp_path / MODEL).write_bytes(b"\x07damaged")
-    assert other_question(tmp_path, model_of(HARDMAX), [X]) == "its model.onnx is not readable"
+    assert (
+        other_question(tmp_path, model_of(HARDMAX), HARDMAX, [X])
+        == "its model.onnx is not readable"
+    )
 
 
 # ── outputs ───────────────────────────────────────────────────────────────────────────────────

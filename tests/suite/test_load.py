@@ -170,7 +170,10 @@ def test_a_missing_file_is_refused(tmp_path: Path) -> None:
 
 def test_a_folder_without_case_files_is_refused(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").touch()
-    message = "no case files in this folder (they end in .yaml)"
+    message = (
+        "neither case files nor test data in this folder"
+        " (case files end in .yaml, a test is a folder with a model.onnx)"
+    )
     assert refused(tmp_path) == [f"{tmp_path}: {message}"]
 
 

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from opcheck.backends.adapters import About, nothing, take, threads
-from opcheck.backends.base import Bare, own_part
+from opcheck.backends.base import Bare, only_nodes, own_part
 from opcheck.engine import planned
 from opcheck.errors import InvalidNode
 from opcheck.model import Array, BackendInfo, Task, TensorType
@@ -42,6 +42,7 @@ class Engine:
 
     def prepare(self, task: Task) -> PreparedNode:
         """Raises `InvalidNode` for what the specification forbids, of which data is no part."""
+        only_nodes(task, "opcheck's engine")
         with own_part():
             operands = task.operands([_like(tensor) for tensor in task.inputs])
             found = planned(task.op, operands, task.attrs)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from opcheck.backends.adapters import About, take
-from opcheck.backends.base import UnusableAnswer, own_part
+from opcheck.backends.base import UnusableAnswer, only_nodes, own_part
 from opcheck.backends.factory import runnable
 from opcheck.backends.modules import accepts, blamed, find
 from opcheck.errors import NotSupported, UsageError
@@ -72,13 +72,14 @@ class OnnxBackend:
             self._ask("is_compatible", model, device)
             if self.way == "prepare":
                 prepared = runnable(run(model, device))
-                return Model(task, lambda inputs: prepared.run([*inputs]))
+                return Model(task, lambda inputs: prepared.run(_values(task, inputs)))
         if self.way == "run_model":
-            return Model(task, lambda inputs: run(model, [*inputs], device))
+            return Model(task, lambda inputs: run(model, _values(task, inputs), device))
         if len(model.graph.node) != 1:
             raise NotExpressible("run_node takes one node, and as ONNX this operator is several")
         node, version = model.graph.node[0], {"opset_version": task.opset}
         more = version if accepts(run, node, [], device, **version) else {}
+        only_nodes(task, "run_node")
         return Model(task, lambda inputs: run(node, task.operands(inputs), device, **more))
 
     def _ask(self, name: str, *arguments: Any) -> None:
@@ -88,6 +89,11 @@ class OnnxBackend:
         given = arguments if accepts(ask, *arguments) else arguments[:1]
         if callable(ask) and not ask(*given):
             raise NotSupported(f"{name} says no to {self.info.devices[0]}")
+
+
+def _values(task: Task, inputs: Sequence[Array]) -> list[Any]:
+    """What the interface takes: a list, in the order of the model's inputs."""
+    return [*task.values(inputs).values()]
 
 
 @dataclass(frozen=True)

@@ -9,20 +9,40 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from onnx import TensorProto, numpy_helper
 
 from opcheck.backends.adapters import About, importing, take, threads
 from opcheck.backends.base import Bare, own_part
-from opcheck.dtypes import DTYPES
-from opcheck.errors import BackendUnavailable, NotSupported, UsageError, did_you_mean
+from opcheck.dtypes import ELEMENT_TYPES, element_type
+from opcheck.errors import (
+    BackendUnavailable,
+    NotExpressible,
+    NotSupported,
+    UsageError,
+    did_you_mean,
+)
 from opcheck.graph import model_of
 from opcheck.model import Array, BackendInfo, Task
 
 ABOUT = About("ONNX Runtime", "onnxruntime", "pip install onnxruntime", threads=True)
 
 _CPU = "CPUExecutionProvider"
-_BFLOAT16 = DTYPES["bfloat16"]
-#: How ONNX Runtime says, without a type of its own, that only the CPU has a kernel for a node.
-_NO_KERNEL = "assigned to the default CPU EP"
+#: Types by ONNX Runtime's names for them of which its Python layer knows but the bytes.
+_RAW = {
+    dtype.text: dtype
+    for dtype in ELEMENT_TYPES.values()
+    if dtype.kind == "minifloat" or dtype.numpy.kind == "V"
+}
+#: How ONNX Runtime says, without a type of its own, that only the CPU has a kernel for a node, that
+#: it knows no such operator or type, and that a model is of a later release of ONNX than it is.
+_NOT_IMPLEMENTED = (
+    "assigned to the default CPU EP",
+    "is not a registered function/op",
+    "is not currently registered or supported",
+    "Invalid tensor data type ",
+    "Unsupported model IR version",
+    "is under development and support for this is limited",
+)
 
 
 def connect(detail: str | None, options: Mapping[str, str]) -> OnnxRuntime:
@@ -81,14 +101,24 @@ class OnnxRuntime:
         try:
             yield
         except Exception as error:
-            if isinstance(error, self.not_implemented) or _NO_KERNEL in str(error):
-                raise NotSupported(str(error)) from error
+            told = str(error)
+            if isinstance(error, self.not_implemented):
+                raise NotSupported(told) from error
+            for words in _NOT_IMPLEMENTED:
+                if words in told:
+                    raise NotSupported(_from_sentence(told, words)) from error
             raise
+
+
+def _from_sentence(text: str, words: str) -> str:
+    """`text` from the sentence on that has `words`, without the C++ that it may begin with."""
+    heads = (text[: text.index(words)].rpartition(end) for end in (". ", "&) ", " : "))
+    return text[max(len(head) + len(end) for head, end, _ in heads) :]
 
 
 @dataclass(frozen=True)
 class Session:
-    """One model in ONNX Runtime, which does not convert bfloat16 from and to NumPy."""
+    """One model in ONNX Runtime, which does not convert all types from and to NumPy."""
 
     task: Task
     session: Any
@@ -96,11 +126,13 @@ class Session:
 
     def run(self, inputs: Sequence[Array]) -> Any:
         """The outputs as the session returns them."""
-        feed = self.task.feed(inputs)
         ports = [*self.session.get_inputs(), *self.session.get_outputs()]
         with self.backend.declining():
-            if not any("bfloat16" in port.type for port in ports):
-                return self.session.run(None, feed)
+            if not any(raw in port.type for port in ports for raw in _RAW):
+                return self.session.run(None, self.task.values(inputs))
+            if port := next((port for port in ports if not port.type.startswith("tensor")), None):
+                raise NotExpressible(f"no {port.type} beside a type that NumPy does not know")
+            feed = self.task.feed(inputs)
             values = {name: self._ort_value(array) for name, array in feed.items()}
             return [_array(value) for value in self.session.run_with_ort_values(None, values)]
 
@@ -121,13 +153,25 @@ class Session:
 
     def _ort_value(self, array: Array) -> Any:
         make = self.backend.ort.OrtValue
-        if array.dtype != _BFLOAT16.numpy:
+        dtype = element_type(array)
+        if dtype is None or dtype.text not in _RAW:
             return make.ortvalue_from_numpy(array)
-        return make.ortvalue_from_numpy_with_onnx_type(array.view(np.uint16), _BFLOAT16.onnx)
+        if array.dtype.itemsize > 1:
+            return make.ortvalue_from_numpy_with_onnx_type(array.view(np.uint16), dtype.onnx)
+        # Elements of less than a byte lie packed at the beginning of what has a byte for each.
+        raw = np.zeros(array.shape, np.uint8)
+        packed = np.frombuffer(numpy_helper.from_array(array).raw_data, np.uint8)
+        raw.reshape(-1)[: packed.size] = packed
+        value = make.ortvalue_from_numpy_with_onnx_type(raw, dtype.onnx)
+        value.lent = raw  # which has to live as long as the value
+        return value
 
 
 def _array(value: Any) -> Any:
-    if value.element_type() != _BFLOAT16.onnx:
+    dtype = _RAW.get(value.data_type())
+    if dtype is None:
         return value.numpy()
     raw = ctypes.string_at(value.data_ptr(), value.tensor_size_in_bytes())
-    return np.frombuffer(raw, _BFLOAT16.numpy).reshape(value.shape())
+    return numpy_helper.to_array(
+        TensorProto(data_type=dtype.onnx, dims=value.shape(), raw_data=raw)
+    )

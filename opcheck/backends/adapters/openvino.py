@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from opcheck.backends.adapters import About, importing, take, threads
-from opcheck.backends.base import Bare, own_part
+from opcheck.backends.base import Bare, only_tensors, own_part
 from opcheck.dtypes import DTYPES
 from opcheck.errors import BackendUnavailable, NotSupported, UsageError, did_you_mean
 from opcheck.graph import model_of
@@ -85,6 +85,7 @@ class OpenVino:
 
     def prepare(self, task: Task) -> Compiled:
         """The one-node model, compiled for the device."""
+        only_tensors(task, "openvino")
         with own_part():
             model = model_of(task).SerializeToString()
         with _declining():

@@ -71,7 +71,7 @@ class Evaluator:
         try:
             # It computes in NumPy, whose warnings of overflow and the like are no news here.
             with warnings.catch_warnings(action="ignore"):
-                outputs: Sequence[Array] = self.evaluator.run(None, self.task.feed(inputs))
+                outputs: Sequence[Array] = self.evaluator.run(None, self.task.values(inputs))
         except NotImplementedError as error:
             raise NotSupported(str(error)) from error
         return outputs

@@ -87,7 +87,7 @@ class Answer:
         if not self.folder.is_dir():
             raise BackendUnavailable(f"nothing was delivered: there is no {self.folder}")
         with own_part():
-            other = folders.other_question(self.folder, self.model, inputs)
+            other = folders.other_question(self.folder, self.model, self.task, inputs)
         if other:
             raise BackendUnavailable(f"{self.folder}: {other}")
         data = self.folder / folders.DATA_SET
@@ -100,7 +100,7 @@ class Answer:
         if saying:
             raise _said(saying)
         try:
-            return folders.read_outputs(data, self.task.outputs)
+            return folders.read_outputs(data, self.task.outputs, self.task.model)
         except folders.NotDelivered as error:
             raise BackendUnavailable(f"nothing was delivered: {self.folder}: {error}") from error
         except ValueError as error:

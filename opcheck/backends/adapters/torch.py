@@ -12,7 +12,7 @@ import numpy as np
 
 from opcheck import dtypes, opset
 from opcheck.backends.adapters import About, importing, nothing, take, threads
-from opcheck.backends.base import Bare
+from opcheck.backends.base import Bare, only_nodes, only_tensors
 from opcheck.engine.axes import coerced_to_2d, from_either_end, from_the_front
 from opcheck.engine.windows import windows_of
 from opcheck.errors import InvalidNode, NotSupported
@@ -45,6 +45,8 @@ class Torch:
 
     def prepare(self, task: Task) -> Mapped:
         """The node, if it is one of those that are mapped, and has the form of one."""
+        only_nodes(task, "the mapping on torch")
+        only_tensors(task, "torch")
         function = _FUNCTIONS.get((task.op.domain, task.op.name))
         schema = opset.describe(task.op.domain, task.op.name, task.opset)
         if function is None or schema is None:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from opcheck.backends.adapters import About, importing, nothing, take
-from opcheck.backends.base import Bare, own_part
+from opcheck.backends.base import Bare, only_tensors, own_part
 from opcheck.errors import NotSupported
 from opcheck.graph import model_of
 from opcheck.model import Array, BackendInfo, Task
@@ -42,6 +42,7 @@ class Tract:
 
     def prepare(self, task: Task) -> Runnable:
         """The one-node model, optimised as tract does unless told otherwise."""
+        only_tensors(task, "tract")
         with own_part():
             model = model_of(task).SerializeToString()
         # tract reads from files only. This one has no name, so that it is gone with the process,

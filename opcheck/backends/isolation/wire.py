@@ -28,8 +28,8 @@ from numpy import frombuffer, ndarray, zeros
 from opcheck.backends.base import Defect
 from opcheck.backends.isolation.channel import Damaged
 from opcheck.backends.observe import Exit, Observed, Outputs
-from opcheck.dtypes import DTYPES, DType
-from opcheck.model import Array, Foreign, Question
+from opcheck.dtypes import ELEMENT_TYPES, DType
+from opcheck.model import Array, Foreign, Items, Question
 from opcheck.model.stopwatch import Hold, Measure, Release
 
 _BYTE = dtype_of("u1")
@@ -66,6 +66,8 @@ def read_question(parts: Sequence[bytearray]) -> Request:
 
 
 def _reduced_array(array: Array) -> Any:
+    if array.dtype.hasobject:
+        return _strings, (array.reshape(-1).tolist(), array.shape)
     return _array, (_spelt(array.dtype), array.shape, PickleBuffer(_bytes(array)))
 
 
@@ -74,7 +76,7 @@ def _reduced_dtype(dtype: DType) -> Any:
 
 
 def _dtype_named(name: str) -> DType:
-    return DTYPES[name]
+    return ELEMENT_TYPES[name]
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,16 +196,42 @@ def read_outputs(said: Any, parts: Sequence[bytearray]) -> Outputs:
 
 
 def _described(value: Array | Foreign, blobs: list[memoryview]) -> Any:
+    if isinstance(value, Items):
+        items = [_described(one, blobs) for one in value.values]
+        return {"items": items, "description": value.description}
     if isinstance(value, Foreign):
         return value.description
+    if value.dtype.hasobject:
+        return {"strings": value.reshape(-1).tolist(), "shape": value.shape}
     blobs.append(_bytes(value))
     return {"dtype": _spelt(value.dtype), "shape": value.shape, "blob": len(blobs)}
 
 
 def _read(said: Any, parts: Sequence[bytearray]) -> Array | Foreign:
+    if not isinstance(said, str) and "items" in said:
+        items = tuple(_read_one(one, parts) for one in said["items"])
+        if all(isinstance(one, ndarray) for one in items):
+            return Items(str(said["description"]), items)  # type: ignore[arg-type]  # as is said
+        raise ValueError("something else among arrays")
+    return _read_one(said, parts)
+
+
+def _read_one(said: Any, parts: Sequence[bytearray]) -> Array | Foreign:
     if isinstance(said, str):
         return Foreign(said)
+    if "strings" in said:
+        return _strings(said["strings"], tuple(said["shape"]))
     return _array(said["dtype"], tuple(said["shape"]), parts[said["blob"]])
+
+
+def _strings(strings: Sequence[str], shape: tuple[int, ...]) -> Array:
+    """Strings as NumPy keeps objects; raises ValueError where they are not those of `shape`."""
+    array: Array = zeros(len(strings), object)
+    for place, one in enumerate(strings):
+        if type(one) is not str:
+            raise ValueError("something else among strings")
+        array[place] = one
+    return array.reshape(shape)
 
 
 def _bytes(array: Array) -> memoryview:
@@ -216,10 +244,12 @@ def _bytes(array: Array) -> memoryview:
 
 def _same(one: Array | Foreign, other: Array | Foreign | None) -> bool:
     """Bit for bit; dtype and shape too."""
-    if isinstance(one, Foreign) or other is None or isinstance(other, Foreign):
+    if not (isinstance(one, ndarray) and isinstance(other, ndarray)):
         return False
     if one.shape != other.shape or one.dtype != other.dtype:
         return False
+    if one.dtype.hasobject:
+        return bool(one.tolist() == other.tolist())
     # As bytes, for a backend may have changed how NumPy compares; in pieces that are soon copied.
     left, right = _bytes(one), _bytes(other)
     for place in range(0, len(left), _PIECE):

@@ -76,7 +76,7 @@ class Command:
                 raise BackendUnavailable(f"the case cannot be written down: {error}") from error
             _execute(filled(self.words, [str(path) for path in paths]))
             try:
-                return read_outputs(paths[2], self.task.outputs)
+                return read_outputs(paths[2], self.task.outputs, self.task.model)
             except ValueError as error:
                 raise BrokenProtocol(f"exit status 0, but its outputs: {error}") from error
 

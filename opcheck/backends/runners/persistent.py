@@ -6,7 +6,7 @@ import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from opcheck.backends.base import own_part
+from opcheck.backends.base import only_tensors, own_part
 from opcheck.backends.runners.lines import Conversation
 from opcheck.backends.runners.program import BrokenProtocol, CommandFailed
 from opcheck.backends.runners.tensors import from_json, to_json
@@ -42,6 +42,7 @@ class Persistent:
 
     def prepare(self, task: Task) -> Model:
         """The model, in the program."""
+        only_tensors(task, "programs that speak JSON")
         with own_part():
             data = model_of(task).SerializeToString()
         model = Model(self.program, task, data)

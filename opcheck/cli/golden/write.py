@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
+from click.core import ParameterSource
 
 from opcheck.cli.options import chosen_cases, leave, processes_option, selection_options
-from opcheck.errors import Exit
+from opcheck.errors import Exit, UsageError
 
 
 @click.command(name="write")
@@ -48,6 +50,8 @@ def command(
     opcheck golden write -o golden --op Softmax --npz    one operator, for NumPy too
     opcheck golden write my.yaml -o mine --data-sets 5   my cases, with five data sets each
     opcheck golden check golden                          later, or elsewhere
+    opcheck golden write onnx-node -o DIR                the node tests of the onnx package, as is
+    opcheck golden write 'onnx-node/softmax*' -o DIR     some of them
 
     A test of `must` has to pass, and of `open` one of each case; the models of `rejected` have to
     be refused. docs/golden-files.md describes all files.
@@ -59,7 +63,12 @@ def command(
     from opcheck.cli.golden.summary import show
     from opcheck.run.golden.writing import Settings, check_place, write
     from opcheck.run.machine import processors
+    from opcheck.suite.sources import check_case_files, is_node_tests
 
+    paths = selection["paths"]
+    if any(map(is_node_tests, paths)):
+        _write_node_tests(folder, paths, force=force)
+    check_case_files(paths, "golden write")
     check_place(folder, force=force)
     cases, said = chosen_cases(**selection)
     settings, processes = Settings(data_sets, npz), jobs or processors()
@@ -75,6 +84,27 @@ def command(
     code = Exit.NONCONFORMING if wrong else Exit.CONFORMS
     click.echo(f"exit {code:d}: {f'{_cases(wrong)} wrong; ' if wrong else ''}{where}")
     leave(code)
+
+
+def _write_node_tests(folder: Path, paths: Sequence[Path], *, force: bool) -> NoReturn:
+    """Write those of the onnx package as they are, and leave; nothing else can be said of them."""
+    from opcheck.cli.console import counted
+    from opcheck.run.writing import write_node_tests
+
+    context = click.get_current_context()
+    others = [
+        param.opts[-1]
+        for param in context.command.params
+        if param.name not in ("paths", "folder", "force")
+        and context.get_parameter_source(str(param.name)) is not ParameterSource.DEFAULT
+    ]
+    if len(paths) > 1 or others:
+        told = f"{paths[0]} is written as it is, without {', '.join(others) or 'other paths'}"
+        raise UsageError(told, "onnx-node/PATTERN selects some of the tests")
+    with counted("writing", None) as each:
+        count = write_node_tests(folder, paths[0], force=force, counted=each)
+    click.echo(f"exit 0: {count:,} node tests are in {folder}")
+    leave(Exit.CONFORMS)
 
 
 def _cases(count: int) -> str:

@@ -1,0 +1,118 @@
+"""Models in files that may come from strangers.
+
+What a model keeps in other files is read into it, and no path leads out of the model's folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, checker
+
+from opcheck.graph.tensors import MAX_BYTES, read_whole
+
+
+def read_model(path: Path, *, valid: bool = True) -> ModelProto:
+    """The model in a file, whole and, unless it need not be, valid.
+
+    Raises ValueError for whatever is none.
+    """
+    try:
+        model = ModelProto.FromString(read_whole(path))
+    except Exception as error:  # protobuf's own DecodeError, or the file cannot be read
+        raise ValueError(f"this is no readable model: {error}") from error
+    room = MAX_BYTES
+    for tensor in _tensors(model):
+        if tensor.data_location == TensorProto.EXTERNAL:
+            room -= _fetch(tensor, path.parent, room)
+    try:
+        if valid:
+            checker.check_model(_with_shapes(model))
+    except Exception as error:  # ValidationError, and whatever a damaged model leads to
+        raise ValueError(f"this is no valid model: {' '.join(str(error).split())}") from error
+    return model
+
+
+def _with_shapes(model: ModelProto) -> ModelProto:
+    """`model` for the checker, which wants shapes of inputs and outputs; ONNX's runner does not."""
+    infos = [*model.graph.input, *model.graph.output]
+    tensors = [info.type.tensor_type for info in infos if info.type.HasField("tensor_type")]
+    if all(tensor.HasField("shape") for tensor in tensors):
+        return model
+    copy = ModelProto()
+    copy.CopyFrom(model)
+    for info in (*copy.graph.input, *copy.graph.output):
+        if info.type.HasField("tensor_type"):
+            info.type.tensor_type.shape.SetInParent()
+    return copy
+
+
+def inside(path: Path, folder: Path) -> bool:
+    """Whether a path stays in a folder, links followed."""
+    try:
+        return path.resolve().is_relative_to(folder.resolve())
+    except (OSError, RuntimeError, ValueError):  # a loop of links, or a name that is none
+        return False
+
+
+def _fetch(tensor: TensorProto, folder: Path, room: int) -> int:
+    """Read the data of a tensor that lies in another file; returns how many bytes that are."""
+    told = {entry.key: entry.value for entry in tensor.external_data}
+    location = told.get("location", "")
+    what = f"the data of {tensor.name!r} in {location!r}"
+    path = folder / location
+    if not location or not inside(path, folder):
+        raise ValueError(f"{what}: this path leads out of the model's folder")
+    if not path.is_file():
+        raise ValueError(f"{what}: there is no such file")
+    size = path.stat().st_size
+    try:
+        offset = int(told.get("offset", 0))
+        length = int(told.get("length", size - offset))
+    except ValueError:
+        raise ValueError(f"{what}: offset or length is no number") from None
+    if offset < 0 or length < 0 or offset + length > size:
+        raise ValueError(f"{what}: {length} bytes from {offset} on, of {size}")
+    if length > room:
+        raise ValueError(f"{what}: with it the model is larger than {MAX_BYTES >> 30} GiB")
+    with path.open("rb") as file:
+        file.seek(offset)
+        tensor.raw_data = file.read(length)
+    tensor.ClearField("external_data")
+    tensor.data_location = TensorProto.DEFAULT
+    return length
+
+
+def _tensors(model: ModelProto) -> Iterator[TensorProto]:
+    yield from _of_graph(model.graph)
+    for function in model.functions:
+        for node in function.node:
+            yield from _of_node(node)
+
+
+def _of_graph(graph: GraphProto) -> Iterator[TensorProto]:
+    yield from graph.initializer
+    for sparse in graph.sparse_initializer:
+        yield from (sparse.values, sparse.indices)
+    for node in graph.node:
+        yield from _of_node(node)
+
+
+def _of_node(node: NodeProto) -> Iterator[TensorProto]:
+    for attribute in node.attribute:
+        match attribute.type:
+            case AttributeProto.TENSOR:
+                yield attribute.t
+            case AttributeProto.TENSORS:
+                yield from attribute.tensors
+            case AttributeProto.SPARSE_TENSOR:
+                yield from (attribute.sparse_tensor.values, attribute.sparse_tensor.indices)
+            case AttributeProto.SPARSE_TENSORS:
+                for sparse in attribute.sparse_tensors:
+                    yield from (sparse.values, sparse.indices)
+            case AttributeProto.GRAPH:
+                yield from _of_graph(attribute.g)
+            case AttributeProto.GRAPHS:
+                for graph in attribute.graphs:
+                    yield from _of_graph(graph)

@@ -1,0 +1,76 @@
+"""What a model of one node says of it in the words of a case."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from onnx import AttributeProto, ModelProto, NodeProto, helper
+
+from opcheck import opset
+from opcheck.model import AttrValue, OpVersion
+
+#: Attributes that are no tensors, graphs or types.
+_PLAIN = (
+    AttributeProto.INT,
+    AttributeProto.FLOAT,
+    AttributeProto.STRING,
+    AttributeProto.INTS,
+    AttributeProto.FLOATS,
+    AttributeProto.STRINGS,
+)
+
+
+@dataclass(frozen=True)
+class Stated:
+    """A node as a case states one; `plain` unless it has attributes that no case can state."""
+
+    op: OpVersion
+    opset: int
+    attrs: dict[str, AttrValue]
+    slots: tuple[str, ...]
+    plain: bool
+
+
+def stated(model: ModelProto) -> Stated | None:
+    """The node that a model is; None where it is several or none, or one of its own functions."""
+    if len(model.graph.node) != 1 or model.functions:
+        return None
+    node = model.graph.node[0]
+    domain = "" if node.domain == "ai.onnx" else node.domain
+    version = opset_of(model, domain)
+    schema = opset.describe(domain, node.op_type, version)
+    op = schema.op if schema else OpVersion(domain, node.op_type, version)
+    # A legal model, so that the node's attributes are of the types that they must be of.
+    return Stated(op, version, attributes(node), tuple(node.input), is_plain(node))
+
+
+def opset_of(model: ModelProto, domain: str = "") -> int:
+    """The opset of a domain that a model imports, 0 if none."""
+    own = ("", "ai.onnx") if domain == "" else (domain,)
+    return max((one.version for one in model.opset_import if one.domain in own), default=0)
+
+
+def is_plain(node: NodeProto) -> bool:
+    """Whether a case can state all attributes of a node."""
+    return all(proto.type in _PLAIN for proto in node.attribute)
+
+
+def attributes(node: NodeProto) -> dict[str, AttrValue]:
+    """The attributes of a node that a case can state."""
+    plain = (proto for proto in node.attribute if proto.type in _PLAIN)
+    return {proto.name: _value(proto) for proto in plain}
+
+
+def _value(proto: Any) -> AttrValue:
+    value = helper.get_attribute_value(proto)
+    match value:
+        case bytes():
+            return value.decode(errors="replace")
+        case list():
+            return tuple(
+                one.decode(errors="replace") if isinstance(one, bytes) else one for one in value
+            )
+        case _:
+            assert isinstance(value, int | float)
+            return value

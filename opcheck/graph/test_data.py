@@ -1,0 +1,232 @@
+"""Tests of models in ONNX's test-data layout, as ONNX's own runner reads them.
+
+<folder of the test>/
+    model.onnx
+    data.json             rtol and atol, where they are not the runner's own
+    test_data_set_0/ …
+        input_0.pb …      by place: of the model's inputs that are no initializers
+        output_0.pb …     by place: of the model's outputs
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from onnx import ModelProto, ValueInfoProto
+
+from opcheck.graph.folders import MODEL
+from opcheck.graph.model_files import inside, read_model
+from opcheck.graph.tensors import read_npy, read_whole
+from opcheck.graph.values import BeyondOpcheck, element, read_value, tensor_type
+from opcheck.model import Array, Value
+
+DATA = "data.json"
+#: What ONNX's runner allows where nothing else is said.
+RTOL, ATOL = 1e-3, 1e-7
+
+_DATA_SET = re.compile(r"test_data_set_(\d+)")
+_NUMBERED = re.compile(r"(input|output)_(\d+)\.(pb|npy)")
+
+
+@dataclass(frozen=True, eq=False)
+class DataSet:
+    """The inputs and outputs of one run of a model, in its order; its number as in its name.
+
+    `beyond` says what of them opcheck neither feeds nor judges, and then there are none.
+    """
+
+    number: int
+    inputs: tuple[Value, ...] = ()
+    outputs: tuple[Value, ...] = ()
+    beyond: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class ModelTest:
+    """A model with what must come out of it; `fed` are those of its inputs that data are for."""
+
+    name: str
+    model: ModelProto
+    fed: tuple[ValueInfoProto, ...]
+    data_sets: tuple[DataSet, ...]
+    rtol: float = RTOL
+    atol: float = ATOL
+
+
+@dataclass
+class Told:
+    """What is wrong with files, each with its path."""
+
+    problems: list[tuple[Path, str]] = field(default_factory=list)
+
+    def add(self, path: Path, message: object) -> None:
+        """Note one problem."""
+        self.problems.append((path, str(message)))
+
+
+def is_test(names: Iterable[str]) -> bool:
+    """Whether a folder with these entries is that of a test."""
+    names = [*names]
+    return MODEL in names or any(map(_DATA_SET.fullmatch, names))
+
+
+def read_test(folder: Path, name: str, told: Told) -> ModelTest | None:
+    """The test in a folder; None where something is wrong with it, which is `told`."""
+    known = len(told.problems)
+    for path in sorted(folder.rglob("*")):
+        if path.is_symlink() and not inside(path, folder):
+            told.add(path, "this link leads out of the test's folder")
+    if len(told.problems) > known:
+        return None
+    try:
+        # Of a model that no output is known of it may be right that it is refused.
+        answered = any(folder.glob("test_data_set_*/output_*"))
+        model = read_model(folder / MODEL, valid=answered)
+    except ValueError as error:
+        told.add(folder / MODEL, error)
+        return None
+    rtol, atol = _tolerance(folder / DATA, told)
+    sets = [path for path in folder.iterdir() if _DATA_SET.fullmatch(path.name) and path.is_dir()]
+    if not sets:
+        told.add(folder, "there is a model, and no test_data_set_0")
+    fed: tuple[ValueInfoProto, ...] = ()
+    found = []
+    for path in sorted(sets, key=_number):
+        try:
+            fed, data = _data_set(path, model)
+            found.append(data)
+        except _Wrong as error:
+            told.add(error.path, error)
+    return (
+        ModelTest(name, model, fed, tuple(found), rtol, atol)
+        if len(told.problems) == known
+        else None
+    )
+
+
+class _Wrong(Exception):
+    def __init__(self, path: Path, message: str) -> None:
+        super().__init__(message)
+        self.path = path
+
+
+def _number(path: Path) -> int:
+    return int(path.name.rpartition("_")[2])
+
+
+def _tolerance(path: Path, told: Told) -> tuple[float, float]:
+    if not path.exists():
+        return RTOL, ATOL
+    try:
+        said = json.loads(read_whole(path))
+        found = tuple(said.get(name, default) for name, default in (("rtol", RTOL), ("atol", ATOL)))
+        if all(_is_tolerance(value) for value in found):
+            return float(found[0]), float(found[1])
+        told.add(path, f"rtol {found[0]!r}, atol {found[1]!r}: no finite numbers of at least 0")
+    except (ValueError, AttributeError, RecursionError) as error:
+        told.add(path, f"this is no JSON object with rtol and atol: {error}")
+    return RTOL, ATOL
+
+
+def _is_tolerance(value: Any) -> bool:
+    return type(value) in (int, float) and math.isfinite(value) and value >= 0
+
+
+def _data_set(folder: Path, model: ModelProto) -> tuple[tuple[ValueInfoProto, ...], DataSet]:
+    """The inputs that data are for, and the data."""
+    names = sorted(path.name for path in folder.iterdir())
+    fed = _fed(model, _files(folder, names, "input"), folder)
+    outputs = [*model.graph.output]
+    files = _files(folder, names, "output")
+    try:
+        if not files:
+            raise BeyondOpcheck("a test without outputs, of which nothing is known to be right")
+        if len(files) != len(outputs):
+            raise _Wrong(folder, _numbers("output", len(files), [one.name for one in outputs]))
+        inputs = [*_values(folder, names, "input", fed, shaped=True)]
+        wanted = [*_values(folder, names, "output", outputs, shaped=False)]
+    except BeyondOpcheck as error:
+        return fed, DataSet(_number(folder), beyond=str(error))
+    return fed, DataSet(_number(folder), tuple(inputs), tuple(wanted))
+
+
+def fed_by_default(model: ModelProto) -> tuple[ValueInfoProto, ...]:
+    """The inputs of a model that have no value of their own."""
+    constants = {tensor.name for tensor in model.graph.initializer}
+    constants |= {sparse.values.name for sparse in model.graph.sparse_initializer}
+    return tuple(one for one in model.graph.input if one.name not in constants)
+
+
+def _fed(model: ModelProto, files: Sequence[str], folder: Path) -> tuple[ValueInfoProto, ...]:
+    for inputs in (fed_by_default(model), tuple(model.graph.input)):
+        if len(inputs) == len(files):
+            return inputs
+    needed = [one.name for one in fed_by_default(model)]
+    raise _Wrong(folder, _numbers("input", len(files), needed))
+
+
+def _numbers(what: str, count: int, names: Sequence[str]) -> str:
+    files = f"{count} {what}_*.pb"
+    return f"there are {files}, and the model has {len(names)} {what}s: {', '.join(names)}"
+
+
+def _files(folder: Path, names: Sequence[str], what: str) -> list[str]:
+    """The files of inputs or outputs, by number; each number from 0 on must be there once."""
+    found = {name: match for name in names if (match := _NUMBERED.fullmatch(name))}
+    mine = [name for name, match in found.items() if match[1] == what]
+    files = []
+    for number in range(len(mine)):
+        here = [name for name in mine if int(found[name][2]) == number]
+        if len(here) > 1:
+            raise _Wrong(folder, f"{' and '.join(here)} are both there: which one is meant?")
+        if not here:
+            raise _Wrong(folder, f"there is {mine[-1]}, and no {what}_{number}.pb")
+        files += here
+    return files
+
+
+def _values(
+    folder: Path,
+    names: Sequence[str],
+    what: str,
+    declared: Sequence[ValueInfoProto],
+    *,
+    shaped: bool,
+) -> Iterator[Value]:
+    for name, info in zip(_files(folder, names, what), declared, strict=True):
+        path = folder / name
+        try:
+            expected = tensor_type(info.type)
+            value = read_npy(path) if path.suffix == ".npy" else read_value(path, info.type)
+            dtype = element(expected.elem_type)
+        except BeyondOpcheck as error:
+            raise BeyondOpcheck(f"{error} ({what} {info.name!r})") from None
+        except ValueError as error:
+            raise _Wrong(path, str(error)) from None
+        told = f"the model's {what} {info.name!r} is {dtype}"
+        for array in value if isinstance(value, list) else [value]:
+            if array is None:
+                continue
+            if array.dtype != dtype.numpy:
+                raise _Wrong(path, f"holds {array.dtype}, and {told}")
+            if shaped and info.type.HasField("tensor_type") and not _fits(array, expected):
+                sizes = ", ".join(d.dim_param or str(d.dim_value) for d in expected.shape.dim)
+                raise _Wrong(path, f"holds the shape {array.shape}, and {told}[{sizes}]")
+        yield value
+
+
+def _fits(array: Array, expected: Any) -> bool:
+    """Whether an array has the shape that is declared, as far as one is."""
+    if not expected.HasField("shape"):
+        return True
+    sizes = expected.shape.dim
+    return len(sizes) == array.ndim and all(
+        not one.HasField("dim_value") or one.dim_value == size
+        for one, size in zip(sizes, array.shape, strict=True)
+    )

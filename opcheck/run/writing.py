@@ -1,0 +1,65 @@
+"""The node tests of the onnx package as files, which it has ceased to ship."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from opcheck.errors import Unwritable, UsageError
+from opcheck.graph.test_data import ModelTest
+from opcheck.graph.test_writing import foreign, write_test
+from opcheck.suite.sources import node_tests_called
+
+Counted = Callable[[Sequence[ModelTest]], Iterable[ModelTest]]
+
+
+def write_node_tests(
+    folder: Path, source: Path, *, force: bool = False, counted: Counted = iter
+) -> int:
+    """Write the tests that `source` names to `folder`/node; returns how many.
+
+    The folder is there whole or not at all, whatever happens meanwhile. With `force` it replaces
+    one of nothing but such tests. `counted` hands on each test before it is written. Raises
+    UsageError, Unwritable.
+    """
+    _check(folder, force=force)
+    tests = node_tests_called(source)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(
+            prefix=f".{folder.name}.", dir=folder.parent, ignore_cleanup_errors=True
+        ) as name:
+            stage = Path(name) / "new"
+            for test in counted(tests):
+                write_test(stage / "node" / test.name, test)
+            if folder.exists():
+                folder.rename(Path(name) / "old")
+            try:
+                stage.rename(folder)
+            except BaseException:
+                if (Path(name) / "old").exists():
+                    (Path(name) / "old").rename(folder)
+                raise
+    except OSError as error:
+        raise Unwritable(folder, error) from None
+    return len(tests)
+
+
+def _check(folder: Path, *, force: bool) -> None:
+    """Raise UsageError where something is at `folder` that must not be replaced."""
+    try:
+        if not folder.exists() and not folder.is_symlink():
+            return
+        if folder.is_symlink() or not folder.is_dir():
+            raise UsageError(f"-o {folder}: this is no folder")
+        if not any(folder.iterdir()):
+            return
+        others = [*foreign(folder)]
+    except OSError as error:
+        raise UsageError(f"-o {folder}: {error.strerror}") from None
+    if others:
+        told = f"-o {folder}: it holds what opcheck did not write: {', '.join(others[:3])}"
+        raise UsageError(told, "choose a new folder")
+    if not force:
+        raise UsageError(f"-o {folder}: this folder is not empty", "--force replaces its tests")

@@ -1,0 +1,123 @@
+"""Strings, minifloats, complex numbers, sequences, optionals: what case files know nothing of."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from opcheck.compare import Want, compare, compare_outputs
+from opcheck.dtypes import ELEMENT_TYPES
+from opcheck.model import EXACT, NOTHING, Foreign, Items, Tolerance
+
+LOOSE = Tolerance(rtol=0.1, atol=0.0)
+X = np.array([1.0, 2.0], np.float32)
+
+
+def want(array, name="y", **rest):
+    dtype = next(d for d in ELEMENT_TYPES.values() if d.numpy == array.dtype)
+    return Want(name, dtype, array, **rest)
+
+
+def minifloat(name, *values):
+    return np.array(values).astype(ELEMENT_TYPES[name].numpy)
+
+
+def items(*arrays):
+    return Items(f"list of {len(arrays)} arrays", arrays)
+
+
+def sequence(*arrays):
+    wants = tuple(want(array, f"y[{place}]") for place, array in enumerate(arrays))
+    return Want("y", None, np.empty(0), form="sequence", items=wants)
+
+
+def test_strings_are_equal_or_wrong_and_shown():
+    wanted = want(np.array(["a", "ü", ""], object))
+    assert compare(wanted, np.array(["a", "ü", ""], object), LOOSE).problem is None
+    found = compare(wanted, np.array(["a", "u", ""], object), LOOSE)
+    assert (found.problem, found.wrong, found.used) == ("values", 1, math.inf)
+    assert [(w.index, w.want, w.got, w.allowed) for w in found.worst] == [((1,), "ü", "u", "exact")]
+    assert found.picture
+    assert found.picture().cells == (".Z.",)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, dtype in ELEMENT_TYPES.items() if dtype.kind == "minifloat"]
+)
+def test_minifloats_are_judged_by_rtol_and_atol(name):
+    wanted = want(minifloat(name, 1, 2))
+    assert compare(wanted, minifloat(name, 1, 2), EXACT).problem is None
+    assert compare(wanted, minifloat(name, 1, 4), EXACT).wrong == 1
+    assert compare(wanted, minifloat(name, 1, 4), LOOSE).wrong == 1
+    assert compare(wanted, minifloat(name, 1, 4), Tolerance(rtol=1.0)).problem is None
+
+
+def test_nan_is_nan_and_infinity_is_infinity_in_minifloats_too():
+    name = "float8e5m2"
+    special = minifloat(name, math.nan, math.inf, -math.inf, 1)
+    assert compare(want(special), special, EXACT).problem is None
+    vast = Tolerance(rtol=1e9, atol=1e9)
+    assert compare(want(special), minifloat(name, 1, 1, 1, 1), vast).wrong == 3
+    assert compare(want(minifloat(name, 1, 1, 1, 1)), special, vast).wrong == 3
+
+
+def test_complex_numbers_are_judged_by_their_distance():
+    wanted = want(np.array([3 + 4j], np.complex64))
+    assert compare(wanted, np.array([3 + 4.4j], np.complex64), LOOSE).problem is None
+    found = compare(wanted, np.array([3 + 4.6j], np.complex64), LOOSE)
+    assert (found.wrong, found.worst[0].allowed) == (1, "±0.5")
+
+
+@pytest.mark.parametrize("name", ["int4", "uint4", "int2", "uint2"])
+def test_narrow_integers_are_exact(name):
+    wanted = want(minifloat(name, 0, 1))
+    assert compare(wanted, minifloat(name, 0, 1), EXACT).problem is None
+    assert compare(wanted, minifloat(name, 1, 1), EXACT).wrong == 1
+
+
+def test_another_type_of_so_many_bits_is_wrong():
+    wanted = want(minifloat("float8e4m3fn", 1))
+    found = compare(wanted, minifloat("float8e5m2", 1), LOOSE)
+    assert (found.problem, found.detail) == ("dtype", "float8e5m2, want float8e4m3fn")
+
+
+def test_of_a_sequence_each_item_is_judged():
+    found = compare_outputs([sequence(X, X)], [items(X, X + 1)], EXACT)
+    assert [(c.output, c.problem) for c in found] == [("y[0]", None), ("y[1]", "values")]
+    assert [c.problem for c in compare_outputs([sequence()], [items()], EXACT)] == [None]
+
+
+@pytest.mark.parametrize(
+    ("got", "problem", "detail"),
+    [
+        (items(X), "count", "list of 1 arrays, want a sequence of 2"),
+        (X, "type", "a tensor, want a sequence of 2"),
+        (Foreign("builtins.dict"), "type", "builtins.dict, want a sequence of 2"),
+        (NOTHING, "type", "builtins.NoneType, want a sequence of 2"),
+    ],
+)
+def test_what_is_no_such_sequence_is_wrong(got, problem, detail):
+    (found,) = compare_outputs([sequence(X, X)], [got], EXACT)
+    assert (found.problem, found.detail, found.used) == (problem, detail, math.inf)
+
+
+def test_a_sequence_in_a_tensor_s_place_is_wrong():
+    (found,) = compare_outputs([want(X)], [items(X)], EXACT)
+    assert (found.problem, found.detail) == ("type", "list of 1 arrays, want a tensor")
+
+
+def test_no_value_is_matched_by_no_value_alone():
+    nothing = Want("y", None, np.empty(0), form="nothing")
+    assert compare_outputs([nothing], [NOTHING], EXACT)[0].problem is None
+    for got in (X, items(), Foreign("builtins.dict")):
+        assert compare_outputs([nothing], [got], EXACT)[0].problem == "type"
+
+
+def test_of_random_values_type_and_shape_are_judged_and_the_rest_is_counted():
+    wanted = want(X, random=True)
+    found = compare(wanted, X + 5, EXACT)
+    assert (found.problem, found.unjudged, found.total) == (None, 2, 2)
+    assert compare(wanted, X[:1], EXACT).problem == "shape"
+    assert compare(wanted, X.astype(np.float64), EXACT).problem == "dtype"

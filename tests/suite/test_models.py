@@ -1,0 +1,325 @@
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from opcheck.errors import CaseFileError, UsageError
+from opcheck.model import GRAPH, OpVersion, Port, Tolerance, Values
+from opcheck.run.question import question
+from opcheck.suite import load_all
+from tests.models import X, model, optional_of, relu, sequence_of, tensor, typed, write
+
+Y = np.maximum(X, 0)
+
+
+def told(*paths):
+    with pytest.raises(CaseFileError) as caught:
+        load_all(paths)
+    return [f"{Path(p.file).name}: {p.message}" for p in caught.value.problems]
+
+
+def one(path):
+    (case,) = load_all([path])
+    return case
+
+
+def test_a_folder_of_tests_is_a_case_for_each_data_set(tmp_path):
+    write(tmp_path / "node" / "test_b", relu(), [X], [Y])
+    write(tmp_path / "node" / "test_a", relu(), [X], [Y], "test_data_set_10")
+    write(tmp_path / "node" / "test_a", relu(), [X], [Y], "test_data_set_2")
+    cases = load_all([tmp_path])
+    assert [case.id for case in cases] == ["node/test_a#2", "node/test_a#10", "node/test_b"]
+    assert {str(case.source) for case in cases} == {str(tmp_path)}
+    assert {case.op for case in cases} == {OpVersion("", "Relu", 14)}
+    assert {case.opset for case in cases} == {17}
+
+
+def test_a_test_s_own_folder_is_one_too(tmp_path):
+    assert one(write(tmp_path / "test_a", relu(), [X], [Y])).id == "test_a"
+
+
+def test_tolerance_is_that_of_data_json_or_of_onnx_s_runner(tmp_path):
+    folder = write(tmp_path / "test_a", relu(), [X], [Y])
+    assert one(folder).tolerance == Tolerance(rtol=1e-3, atol=1e-7)
+    (folder / "data.json").write_text('{"rtol": 0.5, "url": "x"}')
+    assert one(folder).tolerance == Tolerance(rtol=0.5, atol=1e-7)
+
+
+def test_bfloat16_is_allowed_two_ulp_at_the_least_as_onnx_s_runner_does(tmp_path):
+    code = TensorProto.BFLOAT16
+    node = helper.make_node("Relu", ["x"], ["y"])
+    proto = model([node], [tensor("x", code)], [tensor("y", code)])
+    brief = X.astype(ml_dtypes.bfloat16)
+    found = one(write(tmp_path / "test_a", proto, [brief], [brief])).tolerance
+    assert found == Tolerance(rtol=2.0**-6, atol=1e-7)
+
+
+def test_files_are_fed_by_place_whatever_name_is_in_them(tmp_path):
+    node = helper.make_node("Sub", ["x", "y"], ["z"])
+    proto = model([node], [tensor("x"), tensor("y")], [tensor("z")])
+    swapped = [numpy_helper.from_array(X, "y"), numpy_helper.from_array(X + 1, "x")]
+    asked = question(one(write(tmp_path / "test_a", proto, swapped, [X])))
+    feed = asked.task.feed(asked.inputs)
+    assert [*feed] == ["x", "y"]
+    assert feed["x"].tolist() == X.tolist()
+
+
+def test_an_input_with_a_value_of_its_own_is_fed_only_where_there_is_a_file_for_it(tmp_path):
+    node = helper.make_node("Add", ["w", "x"], ["y"])
+    weights = numpy_helper.from_array(X, "w")
+    proto = model([node], [tensor("w"), tensor("x")], [tensor("y")], [weights], 7, 3)
+    case = one(write(tmp_path / "a" / "test_a", proto, [X], [2 * X]))
+    assert [spec.name for spec in case.inputs] == ["x"]
+    case = one(write(tmp_path / "b" / "test_a", proto, [X, X], [2 * X]))
+    assert [spec.name for spec in case.inputs] == ["w", "x"]
+
+
+def test_sequences_and_optionals_are_tensors_in_a_row(tmp_path):
+    node = helper.make_node("SequenceAt", ["s", "i"], ["y"])
+    inputs = [typed("s", sequence_of()), tensor("i", TensorProto.INT64, [])]
+    proto = model([node], inputs, [tensor("y", shape=None)])
+    asked = question(one(write(tmp_path / "a", proto, [[X, Y], np.array(1)], [Y])))
+    assert [spec.name for spec in asked.task.inputs] == ["s[0]", "s[1]", "i"]
+    fed = asked.task.values(asked.inputs)
+    assert [one.tolist() for one in fed["s"]] == [X.tolist(), Y.tolist()]
+    assert fed["i"].tolist() == 1
+
+    node = helper.make_node("OptionalHasElement", ["o"], ["y"])
+    declared = optional_of(helper.make_tensor_type_proto(TensorProto.FLOAT, None))
+    outputs = [tensor("y", TensorProto.BOOL, [])]
+    proto = model([node], [typed("o", declared)], outputs, opset=18)
+    nothing = numpy_helper.from_optional(None, "o")
+    case = one(write(tmp_path / "b", proto, [nothing], [np.array(False)]))
+    assert case.ports == (Port("o", "nothing", 0),)
+    assert question(case).task.values([]) == {"o": None}
+
+
+def test_maps_are_counted_and_named(tmp_path):
+    words = helper.make_tensor_type_proto(TensorProto.STRING, None)
+    maps = helper.make_sequence_type_proto(helper.make_map_type_proto(TensorProto.INT64, words))
+    node = helper.make_node(
+        "ZipMap", ["x"], ["z"], domain="ai.onnx.ml", classlabels_int64s=[1, 2, 3]
+    )
+    proto = model([node], [tensor("x")], [typed("z", maps)], opset=1, domain="ai.onnx.ml")
+    case = one(write(tmp_path / "a", proto, [X], [b"whatever"]))
+    assert case.beyond == "map values (output 'z')"
+
+
+def test_a_node_of_the_engine_is_stated_and_others_are_graphs(tmp_path):
+    node = helper.make_node("Softmax", ["x"], ["y"], axis=1)
+    proto = model([node], [tensor("x")], [tensor("y")])
+    case = one(write(tmp_path / "a", proto, [X], [X]))
+    assert (case.op, case.attrs, case.slots) == (OpVersion("", "Softmax", 13), {"axis": 1}, ("x",))
+    twice = model(
+        [helper.make_node("Relu", ["x"], ["a"]), helper.make_node("Relu", ["a"], ["y"])],
+        [tensor("x")],
+        [tensor("y")],
+    )
+    case = one(write(tmp_path / "b", twice, [X], [Y]))
+    assert (case.op, case.attrs, case.slots, case.opset) == (GRAPH, {}, (), 17)
+
+
+def test_random_outputs_are_told_apart(tmp_path):
+    node = helper.make_node("Bernoulli", ["x"], ["y"])
+    case = one(write(tmp_path / "a", model([node], [tensor("x")], [tensor("y")]), [Y], [Y]))
+    assert isinstance(case.expect, Values)
+    assert case.expect.random == {"y"}
+    assert question(case).random
+
+
+# ── what is wrong with files ──────────────────────────────────────────────────────────────────
+
+
+def _test(tmp_path, *args):
+    return write(tmp_path / "test_a", *args)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "outputs", "said"),
+    [
+        ([], [Y], ["test_data_set_0: there are 0 input_*.pb, and the model has 1 inputs: x"]),
+        ([X, X], [Y], ["test_data_set_0: there are 2 input_*.pb, and the model has 1 inputs: x"]),
+        ([X], [Y, Y], ["test_data_set_0: there are 2 output_*.pb, and the model has 1 outputs: y"]),
+        ([b"\xff\xff\xff"], [Y], ["input_0.pb: input_0.pb holds no readable value"]),
+        ([X], [b"\xff\xff\xff"], ["output_0.pb: output_0.pb holds no readable value"]),
+        (
+            [X.astype(np.float64)],
+            [Y],
+            ["input_0.pb: holds float64, and the model's input 'x' is float32"],
+        ),
+        ([X], [Y > 0], ["output_0.pb: holds bool, and the model's output 'y' is float32"]),
+        (
+            [X[:, :2]],
+            [Y],
+            ["input_0.pb: holds the shape (1, 2), and the model's input 'x' is float32[1, 3]"],
+        ),
+    ],
+)
+def test_data_that_are_not_the_model_s_are_told(tmp_path, inputs, outputs, said):
+    found = told(_test(tmp_path, relu(), inputs, outputs))
+    assert len(found) == len(said)
+    assert all(one.startswith(start) for one, start in zip(found, said, strict=True)), found
+
+
+def test_every_problem_of_every_test_is_told_at_once(tmp_path):
+    write(tmp_path / "test_a", b"no model", [X], [Y])
+    folder = write(tmp_path / "test_b", relu(), [b"\xff"], [Y])
+    (folder / "data.json").write_text('{"rtol": -1, "atol": NaN}')
+    write(tmp_path / "test_c", relu(), [X], [Y])
+    found = told(tmp_path)
+    assert [one.partition(":")[0] for one in found] == ["model.onnx", "data.json", "input_0.pb"]
+    assert "rtol -1, atol nan" in found[1]
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"rtol": "1"}', '{"rtol": true}', "[" * 9999])
+def test_a_data_json_without_numbers_is_told(tmp_path, text):
+    folder = _test(tmp_path, relu(), [X], [Y])
+    (folder / "data.json").write_text(text)
+    (found,) = told(folder)
+    assert found.startswith("data.json: ")
+
+
+def test_a_gap_and_two_files_for_one_value_are_told(tmp_path):
+    folder = _test(tmp_path, relu(), [X], [Y])
+    data = folder / "test_data_set_0"
+    np.save(data / "input_0.npy", X)
+    assert told(folder) == [
+        "test_data_set_0: input_0.npy and input_0.pb are both there: which one is meant?"
+    ]
+    (data / "input_0.npy").unlink()
+    (data / "input_0.pb").rename(data / "input_1.pb")
+    assert told(folder) == ["test_data_set_0: there is input_1.pb, and no input_0.pb"]
+
+
+def test_npy_files_are_read_and_pickles_are_not(tmp_path):
+    folder = _test(tmp_path, relu(), [X], [Y])
+    data = folder / "test_data_set_0"
+    (data / "input_0.pb").unlink()
+    np.save(data / "input_0.npy", X)
+    assert question(one(folder)).inputs[0].tolist() == X.tolist()
+
+    class Owned:
+        def __reduce__(self):
+            return os.mkdir, (str(tmp_path / "owned"),)
+
+    np.save(data / "input_0.npy", np.array([Owned()], object), allow_pickle=True)
+    (found,) = told(folder)
+    assert found.startswith("input_0.npy: input_0.npy is no readable array")
+    assert not (tmp_path / "owned").exists()
+
+
+def test_links_that_lead_out_are_refused(tmp_path):
+    folder = _test(tmp_path, relu(), [X], [Y])
+    target = folder / "test_data_set_0" / "input_0.pb"
+    (tmp_path / "elsewhere.pb").write_bytes(target.read_bytes())
+    target.unlink()
+    target.symlink_to(tmp_path / "elsewhere.pb")
+    assert told(folder) == ["input_0.pb: this link leads out of the test's folder"]
+    target.unlink()
+    target.symlink_to(target)
+    assert told(folder) == ["input_0.pb: this link leads out of the test's folder"]
+
+
+def test_folders_that_are_links_are_not_passed_over_in_silence(tmp_path):
+    write(tmp_path / "data" / "test_a", relu(), [X], [Y])
+    write(tmp_path / "elsewhere" / "test_b", relu(), [X], [Y])
+    (tmp_path / "data" / "test_b").symlink_to(tmp_path / "elsewhere" / "test_b")
+    assert told(tmp_path / "data") == ["test_b: links to folders are not followed"]
+
+
+def test_more_than_memory_may_hold_is_refused(tmp_path, monkeypatch):
+    write(tmp_path / "test_a", relu(), [X], [Y])
+    write(tmp_path / "test_b", relu(), [X], [Y])
+    assert len(load_all([tmp_path])) == 2
+    monkeypatch.setattr("opcheck.suite.sources.MAX_HELD", 150)
+    (found,) = told(tmp_path)
+    assert "name fewer of them at once" in found
+
+
+def test_names_that_differ_only_by_case_are_refused(tmp_path):
+    write(tmp_path / "test_A", relu(), [X], [Y])
+    write(tmp_path / "test_a", relu(), [X], [Y])
+    (found,) = told(tmp_path)
+    assert "two cases have the id test_a" in found
+
+
+def test_names_that_a_terminal_would_obey_are_refused(tmp_path):
+    write(tmp_path / "test_\x1b[2J", relu(), [X], [Y])
+    (found,) = told(tmp_path)
+    assert "must be printable ASCII" in found
+
+
+def test_a_folder_of_both_kinds_and_one_of_neither_are_told(tmp_path):
+    (tmp_path / "readme").touch()
+    assert told(tmp_path) == [f"{tmp_path.name}: neither case files nor test data in this folder"]
+    write(tmp_path / "test_a", relu(), [X], [Y])
+    (tmp_path / "mine.yaml").write_text("op: Relu\ncases: []\n")
+    with pytest.raises(UsageError, match=r"holds both case files .*mine\.yaml.* and test data"):
+        load_all([tmp_path])
+
+
+def test_a_model_without_data_is_told(tmp_path):
+    folder = tmp_path / "test_a"
+    folder.mkdir()
+    (folder / "model.onnx").write_bytes(relu().SerializeToString())
+    assert told(folder) == ["test_a: there is a model, and no test_data_set_0"]
+    (folder / "model.onnx").unlink()
+    (folder / "test_data_set_0").mkdir()
+    assert told(folder)[0].startswith("model.onnx: this is no readable model")
+
+
+def test_a_test_without_outputs_says_nothing_and_is_counted(tmp_path):
+    assert one(_test(tmp_path, relu(), [X], [])).beyond.startswith("a test without outputs")
+
+
+def test_of_golden_files_each_rule_is_kept(tmp_path):
+    for rule in ("must", "should", "open"):
+        write(tmp_path / rule / "test_a", relu(), [X], [Y])
+    assert {case.rule for case in load_all([tmp_path])} == {"must"}
+    (tmp_path / "manifest.json").write_text(json.dumps({}))
+    found = {case.id: (case.rule, bool(case.beyond)) for case in load_all([tmp_path])}
+    assert found == {
+        "must/test_a": ("must", False),
+        "should/test_a": ("should", False),
+        "open/test_a": ("must", True),
+    }
+
+
+# ── node tests ────────────────────────────────────────────────────────────────────────────────
+
+
+def test_node_tests_are_those_of_the_package_every_one_of_them():
+    from onnx.backend.test.case.node import collect_testcases
+
+    cases = {case.id: case for case in load_all([Path("onnx-node")])}
+    theirs = {test.name: test for test in collect_testcases(None)}
+    assert cases.keys() == theirs.keys()
+    assert not [case.id for case in cases.values() if case.beyond]
+    for name, test in theirs.items():
+        assert cases[name].model == test.model.SerializeToString(deterministic=True)
+        ports = cases[name].ports
+        assert [port.name for port in ports] == [info.name for info in test.model.graph.input]
+        ((inputs, _),) = test.data_sets
+        fed = [len(value) if isinstance(value, list) else value is not None for value in inputs]
+        assert [port.count for port in ports] == fed
+
+
+def test_a_pattern_selects_some_and_one_that_selects_none_is_an_error():
+    (case,) = load_all([Path("onnx-node/softmax_example")])
+    assert case.id == "test_softmax_example"
+    assert {case.op.name for case in load_all([Path("onnx-node/test_relu*")])} >= {"Relu"}
+    with pytest.raises(UsageError, match="no node test of the onnx package is called 'sofmax'"):
+        load_all([Path("onnx-node/sofmax")])
+
+
+def test_a_folder_of_that_name_is_not_guessed_at(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "onnx-node").mkdir()
+    with pytest.raises(UsageError, match="and of a folder here"):
+        load_all([Path("onnx-node")])

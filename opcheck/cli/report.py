@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from opcheck.cli import stored
-from opcheck.cli.options import leave
+from opcheck.cli.options import durations_option, leave
 from opcheck.errors import UsageError
 from opcheck.report.formats import FORMATS, lines
 
@@ -25,7 +25,10 @@ from opcheck.report.formats import FORMATS, lines
 @stored.out_option
 @click.option("-q", "--quiet", is_flag=True, help="No table for each failure, only the summary.")
 @click.option("-v", "--verbose", is_flag=True, help="Warnings and known failures in full too.")
-def command(path: Path, form: str, out: Path | None, quiet: bool, verbose: bool) -> None:
+@durations_option
+def command(
+    path: Path, form: str, out: Path | None, quiet: bool, verbose: bool, slowest: int | None
+) -> None:
     """Show a stored run, as `opcheck run` did or in another format.
 
     RUN is what `opcheck run --report json=RUN` wrote; `-` is standard input. Nothing is run again,
@@ -42,8 +45,8 @@ def command(path: Path, form: str, out: Path | None, quiet: bool, verbose: bool)
     """
     from opcheck.records.status import outcome
 
-    if (quiet or verbose) and form != "pretty":
-        raise UsageError(f"-q and -v are for --format pretty, not for {form}")
+    if (quiet or verbose or slowest) and form != "pretty":
+        raise UsageError(f"-q, -v and --durations are for --format pretty, not for {form}")
     stored.check_output(out, [path])
     (run,) = stored.read(path)
     code, meaning = outcome(run)
@@ -51,7 +54,7 @@ def command(path: Path, form: str, out: Path | None, quiet: bool, verbose: bool)
         from opcheck.report import pretty
 
         with stored.printed(out) as console:
-            pretty.show(console, run, quiet=quiet, verbose=verbose)
+            pretty.show(console, run, quiet=quiet, verbose=verbose, slowest=slowest)
     else:
         stored.write(out, lines(form, run))
         if not run.complete:

@@ -25,6 +25,9 @@ from opcheck.model import (
     Verdict,
 )
 
+#: How the reason begins where an answer came that is no tensors.
+UNUSABLE = "its answer cannot be used"
+
 
 @dataclass(frozen=True, eq=False)
 class Answer:
@@ -92,7 +95,7 @@ def judge(
         case Raised(stage="second run" | "third run"):
             return unstable(_raised_later(outcome))
         case Raised(unusable=True):
-            reason = f"its answer cannot be used: {_told(outcome)}"
+            reason = f"{UNUSABLE}: {_told(outcome)}"
             return _lesser(rule, Verdict.ERROR, reason, "raised")
         case Raised():
             return _judge_refusal(rule, admitted, outcome, twin)

@@ -94,6 +94,7 @@ class Record:
     comparisons: tuple[ComparisonRecord, ...] = ()
     printed: str = ""
     seconds: float = 0.0
+    verdicts: Mapping[Verdict, int] | None = None
 
     @property
     def used(self) -> float | None:

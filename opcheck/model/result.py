@@ -142,7 +142,8 @@ class Result:
     case was given. `found` is the verdict before the ledger of known failures was asked, and
     `diagnoses` what the failure looks like, the likeliest first.
     `inexpressible`: unsupported because no model states the case, which is not the backend's doing.
-    `printed` is the end of what the backend wrote to its standard output and error.
+    `printed` is the end of what the backend wrote to its standard output and error. `verdicts` is
+    how often each verdict came where a case was asked several times, `seconds` how long all took.
     """
 
     case: Case
@@ -160,6 +161,7 @@ class Result:
     diagnoses: tuple[Diagnosis, ...] = ()
     printed: str = ""
     seconds: float = 0.0
+    verdicts: Mapping[Verdict, int] | None = None
 
 
 @dataclass(frozen=True)

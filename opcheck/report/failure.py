@@ -39,6 +39,8 @@ def show(console: Console, result: Record) -> None:
     if result.rule != "must":
         _line(console, "rule", result.rule)
     _line(console, "found", result.reason)
+    if result.verdicts:
+        _line(console, "times", words.times(result.verdicts))
     _diagnoses(console, result.diagnoses)
     if result.known:
         _line(console, "cause", result.known.cause)

@@ -16,15 +16,24 @@ from opcheck.report import failure, summary, words
 class Pretty:
     """Prints a run on a console: `quiet` without its failures, `verbose` with warnings among them.
 
-    While the run lasts just as afterwards.
+    While the run lasts just as afterwards. So many of the `slowest` results are listed at the end.
     """
 
-    def __init__(self, console: Console, header: Header, *, quiet: bool, verbose: bool) -> None:
+    def __init__(
+        self,
+        console: Console,
+        header: Header,
+        *,
+        quiet: bool,
+        verbose: bool,
+        slowest: int | None = None,
+    ) -> None:
         self._console = console
         self._header = header
         self._red = reds_of(header)
         self._quiet = quiet
         self._verbose = verbose
+        self._slowest = slowest
         self._bad_cases: set[tuple[str, str]] = set()
 
     def is_in_full(self, result: Record | Result) -> bool:
@@ -42,7 +51,7 @@ class Pretty:
 
     def finish(self, results: Sequence[Record], complete: bool, code: Exit, meaning: str) -> None:
         """Print the summary, then what the exit code means."""
-        summary.show(self._console, self._header, results, complete=complete)
+        summary.show(self._console, self._header, results, complete=complete, slowest=self._slowest)
         said = f"{meaning} ({self._header.selection})" if not results else meaning
         colour = "green" if code is Exit.CONFORMS else "red"
         ending = f"exit {int(code)}", f"bold {colour}"
@@ -59,9 +68,16 @@ class Pretty:
         return before
 
 
-def show(console: Console, run: Run, *, quiet: bool = False, verbose: bool = False) -> None:
+def show(
+    console: Console,
+    run: Run,
+    *,
+    quiet: bool = False,
+    verbose: bool = False,
+    slowest: int | None = None,
+) -> None:
     """Print a stored run."""
-    pretty = Pretty(console, run.header, quiet=quiet, verbose=verbose)
+    pretty = Pretty(console, run.header, quiet=quiet, verbose=verbose, slowest=slowest)
     for result in run.records:
         pretty.add(result)
     pretty.finish(run.records, run.complete, *outcome(run))

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection, wait
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias, cast
 
 from opcheck.diagnose import Suspects
 from opcheck.known import Ledger, explain
-from opcheck.model import BackendInfo, Case, Question, Reply, Result, Verdict
-from opcheck.run.diagnosis import evidence, recall
+from opcheck.model import BackendInfo, Case, Question, Record, Reply, Result, Verdict
+from opcheck.run.diagnosis import evidence, recall, was_looked_into
+from opcheck.run.repeating import repeated
 from opcheck.run.trial import Inquiry, Judged, Trial
 
 #: How far a backend may be ahead of the slowest, in cases, and how many bytes their data may have.
@@ -47,22 +48,46 @@ class Asked(Protocol):
         ...
 
 
-def _nothing(result: Result) -> bool:
+def _nothing(result: Result | Record) -> bool:
     return False
+
+
+#: Records by the case's id and the backend's address.
+Kept: TypeAlias = Mapping[tuple[str, str], Record]
 
 
 def conduct(
     cases: Sequence[Case],
     backends: Sequence[Asked],
     ledgers: Sequence[Ledger] = (),
-    is_puzzling: Callable[[Result], bool] = _nothing,
+    is_puzzling: Callable[[Result | Record], bool] = _nothing,
+    *,
+    times: int = 1,
 ) -> Iterator[Result]:
     """Every case on every backend, case by case, in the given order.
 
     `ledgers` explain failures. Those that are puzzling all the same are diagnosed, which takes as
-    long as some hundred cases more.
+    long as some hundred cases more. Each backend is asked each case so many `times`.
     """
-    return _Conductor(cases, backends, ledgers, is_puzzling).results() if backends else iter(())
+    stream = resume(cases, backends, {}, ledgers, is_puzzling, times=times)
+    return cast(Iterator[Result], stream)
+
+
+def resume(
+    cases: Sequence[Case],
+    backends: Sequence[Asked],
+    kept: Kept,
+    ledgers: Sequence[Ledger] = (),
+    is_puzzling: Callable[[Result | Record], bool] = _nothing,
+    *,
+    times: int = 1,
+) -> Iterator[Result | Record]:
+    """The same, but that what is `kept` of an earlier run comes in its turn, and is not asked.
+
+    The new results are those of a run that was never cut short.
+    """
+    conductor = _Conductor(cases, backends, kept, ledgers, is_puzzling, times)
+    return conductor.results() if backends else iter(())
 
 
 @dataclass(eq=False)
@@ -79,32 +104,56 @@ class _Conductor:
         self,
         cases: Sequence[Case],
         backends: Sequence[Asked],
+        kept: Kept,
         ledgers: Sequence[Ledger],
-        is_puzzling: Callable[[Result], bool],
+        is_puzzling: Callable[[Result | Record], bool],
+        times: int,
     ) -> None:
         self.cases = cases
         self.backends = backends
+        self.kept = kept
         self.ledgers = ledgers
         self.is_puzzling = is_puzzling
+        self.times = times
         self.suspects = [Suspects(recall) for _ in backends]
         self.next = [0] * len(backends)
         self.open: dict[int, _Open] = {}
         #: What is under way at each backend, by ticket: the case's number and its inquiry.
         self.asked: list[dict[int, tuple[int, Inquiry]]] = [{} for _ in backends]
 
-    def results(self) -> Iterator[Result]:
+    def results(self) -> Iterator[Result | Record]:
         """The results; those that come out of turn are held back."""
         emitted, told = 0, 0
         while emitted < len(self.cases):
             self._begin(emitted)
-            while (opened := self.open.get(emitted)) and told in opened.results:
-                yield self._diagnosed(told, opened)
+            while emitted < len(self.cases) and (result := self._in_turn(emitted, told)):
+                yield result
                 told += 1
                 if told == len(self.backends):
-                    del self.open[emitted]
+                    self.open.pop(emitted, None)
                     emitted, told = emitted + 1, 0
             if any(self.asked):
                 self._collect()
+
+    def _in_turn(self, place: int, number: int) -> Result | Record | None:
+        """The result of a backend on the case whose turn it is, None while it is not there."""
+        if record := self._kept(number, place):
+            self._remember(number, self.cases[place], record)
+            return record
+        opened = self.open.get(place)
+        return self._diagnosed(number, opened) if opened and number in opened.results else None
+
+    def _kept(self, number: int, place: int) -> Record | None:
+        """What need not be asked again; most runs have none of it."""
+        pair = self.cases[place].id, self.backends[number].info.address
+        return self.kept.get(pair) if self.kept else None
+
+    def _remember(self, number: int, case: Case, record: Record) -> None:
+        """What is kept tells of the backend what it told when it was new."""
+        if record.verdict is Verdict.PASS:
+            self.suspects[number].passed(case)
+        elif was_looked_into(record) and self.is_puzzling(record):
+            self.suspects[number].diagnosed(case, record.diagnoses)
 
     def _begin(self, emitted: int) -> None:
         """Put as many cases to each backend as it has room for."""
@@ -112,11 +161,14 @@ class _Conductor:
             while backend.has_room and self._may_begin(self.next[number], emitted):
                 place = self.next[number]
                 self.next[number] += 1
+                if self._kept(number, place):
+                    continue
                 if place not in self.open:
                     case = self.cases[place]
                     size = sum(spec.nbytes for spec in case.inputs)
                     self.open[place] = _Open(Trial(case), size)
-                self._go_on(number, place, self.open[place].trial.on(backend.info), None)
+                trial = self.open[place].trial
+                self._go_on(number, place, repeated(trial, backend.info, self.times), None)
 
     def _may_begin(self, place: int, emitted: int) -> bool:
         if place >= len(self.cases) or place >= emitted + _AHEAD:

@@ -115,7 +115,7 @@ class Trial:
             alternative=judgement.alternative,
             comparisons=judgement.comparisons,
             printed=printed,
-            seconds=outcome.seconds if isinstance(outcome, Produced) else 0.0,
+            seconds=outcome.seconds if isinstance(outcome, Produced | TimedOut) else 0.0,
         )
         if judgement.failure is None:
             return Judged(result)

@@ -98,6 +98,9 @@ def command(
     opcheck run -b py:my_backend:Backend -j 4     a class of mine, in four processes
     opcheck run -b 'cmd:./run {model} {inputs} {outputs}'   a program of mine
     opcheck run --report json=run.jsonl           kept, for `opcheck report run.jsonl`
+    opcheck run --resume run.jsonl                the rest of it, where it was cut short
+    opcheck run --last-failed run.jsonl           what failed in it
+    opcheck run --shard 2/5                       the second of five shares, about equally long
 
     Ctrl-C ends the run after the case at hand; a second one ends it at once.
 

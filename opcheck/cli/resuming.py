@@ -27,16 +27,21 @@ option = click.option(
 
 
 def target(path: Path) -> Target:
-    """The file as one that is written; raises UsageError for what is no file."""
-    if str(path) == "-" or (path.exists() and not path.is_file() and not path.is_dir()):
+    """The file as one that is written; raises UsageError for standard output."""
+    if path == stored.STANDARD:
         raise UsageError(f"--resume {path}: only a file can be gone on with")
     return Target("json", path, said=f"--resume {path}")
 
 
 def earlier(path: Path | None) -> Run | None:
-    """The run in the file, None where there is none yet. Raises CaseFileError."""
+    """The run in the file, None where there is none yet. Raises CaseFileError, UsageError.
+
+    That it can be written has to be known.
+    """
     if path is None:
         return None
+    if path.exists() and not path.is_file():
+        raise UsageError(f"--resume {path}: only a file can be gone on with")
     # Who was killed at once has left an empty one.
     if not path.exists() or not path.stat().st_size:
         click.echo(f"opcheck: {path} has no run to go on with: it begins here", err=True)

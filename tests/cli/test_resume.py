@@ -285,6 +285,7 @@ def test_another_machine_goes_on_and_both_are_told(run):
     [
         ("-", "--resume -: only a file can be gone on with"),
         (".", "--resume .: this is a folder"),
+        ("x" * 5000, "File name too long"),
         ("none/run.jsonl", "--resume none/run.jsonl: there is no folder none"),
         ("cases.yaml", "--resume cases.yaml: the same command names this file twice"),
         ("other.txt", "other.txt:1:1: this is no stored run"),
@@ -305,3 +306,19 @@ def test_a_device_is_no_file_to_go_on_with(run):
     found = run("run", *ALL, "--resume", "/dev/full")
     assert found.exit_code == 2
     assert "only a file can be gone on with" in found.stderr
+
+
+@pytest.mark.usefixtures("whole")
+def test_where_there_is_no_room_the_file_stays_as_it_is(run, monkeypatch):
+    cut("run.jsonl", 20_000)
+    before = Path("run.jsonl").read_bytes()
+
+    def full(path, text):
+        path.write_text(text[: len(text) // 2])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("opcheck.report.files._write", full)
+    found = run("run", *ALL, "--resume", "run.jsonl")
+    assert found.exit_code == 2
+    assert "run.jsonl cannot be written: No space left on device" in found.stderr
+    assert Path("run.jsonl").read_bytes() == before

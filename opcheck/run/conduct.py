@@ -150,7 +150,7 @@ class _Conductor:
 
     def _remember(self, number: int, case: Case, record: Record) -> None:
         """What is kept tells of the backend what it told when it was new."""
-        if record.verdict is Verdict.PASS:
+        if (record.found or record.verdict) is Verdict.PASS:
             self.suspects[number].passed(case)
         elif was_looked_into(record) and self.is_puzzling(record):
             self.suspects[number].diagnosed(case, record.diagnoses)

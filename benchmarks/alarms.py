@@ -4,12 +4,12 @@
 
 Two builds are one module, FOLDER/build.py, that lets opcheck's engine compute and then spins for so
 many per cent of the time that took: none, or as many as asked for. They are timed in turns, each
-run started separately, with `opcheck bench --save … --baseline …`, held against the run of the
-unchanged build before it. What counts is the exit code: 3 closes the gate. Beside it stands in how
-many runs any row was called slower or faster at all.
+run started separately, with `opcheck bench --save`, and held against the run of the unchanged build
+before it with `opcheck bench --compare`. What counts is the exit code: 3 closes the gate. Beside it
+stands in how many runs any row was called slower or faster at all.
 
-Runs are kept in FOLDER, and those that are there already are not made again. A hundred take one to
-two hours, on a machine that does nothing else.
+Runs are kept in FOLDER, and those that are there already are not made again, but compared again, by
+the rules of today. A hundred take half an hour to two hours.
 """
 
 from __future__ import annotations
@@ -61,27 +61,32 @@ ROWS = "small or classes or short_rows or one_long_row or kernel_3_stride_2 or k
 CLOSED = 3
 
 
-def timed(folder: Path, name: str, extra: float, words: str, before: str | None) -> int:
-    """The exit code of a run of the build that is slower by `extra`, kept under this name."""
-    (folder / "build.py").write_text(BUILD.format(extra=extra))
-    command = [sys.executable, "-m", "opcheck", "bench", "-b", "py:build:Build", "-k", words]
-    command += ["--save", f"{name}.part"]
-    command += ["--baseline", f"{before}.jsonl"] if before else []
+def bench(folder: Path, log: str, *words: str) -> int:
+    """The exit code of `opcheck bench`, whose output is kept in a file."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    log = (folder / f"{name}.txt").open("w")
-    code = subprocess.run(command, cwd=folder, env=environment, stdout=log, stderr=log).returncode
+    command = [sys.executable, "-m", "opcheck", "bench", *words]
+    with (folder / log).open("w") as out:
+        code = subprocess.run(
+            command, cwd=folder, env=environment, stdout=out, stderr=out, check=False
+        ).returncode
     if code not in (0, CLOSED):
-        sys.exit(f"{name}: exit code {code}, see {folder / name}.txt")
-    (folder / f"{name}.part").replace(folder / f"{name}.jsonl")
+        sys.exit(f"exit code {code}, see {folder / log}")
     return code
 
 
-def closes(folder: Path, name: str, extra: float, words: str, before: str | None) -> bool:
-    """Whether the gate closes, by the last line of what was printed then or now."""
-    if not (folder / f"{name}.jsonl").exists():
-        timed(folder, name, extra, words, before)
-    last = (folder / f"{name}.txt").read_text().splitlines()[-1]
-    return last.startswith(f"exit {CLOSED}:")
+def timed(folder: Path, name: str, extra: float, words: str) -> None:
+    """A run of the build that is slower by `extra`, kept under this name."""
+    if (folder / f"{name}.jsonl").exists():
+        return
+    (folder / "build.py").write_text(BUILD.format(extra=extra))
+    bench(folder, f"{name}.txt", "-b", "py:build:Build", "-k", words, "--save", f"{name}.part")
+    (folder / f"{name}.part").replace(folder / f"{name}.jsonl")
+
+
+def closes(folder: Path, old: str, new: str) -> bool:
+    """Whether the gate closes."""
+    log, files = f"{new}.compared.txt", (f"{old}.jsonl", f"{new}.jsonl")
+    return bench(folder, log, "--compare", *files) == CLOSED
 
 
 def called(folder: Path, old: str, new: str) -> Counter[str]:
@@ -100,14 +105,15 @@ def main() -> None:
     asked = parser.parse_args()
     asked.folder.mkdir(parents=True, exist_ok=True)
     before = "same_0"
-    closes(asked.folder, before, 0.0, asked.words, None)
+    timed(asked.folder, before, 0.0, asked.words)
     closed: dict[str, list[int]] = {"same": [], "slower": []}
     rows: dict[str, Counter[str]] = {"same": Counter(), "slower": Counter()}
     moved = 0
     for number in range(1, asked.runs + 1):
         for build, extra in (("slower", asked.slower / 100), ("same", 0.0)):
             name = f"{build}_{number}"
-            closed[build].append(closes(asked.folder, name, extra, asked.words, before))
+            timed(asked.folder, name, extra, asked.words)
+            closed[build].append(closes(asked.folder, before, name))
             found = called(asked.folder, before, name)
             rows[build] += found
             moved += build == "same" and bool(found["slower"] or found["faster"])

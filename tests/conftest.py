@@ -29,6 +29,7 @@ REASONS = (
     "POSIX signals and terminals",
     "the gate is a bash script",
     "this onnxruntime has no second provider to try",
+    "no browser: ",  # Chromium and its driver
 )
 
 UPDATE = "OPCHECK_UPDATE_SNAPSHOTS"

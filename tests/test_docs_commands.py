@@ -48,6 +48,13 @@ def test_a_page_shows_commands_and_options_that_there_are(page: Path) -> None:
         if command is None:
             wrong.append(f"{words[:1]} is no command")
             continue
+        if isinstance(command, click.Group) and len(words) > 1:
+            inner = command.get_command(click.Context(command), words[1])
+            if inner is None:
+                wrong.append(f"{words[:2]} is no command")
+            if inner is None or not words[2:]:
+                continue
+            command, words = inner, words[1:]
         try:
             command.make_context(words[0], words[1:])
         except click.exceptions.Exit:  # --help

@@ -15,6 +15,8 @@ from tests.report.runs import run_of
 ROOT = Path(__file__).parent.parent
 HEAVY = {
     *(
+        "jinja2",
+        "matplotlib",
         "numpy",
         "ml_dtypes",
         "onnx",
@@ -70,6 +72,9 @@ def imported(*words: str) -> set[str]:
         ["report", "-h"],
         ["diff", "-h"],
         ["merge", "-h"],
+        ["golden", "-h"],
+        ["golden", "write", "-h"],
+        ["golden", "check", "-h"],
     ],
 )
 def test_help_imports_nothing_heavy(words):

@@ -7,7 +7,9 @@ import os
 import select
 import stat
 import sys
-from typing import TextIO
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, TextIO, TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -18,6 +20,8 @@ from opcheck.cli import interrupt
 _WIDE = 120
 #: How often, in seconds, one looks whether a reader takes more.
 _GLANCE = 0.1
+
+Item = TypeVar("Item")
 
 
 class _Console(Console):
@@ -99,6 +103,25 @@ def progress(*, pausing: bool) -> Progress:
         redirect_stdout=sys.stdout.isatty(),
         disable=not shown,
     )
+
+
+@contextmanager
+def counted(what: str, total: int | None) -> Iterator[Any]:
+    """A function that hands things on, and counts them in a bar while it is shown.
+
+    Between two of them the user may end the program.
+    """
+    with progress(pausing=True) as bar:
+        task = bar.add_task(what, total=total)
+
+        def each(items: Iterable[Item]) -> Iterator[Item]:
+            interrupt.safe_place()
+            for item in items:
+                yield item
+                bar.advance(task)
+                interrupt.safe_place()
+
+        yield each
 
 
 def _is_pipe(file: TextIO) -> bool:

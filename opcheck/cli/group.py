@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import importlib
 import os
 import sys
 from collections.abc import Iterator
@@ -14,7 +13,8 @@ import click
 
 import opcheck
 from opcheck.cli import interrupt
-from opcheck.errors import CaseFileError, Exit, OpcheckError, did_you_mean
+from opcheck.cli.lazy import LazyGroup
+from opcheck.errors import CaseFileError, Exit, OpcheckError
 
 #: Each is a module in `opcheck.cli` with a function `command`; its line stands here so that
 #: `--help` need not import it.
@@ -24,6 +24,7 @@ COMMANDS = {
     "report": "Show a stored run.",
     "diff": "Show what changed from one stored run to another.",
     "merge": "Join stored runs of one suite.",
+    "golden": "Write test data with the right answers in it, and check such files.",
     "list": "Show the cases that files expand to.",
     "mutate": "Show which mistakes the cases see, and which they miss.",
     "backends": "Show the backends there are.",
@@ -31,33 +32,8 @@ COMMANDS = {
 }
 
 
-class LazyGroup(click.Group):
-    """A group whose commands are imported when they are asked for."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """The commands, in the order of a day's work."""
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        """The command `name`, imported now."""
-        if name not in COMMANDS:
-            return None
-        command: click.Command = importlib.import_module(f"opcheck.cli.{name}").command
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list of commands in `--help`, without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does, with a hint where the command is unknown."""
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            hint = did_you_mean(args[0], COMMANDS) or f"commands: {', '.join(COMMANDS)}"
-            ctx.fail(f"no command {args[0]!r} ({hint})")
-        return super().resolve_command(ctx, args)
+class Program(LazyGroup):
+    """The group of all commands, in which every ending of the program has its exit code."""
 
     def make_context(self, *args: Any, **settings: Any) -> click.Context:
         """As click does, which prints --help and --version here."""
@@ -113,7 +89,12 @@ def _give_up_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=Program,
+    package="opcheck.cli",
+    lines=COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(opcheck.__version__, prog_name="opcheck")
 def program() -> None:
     """Does a backend compute an operator as its specification says?
@@ -123,6 +104,7 @@ def program() -> None:
     opcheck run my.yaml -b onnxruntime   my cases on one backend
     opcheck diff main.jsonl new.jsonl    what changed between two runs that were kept
     opcheck bench --op Softmax           how fast they are
+    opcheck golden write -o golden       models, inputs and right answers as files
     opcheck list --op Hardmax -k nan     what there is to run
     opcheck mutate my.yaml               which mistakes my cases would miss
 

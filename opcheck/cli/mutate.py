@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from opcheck.cli import interrupt
-from opcheck.cli.options import chosen_cases, leave, selection_options
+from opcheck.cli.options import chosen_cases, leave, processes_option, selection_options
 from opcheck.errors import Exit, UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from opcheck.model import Case
     from opcheck.model.mutation import Group, Mutation, Power, Yardstick
     from opcheck.run.mutate import Settings
-
-Item = TypeVar("Item")
 
 
 @click.command(name="mutate")
@@ -37,13 +33,7 @@ Item = TypeVar("Item")
     metavar="N",
     help="Nodes to try before no case is proposed for a mistake that survives.",
 )
-@click.option(
-    "-j",
-    "--jobs",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Processes.  [default: one a processor]",
-)
+@processes_option
 @click.option("-v", "--verbose", is_flag=True, help="Also what kills each, and every argument.")
 @click.option("--format", "form", type=click.Choice(["pretty", "json"]), default="pretty")
 def command(
@@ -102,9 +92,10 @@ def _check_names(names: Sequence[str], cases: Iterable[Case]) -> None:
 
 
 def _mutations(cases: Sequence[Case], settings: Settings, jobs: int) -> tuple[Mutation, ...]:
+    from opcheck.cli.console import counted
     from opcheck.run.mutate import count, mutations
 
-    with _counted("trying mistakes", count(cases, settings)) as each:
+    with counted("trying mistakes", count(cases, settings)) as each:
         return tuple(each(mutations(cases, settings, jobs)))
 
 
@@ -115,13 +106,14 @@ def _power(
     tries: int,
     jobs: int,
 ) -> Power:
+    from opcheck.cli.console import counted
     from opcheck.model.mutation import Fate, Power
     from opcheck.run.propose import proposals
 
     left = sorted(m.mutant for m in mutations if m.fate is Fate.SURVIVED)
     found = []
     if left and tries:
-        with _counted("looking for cases", None) as each:
+        with counted("looking for cases", None) as each:
             found = sorted(each(proposals(left, cases, tries, jobs)), key=lambda p: p.mutants)
     return Power(mutations, tuple(found), _yardsticks(settings, mutations), tries)
 
@@ -130,23 +122,6 @@ def _yardsticks(settings: Settings, mutations: Iterable[Mutation]) -> tuple[Yard
     from opcheck.run.yardstick import yardsticks
 
     return yardsticks(settings.names, mutations)
-
-
-@contextmanager
-def _counted(what: str, total: int | None) -> Iterator[Any]:
-    """A function that hands things on, and counts them in a bar while it is shown."""
-    from opcheck.cli.console import progress
-
-    with progress(pausing=True) as bar:
-        task = bar.add_task(what, total=total)
-
-        def each(items: Iterable[Item]) -> Iterator[Item]:
-            for item in items:
-                yield item
-                bar.advance(task)
-                interrupt.safe_place()
-
-        yield each
 
 
 def _end(power: Power, *, verbose: bool, as_json: bool) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -132,6 +132,18 @@ def worker_options(function: Function) -> Function:
     return function
 
 
+def processes_option(function: Function) -> Function:
+    """-j, of opcheck's own processes, which change nothing but the time it takes."""
+    option = click.option(
+        "-j",
+        "--jobs",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Processes.  [default: one a processor]",
+    )
+    return option(function)
+
+
 def chosen_cases(
     paths: Sequence[Path],
     ids: tuple[str, ...],
@@ -170,13 +182,6 @@ def chosen_cases(
         if opset not in asked:
             raise UsageError(f"no case at opset {opset}", f"opsets: {', '.join(map(str, asked))}")
     return select(cases, selection), str(selection)
-
-
-def check_folders(paths: Mapping[str, Path | None]) -> None:
-    """Raise UsageError for files, by the option that names each, that are in no folder."""
-    for option, path in paths.items():
-        if path and not path.parent.is_dir():
-            raise UsageError(f"{option} {path}: there is no folder {path.parent}")
 
 
 def leave(code: Exit) -> NoReturn:

@@ -7,8 +7,9 @@ from pathlib import Path
 import click
 
 from opcheck.cli import stored
+from opcheck.cli.measuring import was_timed
 from opcheck.cli.options import durations_option, leave
-from opcheck.errors import UsageError
+from opcheck.errors import Exit, UsageError
 from opcheck.report.formats import FORMATS, lines
 
 
@@ -32,11 +33,13 @@ def command(
     """Show a stored run, as `opcheck run` did or in another format.
 
     RUN is what `opcheck run --report json=RUN` wrote; `-` is standard input. Nothing is run again,
-    and nothing judged anew.
+    and nothing judged anew. A benchmark that `opcheck bench --save` kept is shown too, as pretty or
+    html.
 
     \b
     opcheck report run.jsonl                   every failure, and the tables
     opcheck report run.jsonl -q -o run.txt     the tables, in a file
+    opcheck report run.jsonl --format html -o run.html    a page to look at and to send around
     opcheck report run.jsonl --format json | jq -r 'select(.verdict == "fail") | .case'
     ssh there opcheck run --format json | opcheck report -
 
@@ -48,6 +51,10 @@ def command(
     if (quiet or verbose or slowest) and form != "pretty":
         raise UsageError(f"-q, -v and --durations are for --format pretty, not for {form}")
     stored.check_output(out, [path])
+    if stored.is_benchmark(path):
+        if quiet or verbose or slowest:
+            raise UsageError(f"-q, -v and --durations are for runs; {path} is a benchmark")
+        leave(_benchmark(path, form, out))
     (run,) = stored.read(path)
     code, meaning = outcome(run)
     if form == "pretty":
@@ -60,3 +67,27 @@ def command(
         if not run.complete:
             click.echo(f"opcheck: {path}: {meaning}", err=True)
     leave(code)
+
+
+def _benchmark(path: Path, form: str, out: Path | None) -> Exit:
+    """Show a stored benchmark; what it amounts to."""
+    from opcheck.report import timing_store
+
+    if form not in ("pretty", "html"):
+        raise UsageError(f"{path} is a benchmark, which is shown as pretty or html, not as {form}")
+    kept = timing_store.read(path)
+    if form == "html":
+        from opcheck.report.html import bench_lines
+
+        stored.write(out, bench_lines(kept))
+    else:
+        from opcheck.cli import scalings
+        from opcheck.report import timings
+
+        with stored.printed(out) as console:
+            timings.show(console, kept.bench, kept.rows, complete=kept.complete)
+            scalings.show(console, kept.bench, kept.rows)
+    if not kept.complete:
+        click.echo(f"opcheck: {path}: the benchmark was cut short", err=True)
+        return Exit.UNUSABLE
+    return Exit.CONFORMS if was_timed(kept.rows) else Exit.NOTHING_JUDGED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,6 +71,19 @@ def check_targets(
         if told:
             wrong.append(f"{target}: {told}")
         taken.append(target.path)
+    if wrong:
+        raise UsageError("\n".join(wrong))
+
+
+def check_files(files: Mapping[str, Path | None], read_from: Iterable[Path | None] = ()) -> None:
+    """Raise UsageError with every file, by the option that names it, that cannot be written."""
+    wrong = []
+    taken = [path for path in read_from if path]
+    for option, path in files.items():
+        if path:
+            told = why_not(path, taken)
+            wrong += [f"{option} {path}: {told}"] * bool(told)
+            taken.append(path)
     if wrong:
         raise UsageError("\n".join(wrong))
 

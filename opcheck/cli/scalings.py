@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from opcheck.cli.measuring import was_timed
 from opcheck.errors import UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from opcheck.model import Case
     from opcheck.model.timing import Bench, Timed
 
 
-def check(cases: Sequence[Case], plot: Path | None) -> None:
-    """Raise UsageError where there will be nothing to draw, or no way to: before it is measured."""
+def check(sweeps: Iterable[str], plot: Path | None) -> None:
+    """Raise UsageError where there will be nothing to draw, or no way to: before it is measured.
+
+    `sweeps` are those that cases belong to, "" for none.
+    """
     from opcheck.report.plot import check as check_plot
 
     if plot is None:
         return
-    families = {case.sweep for case in cases if case.sweep}
+    families = {*sweeps} - {""}
     if len(families) != 1:
         said = ", ".join(sorted(families)) or "none"
         hint = "choose one by --case, and its sizes by --sweep"
@@ -29,7 +32,7 @@ def check(cases: Sequence[Case], plot: Path | None) -> None:
     check_plot(plot)
 
 
-def show(console: Console, about: Bench, rows: Sequence[Timed], plot: Path | None) -> None:
+def show(console: Console, about: Bench, rows: Sequence[Timed], plot: Path | None = None) -> None:
     """Print how times grow in each sweep, and draw it."""
     from opcheck.report import scaling
 
@@ -40,5 +43,5 @@ def show(console: Console, about: Bench, rows: Sequence[Timed], plot: Path | Non
     for some in families.values():
         console.print()
         scaling.show(console, about, some)
-        if plot:
+        if plot and was_timed(some):
             scaling.draw(plot, about, some)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 #: In place of a file, standard input or output.
 STANDARD = Path("-")
+_BENCHMARK = b'{"type":"bench"'
 
 out_option = click.option(
     "-o",
@@ -49,6 +50,18 @@ def read(*paths: Path) -> list[Run]:
     if problems:
         raise CaseFileError(problems, "nothing was done")
     return runs
+
+
+def is_benchmark(path: Path) -> bool:
+    """Whether a file begins as those that `opcheck bench --save` writes; one that can be read."""
+    try:
+        # Of a pipe, what is looked at is gone.
+        if path == STANDARD or not path.is_file():
+            return False
+        with path.open("rb") as file:
+            return file.read(len(_BENCHMARK)) == _BENCHMARK
+    except (OSError, ValueError):
+        return False
 
 
 def _read(path: Path) -> Run:

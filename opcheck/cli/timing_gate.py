@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from opcheck.report.timing_store import Stored
     from opcheck.timing.comparing import Compared
 
-#: How much slower is too slow.
-_MOST = 0.05
-
 
 def baseline(path: Path | None, most: float | None, *, threads: int, cold: bool) -> Stored | None:
     """The saved benchmark; raises UsageError where it cannot be held against what is asked for."""
@@ -32,6 +29,7 @@ def baseline(path: Path | None, most: float | None, *, threads: int, cold: bool)
         if most is not None:
             raise UsageError("--max-regression needs a --baseline")
         return None
+    _limit(most)
     stored = read(path)
     was = stored.bench
     if was.threads != threads:
@@ -44,6 +42,19 @@ def baseline(path: Path | None, most: float | None, *, threads: int, cold: bool)
         raise UsageError(f"{path} was taken with {caches}", "what changed would be the caches")
     _tell_if_cut_short(path, stored)
     return stored
+
+
+def _limit(most: float | None) -> float:
+    """How much slower is too slow; raises UsageError for less than two runs can tell."""
+    from opcheck.timing.comparing import FINEST, USUAL
+
+    if most is not None and most < FINEST:
+        raise UsageError(
+            f"--max-regression {100 * most:g}%: two runs of one build differ by as much;"
+            f" {100 * FINEST:g}% is the least",
+            "both builds in one run show less: -b old -b new",
+        )
+    return USUAL if most is None else most
 
 
 def check_rows(
@@ -88,34 +99,33 @@ def _shown(
     from opcheck.report import changes
     from opcheck.timing.comparing import compare_runs
 
-    limit = _MOST if most is None else most
     (before, was), (after, now) = old, new
-    found = compare_runs(was, now)
-    changes.show(console, before, after, found, most=limit)
-    return _verdict(found, limit)
+    found = compare_runs(was, now, _limit(most))
+    changes.show(console, before, after, found)
+    return _verdict(found)
 
 
-def _verdict(found: Compared, most: float) -> tuple[Exit | None, str]:
-    from opcheck.timing.comparing import regressions
-
-    slower, together = regressions(found.changes, most), regressions(found.together, most)
+def _verdict(found: Compared) -> tuple[Exit | None, str]:
+    slower = sum(one.verdict == "slower" for one in found.changes)
+    together = any(one.verdict == "slower" for one in found.together)
+    by = f"by more than {100 * found.beyond:g} %"
+    said = []
+    if lost := sum(one.lacks == "new" for one in found.missing):
+        said.append(f"{lost:,} that had a time before have none now")
     if slower or together:
         mean = ", and so are all together" if together else ""
-        return (
-            Exit.SLOWER,
-            f"{len(slower):,} slower than before by more than {100 * most:g} %{mean}",
-        )
-    lost = [one for one in found.missing if one.lacks == "new"]
-    if lost:
-        return Exit.UNUSABLE, f"{len(lost):,} that had a time before have none now"
+        said.append(f"{slower:,} slower than before {by}{mean}")
+    if said:
+        return Exit.UNUSABLE if lost else Exit.SLOWER, "; ".join(said)
     if not found.changes:
         return Exit.NOTHING_JUDGED, "nothing could be compared"
     unclear = sum(one.verdict == "unclear" for one in found.changes)
     told = f"; {unclear:,} of {len(found.changes):,} unclear" if unclear else ""
-    return None, f"nothing is seen to be slower than before by more than {100 * most:g} %{told}"
+    return None, f"nothing is seen to be slower than before {by}{told}"
 
 
 def _tell_if_cut_short(path: Path, stored: Stored) -> None:
+    """Say on standard error that a saved benchmark is not whole, if so."""
     if not stored.complete:
         click.echo(f"opcheck: {path} is of a run that was cut short", err=True)
 
@@ -136,9 +146,11 @@ def compare(old: Path, new: Path, most: float | None) -> NoReturn:
         if given and parameter.name not in ("compared", "most"):
             name = parameter.opts[-1] if isinstance(parameter, click.Option) else "PATH"
             raise UsageError(f"--compare measures nothing: {name} has no place beside it")
+    _limit(most)
     one, other = read(old), read(new)
     _tell_if_cut_short(old, one)
     _tell_if_cut_short(new, other)
-    code, meaning = _shown(output(), (one.bench, one.rows), (other.bench, other.rows), most)
+    runs = (one.bench, one.rows), (other.bench, other.rows)
+    code, meaning = _shown(output(), *runs, most)
     click.echo(f"exit {int(code or 0)}: {meaning}")
     leave(code or Exit.CONFORMS)

@@ -87,7 +87,7 @@ def compare(
         return _failed(want, "dtype", f"{dtype}, but {error}")
     if got.shape != values.shape:
         return _failed(want, "shape", f"{got.shape}, want {values.shape}")
-    want = replace(want, values=values, high=_end(want.high, dtype))
+    want = replace(want, values=values, high=range_end(want.high, dtype))
     if want.bound is not None and tolerance is None:
         return _by_bound(want, want.bound, got, dtype, like, declared)
     return _by_tolerance(want, got, dtype, tolerance or EXACT, like)
@@ -118,7 +118,7 @@ def _failed(want: Want, problem: Failure, detail: str) -> Comparison:
     return Comparison(want.name, problem, detail, used=math.inf)
 
 
-def _end(high: float | None, dtype: DType) -> float | None:
+def range_end(high: float | None, dtype: DType) -> float | None:
     """The upper end of an operator's range, which rounding may pass by a few ULP."""
     if high is None or dtype.kind != "float":
         return high

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import compress
 from operator import not_
 
@@ -15,13 +15,17 @@ UNEXPLAINED = "like no mistake that is known"
 
 @dataclass(frozen=True)
 class Cause:
-    """What failures have in common, the operators and dtypes they are about, and how many."""
+    """What failures have in common, the operators and dtypes they are about, and how many.
+
+    `results` are the failures themselves.
+    """
 
     mistake: str | None
     text: str
     ops: tuple[str, ...]
     dtypes: tuple[str, ...]
     failures: int
+    results: tuple[Record, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def looks(self) -> str:
@@ -67,4 +71,11 @@ def _ranks(results: Iterable[Record]) -> dict[Diagnosis, tuple[int, int]]:
 def _cause(diagnosis: Diagnosis, results: list[Record]) -> Cause:
     ops = dict.fromkeys(str(result.op) for result in sorted(results, key=lambda r: r.op))
     dtypes = dict.fromkeys(result.dtype for result in results if result.dtype)
-    return Cause(diagnosis.mistake, diagnosis.text, tuple(ops), tuple(sorted(dtypes)), len(results))
+    return Cause(
+        diagnosis.mistake,
+        diagnosis.text,
+        tuple(ops),
+        tuple(sorted(dtypes)),
+        len(results),
+        tuple(results),
+    )

@@ -16,12 +16,17 @@ _NPY = b"\x93NUMPY"
 
 def read_tensor(path: Path) -> Array:
     """The tensor in a .pb file; raises ValueError, naming the file, for whatever is not one."""
+    return read_named_tensor(path)[1]
+
+
+def read_named_tensor(path: Path) -> tuple[str, Array]:
+    """The same, after its name."""
     try:
         _check_size(path)
         tensor = TensorProto.FromString(path.read_bytes())
         if tensor.data_location == TensorProto.EXTERNAL:
             raise ValueError("it keeps its data in another file")
-        return numpy_helper.to_array(tensor)
+        return tensor.name, numpy_helper.to_array(tensor)
     except Exception as error:
         # A damaged file makes protobuf, onnx and NumPy raise whatever they stumble over.
         raise ValueError(f"{path.name} is no readable tensor: {error}") from error
@@ -54,13 +59,17 @@ def write_tensor(path: Path, array: Array, name: str) -> None:
 
     Raises ValueError for what such a file cannot hold.
     """
+    write_whole(path, tensor_bytes(array, name))
+
+
+def tensor_bytes(array: Array, name: str) -> bytes:
+    """`array` as a .pb file holds it, the same on every machine; raises ValueError if none can."""
     try:
         tensor = numpy_helper.from_array(array.astype(array.dtype.newbyteorder("=")), name)
-        data = tensor.SerializeToString()
+        return tensor.SerializeToString(deterministic=True)
     except Exception as error:
         # protobuf, onnx and NumPy each have their own way to refuse.
         raise ValueError(f"no tensor file can hold {array.dtype}: {error}") from error
-    write_whole(path, data)
 
 
 def write_whole(path: Path, data: bytes) -> None:

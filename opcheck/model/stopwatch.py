@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from opcheck.model.case import Array
+from opcheck.model.outcome import Foreign
 from opcheck.model.question import Question
 
 
@@ -37,3 +39,11 @@ class Measure:
 @dataclass(frozen=True)
 class Release:
     """Run what is held once more, tell the answer, and let it go."""
+
+
+@dataclass(frozen=True, eq=False)
+class Released:
+    """The answer of what was held, and the end of what was printed while it was measured."""
+
+    outputs: tuple[Array | Foreign, ...]
+    printed: str

@@ -24,13 +24,15 @@ class Timing:
     """What one backend took for one case.
 
     `prepared` are the seconds that each of its processes took to load and compile the model.
-    Without samples, `why_not` says why there are none.
+    Without samples, `why_not` says why there are none. `printed` is the end of what one of the
+    processes printed while samples were taken, which is in their times.
     """
 
     backend: str
     samples: tuple[Sample, ...] = ()
     prepared: tuple[float, ...] = ()
     why_not: str = ""
+    printed: str = ""
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,11 @@ from opcheck.report import amounts, words
 from opcheck.report.amounts import digits
 from opcheck.report.lines import Column, Lines, together
 from opcheck.report.look import put, unlike
-from opcheck.timing.comparing import Change, Compared, regressions
+from opcheck.timing.comparing import Change, Compared
 from opcheck.timing.ratios import Word
 
 _COLOURS: Mapping[Word, str] = {
-    "slower": "yellow",
+    "slower": "bold red",
     "faster": "green",
     "same": "",
     "unclear": "bright_black",
@@ -28,19 +28,14 @@ _WIDE = 100
 _ROWS = 5
 
 
-def show(
-    console: Console, old: Bench, new: Bench, compared: Compared, *, most: float | None = None
-) -> None:
-    """Print differences of the environment, every row, and how many there are of each kind.
-
-    Rows that are slower by more than `most` (0.05 stands for 5 %) are marked.
-    """
+def show(console: Console, old: Bench, new: Bench, compared: Compared) -> None:
+    """Print differences of the environment, every row, and how many there are of each kind."""
     table = unlike(differences(old, new))
     if table.row_count:
         put(console, table)
         console.print()
     lines = Lines(console)
-    _show_changes(lines, (*compared.changes, *compared.together), most)
+    _show_changes(lines, compared)
     _show_missing(lines, compared)
     counts = Counter(change.verdict for change in compared.changes)
     told = [f"{counts[word]:,} {word}" for word in _COLOURS if counts[word]]
@@ -77,7 +72,8 @@ def _facts(bench: Bench) -> Mapping[str, str]:
     }
 
 
-def _show_changes(lines: Lines, changes: tuple[Change, ...], most: float | None) -> None:
+def _show_changes(lines: Lines, compared: Compared) -> None:
+    changes = (*compared.changes, *compared.together)
     if not changes:
         return
     longest = max(cell_len(words.brief(change.backend)) for change in changes)
@@ -88,23 +84,25 @@ def _show_changes(lines: Lines, changes: tuple[Change, ...], most: float | None)
         Column("p", 6),
         Column("", 0, left=True),
     ]
-    marked = regressions(changes, most) if most is not None else ()
     lines.head(columns, "  ")
     for case, alike in groupby(changes, key=lambda change: change.case):
         lines.put((words.brief(case) or "All cases together", "bold"))
         for change in alike:
-            verdict: tuple[str, str] = change.verdict, _COLOURS[change.verdict]
-            if most is not None and change in marked:
-                verdict = f"slower by more than {100 * most:g} %", "bold red"
             cells = [
                 (f"  {words.brief(change.backend)}", ""),
                 (digits(change.ratio), ""),
                 (amounts.interval(change.low, change.high), ""),
                 ("<0.001" if change.p < 0.001 else f"{change.p:.3f}", ""),
-                verdict,
+                _verdict(change, compared.beyond),
             ]
             lines.row(columns, cells, "  ")
     lines.blank()
+
+
+def _verdict(change: Change, beyond: float) -> tuple[str, str]:
+    """In words, with its colour."""
+    by = f" by more than {100 * beyond:g} %" if change.verdict == "slower" else ""
+    return f"{change.verdict}{by}", _COLOURS[change.verdict]
 
 
 def _show_missing(lines: Lines, compared: Compared) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from opcheck.errors import UsageError
+from opcheck.errors import Unwritable
 
 
 def write_text(path: Path, text: str) -> None:
     """Write a file that has all of the text, or is as it was before; a device is written into.
 
-    Raises UsageError where it cannot be written.
+    Raises Unwritable.
     """
     try:
         whole = path.resolve()
@@ -20,9 +20,10 @@ def write_text(path: Path, text: str) -> None:
         part = whole.with_name(f"{whole.name}.part")
         _write(part, text)
         part.replace(whole)
-    except (OSError, RuntimeError) as error:  # the latter is of links that lead in a circle
-        told = getattr(error, "strerror", None) or error
-        raise UsageError(f"{path} cannot be written: {told}") from None
+    except OSError as error:
+        raise Unwritable(path, error) from None
+    except RuntimeError as error:  # of links that lead in a circle
+        raise Unwritable(path, OSError(str(error))) from None
 
 
 def _write(path: Path, text: str) -> None:

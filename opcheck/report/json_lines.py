@@ -20,6 +20,8 @@ from opcheck.reading.form import shown
 
 _COLUMN = re.compile(r" at line \d+ column (\d+)$")
 _PART = "if these are two files in one, part them"
+#: What shows a file that begins so.
+_READERS = dict.fromkeys(("header", "bench"), "`opcheck report` shows it")
 #: After so many problems a file is not read on.
 _PROBLEMS = 1000
 
@@ -164,7 +166,11 @@ class Reading(Generic[Head, Line]):
                 self.add(raw.number, *told)
                 return None
         if found is None or found.type != form.begins:
-            self.add(raw.number, f"this is no stored {form.name}", form.hint)
+            self.add(
+                raw.number,
+                f"this is no stored {form.name}",
+                (found and _READERS.get(found.type)) or form.hint,
+            )
             return None
         if found.format != form.format:
             newer = "a newer opcheck reads it" if found.format > form.format else None

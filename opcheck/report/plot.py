@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from opcheck.errors import UsageError
+from opcheck.errors import Unwritable, UsageError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -78,7 +78,7 @@ def check(path: Path) -> None:
 def draw(path: Path, title: str, curves: Sequence[Curve], copy: Sequence[Point]) -> None:
     """Draw the curves, and what copying takes as a dotted line; the same file for the same data.
 
-    Raises UsageError where there is nothing to draw, and where the file cannot be written.
+    Raises UsageError where there is nothing to draw, and Unwritable.
     """
     check(path)
     if not curves:
@@ -91,8 +91,7 @@ def draw(path: Path, title: str, curves: Sequence[Curve], copy: Sequence[Point])
         try:
             figure.savefig(path, dpi=150, metadata=metadata)
         except OSError as error:
-            told = error.strerror or str(error)
-            raise UsageError(f"{path} cannot be written: {told}") from None
+            raise Unwritable(path, error) from None
 
 
 def _figure(title: str, curves: Sequence[Curve], copy: Sequence[Point]) -> Figure:

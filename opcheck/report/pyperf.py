@@ -29,8 +29,7 @@ _Value: TypeAlias = str | int | float
 def write(path: Path, bench: Bench, rows: Sequence[Timed]) -> None:
     """Write every timing that has samples, each under the name `case [backend]`.
 
-    Raises UsageError where there is none, because pyperf reads no file without one, and where the
-    file cannot be written.
+    Raises UsageError where there is none, because pyperf reads no file without one, and Unwritable.
     """
     write_text(path, text(bench, rows))
 

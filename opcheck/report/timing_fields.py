@@ -59,6 +59,7 @@ class TimingFields(Fields):
     why_not: str
     prepared: list[Annotated[float, Field(ge=0, le=1e9)]]
     samples: SamplesFields
+    printed: str = ""
 
 
 class TimedFields(Fields):
@@ -84,7 +85,9 @@ class TimedFields(Fields):
     def timed(self) -> Timed:
         """The same, as everything else knows it."""
         timings = tuple(
-            Timing(one.backend, one.samples.samples(), tuple(one.prepared), one.why_not)
+            Timing(
+                one.backend, one.samples.samples(), tuple(one.prepared), one.why_not, one.printed
+            )
             for one in self.timings
         )
         about = self.case, self.op, self.dtype, self.shapes, self.moved

@@ -63,6 +63,7 @@ def record(row: Timed) -> str:
             "backend": one.backend,
             "why_not": one.why_not,
             "prepared": one.prepared,
+            "printed": one.printed,
             "samples": _columns(one.samples),
         }
         for one in row.timings
@@ -78,7 +79,7 @@ def footer(cases: int, *, complete: bool) -> str:
 def write(path: Path, bench: Bench, rows: Sequence[Timed], *, complete: bool) -> None:
     """Write a file that has all of it, or is as it was before; not `complete` where more will come.
 
-    Raises UsageError where it cannot be written.
+    Raises Unwritable.
     """
     lines = [header(bench), *map(record, rows), footer(len(rows), complete=complete)]
     write_text(path, "".join(f"{one}\n" for one in lines))

@@ -177,6 +177,9 @@ class _Case:
             if timing.backend not in self.spreads:
                 told = words.brief(timing.why_not)
                 yield f"{words.brief(timing.backend)} was not timed: {told}", "red"
+            elif timing.printed:
+                told = words.brief(timing.printed.rpartition("\n")[-1])
+                yield f"{words.brief(timing.backend)} prints while it is timed: {told}", "yellow"
         named = {words.brief(name): found for name, found in self.spreads.items()}
         noisy = [f"{name} {digits(one.tail)}" for name, one in named.items() if one.noisy]
         if noisy:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from typing import TypeVar
@@ -13,10 +13,13 @@ Job = TypeVar("Job")
 Made = TypeVar("Made")
 
 
-def in_parallel(work: Callable[[Job], Made], jobs: Sequence[Job], processes: int) -> Iterator[Made]:
+def in_parallel(
+    work: Callable[[Job], Made], jobs: Sequence[Job], processes: int
+) -> Generator[Made]:
     """What `work` makes of each of `jobs`, as it comes; here, where one process is enough.
 
-    Raises what `work` raises. Who stops listening ends the work after the jobs at hand.
+    Raises what `work` raises. Who stops listening ends the work after the jobs at hand, and waits
+    for those by closing it.
     """
     if processes == 1 or len(jobs) <= 1:
         yield from map(work, jobs)

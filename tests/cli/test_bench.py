@@ -7,29 +7,23 @@ import re
 
 import pytest
 
-FILE = """\
-op: Hardmax
-opset: 13
-dtype: float32
-attrs: {axis: -1}
-bench:
-- name: one
-  inputs: {input: {shape: [4, 25], normal: [0, 1]}}
-- name: two
-  matrix: {dtype: [float32, float64]}
-  inputs: {input: {shape: [2, 50], normal: [0, 1]}}
+from opcheck.errors import Unwritable
+from opcheck.report import timing_store
+from tests.run.bench.suite import CASES, SPINNING
+
+SWEPT = """\
 - name: three
   inputs: {input: {shape: [1, 30], normal: [0, 1]}}
   sweep: {inputs.input.shape: [[1, 30], [10, 300], [100, 3000]]}
 """
-SPIN = "py:tests.backends.isolation.spinning:Spin"
-LIES = "py:tests.backends.isolation.spinning:Ends?how=lies&after=0"
+SPIN = f"{SPINNING}Spin"
+LIES = f"{SPINNING}Ends?how=lies&after=0"
 
 
 @pytest.fixture
 def file(tmp_path):
     path = tmp_path / "f.yaml"
-    path.write_text(FILE, encoding="utf-8")
+    path.write_text(CASES + SWEPT, encoding="utf-8")
     return str(path)
 
 
@@ -53,7 +47,7 @@ def test_a_row_shows_time_ratio_and_rate_and_whoever_is_wrong_none(bench):
 
 def test_another_backend_may_be_what_ratios_are_to(bench):
     found = bench("-b", "numpy", "-b", SPIN, "-k", "one or two", "--base", SPIN)
-    assert f"Geometric mean of the ratios to {SPIN}, over 3 cases" in found.stdout
+    assert f"Geometric mean of the ratios to {SPIN}, over 2 cases" in found.stdout
 
 
 def test_the_samples_are_kept_and_can_be_compared(bench, run, tmp_path):
@@ -73,6 +67,14 @@ def test_the_samples_are_kept_and_can_be_compared(bench, run, tmp_path):
     assert "Hardmax/one" in compared.stdout
 
 
+def test_what_was_saved_is_shown_again_as_it_was(bench, run, tmp_path):
+    saved = str(tmp_path / "a.jsonl")
+    first = bench("-b", "numpy", "-b", SPIN, "-k", "one or three", "--save", saved)
+    again = run("report", saved)
+    assert again.exit_code == 0, again.stderr
+    assert again.stdout.splitlines() == first.stdout.splitlines()[:-1]
+
+
 def test_what_became_slower_closes_the_gate(bench, tmp_path):
     """The same address is another build: its module says how long it takes."""
     old = tmp_path / "a.jsonl"
@@ -85,14 +87,29 @@ def test_what_became_slower_closes_the_gate(bench, tmp_path):
     assert found.stdout.splitlines()[-1].endswith("1 slower than before by more than 5 %")
 
 
+def test_a_row_that_has_no_time_any_more_is_worse_than_a_slower_one(bench, run, tmp_path):
+    old, new = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    assert bench("-b", SPIN, "-k", "one or two", "--save", str(old)).exit_code == 0
+    head, one, _, foot = old.read_text().splitlines()
+    row = json.loads(one)
+    for timing in row["timings"]:
+        timing["samples"]["seconds"] = [20 * it for it in timing["samples"]["seconds"]]
+    foot = foot.replace('"cases":2', '"cases":1')
+    new.write_text("\n".join([head, json.dumps(row), foot]))
+    found = run("bench", "--compare", str(old), str(new))
+    assert found.exit_code == 4
+    told = "1 that had a time before have none now; 1 slower than before by more than 5 %"
+    assert found.stdout.splitlines()[-1] == f"exit 4: {told}"
+
+
 def test_a_baseline_without_a_row_that_is_asked_for_is_refused_before_anything_runs(
     bench, tmp_path
 ):
     old = tmp_path / "a.jsonl"
     assert bench("-b", SPIN, "-k", "one", "--save", str(old)).exit_code == 0
-    found = bench("-b", SPIN, "-k", "one or two", "--baseline", str(old))
+    found = bench("-b", SPIN, "-k", "one or two or three", "--baseline", str(old))
     assert found.exit_code == 2
-    assert f"has no time of {SPIN} for Hardmax/two@dtype=float32, and 1 more" in found.stderr
+    assert f"has no time of {SPIN} for Hardmax/two, and 3 more" in found.stderr
 
 
 @pytest.mark.parametrize(
@@ -140,6 +157,11 @@ def test_a_sweep_may_be_asked_for(bench):
         (["--base", "numpi"], 2, "--base numpi: no such backend takes part"),
         (["--max-regression", "5%"], 2, "--max-regression needs a --baseline"),
         (["--max-regression", "-5%"], 2, "-0.05 is not in the range"),
+        (
+            ["--max-regression", "2%", "--baseline", "x"],
+            2,
+            "two runs of one build differ by as much",
+        ),
         (["--sweep", "attrs.axis=0"], 2, "two values or more are needed"),
         (["--sweep", "axis=[0, 1]"], 2, "'axis' is no path"),
         (["--plot", "x.svg", "-k", "one"], 2, "--plot draws one case in several sizes"),
@@ -157,6 +179,29 @@ def test_bad_input_is_told_and_nothing_is_timed(bench, words, code, said):
     assert found.exit_code == code
     assert said in found.stderr
     assert "GB/s" not in found.stdout
+
+
+def test_a_benchmark_that_cannot_be_kept_is_shown_all_the_same(bench, tmp_path, monkeypatch):
+    write = timing_store.write
+
+    def full(path, *rows, complete):
+        if complete:
+            raise Unwritable(path, OSError("the disk is full"))
+        write(path, *rows, complete=complete)
+
+    monkeypatch.setattr(timing_store, "write", full)
+    found = bench("-b", "numpy", "-k", "one", "--save", str(tmp_path / "a.jsonl"))
+    assert found.exit_code == 4
+    assert "GB/s" in found.stdout
+    assert "a.jsonl cannot be written: the disk is full" in found.stderr
+
+
+def test_a_baseline_is_not_written_over(bench, tmp_path):
+    old = tmp_path / "a.jsonl"
+    assert bench("-b", SPIN, "-k", "one", "--save", str(old)).exit_code == 0
+    found = bench("-b", SPIN, "-k", "one", "--save", str(old), "--baseline", str(old))
+    assert found.exit_code == 2
+    assert f"--save {old}: the same command names this file twice" in found.stderr
 
 
 @pytest.mark.parametrize(

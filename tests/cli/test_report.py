@@ -11,11 +11,18 @@ import pytest
 from click.testing import CliRunner
 
 from opcheck.cli.group import program
-from opcheck.report import store
+from opcheck.report import store, timing_store
 from tests.cli.fakes import FAKES
 from tests.cli.test_run import CASES, EACH
+from tests.report.html.test_bench_page import stored as stored_benchmark
 
-FORMATS = {"json": "run.jsonl", "junit": "run.xml", "markdown": "run.md", "github": "run.log"}
+FORMATS = {
+    "json": "run.jsonl",
+    "junit": "run.xml",
+    "markdown": "run.md",
+    "html": "run.html",
+    "github": "run.log",
+}
 
 
 @pytest.fixture
@@ -308,3 +315,57 @@ def test_every_damaged_line_is_told_with_its_place(run, tmp_path):
         "run.jsonl:3:1: verdict: input should be 'pass', 'known', 'warn'"
     )
     assert "\nrun.jsonl:4:1: this is no JSON" in found.stderr
+
+
+# ── a stored benchmark ────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def timed(tmp_path):
+    def keep(*, complete=True, rows=None):
+        kept = stored_benchmark(complete=complete)
+        found = kept.rows if rows is None else rows
+        timing_store.write(tmp_path / "bench.jsonl", kept.bench, found, complete=complete)
+        return "bench.jsonl"
+
+    return keep
+
+
+def test_a_benchmark_is_printed_as_when_it_was_measured(run, timed):
+    found = run("report", timed())
+    assert found.exit_code == 0
+    assert "Softmax/a" in found.stdout
+    assert "Geometric mean of the ratios to old" in found.stdout
+
+
+def test_a_benchmark_becomes_a_page(run, timed):
+    found = run("report", timed(), "--format", "html", "-o", "bench.html")
+    assert (found.exit_code, found.output) == (0, "")
+    assert "<title>opcheck bench: 2 cases, 3 backends</title>" in Path("bench.html").read_text()
+
+
+@pytest.mark.parametrize("form", ["pretty", "html"])
+def test_a_benchmark_that_was_cut_short_is_shown_as_such(run, timed, form):
+    found = run("report", timed(complete=False), "--format", form)
+    assert found.exit_code == 4
+    assert "INCOMPLETE" in found.stdout
+    assert "bench.jsonl: the benchmark was cut short" in found.stderr
+
+
+def test_a_benchmark_without_times_conforms_to_nothing(run, timed):
+    assert run("report", timed(rows=())).exit_code == 5
+
+
+@pytest.mark.parametrize("words", [["--format", "junit"], ["--format", "json"], ["-q"], ["-v"]])
+def test_what_is_there_for_runs_only_is_refused_for_a_benchmark(run, timed, words):
+    found = run("report", timed(), *words)
+    assert found.exit_code == 2
+    assert "bench.jsonl is a benchmark" in found.stderr
+
+
+def test_a_benchmark_that_is_damaged_is_refused_with_the_place(run, timed):
+    path = Path(timed())
+    path.write_text(path.read_text().replace('"timed"', '"tined"', 1))
+    found = run("report", path.name, "--format", "html")
+    assert found.exit_code == 2
+    assert "bench.jsonl:2:1: no line here is of type 'tined'" in found.stderr

@@ -12,12 +12,9 @@ from opcheck.engine import exactly, rounded
 from opcheck.errors import InvalidNode
 from opcheck.model import AnyOf, Case, Rejected
 from opcheck.precise import Precise, Undecided, evaluate
+from opcheck.run.golden.oracles import NEAR
 from opcheck.run.question import question
 from opcheck.suite import load
-
-#: How far from a midpoint, in ULP, the engine may take the other side: float64 is computed there
-#: in types of 64 bits at the least, where an ULP of float64 has 2^11 steps.
-NEAR = 2.0**-9
 
 
 @pytest.fixture(scope="module")

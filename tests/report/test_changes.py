@@ -39,7 +39,7 @@ COMPARED = Compared(
 @pytest.mark.parametrize("width", [80, 120])
 def test_differences_come_first_then_rows_then_what_lacks(snapshot, width):
     page = Page(width)
-    changes.show(page.console, OLD, ELSEWHERE, COMPARED, most=0.05)
+    changes.show(page.console, OLD, ELSEWHERE, COMPARED)
     assert max(map(len, page.lines)) <= width
     assert not any(line.endswith(" ") for line in page.lines)
     snapshot(f"changes_{width}", page.text)
@@ -80,16 +80,11 @@ def test_a_load_that_leaves_half_of_the_processors_free_is_no_difference():
     assert changes.differences(OLD, some) == {}
 
 
-def shown(most):
+def test_how_much_slower_is_too_slow_is_told():
     page = Page(80)
-    changes.show(page.console, OLD, OLD, COMPARED, most=most)
-    return [line.split("  ")[-1].strip() for line in page.lines if line.startswith("  ")][:2]
-
-
-def test_only_what_is_slower_by_more_than_asked_is_marked():
-    assert shown(None) == ["slower", "slower"]
-    assert shown(0.05) == ["slower by more than 5 %", "slower"]
-    assert shown(0.125) == ["slower", "slower"]
+    changes.show(page.console, OLD, OLD, replace(COMPARED, beyond=0.125))
+    rows = [line for line in page.lines if line.startswith("  ")]
+    assert [row.split("  ")[-1].strip() for row in rows][:2] == ["slower by more than 12.5 %"] * 2
 
 
 def test_rows_that_lack_for_the_same_reason_are_told_together():

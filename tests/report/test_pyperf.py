@@ -11,7 +11,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from opcheck.errors import UsageError
+from opcheck.errors import Unwritable, UsageError
 from opcheck.model.timing import Sample, Timing
 from opcheck.report import pyperf
 from tests.report.timed import MACHINE, bench, row, timing
@@ -83,8 +83,8 @@ def test_where_nothing_was_timed_there_is_nothing_to_write(tmp_path):
     assert not (tmp_path / "one.json").exists()
 
 
-def test_a_file_that_cannot_be_written_is_a_wrong_command(tmp_path):
-    with pytest.raises(UsageError, match="cannot be written: No such file"):
+def test_a_file_that_cannot_be_written_is_told(tmp_path):
+    with pytest.raises(Unwritable, match="cannot be written: No such file"):
         pyperf.write(tmp_path / "nowhere" / "one.json", BENCH, ROWS)
 
 

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from opcheck.errors import UsageError
+from opcheck.errors import Unwritable, UsageError
 from opcheck.model.timing import Sample, Timing
 from opcheck.report import plot, scaling
 from tests.report.made import Page
@@ -193,8 +193,8 @@ def test_where_nothing_was_timed_nothing_is_drawn(tmp_path):
 
 
 @needs_matplotlib
-def test_a_picture_that_cannot_be_written_is_a_wrong_command(tmp_path):
-    with pytest.raises(UsageError, match="cannot be written: No such file"):
+def test_a_picture_that_cannot_be_written_is_told(tmp_path):
+    with pytest.raises(Unwritable, match="cannot be written: No such file"):
         scaling.draw(tmp_path / "nowhere" / "plot.svg", BENCH, ROWS)
 
 

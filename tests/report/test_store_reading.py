@@ -278,7 +278,6 @@ def test_a_line_cut_short_in_the_middle_is_damaged_at_a_place(file):
         "\x00\x01\x02",
         "[]",
         "{}",
-        '{"type": "bench", "format": 1}',
         '{"type": "header", "format": "2"}',
         '{"version": "1.0", "benchmarks": []}',
     ],
@@ -286,6 +285,11 @@ def test_a_line_cut_short_in_the_middle_is_damaged_at_a_place(file):
 def test_a_file_of_somebody_else_is_told_from_ours(file, line):
     told = ":1:1: this is no stored run (`opcheck run --report json=FILE` writes one)"
     assert complaint(file([line, *LINES[1:]])) == [told]
+
+
+def test_of_a_benchmark_it_is_told_what_shows_it(file):
+    told = ":1:1: this is no stored run (`opcheck report` shows it)"
+    assert complaint(file(['{"type": "bench", "format": 1}'])) == [told]
 
 
 @pytest.mark.parametrize(

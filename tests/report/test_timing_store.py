@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opcheck.errors import CaseFileError, UsageError
+from opcheck.errors import CaseFileError, Unwritable
 from opcheck.model.timing import Timing
 from opcheck.report import timing_store
 from opcheck.report.timing_store import Stored
@@ -23,7 +23,13 @@ ROWS = (
         "Softmax/ß “rows”",
         (timing("acme", 1e-3), Timing("bolt?threads=2", why_not="it is “so”, and wrong")),
     ),
-    row("Softmax/two", (timing("acme", 0.1 + 0.2, rounds=4), timing("bolt?threads=2", 3e-9))),
+    row(
+        "Softmax/two",
+        (
+            replace(timing("acme", 0.1 + 0.2, rounds=4), printed="a\nb"),
+            timing("bolt?threads=2", 3e-9),
+        ),
+    ),
     row("Softmax/none", (), copy=(), yardstick=samples(1e-3, workers=1), sweep="Softmax/n"),
 )
 LINES = [
@@ -91,14 +97,14 @@ def test_ends_of_lines_of_windows_and_empty_lines_do_no_harm(file):
     assert timing_store.read(file([*lines[:2], "", *lines[2:], " "])).rows == ROWS
 
 
-def test_a_file_that_cannot_be_written_is_a_wrong_command(tmp_path):
-    with pytest.raises(UsageError, match=r"stored\.jsonl cannot be written: No such file"):
+def test_a_file_that_cannot_be_written_is_told(tmp_path):
+    with pytest.raises(Unwritable, match=r"stored\.jsonl cannot be written: No such file"):
         timing_store.write(tmp_path / "nowhere" / "stored.jsonl", BENCH, ROWS, complete=True)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a full device")
 def test_a_full_disk_is_no_traceback():
-    with pytest.raises(UsageError, match="/dev/full cannot be written: No space left"):
+    with pytest.raises(Unwritable, match="/dev/full cannot be written: No space left"):
         timing_store.write(Path("/dev/full"), BENCH, ROWS, complete=True)
 
 
@@ -134,7 +140,6 @@ def test_a_last_line_that_is_whole_was_not_cut_short(file):
         "name: no JSON at all",
         "[]",
         "{}",
-        '{"type": "header", "format": 1, "environment": {"opcheck": "0.1"}}',
         '{"version": "1.0", "benchmarks": []}',
         '{"type": "bench", "format": "1"}',
     ],
@@ -142,6 +147,13 @@ def test_a_last_line_that_is_whole_was_not_cut_short(file):
 def test_a_file_of_somebody_else_is_told_from_ours(file, line):
     told = ":1:1: this is no stored benchmark (`opcheck bench --save FILE` writes one)"
     assert complaint(file([line, *LINES[1:]])) == [told]
+
+
+def test_of_a_run_it_is_told_what_shows_it(file):
+    line = '{"type": "header", "format": 1, "environment": {"opcheck": "0.1"}}'
+    assert complaint(file([line])) == [
+        ":1:1: this is no stored benchmark (`opcheck report` shows it)"
+    ]
 
 
 def test_a_newer_format_is_named_whatever_else_is_in_it(file):

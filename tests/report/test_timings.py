@@ -187,6 +187,11 @@ def test_a_machine_that_was_too_noisy_is_told():
     assert not [line for line in printed(row("x", (steady(NUMPY, 1e-3),))) if "noisy" in line]
 
 
+def test_what_a_backend_prints_while_it_is_timed_is_told():
+    chatty = replace(steady(NUMPY, 1e-3), printed="so\nmuch \x1b[2Jto say")
+    assert "numpy prints while it is timed: much \ufffd[2Jto say" in printed(row("x", (chatty,)))
+
+
 def test_a_backend_that_gets_slower_is_told():
     slower = row("x", (steady(NUMPY, 1e-3, growth=0.4),), yardstick=steady("", 1e-3).samples)
     [told] = [line for line in printed(slower) if "drifting" in line]

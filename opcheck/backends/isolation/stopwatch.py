@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from time import monotonic
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from opcheck.backends.isolation.channel import Damaged
 from opcheck.backends.isolation.job import fits
@@ -14,12 +14,13 @@ from opcheck.backends.isolation.slot import Settings
 from opcheck.backends.isolation.start import started
 from opcheck.backends.isolation.timed import read_ready, read_release, read_seconds
 from opcheck.backends.isolation.wire import Request, question_parts
-from opcheck.backends.observe import Outputs
 from opcheck.errors import BackendUnavailable, UsageError
 from opcheck.model import BackendInfo, Question
-from opcheck.model.stopwatch import Hold, Measure, Ready, Release
+from opcheck.model.stopwatch import Hold, Measure, Ready, Release, Released
 
 Answer = TypeVar("Answer")
+#: What is called while one waits; it may raise what it likes, to end that.
+Meanwhile: TypeAlias = Callable[[], None]
 
 #: How often, in seconds, it is looked whether a silent worker still lives.
 _LOOK = 0.2
@@ -43,7 +44,7 @@ class Stopwatch:
         self._since = monotonic()
         self._timeout = settings.timeout
 
-    def connected(self, meanwhile: Callable[[], None] = lambda: None) -> BackendInfo:
+    def connected(self, meanwhile: Meanwhile = lambda: None) -> BackendInfo:
         """Wait for the backend; raises BackendUnavailable and UsageError as it says."""
         while True:
             meanwhile()
@@ -56,18 +57,18 @@ class Stopwatch:
                 self._process.connected = True
                 return info
 
-    def hold(self, question: Question) -> Ready:
-        """Have this task prepared and kept. Raises Lost."""
+    def hold(self, question: Question, meanwhile: Meanwhile = lambda: None) -> Ready:
+        """Have this task prepared and kept. Raises Lost, and what `meanwhile` raises."""
         if self._process is None:
-            self._again()
+            self._again(meanwhile)
         self._timeout = max(question.timeout or 0, self._settings.timeout)
-        return self._told(self._asked(Hold(question), read_ready))
+        return self._told(self._asked(Hold(question), read_ready, meanwhile))
 
     def measure(self, loops: int, flushed: int = 0) -> float:
         """The seconds of a call of what is held; see `Measure`. Raises Lost."""
         return self._told(self._asked(Measure(loops, flushed), read_seconds))
 
-    def release(self) -> Outputs:
+    def release(self) -> Released:
         """What is held answers once more, and is let go. Raises Lost."""
         return self._told(self._asked(Release(), read_release))
 
@@ -86,9 +87,9 @@ class Stopwatch:
         except (OSError, ValueError) as error:  # the latter is about the environment
             raise BackendUnavailable(f"no process can be started: {error}") from error
 
-    def _again(self) -> None:
+    def _again(self, meanwhile: Meanwhile) -> None:
         try:
-            self.connected()
+            self.connected(meanwhile)
         except (BackendUnavailable, UsageError) as error:
             self.close()
             raise Lost(f"its process could not be started again: {error.message}") from error
@@ -99,8 +100,16 @@ class Stopwatch:
             raise Lost(answer)
         return answer
 
-    def _asked(self, asked: Request, read: Callable[[list[bytearray]], Answer]) -> Answer:
-        """Ask, and wait for the answer. Raises Lost, and the worker is gone then."""
+    def _asked(
+        self,
+        asked: Request,
+        read: Callable[[list[bytearray]], Answer],
+        meanwhile: Meanwhile = lambda: None,
+    ) -> Answer:
+        """Ask, and wait for the answer. Raises Lost, and the worker is gone then.
+
+        So it is if `meanwhile`, called now and then, raises what it likes.
+        """
         process, number = self._process, next(self._numbers)
         if process is None:
             raise Lost("its process is gone")
@@ -109,6 +118,7 @@ class Stopwatch:
         try:
             process.channel.send(number, question_parts(asked))
             while not process.connection.poll(_LOOK):
+                meanwhile()
                 limit = self._settings.memory_limit
                 if process.has_ended() and not process.connection.poll():
                     raise EOFError
@@ -130,7 +140,7 @@ class Stopwatch:
             raise self._lost(f"its answer does not fit into memory: {error}") from error
         except Lost as error:
             raise self._lost(str(error)) from None
-        except KeyboardInterrupt:
+        except BaseException:  # somebody else wants it to end
             self.close()
             raise
 

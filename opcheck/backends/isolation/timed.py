@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 from opcheck.backends.base import Backend
 from opcheck.backends.isolation.channel import Damaged
 from opcheck.backends.isolation.wire import read_outputs, written_outputs
-from opcheck.backends.observe import Outputs, told
+from opcheck.backends.observe import told
 from opcheck.backends.timing import Held
-from opcheck.model.stopwatch import Hold, Measure, Ready, Release
+from opcheck.model.stopwatch import Hold, Measure, Ready, Release, Released
 
 Answer = TypeVar("Answer")
 
@@ -24,8 +24,10 @@ _GARBAGE = (ValueError, TypeError, LookupError, AttributeError, RecursionError, 
 class Timer:
     """Answers requests to time, in the worker."""
 
-    def __init__(self, backend: Backend) -> None:
+    def __init__(self, backend: Backend, printed: Callable[[], str]) -> None:
+        """`printed` gives the end of what was printed since the last time."""
         self._backend = backend
+        self._printed = printed
         self._held: Held | None = None
 
     def answer(self, asked: Hold | Measure | Release) -> list[Any]:
@@ -42,6 +44,7 @@ class Timer:
             case Hold(question):
                 self._held = None
                 self._held = Held(self._backend, question)
+                self._printed()  # what is printed once is in no sample
                 ready = {"prepared": self._held.prepared, "first": self._held.first}
                 return [dumps(ready).encode()]
             case Measure():
@@ -49,9 +52,9 @@ class Timer:
                 return [dumps({"seconds": self._held.seconds(asked)}).encode()]
             case Release():
                 assert self._held
-                held, self._held = self._held, None
+                held, self._held, printed = self._held, None, self._printed()
                 described, blobs = written_outputs(held.outputs())
-                return [dumps({"outputs": described}).encode(), *blobs]
+                return [dumps({"outputs": described, "printed": printed}).encode(), *blobs]
 
 
 def read_ready(parts: Sequence[bytearray]) -> Ready | str:
@@ -64,9 +67,11 @@ def read_seconds(parts: Sequence[bytearray]) -> float | str:
     return _read(parts, lambda told: _seconds(told["seconds"]))
 
 
-def read_release(parts: Sequence[bytearray]) -> Outputs | str:
+def read_release(parts: Sequence[bytearray]) -> Released | str:
     """The answer that was told, or how that failed; raises Damaged."""
-    return _read(parts, lambda told: read_outputs(told["outputs"], parts))
+    return _read(
+        parts, lambda told: Released(read_outputs(told["outputs"], parts), str(told["printed"]))
+    )
 
 
 def _read(parts: Sequence[bytearray], read: Callable[[Any], Answer]) -> Answer | str:

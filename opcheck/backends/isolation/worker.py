@@ -137,7 +137,7 @@ def _serve(
 ) -> None:
     from opcheck.backends.isolation.timed import Timer
 
-    timer = Timer(backend)
+    timer = Timer(backend, printed.take)
     while True:
         try:
             message = channel.receive()

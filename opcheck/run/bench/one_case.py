@@ -44,13 +44,14 @@ class _Part:
     samples: list[Sample] = field(default_factory=list)
     prepared: list[float] = field(default_factory=list)
     right: set[bytes] = field(default_factory=set)
+    printed: str = ""
 
     def timing(self) -> Timing:
         """The same as it is told; who was lost or wrong in the end has no time."""
         name, prepared = self.entrant.name, tuple(self.prepared)
         if self.why_not or not self.samples:
             return Timing(name, (), prepared, self.why_not or "interrupted before its turn")
-        return Timing(name, tuple(self.samples), prepared)
+        return Timing(name, tuple(self.samples), prepared, printed=self.printed)
 
 
 class OneCase:
@@ -158,9 +159,7 @@ class OneCase:
         asked = self._question(trial)
         contenders: list[tuple[_Part, Contender]] = []
         for part in self._left():
-            if stop():
-                raise Stopped
-            if contender := self._prepared(part, visit.worker, asked):
+            if contender := self._prepared(part, visit.worker, asked, stop):
                 contenders.append((part, contender))
         if not contenders:
             return
@@ -183,10 +182,17 @@ class OneCase:
         self._kept = asked if self._is_kept else None
         return asked
 
-    def _prepared(self, part: _Part, worker: int, asked: Question) -> Contender | None:
+    def _prepared(
+        self, part: _Part, worker: int, asked: Question, stop: Callable[[], bool]
+    ) -> Contender | None:
+        def look() -> None:
+            if stop():
+                raise Stopped
+
+        look()
         watch = part.entrant.timed[worker]
         try:
-            held = watch.hold(asked)
+            held = watch.hold(asked, look)
             part.prepared.append(held.prepared)
             contender = Contender(watch, worker)
             contender.warm_up(self._plan, held.first)
@@ -199,7 +205,9 @@ class OneCase:
         try:
             if contender.lost:
                 raise Lost(contender.lost)
-            self._check(part, part.entrant.timed[worker].release(), trial)
+            released = part.entrant.timed[worker].release()
+            part.printed = released.printed.strip() or part.printed
+            self._check(part, released.outputs, trial)
         except Lost as error:
             part.why_not = f"while it was timed: {error}"
 

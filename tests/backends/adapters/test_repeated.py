@@ -22,6 +22,7 @@ X = np.array([[3, 3.5, 1], [3, 0, 3]])
         ("numpy", "numpy"),
         ("onnxruntime", "onnxruntime"),
         ("openvino", "openvino"),
+        ("reference", "onnx"),
         ("torch", "torch"),
         ("tract", "tract"),
     ],

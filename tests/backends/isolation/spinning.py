@@ -61,6 +61,32 @@ class Ends(Spin):
         return [np.ones_like(inputs[0])]
 
 
+class Prints(Spin):
+    """Says something when it prepares a task, and more in every run."""
+
+    def prepare(self, task: Any) -> Any:
+        print("prepared")
+        return self
+
+    def run(self, inputs: Sequence[Any]) -> Any:
+        print("a run\nis done")
+        return super().run(inputs)
+
+
+class Slow(Spin):
+    """Takes a minute to prepare a task, for the second time in a process."""
+
+    def __init__(self) -> None:
+        super().__init__("0")
+        self.before = False
+
+    def prepare(self, task: Any) -> Any:
+        if self.before:
+            time.sleep(60)
+        self.before = True
+        return self
+
+
 class Copies(Spin):
     """Slow, and says that a quick way would do."""
 

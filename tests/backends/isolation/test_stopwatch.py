@@ -94,8 +94,25 @@ def test_what_it_answers_in_the_end_can_be_judged() -> None:
         timer.hold(ASKED)
         timer.measure(10)
         timer.measure(10)
-        [answer] = timer.release()
+        [answer] = timer.release().outputs
         assert answer.tolist()[0] == [1, 1, 1]  # type: ignore[union-attr]
+
+
+def test_what_is_printed_while_it_is_measured_is_told_and_nothing_else() -> None:
+    with watch("Prints?seconds=0") as timer:
+        timer.hold(ASKED)
+        assert timer.release().printed == ""
+        timer.hold(ASKED)
+        timer.measure(2)
+        assert timer.release().printed == "a run\nis done\n" * 3  # one goes before
+
+
+def test_preparing_may_be_ended_by_who_waits_for_it() -> None:
+    def enough() -> None:
+        raise StopIteration("enough")
+
+    with watch("Slow") as timer, pytest.raises(StopIteration, match="enough"):
+        timer.hold(ASKED, enough)
 
 
 def test_nothing_is_timed_that_is_not_held() -> None:

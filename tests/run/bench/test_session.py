@@ -19,19 +19,7 @@ from opcheck.backends.isolation.stopwatch import Stopwatch
 from opcheck.model.timing import Timed
 from opcheck.run.bench import Entrant, Plan, Session
 from opcheck.suite import load_bench
-
-BENCH = """\
-op: Hardmax
-opset: 13
-dtype: float32
-attrs: {axis: -1}
-bench:
-- name: one
-  inputs: {input: {shape: [4, 25], normal: [0, 1]}}
-- name: two
-  inputs: {input: {shape: [2, 50], normal: [0, 1]}}
-"""
-SPINNING = "py:tests.backends.isolation.spinning:"
+from tests.run.bench.suite import CASES, SPINNING
 
 
 @contextmanager
@@ -58,7 +46,7 @@ def plan(**fields: Any) -> Plan:
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("bench") / "f.yaml"
-    path.write_text(BENCH)
+    path.write_text(CASES)
     return path
 
 
@@ -154,6 +142,31 @@ def test_an_interrupt_ends_all_and_leaves_what_was_measured(file: Path) -> None:
         nothing = Session(load_bench([file]), found, plan())
         assert [*nothing.visits(stop=lambda: True)] == []
         assert nothing.rows() == ()
+
+
+def test_an_interrupt_does_not_wait_until_a_case_is_prepared(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Stopwatch] = []
+    hold = Stopwatch.hold
+
+    def noted(self: Stopwatch, *words: Any) -> Any:
+        asked.append(self)
+        return hold(self, *words)
+
+    monkeypatch.setattr(Stopwatch, "hold", noted)
+    with entrants(["numpy", f"{SPINNING}Slow"]) as found:
+        session = Session(load_bench([file])[:1], found, plan())
+        assert [*session.visits(stop=lambda: len(asked) == 2)] == ["Hardmax/one"]
+        assert session.rows() == ()
+
+
+def test_who_prints_while_it_is_timed_is_told(file: Path) -> None:
+    with entrants([f"{SPINNING}Prints?seconds=0"]) as found:
+        session = Session(load_bench([file])[:1], found, plan())
+        assert len([*session.visits()]) == 3
+        [row] = session.rows()
+        assert row.timings[0].printed.endswith("a run\nis done")
 
 
 def test_data_too_large_to_be_kept_are_made_anew(

@@ -1,0 +1,81 @@
+"""`opcheck golden write`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from opcheck.cli.options import chosen_cases, leave, processes_option, selection_options
+from opcheck.errors import Exit
+
+
+@click.command(name="write")
+@selection_options
+@click.option(
+    "-o",
+    "--output",
+    "folder",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="DIR",
+    help="The folder to be made.",
+)
+@click.option("--force", is_flag=True, help="Replace a folder that this command wrote.")
+@click.option(
+    "--data-sets",
+    type=click.IntRange(min=1, max=1000),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="So many data sets a case, of other random numbers each; a case with nothing random in"
+    " it, or with its answer written out, has one.",
+)
+@click.option("--npz", is_flag=True, help="Also NumPy's archives of all tensors.")
+@processes_option
+def command(
+    folder: Path, force: bool, data_sets: int, npz: bool, jobs: int | None, **selection: Any
+) -> None:
+    """Write cases with their right answers, as ONNX's test data.
+
+    Each value is computed twice, by two oracles that share no code: what is written is the exact
+    value, correctly rounded, and opcheck's engine has to agree. Where it does not, nothing is
+    written of that case.
+
+    \b
+    opcheck golden write -o golden                       the shipped suites
+    opcheck golden write -o golden --op Softmax --npz    one operator, for NumPy too
+    opcheck golden write my.yaml -o mine --data-sets 5   my cases, with five data sets each
+    opcheck golden check golden                          later, or elsewhere
+
+    A test of `must` has to pass, and of `open` one of each case; the models of `rejected` have to
+    be refused. docs/golden-files.md describes all files.
+
+    Exit codes: 0 written, 1 a case was left out because it, or an oracle, is wrong, 2 wrong usage
+    or case file, 4 the folder cannot be written, 5 there was nothing to write, 130 interrupted.
+    """
+    from opcheck.cli.console import counted
+    from opcheck.cli.golden.summary import show
+    from opcheck.run.golden.writing import Settings, check_place, write
+    from opcheck.run.machine import processors
+
+    check_place(folder, force=force)
+    cases, said = chosen_cases(**selection)
+    settings, processes = Settings(data_sets, npz), jobs or processors()
+    with counted("writing", len(cases)) as each:
+        golden = write(folder, cases, said, settings, processes, force=force, counted=each)
+    show(golden)
+    wrong = len({one.case for one in golden.left_out if one.wrong})
+    count = len(golden.manifest.cases)
+    if not count and not wrong:
+        click.echo(f"exit {Exit.NOTHING_JUDGED:d}: nothing to write ({said})")
+        leave(Exit.NOTHING_JUDGED)
+    where = f"{_cases(count)} in {folder}" if count else "nothing was written"
+    code = Exit.NONCONFORMING if wrong else Exit.CONFORMS
+    click.echo(f"exit {code:d}: {f'{_cases(wrong)} wrong; ' if wrong else ''}{where}")
+    leave(code)
+
+
+def _cases(count: int) -> str:
+    return "1 case is" if count == 1 else f"{count:,} cases are"

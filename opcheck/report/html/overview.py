@@ -1,0 +1,97 @@
+"""What a run amounts to, at a glance: totals, and a matrix of what was judged."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from opcheck.dtypes import DTYPES
+from opcheck.model import BackendInfo, Header, OpVersion, Record, Verdict
+from opcheck.report.html.look import Count, counted
+
+#: The dtype of cases that have none, and a row's results of all dtypes.
+NONE, ALL = "none", "all"
+
+
+@dataclass(frozen=True)
+class Total:
+    """All results of a backend; `conforming` of those that were `judged` are as they have to be.
+
+    What the engine says of itself is in neither.
+    """
+
+    backend: BackendInfo
+    counts: tuple[Count, ...]
+    conforming: int
+    judged: int
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The results of a backend on an operator version and dtype."""
+
+    dtype: str
+    counts: tuple[Count, ...]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A cell for all dtypes, and one for each; the first of its operator has `span` rows below."""
+
+    op: OpVersion
+    backend: str
+    cells: tuple[Cell, ...]
+    span: int
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Operator version × backend, with the dtypes as columns."""
+
+    dtypes: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+
+def totals(header: Header, records: Iterable[Record], red: Collection[Verdict]) -> list[Total]:
+    """For each backend."""
+    found: dict[str, list[Record]] = {backend.address: [] for backend in header.backends}
+    for record in records:
+        found[record.backend].append(record)
+    return [_total(backend, found[backend.address], red) for backend in header.backends]
+
+
+def _total(backend: BackendInfo, records: Sequence[Record], red: Collection[Verdict]) -> Total:
+    without = (Verdict.UNSUPPORTED, Verdict.NOT_RUN, Verdict.BAD_CASE)
+    judged = [one for one in records if one.verdict not in without and not one.self_check]
+    conforming = sum(record.verdict is Verdict.PASS for record in judged)
+    return Total(backend, counted(records, red), conforming, len(judged))
+
+
+def matrix(header: Header, records: Iterable[Record], red: Collection[Verdict]) -> Matrix:
+    """By operator version, and the backends of each in their order."""
+    found: dict[tuple[OpVersion, str], dict[str, list[Record]]] = {}
+    for record in records:
+        by_dtype = found.setdefault((record.op, record.backend), {})
+        by_dtype.setdefault(record.dtype or NONE, []).append(record)
+    there = {dtype for by_dtype in found.values() for dtype in by_dtype}
+    dtypes = tuple(sorted(there, key=_place))
+    order = {backend.address: number for number, backend in enumerate(header.backends)}
+    keys = sorted(found, key=lambda key: (key[0], order[key[1]]))
+    rows = []
+    previous = None
+    for op, backend in keys:
+        mine = found[op, backend]
+        whole = Cell(ALL, counted((one for some in mine.values() for one in some), red))
+        cells = [whole, *(Cell(dtype, counted(mine.get(dtype, ()), red)) for dtype in dtypes)]
+        span = 0 if op == previous else sum(key[0] == op for key in keys)
+        rows.append(Row(op, backend, tuple(cells), span))
+        previous = op
+    return Matrix(dtypes, tuple(rows))
+
+
+def _place(dtype: str) -> tuple[int, str]:
+    """By width and kind; what a newer opcheck knows comes behind, and what has no dtype last."""
+    known = list(DTYPES)
+    if dtype == NONE:
+        return len(known) + 1, ""
+    return (known.index(dtype) if dtype in known else len(known)), dtype

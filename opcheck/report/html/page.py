@@ -1,0 +1,129 @@
+"""Templates, and texts from outside in them: shown, harmless, and not too long."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import math
+import re
+from functools import cache
+from typing import Any
+from urllib.parse import urlencode
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2.utils import htmlsafe_json_dumps
+from markupsafe import Markup, escape
+
+from opcheck import __version__
+from opcheck.report import words
+
+#: How many characters of a text are shown: of one by a backend, which may say 10 MB, and of any.
+SAID, _LONGEST = 1000, 4000
+_JOINTS = re.compile(r"([_:/?=,@.])")
+
+
+def said(text: str, limit: int = SAID) -> str:
+    """The beginning of what a backend says, in as many lines as reports show of it."""
+    return f"{words.block(text[:limit])}{_left(text, limit)}"
+
+
+def ending(text: str) -> str:
+    """The last lines of what a program printed."""
+    return words.ending(text[-2 * SAID :])
+
+
+def shown(text: str) -> str:
+    """Any text as a page has it."""
+    return f"{words.clean(text[:_LONGEST])}{_left(text, _LONGEST)}"
+
+
+def brief(text: str) -> str:
+    """Any text in one short line."""
+    return words.brief(text[:_LONGEST])
+
+
+def render(template: str, **values: Any) -> str:
+    """The text of a template; whatever is no markup of a template is text in it."""
+    return _environment().get_template(template).render(**values)
+
+
+def as_data(values: Any) -> Markup:
+    """Values as JSON for a script of the page, with nothing in it that could end the script."""
+    return htmlsafe_json_dumps(values, separators=(",", ":"))
+
+
+def document(template: str, **values: Any) -> str:
+    """A whole page. Of scripts it runs its own and no other, and nothing is fetched."""
+    script = _source("report.js")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return render(
+        template,
+        style=Markup(_source("style.css")),
+        script=Markup(script),
+        script_hash=f"sha256-{digest}",
+        **values,
+    )
+
+
+def _left(text: str, limit: int) -> str:
+    left = len(text) - limit
+    return f" … ({words.plural(left, 'more character')})" if left > 0 else ""
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("opcheck.report.html"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_finalized,
+    )
+    environment.filters |= {
+        "said": said,
+        "ending": ending,
+        "brief": brief,
+        "filter": _filter,
+        "breakable": _breakable,
+    }
+    environment.globals |= {
+        "plural": words.plural,
+        "index": words.index,
+        "share": _share,
+        "used": _used,
+        "made_by": __version__,
+    }
+    return environment
+
+
+def _finalized(value: Any) -> Any:
+    """What is printed in place of a value: here, so that no template can forget it."""
+    return shown(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _filter(asked: dict[str, str]) -> str:
+    """What a link to some of the results asks for; `report.js` compares what a page shows."""
+    return urlencode({name: shown(value) for name, value in asked.items() if value})
+
+
+def _breakable(name: str) -> Markup:
+    """A name that a narrow screen may break where its parts meet."""
+    return Markup(_JOINTS.sub(r"\1<wbr>", str(escape(brief(name)))))
+
+
+def _share(part: int, whole: int) -> str:
+    """`99.9 %`, never rounded up: 100 % is all."""
+    return f"{part * 1000 // whole / 10:.1f} %"
+
+
+def _used(share: float) -> str:
+    """How much of what is allowed."""
+    return "∞: no error is allowed" if share == math.inf else f"{share:.3g} × what is allowed"
+
+
+def _source(name: str) -> str:
+    environment = _environment()
+    assert environment.loader is not None
+    source, *_ = environment.loader.get_source(environment, name)
+    return source.strip()

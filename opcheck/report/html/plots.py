@@ -1,0 +1,250 @@
+"""Pictures of what is wrong with an output: where its errors lie, and how large they are."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from itertools import accumulate, pairwise
+from math import ceil, log2, prod
+from typing import TYPE_CHECKING, Any
+
+from opcheck.model import Picture
+from opcheck.report import words
+from opcheck.report.html.svg import COLOURS, Drawing, compact
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: What a cell of a map stands for: the letters of `Picture.cells`, its colour, and what it says.
+#: They darken, so that they read without colour, on a dark page too.
+LEVELS = (
+    (".", "#d3d8dd", "no error"),
+    ("abcdefghijklmnopqrstuvwxyz", "#8fbde0", "within what is allowed"),
+    ("ABC", "#e0932f", "up to 8 times that"),
+    ("DEFGHIJ", "#c85a20", "up to 1,024 times"),
+    ("KLMNOPQRSTUVWXY", "#a02c1a", "more"),
+    ("Z", "#5c1a70", "wrong where no error is allowed"),
+)
+_LEVEL = {letter: number for number, (letters, _, _) in enumerate(LEVELS) for letter in letters}
+#: The most drawings of a page, which take 8 ms each to make, and how many bytes they may take.
+_MOST, ROOM = 300, 800_000
+#: Of a map, in points: the least and the largest width, the largest height, and of one cell.
+_WIDTH, _HEIGHT, _CELL = (84.0, 236.0), 150.0, 20.0
+#: Of a histogram: the width of a bar, and of all.
+_BAR, _WIDEST = 27.0, 300.0
+#: Around it, for what is written there: left, right, below, above.
+_LEFT, _RIGHT, _BELOW, _ABOVE = 40.0, 10.0, 32.0, 6.0
+_FONT = 9.0
+STYLE: dict[Any, Any] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "opcheck",
+    "text.parse_math": False,
+    "font.size": _FONT,
+    "text.color": COLOURS["--soft"],
+    "axes.labelcolor": COLOURS["--soft"],
+    "axes.edgecolor": COLOURS["--line"],
+    "xtick.labelcolor": COLOURS["--soft"],
+    "ytick.labelcolor": COLOURS["--soft"],
+    "xtick.major.size": 0,
+    "ytick.major.size": 0,
+    "xtick.minor.size": 0,
+    "ytick.minor.size": 0,
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+}
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A drawing of the page by its name, its size in points, and what it says in words."""
+
+    name: str
+    width: float
+    height: float
+    told: str
+
+
+class Plots:
+    """The drawings of a page. Equal ones are one; `left_out` counts pictures without any."""
+
+    def __init__(self, canvases: Mapping[str, _Canvas]) -> None:
+        self.drawings: dict[str, Drawing] = {}
+        self.left_out = 0
+        self._room = ROOM
+        self._names: dict[object, str] = {}
+        self._canvases = canvases
+
+    def of(self, picture: Picture) -> list[Plot]:
+        """The map and the histogram of a picture, as far as it has them; nothing without room."""
+        found = []
+        if picture.cells:
+            key = "map", picture.shape, picture.cells
+            found.append(self._plot(key, _told_of_map(picture), lambda on: _map(on, picture)))
+        if picture.ulps or picture.unordered:
+            keys = "ulps", picture.ulps, picture.unordered
+            told = _told_of_ulps(picture)
+            found.append(self._plot(keys, told, lambda on: _histogram(on, picture)))
+        drawn = [one for one in found if one]
+        if len(drawn) == len(found):
+            return drawn
+        self.left_out += 1
+        return []
+
+    def _plot(
+        self, key: tuple[Any, ...], told: str, draw: Callable[[_Canvas], None]
+    ) -> Plot | None:
+        name = self._names.get(key)
+        if name is None:
+            if not self._canvases or len(self._names) >= _MOST or self._room < 0:
+                return None
+            name = self._names[key] = f"d{len(self._names)}"
+            self.drawings[name] = self._canvases[key[0]].drawn(draw)
+            self._room -= len(self.drawings[name].inside)
+        drawing = self.drawings[name]
+        return Plot(name, drawing.width, drawing.height, told)
+
+
+@contextmanager
+def plots() -> Iterator[Plots]:
+    """Where pictures are drawn, or left out because there is no matplotlib."""
+    if not available():
+        yield Plots({})
+        return
+    with drawing():
+        yield Plots({"map": _Canvas(), "ulps": _Canvas()})
+
+
+def available() -> bool:
+    """Whether anything can be drawn."""
+    return find_spec("matplotlib") is not None
+
+
+class _Canvas:
+    """A figure that is drawn on again and again: to make one takes longer than to draw."""
+
+    def __init__(self) -> None:
+        from matplotlib.figure import Figure
+
+        self.figure: Figure = Figure()
+        self.figure.patch.set_visible(False)
+        self.axes: Axes = self.figure.add_axes((0, 0, 1, 1))
+        self.axes.patch.set_visible(False)
+
+    def drawn(self, draw: Callable[[_Canvas], None]) -> Drawing:
+        """What `draw` draws; of what was drawn before, only the frame and the marks remain."""
+        for one in (*self.axes.patches, *self.axes.images, *self.axes.texts):
+            one.remove()
+        draw(self)
+        return saved(self.figure)
+
+    def size(self, width: float, height: float, left: float = _LEFT) -> None:
+        """Give the axes this size in points, and the figure what is written around them."""
+        whole = width + left + _RIGHT, height + _BELOW + _ABOVE
+        self.figure.set_size_inches(whole[0] / 72, whole[1] / 72)
+        self.axes.set_position(
+            (left / whole[0], _BELOW / whole[1], width / whole[0], height / whole[1])
+        )
+
+
+@contextmanager
+def drawing() -> Iterator[None]:
+    """Where everything is drawn alike, whatever the user's settings are."""
+    from matplotlib import rc_context, style
+
+    with style.context("default"), rc_context(STYLE):
+        yield
+
+
+def saved(figure: Figure) -> Drawing:
+    """A figure as a drawing of a page."""
+    for one in figure.findobj():
+        one.set_clip_on(False)
+    file = io.StringIO()
+    figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
+    return compact(file.getvalue())
+
+
+def _map(on: _Canvas, picture: Picture) -> None:
+    from matplotlib.colors import ListedColormap
+
+    rows = [[_LEVEL[letter] for letter in row] for row in picture.cells]
+    across, down = len(rows[0]), len(rows)
+    cell = min(_CELL, _WIDTH[1] / across, _HEIGHT / down)
+    width = max(_WIDTH[0], cell * across)
+    on.size(width, cell * down if down > 1 else _CELL)
+    colours = ListedColormap([colour for _, colour, _ in LEVELS])
+    on.axes.imshow(
+        rows, interpolation="none", aspect="auto", cmap=colours, vmin=0, vmax=len(LEVELS) - 1
+    )
+    shape = picture.shape
+    _ends(on.axes.set_xticks, across, shape[-1] if shape else 1)
+    _ends(on.axes.set_yticks, down, prod(shape[:-1]))
+    before = {0: "", 1: "", 2: "axis 0"}.get(len(shape), f"axes 0–{len(shape) - 2}")
+    on.axes.set_xlabel(f"axis {len(shape) - 1}" if shape else "", labelpad=1)
+    on.axes.set_ylabel(before, labelpad=1)
+
+
+def _ends(set_ticks: Callable[..., Any], cells: int, elements: int) -> None:
+    """Mark the first and the last cell of an axis by their elements."""
+    if elements > 1:
+        set_ticks([0, cells - 1], ["0", str(elements - 1)])
+    else:
+        set_ticks([])
+
+
+def _histogram(on: _Canvas, picture: Picture) -> None:
+    """Bars as high as the logarithm of their count, which stands above them.
+
+    Those of powers that follow each other stand side by side; a gap stands for all others.
+    """
+    bars = [(_steps(bits), count, "--wrong" if bits else "--soft") for bits, count in picture.ulps]
+    powers = [bits for bits, _ in picture.ulps]
+    places = [0.0] * bool(bars)
+    places += [1.0 if next_one == one + 1 else 1.5 for one, next_one in pairwise(powers)]
+    if picture.unordered:
+        bars.append(("NaN", picture.unordered, "--wrong"))
+        places.append(1.5)
+    places = [*accumulate(places)]
+    first, last = places[0], places[-1]
+    on.size(min(max(_WIDTH[0], _BAR * (last - first + 1)), _WIDEST), 76, left=_RIGHT)
+    heights = [0.3 + log2(max(count, 1)) for _, count, _ in bars]
+    on.axes.bar(places, heights, color=[COLOURS[name] for *_, name in bars], width=0.8, linewidth=0)
+    on.axes.set_xlim(first - 0.6, last + 0.6)
+    on.axes.set_ylim(0, max(heights) * 1.18 + 0.2)
+    # As many as there is room for.
+    some = slice(None, None, ceil(_BAR * len(bars) / _WIDEST))
+    for place, height, (_, count, _) in [*zip(places, heights, bars, strict=True)][some]:
+        on.axes.text(place, height, f"{count:,}", ha="center", va="bottom", fontsize=_FONT)
+    on.axes.set_xticks(places[some], [name for name, *_ in bars[some]])
+    on.axes.set_yticks([])
+    on.axes.set_xlabel("ULP off", labelpad=1)
+    for side in ("left", "top", "right"):
+        on.axes.spines[side].set_visible(False)
+
+
+def _steps(bits: int) -> str:
+    """The least distance of its bar: `0`, `1`, `2`, `4`, … `512`, `2¹⁰`."""
+    if bits < 11:
+        return str(bits and 1 << (bits - 1))
+    return "2" + str(bits - 1).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+
+
+def _told_of_map(picture: Picture) -> str:
+    counts = [sum(_LEVEL[one] == n for row in picture.cells for one in row) for n in range(6)]
+    told = (f"{count:,} {LEVELS[n][2]}" for n, count in enumerate(counts) if count)
+    return f"Map of errors by position, of {words.plural(sum(counts), 'cell')}: {', '.join(told)}"
+
+
+def _told_of_ulps(picture: Picture) -> str:
+    told = [f"{count:,} at {_range(bits)}" for bits, count in picture.ulps]
+    told += [f"{picture.unordered:,} NaN opposite a number"] * bool(picture.unordered)
+    return f"Elements by their distance in ULP: {', '.join(told)}"
+
+
+def _range(bits: int) -> str:
+    low, high = bits and 1 << (bits - 1), (1 << bits) - 1
+    return str(low) if low == high else f"{low:,}–{high:,}"

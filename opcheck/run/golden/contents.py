@@ -1,0 +1,277 @@
+"""One test of a golden folder: whether its files are as they were written, and right."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import file_digest
+from pathlib import Path
+
+import numpy as np
+
+from opcheck import dtypes
+from opcheck.graph.folders import MODEL
+from opcheck.graph.golden import (
+    Model,
+    constants,
+    inferred_elements,
+    invalid,
+    other_model,
+    read_model,
+)
+from opcheck.graph.tensors import MAX_BYTES, read_named_tensor
+from opcheck.model import Array, Task
+from opcheck.opset import describe
+from opcheck.run.golden.archives import NPZ, npy_bytes, wrong_archive
+from opcheck.run.golden.files import DATA, data_json, expected_files, task_of
+from opcheck.run.golden.judging import accepted, wrong_answers, wrong_ends
+from opcheck.run.golden.manifest import DataSetFields, StatedTolerance, Tensor, TestFields
+from opcheck.run.golden.tolerances import Ends, as_rtol_and_atol, stated_ends
+
+#: A model whose outputs ONNX infers to be so many times larger than those stored is not computed.
+_ABSURD = 64
+
+
+@dataclass(frozen=True)
+class Job:
+    """A test to look at: `there` are those of its files that are there, and plain files."""
+
+    folder: Path
+    case: str
+    test: TestFields
+    npz: bool
+    there: frozenset[str]
+
+
+@dataclass
+class Looked:
+    """What is wrong with each file, by its path in the folder, and the SHA-256 of changed ones."""
+
+    wrong: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    changed: dict[str, str] = field(default_factory=dict)
+    #: How many data sets the oracles were asked about.
+    judged: int = 0
+
+
+def look(job: Job) -> Looked:
+    """Everything that is wrong with the files of one test."""
+    return _Look(job).all()
+
+
+class _Look:
+    def __init__(self, job: Job) -> None:
+        self.job, self.test = job, job.test
+        self.folder = job.folder / job.test.folder
+        self.found = Looked()
+
+    def all(self) -> Looked:
+        self._listed()
+        for name in sorted(self.job.there & self.test.files.keys()):
+            self._digest(name)
+        task = self._model()
+        for data in self.test.data_sets:
+            self._data_set(data, task)
+        if DATA in self.job.there and self._is_sound(DATA):
+            self._data_json()
+        self.found.wrong = dict(self.found.wrong)
+        return self.found
+
+    def _say(self, name: str, message: str) -> None:
+        self.found.wrong[f"{self.test.folder}/{name}"].append(message)
+
+    def _is_sound(self, name: str) -> bool:
+        path = f"{self.test.folder}/{name}"
+        return name in self.job.there and path not in self.found.wrong
+
+    def _are_sound(self, data: DataSetFields, kind: str, arrays: Sequence[Array]) -> bool:
+        names = (f"{data.folder}/{kind}_{number}.pb" for number in range(len(arrays)))
+        return all(map(self._is_sound, names))
+
+    def _listed(self) -> None:
+        expected = expected_files(self.test, npz=self.job.npz)
+        for name in sorted(expected - self.test.files.keys()):
+            self._say(name, "the manifest has no SHA-256 of it")
+        for name in sorted(self.test.files.keys() - expected):
+            self._say(name, "the manifest lists it, but no such test has it")
+
+    def _digest(self, name: str) -> None:
+        path = self.folder / name
+        try:
+            if path.stat().st_size > MAX_BYTES:
+                self._say(name, f"is larger than {MAX_BYTES >> 30} GiB")
+                return
+            with path.open("rb") as file:
+                sha = file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            self._say(name, f"cannot be read: {error.strerror}")
+            return
+        if sha != self.test.files[name]:
+            written = self.test.files[name]
+            self._say(name, f"was changed: its SHA-256 is {sha[:12]}…, not {written[:12]}…")
+            self.found.changed[f"{self.test.folder}/{name}"] = sha
+
+    def _model(self) -> Task | None:
+        """What the test asks, if the model states just that."""
+        if not self._is_sound(MODEL):
+            return None
+        try:
+            model = read_model(self.folder / MODEL)
+        except ValueError as error:
+            self._say(MODEL, str(error))
+            return None
+        try:
+            task = task_of(self.job.case, self.test)
+            task = replace(task, initializers=constants(model, self.test.node.slots))
+            told = other_model(model, task)
+        except Exception as error:
+            # A stranger's manifest has onnx and protobuf raise whatever they stumble over.
+            told = f"the manifest states what no model can: {' '.join(str(error).split())}"
+        else:
+            told = told or self._unasked(task) or self._invalid(model)
+        if told:
+            self._say(MODEL, told)
+            return None
+        return task
+
+    def _unasked(self, task: Task) -> str | None:
+        """Why the oracles cannot be asked about a task."""
+        op = task.op
+        known = describe(op.domain, op.name, task.opset)
+        if known is None or known.op != op:
+            return f"opset {task.opset} has no {op}"
+        given = {*task.initializers, *(one.name for one in task.inputs)}
+        lacking = sorted({*task.slots} - given - {""})
+        return f"nothing gives its input {lacking[0]!r}" if lacking else None
+
+    def _invalid(self, model: Model) -> str | None:
+        """Why a model cannot be run, or should not."""
+        if not self.test.refused:
+            refusal = invalid(model)
+            if refusal:
+                return f"onnx's checker refuses it: {refusal}"
+        return self._absurd(inferred_elements(model))
+
+    def _absurd(self, elements: int) -> str | None:
+        declared = max(
+            (_elements(one) for d in self.test.data_sets for one in d.outputs), default=0
+        )
+        inputs = max(map(_elements, self.test.inputs), default=0)
+        if elements <= _ABSURD * (declared + inputs) + (1 << 16):
+            return None
+        return f"asks for outputs of {elements:,} elements, {declared:,} are there: not computed"
+
+    def _data_set(self, data: DataSetFields, task: Task | None) -> None:
+        tensors = {"input": self._tensors(data, "input", self.test.inputs)}
+        kinds = ["output", *("lowest", "highest") * (self.test.tolerance == "bound")]
+        tensors |= {kind: self._tensors(data, kind, data.outputs) for kind in kinds}
+        self._npz(data, tensors)
+        inputs, stored = tensors["input"], tensors["output"]
+        if task is None or inputs is None or not self._are_sound(data, "input", inputs):
+            return
+        self.found.judged += 1
+        operands = task.operands(inputs)
+        if self.test.refused:
+            told = None if self._is_open() else accepted(task, operands)
+            if told:
+                self._say(MODEL, told)
+            return
+        if stored is None:
+            return
+        if not (self._is_open() and data.method == "stated"):
+            allowed = self.test.rtol, self.test.atol
+            self._say_of(data, wrong_answers(task, operands, stored, data.method, allowed))
+        lowest, highest = tensors.get("lowest"), tensors.get("highest")
+        if lowest and highest and self._are_sound(data, "output", stored):
+            self._say_of(data, wrong_ends(task, operands, stored, lowest, highest))
+
+    def _is_open(self) -> bool:
+        return self.test.folder.startswith("open/")
+
+    def _say_of(self, data: DataSetFields, found: Iterable[tuple[str | None, str]]) -> None:
+        """Say what is wrong with tensors of a data set, or where None is named, with the model."""
+        for stem, message in found:
+            self._say(f"{data.folder}/{stem}.pb" if stem else MODEL, message)
+
+    def _tensors(
+        self, data: DataSetFields, kind: str, specs: Sequence[Tensor]
+    ) -> list[Array] | None:
+        """The tensors of a kind, None where one is not what the manifest says."""
+        found = [
+            self._tensor(f"{data.folder}/{kind}_{number}.pb", spec)
+            for number, spec in enumerate(specs)
+        ]
+        arrays = [array for array in found if array is not None]
+        return arrays if len(arrays) == len(found) else None
+
+    def _tensor(self, name: str, spec: Tensor) -> Array | None:
+        if name not in self.job.there:
+            return None
+        try:
+            called, array = read_named_tensor(self.folder / name)
+        except ValueError as error:
+            self._say(name, str(error).removeprefix(f"{Path(name).name} "))
+            return None
+        holds = f"{dtypes.of(array) or array.dtype}{list(array.shape)}"
+        wanted = f"{spec.dtype}{list(spec.shape)}"
+        if holds != wanted:
+            self._say(name, f"holds {holds}, the manifest says {wanted}")
+            return None
+        if called != spec.name:
+            self._say(name, f"is a tensor {called!r}, the manifest says {spec.name!r}")
+        return array
+
+    def _npz(self, data: DataSetFields, tensors: Mapping[str, list[Array] | None]) -> None:
+        """The archive against the tensors beside it; nothing in it is ever unpickled."""
+        name = f"{data.folder}/{NPZ}"
+        if not self._is_sound(name):
+            return
+        for kind, arrays in tensors.items():
+            if arrays is None or not self._are_sound(data, kind, arrays):
+                return
+        files = {
+            f"{kind}_{number}.npy": npy_bytes(array)
+            for kind, arrays in tensors.items()
+            for number, array in enumerate(arrays or ())
+        }
+        told = wrong_archive(self.folder / name, files)
+        if told:
+            self._say(name, told)
+
+    def _data_json(self) -> None:
+        """The two numbers of data.json against the manifest, and against what they stand for."""
+        data = (self.folder / DATA).read_bytes()
+        if data != data_json(self.test.rtol, self.test.atol):
+            self._say(DATA, f"is not rtol {self.test.rtol:g} and atol {self.test.atol:g}")
+            return
+        stated = self.test.tolerance
+        if isinstance(stated, StatedTolerance) and stated.ulp is None:
+            rtol, atol = stated.rtol, stated.atol
+        else:
+            found = self._ends(stated)
+            if found is None:
+                return
+            rtol, atol = as_rtol_and_atol(found)
+        if not np.allclose([rtol, atol], [self.test.rtol, self.test.atol], rtol=0.02, atol=0):
+            told = f"the tolerance needs rtol {rtol:g} and atol {atol:g}"
+            self._say(DATA, f"says rtol {self.test.rtol:g} and atol {self.test.atol:g}; {told}")
+
+    def _ends(self, stated: object) -> list[Ends] | None:
+        """What data.json stands for, None where that cannot be had."""
+        found = []
+        for data in self.test.data_sets:
+            for number in range(len(data.outputs)):
+                kinds = ("output", "lowest", "highest") if stated == "bound" else ("output",)
+                names = [f"{data.folder}/{kind}_{number}.pb" for kind in kinds]
+                if not all(map(self._is_sound, names)):
+                    return None
+                output, *around = [read_named_tensor(self.folder / name)[1] for name in names]
+                if isinstance(stated, StatedTolerance):
+                    found.append(stated_ends(output, stated.ulp or 0))
+                else:
+                    found.append(Ends(output, *around))
+        return found
+
+
+def _elements(spec: Tensor) -> int:
+    return int(np.prod(spec.shape, dtype=object))

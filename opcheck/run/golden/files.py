@@ -1,0 +1,148 @@
+"""A test as files: their names and their bytes, the same on every machine."""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+
+from opcheck import dtypes
+from opcheck.dtypes import DTYPES
+from opcheck.graph.folders import MODEL, folder_name
+from opcheck.graph.golden import model_bytes
+from opcheck.graph.tensors import tensor_bytes
+from opcheck.model import Array, OpVersion, OutputSpec, Task, TensorType, Tolerance
+from opcheck.run.golden.answers import DataSet, Test
+from opcheck.run.golden.archives import NPZ, npz_bytes
+from opcheck.run.golden.manifest import (
+    DataSetFields,
+    Node,
+    StatedTolerance,
+    Tensor,
+    TestFields,
+    spelt,
+    value_of,
+)
+from opcheck.run.golden.tolerances import as_rtol_and_atol
+
+DATA = "data.json"
+
+
+def written(test: Test, *, npz: bool) -> tuple[TestFields, dict[str, bytes]]:
+    """What the manifest says of `test`, and its files by their paths in the test's folder.
+
+    Raises NotExpressible where ONNX cannot state it, ValueError where no file holds a tensor.
+    """
+    stated = test.tolerance
+    found = [one for data in test.data_sets for one in data.outputs]
+    rtol, atol = as_rtol_and_atol(found)
+    if stated is not None and stated.ulp is None:
+        rtol, atol = stated.rtol, stated.atol
+    files = {MODEL: model_bytes(test.task, test.ranks)}
+    if not test.reason:
+        files[DATA] = data_json(rtol, atol)
+    sets = []
+    for number, data in enumerate(test.data_sets):
+        folder = f"test_data_set_{number}"
+        tensors = named_tensors(test, data)
+        for stem, (name, array) in tensors.items():
+            files[f"{folder}/{stem}.pb"] = tensor_bytes(array, name)
+        if npz:
+            files[f"{folder}/{NPZ}"] = npz_bytes({s: array for s, (_, array) in tensors.items()})
+        pairs = zip(test.task.outputs, data.outputs, strict=bool(data.outputs))
+        told = tuple(_tensor(spec.name, ends.written) for spec, ends in pairs)
+        sets.append(DataSetFields(folder=folder, seed=data.seed, method=data.method, outputs=told))
+    fields = TestFields(
+        folder=f"{test.kind}/test_{folder_name(test.name)}",
+        node=_node(test.task),
+        inputs=tuple(
+            Tensor(name=one.name, dtype=one.dtype.name, shape=one.shape) for one in test.task.inputs
+        ),
+        alternative=test.alternative,
+        legal_twin=test.legal_twin,
+        refused=test.reason,
+        tolerance="bound" if test.bound else stated_tolerance(stated),
+        rtol=rtol,
+        atol=atol,
+        data_sets=tuple(sets),
+        files={name: sha256(data).hexdigest() for name, data in sorted(files.items())},
+    )
+    return fields, files
+
+
+def expected_files(test: TestFields, *, npz: bool) -> set[str]:
+    """The files that a test has, by what the manifest says of it."""
+    stems = [f"input_{number}" for number in range(len(test.inputs))]
+    found = {MODEL} if test.refused else {MODEL, DATA}
+    for data in test.data_sets:
+        kinds = ("output", "lowest", "highest") if test.tolerance == "bound" else ("output",)
+        more = [f"{kind}_{number}" for number in range(len(data.outputs)) for kind in kinds]
+        found |= {f"{data.folder}/{stem}.pb" for stem in (*stems, *more)}
+        if npz:
+            found.add(f"{data.folder}/{NPZ}")
+    return found
+
+
+def task_of(case: str, test: TestFields) -> Task:
+    """The task that the manifest states; its constants are to be had from the model.
+
+    Raises KeyError for a dtype that there is none of.
+    """
+    node = test.node
+    return Task(
+        case=case,
+        op=OpVersion(node.domain, node.op, node.since),
+        opset=node.opset,
+        attrs={name: value_of(value) for name, value in node.attrs.items()},
+        slots=node.slots,
+        inputs=tuple(TensorType(t.name, DTYPES[t.dtype], t.shape) for t in test.inputs),
+        initializers={},
+        outputs=tuple(OutputSpec(name, None) for name in node.outputs),
+    )
+
+
+def data_json(rtol: float, atol: float) -> bytes:
+    """What ONNX's loader reads beside a model."""
+    return f"{json.dumps({'atol': atol, 'rtol': rtol})}\n".encode()
+
+
+def stated_tolerance(tolerance: Tolerance | None) -> StatedTolerance:
+    """A tolerance that is the same for all elements; None is exact."""
+    if tolerance is None:
+        return StatedTolerance(ulp=0, rtol=0.0, atol=0.0, signed_zeros=False)
+    return StatedTolerance(
+        ulp=tolerance.ulp,
+        rtol=float(tolerance.rtol),
+        atol=float(tolerance.atol),
+        signed_zeros=tolerance.signed_zeros,
+    )
+
+
+def named_tensors(test: Test, data: DataSet) -> dict[str, tuple[str, Array]]:
+    """The tensors of a data set by the stems of their files, each with its name in the model."""
+    found = {
+        f"input_{number}": (spec.name, array)
+        for number, (spec, array) in enumerate(zip(test.task.inputs, data.inputs, strict=True))
+    }
+    for number, ends in enumerate(data.outputs):
+        name = test.task.outputs[number].name
+        found[f"output_{number}"] = name, ends.written
+        if test.bound:
+            found[f"lowest_{number}"] = name, ends.lowest
+            found[f"highest_{number}"] = name, ends.highest
+    return found
+
+
+def _node(task: Task) -> Node:
+    return Node(
+        domain=task.op.domain,
+        op=task.op.name,
+        since=task.op.since,
+        opset=task.opset,
+        attrs={name: spelt(value) for name, value in task.attrs.items()},
+        slots=task.slots,
+        outputs=tuple(output.name for output in task.outputs),
+    )
+
+
+def _tensor(name: str, array: Array) -> Tensor:
+    return Tensor(name=name, dtype=str(dtypes.of(array)), shape=array.shape)

@@ -1,0 +1,126 @@
+"""`opcheck golden write` and `opcheck golden check`, as they are typed."""
+
+from __future__ import annotations
+
+import importlib
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from opcheck.cli.golden import COMMANDS
+from tests.cli.conftest import ROOT
+from tests.run.golden.made import FOUR, RANDOM
+
+
+@pytest.fixture
+def mine(tmp_path):
+    (tmp_path / "my.yaml").write_text(dedent(FOUR), encoding="utf-8")
+    return tmp_path
+
+
+def test_help_names_every_command_with_its_line(run):
+    found = run("golden")
+    for name, line in COMMANDS.items():
+        assert f"  {name} " in found.output
+        assert line in found.output
+        command = importlib.import_module(f"opcheck.cli.golden.{name}").command
+        assert command.name == name
+        assert command.help.startswith(line)
+
+
+def test_a_mistyped_command_is_met_with_the_right_one(run):
+    found = run("golden", "wriet")
+    assert found.exit_code == 2
+    assert "did you mean 'write'?" in found.output
+
+
+def test_what_is_written_is_told_and_is_right(run, mine):
+    found = run("golden", "write", "my.yaml", "-o", "golden", "-j", "1", "--data-sets", "3")
+    assert found.exit_code == 0, found.output
+    lines = [" ".join(line.split()) for line in found.stdout.splitlines()]
+    assert "must give these answers 3 5 26" in lines
+    assert "open give one of each case's 2 2 8" in lines
+    assert "rejected refuse the model 1 1 2" in lines
+    assert "one data set only: 1 case: its answer is written out" in lines
+    assert lines[-1] == "exit 0: 4 cases are in golden"
+    found = run("golden", "check", "golden", "-j", "1")
+    assert found.exit_code == 0
+    assert found.stdout == (
+        "exit 0: every file is as it was written, and right: 4 cases, 6 tests, 8 data sets,"
+        " 36 files\n"
+    )
+
+
+def test_what_is_wrong_is_told_a_line_a_file(run, mine):
+    run("golden", "write", "my.yaml", "-o", "golden", "-j", "1")
+    path = f"golden/{RANDOM}/test_data_set_0/output_0.pb"
+    Path(path).write_bytes(Path(path).read_bytes()[:-3])
+    Path("golden/notes.txt").touch()
+    found = run("golden", "check", "golden", "-j", "1")
+    assert found.exit_code == 1
+    first, second, end = found.stdout.splitlines()
+    assert first.startswith(f"{path}: was changed: its SHA-256 is ")
+    assert second == "golden/notes.txt: is not in the manifest.json"
+    assert end.startswith("exit 1: 2 paths wrong; 4 cases, 6 tests")
+
+
+def test_oracles_that_disagree_are_told_and_exit_with_1(run, mine):
+    text = Path("my.yaml").read_text().replace("[[0.5, 0.5], [0.5, 0.5]]", "[[0, 1], [0.5, 0.5]]")
+    Path("my.yaml").write_text(text)
+    found = run("golden", "write", "my.yaml", "-o", "golden", "-j", "1")
+    assert found.exit_code == 1
+    assert "WRONG Softmax/written_out" in found.stdout
+    assert "contradict each other" in found.stdout
+    assert found.stdout.endswith("exit 1: 1 case is wrong; 3 cases are in golden\n")
+    assert run("golden", "check", "golden", "-j", "1").exit_code == 0
+
+
+def test_nothing_to_write_and_nothing_to_check_are_no_success(run, mine):
+    found = run("golden", "write", "my.yaml", "-o", "golden", "-k", "nothing_like_it")
+    assert found.exit_code == 5
+    assert not Path("golden").exists()
+    found = run("golden", "check", ".")
+    assert found.exit_code == 2
+    assert "is no golden folder" in found.output
+
+
+def test_a_folder_that_is_there_is_kept_unless_forced(run, mine):
+    words = ("golden", "write", "my.yaml", "-o", "golden", "-j", "1")
+    assert run(*words).exit_code == 0
+    found = run(*words)
+    assert found.exit_code == 2
+    assert "this folder is not empty" in found.output
+    assert "--force replaces" in found.output
+    assert run(*words, "--force").exit_code == 0
+    Path("golden/mine.txt").touch()
+    found = run(*words, "--force")
+    assert found.exit_code == 2
+    assert "mine.txt" in found.output
+    assert Path("golden/mine.txt").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+def test_an_interrupt_leaves_nothing(start, tmp_path):
+    process = start("golden", "write", "-o", str(tmp_path / "golden"), "-j", "2", cwd=ROOT)
+    ended = time.monotonic() + 60
+    while not list(tmp_path.glob(".golden.*.part/new/*/test_*")) and time.monotonic() < ended:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "interrupted" in told
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not shutil.which("sha256sum"), reason="not installed: sha256sum")
+def test_the_example_reads_what_was_written(run, mine):
+    run("golden", "write", "my.yaml", "-o", "golden", "-j", "1")
+    command = [sys.executable, ROOT / "examples" / "read_golden.py", "golden"]
+    found = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert found.stdout == "Counter({'right': 3})\n"

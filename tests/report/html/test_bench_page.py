@@ -1,0 +1,98 @@
+"""A benchmark as one HTML page: its numbers are those that a terminal shows."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from opcheck.model.timing import Timing
+from opcheck.report import html, timings
+from opcheck.report.html import plots
+from opcheck.report.timing_store import Stored
+from tests.report.html.seen import Seen
+from tests.report.made import Page
+from tests.report.runs import HOSTILE
+from tests.report.timed import bench, row, timing
+
+
+def stored(*, complete=True):
+    """Two cases: three backends of which one fails the second case."""
+    about = bench("old", "new", "other", included={"other": "a pipe"})
+    everybody = [timing("old", 1e-3), timing("new", 8e-4, seed=2), timing("other", 2e-3, seed=3)]
+    two = [timing("old", 1e-3), timing("new", 1e-3, seed=4), Timing("other", why_not="fail: so")]
+    rows = (row("Softmax/a", everybody), row("Softmax/b", two))
+    return Stored(about, rows, complete)
+
+
+def page_of(kept):
+    return "\n".join(html.bench_lines(kept))
+
+
+def test_the_numbers_are_those_of_the_terminal():
+    kept, terminal = stored(), Page(160)
+    timings.show(terminal.console, kept.bench, kept.rows)
+    text = Seen(page_of(kept)).text
+    cells = [
+        word
+        for line in terminal.lines
+        if re.match("(old|new|other)  ", line)
+        for word in re.split(r"\s{2,}", line)
+        if not re.search("[█▏▎▍▌▋▊▉]|^1$", word) and "was not timed" not in word
+    ]
+    assert len(cells) > 30
+    for cell in cells:
+        assert cell in text, cell
+    assert "other was not timed: fail: so" in text
+    assert "a pipe" in text
+
+
+def test_each_case_with_times_is_drawn_and_so_are_all_ratios():
+    page = Seen(page_of(stored()))
+    assert [one["id"] for one in page.all("symbol")] == ["t0", "t1", "ratios"]
+    assert {one["href"] for one in page.all("use")} == {"#t0", "#t1", "#ratios"}
+
+
+def test_a_drawing_names_every_backend_and_colours_follow_the_page():
+    page = page_of(stored())
+    times, _, ratios = re.findall(r"<symbol.*?</symbol>", page)
+    assert [name for name in ("old", "new", "other") if f">{name}<" in times] == [
+        "old",
+        "new",
+        "other",
+    ]
+    assert ratios.count(">new<") == 2
+    assert ratios.count(">other<") == 1
+    assert "var(--series-1)" in ratios
+    assert "var(--series-0)" not in ratios
+
+
+def test_a_benchmark_that_was_cut_short_says_so():
+    assert "INCOMPLETE" in Seen(page_of(stored(complete=False))).text
+    assert "INCOMPLETE" not in Seen(page_of(stored())).text
+
+
+def test_without_matplotlib_there_are_tables_and_a_hint(monkeypatch):
+    monkeypatch.setattr(plots, "find_spec", lambda name: None)
+    page = Seen(page_of(stored()))
+    assert "pip install 'opcheck[plot]'" in page.text
+    assert not page.all("symbol")
+    assert len(page.all("table", "times")) == 2
+
+
+def test_nothing_timed_is_no_reason_to_fail():
+    about = bench("old")
+    kept = Stored(about, (row("x", [Timing("old", why_not="crash")]),), True)
+    assert "old was not timed: crash" in Seen(page_of(kept)).text
+    assert Seen(page_of(Stored(about, (), True))).text
+
+
+@pytest.mark.parametrize("text", [*HOSTILE, "漢字", "$x$"])
+def test_whatever_names_are_they_are_shown_and_no_more(text):
+    about = replace(bench(text, "b"), packages={text: text}, included={text: text})
+    rows = (row(text, [timing(text, 1e-3), timing("b", 2e-3)], shapes=text),)
+    page = Seen(page_of(Stored(about, rows, True)))
+    assert len(page.all("script")) == 1
+    assert not page.all("img")
+    assert not [attrs for _, attrs in page.elements if any(name.startswith("on") for name in attrs)]

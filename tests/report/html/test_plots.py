@@ -1,0 +1,164 @@
+"""Pictures: what they show is what the stored picture says, and they take the page's colours."""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+from itertools import pairwise
+from xml.etree import ElementTree as xml
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from matplotlib.image import imread
+
+from opcheck.model import Picture
+from opcheck.report.html.plots import LEVELS, plots
+from opcheck.report.html.svg import COLOURS, compact
+from tests.report.html.many import pictured
+from tests.report.html.test_colours import luminance
+
+SHAPES = st.lists(st.integers(1, 9), min_size=1, max_size=4).map(tuple)
+
+
+def drawn(*pictures):
+    """The drawings of each picture, in the order in which a page shows them."""
+    with plots() as made:
+        return [[made.drawings[plot.name].inside for plot in made.of(one)] for one in pictures]
+
+
+def elements(inside):
+    return list(xml.fromstring(f"<svg>{inside}</svg>"))
+
+
+def texts(inside):
+    return [one.text for one in elements(inside) if one.tag == "text"]
+
+
+def map_of(*rows, shape=None):
+    """A picture that has a map only."""
+    return Picture((len(rows), len(rows[0])) if shape is None else shape, cells=rows)
+
+
+def test_a_map_has_a_dot_of_its_level_s_colour_for_each_cell():
+    rows = [".aznABC", "DJKYZ.z"]
+    [[inside]] = drawn(map_of(*rows))
+    (image,) = (one for one in elements(inside) if one.tag == "image")
+    kind, data = image.get("href").split(",")
+    assert kind == "data:image/png;base64"
+    dots = (imread(io.BytesIO(base64.b64decode(data))) * 255).round().astype(int)
+    assert dots.shape[:2] == (2, 7)
+    for row, letters in zip(dots, rows, strict=True):
+        for dot, letter in zip(row, letters, strict=True):
+            (colour,) = (colour for some, colour, _ in LEVELS if letter in some)
+            assert list(dot) == list(bytes.fromhex(f"{colour.removeprefix('#'):f<8}"))
+
+
+def test_a_map_is_drawn_with_the_first_row_above():
+    [[inside]] = drawn(map_of("Z", "."))
+    (image,) = (one for one in elements(inside) if one.tag == "image")
+    dots = imread(io.BytesIO(base64.b64decode(image.get("href").split(",")[1])))
+    scale = list(map(float, re.findall(r"-?[\d.]+", image.get("transform"))))
+    # Not turned over: y grows downwards, as the rows of the image do.
+    assert scale[3] > 0
+    # What is worse is darker.
+    assert dots[0, 0, :3].sum() < dots[1, 0, :3].sum()
+
+
+@pytest.mark.parametrize(
+    ("shape", "said"),
+    [
+        ((5,), {"axis 0", "0", "4"}),
+        ((4, 5), {"axis 0", "axis 1", "0", "3", "4"}),
+        ((2, 2, 5), {"axes 0–1", "axis 2", "0", "3", "4"}),
+        ((1, 5), {"axis 0", "axis 1", "0", "4"}),
+        ((), set()),
+    ],
+)
+def test_a_map_names_its_axes_and_their_ends(shape, said):
+    across, down = (shape[-1] if shape else 1), int(np.prod(shape[:-1]))
+    [[inside]] = drawn(map_of(*["z" * across] * down, shape=shape))
+    assert set(texts(inside)) == said
+
+
+def test_what_was_drawn_before_leaves_nothing_behind():
+    large, small = pictured(rows=20, columns=30), map_of("z", shape=(1,))
+    alone = drawn(small)
+    assert drawn(large, small)[1:] == alone
+    assert drawn(small, large, small)[2:] == alone
+
+
+def test_a_histogram_has_a_bar_a_power_of_two_and_says_how_many():
+    picture = Picture((99,), ((0, 7), (1, 12), (3, 1_000), (30, 5)), unordered=2)
+    [[inside]] = drawn(picture)
+    said = texts(inside)
+    assert {"7", "12", "1,000", "5", "2"} <= set(said)
+    assert {"0", "2²⁹", "NaN", "ULP off"} <= set(said)
+    bars = [
+        one for one in elements(inside) if one.tag == "path" and "fill:" in one.get("style", "")
+    ]
+    assert len(bars) == 5
+    heights = [_height(bar.get("d")) for bar in bars]
+    # As their logarithms are ordered.
+    assert [sorted(heights).index(height) for height in heights] == [2, 3, 4, 1, 0]
+
+
+def _height(path):
+    numbers = list(map(float, re.findall(r"-?\d+(?:\.\d+)?", path)))
+    return max(numbers[1::2]) - min(numbers[1::2])
+
+
+def test_what_a_picture_says_in_words_is_what_it_shows():
+    picture = Picture((2, 2), ((0, 2), (3, 1)), 1, ("..", "bZ"))
+    with plots() as made:
+        told = [plot.told for plot in made.of(picture)]
+    assert told == [
+        "Map of errors by position, of 4 cells: 2 no error, 1 within what is allowed, "
+        "1 wrong where no error is allowed",
+        "Elements by their distance in ULP: 2 at 0, 1 at 4–7, 1 NaN opposite a number",
+    ]
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.data(), SHAPES)
+def test_every_picture_can_be_drawn(data, shape):
+    across, down = shape[-1], min(int(np.prod(shape[:-1])), 64)
+    row = st.text("".join(letters for letters, _, _ in LEVELS), min_size=across, max_size=across)
+    rows = data.draw(st.lists(row, min_size=down, max_size=down))
+    # Files of others may have counts of 0, and them in any order.
+    counts = st.lists(st.tuples(st.integers(0, 64), st.integers(0, 1 << 64)), max_size=65)
+    steps = tuple(data.draw(counts))
+    picture = Picture(shape, steps, data.draw(st.integers(0, 3)), tuple(rows))
+    [made] = drawn(picture)
+    assert len(made) == 1 + bool(picture.ulps or picture.unordered)
+    for inside in made:
+        assert {one.tag for one in elements(inside)} <= {"path", "text", "image"}
+
+
+def test_levels_darken():
+    greys = [luminance(colour) for _, colour, _ in LEVELS]
+    assert all(light > 1.2 * dark for light, dark in pairwise(greys))
+
+
+def test_drawings_have_no_names_and_no_colours_but_the_page_s():
+    for inside in drawn(pictured())[0]:
+        assert not re.search(r'\bid=|url\(|href="#', inside)
+        assert not any(colour in inside for colour in COLOURS.values())
+        assert not re.search(r"(?:fill|stroke)[:=]\"?#", inside)
+        assert "var(--soft)" in inside
+
+
+def test_a_marker_stands_where_it_was_used():
+    svg = (
+        '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
+        ' viewBox="0 0 10 20"><defs>'
+        '<path id="m1" d="M 0 1 &#10;L 2 3.14159" style="stroke: #010206"/>'
+        '</defs><g><use xlink:href="#m1" x="3.04" y="4" style="stroke: #010206"/></g></svg>'
+    )
+    made = compact(svg)
+    assert (made.width, made.height) == (10, 20)
+    assert made.inside == (
+        '<path d="M0 1L2 3.1" style="stroke:var(--accent)" transform="translate(3 4)"/>'
+    )

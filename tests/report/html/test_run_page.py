@@ -1,0 +1,282 @@
+"""A run as one HTML page: whole, safe, and never greener than the run."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from opcheck.model import Diagnosis, Ending, Verdict
+from opcheck.records.status import outcome
+from opcheck.report import html, words
+from opcheck.report.html import plots, run_page
+from tests.report.html.many import many, pictured
+from tests.report.html.seen import Seen, data_of
+from tests.report.made import record
+from tests.report.runs import HOSTILE, KNOWN, WRONG, every_verdict, hostile, run_of
+
+TEXTS = st.text(st.characters(), min_size=1, max_size=40) | st.sampled_from(HOSTILE)
+
+
+def page_of(run):
+    return "\n".join(html.lines(run))
+
+
+@pytest.fixture(scope="module")
+def everything():
+    return page_of(run_of(*every_verdict(), *every_verdict("bolt:x?y=1")))
+
+
+def failing(**fields):
+    """A failure with a picture."""
+    (one,) = record(Verdict.FAIL, comparisons=(WRONG,), **fields).comparisons
+    drawn = replace(one, picture=pictured())
+    return replace(record(Verdict.FAIL, reason="output: wrong", **fields), comparisons=(drawn,))
+
+
+# ── what stands on it ─────────────────────────────────────────────────────────────────────────
+
+
+def test_each_failure_explains_itself(everything):
+    page = Seen(everything)
+    # A failure, an error, a crash, a timeout, an oom, an unstable one of each; a case that is wrong
+    # is told once, for all backends.
+    assert len(page.all("details", "failure")) == 13
+    for said in (
+        "“1 if the element is the first maximum value, 0 otherwise”",
+        "as if the last of equal maxima won (last_of_ties)",
+        "output: exactly where axis 0 is 1",
+        "1,065,353,216",
+        "9 of 12 elements wrong",
+        "The 2 worst are shown.",
+        "used ∞: no error is allowed",
+        "last\nwords",
+        "opcheck run my/ties.yaml --case",
+    ):
+        assert said in page.text, said
+
+
+def test_the_matrix_says_every_verdict_in_signs_and_numbers(everything):
+    cell = re.search(r'<td class="all \w+"><a [^>]*>(.*?)</a>', everything, re.DOTALL)[1]
+    told = re.sub(r"<.*?>", " ", cell).split()
+    assert {*told} == {*"BCMTSFE?WK✓≡–", "1"}
+    assert len(told) == 2 * len(Verdict) + 2  # and what the engine says of itself
+
+
+def test_its_head_says_what_the_run_amounts_to(everything):
+    run = run_of(*every_verdict(), *every_verdict("bolt:x?y=1"))
+    code, meaning = outcome(run)
+    assert meaning in Seen(everything).text
+    assert f"exit code {int(code)}" in Seen(everything).text
+    assert f"<title>opcheck: {meaning}</title>" in everything
+
+
+def test_a_green_run_says_that_nothing_failed():
+    page = Seen(page_of(run_of(record(), record())))
+    assert "Nothing failed." in page.text
+    assert not page.all("details", "failure")
+    assert page.all("p", "outcome")[0]["class"] == "outcome pass"
+
+
+@pytest.mark.parametrize("ending", [None, Ending(False, 4, "cut short")])
+def test_an_incomplete_run_says_so_before_anything_else(ending):
+    run = replace(run_of(record(), cases=5), ending=ending)
+    page = Seen(page_of(run))
+    assert "INCOMPLETE 1 of 5 results are here" in page.text
+    assert page.text.index("INCOMPLETE") < page.text.index("Totals")
+    assert "Nothing failed." not in page.text
+    assert page.all("p", "outcome")[0]["class"] == "outcome red"
+    assert ("the run was killed" in page.text) == (ending is None)
+
+
+def test_a_run_that_judged_nothing_is_not_shown_as_green():
+    for run in (run_of(record(Verdict.UNSUPPORTED)), run_of(backends=["acme"]), run_of()):
+        page = Seen(page_of(run))
+        assert "nothing was judged" in page.text
+        assert "Nothing failed." not in page.text
+        assert page.all("p", "outcome")[0]["class"] == "outcome red"
+
+
+def test_a_process_that_died_between_questions_is_told():
+    run = run_of(record(), ending=Ending(True, 1, "", accidents=("acme: it died",)))
+    page = Seen(page_of(run))
+    assert "acme: it died" in page.text
+    assert page.all("p", "outcome")[0]["class"] == "outcome red"
+
+
+def test_what_is_red_by_an_option_is_a_failure_here_too():
+    run = run_of(record(Verdict.WARN, reason="so"), record())
+    strict = replace(run, header=replace(run.header, strict=True))
+    assert not Seen(page_of(run)).all("details", "failure")
+    page = page_of(strict)
+    assert len(Seen(page).all("details", "failure")) == 1
+    assert "warnings, which fail this run" in page
+    assert [row["tone"] for row in data_of(page)] == ["red", "pass"]
+
+
+def test_failures_stand_under_their_causes_the_most_frequent_first():
+    causes = [Diagnosis("a", "as if a"), Diagnosis("b", "as if b")]
+    run = run_of(
+        record(Verdict.FAIL, diagnoses=(causes[0],)),
+        *(record(Verdict.FAIL, diagnoses=(causes[1],)) for _ in range(3)),
+        record(Verdict.CRASH, reason="killed by SIGSEGV"),
+    )
+    text = Seen(page_of(run)).text
+    heads = [text.index(said) for said in ("as if b (b)", "as if a (a)", "the process died")]
+    assert heads == sorted(heads)
+    assert "4 failures, 2 causes, 1 crash" in text
+
+
+def test_known_defects_are_told_by_cause_with_a_link_to_their_cases():
+    known = [record(Verdict.KNOWN, known=KNOWN) for _ in range(3)]
+    page = Seen(page_of(run_of(*known)))
+    assert "The maximum of a vector's lanes" in page.text
+    (link,) = [one for one in page.all("a") if one.get("data-filter") == "known=0"]
+    assert link["href"] == "#results"
+    assert "https://x.org/1" in {one["href"] for one in page.all("a")}
+
+
+@pytest.mark.parametrize(
+    "link", ["javascript:alert(1)", "data:text/html,x", "file:///etc", " https:x"]
+)
+def test_only_addresses_of_the_web_become_links(link):
+    known = replace(KNOWN, link=link)
+    page = Seen(page_of(run_of(record(Verdict.KNOWN, known=known))))
+    assert link in page.text
+    assert link not in {one["href"] for one in page.all("a")}
+
+
+def test_the_list_has_every_result_with_the_command_that_repeats_it():
+    run = run_of(*every_verdict(), *every_verdict("bolt:x?y=1"))
+    rows = data_of(page_of(run))
+    assert [row["case"] for row in rows] == [one.case for one in run.records]
+    assert [row["verdict"] for row in rows[:3]] == ["pass", "self", "known"]
+    for row, one in zip(rows, run.records, strict=True):
+        # `run_of` gives cases names of their own, which commands do not know.
+        assert row["repeat"].replace("\ufffc", row["case"]) == one.repeat
+
+
+def test_a_share_is_never_rounded_up_to_all():
+    run = run_of(*(record() for _ in range(2999)), record(Verdict.FAIL))
+    assert "99.9 %" in Seen(page_of(run)).text
+
+
+# ── pictures ──────────────────────────────────────────────────────────────────────────────────
+
+
+def test_equal_pictures_are_drawn_once_and_shown_everywhere():
+    page = Seen(page_of(run_of(*(failing() for _ in range(5)))))
+    names = [one["id"] for one in page.all("symbol")]
+    assert len(names) == 2  # a map and a histogram
+    used = [one["href"] for one in page.all("use")]
+    assert sorted(used) == sorted(f"#{name}" for name in names * 5)
+    told = {one["aria-label"] for one in page.all("svg", "plot")}
+    assert any(said.startswith("Map of errors by position, of 360 cells: ") for said in told)
+
+
+def test_without_matplotlib_the_page_says_so_and_maps_errors_in_letters(monkeypatch):
+    monkeypatch.setattr(plots, "find_spec", lambda name: None)
+    page = Seen(page_of(run_of(failing())))
+    assert "pip install 'opcheck[plot]'" in page.text
+    assert "\n".join(pictured().cells) in page.text
+    assert not page.all("symbol")
+
+
+def test_a_page_says_how_many_pictures_it_lacks(monkeypatch):
+    monkeypatch.setattr(plots, "_MOST", 3)
+    run = many(40, ("acme",), failing=1.0)
+    page = Seen(page_of(run))
+    assert len(page.all("symbol")) == 3
+    shown = len(page.all("svg", "plot"))
+    assert shown == 2
+    assert "Of 39 outputs no picture is drawn" in page.text
+    assert len(page.all("pre", "letters")) == 39
+
+
+# ── size ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_ten_thousand_results_are_a_page_of_less_than_five_megabytes(monkeypatch):
+    monkeypatch.setattr(plots, "_MOST", 20)
+    page = page_of(many(5000, ("acme", "bolt"), failing=0.02))
+    assert len(page.encode()) < 5_000_000
+    # What is not looked at is no element: a browser is quick with so many.
+    assert len(re.findall(r"<\w", page)) < 60_000
+    assert len(data_of(page)) == 10_000
+
+
+def test_of_too_many_failures_each_cause_shows_some_and_the_rest_is_counted(monkeypatch):
+    monkeypatch.setattr(plots, "_MOST", 4)
+    monkeypatch.setattr(run_page, "_LARGEST", 1_000_000)
+    monkeypatch.setattr(run_page, "_LEAST", 100_000)
+    page = page_of(many(200, ("acme", "bolt"), failing=1.0))
+    full = page.count('<details class="failure"')
+    assert 20 < full < 100
+    assert f"{400 - full:,} failures not in full here" in page
+    _, *groups = page.split('<details class="group">')
+    assert len(groups) == 40
+    causes = [group for group in groups if '<details class="failure"' in group]
+    assert len(causes) == min(full, 40)
+    left = [int(count) for count in re.findall("… and ([0-9]+) more, in the list", page)]
+    assert sum(left) == 400 - full
+
+
+# ── texts from outside ────────────────────────────────────────────────────────────────────────
+
+#: Whatever a page has; of attributes that do something there are no others.
+TAGS = {
+    *("html", "head", "meta", "title", "style", "script", "body", "header", "main", "footer"),
+    *("nav", "section", "form", "label", "input", "select", "option", "button", "output"),
+    *("h1", "h2", "h3", "h4", "p", "ul", "li", "dl", "dt", "dd", "div", "span", "pre", "noscript"),
+    *("a", "b", "i", "code", "kbd", "time", "wbr", "details", "summary"),
+    *("table", "thead", "tbody", "tr", "th", "td", "svg", "defs", "symbol", "use"),
+    *("path", "text", "image"),
+}
+
+
+def assert_harmless(page, text):
+    seen = Seen(page)
+    assert {tag for tag, _ in seen.elements} <= TAGS
+    assert len(seen.all("script")) == 2
+    assert len(seen.all("style")) == 1
+    for _, attrs in seen.elements:
+        assert not [name for name in attrs if name.startswith("on") or name in ("src", "srcdoc")]
+        goal = attrs.get("href") or "#"
+        assert goal.startswith(("#", "data:image/png;base64,", "https://", "http://")), goal
+    for character in text:
+        if words.clean(character) != character:
+            assert character not in page.replace("\r\n", "\n")
+    assert len(data_of(page)) == len(Verdict)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_whatever_a_backend_says_is_shown_and_no_more(text):
+    page = page_of(hostile(text))
+    assert_harmless(page, text)
+    # The reason of the failure, as it is shown in full.
+    assert words.block(text).strip() in Seen(page).text
+
+
+@settings(deadline=None, max_examples=40)
+@given(TEXTS)
+def test_any_text_is_shown_and_no_more(text):
+    assert_harmless(page_of(hostile(text)), text)
+
+
+def test_a_message_of_ten_megabytes_is_cut_and_the_page_says_so():
+    run = run_of(record(Verdict.ERROR, reason="<b>&" * 2_500_000, printed="y\n" * 5_000_000))
+    page = page_of(run)
+    assert len(page) < 200_000
+    assert "(9,999,000 more characters)" in page
+
+
+def test_a_page_runs_its_own_script_and_fetches_nothing(everything):
+    (policy,) = [one for one in Seen(everything).all("meta") if "http-equiv" in one]
+    rules = dict(rule.strip().split(" ", 1) for rule in policy["content"].split(";"))
+    assert rules["default-src"] == "'none'"
+    assert re.fullmatch(r"'sha256-[\w+/]{43}='", rules["script-src"])
+    assert rules["img-src"] == "data:"
+    assert not re.search(r"url\(|@import", everything)

@@ -1,0 +1,50 @@
+"""What docs/golden-files.md tells is what is written."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import get_args
+
+from opcheck.run.golden.answers import Kind
+from opcheck.run.golden.archives import NPZ
+from opcheck.run.golden.files import DATA
+from opcheck.run.golden.manifest import MANIFEST, SUMS, read_manifest
+from opcheck.run.golden.oracles import METHODS, NEAR
+from opcheck.run.golden.writing import METHOD_TEXTS
+from tests.run.golden.made import golden
+from tests.shell import ROOT
+
+PAGE = (ROOT / "docs" / "golden-files.md").read_text(encoding="utf-8")
+
+
+def column(head: str) -> set[str]:
+    """The words in code in the first column of the table that begins so."""
+    lines = PAGE[PAGE.index(f"| {head} |") :].splitlines()[2:]
+    cells = [line.split("|")[1] for line in lines[: lines.index("")]]
+    return {word for cell in cells for word in re.findall(r"`([^`]+)`", cell)}
+
+
+def test_every_file_and_folder_is_named(tmp_path: Path) -> None:
+    golden(tmp_path, npz=True)
+    folder = tmp_path / "golden"
+    names = {path.name for path in folder.rglob("*") if path.is_file()}
+    assert column("file") == names == column("file") | {MANIFEST, SUMS, DATA, NPZ}
+    assert column("folder") == {*get_args(Kind)}
+    manifest, _ = read_manifest(folder)
+    assert all(name in PAGE for name in manifest.packages)
+
+
+def test_links_numbers_and_methods_are_those_of_the_code() -> None:
+    for link in re.findall(r"\]\(([^)]+)\)", PAGE):
+        assert (ROOT / "docs" / link).exists(), link
+    assert NEAR == 2.0**-9
+    assert "2⁻⁹ ULP" in PAGE
+    flat = " ".join(PAGE.split())
+    shown = [method for method in METHODS if method != "engine"]
+    assert all(" ".join(METHOD_TEXTS[method].split()) in flat for method in shown)
+
+
+def test_the_example_is_as_short_as_is_said() -> None:
+    lines = (ROOT / "examples" / "read_golden.py").read_text(encoding="utf-8").splitlines()
+    assert sum(bool(line.strip()) for line in lines) <= 30

@@ -221,7 +221,7 @@ class Reports:
 
         try:
             write_text(file.target.path, "".join(f"{line}\n" for line in store.lines(run)))
-        except UsageError as error:
+        except Unwritable as error:
             file.error = error.message
 
     def show(self, run: Run) -> None:

@@ -319,6 +319,6 @@ def test_where_there_is_no_room_the_file_stays_as_it_is(run, monkeypatch):
 
     monkeypatch.setattr("opcheck.report.files._write", full)
     found = run("run", *ALL, "--resume", "run.jsonl")
-    assert found.exit_code == 2
+    assert found.exit_code == 4
     assert "run.jsonl cannot be written: No space left on device" in found.stderr
     assert Path("run.jsonl").read_bytes() == before

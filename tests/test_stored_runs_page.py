@@ -62,13 +62,24 @@ def folder(tmp_path: Path) -> Path:
 @posix
 def test_its_commands_work_one_after_the_other(folder: Path) -> None:
     program(folder / "bin" / "ssh", '#!/bin/sh\nshift\nexec "$@"\n')
-    keep, elsewhere, compare, join = COMMANDS
+    keep, elsewhere, resume, failed, shards, compare, join = COMMANDS
     status, printed = shell(folder, keep)
     assert (status, printed.count("exit 0: conforms: 2 results")) == (0, 2), printed
     status, printed = shell(
         folder, f"PATH=$PWD/bin:$PATH\n{elsewhere.replace(' run ', ' run my.yaml ')}"
     )
     assert (status, printed.count("exit 0: conforms: 2 results")) == (0, 1), printed
+    head, first, _ = (folder / "new.jsonl").read_text().split("\n", 2)
+    (folder / "run.jsonl").write_text(f"{head}\n{first}\n")
+    status, printed = shell(folder, resume)
+    assert (status, printed.count("run.jsonl has 1 of 2 results; 1 to come")) == (0, 1), printed
+    status, printed = shell(folder, failed)
+    assert (status, printed.count("no case matched (level core, failed in last.jsonl)")) == (5, 1)
+    status, printed = shell(folder, shards)
+    assert (status, printed.splitlines()[-1]) == (
+        0,
+        "exit 0: joined: 2 results, 2 cases, 1 backend",
+    )
     status, printed = shell(folder, f"cp new.jsonl main.jsonl\n{compare}")
     assert status == 0
     assert "exit 0: no regression: 2 results are as they were" in printed

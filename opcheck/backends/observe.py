@@ -62,7 +62,8 @@ class Observed:
 
     `first` is the answer to A, `between` that to B (None where it was refused and may be),
     `kept` is what the first answer's arrays hold after that, and `again` the second answer to A.
-    `fed` holds the inputs of each run as they were afterwards.
+    `fed` holds the inputs of each run as they were afterwards. `seconds` is how long it took to
+    prepare and to run, all together, where nothing failed.
     """
 
     stage: Stage = "feed"
@@ -86,21 +87,19 @@ def observe(backend: Backend, question: Question, *, alone: bool = False) -> Obs
         # Made before anything is asked: running out of memory here is no failure of the backend.
         data = (question.inputs, question.second, question.inputs)
         fed = [tuple(array.copy() for array in run) for run in data]
+        start = perf_counter()
         seen = replace(seen, stage="prepare")
         prepared = backend.prepare(question.task)
         seen = replace(seen, stage="run")
-        start = perf_counter()
-        first = prepared.run([*fed[0]])
-        seconds = perf_counter() - start
-        held = _held(first)
-        seen = replace(seen, seconds=seconds, first=_snapshot(held))
+        held = _held(prepared.run([*fed[0]]))
+        seen = replace(seen, first=_snapshot(held))
         if not backend.info.repeatable:
-            return replace(seen, fed=tuple(fed[:1]))
+            return replace(seen, seconds=perf_counter() - start, fed=tuple(fed[:1]))
         seen = replace(seen, stage="second run")
         between = _in_between(prepared, fed[1], question.second_is_legal)
         seen = replace(seen, stage="third run", between=between, kept=_snapshot(held))
         again = _snapshot(_held(prepared.run([*fed[2]])))
-        return replace(seen, again=again, fed=tuple(fed))
+        return replace(seen, seconds=perf_counter() - start, again=again, fed=tuple(fed))
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt) and not alone:
             raise

@@ -46,8 +46,9 @@ def command(
     opcheck diff all.jsonl some.jsonl --common       NEW has fewer cases, on purpose
     opcheck diff a.jsonl b.jsonl --format json | jq 'select(.regression)'
 
-    Exit codes: 0 no regression, 1 some, 2 a file cannot be read, 4 a run is incomplete, NEW was
-    asked for less than OLD, or the output cannot be written, 5 nothing could be compared.
+    Exit codes: 0 no regression, 1 some, 2 a file cannot be read, or is both, 4 a run is
+    incomplete, NEW was asked for less than OLD, or the output cannot be written, 5 nothing could be
+    compared.
     """
     from opcheck.records.comparing import compare, judged
     from opcheck.report import diff, diff_markdown
@@ -56,6 +57,8 @@ def command(
         raise UsageError(f"-v is for --format pretty, not for {form}")
     stored.check_output(out, [old_path, new_path])
     old, new = stored.read(old_path, new_path)
+    if stored.STANDARD not in (old_path, new_path) and old_path.samefile(new_path):
+        raise UsageError(f"{old_path} and {new_path} are one file: nothing can have changed")
     found = compare(old, new)
     if form == "pretty":
         with stored.printed(out) as console:

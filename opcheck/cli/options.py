@@ -83,6 +83,14 @@ _BACKENDS = (
     ),
 )
 
+durations_option = click.option(
+    "--durations",
+    "slowest",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="List the N results that took longest, too.",
+)
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _SELECTION = (

@@ -31,7 +31,7 @@ class _Output:
     ) -> None:
         self.bar.stop()
 
-    def is_shown(self, result: Result) -> bool:
+    def is_shown(self, result: Result | Record) -> bool:
         """Whether a result is told in detail, and its failure worth a diagnosis."""
         return is_failure(result, self.red)
 
@@ -63,9 +63,9 @@ class JsonOutput(_Output):
 class PrettyOutput(_Output):
     """Failures as they come, tables at the end."""
 
-    def __init__(self, header: Header, *, quiet: bool, verbose: bool) -> None:
+    def __init__(self, header: Header, *, quiet: bool, verbose: bool, slowest: int | None) -> None:
         super().__init__(header, pausing=True)
-        self.pretty = Pretty(output(), header, quiet=quiet, verbose=verbose)
+        self.pretty = Pretty(output(), header, quiet=quiet, verbose=verbose, slowest=slowest)
 
     def take(self, result: Record) -> None:
         """Nothing is lost if it is not shown."""
@@ -78,7 +78,7 @@ class PrettyOutput(_Output):
             self.bar.start()
         self.bar.advance(self.task)
 
-    def is_shown(self, result: Result) -> bool:
+    def is_shown(self, result: Result | Record) -> bool:
         """Whether a result is told in detail, and its failure worth a diagnosis."""
         return self.pretty.is_in_full(result) or super().is_shown(result)
 

@@ -8,7 +8,7 @@ import click
 
 from opcheck.cli import stored
 from opcheck.cli.measuring import was_timed
-from opcheck.cli.options import leave
+from opcheck.cli.options import durations_option, leave
 from opcheck.errors import Exit, UsageError
 from opcheck.report.formats import FORMATS, lines
 
@@ -28,7 +28,10 @@ from opcheck.report.formats import FORMATS, lines
 @click.option(
     "-v", "--verbose", is_flag=True, help="All in full: failures, warnings, known failures."
 )
-def command(path: Path, form: str, out: Path | None, quiet: bool, verbose: bool) -> None:
+@durations_option
+def command(
+    path: Path, form: str, out: Path | None, quiet: bool, verbose: bool, slowest: int | None
+) -> None:
     """Show a stored run, as `opcheck run` did or in another format.
 
     RUN is what `opcheck run --report json=RUN` wrote; `-` is standard input. Nothing is run again,
@@ -47,12 +50,12 @@ def command(path: Path, form: str, out: Path | None, quiet: bool, verbose: bool)
     """
     from opcheck.records.status import outcome
 
-    if (quiet or verbose) and form != "pretty":
-        raise UsageError(f"-q and -v are for --format pretty, not for {form}")
+    if (quiet or verbose or slowest) and form != "pretty":
+        raise UsageError(f"-q, -v and --durations are for --format pretty, not for {form}")
     stored.check_output(out, [path])
     if stored.is_benchmark(path):
-        if quiet or verbose:
-            raise UsageError(f"-q and -v are for runs; {path} is a benchmark")
+        if quiet or verbose or slowest:
+            raise UsageError(f"-q, -v and --durations are for runs; {path} is a benchmark")
         leave(_benchmark(path, form, out))
     (run,) = stored.read(path)
     code, meaning = outcome(run)
@@ -60,7 +63,7 @@ def command(path: Path, form: str, out: Path | None, quiet: bool, verbose: bool)
         from opcheck.report import pretty
 
         with stored.printed(out) as console:
-            pretty.show(console, run, quiet=quiet, verbose=verbose)
+            pretty.show(console, run, quiet=quiet, verbose=verbose, slowest=slowest)
     else:
         stored.write(out, lines(form, run))
         if not run.complete:

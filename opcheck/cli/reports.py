@@ -25,13 +25,14 @@ _STDOUT = Path("-")
 
 @dataclass(frozen=True)
 class Target:
-    """A format, and the file to be written in it."""
+    """A format, and the file to be written in it, as the command line says it."""
 
     form: str
     path: Path
+    said: str = ""
 
     def __str__(self) -> str:
-        return f"--report {self.form}={self.path}"
+        return self.said or f"--report {self.form}={self.path}"
 
 
 def _parsed(ctx: click.Context, param: click.Parameter, values: Sequence[str]) -> list[Target]:
@@ -124,11 +125,11 @@ class _File:
     raw: io.FileIO | None = None
     error: str | None = None
 
-    def open(self) -> None:
+    def open(self, mode: str = "w") -> None:
         """Empty it: a report of another run must not be taken for that of this one."""
         if self.target.path != _STDOUT:
             try:
-                self.raw = io.FileIO(self.target.path, "w")
+                self.raw = io.FileIO(self.target.path, mode)
             except OSError as error:
                 raise Unwritable(self.target, error) from None
 
@@ -153,42 +154,75 @@ class _File:
 
 
 class Reports:
-    """What a run is written to: streams as it goes, everything else at its end."""
+    """What a run is written to: streams as it goes, everything else at its end.
 
-    def __init__(self, targets: Iterable[Target]) -> None:
+    The file of a run that goes on, `resumed`, has at any time all results that there are: it is
+    replaced as a whole, and then added to.
+    """
+
+    def __init__(self, targets: Iterable[Target], resumed: Target | None = None) -> None:
         files = [_File(target) for target in targets]
         self._streams = [one for one in files if one.target.form == _STREAM]
         self._others = [one for one in files if one.target.form != _STREAM]
+        self._resumed = None if resumed is None else _File(resumed)
+        self._has_new = self._is_unordered = False
 
-    def begin(self, header: Header) -> None:
-        """Empty all files, and begin the streams; raises Unwritable."""
+    @property
+    def _files(self) -> list[_File]:
+        return [*self._streams, *([self._resumed] if self._resumed else []), *self._others]
+
+    def begin(self, header: Header, kept: Iterable[Record] = ()) -> None:
+        """Empty all files, and begin the streams; raises Unwritable.
+
+        What is `kept` is in the resumed file from now on, and comes to the others in its turn.
+        """
         from opcheck.report import store
+        from opcheck.report.files import write_text
 
-        for one in (*self._streams, *self._others):
-            one.open()
+        if self._resumed:
+            lines = (store.header(header), *map(store.record, kept))
+            write_text(self._resumed.target.path, "".join(f"{line}\n" for line in lines))
+        for one in self._files:
+            one.open("a" if one is self._resumed else "w")
         for one in self._streams:
             one.write(store.header(header))
 
-    def take(self, result: Record) -> None:
+    def take(self, result: Record, *, is_kept: bool = False) -> None:
         """Write a result to the streams, a whole line, so that a run cut short leaves it."""
         from opcheck.report import store
 
+        line = store.record(result)
         for one in self._streams:
-            one.write(store.record(result))
+            one.write(line)
+        if self._resumed and not is_kept:
+            self._resumed.write(line)
+        self._is_unordered |= is_kept and self._has_new
+        self._has_new |= not is_kept
 
     def finish(self, run: Run) -> None:
         """Write the rest, but for what is to be printed."""
         from opcheck.report import store
 
-        for one in self._streams:
+        for one in (*self._streams, *([self._resumed] if self._resumed else [])):
             if run.ending is not None:
                 one.write(store.footer(run.records, run.ending))
             one.close()
+        if self._resumed and self._is_unordered and not self._resumed.error:
+            self._put_in_order(self._resumed, run)
         for one in self._others:
             if one.target.path != _STDOUT:
                 for line in lines(one.target.form, run):
                     one.write(line)
                 one.close()
+
+    def _put_in_order(self, file: _File, run: Run) -> None:
+        from opcheck.report import store
+        from opcheck.report.files import write_text
+
+        try:
+            write_text(file.target.path, "".join(f"{line}\n" for line in store.lines(run)))
+        except Unwritable as error:
+            file.error = error.message
 
     def show(self, run: Run) -> None:
         """Print what is to be printed, behind everything else."""
@@ -199,7 +233,7 @@ class Reports:
 
     def judged(self, code: Exit, meaning: str) -> tuple[Exit, str]:
         """The exit code and what it means, unless a file could not be written: that comes first."""
-        lacking = [one.error for one in (*self._streams, *self._others) if one.error]
+        lacking = [one.error for one in self._files if one.error]
         if not lacking:
             return code, meaning
         first = code in (Exit.INTERRUPTED, Exit.USAGE)

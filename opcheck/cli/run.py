@@ -12,18 +12,36 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from opcheck.cli import interrupt
-from opcheck.cli.options import chosen_cases, dim_option, leave, selection_options, worker_options
+from opcheck.cli import interrupt, resuming
+from opcheck.cli.options import (
+    chosen_cases,
+    dim_option,
+    durations_option,
+    leave,
+    selection_options,
+    worker_options,
+)
+from opcheck.cli.portion import Portion, portion_options
 from opcheck.cli.reports import Reports, Target, check_targets, report_option
+from opcheck.errors import UsageError
 
 if TYPE_CHECKING:
-    from opcheck.model import BackendInfo, Header, Record, Suite
+    from opcheck.model import BackendInfo, Header, Suite
 
 
 @click.command(name="run")
 @selection_options
 @dim_option
+@portion_options
 @worker_options
+@click.option(
+    "--repeat",
+    "times",
+    type=click.IntRange(min=1),
+    default=1,
+    metavar="N",
+    help="Ask each case N times, anew each time; one failure, or two answers, and it fails.",
+)
 @click.option("--strict", is_flag=True, help="A warning is a failure.")
 @click.option("--require-supported", is_flag=True, help="What is unsupported is a failure.")
 @click.option("--no-known", is_flag=True, help="Judge the known defects of public backends too.")
@@ -35,12 +53,14 @@ if TYPE_CHECKING:
     help="Keep models, inputs and the backend's outputs, for -b saved:DIR.",
 )
 @report_option
+@resuming.option
 @click.option("-x", "--exitfirst", is_flag=True, help="Stop at the first failure.")
 @click.option("--max-fail", type=click.IntRange(min=1), metavar="N", help="Stop after N failures.")
 @click.option("-q", "--quiet", is_flag=True, help="No table for each failure, only the summary.")
 @click.option(
     "-v", "--verbose", is_flag=True, help="All in full: failures, warnings, known failures."
 )
+@durations_option
 @click.option(
     "--format",
     "form",
@@ -53,15 +73,19 @@ def command(
     jobs: int,
     timeout: float | None,
     memory_limit: str | None,
+    portion: Portion,
+    times: int,
     strict: bool,
     require_supported: bool,
     no_known: bool,
     saved: Path | None,
     targets: list[Target],
+    resumed: Path | None,
     exitfirst: bool,
     max_fail: int | None,
     quiet: bool,
     verbose: bool,
+    slowest: int | None,
     form: str,
     **selection: Any,
 ) -> None:
@@ -84,6 +108,9 @@ def command(
     opcheck run 'onnx-node/softmax*' -b reference     some of onnx's node tests
     opcheck run model.onnx --dim batch=4 -b A -b B    A and B compared on inputs made up
     opcheck run --report json=run.jsonl           kept, for `opcheck report run.jsonl`
+    opcheck run --resume run.jsonl                the rest of it, where it was cut short
+    opcheck run --last-failed run.jsonl           what failed in it
+    opcheck run --shard 2/5                       the second of five shares, about equally long
 
     Ctrl-C ends the run after the case at hand; a second one ends it at once.
 
@@ -94,31 +121,44 @@ def command(
     from opcheck.cli.output import JsonOutput, PrettyOutput
     from opcheck.cli.workers import chosen_backends, connect, scratch, started
     from opcheck.known import shipped_ledgers
-    from opcheck.model import Ending, Run
+    from opcheck.model import Ending, Record, Run
+    from opcheck.records.resuming import Kept
     from opcheck.records.status import is_failure, status
     from opcheck.report.recording import Recorder
-    from opcheck.run import conduct
+    from opcheck.run import resume
     from opcheck.run.saving import recording
 
-    check_targets(targets, selection["paths"], stdout_is_stream=form == "json")
+    going_on = None if resumed is None else resuming.target(resumed)
+    read_from = [*selection["paths"], *portion.files]
+    written = [*targets, *([going_on] if going_on else [])]
+    check_targets(written, read_from, stdout_is_stream=form == "json")
+    if slowest and form != "pretty":
+        raise UsageError(f"--durations is for --format pretty, not for {form}")
+    part = portion.read()
+    earlier = resuming.earlier(resumed)
     with (
         scratch() as folder,
         started(chosen_backends(addresses, folder, timeout, memory_limit), jobs) as pools,
         ExitStack() as stack,
     ):
         # They start while the cases are read.
-        cases, said = chosen_cases(**selection)
-        check_company(cases, len(pools))
+        suite, said = chosen_cases(**selection)
+        part.check(suite, said)
+        check_company(suite, len(pools))
         oracles = stack.enter_context(
-            consulted(cases, addresses, folder, timeout, memory_limit, jobs)
+            consulted(suite, addresses, folder, timeout, memory_limit, jobs)
         )
         connect(pools)
+        suite, said = part.failed(suite, said, {pool.info.address for pool in pools})
+        cases = part.share(suite)
         backends = recording(pools, saved) if saved else pools
         ledgers = () if no_known else shipped_ledgers()
-        recorder = Recorder(cases)
+        recorder = Recorder(suite)
         header = _header(
             [backend.info for backend in backends],
             recorder.suite,
+            cases=len(cases),
+            shard=portion.shard,
             selection=said,
             level=selection["level"],
             paths=tuple(map(str, selection["paths"])),
@@ -126,15 +166,19 @@ def command(
             strict=strict,
             require_supported=require_supported,
             named=bool(addresses),
-            options=_options(timeout=timeout, memory_limit=memory_limit),
+            options=_options(timeout=timeout, memory_limit=memory_limit, times=times),
             oracles=tuple({pool.info.address: pool.info for pool in oracles.values()}.values()),
         )
-        reports = Reports(targets)
-        reports.begin(header)
+        kept = Kept(header)
+        if resumed and earlier:
+            kept = resuming.kept(resumed, earlier, header, recorder, suite)
+            header = kept.header
+        reports = Reports(targets, going_on)
+        reports.begin(header, kept.records.values())
         output = (
             JsonOutput(header)
             if form == "json"
-            else PrettyOutput(header, quiet=quiet, verbose=verbose)
+            else PrettyOutput(header, quiet=quiet, verbose=verbose, slowest=slowest)
         )
         most = 1 if exitfirst else max_fail
         records: list[Record] = []
@@ -143,20 +187,29 @@ def command(
         began = time.monotonic()
         try:
             with output:
-                for result in conduct(cases, backends, ledgers, output.is_shown, oracles):
-                    record = recorder.record(result)
+                stream = resume(
+                    cases, backends, kept.records, ledgers, output.is_shown, oracles, times=times
+                )
+                for result in stream:
+                    is_kept = isinstance(result, Record)
+                    record = result if isinstance(result, Record) else recorder.record(result)
                     # The footer counts what was written, no more and no less.
                     with interrupt.shielded():
                         records.append(record)
                         output.take(record)
-                        reports.take(record)
+                        reports.take(record, is_kept=is_kept)
                     output.show(record)
-                    failures += is_failure(result, output.red)
+                    failures += not is_kept and is_failure(record, output.red)
                     stopped = interrupt.asked()
                     if stopped or (most is not None and failures >= most):
                         break
         except KeyboardInterrupt:
             stopped = True
+        # What else was kept stands in the file already, behind what is still to come.
+        for record in kept.behind(records):
+            records.append(record)
+            output.take(record)
+            reports.take(record, is_kept=True)
         everybody = {
             **{pool.info.address: pool for pool in pools},
             **{f"oracle {address}": pool for address, pool in oracles.items()},
@@ -164,12 +217,12 @@ def command(
         for pool in everybody.values():
             pool.close()
         complete = len(records) == header.results
-        accidents = tuple(
+        accidents = kept.ending.accidents + tuple(
             f"{name}: {said}{f' (×{count})' if count > 1 else ''}"
             for name, pool in everybody.items()
             for said, count in pool.accidents.items()
         )
-        partings = tuple(
+        partings = kept.ending.partings + tuple(
             f"{name}: when its process was to leave, it {how}"
             for name, pool in everybody.items()
             for how in pool.partings
@@ -181,7 +234,7 @@ def command(
             accidents=accidents,
             partings=partings,
         )
-        seconds = round(time.monotonic() - began, 3)
+        seconds = round(kept.ending.seconds + time.monotonic() - began, 3)
         ending = Ending(complete, int(code), meaning, seconds, accidents, partings)
         run = Run(header, tuple(records), ending)
         reports.finish(run)
@@ -197,12 +250,14 @@ def _header(backends: Sequence[BackendInfo], suite: Suite, **asked: Any) -> Head
     from opcheck.run import environment
 
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    return Header(
-        environment(), tuple(backends), cases=suite.cases, suite=suite, started=now, **asked
-    )
+    return Header(environment(), tuple(backends), suite=suite, started=now, **asked)
 
 
-def _options(*, timeout: float | None, memory_limit: str | None) -> dict[str, str]:
+def _options(*, timeout: float | None, memory_limit: str | None, times: int) -> dict[str, str]:
     """What was said on the command line by which a verdict may differ."""
-    said = {"timeout": timeout and f"{timeout:g} s", "memory-limit": memory_limit}
+    said = {
+        "timeout": timeout and f"{timeout:g} s",
+        "memory-limit": memory_limit,
+        "repeat": str(times) if times > 1 else None,
+    }
     return {name: value for name, value in said.items() if value}

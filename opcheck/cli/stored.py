@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from opcheck.model import Run
 
 #: In place of a file, standard input or output.
-_STANDARD = Path("-")
+STANDARD = Path("-")
 _BENCHMARK = b'{"type":"bench"'
 
 out_option = click.option(
@@ -38,7 +38,7 @@ def read(*paths: Path) -> list[Run]:
 
     Raises CaseFileError with what is wrong with all of them, UsageError for a second `-`.
     """
-    if paths.count(_STANDARD) > 1:
+    if paths.count(STANDARD) > 1:
         raise UsageError("only one run can be on standard input")
     runs: list[Run] = []
     problems: list[Problem] = []
@@ -56,7 +56,7 @@ def is_benchmark(path: Path) -> bool:
     """Whether a file begins as those that `opcheck bench --save` writes; one that can be read."""
     try:
         # Of a pipe, what is looked at is gone.
-        if path == _STANDARD or not path.is_file():
+        if path == STANDARD or not path.is_file():
             return False
         with path.open("rb") as file:
             return file.read(len(_BENCHMARK)) == _BENCHMARK
@@ -67,7 +67,7 @@ def is_benchmark(path: Path) -> bool:
 def _read(path: Path) -> Run:
     from opcheck.report import store
 
-    if path != _STANDARD:
+    if path != STANDARD:
         return store.read(path)
     if sys.stdin is None:  # closed, as by <&-
         raise UsageError("standard input is closed")
@@ -76,7 +76,7 @@ def _read(path: Path) -> Run:
 
 def check_output(out: Path | None, read_from: Sequence[Path]) -> None:
     """Raise UsageError if `out` cannot be written, or is also read."""
-    told = out and why_not(out, [path for path in read_from if path != _STANDARD])
+    told = out and why_not(out, [path for path in read_from if path != STANDARD])
     if told:
         raise UsageError(f"-o {out}: {told}")
 
@@ -84,7 +84,7 @@ def check_output(out: Path | None, read_from: Sequence[Path]) -> None:
 def write(out: Path | None, lines: Iterable[str]) -> None:
     """Write lines to a file or to standard output, in UTF-8; raises Unwritable."""
     data = (f"{line}\n".encode(errors="replace") for line in lines)
-    if out is None or out == _STANDARD:
+    if out is None or out == STANDARD:
         for line in data:
             sys.stdout.buffer.write(line)
         sys.stdout.buffer.flush()
@@ -101,7 +101,7 @@ def printed(out: Path | None) -> Iterator[Console]:
     """A console on standard output, or one whose text goes to a file; raises Unwritable."""
     from opcheck.cli.console import output, plain
 
-    if out is None or out == _STANDARD:
+    if out is None or out == STANDARD:
         yield output()
         return
     text = io.StringIO()

@@ -26,6 +26,9 @@ from opcheck.model import (
     Verdict,
 )
 
+#: How the reason begins where an answer came that is no tensors.
+UNUSABLE = "its answer cannot be used"
+
 
 @dataclass(frozen=True, eq=False)
 class Answer:
@@ -132,7 +135,7 @@ def by_itself(rule: Rule, outcome: Outcome) -> Judgement:
         case Raised(stage=stage) if stage in _LATER:
             return unstable(_raised_later(outcome))
         case Raised():
-            reason = f"its answer cannot be used: {told(outcome)}"
+            reason = f"{UNUSABLE}: {told(outcome)}"
             return lesser(rule, Verdict.ERROR, reason, "raised")
         case Produced(unstable=contradiction):
             return unstable(str(contradiction))

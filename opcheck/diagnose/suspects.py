@@ -59,8 +59,15 @@ class Suspects:
 
     def passed(self, case: Case) -> None:
         """Remember a case that passed: what it would have failed is no cause of other failures."""
-        cell = self._cells[Cell(case.op, str(case.inputs[0].dtype) if case.inputs else "")]
-        cell.passes.setdefault(case.name, case)
+        self._cell(case).passes.setdefault(case.name, case)
+
+    def diagnosed(self, case: Case, diagnoses: Sequence[Diagnosis]) -> None:
+        """Remember a failure on a case, of which `diagnose` said this in an earlier run."""
+        cell = self._cell(case)
+        named = [one.mistake for one in diagnoses if one.mistake and one != _UNCHECKED]
+        self._explained[case.op.domain, case.op.name].update(named)
+        cell.failures += 1
+        cell.in_vain += not named
 
     def diagnose(self, evidence: Evidence) -> tuple[Diagnosis, ...]:
         """The mistakes that reproduce a failure, or else what its numbers have in common.
@@ -87,6 +94,9 @@ class Suspects:
             elif seen := resemblance(evidence):
                 said.append(Diagnosis(None, seen))
         return (*said, *self._excuses())
+
+    def _cell(self, case: Case) -> _Known:
+        return self._cells[Cell(case.op, str(case.inputs[0].dtype) if case.inputs else "")]
 
     def _reproducing(
         self, evidence: Evidence, cell: _Known, explained: Counter[str]

@@ -28,7 +28,10 @@ class Items(Foreign):
 
 @dataclass(frozen=True, eq=False)
 class Produced:
-    """Outputs came; `unstable` says how the second or third run contradicted the first."""
+    """Outputs came, after so many `seconds` for preparing and all runs.
+
+    `unstable` says how the second or third run contradicted the first.
+    """
 
     outputs: tuple[Array | Foreign, ...]
     seconds: float

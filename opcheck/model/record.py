@@ -96,6 +96,7 @@ class Record:
     oracle: str = ""
     against: tuple[str, ...] = ()
     seconds: float = 0.0
+    verdicts: Mapping[Verdict, int] | None = None
 
     @property
     def used(self) -> float | None:

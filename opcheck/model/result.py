@@ -151,7 +151,8 @@ class Result:
     `printed` is the end of what the backend wrote to its standard output and error.
     `oracle` is the backend, and its version, whose answer is taken for right; one that passes by
     its own answer is a `self_check` too. Where nobody's is, `against` are the backends that this
-    one agrees with, or differs from.
+    one agrees with, or differs from. `verdicts` is how often each verdict came where a case was
+    asked several times, `seconds` how long all took.
     """
 
     case: Case
@@ -171,6 +172,7 @@ class Result:
     oracle: str = ""
     against: tuple[str, ...] = ()
     seconds: float = 0.0
+    verdicts: Mapping[Verdict, int] | None = None
 
 
 @dataclass(frozen=True)

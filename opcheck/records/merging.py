@@ -30,7 +30,8 @@ def merge(parts: Sequence[Part], *, mixed_versions: bool = False) -> tuple[Run, 
     Raises UsageError with every reason why they are no parts of one whole: another suite, other
     rules, another opcheck unless `mixed_versions`, two versions of a backend, a result twice.
     """
-    wrong = [*_misfits(parts, mixed_versions), *_repeated(parts)]
+    versions = () if mixed_versions else _versions(parts)
+    wrong = [*misfits(parts), *versions, *_repeated(parts)]
     if wrong:
         raise UsageError("\n".join(dict.fromkeys(wrong)))
     first = parts[0].run.header
@@ -39,7 +40,7 @@ def merge(parts: Sequence[Part], *, mixed_versions: bool = False) -> tuple[Run, 
     oracles = {info.address: info for header in headers for info in header.oracles}
     header = replace(
         first,
-        environment=_environment([one.environment for one in headers]),
+        environment=joined([one.environment for one in headers]),
         backends=tuple(backends.values()),
         oracles=tuple(oracles.values()),
         cases=first.suite.cases,
@@ -56,7 +57,7 @@ def merge(parts: Sequence[Part], *, mixed_versions: bool = False) -> tuple[Run, 
     return Run(header, tuple(records), _ending(parts, header, records, complete=not lacks)), lacks
 
 
-def _misfits(parts: Sequence[Part], mixed_versions: bool) -> Iterator[str]:
+def misfits(parts: Sequence[Part]) -> Iterator[str]:
     """Why some of the parts do not go with the first, or with others."""
     (first, *rest) = parts
     one = first.run.header
@@ -72,9 +73,6 @@ def _misfits(parts: Sequence[Part], mixed_versions: bool) -> Iterator[str]:
         if rules(other) != rules(one):
             unlike = dict(rules(one).items() ^ rules(other).items())
             yield f"{both} were judged by different rules: {', '.join(sorted(unlike))}"
-        versions = one.environment.opcheck, other.environment.opcheck
-        if versions[0] != versions[1] and not mixed_versions:
-            yield f"{both} are of opcheck {' and '.join(versions)} (--mixed-versions joins them)"
         if other.shard and shards.setdefault(other.shard[1], part.name) == part.name:
             counted = ", ".join(f"{count} ({name})" for count, name in shards.items())
             if len(shards) > 1:
@@ -93,6 +91,16 @@ def _unlike(
             versions = before.version, info.version
             how = " and ".join(versions) if versions[0] != versions[1] else "other settings"
             yield f"{what}{quoted(info.address)} has {how} in {where} and {name}"
+
+
+def _versions(parts: Sequence[Part]) -> Iterator[str]:
+    (first, *rest) = parts
+    one = first.run.header.environment.opcheck
+    for part in rest:
+        other = part.run.header.environment.opcheck
+        if other != one:
+            both = f"{first.name} and {part.name} are of opcheck {one} and {other}"
+            yield f"{both} (--mixed-versions joins them)"
 
 
 def _repeated(parts: Sequence[Part]) -> Iterator[str]:
@@ -155,7 +163,7 @@ def _ending(
     return Ending(complete, int(code), meaning, seconds, accidents, partings)
 
 
-def _environment(all_: Sequence[Environment]) -> Environment:
+def joined(all_: Sequence[Environment]) -> Environment:
     """What the environments say, and where they differ, each of it once."""
     packages = dict.fromkeys(name for one in all_ for name in one.packages)
     return Environment(
@@ -170,4 +178,4 @@ def _environment(all_: Sequence[Environment]) -> Environment:
 
 
 def _each(values: Iterable[str]) -> str:
-    return ", ".join(dict.fromkeys(values))
+    return ", ".join(dict.fromkeys(part for value in values for part in value.split(", ")))

@@ -86,14 +86,17 @@ def status(
         return Exit.UNUSABLE, f"incomplete: {total[Verdict.NOT_RUN]:,} not run{also}"
     if wrong:
         return Exit.NONCONFORMING, f"does not conform: {'; '.join(wrong)}"
+    part = f"shard {header.shard[0]} of {header.shard[1]}" if header.shard else ""
     if not total:
-        return Exit.NOTHING_JUDGED, "nothing was judged: no case matched"
+        matched = f"{part} has no case" if part and header.suite.cases else "no case matched"
+        return Exit.NOTHING_JUDGED, f"nothing was judged: {matched}"
     if idle and (header.named or len(idle) == len(header.backends)):
         return Exit.NOTHING_JUDGED, f"nothing was judged: {'; '.join(idly)}"
     judged = _counted(sum(n for v, n in total.items() if v not in _UNJUDGED), "result", "results")
     rest = (Verdict.KNOWN, Verdict.WARN, Verdict.UNSUPPORTED)
     remarks = [_spelt({verdict: total[verdict] for verdict in rest})]
     remarks += [f"{address} {asked[address]}" for address in idle]
+    remarks += [f"{part} only"] * bool(part)
     remarks += partings
     said = "; ".join(filter(None, [f"conforms: {judged}, nothing unexpected", *remarks]))
     return Exit.CONFORMS, said

@@ -41,6 +41,8 @@ def show(console: Console, result: Record) -> None:
     _line(console, "found", result.reason)
     if result.oracle and (result.comparisons or result.failure == "raised"):
         _line(console, "oracle", f"{result.oracle}, whose answer the case takes for right")
+    if result.verdicts:
+        _line(console, "times", words.times(result.verdicts))
     _diagnoses(console, result.diagnoses)
     if result.known:
         _line(console, "cause", result.known.cause)

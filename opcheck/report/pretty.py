@@ -21,15 +21,25 @@ class Pretty:
     """Prints a run on a console, while it lasts just as afterwards.
 
     Of failures that look alike the first few are told in full, and the others counted: `quiet`
-    tells none, `verbose` all of them, and warnings and known failures too.
+    tells none, `verbose` all of them, and warnings and known failures too. So many of the `slowest`
+    results are listed at the end.
     """
 
-    def __init__(self, console: Console, header: Header, *, quiet: bool, verbose: bool) -> None:
+    def __init__(
+        self,
+        console: Console,
+        header: Header,
+        *,
+        quiet: bool,
+        verbose: bool,
+        slowest: int | None = None,
+    ) -> None:
         self._console = console
         self._header = header
         self._red = reds_of(header)
         self._quiet = quiet
         self._verbose = verbose
+        self._slowest = slowest
         self._bad_cases: set[tuple[str, str]] = set()
         self._alike: Counter[Hashable] = Counter()
         self._left_out = 0
@@ -65,7 +75,7 @@ class Pretty:
             told = f"… and {more}, which {like} {_ALIKE} of those above: -v shows all in full"
             self._console.print(Text(told, "bold"))
             self._console.print()
-        summary.show(self._console, self._header, results, complete=complete)
+        summary.show(self._console, self._header, results, complete=complete, slowest=self._slowest)
         said = f"{meaning} ({self._header.selection})" if not results else meaning
         colour = "green" if code is Exit.CONFORMS else "red"
         ending = f"exit {int(code)}", f"bold {colour}"
@@ -88,9 +98,16 @@ def _likeness(result: Record) -> Hashable:
     return result.backend, result.op.name, result.verdict, result.failure, looks
 
 
-def show(console: Console, run: Run, *, quiet: bool = False, verbose: bool = False) -> None:
+def show(
+    console: Console,
+    run: Run,
+    *,
+    quiet: bool = False,
+    verbose: bool = False,
+    slowest: int | None = None,
+) -> None:
     """Print a stored run."""
-    pretty = Pretty(console, run.header, quiet=quiet, verbose=verbose)
+    pretty = Pretty(console, run.header, quiet=quiet, verbose=verbose, slowest=slowest)
     for result in run.records:
         if pretty.is_due(result):
             pretty.show(result)

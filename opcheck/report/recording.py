@@ -28,12 +28,13 @@ class Recorder:
     def __init__(self, cases: Sequence[Case]) -> None:
         digests = [(case.id, case_digest(case)) for case in cases]
         self.suite = Suite(suite_digest(digests), len(cases))
-        self._places = {id: (place, digest) for place, (id, digest) in enumerate(digests)}
+        #: Place and digest of each case, by its id.
+        self.digests = {id: (place, digest) for place, (id, digest) in enumerate(digests)}
 
     def record(self, result: Result) -> Record:
         """The record of a result on one of the cases."""
         case = result.case
-        place, digest = self._places[case.id]
+        place, digest = self.digests[case.id]
         passed = result.verdict is Verdict.PASS
         return Record(
             case=case.id,
@@ -68,6 +69,7 @@ class Recorder:
             oracle=result.oracle,
             against=result.against,
             seconds=result.seconds,
+            verdicts=result.verdicts,
         )
 
 

@@ -193,6 +193,7 @@ class ResultFields(Fields):
     unjudged: _Count
     comparisons: tuple[_ComparisonFields, ...]
     seconds: _Seconds
+    verdicts: dict[Verdict, Annotated[int, Field(ge=1)]] | None = None
 
     @model_validator(mode="after")
     def _agree(self) -> Self:

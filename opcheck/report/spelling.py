@@ -120,4 +120,6 @@ def repeat(result: Result) -> str:
         words.append("--strict")
     if result.verdict is Verdict.UNSUPPORTED:
         words.append("--require-supported")
+    if result.verdicts:
+        words += ["--repeat", str(sum(result.verdicts.values()))]
     return shlex.join(words)

@@ -23,8 +23,9 @@ from opcheck.report.run_fields import LINE, FooterFields, HeaderFields, ResultFi
 #   1  header, result and footer; a result names its case in full
 #   2  the header tells the whole suite, the part of it that a shard is, when the run began and
 #      what else its verdicts depend on; a result has its case's place and digest, and its clause
-#      as quoted for the case's version; failures have a picture; the footer tells duration,
-#      accidents and partings; the header names oracles, and a result whom it is held against
+#      as quoted for the case's version; failures have a picture; results of cases that were asked
+#      several times tell how often each verdict came; the footer tells duration, accidents and
+#      partings; the header names oracles, and a result whom it is held against
 FORMAT = 2
 #: The largest file that is read, and the longest line, in bytes: some 500,000 results, and a
 #: hundred times what the longest result takes.
@@ -89,6 +90,7 @@ def record(result: Record) -> str:
             "unjudged": result.unjudged,
             "comparisons": [*map(_comparison, result.comparisons)],
             "seconds": result.seconds,
+            "verdicts": result.verdicts,
         }
     )
 

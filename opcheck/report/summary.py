@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from opcheck.model import Header, Record, Verdict
-from opcheck.report import tally, words
+from opcheck.report import amounts, tally, words
 from opcheck.report.look import COLOURS, add_numbers, grouped, new_table, put
 
 #: How many kinds of reasons a list shows for a backend before it says how many more there are.
@@ -19,8 +19,15 @@ _REASONS = 3
 _FEW = 3
 
 
-def show(console: Console, header: Header, results: Sequence[Record], *, complete: bool) -> None:
-    """Print the summary of `results`, a section after the other."""
+def show(
+    console: Console,
+    header: Header,
+    results: Sequence[Record],
+    *,
+    complete: bool,
+    slowest: int | None = None,
+) -> None:
+    """Print the summary of `results`, a section after the other, and so many of the `slowest`."""
     # A version is the backend's own word.
     names = {backend.address: words.brief(str(backend)) for backend in header.backends}
     if not complete:
@@ -43,6 +50,7 @@ def show(console: Console, header: Header, results: Sequence[Record], *, complet
             "Warnings (in full with -v, red with --strict)",
             _name_and_reason,
         ),
+        *([_slowest(names, results, slowest)] if slowest else []),
     ]
     for section in sections:
         if section.row_count:
@@ -241,3 +249,20 @@ def _listing(
 
     named = ((names[address], rows) for address, rows in groups.items())
     return grouped(console, "backend", new, named, above=1)
+
+
+def _slowest(names: Mapping[str, str], results: Sequence[Record], most: int) -> Table:
+    """The results that took longest, among equals in the order of the cases."""
+    chosen = sorted(results, key=lambda result: -result.seconds)[:most]
+    timed = [result for result in chosen if result.seconds > 0]
+    share = sum(one.seconds for one in timed) / (sum(one.seconds for one in results) or 1)
+    count = words.plural(len(timed), "result")
+    title = f"Slowest: {count}, {amounts.percent(share)} of the time that backends took"
+    table = new_table(title=title)
+    add_numbers(table, "time")
+    for column in ("backend", "case"):
+        table.add_column(column, overflow="fold")
+    for result in timed:
+        told = names[result.backend], words.one_line(result.case)
+        table.add_row(amounts.seconds(result.seconds), *told)
+    return table

@@ -6,14 +6,15 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection, wait
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias, cast
 
 from opcheck.diagnose import Suspects
 from opcheck.known import Ledger, explain
-from opcheck.model import Agreement, BackendInfo, Case, Question, Reply, Result, Verdict
-from opcheck.run.diagnosis import evidence, recall
+from opcheck.model import Agreement, BackendInfo, Case, Question, Record, Reply, Result, Verdict
+from opcheck.run.diagnosis import evidence, recall, was_looked_into
+from opcheck.run.repeating import Rounds, repeated, together
 from opcheck.run.together import settled
-from opcheck.run.trial import Inquiry, Judged, Trial
+from opcheck.run.trial import Judged, Trial
 from opcheck.run.witness import Testimony, oracle_of
 
 #: How far a backend may be ahead of the slowest, in cases, and how many bytes their data may have.
@@ -50,23 +51,49 @@ class Asked(Protocol):
         ...
 
 
-def _nothing(result: Result) -> bool:
+def _nothing(result: Result | Record) -> bool:
     return False
+
+
+#: Records by the case's id and the backend's address.
+Kept: TypeAlias = Mapping[tuple[str, str], Record]
 
 
 def conduct(
     cases: Sequence[Case],
     backends: Sequence[Asked],
     ledgers: Sequence[Ledger] = (),
-    is_puzzling: Callable[[Result], bool] = _nothing,
+    is_puzzling: Callable[[Result | Record], bool] = _nothing,
     oracles: Mapping[str, Asked] = MappingProxyType({}),
+    *,
+    times: int = 1,
 ) -> Iterator[Result]:
     """Every case on every backend, case by case, in the given order.
 
     `ledgers` explain failures. Those that are puzzling all the same are diagnosed, which takes as
-    long as some hundred cases more. `oracles` are those that the cases name, by these names.
+    long as some hundred cases more. `oracles` are those that the cases name, by these names. Each
+    backend is asked each case so many `times`.
     """
-    conductor = _Conductor(cases, backends, ledgers, is_puzzling, oracles)
+    stream = resume(cases, backends, {}, ledgers, is_puzzling, oracles, times=times)
+    return cast(Iterator[Result], stream)
+
+
+def resume(
+    cases: Sequence[Case],
+    backends: Sequence[Asked],
+    kept: Kept,
+    ledgers: Sequence[Ledger] = (),
+    is_puzzling: Callable[[Result | Record], bool] = _nothing,
+    oracles: Mapping[str, Asked] = MappingProxyType({}),
+    *,
+    times: int = 1,
+) -> Iterator[Result | Record]:
+    """The same, but that what is `kept` of an earlier run comes in its turn, and is not asked.
+
+    The new results are those of a run that was never cut short. Of a case that compares backends
+    with each other, all results are kept or none.
+    """
+    conductor = _Conductor(cases, backends, kept, ledgers, is_puzzling, oracles, times)
     return conductor.results() if backends else iter(())
 
 
@@ -83,7 +110,7 @@ class _Open:
     waiting: list[int] = field(default_factory=list)
     results: dict[int, Judged] = field(default_factory=dict)
     #: What is worth nothing before all backends have answered.
-    unsettled: dict[int, Judged] = field(default_factory=dict)
+    unsettled: dict[int, list[Judged]] = field(default_factory=dict)
 
 
 class _Conductor:
@@ -91,36 +118,60 @@ class _Conductor:
         self,
         cases: Sequence[Case],
         backends: Sequence[Asked],
+        kept: Kept,
         ledgers: Sequence[Ledger],
-        is_puzzling: Callable[[Result], bool],
+        is_puzzling: Callable[[Result | Record], bool],
         oracles: Mapping[str, Asked],
+        times: int,
     ) -> None:
         self.cases = cases
         self.backends = backends
+        self.kept = kept
         self.ledgers = ledgers
         self.is_puzzling = is_puzzling
+        self.times = times
         self.suspects = [Suspects(recall) for _ in backends]
         self.next = [0] * len(backends)
         self.open: dict[int, _Open] = {}
         #: What is under way at each backend, by ticket: the case's number and its inquiry.
-        self.asked: list[dict[int, tuple[int, Inquiry]]] = [{} for _ in backends]
+        self.asked: list[dict[int, tuple[int, Rounds]]] = [{} for _ in backends]
         self.oracles = oracles
         #: What is under way at each oracle, by ticket: the case's number.
         self.consulted: dict[str, dict[int, int]] = {address: {} for address in oracles}
 
-    def results(self) -> Iterator[Result]:
+    def results(self) -> Iterator[Result | Record]:
         """The results; those that come out of turn are held back."""
         emitted, told = 0, 0
         while emitted < len(self.cases):
             self._begin(emitted)
-            while (opened := self.open.get(emitted)) and told in opened.results:
-                yield self._diagnosed(told, opened)
+            while emitted < len(self.cases) and (result := self._in_turn(emitted, told)):
+                yield result
                 told += 1
                 if told == len(self.backends):
-                    del self.open[emitted]
+                    self.open.pop(emitted, None)
                     emitted, told = emitted + 1, 0
             if any(self.asked) or any(self.consulted.values()):
                 self._collect()
+
+    def _in_turn(self, place: int, number: int) -> Result | Record | None:
+        """The result of a backend on the case whose turn it is, None while it is not there."""
+        if record := self._kept(number, place):
+            self._remember(number, self.cases[place], record)
+            return record
+        opened = self.open.get(place)
+        return self._diagnosed(number, opened) if opened and number in opened.results else None
+
+    def _kept(self, number: int, place: int) -> Record | None:
+        """What need not be asked again; most runs have none of it."""
+        pair = self.cases[place].id, self.backends[number].info.address
+        return self.kept.get(pair) if self.kept else None
+
+    def _remember(self, number: int, case: Case, record: Record) -> None:
+        """What is kept tells of the backend what it told when it was new."""
+        if (record.found or record.verdict) is Verdict.PASS:
+            self.suspects[number].passed(case)
+        elif was_looked_into(record) and self.is_puzzling(record):
+            self.suspects[number].diagnosed(case, record.diagnoses)
 
     def _begin(self, emitted: int) -> None:
         """Put as many cases to each backend as it has room for."""
@@ -128,6 +179,8 @@ class _Conductor:
             while backend.has_room and self._may_begin(self.next[number], emitted):
                 place = self.next[number]
                 self.next[number] += 1
+                if self._kept(number, place):
+                    continue
                 if place not in self.open:
                     self._open(place)
                 if self.open[place].unheard:
@@ -147,8 +200,8 @@ class _Conductor:
 
     def _start(self, number: int, place: int) -> None:
         """Put a case to a backend."""
-        inquiry = self.open[place].trial.on(self.backends[number].info)
-        self._go_on(number, place, inquiry, None)
+        trial, info = self.open[place].trial, self.backends[number].info
+        self._go_on(number, place, repeated(trial, info, self.times), None)
 
     def _may_begin(self, place: int, emitted: int) -> bool:
         if place >= len(self.cases) or place >= emitted + _AHEAD:
@@ -161,7 +214,7 @@ class _Conductor:
         held = sum(opened.nbytes for opened in self.open.values())
         return not self.open or held + sum(s.nbytes for s in self.cases[place].inputs) <= _BYTES
 
-    def _go_on(self, number: int, place: int, inquiry: Inquiry, reply: Reply | None) -> None:
+    def _go_on(self, number: int, place: int, inquiry: Rounds, reply: Reply | None) -> None:
         """Send an inquiry the reply to its last question, and ask its next."""
         backend = self.backends[number]
         try:
@@ -171,18 +224,19 @@ class _Conductor:
         else:
             self.asked[number][backend.ask(question)] = place, inquiry
 
-    def _end(self, number: int, opened: _Open, judged: Judged) -> None:
+    def _end(self, number: int, opened: _Open, rounds: list[Judged]) -> None:
         """Take what an inquiry has come to, which may be worth nothing before others end."""
         if not isinstance(opened.trial.case.expect, Agreement):
-            opened.results[number] = self._explained(number, judged)
+            opened.results[number] = self._explained(number, together(rounds))
             return
-        opened.unsettled[number] = judged
+        opened.unsettled[number] = rounds
         if len(opened.unsettled) == len(self.backends):
-            numbers = sorted(opened.unsettled)
-            infos = [self.backends[one].info for one in numbers]
-            found = settled(opened.trial, [opened.unsettled[one] for one in numbers], infos)
-            for one, judged in zip(numbers, found, strict=True):
-                opened.results[one] = self._explained(one, judged)
+            infos = [backend.info for backend in self.backends]
+            # What backends answered the first time is compared with each other, and so on.
+            told = zip(*(opened.unsettled[one] for one in range(len(infos))), strict=True)
+            found = [settled(opened.trial, some, infos) for some in told]
+            for one, judged in enumerate(zip(*found, strict=True)):
+                opened.results[one] = self._explained(one, together(judged))
 
     def _explained(self, number: int, judged: Judged) -> Judged:
         """With what the ledgers know of it."""

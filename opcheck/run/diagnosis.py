@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from opcheck.compare.verdict import Answer, Refusal
+from opcheck.compare.verdict import UNUSABLE, Answer, Refusal
 from opcheck.diagnose.evidence import Evidence, Outputs
 from opcheck.engine import operator_of
-from opcheck.model import Agreement, Case, Oracle, Outcome, Produced, Question, Raised
+from opcheck.model import Agreement, Case, Oracle, Outcome, Produced, Question, Raised, Record
 from opcheck.run.lying import node_of
 from opcheck.run.trial import Trial
 
@@ -26,6 +26,13 @@ def evidence(trial: Trial, asked: Question, outcome: Outcome) -> Evidence | None
         case _:
             return None
     return _evidence(trial, asked, got, Refusal if asked is trial.admission.twin else Answer)
+
+
+def was_looked_into(record: Record) -> bool:
+    """Whether there was `evidence` of a failure of which no more than the record is left."""
+    if record.diagnoses or record.failure in (None, "crash", "timeout", "oom", "unstable"):
+        return bool(record.diagnoses)
+    return operator_of(record.op) is not None and not record.reason.startswith(UNUSABLE)
 
 
 def recall(case: Case) -> Evidence | None:

@@ -218,7 +218,7 @@ class Trial:
 
 def _result(case: Case, backend: BackendInfo, printed: str, outcome: Outcome) -> Result:
     """A result that says nothing yet."""
-    seconds = outcome.seconds if isinstance(outcome, Produced) else 0.0
+    seconds = outcome.seconds if isinstance(outcome, Produced | TimedOut) else 0.0
     return Result(case, backend.address, Verdict.NOT_RUN, printed=printed, seconds=seconds)
 
 

@@ -4,6 +4,7 @@ from opcheck.suite.digest import case_digest, suite_digest
 from opcheck.suite.fill import materialize, unrounded
 from opcheck.suite.load import load, load_bench, load_sweep
 from opcheck.suite.select import Selection, select
+from opcheck.suite.shard import shard
 from opcheck.suite.sources import check_case_files, load_all
 from opcheck.suite.sweep import Sweep, parse_sweep
 
@@ -19,6 +20,7 @@ __all__ = [
     "materialize",
     "parse_sweep",
     "select",
+    "shard",
     "suite_digest",
     "unrounded",
 ]

@@ -52,7 +52,8 @@ def test_a_backend_that_became_wrong_is_a_regression(run, renamed):
 
 def test_a_run_is_as_itself(run, renamed):
     old = renamed("old", "last_of_ties")
-    found = run("diff", old, old)
+    Path("copy").write_bytes(Path(old).read_bytes())
+    found = run("diff", old, "copy")
     assert (found.exit_code, found.stdout) == (
         0,
         "exit 0: no regression: 5 results are as they were\n",
@@ -125,6 +126,7 @@ def test_formats_and_files(run, renamed, tmp_path):
         (["old", "old", "-v", "--format", "json"], "-v is for --format pretty, not for json"),
         (["old", "old", "-o", "old"], "-o old: the same command names this file twice"),
         (["old", "old", "--format", "junit"], "'junit' is not one of"),
+        (["old", "./old"], "old and old are one file: nothing can have changed"),
     ],
 )
 def test_what_makes_no_sense_is_told(run, renamed, words, said):

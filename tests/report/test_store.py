@@ -116,6 +116,7 @@ def test_a_record_names_its_case_in_full():
         "unjudged": 0,
         "comparisons": [],
         "seconds": 0.25,
+        "verdicts": None,
     }
 
 

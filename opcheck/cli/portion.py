@@ -1,0 +1,186 @@
+"""Which of the selected cases a run is about, and how many there must be."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import click
+
+from opcheck.cli import stored
+from opcheck.errors import UsageError
+
+if TYPE_CHECKING:
+    from opcheck.model import Case, Run
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+#: How many files and cases are named.
+_NAMED = 3
+
+
+class Shard(click.ParamType[tuple[int, int]]):
+    """`2/5`: the second of five shards."""
+
+    name = "shard"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, int]:
+        """As two numbers."""
+        found = re.fullmatch(r"(\d{1,6})/([1-9]\d{0,5})", str(value), re.ASCII)
+        if not found:
+            self.fail(f"{value!r} is no shard; write for example 2/5", param, ctx)
+        number, total = int(found[1]), int(found[2])
+        if not 1 <= number <= total:
+            self.fail(f"{value!r}: the first of {total} is 1/{total}", param, ctx)
+        return number, total
+
+
+_RUN = click.Path(path_type=Path)
+_OPTIONS = (
+    click.option(
+        "--expect-cases",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="How many cases PATH, -k and the like must select; another number is an error.",
+    ),
+    click.option(
+        "--lf",
+        "--last-failed",
+        "last_failed",
+        type=_RUN,
+        metavar="RUN",
+        help="Only cases that failed in this stored run, on one of the backends asked for.",
+    ),
+    click.option(
+        "--shard",
+        type=Shard(),
+        metavar="I/N",
+        help="Only the I-th of N shares of the cases, which take about equally long.",
+    ),
+    click.option(
+        "--shard-by",
+        type=_RUN,
+        metavar="RUN",
+        help="Share them by the seconds in this stored run, not by size; the same for all shards.",
+    ),
+)
+
+
+def portion_options(function: Function) -> Function:
+    """--expect-cases, --last-failed, --shard and --shard-by, as one argument `portion`."""
+
+    @functools.wraps(function)
+    def command(
+        expect_cases: int | None,
+        last_failed: Path | None,
+        shard: tuple[int, int] | None,
+        shard_by: Path | None,
+        **others: Any,
+    ) -> Any:
+        if shard_by and not shard:
+            raise UsageError("--shard-by is for --shard I/N")
+        return function(portion=Portion(expect_cases, last_failed, shard, shard_by), **others)
+
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return cast(Function, command)
+
+
+@dataclass(frozen=True)
+class Portion:
+    """Which of the selected cases a run takes; the files are stored runs."""
+
+    expected: int | None
+    failed_in: Path | None
+    shard: tuple[int, int] | None
+    shard_by: Path | None
+
+    @property
+    def files(self) -> list[Path]:
+        """What is read."""
+        return [path for path in (self.failed_in, self.shard_by) if path]
+
+    def read(self) -> PortionRead:
+        """The same with what stands in the files. Raises CaseFileError."""
+        runs = dict(zip(self.files, stored.read(*self.files), strict=True))
+        return PortionRead(self, runs)
+
+
+@dataclass(frozen=True)
+class PortionRead:
+    """A portion, and the runs that it rests on."""
+
+    asked: Portion
+    runs: Mapping[Path, Run]
+
+    def check(self, cases: Sequence[Case], said: str) -> None:
+        """Raise UsageError if the selection, `said` in words, has not as many cases as it must."""
+        expected = self.asked.expected
+        if expected is None or expected == len(cases):
+            return
+        files = Counter(case.source.file for case in cases)
+        counts = ", ".join(f"{file} {count:,}" for file, count in files.most_common(_NAMED))
+        more = f" and {len(files) - _NAMED} more files" if len(files) > _NAMED else ""
+        there = f"there {'is 1 case' if len(cases) == 1 else f'are {len(cases):,} cases'}"
+        hint = f"of {counts}{more}" if files else None
+        raise UsageError(f"--expect-cases {expected}: {there} ({said})", hint)
+
+    def failed(
+        self, cases: tuple[Case, ...], said: str, addresses: Collection[str]
+    ) -> tuple[tuple[Case, ...], str]:
+        """Those of the cases that failed on one of the backends, and what they are in words.
+
+        Tells on standard error of those that failed and are not here. Raises UsageError where none
+        of the backends took part.
+        """
+        path = self.asked.failed_in
+        if path is None:
+            return cases, said
+        failed = _failed(path, self.runs[path], addresses)
+        gone = [*failed - {case.id for case in cases}]
+        if gone:
+            _tell_of_those_gone(path, sorted(gone))
+        return tuple(case for case in cases if case.id in failed), f"{said}, failed in {path}"
+
+    def share(self, cases: tuple[Case, ...]) -> tuple[Case, ...]:
+        """Those of the cases that belong to the shard."""
+        from opcheck.suite import shard
+
+        asked = self.asked
+        if asked.shard is None:
+            return cases
+        seconds: dict[str, float] = {}
+        for record in self.runs[asked.shard_by].records if asked.shard_by else ():
+            seconds[record.case] = seconds.get(record.case, 0.0) + record.seconds
+        return shard(cases, *asked.shard, seconds)
+
+
+def _failed(path: Path, run: Run, addresses: Collection[str]) -> set[str]:
+    """The cases that failed in a run on one of the backends."""
+    from opcheck.records.status import is_failure, reds_of
+
+    there = [info.address for info in run.header.backends]
+    if not {*there} & {*addresses}:
+        told = f"it has {', '.join(map(repr, there))}"
+        raise UsageError(f"--last-failed {path}: no backend of this run took part in it", told)
+    if not run.complete:
+        click.echo(f"opcheck: {path} is incomplete: more may fail than did there", err=True)
+    red = reds_of(run.header)
+    records = (one for one in run.records if one.backend in addresses)
+    return {one.case for one in records if is_failure(one, red)}
+
+
+def _tell_of_those_gone(path: Path, gone: Sequence[str]) -> None:
+    from opcheck.report.words import one_line, plural
+
+    named = ", ".join(map(one_line, gone[:_NAMED]))
+    more = f" and {len(gone) - _NAMED:,} more" if len(gone) > _NAMED else ""
+    verb = "is" if len(gone) == 1 else "are"
+    said = f"{plural(len(gone), 'case')} that failed in {path} {verb} not among those selected"
+    click.echo(f"opcheck: {said}: {named}{more}", err=True)

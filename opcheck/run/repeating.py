@@ -1,0 +1,79 @@
+"""A case asked several times: what the answers have in common, or that they have not.
+
+Every time it is a fresh question, prepared anew, maybe in another process. One right answer excuses
+no wrong one: a backend that fails some of the times fails.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Generator, Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+from opcheck.model import BackendInfo, Question, Reply, Result, Verdict
+from opcheck.run.trial import Judged, Trial
+
+#: Asks questions and is sent the replies; what it returns is the result of each time.
+Rounds: TypeAlias = Generator[Question, Reply, list[Judged]]
+
+
+def repeated(trial: Trial, backend: BackendInfo, times: int) -> Rounds:
+    """The inquiry of one backend, made so many times; of a case that is wrong, once."""
+    judged: list[Judged] = []
+    for _ in range(times):
+        judged.append((yield from trial.on(backend)))
+        if judged[0].result.verdict is Verdict.BAD_CASE:
+            break
+    return judged
+
+
+def together(judged: Sequence[Judged]) -> Judged:
+    """One result of several on a case; where they contradict each other, it is *unstable*.
+
+    Where an answer was not delivered, the others count, but if they are right they are too few.
+    """
+    if len(judged) == 1:
+        return judged[0]
+    verdicts = dict(Counter(one.result.verdict for one in judged))
+    seconds = sum(one.result.seconds for one in judged)
+    there = [one for one in judged if one.result.verdict is not Verdict.NOT_RUN]
+    worst = max(there, key=_badness, default=judged[0])
+    if len({_answer(one.result) for one in there}) > 1:
+        result = replace(
+            worst.result,
+            verdict=Verdict.UNSTABLE,
+            failure="unstable",
+            reason=_contradiction([one.result for one in there], len(judged)),
+            refused=False,
+            self_check=False,
+        )
+        return Judged(replace(result, verdicts=verdicts, seconds=seconds))
+    if len(there) < len(judged) and worst.result.failure is None:
+        worst = next(one for one in judged if one.result.verdict is Verdict.NOT_RUN)
+    return replace(worst, result=replace(worst.result, verdicts=verdicts, seconds=seconds))
+
+
+def _answer(result: Result) -> tuple[object, ...]:
+    """What has to be alike each time: not the numbers, which may differ within their bounds."""
+    return result.verdict, result.refused, result.alternative
+
+
+def _badness(judged: Judged) -> int:
+    """Failures come before what is not supported, that before passes; of equals, the first."""
+    result = judged.result
+    return 2 * (result.failure is not None) + (result.verdict is not Verdict.PASS)
+
+
+def _contradiction(results: Sequence[Result], times: int) -> str:
+    """`3 of 10: fail: output: 1 of 6 elements wrong; 7 of 10: pass`, the worst first."""
+    kinds: dict[tuple[object, ...], list[Result]] = {}
+    for result in sorted(results, key=lambda one: -_badness(Judged(one))):
+        kinds.setdefault(_answer(result), []).append(result)
+    return "; ".join(f"{len(some)} of {times}: {_told(some[0])}" for some in kinds.values())
+
+
+def _told(result: Result) -> str:
+    said = result.alternative if result.verdict is Verdict.PASS else result.reason
+    how = f"{result.verdict} by refusal" if result.refused else str(result.verdict)
+    return f"{how}: {said}" if said else how

@@ -1,0 +1,356 @@
+"""Every way in which a gate could be green without a reason: it is not, and says why."""
+
+from __future__ import annotations
+
+import datetime as real_datetime
+import json
+import sys
+import time
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from opcheck.errors import Exit
+from opcheck.report import store
+from tests.cli.conftest import environment
+from tests.cli.test_bad_input import GOOD
+from tests.cli.test_run import CASES
+
+GREEN = int(Exit.CONFORMS)
+#: All but one of the cases that `right` gets right.
+WORDS = ["run", "cases.yaml", "-k", "not nan"]
+
+
+@pytest.fixture(autouse=True)
+def cases(run, tmp_path):
+    (tmp_path / "cases.yaml").write_text(CASES)
+    assert run(*WORDS, "-b", "right", "--report", "json=whole").exit_code == GREEN
+
+
+def last(found):
+    return found.stdout.splitlines()[-1]
+
+
+# ── nothing is asked ──────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["cases.yaml", "-k", "nothing"], 5, "nothing was judged: no case matched"),
+        (["cases.yaml", "--level", "smoke"], 5, "nothing was judged: no case matched"),
+        (["cases.yaml", "--shard", "6/6"], 5, "nothing was judged: shard 6 of 6 has no case"),
+        (["cases.yaml", "--lf", "whole"], 5, "nothing was judged: no case matched"),
+        (["cases.yaml", "--op", "Softmax"], 2, "no case of operator 'Softmax'"),
+        (["cases.yaml", "--case", "Hardmax/tie"], 2, "no case 'Hardmax/tie'"),
+        (["cases.yaml", "--dtype", "float16"], 5, "nothing was judged: no case matched"),
+        (["cases.yml"], 2, "cases.yml"),
+        (["empty"], 2, "no case files in this folder"),
+    ],
+)
+def test_no_case(run, tmp_path, words, code, said):
+    (tmp_path / "empty").mkdir()
+    found = run("run", *words, "-b", "right")
+    assert (found.exit_code, said in found.output) == (code, True)
+
+
+def test_half_of_the_cases_were_lost(run, tmp_path):
+    lines = CASES.splitlines(keepends=True)
+    (tmp_path / "cases.yaml").write_text("".join(lines[: len(lines) // 2]))
+    # What is left is a case file like any other: nobody can tell but who counted.
+    assert run(*WORDS, "-b", "right").exit_code == GREEN
+    found = run(*WORDS, "-b", "right", "--expect-cases", "4")
+    assert found.exit_code == 2
+    assert "--expect-cases 4: there are 3 cases" in found.stderr
+    found = run(*WORDS, "-b", "right", "--report", "json=half")
+    assert run("diff", "whole", "half").exit_code == 1
+    assert run("merge", "whole", "half", "-o", "joined").exit_code == 2
+
+
+# ── nobody answers ────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["-b", "declines"],
+        ["-b", "right", "-b", "lacks_float32"],
+        # Of what is selected, a refusal of an invalid model is all that it shows.
+        ["-b", "lacks_float32", "-k", "out_of_range"],
+        ["-b", "declines_opset_13", "-b", "right", "-k", "out_of_range"],
+    ],
+)
+def test_all_is_unsupported(run, words):
+    found = run("run", "cases.yaml", "-k", "not nan", *words)
+    assert found.exit_code == 5
+    assert "nothing was judged: " in last(found)
+    assert "supported no case" in last(found)
+    assert run("run", "cases.yaml", "-k", "not nan", *words, "--require-supported").exit_code == 1
+
+
+def test_keywords_select_only_what_is_unsupported(run, tmp_path):
+    halves = CASES + CASES[CASES.index("- name: many_ties") :].split("- name: axis")[0].replace(
+        "many_ties", "in_float64\n  dtype: float64"
+    )
+    (tmp_path / "cases.yaml").write_text(halves)
+    words = ["run", "cases.yaml", "-b", "onnxruntime"]
+    assert run(*words, "-k", "ties or float64").exit_code == GREEN
+    found = run(*words, "-k", "float64")
+    assert (found.exit_code, last(found)) == (
+        5,
+        "exit 5: nothing was judged: onnxruntime supported no case",
+    )
+
+
+@pytest.mark.parametrize("backend", ["py:nowhere:NONE", "onnxruntime:NoSuchExecutionProvider"])
+def test_one_of_two_backends_is_missing(run, backend):
+    found = run(*WORDS, "-b", "right", "-b", backend, "--report", "json=new")
+    assert found.exit_code in (2, 4)
+    assert found.stdout == ""
+    assert not Path("new").exists()
+
+
+@pytest.mark.parametrize("again", [[], ["--repeat", "2"], ["--require-supported"]])
+def test_a_backend_falls_back_to_another_device_in_silence(run, again):
+    found = run(*WORDS, "-b", "right", "-b", "falls_back", *again)
+    assert found.exit_code == 4
+    assert "asked for the NPU, got the CPU" in found.stdout
+
+
+DYING = """
+import os, threading, time
+
+class Before:
+    threading.Timer(0, os._exit, [0]).start()
+    time.sleep(30)
+
+"""
+LATER = """
+import os, threading
+
+class Later:
+    def __init__(self):
+        threading.Timer(0.2, os._exit, [0]).start()
+
+    def prepare(self, task):
+        threading.Event().wait()
+
+class Quits:
+    def prepare(self, task):
+        raise SystemExit(0)
+
+class Leaves:
+    def prepare(self, task):
+        os._exit(0)
+"""
+
+
+@pytest.mark.parametrize(
+    ("backend", "code"),
+    [("before:Before", 4), ("later:Later", 1), ("later:Quits", 1), ("later:Leaves", 1)],
+)
+def test_a_worker_ends_as_if_all_was_well(run, tmp_path, monkeypatch, backend, code):
+    (tmp_path / "before.py").write_text(DYING)
+    (tmp_path / "later.py").write_text(LATER)
+    found = run("run", "cases.yaml", "-k", "many_ties", "-b", f"py:{backend}")
+    assert found.exit_code == code
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["-b", "right", "-b", "right"], "backend 'right' is named twice"),
+        (
+            ["-b", "numpy?mode=exact&threads=1", "-b", "numpy?threads=1&mode=exact"],
+            "name the same backend",
+        ),
+        (["-b", "mine", "-b", "numpy"], "a profile cannot be called like a kind of backend"),
+    ],
+)
+def test_two_backends_of_one_name(run, tmp_path, words, said):
+    if "mine" in words:
+        (tmp_path / "opcheck.toml").write_text('[backends.numpy]\naddress = "reference"\n')
+    found = run(*WORDS, *words)
+    assert (found.exit_code, said in found.stderr) == (2, True)
+
+
+def test_one_name_for_two_backends_in_runs_that_are_joined_or_resumed(run, tmp_path):
+    for number, address in enumerate(["numpy", "reference"], 1):
+        text = f'[backends.mine]\naddress = "{address}"\n'
+        (tmp_path / "opcheck.toml").write_text(text)
+        words = ["--shard", f"{number}/2", "--report", f"json=part-{number}"]
+        run(*WORDS, "-b", "mine", *words)
+    assert run("merge", "part-1", "part-2", "-o", "joined").exit_code == 2
+    found = run(*WORDS, "-b", "mine", "--shard", "1/2", "--resume", "part-1")
+    assert found.exit_code == 2
+    assert "'mine' has " in found.stderr
+
+
+# ── every answer would do ─────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    "tolerance",
+    [
+        *(f"{{{key}}}" for key in ("ulp: -1", "ulp: .nan", "ulp: .inf", "ulp: 1.0e+30")),
+        "{ulp: 8388608}",
+        "{ulp: 340282366920938463463374607431768211456}",
+        *(f"{{rtol: {value}, atol: 0}}" for value in (".nan", "-1", ".inf", "1", "1.0e+400")),
+        *(f"{{rtol: 0, atol: {value}}}" for value in (".nan", "-1", ".inf", "3.0e+38", "1.0e+400")),
+        "{}",
+        "1",
+        ".nan",
+        "{float32: {ulp: -1}}",
+    ],
+)
+def test_a_tolerance_admits_everything(run, tmp_path, tolerance):
+    (tmp_path / "cases.yaml").write_text(f"{GOOD}  tolerance: {tolerance}\n")
+    found = run("run", "cases.yaml", "-b", "right")
+    assert found.exit_code == 2
+    assert "cases.yaml:8:" in found.stderr
+
+
+@pytest.mark.parametrize("option", ["--timeout", "--max-fail", "--repeat", "--expect-cases", "-j"])
+@pytest.mark.parametrize("value", ["nan", "inf", "-1", "0", ""])
+def test_an_option_without_a_meaning(run, option, value):
+    assert run(*WORDS, "-b", "right", option, value).exit_code == 2
+
+
+# ── what is stored is not what was ────────────────────────────────────────────────────────────
+
+
+def judgements(run, name):
+    """The exit codes of all that reads a stored run."""
+    return [
+        run("report", name).exit_code,
+        run("report", name, "--format", "junit").exit_code,
+        run("merge", name, "-o", "joined").exit_code,
+        run("diff", "whole", name).exit_code,
+        run("diff", name, "whole").exit_code,
+    ]
+
+
+def test_a_report_is_cut_short(run):
+    data = Path("whole").read_bytes()
+    ends = [place + 1 for place, byte in enumerate(data) if byte == 0x0A]
+    for end in ends[:-1]:
+        for size in (end, end + 20):
+            Path("cut").write_bytes(data[:size])
+            assert judgements(run, "cut") == [4, 4, 4, 4, 4]
+    for size in (0, 1, ends[0] // 2):
+        Path("cut").write_bytes(data[:size])
+        assert judgements(run, "cut") == [2, 2, 2, 2, 2]
+
+
+@pytest.mark.parametrize("gone", [1, 2, 3, 4])
+def test_a_report_lost_a_line(run, gone):
+    lines = Path("whole").read_bytes().splitlines(keepends=True)
+    del lines[gone]
+    Path("cut").write_bytes(b"".join(lines))
+    assert judgements(run, "cut") == [2, 2, 2, 2, 2]
+
+
+def test_a_footer_praises_what_is_not_there(run):
+    head, *results, footer = map(json.loads, Path("whole").read_text().splitlines())
+    footer["totals"] = {"right": {"pass": len(results) - 1}}
+    Path("cut").write_text("\n".join(map(json.dumps, [head, *results[:-1], footer])) + "\n")
+    assert judgements(run, "cut") == [2, 2, 2, 2, 2]
+
+
+def test_an_exit_code_that_is_written_counts_for_nothing(run):
+    run("run", "cases.yaml", "-b", "narrow", "--report", "json=new")
+    text = Path("new").read_text().replace('"exit_code":1', '"exit_code":0')
+    Path("new").write_text(text.replace("does not conform", "conforms"))
+    assert run("report", "new").exit_code == 1
+
+
+def test_a_shard_is_missing(run):
+    for number in (1, 2, 3):
+        run(*WORDS, "-b", "right", "--shard", f"{number}/3", "--report", f"json=part-{number}")
+    found = run("merge", "part-1", "part-3", "-o", "joined")
+    assert found.exit_code == 4
+    assert "shard 2 of 3 is missing" in found.stderr
+    assert run("report", "joined").exit_code == 4
+    assert run("merge", "part-1", "part-1", "part-3", "-o", "joined").exit_code == 2
+    assert run("diff", "whole", "part-1").exit_code == 4
+    run(*WORDS, "-b", "right", "--shard", "2/4", "--report", "json=part-2")
+    assert run("merge", "part-1", "part-2", "part-3", "-o", "joined").exit_code == 2
+    assert "shard 1 of 3 only" in last(run("report", "part-1"))
+
+
+def test_a_run_is_held_against_itself(run):
+    found = run("diff", "whole", "./whole")
+    assert (found.exit_code, found.stdout) == (2, "")
+    assert "are one file" in found.stderr
+
+
+def test_a_failure_of_before_is_not_lost_where_a_run_goes_on(run):
+    words = ["run", "cases.yaml", "-b", "narrow"]
+    run(*words, "-x", "--report", "json=part")
+    for _ in range(2):
+        found = run(*words, "--resume", "part")
+        assert found.exit_code == 1
+        assert last(found) == "exit 1: does not conform: 4 fail"
+
+
+def test_what_an_earlier_command_left_is_not_taken_for_the_run(run):
+    Path("new").write_bytes(Path("whole").read_bytes())
+    found = run("run", "cases.yaml", "-b", "narrow", "-x", "--report", "json=new")
+    assert found.exit_code == 1
+    assert run("report", "new").exit_code == 4
+
+
+# ── time and place ────────────────────────────────────────────────────────────────────────────
+
+
+class _Backwards(real_datetime.datetime):
+    """A clock that is set back by a day whenever it is looked at."""
+
+    _looked = count()
+
+    @classmethod
+    def now(cls, tz=None):
+        back = real_datetime.timedelta(days=next(cls._looked))
+        return real_datetime.datetime(2031, 2, 3, tzinfo=tz) - back
+
+
+def test_the_clock_is_set_back(run, monkeypatch):
+    days = count()
+    monkeypatch.setattr(time, "time", lambda: -86400.0 * next(days))
+    monkeypatch.setattr(time, "time_ns", lambda: -86400 * 10**9 * next(days))
+    monkeypatch.setattr("opcheck.cli.run.datetime", _Backwards)
+    for number in (1, 2):
+        words = ["--shard", f"{number}/2", "--report", f"json=part-{number}"]
+        assert run(*WORDS, "-b", "right", *words).exit_code == GREEN
+    assert run("merge", "part-2", "part-1", "-o", "joined").exit_code == GREEN
+    one, other = (store.read(Path(name)) for name in ("whole", "joined"))
+    assert [r.case for r in one.records] == [r.case for r in other.records]
+    assert all(record.seconds >= 0 for record in other.records)
+    assert other.ending is not None
+    assert 0 <= other.ending.seconds < 600
+    assert run("diff", "whole", "joined").exit_code == GREEN
+    text = Path("joined").read_text().splitlines(keepends=True)
+    Path("joined").write_text("".join(text[:2]))
+    assert run(*WORDS, "-b", "right", "--resume", "joined").exit_code == GREEN
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals and terminals")
+@pytest.mark.parametrize("backend", ["py:tests.cli.fakes:RIGHT", "py:tests.cli.fakes:NARROW"])
+def test_another_language_and_time_zone(start, tmp_path, backend):
+    told = []
+    for changes in (
+        {"LC_ALL": "C"},
+        {"LC_ALL": "de_DE.UTF-8", "LANG": "tr_TR.UTF-8", "TZ": "Pacific/Kiritimati"},
+    ):
+        process = start(
+            *WORDS, "-b", backend, "--format", "json", cwd=tmp_path, env=environment(**changes)
+        )
+        out, err = process.communicate(timeout=60)
+        assert err == ""
+        lines = [json.loads(line) for line in out.splitlines()]
+        for line in lines:
+            line.pop("started", None)
+            line.pop("seconds", None)
+        told.append((process.returncode, lines))
+    assert told[0] == told[1]

@@ -1,0 +1,324 @@
+"""`opcheck run --resume`: a run that was cut short goes on, and is as if it never had been."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from opcheck.report import store
+from tests.cli.conftest import InlinePool
+from tests.cli.test_run import CASES
+
+#: Cases with failures of several causes, so that what failures look like depends on those before.
+MANY = """\
+op: Hardmax
+dtype: float32
+opset: 13
+cases:
+- name: rows
+  matrix: {attrs.axis: [0, 1, -1], inputs.input.seed: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]}
+  inputs: {input: {shape: [4, 5], choice: [1, 2, 3]}}
+- name: out_of_range
+  inputs: {input: [[1, 2]]}
+  attrs: {axis: 2}
+  expect: {rejected: "axis 2 is outside [-2, 1]", legal: {attrs.axis: 1}}
+"""
+BACKENDS = ["-b", "right", "-b", "last_of_ties", "-b", "lacks_float32"]
+
+
+def without_times(path):
+    """What a stored run says, but for times."""
+    told = []
+    for line in Path(path).read_text().splitlines():
+        fields = json.loads(line)
+        fields.pop("seconds", None)
+        fields.pop("started", None)
+        told.append(fields)
+    return told
+
+
+#: What the whole run printed, and its file: it is the same in every folder.
+_WHOLE = []
+
+
+@pytest.fixture
+def whole(run, tmp_path):
+    """A run that was not cut short, in a file."""
+    (tmp_path / "many.yaml").write_text(MANY)
+    if not _WHOLE:
+        found = run("run", "many.yaml", *BACKENDS, "--report", "json=whole.jsonl")
+        assert found.exit_code == 1
+        _WHOLE.extend([found, Path("whole.jsonl").read_bytes()])
+    Path("whole.jsonl").write_bytes(_WHOLE[1])
+    return _WHOLE[0]
+
+
+def cut(path, size):
+    """The first bytes of the run, as a run that was killed would have left them."""
+    Path(path).write_bytes(Path("whole.jsonl").read_bytes()[:size])
+
+
+def lines_of(path):
+    return Path(path).read_bytes().splitlines(keepends=True)
+
+
+# ── the stream ────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("share", [0.1, 0.35, 0.5, 0.73, 0.98, 1.0])
+def test_a_run_that_goes_on_leaves_the_stream_of_one_that_ran_through(run, whole, share):
+    size = int(share * Path("whole.jsonl").stat().st_size)
+    cut("run.jsonl", size)
+    found = run("run", "many.yaml", *BACKENDS, "--resume", "run.jsonl")
+    assert found.exit_code == whole.exit_code
+    assert without_times("run.jsonl") == without_times("whole.jsonl")
+    assert found.stdout == whole.stdout
+    total = len(lines_of("whole.jsonl")) - 2
+    there = Path("whole.jsonl").read_bytes()[:size].count(b"\n") - 1
+    there = min(there, total)
+    assert found.stderr == (
+        f"opcheck: run.jsonl has {there} of {total} results; {total - there} to come\n"
+    )
+    assert not Path("run.jsonl.part").exists()
+
+
+@pytest.mark.usefixtures("whole")
+def test_only_what_is_missing_is_asked(run, monkeypatch):
+    cut("run.jsonl", sum(map(len, lines_of("whole.jsonl")[:40])))
+    questions = []
+    ask = InlinePool.ask
+
+    def asked(self, question):
+        questions.append((question.task.case.removesuffix("~legal"), self.address))
+        return ask(self, question)
+
+    monkeypatch.setattr(InlinePool, "ask", asked)
+    run("run", "many.yaml", *BACKENDS, "--resume", "run.jsonl")
+    results = map(json.loads, lines_of("whole.jsonl")[40:-1])
+    assert {*questions} == {(one["case"], one["backend"]) for one in results}
+
+
+@pytest.mark.usefixtures("whole")
+def test_it_can_be_killed_again_and_again(run):
+    lines = lines_of("whole.jsonl")
+    for count in (3, 20, 60):
+        cut("run.jsonl", sum(map(len, lines[:count])) + 17)
+        run("run", "many.yaml", *BACKENDS, "--resume", "run.jsonl")
+    assert without_times("run.jsonl") == without_times("whole.jsonl")
+
+
+@pytest.mark.usefixtures("whole")
+def test_gaps_are_filled_wherever_they_are(run):
+    head, *results, _ = lines_of("whole.jsonl")
+    some = [line for number, line in enumerate(results) if number % 7 and number % 11]
+    Path("run.jsonl").write_bytes(b"".join([head, *some[::-1]]))
+    run("run", "many.yaml", *BACKENDS, "--resume", "run.jsonl")
+    assert [one.get("case") for one in without_times("run.jsonl")] == [
+        one.get("case") for one in without_times("whole.jsonl")
+    ]
+    assert without_times("run.jsonl") == without_times("whole.jsonl")
+
+
+@pytest.mark.usefixtures("whole")
+def test_what_was_kept_stays_in_the_file_where_a_run_with_gaps_is_cut_short_too(run):
+    head, *results, _ = lines_of("whole.jsonl")
+    Path("run.jsonl").write_bytes(b"".join([head, *results[30:60]]))
+    found = run("run", "many.yaml", *BACKENDS, "--resume", "run.jsonl", "-x")
+    assert "INCOMPLETE" in found.stdout
+    kept = store.read(Path("run.jsonl"))
+    assert not kept.complete
+    assert 30 < len(kept.records) < 60
+    run("run", "many.yaml", *BACKENDS, "--resume", "run.jsonl")
+    assert without_times("run.jsonl") == without_times("whole.jsonl")
+
+
+@pytest.mark.usefixtures("whole")
+def test_what_was_not_run_is_asked_again(run):
+    lines = [json.loads(line) for line in lines_of("whole.jsonl")]
+    lines[7] |= {"verdict": "not run", "reason": "the device is gone", "comparisons": []}
+    lines[7] |= {"used": None, "unjudged": 0, "failure": None, "diagnoses": []}
+    Path("run.jsonl").write_text("\n".join(map(json.dumps, lines[:-1])) + "\n")
+    found = run("run", "many.yaml", *BACKENDS, "--resume", "run.jsonl")
+    assert "; 1 to come" in found.stderr
+    assert without_times("run.jsonl") == without_times("whole.jsonl")
+
+
+@pytest.mark.usefixtures("whole")
+def test_other_reports_are_of_the_whole(run):
+    cut("run.jsonl", 20_000)
+    words = ("--report", "json=copy.jsonl", "--report", "junit=run.xml")
+    run("run", "many.yaml", *BACKENDS, "--resume", "run.jsonl", *words)
+    assert without_times("copy.jsonl") == without_times("whole.jsonl")
+    assert Path("copy.jsonl").read_bytes() == Path("run.jsonl").read_bytes()
+    told = run("report", "run.jsonl", "--format", "junit").stdout_bytes
+    assert Path("run.xml").read_bytes() == told
+    cut("run.jsonl", 20_000)
+    found = run("run", "many.yaml", *BACKENDS, "--resume", "run.jsonl", "--format", "json")
+    assert found.stdout == Path("run.jsonl").read_text()
+
+
+@pytest.mark.usefixtures("whole")
+def test_a_run_that_is_complete_is_shown_and_nobody_is_asked(run):
+    Path("run.jsonl").write_bytes(Path("whole.jsonl").read_bytes())
+    found = run("run", "many.yaml", *BACKENDS, "--resume", "run.jsonl")
+    assert found.exit_code == 1
+    assert "; 0 to come" in found.stderr
+    assert without_times("run.jsonl") == without_times("whole.jsonl")
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_where_there_is_nothing_yet_a_run_begins(run, tmp_path, there):
+    (tmp_path / "cases.yaml").write_text(CASES)
+    if there:
+        Path("run.jsonl").touch()
+    found = run("run", "cases.yaml", "-b", "right", "--resume", "run.jsonl")
+    assert found.stderr == "opcheck: run.jsonl has no run to go on with: it begins here\n"
+    assert store.read(Path("run.jsonl")).complete
+
+
+@pytest.mark.usefixtures("whole")
+def test_failures_of_before_do_not_end_a_run_that_ends_at_the_first(run):
+    lines = lines_of("whole.jsonl")
+    cut("run.jsonl", sum(map(len, lines[:50])))
+    assert sum(b'"verdict":"fail"' in line for line in lines[:50]) > 1
+    found = run("run", "many.yaml", *BACKENDS, "--resume", "run.jsonl", "-x")
+    assert store.read(Path("run.jsonl")).records[49:]
+    assert "INCOMPLETE" in found.stdout
+
+
+@pytest.mark.usefixtures("whole")
+def test_how_processes_died_before_is_not_forgotten(run, tmp_path):
+    (tmp_path / "cases.yaml").write_text(CASES)
+    words = ["cases.yaml", "-b", "right", "-k", "not nan"]
+    run("run", *words, "--report", "json=run.jsonl")
+    lines = [json.loads(line) for line in lines_of("run.jsonl")]
+    lines[-1] |= {"complete": False, "accidents": ["right: its process ended"], "seconds": 5.0}
+    lines[-1] |= {"totals": {"right": {"pass": 3}}}
+    del lines[-2]
+    Path("run.jsonl").write_text("\n".join(map(json.dumps, lines)) + "\n")
+    found = run("run", *words, "--resume", "run.jsonl")
+    assert found.exit_code == 1
+    assert "does not conform: right: its process ended" in found.stdout
+    ending = store.read(Path("run.jsonl")).ending
+    assert ending is not None
+    assert ending.complete
+    assert ending.seconds >= 5
+
+
+# ── another run ───────────────────────────────────────────────────────────────────────────────
+
+ALL = ["many.yaml", *BACKENDS]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["cases.yaml", *BACKENDS], "are of different suites, of 37 and 5 cases"),
+        ([*ALL, "-k", "rows"], "are of different suites, of 37 and 36 cases"),
+        ([*ALL, "--strict"], "were judged by different rules: warnings"),
+        ([*ALL, "--timeout", "7"], "were judged by different rules: timeout"),
+        ([*ALL, "--repeat", "2"], "were judged by different rules: repeat"),
+        ([*ALL, "--no-known"], "were judged by different rules: known defects"),
+        ([*ALL, "--shard", "1/2"], "run.jsonl is the whole suite, this run shard 1 of 2"),
+        (["many.yaml", "-b", "right"], "run.jsonl has the backends right, last_of_ties, lacks"),
+        (["many.yaml", *BACKENDS, "-b", "narrow"], "lacks_float32; this run right, last_of_ties"),
+    ],
+)
+@pytest.mark.usefixtures("whole")
+def test_another_run_is_refused_and_the_file_stays_as_it_is(run, tmp_path, words, said):
+    (tmp_path / "cases.yaml").write_text(CASES)
+    cut("run.jsonl", 20_001)
+    before = Path("run.jsonl").read_bytes()
+    found = run("run", *words, "--resume", "run.jsonl")
+    assert found.exit_code == 2
+    assert said in found.stderr
+    assert "another file begins a new run; run.jsonl is as it was" in found.stderr
+    assert found.stdout == ""
+    assert Path("run.jsonl").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("field", "said"),
+    [
+        (("environment", "opcheck"), "run.jsonl is of opcheck 0.0.1, this run of "),
+        (("backends", 0, "version"), "'right' has 0.0.1 and 1.5 in run.jsonl and this run"),
+    ],
+)
+@pytest.mark.usefixtures("whole")
+def test_another_version_is_refused(run, field, said):
+    head, *rest = lines_of("whole.jsonl")
+    fields = inner = json.loads(head)
+    for key in field[:-1]:
+        inner = inner[key]
+    inner[field[-1]] = "0.0.1"
+    Path("run.jsonl").write_bytes(b"".join([json.dumps(fields).encode() + b"\n", *rest[:5]]))
+    found = run("run", *ALL, "--resume", "run.jsonl")
+    assert found.exit_code == 2
+    assert said in found.stderr
+
+
+@pytest.mark.usefixtures("whole")
+def test_an_edited_case_is_another_suite(run, tmp_path):
+    cut("run.jsonl", 20_000)
+    (tmp_path / "many.yaml").write_text(MANY.replace("[1, 2, 3]", "[1, 2, 4]"))
+    found = run("run", *ALL, "--resume", "run.jsonl")
+    assert found.exit_code == 2
+    assert "run.jsonl and this run are of different suites, of 37 and 37 cases" in found.stderr
+
+
+@pytest.mark.usefixtures("whole")
+def test_another_machine_goes_on_and_both_are_told(run):
+    head, *rest = lines_of("whole.jsonl")
+    fields = json.loads(head)
+    fields["environment"]["platform"] = "another board"
+    Path("run.jsonl").write_bytes(b"".join([json.dumps(fields).encode() + b"\n", *rest[:5]]))
+    run("run", *ALL, "--resume", "run.jsonl")
+    platform = store.read(Path("run.jsonl")).header.environment.platform
+    assert re.fullmatch("another board, .+", platform)
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("-", "--resume -: only a file can be gone on with"),
+        (".", "--resume .: this is a folder"),
+        ("x" * 5000, "File name too long"),
+        ("none/run.jsonl", "--resume none/run.jsonl: there is no folder none"),
+        ("cases.yaml", "--resume cases.yaml: the same command names this file twice"),
+        ("other.txt", "other.txt:1:1: this is no stored run"),
+    ],
+)
+def test_what_is_no_run_is_told(run, tmp_path, path, said):
+    (tmp_path / "cases.yaml").write_text(CASES)
+    (tmp_path / "other.txt").write_text("something else\n")
+    found = run("run", "cases.yaml", "-b", "right", "--resume", path)
+    assert found.exit_code == 2
+    assert said in found.stderr
+    assert (tmp_path / "other.txt").read_text() == "something else\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a full device")
+@pytest.mark.usefixtures("whole")
+def test_a_device_is_no_file_to_go_on_with(run):
+    found = run("run", *ALL, "--resume", "/dev/full")
+    assert found.exit_code == 2
+    assert "only a file can be gone on with" in found.stderr
+
+
+@pytest.mark.usefixtures("whole")
+def test_where_there_is_no_room_the_file_stays_as_it_is(run, monkeypatch):
+    cut("run.jsonl", 20_000)
+    before = Path("run.jsonl").read_bytes()
+
+    def full(path, text):
+        path.write_text(text[: len(text) // 2])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("opcheck.report.files._write", full)
+    found = run("run", *ALL, "--resume", "run.jsonl")
+    assert found.exit_code == 4
+    assert "run.jsonl cannot be written: No space left on device" in found.stderr
+    assert Path("run.jsonl").read_bytes() == before

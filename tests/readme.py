@@ -1,4 +1,4 @@
-"""The README's blocks, and what of printed text a test compares them with."""
+"""The blocks of the README and of other pages, and what a test compares printed text with."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import re
 from pathlib import Path
 
 README = Path(__file__).parent.parent / "README.md"
-BLOCKS = re.findall(r"```(\w+)\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+VERDICTS = README.parent / "docs" / "verdicts.md"
 
 
-def block(start: str) -> str:
-    """The one fenced block that begins with `start`."""
-    (found,) = [text for _, text in BLOCKS if text.startswith(start)]
-    return found
+def block(start: str, page: Path = README) -> str:
+    """The one fenced block of a page that begins with `start`."""
+    blocks = re.findall(r"```\w+\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    (found,) = [text for text in blocks if text.startswith(start)]
+    return str(found)
 
 
 def plain(text: str) -> str:

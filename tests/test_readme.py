@@ -1,14 +1,19 @@
-"""What the README shows is what the tool prints."""
+"""What the README and docs/verdicts.md show is what the tool prints."""
 
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import subprocess
 import sys
 from pathlib import Path
 
-from tests.readme import README, block, numberless, plain
+import pytest
+
+from opcheck.errors import Exit
+from opcheck.model import Verdict
+from tests.readme import README, VERDICTS, block, numberless, plain
 from tests.releases import needs_known_releases
 
 
@@ -38,7 +43,7 @@ def test_the_wrong_answer_is_real_and_its_last_line_repeats_it(tmp_path: Path) -
 def test_what_is_wrong_with_a_backend_is_told_as_shown(tmp_path: Path) -> None:
     printed = numberless(opcheck(tmp_path, "run", "-b", "reference", "--no-known")).splitlines()
     left = iter(printed)
-    for line in numberless(block("What is wrong")).splitlines():
+    for line in numberless(block("What is wrong", VERDICTS)).splitlines():
         assert line == "…" or line in left, line
 
 
@@ -58,7 +63,7 @@ def test_what_changed_from_one_run_to_the_next_is_told_as_shown(tmp_path: Path) 
 
 def test_the_sentences_and_their_cases_are_those_that_the_table_shows(tmp_path: Path) -> None:
     printed = opcheck(tmp_path, "list", "--clauses", "--op", "Hardmax")
-    assert numberless(block("Attribute axis")) in numberless(printed)
+    assert numberless(block("Attribute axis", VERDICTS)) in numberless(printed)
 
 
 def test_the_case_file_is_sound_and_its_faults_are_told_as_shown(tmp_path: Path) -> None:
@@ -71,3 +76,41 @@ def test_the_case_file_is_sound_and_its_faults_are_told_as_shown(tmp_path: Path)
     faulty = block("# my.yaml").replace("axis: -1", "axes: -1").replace("[3, 0, 3]]", "[3, 0]]")
     file.write_text(faulty, encoding="utf-8")
     assert opcheck(tmp_path, "run", "my.yaml") == block("my.yaml:")
+
+
+PAGES = [README, *sorted((README.parent / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_leads_somewhere(page: Path) -> None:
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    links = [link for link in re.findall(r"\]\(([^)]+)\)", text) if "://" not in link]
+    for link in links:
+        name, _, anchor = link.partition("#")
+        target = (page.parent / name) if name else page
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link
+
+
+def anchors(page: Path) -> set[str]:
+    """The headings of a page as its links spell them."""
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
+
+
+def test_the_readme_names_every_page() -> None:
+    text = README.read_text(encoding="utf-8")
+    assert [page.name for page in PAGES[1:] if f"(docs/{page.name})" not in text] == []
+
+
+def test_every_exit_code_is_told_with_its_number() -> None:
+    rows = re.findall(r"^\| (\d+) \| ", VERDICTS.read_text(encoding="utf-8"), re.MULTILINE)
+    assert [int(row) for row in rows] == [int(code) for code in Exit]
+
+
+def test_every_verdict_is_told() -> None:
+    text = VERDICTS.read_text(encoding="utf-8")
+    cells = re.findall(r"^\| ([a-z, ]+) \| ", text, re.MULTILINE)
+    told = {name.strip() for cell in cells for name in cell.split(",")}
+    assert {*map(str, Verdict), "self"} <= told

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import os
 import select
@@ -15,7 +16,11 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from opcheck.cli import interrupt
+from opcheck.report import words
+from opcheck.report.look import THEME
 
+#: How characters that an encoding lacks are dealt with.
+_SPELT = "opcheck.spelt"
 #: How many columns there are where there is no terminal.
 _WIDE = 120
 #: How often, in seconds, one looks whether a reader takes more.
@@ -33,10 +38,11 @@ class _Console(Console):
 def output() -> Console:
     """Standard output: colours on a terminal only, and never with NO_COLOR; wide in a pipe.
 
-    A character that its encoding lacks becomes a question mark.
+    A character that its encoding lacks is spelt otherwise, or becomes a question mark.
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")
+        codecs.register_error(_SPELT, _spelt)
+        sys.stdout.reconfigure(errors=_SPELT)
     width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else _WIDE
     plain = bool(os.environ.get("NO_COLOR"))
     return _Console(
@@ -45,7 +51,16 @@ def output() -> Console:
         markup=False,
         emoji=False,
         width=width,
+        theme=THEME,
     )
+
+
+def _spelt(error: UnicodeError) -> tuple[str, int]:
+    """What stands for characters that an encoding lacks, as `codecs.register_error` wants it."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    lacking = error.object[error.start : error.end]
+    return "".join(words.ASCII.get(character, "?") for character in lacking), error.end
 
 
 def plain(file: TextIO) -> Console:

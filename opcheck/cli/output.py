@@ -72,9 +72,9 @@ class PrettyOutput(_Output):
 
     def show(self, result: Record) -> None:
         """Print a failure in full, now: a run may be long, or end with the whole process."""
-        if self.pretty.is_in_full(result):
+        if self.pretty.is_due(result):
             self.bar.stop()
-            self.pretty.add(result)
+            self.pretty.show(result)
             self.bar.start()
         self.bar.advance(self.task)
 

@@ -25,7 +25,9 @@ from opcheck.report.formats import FORMATS, lines
 )
 @stored.out_option
 @click.option("-q", "--quiet", is_flag=True, help="No table for each failure, only the summary.")
-@click.option("-v", "--verbose", is_flag=True, help="Warnings and known failures in full too.")
+@click.option(
+    "-v", "--verbose", is_flag=True, help="All in full: failures, warnings, known failures."
+)
 def command(path: Path, form: str, out: Path | None, quiet: bool, verbose: bool) -> None:
     """Show a stored run, as `opcheck run` did or in another format.
 

@@ -37,7 +37,9 @@ if TYPE_CHECKING:
 @click.option("-x", "--exitfirst", is_flag=True, help="Stop at the first failure.")
 @click.option("--max-fail", type=click.IntRange(min=1), metavar="N", help="Stop after N failures.")
 @click.option("-q", "--quiet", is_flag=True, help="No table for each failure, only the summary.")
-@click.option("-v", "--verbose", is_flag=True, help="Warnings and known failures in full too.")
+@click.option(
+    "-v", "--verbose", is_flag=True, help="All in full: failures, warnings, known failures."
+)
 @click.option(
     "--format",
     "form",

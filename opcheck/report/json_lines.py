@@ -1,17 +1,20 @@
 """JSON lines: one object a line, in ASCII, without anything that is no JSON.
 
 Files of them begin with a line that says what they are and end with a footer. Whoever reads one
-gets every problem with its place, and never more than `limit` bytes into memory.
+gets every problem with its place, and never more than `limit` bytes into memory. A file may be
+packed by gzip: then that is said of what is in it.
 """
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, Generic, TypeVar
+from typing import Annotated, Any, BinaryIO, Generic, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -19,6 +22,8 @@ from opcheck.reading import Mark, Problems, quoted
 from opcheck.reading.form import shown
 
 _COLUMN = re.compile(r" at line \d+ column (\d+)$")
+#: What a file packed by gzip begins with; no JSON does.
+_GZIP = b"\x1f\x8b"
 _PART = "if these are two files in one, part them"
 #: What shows a file that begins so.
 _READERS = dict.fromkeys(("header", "bench"), "`opcheck report` shows it")
@@ -126,7 +131,8 @@ class Reading(Generic[Head, Line]):
             self.add(0, f"this file cannot be read: {getattr(error, 'strerror', None) or error}")
             return None
         with stream:
-            return use(stream)
+            packed = stream.peek(len(_GZIP)).startswith(_GZIP)
+            return use(cast(BinaryIO, gzip.GzipFile(fileobj=stream)) if packed else stream)
 
     def nothing_may_follow(self, number: int) -> None:
         """Tell that a line stands behind the last."""
@@ -148,6 +154,9 @@ class Reading(Generic[Head, Line]):
                     return
                 if not blank:
                     yield _Raw(number, data.removesuffix(b"\n"), data.endswith(b"\n"))
+        except (EOFError, zlib.error, gzip.BadGzipFile):
+            self.add(0, "this file cannot be unpacked: it is cut short, or damaged")
+            return
         except OSError as error:
             self.add(0, f"this file cannot be read: {error.strerror or error}")
             return

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from opcheck.report import words
 
-_ASCII = str.maketrans({"µ": "u", "×": "x", "±": "+-", "–": "-", "−": "-", "…": "..."})
+_ASCII = str.maketrans(words.ASCII)
 _NO_BREAK = "\xa0"
 
 

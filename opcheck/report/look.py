@@ -1,12 +1,13 @@
 """What all terminal reports look like: the colour of each verdict, the shape of a table."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from rich import box
 from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+from rich.theme import Theme
 
 from opcheck.model import Verdict
 from opcheck.report import words
@@ -28,12 +29,35 @@ COLOURS = {
     Verdict.BAD_CASE: "magenta",
 }
 
+#: Of the 256 colours, for those names: each is readable on white and on black, with a contrast of
+#: at least 3.8, where a terminal's own yellow, green and cyan are not. What is dim is a grey,
+#: because dimming halves what contrast there is.
+_READABLE = {
+    "green": 28,
+    "cyan": 30,
+    "yellow": 130,
+    "red": 160,
+    "magenta": 133,
+    "bright_black": 243,
+}
+THEME = Theme(
+    {
+        f"{weight}{name}": f"{weight}color({number})"
+        for name, number in _READABLE.items()
+        for weight in ("", "bold ")
+    }
+    | {"dim": f"color({_READABLE['bright_black']})"}
+)
+
+#: The shape of tables where there are no lines to draw: as everywhere else, but for the rule.
+_ASCII = box.Box("    \n    \n -- \n    \n    \n    \n    \n    \n", ascii=True)
 #: Wider than any table.
 _BOUNDLESS = 10_000
 #: Between two columns.
 _GAP = 2
-#: How narrow a column may be folded.
+#: How narrow a column may be folded, and how wide one of sentences should be.
 _FOLDED = 12
+_ROOM = 60
 
 
 def new_table(*columns: str, title: str = "") -> Table:
@@ -49,6 +73,40 @@ def new_table(*columns: str, title: str = "") -> Table:
 def add_numbers(table: Table, name: str) -> None:
     """Add a column that is neither folded nor cut: part of a number is another number."""
     table.add_column(name, justify="right", no_wrap=True)
+
+
+def grouped(
+    console: Console,
+    name: str,
+    new: Callable[..., Table],
+    groups: Iterable[tuple[str, Sequence[Sequence[str | Text]]]],
+    *,
+    above: int,
+    apart: bool = False,
+) -> Table:
+    """A table of groups of rows, each group under its name; `new(*columns)` makes one.
+
+    Names stand in a first column, `name`, beside the first row of the group; where the console has
+    no room for that, in lines of their own, in column `above` of a table without that column.
+    `apart`: there is a line between groups. Both only if there is a group of more than one row.
+    """
+    groups = list(groups)
+    of_several = any(len(rows) > 1 for _, rows in groups)
+    apart = apart and of_several
+    table = new(name)
+    for said, rows in groups:
+        for number, row in enumerate(rows):
+            table.add_row("" if number else said, *row, end_section=apart and row is rows[-1])
+    if not of_several or _least(table, _ROOM) <= console.width:
+        return table
+    table = new()
+    for said, rows in groups:
+        table.add_row(*[""] * above, Text(said, "bold"))
+        for row in rows:
+            # Behind numbers the name stands out by itself.
+            first = row[0] if above else Text.assemble("  ", row[0])
+            table.add_row(first, *row[1:], end_section=apart and row is rows[-1])
+    return table
 
 
 def unlike(both: Mapping[str, tuple[str, str]]) -> Table:
@@ -67,6 +125,8 @@ def put(console: Console, table: Table, *, indent: int = 0) -> None:
     if table.title:
         console.print(Text(str(table.title), "bold"), soft_wrap=True)
         table.title = None
+    if console.options.ascii_only:
+        table.box = _ASCII
     boundless = console.options.update(max_width=_BOUNDLESS)
     natural = console.measure(table, options=boundless).maximum
     table.width = max(_least(table), min(natural, console.width))
@@ -76,9 +136,10 @@ def put(console: Console, table: Table, *, indent: int = 0) -> None:
         console.print(line, soft_wrap=True)
 
 
-def _least(table: Table) -> int:
+def _least(table: Table, folded: int = _FOLDED) -> int:
+    """How wide a table must be, columns that can be folded no wider than `folded`."""
     width = -_GAP
     for column in table.columns:
         cells = max(cell_len(str(cell)) for cell in (column.header, *column.cells))
-        width += _GAP + (cells if column.no_wrap else min(cells, _FOLDED))
+        width += _GAP + (cells if column.no_wrap else min(cells, folded))
     return width

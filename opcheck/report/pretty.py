@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Hashable, Sequence
 
 from rich.console import Console
 from rich.text import Text
@@ -12,11 +13,15 @@ from opcheck.model import Header, Record, Result, Run, Verdict
 from opcheck.records.status import is_failure, outcome, reds_of
 from opcheck.report import failure, summary, words
 
+#: How many failures of a backend that look alike are told in full.
+_ALIKE = 3
+
 
 class Pretty:
-    """Prints a run on a console: `quiet` without its failures, `verbose` with warnings among them.
+    """Prints a run on a console, while it lasts just as afterwards.
 
-    While the run lasts just as afterwards.
+    Of failures that look alike the first few are told in full, and the others counted: `quiet`
+    tells none, `verbose` all of them, and warnings and known failures too.
     """
 
     def __init__(self, console: Console, header: Header, *, quiet: bool, verbose: bool) -> None:
@@ -26,6 +31,8 @@ class Pretty:
         self._quiet = quiet
         self._verbose = verbose
         self._bad_cases: set[tuple[str, str]] = set()
+        self._alike: Counter[Hashable] = Counter()
+        self._left_out = 0
 
     def is_in_full(self, result: Record | Result) -> bool:
         """Whether a result is told in full."""
@@ -35,13 +42,29 @@ class Pretty:
             return True
         return is_failure(result, self._red)
 
-    def add(self, result: Record) -> None:
-        """Print a result, if it is told in full."""
-        if self.is_in_full(result) and not self._said_before(result):
-            failure.show(self._console, result)
+    def is_due(self, result: Record) -> bool:
+        """Whether a result is to be shown now; asked once of each, in their order."""
+        if not self.is_in_full(result) or self._said_before(result):
+            return False
+        likeness = _likeness(result)
+        self._alike[likeness] += 1
+        if self._verbose or self._alike[likeness] <= _ALIKE:
+            return True
+        self._left_out += 1
+        return False
+
+    def show(self, result: Record) -> None:
+        """Print a result in full."""
+        failure.show(self._console, result)
 
     def finish(self, results: Sequence[Record], complete: bool, code: Exit, meaning: str) -> None:
         """Print the summary, then what the exit code means."""
+        if self._left_out:
+            more = words.plural(self._left_out, "more failure")
+            like = "is like" if self._left_out == 1 else "are each like"
+            told = f"… and {more}, which {like} {_ALIKE} of those above: -v shows all in full"
+            self._console.print(Text(told, "bold"))
+            self._console.print()
         summary.show(self._console, self._header, results, complete=complete)
         said = f"{meaning} ({self._header.selection})" if not results else meaning
         colour = "green" if code is Exit.CONFORMS else "red"
@@ -59,9 +82,16 @@ class Pretty:
         return before
 
 
+def _likeness(result: Record) -> Hashable:
+    """What failures have in common that need not all be told: who, on what, and how it fails."""
+    looks = result.diagnoses[0] if result.diagnoses else words.kind(result.reason)
+    return result.backend, result.op.name, result.verdict, result.failure, looks
+
+
 def show(console: Console, run: Run, *, quiet: bool = False, verbose: bool = False) -> None:
     """Print a stored run."""
     pretty = Pretty(console, run.header, quiet=quiet, verbose=verbose)
     for result in run.records:
-        pretty.add(result)
+        if pretty.is_due(result):
+            pretty.show(result)
     pretty.finish(run.records, run.complete, *outcome(run))

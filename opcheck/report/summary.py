@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from rich.console import Console
 from rich.table import Table
@@ -12,12 +11,12 @@ from rich.text import Text
 
 from opcheck.model import Header, Record, Verdict
 from opcheck.report import tally, words
-from opcheck.report.look import COLOURS, add_numbers, new_table, put
+from opcheck.report.look import COLOURS, add_numbers, grouped, new_table, put
 
 #: How many kinds of reasons a list shows for a backend before it says how many more there are.
 _REASONS = 3
-#: What differs between reasons of one kind: numbers, and lists of them.
-_PARTICULARS = re.compile(r"\[[-\d, ]*\]|-?\d+")
+#: How many backends that all agree are named one by one.
+_FEW = 3
 
 
 def show(console: Console, header: Header, results: Sequence[Record], *, complete: bool) -> None:
@@ -29,14 +28,20 @@ def show(console: Console, header: Header, results: Sequence[Record], *, complet
         console.print(Text(said, "bold red"))
         console.print()
     sections = [
+<<<<<<< HEAD
         _counts(header, names, results),
         _open_answers(names, results),
         _companies(results),
+=======
+        _counts(console, header, names, results),
+        _open_answers(console, names, results),
+>>>>>>> main
         *_causes(header, names, results),
-        _known(header, names, results),
-        _reasons(names, results, Verdict.NOT_RUN, "Not run", _reason),
-        _reasons(names, results, Verdict.UNSUPPORTED, "Not supported", _reason),
+        _known(console, header, names, results),
+        _reasons(console, names, results, Verdict.NOT_RUN, "Not run", _reason),
+        _reasons(console, names, results, Verdict.UNSUPPORTED, "Not supported", _reason),
         _reasons(
+            console,
             names,
             results,
             Verdict.WARN,
@@ -52,7 +57,9 @@ def show(console: Console, header: Header, results: Sequence[Record], *, complet
         console.print(Text(words.one_line(remark), "yellow"))
 
 
-def _counts(header: Header, names: Mapping[str, str], results: Sequence[Record]) -> Table:
+def _counts(
+    console: Console, header: Header, names: Mapping[str, str], results: Sequence[Record]
+) -> Table:
     """Operator version × backend, with a column for each verdict that occurs.
 
     Where error bounds judged, the last column is the largest part of them that a pass used.
@@ -60,20 +67,21 @@ def _counts(header: Header, names: Mapping[str, str], results: Sequence[Record])
     rows = tally.counts(header.backends, results)
     columns = tally.columns(rows)
     has_bounds = any(row.used is not None for row in rows)
-    table = new_table("operator", "backend")
-    for column in (*columns, *["used"] * has_bounds):
-        add_numbers(table, column)
-    previous = None
+
+    def new(*before: str) -> Table:
+        table = new_table(*before, "backend")
+        for column in (*columns, *["used"] * has_bounds):
+            add_numbers(table, column)
+        return table
+
+    groups: dict[str, list[list[str | Text]]] = {}
     for row in rows:
-        if previous not in (None, row.op):
-            table.add_section()
-        cells = [_cell(row.count[column], column) for column in columns]
+        cells: list[str | Text] = [names[row.backend]]
+        cells += [_cell(row.count[column], column) for column in columns]
         if has_bounds:
             cells.append(_cell(0, "") if row.used is None else Text(f"{row.used:.2f}"))
-        said = "" if row.op == previous else words.brief(str(row.op))
-        table.add_row(said, names[row.backend], *cells)
-        previous = row.op
-    return table
+        groups.setdefault(words.brief(str(row.op)), []).append(cells)
+    return grouped(console, "operator", new, groups.items(), above=0, apart=True)
 
 
 def _cell(count: int, column: str) -> Text:
@@ -83,25 +91,36 @@ def _cell(count: int, column: str) -> Text:
     return Text(f"{count:,}", colour)
 
 
-def _open_answers(names: Mapping[str, str], results: Iterable[Record]) -> Table:
+def _open_answers(console: Console, names: Mapping[str, str], results: Iterable[Record]) -> Table:
     """Which answer each backend gives where several are right."""
     chosen: dict[str, dict[str, Counter[str]]] = {}
     for result in results:
         if result.alternative and result.verdict is Verdict.PASS:
             by_backend = chosen.setdefault(f"{result.op.name}/{result.name}", {})
             by_backend.setdefault(result.backend, Counter())[result.alternative] += 1
-    table = new_table(title="Where the text leaves it open, the answer each backend gives")
-    table.add_column("case", overflow="fold")
-    for address in names:
-        table.add_column(words.brief(address), overflow="fold")
+    groups = {}
     for name, by_backend in chosen.items():
-        table.add_row(words.brief(name), *(_answers(by_backend.get(address)) for address in names))
-    return table
+        alike: dict[str, list[str]] = {}
+        for address in names:
+            if address in by_backend:
+                said = _answers(by_backend[address])
+                alike.setdefault(said, []).append(words.brief(address))
+        groups[words.brief(name)] = [(said, _list(some, names)) for said, some in alike.items()]
+
+    def new(*before: str) -> Table:
+        title = "Where the text leaves it open, the answer each backend gives"
+        return new_table(*before, "answer", "backend", title=title)
+
+    return grouped(console, "case", new, groups.items(), above=0)
 
 
-def _answers(counts: Counter[str] | None) -> str:
-    said = [f"{words.brief(answer)} ×{count}" for answer, count in (counts or {}).items()]
-    return ", ".join(said) or "–"
+def _list(some: Sequence[str], names: Mapping[str, str]) -> str:
+    """Some of the backends; many names, where all of them agree, would be lost on the reader."""
+    return f"all {len(some)}" if len(some) == len(names) > _FEW else ", ".join(some)
+
+
+def _answers(counts: Counter[str]) -> str:
+    return ", ".join(f"{words.brief(answer)} ×{count}" for answer, count in counts.items())
 
 
 def _companies(results: Iterable[Record]) -> Table:
@@ -133,13 +152,18 @@ def _causes(header: Header, names: Mapping[str, str], results: Iterable[Record])
         yield table
 
 
-def _known(header: Header, names: Mapping[str, str], results: Iterable[Record]) -> Table:
+def _known(
+    console: Console, header: Header, names: Mapping[str, str], results: Iterable[Record]
+) -> Table:
     """The known defects, by cause."""
-    table = _listing("Known defects of these releases (--no-known judges them)", "cause")
+    groups: dict[str, list[tuple[str, str]]] = {}
     for address, known, count in tally.known(header.backends, results):
-        said = f"{known.cause} ({known.link})" if known.link else known.cause
-        table.add_row(names[address], f"{count:,}", words.one_line(said))
-    return table
+        said = words.one_line(known.cause)
+        # In a line of its own, where it is whole if anything is.
+        said += f"\n{words.one_line(known.link)}" if known.link else ""
+        groups.setdefault(address, []).append((f"{count:,}", said))
+    title = "Known defects of these releases (--no-known judges them)"
+    return _listing(console, title, "cause", names, groups)
 
 
 def _unjudged(names: Mapping[str, str], results: Iterable[Record]) -> Iterable[str]:
@@ -166,6 +190,7 @@ def _outdated(results: Iterable[Record]) -> Iterable[str]:
 
 
 def _reasons(
+    console: Console,
     names: Mapping[str, str],
     results: Iterable[Record],
     verdict: Verdict,
@@ -173,23 +198,27 @@ def _reasons(
     spell: Callable[[Record], str],
 ) -> Table:
     """The results of one verdict, by backend and kind of reason."""
-    table = _listing(title, "reason")
+    groups = {}
     chosen = [result for result in results if result.verdict is verdict]
     for address in names:
         reasons = Counter(spell(result) for result in chosen if result.backend == address)
-        kinds: dict[str, Counter[str]] = {}
-        for reason, count in reasons.items():
-            kinds.setdefault(_PARTICULARS.sub("#", reason), Counter())[reason] += count
-        by_size = sorted(kinds.values(), key=lambda kind: -kind.total())
-        for kind in by_size[:_REASONS]:
-            alike = f" (and {len(kind) - 1} more like it)" if len(kind) > 1 else ""
-            said = f"{words.brief(next(iter(kind)))}{alike}"
-            table.add_row(names[address], f"{kind.total():,}", said)
-        left = by_size[_REASONS:]
-        if left:
-            total = sum(kind.total() for kind in left)
-            table.add_row(names[address], f"{total:,}", words.plural(len(left), "other reason"))
-    return table
+        if reasons:
+            groups[address] = [*_kinds(reasons)]
+    return _listing(console, title, "reason", names, groups)
+
+
+def _kinds(reasons: Counter[str]) -> Iterator[tuple[str, str]]:
+    """The most frequent kinds of reasons, and how many others there are."""
+    kinds: dict[str, Counter[str]] = {}
+    for reason, count in reasons.items():
+        kinds.setdefault(words.kind(reason), Counter())[reason] += count
+    by_size = sorted(kinds.values(), key=lambda kind: -kind.total())
+    for kind in by_size[:_REASONS]:
+        alike = f" (and {len(kind) - 1} more like it)" if len(kind) > 1 else ""
+        yield f"{kind.total():,}", f"{words.brief(next(iter(kind)))}{alike}"
+    if left := by_size[_REASONS:]:
+        total = sum(kind.total() for kind in left)
+        yield f"{total:,}", words.plural(len(left), "other reason")
 
 
 def _reason(result: Record) -> str:
@@ -200,8 +229,20 @@ def _name_and_reason(result: Record) -> str:
     return f"{result.op.name}/{result.name}: {result.reason}"
 
 
-def _listing(title: str, last: str) -> Table:
-    table = new_table("backend", title=title)
-    add_numbers(table, "cases")
-    table.add_column(last, overflow="fold")
-    return table
+def _listing(
+    console: Console,
+    title: str,
+    last: str,
+    names: Mapping[str, str],
+    groups: Mapping[str, Sequence[tuple[str, str]]],
+) -> Table:
+    """By backend, how many cases, and what is to be said of them."""
+
+    def new(*before: str) -> Table:
+        table = new_table(*before, title=title)
+        add_numbers(table, "cases")
+        table.add_column(last, overflow="fold")
+        return table
+
+    named = ((names[address], rows) for address, rows in groups.items())
+    return grouped(console, "backend", new, named, above=1)

@@ -10,6 +10,25 @@ _CONTROL = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e"
     "\u2060-\u206f\ud800-\udfff\ufeff\ufff0-\ufffb\ufffe\uffff\U000e0000-\U000e0fff]"
 )
+#: How a character is spelt where there is no Unicode; whatever else is not ASCII is a "?".
+ASCII = {
+    "·": ".",
+    "×": "x",
+    "±": "+-",
+    "–": "-",
+    "−": "-",
+    "…": "...",
+    "“": '"',
+    "”": '"',
+    "→": "->",
+    "µ": "u",
+    "√": "sqrt ",
+    "Σ": "sum ",
+    "≥": ">=",
+    "≤": "<=",
+}
+#: What differs between reasons of one kind: numbers, and lists of them.
+_PARTICULARS = re.compile(r"\[[-\d, ]*\]|-?\d+")
 #: How much of a backend's message is shown: lines in the report of a failure, characters in a list.
 _LINES = 20
 _LENGTH = 200
@@ -46,6 +65,11 @@ def brief(text: str) -> str:
     """Text from outside as a list shows it: harmless, in one line, and short."""
     line = one_line(text)
     return line if len(line) <= _LENGTH else f"{line[: _LENGTH - 2]} …"
+
+
+def kind(reason: str) -> str:
+    """A reason without what differs between those of one kind."""
+    return _PARTICULARS.sub("#", reason)
 
 
 def plural(count: int, noun: str) -> str:

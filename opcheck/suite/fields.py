@@ -62,6 +62,12 @@ Text: TypeAlias = Annotated[str, AfterValidator(_printable)]
 Address: TypeAlias = Annotated[str, AfterValidator(_one_line)]
 
 
+#: Of one of several answers.
+AnswerName: TypeAlias = Annotated[
+    str, Field(pattern="^[a-z][a-z0-9_]*$", description="What reports call this answer.")
+]
+
+
 class RejectedField(Fields):
     """The model must be refused."""
 
@@ -105,13 +111,13 @@ OutputsField: TypeAlias = Annotated[
 class AlternativeRejectedField(RejectedField):
     """A named answer: a refusal."""
 
-    name: str = Field(alias="as", pattern="^[a-z][a-z0-9_]*$")
+    name: AnswerName = Field(alias="as")
 
 
 class AlternativeGoldenField(GoldenField):
     """A named answer: golden files."""
 
-    name: str = Field(alias="as", pattern="^[a-z][a-z0-9_]*$")
+    name: AnswerName = Field(alias="as")
 
 
 class AlternativeOutputsField(BaseModel):
@@ -120,7 +126,7 @@ class AlternativeOutputsField(BaseModel):
     model_config = ConfigDict(extra="allow", strict=True, frozen=True, json_schema_extra=_NO_FORM)
     __pydantic_extra__: dict[str, TensorField]
 
-    name: str = Field(alias="as", pattern="^[a-z][a-z0-9_]*$")
+    name: AnswerName = Field(alias="as")
 
 
 def _expect_form(value: object) -> str:
@@ -161,8 +167,8 @@ class ToleranceFields(Fields):
     """Either `ulp`, or `rtol` and/or `atol`."""
 
     ulp: int | None = Field(None, ge=0, description="Steps of the output's dtype.")
-    rtol: Bound | None = None
-    atol: Bound | None = None
+    rtol: Bound | None = Field(None, description="A part of the wanted value.")
+    atol: Bound | None = Field(None, description="The same for every element.")
     signed_zeros: bool | None = Field(None, description="+0 and -0 differ.")
 
 

@@ -68,7 +68,7 @@ class PutField(Fields):
     """One element overwritten after the fill."""
 
     at: list[int] = Field(description="The element's index, one number a dimension.")
-    value: Number
+    value: Number = Field(description="Rounded once to the dtype.")
 
 
 class TensorFields(Fields):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import time
 import tracemalloc
@@ -96,6 +97,40 @@ def test_the_same_is_read_of_a_stream():
     assert store.read_stream(io.BytesIO(data), "<stdin>") == RUN
     with pytest.raises(CaseFileError, match=r"^<stdin>: this file is empty"):
         store.read_stream(io.BytesIO(b""), "<stdin>")
+
+
+def test_a_file_may_be_packed(file):
+    path = file(LINES)
+    path.write_bytes(gzip.compress(path.read_bytes()))
+    assert store.read(path) == RUN
+    path.write_bytes(gzip.compress(b""))
+    assert complaint(path) == [": this file is empty (`opcheck run --report json=FILE` writes one)"]
+
+
+@pytest.mark.parametrize("end", [-1, -9, 40, 11, 3])
+def test_a_packed_file_that_is_cut_short_is_refused(file, end):
+    path = file(LINES)
+    path.write_bytes(gzip.compress(path.read_bytes())[:end])
+    assert ": this file cannot be unpacked: it is cut short, or damaged" in complaint(path)
+
+
+def test_a_packed_file_that_is_damaged_is_refused(file):
+    path = file(LINES)
+    packed = gzip.compress(path.read_bytes())
+    for place in (12, 60, len(packed) // 2, len(packed) - 6):
+        path.write_bytes(packed[:place] + bytes([packed[place] ^ 0xFF]) + packed[place + 1 :])
+        assert complaint(path)
+
+
+def test_what_a_packed_file_holds_is_limited_too(tmp_path):
+    """Some kilobytes of zeros unpack to gigabytes."""
+    path = tmp_path / "run.jsonl.gz"
+    with gzip.open(path, "wb") as out:
+        out.write(f"{LINES[0]}\n".encode())
+        for _ in range(40):
+            out.write(bytes(1 << 20))
+    assert path.stat().st_size < 100_000
+    assert complaint(path) == [":2:1: this line is longer than 16 MiB"]
 
 
 def test_a_shard_is_part_of_a_suite(file):

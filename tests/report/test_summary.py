@@ -152,7 +152,19 @@ def test_answers_of_failures_are_not_counted():
         record(alternative="first_nan", name="nan"),
         record(Verdict.FAIL, alternative="first_nan", name="nan"),
     ]
-    assert "first_nan ×1\n" in shown(results, "acme").text
+    assert "first_nan ×1  acme\n" in shown(results, "acme").text
+
+
+def test_many_backends_that_agree_are_all_of_them():
+    names = ["acme", "bolt", "cape", "dell"]
+    results = [record(backend=name, alternative="first_nan", name="nan") for name in names]
+    assert re.search(r"first_nan ×1 +all 4$", shown(results, *names).text, re.MULTILINE)
+    assert re.search(
+        r"first_nan ×1 +acme, bolt, cape$", shown(results[:3], *names).text, re.MULTILINE
+    )
+    assert re.search(
+        r"first_nan ×1 +acme, bolt, cape$", shown(results[:3], *names[:3]).text, re.MULTILINE
+    )
 
 
 def test_reasons_that_differ_in_numbers_are_one():
@@ -169,7 +181,8 @@ def test_reasons_that_differ_in_numbers_are_one():
 def test_many_reasons_are_summed_up():
     kinds = [f"no {letter}" for letter in "abcdefgh"]
     results = [record(Verdict.UNSUPPORTED, reason=kind) for kind in [*kinds, "no a"]]
-    rows = [line.split(maxsplit=3)[2:] for line in shown(results, "acme").lines if " no " in line]
+    lines = [line for line in shown(results, "acme").lines if " no " in line]
+    rows = [line.removeprefix("acme 1.5").split(maxsplit=1) for line in lines]
     assert rows == [["2", "no a"], ["1", "no b"], ["1", "no c"]]
     assert "5  5 other reasons" in shown(results, "acme").text
 

@@ -1,0 +1,174 @@
+"""Makes `docs/case-files.md` of the JSON Schema of case files.
+
+python docs/case_files.py
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from opcheck.suite.fields import json_schema
+
+PAGE = Path(__file__).with_suffix("").with_name("case-files.md")
+Schema: TypeAlias = dict[str, Any]
+#: The places in which most fields may stand, by the names of their definitions.
+_PLACES = {"": "file", "CaseEntry": "case", "RowFields": "row", "BenchEntry": "`bench`"}
+_FIRST = "Files, cases, rows"
+_INTRODUCTION = """\
+# Fields of case files
+
+<!-- Made by `python docs/case_files.py` of the JSON Schema; edits are lost. -->
+
+Every field there is, with the values it takes. [cases/README.md](../cases/README.md) explains the \
+format with examples, on one page: read that first. `opcheck schema` prints the schema that this \
+page is made of, for editors; everything below is checked before anything runs, and told with line \
+and column.
+
+An unknown field is an error, and so is a field stated twice. `null` stands for a field that is \
+left out.
+"""
+
+
+def text() -> str:
+    """The page."""
+    return "\n".join(_lines(json_schema())).rstrip() + "\n"
+
+
+def _lines(schema: Schema) -> Iterator[str]:
+    definitions = schema["$defs"]
+    yield _INTRODUCTION
+    yield f"## {_FIRST}"
+    yield ""
+    yield (
+        "What a file states is the default of all its cases; a row is laid over its case. "
+        "`op`, and `cases` or `bench`, must be there; a case has a `name`."
+    )
+    yield ""
+    places = {name: schema if not name else definitions[name] for name in _PLACES}
+    fields: dict[str, Schema] = {}
+    for place in places.values():
+        for name, field in place["properties"].items():
+            fields.setdefault(name, field)
+    yield f"| field | {' | '.join(_PLACES.values())} | value | meaning |"
+    yield f"|---|{':-:|' * len(_PLACES)}---|---|"
+    for name, field in fields.items():
+        marks = ("✓" if name in place["properties"] else "" for place in places.values())
+        about = f"{_value(field)} | {_meaning(field, definitions)}"
+        yield f"| `{name}` | {' | '.join(marks)} | {about} |"
+    for name, definition in definitions.items():
+        if name in _PLACES:
+            continue
+        yield ""
+        yield f"## {_title(name)}"
+        yield ""
+        yield _escaped(definition["description"])
+        yield ""
+        yield "| field | value | meaning |"
+        yield "|---|---|---|"
+        required = definition.get("required", [])
+        for field, about in definition["properties"].items():
+            always = " (always)" if field in required else ""
+            yield f"| `{field}`{always} | {_value(about)} | {_meaning(about, definitions)} |"
+        others = definition.get("additionalProperties")
+        if isinstance(others, dict):
+            yield f"| the name of an output | {_value(others)} | |"
+
+
+def _title(name: str) -> str:
+    """`AlternativeGoldenField` → `Alternative golden`."""
+    words = re.findall("[A-Z][a-z]*", name.removesuffix("Fields").removesuffix("Field"))
+    return " ".join(words).capitalize()
+
+
+def _meaning(field: Schema, definitions: Schema) -> str:
+    """The field's description, or else that of what it holds."""
+    if "description" in field:
+        return _escaped(field["description"])
+    if "$ref" in field:
+        return _meaning(definitions[field["$ref"].rpartition("/")[2]], definitions)
+    # Of one of several kinds the description is not that of the field.
+    kinds = [kind for kind in field.get("anyOf", []) if kind != {"type": "null"}]
+    kinds = kinds if len(kinds) == 1 else []
+    kinds += [field[key] for key in ("items", "additionalProperties") if _is_schema(field.get(key))]
+    return next(filter(None, (_meaning(kind, definitions) for kind in kinds)), "")
+
+
+def _is_schema(value: object) -> bool:
+    return isinstance(value, dict)
+
+
+def _value(field: Schema) -> str:
+    """What a field takes, in words."""
+    if "$ref" in field:
+        name = field["$ref"].rpartition("/")[2]
+        if name in _PLACES:
+            return _link(_PLACES[name].strip("`"), _FIRST)
+        return _link(_title(name).lower(), _title(name))
+    for several in ("anyOf", "oneOf"):
+        if several in field:
+            kinds = [kind for kind in field[several] if kind != {"type": "null"}]
+            return " or ".join(dict.fromkeys(map(_value, kinds)))
+    if "enum" in field:
+        return " ".join(f"`{item}`" for item in field["enum"])
+    if "const" in field:
+        return f"`{field['const']}`"
+    match field.get("type"):
+        case "array":
+            return _array(field)
+        case "object":
+            return _object(field)
+        case "integer" | "number" as kind:
+            return _number(kind, field)
+        case "string":
+            pattern = field.get("pattern")
+            return f"text like `{pattern}`" if pattern else "text"
+        case "boolean":
+            return "`true` or `false`"
+        case [*kinds]:
+            names = {"array": "nested list", "boolean": "truth value", "string": "text"}
+            return " or ".join(names.get(kind, kind) for kind in kinds if kind != "null")
+    return "anything that fits there"
+
+
+def _link(said: str, title: str) -> str:
+    return f"[{said}](#{title.lower().replace(',', '').replace(' ', '-')})"
+
+
+def _array(field: Schema) -> str:
+    least, most = field.get("minItems", 0), field.get("maxItems")
+    if "items" not in field:
+        return f"list of at least {least}" if least else "list"
+    items = _value(field["items"])
+    if least == most:
+        return f"list of {least}: {items}"
+    return f"list of {items}" + (f", at least {least}" if least > 1 else "")
+
+
+def _object(field: Schema) -> str:
+    others = field.get("additionalProperties")
+    if not isinstance(others, dict):
+        return "one path and its value" if field.get("maxProperties") == 1 else "mapping"
+    names = field.get("propertyNames", {}).get("enum")
+    return f"mapping{' of types' if names else ''} to {_value(others)}"
+
+
+def _number(kind: str, field: Schema) -> str:
+    told = kind
+    if "minimum" in field:
+        told += f" ≥ {field['minimum']}"
+    if "exclusiveMinimum" in field:
+        told += f" > {field['exclusiveMinimum']}"
+    return told + (f", ≤ {field['maximum']:,}" if "maximum" in field else "")
+
+
+def _escaped(said: str) -> str:
+    return said.replace("|", "\\|").replace("[", "\\[").replace("<", "\\<")
+
+
+if __name__ == "__main__":
+    PAGE.write_text(text(), encoding="utf-8")
+    sys.stdout.write(f"{PAGE}\n")

@@ -1,0 +1,86 @@
+"""Tables on narrow and wide consoles, on light and dark ones, and without Unicode."""
+
+from __future__ import annotations
+
+import pytest
+from rich.color import Color
+from rich.style import Style
+
+from opcheck.report import look
+from tests.report.made import Page
+
+GROUPS = [
+    ("DML_ACTIVATION_HARDMAX1-1", [("onnxruntime 1.31.1", "7"), ("reference 1.23.2", "12")]),
+    ("Hardmax-1", [("onnxruntime 1.31.1", "123")]),
+]
+
+
+def new(*before):
+    table = look.new_table(*before, "backend")
+    look.add_numbers(table, "pass")
+    return table
+
+
+def shown(width, groups=GROUPS, **options):
+    page = Page(width)
+    options = {"above": 0} | options
+    table = look.grouped(page.console, "operator", new, groups, **options)
+    look.put(page.console, table)
+    return page.lines
+
+
+def test_where_there_is_room_names_stand_in_a_column():
+    assert shown(80) == [
+        "operator                   backend             pass",
+        "───────────────────────────────────────────────────",
+        "DML_ACTIVATION_HARDMAX1-1  onnxruntime 1.31.1     7",
+        "                           reference 1.23.2      12",
+        "Hardmax-1                  onnxruntime 1.31.1   123",
+    ]
+
+
+def test_where_there_is_none_they_stand_above():
+    assert shown(40) == [
+        "backend                    pass",
+        "───────────────────────────────",
+        "DML_ACTIVATION_HARDMAX1-1",
+        "  onnxruntime 1.31.1          7",
+        "  reference 1.23.2           12",
+        "Hardmax-1",
+        "  onnxruntime 1.31.1        123",
+    ]
+
+
+def test_groups_stand_apart_if_there_is_one_of_several_rows():
+    assert "" in shown(80, apart=True)
+    assert "" not in shown(80, [(name, rows[:1]) for name, rows in GROUPS], apart=True)
+
+
+def test_numbers_are_never_cut():
+    assert {"7", "12", "123"} <= {line.split()[-1] for line in shown(5)}
+
+
+# ── colours ───────────────────────────────────────────────────────────────────────────────────
+
+
+def luminance(red, green, blue):
+    """As WCAG 2 defines it."""
+    parts = [part / 255 for part in (red, green, blue)]
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return sum(weight * p for weight, p in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+@pytest.mark.parametrize("name", sorted({*look.COLOURS.values(), "bright_black", "dim"}))
+@pytest.mark.parametrize("paper", [0.0, 1.0], ids=["on black", "on white"])
+def test_every_colour_is_readable(name, paper):
+    colour = look.THEME.styles[name].color
+    assert isinstance(colour, Color)
+    ink = luminance(*colour.get_truecolor())
+    light, dark = max(ink, paper), min(ink, paper)
+    assert (light + 0.05) / (dark + 0.05) > 3.0
+
+
+def test_bold_is_of_the_same_colour():
+    for name, style in look.THEME.styles.items():
+        if name.startswith("bold "):
+            assert style == Style(bold=True) + look.THEME.styles[name.removeprefix("bold ")]

@@ -28,14 +28,9 @@ def show(console: Console, header: Header, results: Sequence[Record], *, complet
         console.print(Text(said, "bold red"))
         console.print()
     sections = [
-<<<<<<< HEAD
-        _counts(header, names, results),
-        _open_answers(names, results),
-        _companies(results),
-=======
         _counts(console, header, names, results),
         _open_answers(console, names, results),
->>>>>>> main
+        _companies(results),
         *_causes(header, names, results),
         _known(console, header, names, results),
         _reasons(console, names, results, Verdict.NOT_RUN, "Not run", _reason),

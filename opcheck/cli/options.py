@@ -139,14 +139,30 @@ def chosen_cases(
 
     Raises UsageError for a selection that names what does not exist.
     """
+    from opcheck.suite import load, load_bench
+
+    cases = load_bench(paths) if bench else load(paths)
+    return chosen_of(cases, paths, ids, keywords, ops, opsets, dtypes, level)
+
+
+def chosen_of(
+    cases: tuple[Case, ...],
+    paths: Sequence[Path],
+    ids: tuple[str, ...],
+    keywords: str,
+    ops: tuple[str, ...],
+    opsets: tuple[int, ...],
+    dtypes: tuple[str, ...],
+    level: Any,
+) -> tuple[tuple[Case, ...], str]:
+    """Of `cases`, which were read from `paths`, those that are selected, as `chosen_cases` does."""
     from opcheck.dtypes import DTYPES
-    from opcheck.suite import Selection, load, load_bench, select
+    from opcheck.suite import Selection, select
 
     for dtype in dtypes:
         if dtype not in DTYPES:
             raise UsageError(f"unknown dtype {dtype!r}", _completions(dtype, DTYPES))
     selection = Selection(ids, keywords, ops, opsets, dtypes, level)
-    cases = load_bench(paths) if bench else load(paths)
     interrupt.safe_place()
     # A mistyped one would go unnoticed beside one that is not.
     here = {id for case in cases for id in (case.id, case.sweep) if id}

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from opcheck.cli import interrupt
-from opcheck.cli.options import chosen_cases, leave, selection_options, worker_options
+from opcheck.cli import ledgers as user_ledgers
+from opcheck.cli.options import chosen_of, leave, selection_options, worker_options
 from opcheck.cli.reports import Reports, Target, check_targets, report_option
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 @click.option("--strict", is_flag=True, help="A warning is a failure.")
 @click.option("--require-supported", is_flag=True, help="What is unsupported is a failure.")
 @click.option("--no-known", is_flag=True, help="Judge the known defects of public backends too.")
+@user_ledgers.known_options
 @click.option(
     "--save-outputs",
     "saved",
@@ -52,6 +54,10 @@ def command(
     strict: bool,
     require_supported: bool,
     no_known: bool,
+    ledgers: tuple[Path, ...],
+    updated: Path | None,
+    prune: bool,
+    even_in_ci: bool,
     saved: Path | None,
     targets: list[Target],
     exitfirst: bool,
@@ -75,6 +81,8 @@ def command(
     opcheck run -b py:my_backend:Backend -j 4     a class of mine, in four processes
     opcheck run -b 'cmd:./run {model} {inputs} {outputs}'   a program of mine
     opcheck run --report json=run.jsonl           kept, for `opcheck report run.jsonl`
+    opcheck run -b mine --update-known mine.yaml  what fails is written down, and with
+    opcheck run -b mine --known mine.yaml         nothing else may fail, or pass of it
 
     Ctrl-C ends the run after the case at hand; a second one ends it at once.
 
@@ -89,17 +97,23 @@ def command(
     from opcheck.report.recording import Recorder
     from opcheck.run import conduct
     from opcheck.run.saving import recording
+    from opcheck.suite import load
 
     check_targets(targets, selection["paths"], stdout_is_stream=form == "json")
+    mine = user_ledgers.opened(
+        ledgers, updated, prune=prune, even_in_ci=even_in_ci, cut_short=bool(exitfirst or max_fail)
+    )
     with (
         scratch() as folder,
         started(chosen_backends(addresses, folder, timeout, memory_limit), jobs) as pools,
     ):
         # They start while the cases are read.
-        cases, said = chosen_cases(**selection)
+        everything = load(selection["paths"])
+        cases, said = chosen_of(everything, **selection)
         connect(pools)
+        checked = mine.check([pool.info for pool in pools], everything)
         backends = recording(pools, saved) if saved else pools
-        ledgers = () if no_known else shipped_ledgers()
+        shipped = () if no_known else shipped_ledgers()
         recorder = Recorder(cases)
         header = _header(
             [backend.info for backend in backends],
@@ -108,6 +122,7 @@ def command(
             level=selection["level"],
             paths=tuple(map(str, selection["paths"])),
             known=not no_known,
+            ledgers=mine.gate.digests,
             strict=strict,
             require_supported=require_supported,
             named=bool(addresses),
@@ -127,7 +142,7 @@ def command(
         began = time.monotonic()
         try:
             with output:
-                for result in conduct(cases, backends, ledgers, output.is_shown):
+                for result in conduct(cases, backends, shipped, output.is_shown, mine.gate):
                     record = recorder.record(result)
                     # The footer counts what was written, no more and no less.
                     with interrupt.shielded():
@@ -168,6 +183,7 @@ def command(
         code, meaning = reports.judged(code, meaning)
         output.finish(records, replace(ending, exit_code=int(code), meaning=meaning))
         reports.show(run)
+        checked.update(run)
     leave(code)
 
 

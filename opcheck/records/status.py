@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from opcheck.errors import Exit
 from opcheck.model import BackendInfo, Header, Record, Result, Run, Verdict
@@ -16,6 +16,7 @@ _RED = frozenset(
         Verdict.TIMEOUT,
         Verdict.OOM,
         Verdict.UNSTABLE,
+        Verdict.UNEXPECTED_PASS,
     ]
 )
 _UNJUDGED = (Verdict.UNSUPPORTED, Verdict.NOT_RUN, Verdict.BAD_CASE)
@@ -35,7 +36,7 @@ def reds_of(header: Header) -> frozenset[Verdict]:
 
 def is_red(result: Record | Result, red: Collection[Verdict]) -> bool:
     """Whether a result fails a run that these verdicts fail."""
-    return result.verdict in red and not result.inexpressible
+    return result.unexpected or (result.verdict in red and not result.inexpressible)
 
 
 def is_failure(result: Record | Result, red: Collection[Verdict]) -> bool:
@@ -83,10 +84,11 @@ def status(
         return Exit.NOTHING_JUDGED, "nothing was judged: no case matched"
     if idle and (header.named or len(idle) == len(header.backends)):
         return Exit.NOTHING_JUDGED, f"nothing was judged: {', '.join(idle)} supported no case"
-    judged = _counted(sum(n for v, n in total.items() if v not in _UNJUDGED), "result", "results")
+    judged = _counted(sum(map(_is_judged, results)), "result", "results")
     rest = (Verdict.KNOWN, Verdict.WARN, Verdict.UNSUPPORTED)
     remarks = [_spelt({verdict: total[verdict] for verdict in rest})]
     remarks += [f"{address} supported no case" for address in idle]
+    remarks += _without_a_pass(header, idle, results)
     remarks += partings
     said = "; ".join(filter(None, [f"conforms: {judged}, nothing unexpected", *remarks]))
     return Exit.CONFORMS, said
@@ -110,9 +112,29 @@ def _is_idle(backend: BackendInfo, results: Iterable[Record]) -> bool:
     Refusing the invalid models of a dtype, while none of its legal ones is supported, is nothing.
     """
     mine = [result for result in results if result.backend == backend.address]
-    judged = [result for result in mine if result.verdict not in _UNJUDGED]
-    declined = any(result.verdict is Verdict.UNSUPPORTED for result in mine)
+    judged = [result for result in mine if _is_judged(result)]
+    declined = any(_found(result) is Verdict.UNSUPPORTED for result in mine)
     return all(result.refused for result in judged) and (declined or not judged)
+
+
+def _found(result: Record) -> Verdict:
+    """The verdict, for what is known the one before a ledger was asked."""
+    return result.found if result.verdict is Verdict.KNOWN and result.found else result.verdict
+
+
+def _is_judged(result: Record) -> bool:
+    """Whether a backend showed what it computes: one that is known to support nothing did not."""
+    return _found(result) not in _UNJUDGED
+
+
+def _without_a_pass(
+    header: Header, idle: Collection[str], results: Iterable[Record]
+) -> Iterator[str]:
+    """Backends that passed nothing, for which a user's ledger is to be thanked for the green."""
+    passed = {result.backend for result in results if result.verdict is not Verdict.KNOWN}
+    for backend in header.backends if header.ledgers else ():
+        if backend.address not in {*passed, *idle}:
+            yield f"{backend.address} passed no case: all that it fails is listed"
 
 
 def _counted(count: int, one: str, many: str) -> str:

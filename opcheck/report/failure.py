@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from opcheck.model import ComparisonRecord, Diagnosis, Record
-from opcheck.report import words
+from opcheck.report import listed, words
 from opcheck.report.look import COLOURS, add_numbers, new_table, put
 
 #: Where the text of a line begins, after its label.
@@ -19,6 +19,8 @@ _INDENT = 10
 _WIDTH = 100
 #: How many diagnoses are told of a failure.
 _LIKELIEST = 3
+#: What is said of a pass, which has no reason.
+_PASSED = "the right answer"
 #: Of how many more the name is told.
 _NAMED = 6
 
@@ -38,8 +40,10 @@ def show(console: Console, result: Record) -> None:
         _line(console, "ruling", ruling)
     if result.rule != "must":
         _line(console, "rule", result.rule)
-    _line(console, "found", result.reason)
+    _line(console, "found", result.reason or _PASSED)
     _diagnoses(console, result.diagnoses)
+    if said := listed.told(result):
+        _line(console, "ledger", said)
     if result.known:
         _line(console, "cause", result.known.cause)
     for comparison in result.comparisons:

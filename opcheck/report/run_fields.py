@@ -73,7 +73,7 @@ class HeaderFields(Fields):
     """The first line."""
 
     type: Literal["header"]
-    format: Literal[2]
+    format: Literal[3]
     environment: Environment
     backends: tuple[BackendInfo, ...]
     selection: str
@@ -82,6 +82,7 @@ class HeaderFields(Fields):
     level: Level
     paths: tuple[str, ...]
     known: bool
+    ledgers: dict[str, str]
     strict: bool
     require_supported: bool
     named: bool
@@ -168,6 +169,7 @@ class ResultFields(Fields):
     printed: str
     alternative: str | None
     known: Known | None
+    unexpected: bool
     found: Verdict | None
     diagnoses: tuple[Diagnosis, ...]
     op: str

@@ -79,6 +79,8 @@ def repeat(result: Result) -> str:
         file = result.case.source.file
         words.append(f"./{file}" if file.startswith("-") else file)  # or it would be an option
     words += ["--case", result.case.id, "-b", result.backend, "--no-known"]
+    if result.known and result.known.line is not None:
+        words += ["--known", result.known.ledger]
     # Without it, the like of it is only counted.
     if result.verdict is Verdict.WARN:
         words.append("--strict")

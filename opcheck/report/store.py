@@ -25,7 +25,9 @@ from opcheck.report.run_fields import LINE, FooterFields, HeaderFields, ResultFi
 #      what else its verdicts depend on; a result has its case's place and digest, and its clause
 #      as quoted for the case's version; failures have a picture; the footer tells duration,
 #      accidents and partings
-FORMAT = 2
+#   3  the verdict "unexpected pass"; the header tells the user's ledgers, a result whether one of
+#      them has something else come, and what is known of it the ledger's line
+FORMAT = 3
 #: The largest file that is read, and the longest line, in bytes: some 500,000 results, and a
 #: hundred times what the longest result takes.
 LIMIT, LONGEST = 1 << 30, 1 << 24
@@ -65,6 +67,7 @@ def record(result: Record) -> str:
             "printed": result.printed,
             "alternative": result.alternative,
             "known": dataclasses.asdict(result.known) if result.known else None,
+            "unexpected": result.unexpected,
             "found": result.found,
             "diagnoses": [dataclasses.asdict(diagnosis) for diagnosis in result.diagnoses],
             "op": result.op.name,

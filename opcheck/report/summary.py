@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from opcheck.model import Header, Record, Verdict
-from opcheck.report import tally, words
+from opcheck.report import listed, tally, words
 from opcheck.report.look import COLOURS, add_numbers, new_table, put
 
 #: How many kinds of reasons a list shows for a backend before it says how many more there are.
@@ -33,6 +33,8 @@ def show(console: Console, header: Header, results: Sequence[Record], *, complet
         _open_answers(names, results),
         *_causes(header, names, results),
         _known(header, names, results),
+        _listed(header, names, results),
+        _passing(names, results),
         _reasons(names, results, Verdict.NOT_RUN, "Not run", _reason),
         _reasons(names, results, Verdict.UNSUPPORTED, "Not supported", _reason),
         _reasons(
@@ -119,9 +121,40 @@ def _causes(header: Header, names: Mapping[str, str], results: Iterable[Record])
 def _known(header: Header, names: Mapping[str, str], results: Iterable[Record]) -> Table:
     """The known defects, by cause."""
     table = _listing("Known defects of these releases (--no-known judges them)", "cause")
+    return _with_causes(table, header, names, [one for one in results if not _is_listed(one)])
+
+
+def _listed(header: Header, names: Mapping[str, str], results: Iterable[Record]) -> Table:
+    """The failures that the user's ledgers list, by cause."""
+    table = _listing(
+        f"Known failures, as {words.brief(', '.join(header.ledgers))} has them", "cause"
+    )
+    return _with_causes(table, header, names, filter(_is_listed, results))
+
+
+def _is_listed(result: Record) -> bool:
+    return result.known is not None and result.known.line is not None
+
+
+def _with_causes(
+    table: Table, header: Header, names: Mapping[str, str], results: Iterable[Record]
+) -> Table:
     for address, known, count in tally.known(header.backends, results):
         said = f"{known.cause} ({known.link})" if known.link else known.cause
         table.add_row(names[address], f"{count:,}", words.one_line(said))
+    return table
+
+
+def _passing(names: Mapping[str, str], results: Sequence[Record]) -> Table:
+    """The lines of the user's ledgers that list what passes."""
+    table = new_table("backend", "listed in", title="Listed as failing, but passing")
+    add_numbers(table, "cases")
+    table.add_column("what to do", overflow="fold")
+    for address in names:
+        mine = [result for result in results if result.backend == address]
+        for known, passing, total in listed.outdated(mine):
+            told = words.one_line(listed.advice(known, passing, total))
+            table.add_row(names[address], listed.place(known), f"{passing:,}", told)
     return table
 
 
@@ -140,9 +173,9 @@ def _unjudged(names: Mapping[str, str], results: Iterable[Record]) -> Iterable[s
 
 def _outdated(results: Iterable[Record]) -> Iterable[str]:
     """Causes that explain no failure any more: a remark, because the ledgers are ours to mend."""
-    listed = [(r.verdict, (r.known.ledger, r.known.cause)) for r in results if r.known]
-    applied = {cause for verdict, cause in listed if verdict is Verdict.KNOWN}
-    passing = Counter(c for verdict, c in listed if verdict is Verdict.PASS and c not in applied)
+    said = [(r.verdict, (r.known.ledger, r.known.cause)) for r in results if r.known]
+    applied = {cause for verdict, cause in said if verdict is Verdict.KNOWN}
+    passing = Counter(c for verdict, c in said if verdict is Verdict.PASS and c not in applied)
     for (ledger, cause), count in passing.items():
         verb = "passes" if count == 1 else "pass"
         yield f"listed in {ledger}, but {words.plural(count, 'such case')} {verb}: {cause}"

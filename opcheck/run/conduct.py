@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection, wait
 from typing import Any, Protocol
 
-from opcheck.diagnose import Suspects
-from opcheck.known import Ledger, explain
+from opcheck.diagnose import Suspects, looks_like
+from opcheck.known import Gate, Ledger, explain
 from opcheck.model import BackendInfo, Case, Question, Reply, Result, Verdict
 from opcheck.run.diagnosis import evidence, recall
 from opcheck.run.trial import Inquiry, Judged, Trial
@@ -56,13 +56,17 @@ def conduct(
     backends: Sequence[Asked],
     ledgers: Sequence[Ledger] = (),
     is_puzzling: Callable[[Result], bool] = _nothing,
+    gate: Gate | None = None,
 ) -> Iterator[Result]:
     """Every case on every backend, case by case, in the given order.
 
-    `ledgers` explain failures. Those that are puzzling all the same are diagnosed, which takes as
-    long as some hundred cases more.
+    The user's `gate` decides about the cases that it lists, `ledgers` explain failures of others.
+    Those that are puzzling all the same are diagnosed, which takes as long as some hundred cases
+    more.
     """
-    return _Conductor(cases, backends, ledgers, is_puzzling).results() if backends else iter(())
+    if not backends:
+        return iter(())
+    return _Conductor(cases, backends, ledgers, is_puzzling, gate or Gate()).results()
 
 
 @dataclass(eq=False)
@@ -81,11 +85,13 @@ class _Conductor:
         backends: Sequence[Asked],
         ledgers: Sequence[Ledger],
         is_puzzling: Callable[[Result], bool],
+        gate: Gate,
     ) -> None:
         self.cases = cases
         self.backends = backends
         self.ledgers = ledgers
         self.is_puzzling = is_puzzling
+        self.gate = gate
         self.suspects = [Suspects(recall) for _ in backends]
         self.next = [0] * len(backends)
         self.open: dict[int, _Open] = {}
@@ -132,9 +138,7 @@ class _Conductor:
         try:
             question = next(inquiry) if reply is None else inquiry.send(reply)
         except StopIteration as end:
-            judged: Judged = end.value
-            result = explain(self.ledgers, judged.result, backend.info)
-            self.open[place].results[number] = replace(judged, result=result)
+            self.open[place].results[number] = end.value
         else:
             self.asked[number][backend.ask(question)] = place, inquiry
 
@@ -143,11 +147,23 @@ class _Conductor:
         judged = opened.results[number]
         if judged.result.verdict is Verdict.PASS:
             self.suspects[number].passed(judged.result.case)
-        if judged.failed is None or not self.is_puzzling(judged.result):
-            return judged.result
+        result = self._explained(number, opened)
+        if judged.failed is None or not self.is_puzzling(result):
+            return result
         seen = evidence(opened.trial, *judged.failed)
         found = self.suspects[number].diagnose(seen) if seen else ()
-        return replace(judged.result, diagnoses=found)
+        return replace(result, diagnoses=found)
+
+    def _explained(self, number: int, opened: _Open) -> Result:
+        """The result with what is known of it: by the user's ledgers, or else by the shipped."""
+        judged, info = opened.results[number], self.backends[number].info
+
+        def looks(name: str) -> bool:
+            seen = evidence(opened.trial, *judged.failed) if judged.failed else None
+            return seen is not None and looks_like(name, seen)
+
+        listed = self.gate.judged(judged.result, info, looks)
+        return listed or explain(self.ledgers, judged.result, info)
 
     def _collect(self) -> None:
         """Wait until something has come, and see what it is worth."""

@@ -134,7 +134,7 @@ def _in_vain(place: Place, about: Collection[Case]) -> list[tuple[str, int]]:
         for field in VALUES
         for number, value in enumerate(getattr(place, field) or ())
         if value not in {value_of(case, field) for case in about}
-    ] or ([] if about else [("attrs", 0)])
+    ]
 
 
 def _nowhere(
@@ -145,6 +145,7 @@ def _nowhere(
     Field by field, from what is most general, and no more after one that leaves no case at all.
     """
     left, so_far = list(cases), "cases that were read"
+    gone: set[tuple[str, int]] = set()
     for field in VALUES:
         wanted = getattr(place, field)
         if wanted is None:
@@ -152,6 +153,7 @@ def _nowhere(
         there = {value_of(case, field) for case in left} - {None}
         missing = [(n, value) for n, value in enumerate(wanted) if value not in there]
         for number, value in missing:
+            gone.add((field, number))
             told = f"none of the {so_far} has the {field} {shown(value)}"
             yield field, (number,), told, _hint(str(value), sorted(map(str, there)))
         left = [case for case in left if value_of(case, field) in wanted]
@@ -159,12 +161,13 @@ def _nowhere(
             return
         so_far = f"cases with {'this' if len(wanted) == 1 else 'one of these'} {field}"
     about = [case for case in left if place.fits(case)]
+    if not about and place.attrs:
+        yield "attrs", (), f"none of the {so_far} has these attributes", None
+        return
     for field, number in _in_vain(place, about):
-        if field == "attrs":
-            yield field, (), "no case has these attributes, and what else is said", None
-        elif value_of_item := getattr(place, field)[number]:
-            told = f"no case has the {field} {shown(value_of_item)} and what else is said"
-            yield field, (number,), told, None
+        if (field, number) not in gone:
+            value = shown(getattr(place, field)[number])
+            yield field, (number,), f"no case has the {field} {value} and what else is said", None
 
 
 def _hint(value: str, known: list[str]) -> str | None:

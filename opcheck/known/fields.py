@@ -46,7 +46,7 @@ def _failure(text: str) -> str:
 
 def _verdict(text: str) -> Verdict:
     if text not in LISTABLE:
-        near = did_you_mean(text, LISTABLE)
+        near = did_you_mean(text, map(str, LISTABLE))
         hint = f" ({near})" if near else ""
         raise ValueError(f"{text!r} is no verdict to list: one of {', '.join(LISTABLE)}{hint}")
     return Verdict(text)

@@ -19,8 +19,6 @@ _INDENT = 10
 _WIDTH = 100
 #: How many diagnoses are told of a failure.
 _LIKELIEST = 3
-#: What is said of a pass, which has no reason.
-_PASSED = "the right answer"
 #: Of how many more the name is told.
 _NAMED = 6
 
@@ -40,7 +38,7 @@ def show(console: Console, result: Record) -> None:
         _line(console, "ruling", ruling)
     if result.rule != "must":
         _line(console, "rule", result.rule)
-    _line(console, "found", result.reason or _PASSED)
+    _line(console, "found", listed.found(result))
     _diagnoses(console, result.diagnoses)
     if said := listed.told(result):
         _line(console, "ledger", said)

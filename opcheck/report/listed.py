@@ -21,6 +21,12 @@ def told(result: Record) -> str:
     return f"{listed}, but it fails otherwise: {_came(result, known)}"
 
 
+def found(result: Record) -> str:
+    """The reason of a verdict; one that there should not be has none."""
+    passed = result.verdict is Verdict.UNEXPECTED_PASS and not result.reason
+    return "the right answer" if passed else result.reason
+
+
 def place(known: Known) -> str:
     """Where a ledger says it: `mine.yaml:12`."""
     return known.ledger if known.line is None else f"{known.ledger}:{known.line}"

@@ -90,7 +90,7 @@ def _failure(result: Record) -> list[str]:
     told = [("asked", code(result.question)), ("clause", text(result.clause) or "none quoted")]
     told += [("ruling", text(ruling)) for ruling in result.rulings]
     told += [("rule", result.rule)] * (result.rule != "must")
-    told += [("found", text(words.brief(result.reason)))]
+    told += [("found", text(words.brief(listed.found(result))))]
     told += [("looks", _looks(result))] * bool(result.diagnoses)
     told += [("ledger", text(listed.told(result)))] * result.unexpected
     told += [("where", text(f"{c.output}: {c.where}")) for c in result.comparisons if c.where]

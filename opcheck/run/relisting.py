@@ -132,5 +132,5 @@ def pattern(reason: str) -> str | None:
     said = _STARS.sub("*", _PARTICULARS.sub("*", said))
     if len(said) > _LONGEST:
         said = said[:_LONGEST].rpartition(" ")[0] or said[:_LONGEST]
-    said = said.strip(" *")
+    said = said.strip(" *:;,")
     return said if len(said.replace("*", "")) >= _SHORTEST else None

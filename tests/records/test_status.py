@@ -18,6 +18,7 @@ RED = {
     Verdict.TIMEOUT,
     Verdict.OOM,
     Verdict.UNSTABLE,
+    Verdict.UNEXPECTED_PASS,
 }
 UNJUDGED = {Verdict.UNSUPPORTED, Verdict.NOT_RUN, Verdict.BAD_CASE}
 

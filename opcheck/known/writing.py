@@ -190,7 +190,9 @@ def _dumped(items: Sequence[Any]) -> list[str]:
 
 def _scalar(text: str) -> str:
     """A text as YAML spells it in a line."""
-    (line,) = _dumped([text])
+    from ruamel.yaml.scalarstring import DoubleQuotedScalarString
+
+    (line,) = _dumped([text if text.isprintable() else DoubleQuotedScalarString(text)])
     return line.removeprefix("- ")
 
 

@@ -26,6 +26,8 @@ UNDECIDED = (Verdict.NOT_RUN, Verdict.BAD_CASE)
 _PASSES = Verdict.UNEXPECTED_PASS
 #: How much of a reason is kept, and the least that tells anything.
 _LONGEST, _SHORTEST = 100, 8
+#: How much of it is looked at: backends may say anything, at any length.
+_READ = 10_000
 
 
 @dataclass(frozen=True)
@@ -121,14 +123,20 @@ def _entries(failing: Iterable[Record], cases: Sequence[Case]) -> Iterator[NewEn
 
 def _unknown(record: Record) -> str:
     """A cause that nobody knows yet."""
-    said = " ".join(record.reason.split())
+    said = _printable(record.reason, "�")
     short = said if len(said) <= _LONGEST else f"{said[:_LONGEST]} …"
     return f"Not known yet; {record.case}: {short}"
 
 
+def _printable(text: str, instead: str) -> str:
+    """A backend's words in one line, with something instead of what steers a terminal or a file."""
+    line = " ".join(text[:_READ].split())
+    return "".join(letter if letter.isprintable() else instead for letter in line)
+
+
 def pattern(reason: str) -> str | None:
     """What reasons of one kind have in common, `*` for the rest; None where that is nothing."""
-    said = " ".join(reason.split())[: 4 * _LONGEST]
+    said = _printable(reason, "*")[: 4 * _LONGEST]
     said = _STARS.sub("*", _PARTICULARS.sub("*", said))
     if len(said) > _LONGEST:
         said = said[:_LONGEST].rpartition(" ")[0] or said[:_LONGEST]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -139,3 +140,209 @@ def test_a_vendor_s_day(acme, tmp_path):
     assert code == 1
     assert out.endswith("exit 1: does not conform: 2 unsupported\n")
     assert "no ledger lists it as unsupported, and a backend that drops a case does not pass" in out
+
+
+# ── writing it ──────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def cases(tmp_path, monkeypatch):
+    monkeypatch.delenv("CI", raising=False)
+    (tmp_path / "my.yaml").write_text(CASES.replace("float16, float32, float64", "float32"))
+    return tmp_path
+
+
+TIES = """\
+backend: last_of_ties
+known:
+- verdict: fail
+  cause: Ties go to the last maximum.
+  where:
+  - {op: Hardmax, name: [ties, two_ties, all_tie, out_of_range]}
+"""
+
+
+def test_in_ci_nothing_is_added_unless_told(run, cases):
+    words = ("run", "my.yaml", "-q", "-b", "last_of_ties", "--update-known", "mine.yaml")
+    found = run(*words, CI="true")
+    assert found.exit_code == 1
+    assert found.stderr == (
+        "opcheck: mine.yaml: 8 results not listed, because CI is set"
+        " (--add-known-in-ci lists them)\n"
+    )
+    assert not (cases / "mine.yaml").exists()
+    for environment, more in ({"CI": "true"}, ["--add-known-in-ci"]), ({"CI": "false"}, []):
+        found = run(*words, *more, **environment)
+        assert (found.exit_code, found.stderr) == (1, "opcheck: mine.yaml: 8 results listed\n")
+        (cases / "mine.yaml").unlink()
+
+
+def test_what_passes_stays_listed_unless_pruned(run, cases):
+    (cases / "mine.yaml").write_text(TIES.replace("out_of_range]", "out_of_range, none]"))
+    words = ("run", "my.yaml", "-q", "-b", "last_of_ties", "--update-known", "mine.yaml")
+    found = run(*words, CI="1")
+    assert "2 results listed, and passing (--prune-known removes them)" in found.stderr
+    found = run(*words, "--prune-known", CI="1")
+    assert (found.exit_code, found.stderr) == (
+        1,
+        "opcheck: mine.yaml: 2 results no longer listed\n",
+    )
+    found = run("run", "my.yaml", "-q", "-b", "last_of_ties", "--known", "mine.yaml")
+    assert found.exit_code == 0
+
+
+def test_a_ledger_that_is_up_to_date_is_not_written(run, cases):
+    (cases / "mine.yaml").write_text(TIES)
+    (cases / "mine.yaml").chmod(0o600)
+    before = (cases / "mine.yaml").stat()
+    found = run("run", "my.yaml", "-q", "-b", "last_of_ties", "--update-known", "mine.yaml")
+    assert (found.exit_code, found.stderr) == (0, "opcheck: mine.yaml: nothing to update\n")
+    after = (cases / "mine.yaml").stat()
+    assert (before.st_mtime_ns, before.st_ino) == (after.st_mtime_ns, after.st_ino)
+
+
+def test_after_a_run_in_which_not_all_was_judged_nothing_is_written(run, cases):
+    words = ("run", "my.yaml", "-q", "-b", "falls_back", "--update-known", "mine.yaml")
+    found = run(*words)
+    assert found.exit_code == 4
+    assert found.stderr == "opcheck: mine.yaml: not updated, because not every case was judged\n"
+    assert not (cases / "mine.yaml").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--prune-known"], "--prune-known goes with --update-known FILE"),
+        (["--add-known-in-ci"], "--add-known-in-ci goes with --update-known FILE"),
+        (["--update-known", "mine.yaml", "-x"], "leave -x and --max-fail out"),
+        (["--update-known", "mine.yaml", "--max-fail", "3"], "leave -x and --max-fail out"),
+        (["--update-known", "no/mine.yaml"], "there is no folder no"),
+        (["--update-known", "."], "this is a folder"),
+        (["--update-known", "mine.yaml", "-b", "right"], "a ledger is about one backend"),
+        (["--known", "gone.yaml"], "gone.yaml:1:1: there is no such file"),
+    ],
+)
+def test_what_cannot_be_meant_is_told_before_anything_runs(run, cases, words, told):
+    found = run("run", "my.yaml", "-b", "last_of_ties", *words)
+    assert (found.exit_code, found.stdout) == (2, "")
+    assert told in found.stderr
+
+
+# ── a gate must not lie ─────────────────────────────────────────────────────────────────────────
+
+LIES = {
+    "matches everything": (
+        "- {op: Hardmax, name: [ties, two_ties, all_tie, out_of_range]}",
+        "- {}",
+    ),
+    "has wildcards": ("op: Hardmax, name: [ties, two_ties, all_tie, out_of_range]", "op: '*'"),
+    "names a case that is nowhere": ("two_ties", "to_ties"),
+    "names an operator that is nowhere": ("Hardmax", "Hardmx"),
+    "names another backend": ("backend: last_of_ties", "backend: right"),
+    "names no backend": ("backend: last_of_ties", "backend: last_of_tie"),
+    "has a mistake that nobody knows": ("verdict: fail", "verdict: fail\n  looks: no_such_mistake"),
+    "lists a case twice": ("- {op", "- {op: Hardmax, name: ties}\n  - {op"),
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_a_ledger_that_lies_is_refused(run, cases, lie):
+    (cases / "mine.yaml").write_text(TIES)
+    assert run("run", "my.yaml", "-b", "last_of_ties", "--known", "mine.yaml").exit_code == 0
+    (cases / "mine.yaml").write_text(TIES.replace(*LIES[lie], 1))
+    found = run("run", "my.yaml", "-b", "last_of_ties", "--known", "mine.yaml")
+    assert (found.exit_code, found.stdout) == (2, "")
+    assert re.search(r"^mine.yaml:\d+:\d+: ", found.stderr)
+    assert found.stderr.endswith("in 1 file; nothing was run\n")
+
+
+@pytest.mark.parametrize(
+    "selection",
+    [["-k", "none"], ["--opset", "11"], ["--case", "Hardmax/none@opset=11,dtype=float32"]],
+)
+def test_what_a_selection_leaves_out_is_not_missed(run, cases, selection):
+    (cases / "mine.yaml").write_text(TIES)
+    found = run("run", "my.yaml", "-b", "last_of_ties", "--known", "mine.yaml", *selection)
+    assert found.exit_code == 0
+
+
+def test_a_backend_that_passes_nothing_says_so(run, cases):
+    (cases / "mine.yaml").write_text(TIES)
+    words = ("run", "my.yaml", "-b", "last_of_ties", "--known", "mine.yaml")
+    found = run(*words, "-k", "ties")
+    assert found.stdout.endswith(
+        "nothing unexpected; 4 known; last_of_ties passed no case: all that it fails is listed\n"
+    )
+
+
+def test_a_backend_that_supports_nothing_as_listed_was_not_judged(run, cases):
+    words = ("run", "my.yaml", "-q", "-b", "declines")
+    run(*words, "--update-known", "mine.yaml")
+    found = run(*words, "--known", "mine.yaml")
+    assert found.exit_code == 5
+    assert found.stdout.endswith("exit 5: nothing was judged: declines supported no case\n")
+
+
+def test_a_ledger_of_one_backend_excuses_no_other(run, cases):
+    (cases / "mine.yaml").write_text(TIES)
+    both = ("run", "my.yaml", "-q", "--known", "mine.yaml", "-b", "last_of_ties", "-b", "right")
+    assert run(*both).exit_code == 0
+    found = run(*both, "-b", "twice")
+    assert found.exit_code == 1
+    # Nor is another held to it: what it lacks was red for nobody before.
+    assert run(*both, "-b", "lacks_float32").exit_code == 5
+
+
+# ── where it is told ────────────────────────────────────────────────────────────────────────────
+
+
+def test_every_rendering_tells_it(run, cases):
+    (cases / "mine.yaml").write_text(TIES.replace("out_of_range]", "out_of_range, none]"))
+    forms = ["junit=r.xml", "markdown=r.md", "github=r.txt", "json=r.jsonl"]
+    reports = [word for form in forms for word in ("--report", form)]
+    words = ("run", "my.yaml", "-b", "last_of_ties", "--known", "mine.yaml", *reports)
+    found = run(*words)
+    line = found.stdout.splitlines()[-1]
+    assert line == "exit 1: does not conform: 2 unexpected pass"
+    for file in ("r.xml", "r.md", "r.txt"):
+        text = (cases / file).read_text().replace("&#95;", "_")
+        assert "listed in mine.yaml:3 as fail, but it passes: delete" in text, file
+    assert "::error file=mine.yaml,line=3,col=1" in (cases / "r.txt").read_text()
+    head, *records, footer = map(json.loads, (cases / "r.jsonl").read_text().splitlines())
+    assert [*head["ledgers"]] == ["mine.yaml"]
+    assert footer["totals"] == {"last_of_ties": {"known": 8, "unexpected pass": 2}}
+    passing = [record for record in records if record["verdict"] == "unexpected pass"]
+    assert {(r["found"], r["unexpected"], r["known"]["line"]) for r in passing} == {
+        ("pass", True, 3)
+    }
+    again = run("report", "r.jsonl")
+    assert (again.exit_code, again.stdout) == (1, found.stdout)
+    # Which is no matter of the backend's.
+    run("run", "my.yaml", "-q", "-b", "last_of_ties", "--report", "json=old.jsonl")
+    assert run("diff", "old.jsonl", "r.jsonl").exit_code == 0
+    assert run("merge", "r.jsonl", "-o", "all.jsonl").exit_code == 0
+    assert run("report", "all.jsonl").exit_code == 1
+
+
+def test_runs_under_different_ledgers_are_no_parts_of_one(run, cases):
+    (cases / "mine.yaml").write_text(TIES)
+    words = ("run", "my.yaml", "-q", "-b")
+    run(*words, "last_of_ties", "--known", "mine.yaml", "--report", "json=a.jsonl")
+    run(*words, "right", "--report", "json=b.jsonl")
+    found = run("merge", "a.jsonl", "b.jsonl", "-o", "all.jsonl")
+    assert found.exit_code == 2
+    assert "were judged by different rules: known failures" in found.stderr
+
+
+def test_what_is_printed_beside_a_stream_does_not_break_it(run, cases):
+    words = ("run", "my.yaml", "-b", "last_of_ties", "--update-known", "mine.yaml")
+    found = run(*words, "--format", "json")
+    assert [json.loads(line)["type"] for line in found.stdout.splitlines()][-1] == "footer"
+
+
+def test_a_repeat_asks_the_ledger_again(run, cases):
+    (cases / "mine.yaml").write_text(TIES.replace("out_of_range]", "out_of_range, none]"))
+    found = run("run", "my.yaml", "-b", "last_of_ties", "--known", "mine.yaml")
+    repeat = next(line for line in found.stdout.splitlines() if line.startswith("  repeat"))
+    again = run(*repeat.split()[2:])
+    assert again.stdout.endswith("exit 1: does not conform: 1 unexpected pass\n")

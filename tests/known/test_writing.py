@@ -66,7 +66,9 @@ def test_a_new_ledger_lists_nothing_until_it_does():
     assert found.startswith(text.partition("known:")[0])
 
 
-@pytest.mark.parametrize("backend", ["acme", "cmd:./run {model} # x", "a: b", "- x", "'", "12"])
+@pytest.mark.parametrize(
+    "backend", ["acme", "cmd:./run {model} # x", "a: b", "- x", "'", "12", "cmd:a\nb\x1b"]
+)
 def test_any_backend_has_a_ledger(backend):
     assert rewritten(new_ledger(backend), added=[NEW])[1].backend == [backend]
 

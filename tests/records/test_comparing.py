@@ -417,3 +417,18 @@ def test_every_result_is_told_once_or_is_as_it_was(one: list[Record], two: list[
     order = [*Kind]
     places = [order.index(c.kind) for c in found.changes]
     assert places == sorted(places)
+
+
+def test_a_ledger_in_one_run_only_is_left_out_of_both():
+    listed = one(KNOWN, known=Known("Why.", None, "m.yaml", 3), found=FAIL)
+    gated = replace(listed, header=replace(listed.header, ledgers={"m.yaml": "5eed"}))
+    assert kind(one(FAIL), gated) is None
+    assert kind(gated, one(PASS)) is Kind.PASSES
+    dropped = one(UNSUPPORTED, unexpected=True)
+    dropped = replace(dropped, header=gated.header)
+    assert kind(one(UNSUPPORTED), dropped) is None
+
+
+def test_where_a_failure_is_listed_is_no_matter():
+    known = [Known("Why.", None, "m.yaml", line, f"- line {line}") for line in (3, 7)]
+    assert kind(*(one(KNOWN, known=said, found=FAIL) for said in known)) is None

@@ -158,6 +158,7 @@ def test_what_is_nowhere_is_pruned(folder):
         ("no kernel for LpPool(22) at 0x7f00aa", "no kernel for LpPool(*) at"),
         ("cannot open /tmp/x1/model.onnx now", "cannot open * now"),
         ("no float16 kernel", "no float16 kernel"),
+        ("no\x1b[2J \u202e kernel\x00 here", "no*[*J * kernel* here"),
         ("no\nkernel  here", "no kernel here"),
         ("took 1.5e-3 s, 2, 3 and 4", "took * s, * and"),
         ("a" * 500, "a" * 100),
@@ -168,3 +169,11 @@ def test_what_is_nowhere_is_pruned(folder):
 )
 def test_what_differs_from_case_to_case_is_left_out_of_a_reason(reason, kept):
     assert pattern(reason) == kept
+
+
+@settings(deadline=None)
+@given(st.text(max_size=300))
+def test_whatever_a_backend_says_can_be_listed(folder, said):
+    run = [Result(CASES[0], "acme", Verdict.ERROR, said, "raised")]
+    ledger, _ = written(folder, run)
+    assert red(judged(run, Gate([ledger]))) == set()

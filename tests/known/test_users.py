@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -43,7 +44,7 @@ def test_cases_of_ones_own_and_shipped_ones_are_listed_alike(tmp_path):
         assert judged(failing(source=source), said).verdict is Verdict.KNOWN
 
 
-DIFFERENT = {
+DIFFERENT: dict[str, dict[str, Any]] = {
     "another verdict": {"verdict": Verdict.CRASH, "failure": "crash"},
     "another way to fail": {"failure": "dtype"},
     "another mistake": {"looks": ["first_nan"]},
@@ -57,7 +58,7 @@ DIFFERENT = {
 def test_what_fails_otherwise_than_listed_is_red_and_tells_the_entry(tmp_path, how):
     said = ledger(tmp_path, entry(looks="last_of_ties", reason="'no kernel'"))
     as_listed = {"reason": "there is no kernel", "looks": ["last_of_ties"]}
-    fields = {**as_listed, **DIFFERENT[how]}
+    fields: dict[str, Any] = {**as_listed, **DIFFERENT[how]}
     looks = fields.pop("looks")
     assert judged(failing(reason="there is no kernel"), said, looks=["last_of_ties"]).known
     found = judged(failing(**fields), said, looks=looks)

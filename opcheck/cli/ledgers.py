@@ -128,6 +128,7 @@ class _Checked:
             mine,
             self.facts.all_cases,
             {record.case for record in mine if is_red(record, red)},
+            self.backend.version,
             add=self.ledgers.add,
             prune=self.ledgers.prune,
         )
@@ -142,6 +143,9 @@ class _Checked:
         assert path is not None
         assert self.backend is not None
         if found.revision:
+            if target and not target.is_unchanged():
+                _tell(f"{path}: not updated, because somebody else changed it meanwhile")
+                return
             text = "\n".join(target.lines) if target else new_ledger(self.backend.address)
             node = read_text(text, str(path), Problems())
             assert node
@@ -205,6 +209,7 @@ def _told(found: Relisted, *, is_ci: bool) -> list[str]:
         "no longer listed": found.removed,
         "not listed, because CI is set (--add-known-in-ci lists them)": found.left * is_ci,
         "listed, and passing (--prune-known removes them)": found.passing,
+        "listed otherwise in another ledger, and to be mended there": found.elsewhere,
     }
     said = [f"{plural(count, 'result')} {what}" for what, count in counts.items() if count]
     return said or ["nothing to update"]

@@ -172,6 +172,10 @@ class Entry(Fields):
             )
         return self
 
+    def holds_for(self, version: str) -> bool:
+        """Whether it is about a version of the backend."""
+        return self.versions is None or within(version, self.versions)
+
     @property
     def expected(self) -> str:
         """What should come, in words: `fail (values) that looks like last_of_ties`."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from opcheck.known.fields import Entry, UserFields, user_keys, within
+from opcheck.known.fields import Entry, UserFields, user_keys
 from opcheck.model import BackendInfo, Case, Known, Result, Verdict
 from opcheck.reading import Node, Problems, form, read_file
 
@@ -39,6 +39,13 @@ class UserLedger:
         said = self.fields.model_dump_json().encode()
         return hashlib.sha256(said).hexdigest()[:16]
 
+    def is_unchanged(self) -> bool:
+        """Whether the file still is what was read."""
+        try:
+            return _lines(self.path) == self.lines
+        except (OSError, ValueError):
+            return False
+
     def is_about(self, backend: BackendInfo) -> bool:
         """Whether it is of this backend, by its address, its profile's name or what that means."""
         names = {name for name in (backend.address, backend.of) if name}
@@ -62,10 +69,13 @@ def load_user_ledgers(paths: Iterable[Path]) -> tuple[UserLedger, ...]:
             continue
         fields = form.validate(UserFields, node, str(path), problems, user_keys)
         if fields:
-            lines = tuple(path.read_text(encoding="utf-8-sig").splitlines())
-            ledgers.append(UserLedger(path, fields, node, lines))
+            ledgers.append(UserLedger(path, fields, node, _lines(path)))
     problems.raise_if_any()
     return tuple(ledgers)
+
+
+def _lines(path: Path) -> tuple[str, ...]:
+    return tuple(path.read_text(encoding="utf-8-sig").splitlines())
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +166,7 @@ class Gate:
             if not ledger.is_about(backend):
                 continue
             for number, entry in enumerate(ledger.fields.known):
-                if entry.versions is None or within(backend.version, entry.versions):
+                if entry.holds_for(backend.version):
                     for spot, place in enumerate(entry.where):
                         for op in dict.fromkeys(place.op or (None,)):
                             found[op].append(Listed(ledger, number, spot))

@@ -35,7 +35,8 @@ class Relisted:
     """What becomes of a ledger, and of how many results.
 
     `added` fail and are listed from now on; `removed` are listed no longer. `left` fail and are not
-    listed all the same, `passing` pass and still are.
+    listed all the same, `passing` pass and still are. `elsewhere` are listed in another ledger, and
+    fail otherwise.
     """
 
     revision: Revision
@@ -43,6 +44,7 @@ class Relisted:
     removed: int = 0
     left: int = 0
     passing: int = 0
+    elsewhere: int = 0
 
 
 def relisted(
@@ -50,20 +52,24 @@ def relisted(
     records: Iterable[Record],
     cases: Sequence[Case],
     red: Collection[str],
+    version: str,
     *,
     add: bool,
     prune: bool,
 ) -> Relisted:
     """The revision of a ledger, None if there is none yet, after a run of its backend.
 
-    `records` are those of its backend, `cases` all there are, `red` the ids of those that are red.
+    `records` are those of its backend, `cases` all there are, `red` the ids of those that are red,
+    and `version` the backend's: entries about others stay as they are.
     """
     mine = list(records)
-    failing = [one for one in mine if _is_to_be_listed(one, red)]
+    wanting = [one for one in mine if _is_to_be_listed(one, red)]
+    # Listed twice, a case would be in vain in one of the ledgers.
+    failing = [one for one in wanting if _is_in(ledger, one) or not _is_listed(one)]
     passing = {one.case for one in mine if one.verdict is _PASSES and _is_in(ledger, one)}
     moved = {one.case for one in failing if _is_in(ledger, one)} if add else set()
     gone = (passing if prune else set()) | moved
-    replaced = dict(_replaced(ledger, cases, gone, prune=prune)) if ledger else {}
+    replaced = dict(_replaced(ledger, cases, gone, version, prune=prune)) if ledger else {}
     added = [*_entries(failing, cases)] if add else []
     return Relisted(
         Revision(added, replaced),
@@ -71,6 +77,7 @@ def relisted(
         removed=len(passing) if prune else 0,
         left=0 if add else len(failing),
         passing=0 if prune else len(passing),
+        elsewhere=len(wanting) - len(failing),
     )
 
 
@@ -80,15 +87,21 @@ def _is_to_be_listed(record: Record, red: Collection[str]) -> bool:
     return (record.case in red and record.verdict is not _PASSES) or unsupported
 
 
+def _is_listed(record: Record) -> bool:
+    return record.known is not None and record.known.line is not None
+
+
 def _is_in(ledger: UserLedger | None, record: Record) -> bool:
     return ledger is not None and record.known is not None and record.known.ledger == ledger.file
 
 
 def _replaced(
-    ledger: UserLedger, cases: Sequence[Case], gone: Collection[str], *, prune: bool
+    ledger: UserLedger, cases: Sequence[Case], gone: Collection[str], version: str, *, prune: bool
 ) -> Iterator[tuple[tuple[int, int], Sequence[dict[str, object]]]]:
     """For each place that is about a case that goes, or of `prune` about none, what is left."""
     for number, entry in enumerate(ledger.fields.known):
+        if not entry.holds_for(version):
+            continue
         for spot, place in enumerate(entry.where):
             about = [case for case in cases if place.fits(case)]
             if any(case.id in gone for case in about) or (prune and is_dead(place, about)):

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
+
+from tests.cli.fakes import FAKES, Fake, last_of_ties
 
 CASES = """\
 op: Hardmax
@@ -189,6 +192,20 @@ def test_what_passes_stays_listed_unless_pruned(run, cases):
     )
     found = run("run", "my.yaml", "-q", "-b", "last_of_ties", "--known", "mine.yaml")
     assert found.exit_code == 0
+
+
+def test_what_somebody_wrote_meanwhile_is_not_lost(run, cases, monkeypatch):
+    (cases / "mine.yaml").write_text("backend: last_of_ties\nknown: []\n")
+    monkeypatch.setitem(FAKES, "last_of_ties", Fake(while_somebody_writes, "last_of_ties"))
+    words = ("run", "my.yaml", "-q", "-b", "last_of_ties", "--update-known", "mine.yaml")
+    found = run(*words)
+    assert "not updated, because somebody else changed it meanwhile" in found.stderr
+    assert (cases / "mine.yaml").read_text() == TIES
+
+
+def while_somebody_writes(task, x):
+    Path("mine.yaml").write_text(TIES)
+    return last_of_ties(task, x)
 
 
 def test_a_ledger_that_is_up_to_date_is_not_written(run, cases):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from opcheck.errors import UsageError
@@ -102,7 +104,7 @@ def test_places_in_brackets_are_replaced_too():
 
 
 def test_when_all_is_removed_nothing_is_listed():
-    gone = {(0, 0): [], (0, 1): [], (1, 0): [], (1, 1): []}
+    gone: dict[tuple[int, int], list[Any]] = {(0, 0): [], (0, 1): [], (1, 0): [], (1, 1): []}
     found, said = rewritten(TEXT, replaced=gone)
     assert said.known == []
     assert "known: []\n" in found

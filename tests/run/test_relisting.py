@@ -68,7 +68,7 @@ def written(folder, run, text=None, *, add=True, prune=True):
     path.write_text(text or new_ledger("acme"))
     (before,) = load_user_ledgers([path])
     records = judged(run, Gate([before]))
-    found = relisted(before, records, CASES, red(records), add=add, prune=prune)
+    found = relisted(before, records, CASES, red(records), "1.5", add=add, prune=prune)
     text = path.read_text()
     node = read_text(text, "", Problems())
     assert node is not None
@@ -135,6 +135,21 @@ def test_what_looks_alike_is_one_entry_with_a_cause_to_be_confirmed(folder):
     )
     assert raised.reason == "no kernel"
     assert raised.cause.startswith("Not known yet; Hardmax/axes@opset=13,dtype=float16: no kernel")
+
+
+def test_entries_about_other_versions_stay_as_they_are(folder):
+    text = "backend: acme\nknown:\n- verdict: fail\n  versions: '<1'\n  cause: Old.\n"
+    text += "  where:\n  - {op: Hardmax, name: [ties, gone]}\n"
+    passing = [Result(one, "acme", Verdict.PASS) for one in CASES]
+    assert written(folder, passing, text)[0].path.read_text() == text
+
+
+def test_what_another_ledger_lists_otherwise_is_not_listed_twice(folder):
+    other = ledger(folder, "{verdict: crash, cause: X., where: [{op: Hardmax}]}", name="other.yaml")
+    run = [Result(one, "acme", Verdict.FAIL, "wrong", "values") for one in CASES]
+    records = judged(run, Gate([other]))
+    found = relisted(None, records, CASES, red(records), "1.5", add=True, prune=True)
+    assert (found.added, found.elsewhere, bool(found.revision)) == (0, len(CASES), False)
 
 
 def test_what_is_nowhere_is_pruned(folder):

@@ -160,11 +160,18 @@ def _tell(line: str) -> None:
 
 
 def opened(
-    ledgers: Sequence[Path], updated: Path | None, *, prune: bool, even_in_ci: bool, cut_short: bool
+    ledgers: Sequence[Path],
+    updated: Path | None,
+    taken: Sequence[Path],
+    *,
+    prune: bool,
+    even_in_ci: bool,
+    cut_short: bool,
 ) -> Ledgers:
     """The ledgers that a command line names; raises UsageError and CaseFileError.
 
-    `cut_short`: the run may end before all cases were asked, after which nobody knows what fails.
+    What is `taken` is read or written by the same command. `cut_short`: the run may end before all
+    cases were asked, after which nobody knows what fails.
     """
     from opcheck.known import Gate, load_user_ledgers
 
@@ -174,7 +181,7 @@ def opened(
                 raise UsageError(f"{option} goes with --update-known FILE")
     elif cut_short:
         raise UsageError("--update-known needs the whole run: leave -x and --max-fail out")
-    elif told := why_not(updated, ()):
+    elif told := why_not(updated, taken):
         raise UsageError(f"--update-known {updated}: {told}")
     paths = [*ledgers, *([updated] if updated and updated.exists() else [])]
     return Ledgers(

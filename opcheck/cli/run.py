@@ -99,15 +99,21 @@ def command(
     from opcheck.run.saving import recording
     from opcheck.suite import load
 
-    check_targets(targets, selection["paths"], stdout_is_stream=form == "json")
-    mine = user_ledgers.opened(
-        ledgers, updated, prune=prune, even_in_ci=even_in_ci, cut_short=bool(exitfirst or max_fail)
-    )
+    read = (*selection["paths"], *ledgers)
+    check_targets(targets, read, stdout_is_stream=form == "json")
     with (
         scratch() as folder,
         started(chosen_backends(addresses, folder, timeout, memory_limit), jobs) as pools,
     ):
-        # They start while the cases are read.
+        # They start while the ledgers and the cases are read.
+        mine = user_ledgers.opened(
+            ledgers,
+            updated,
+            [*selection["paths"], *(target.path for target in targets)],
+            prune=prune,
+            even_in_ci=even_in_ci,
+            cut_short=bool(exitfirst or max_fail),
+        )
         everything = load(selection["paths"])
         cases, said = chosen_of(everything, **selection)
         connect(pools)

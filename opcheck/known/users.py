@@ -99,6 +99,8 @@ class Listed:
     def known(self) -> Known:
         """What the ledger says."""
         text = self.ledger.lines[self.line - 1].strip()
+        if not text.endswith("}"):  # of a mapping in lines this is but the first
+            text += " …"
         entry = self.entry
         return Known(entry.cause, entry.link, self.ledger.file, self.line, text, entry.expected)
 

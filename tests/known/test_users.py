@@ -87,7 +87,7 @@ def test_the_last_place_of_an_entry_is_deleted_with_the_entry(tmp_path):
     said = ledger(tmp_path, "verdict: fail\ncause: Because.\nwhere:\n- {op: Hardmax}")
     found = judged(result(), said)
     assert found.known is not None
-    assert (found.known.line, found.known.text) == (3, "- verdict: fail")
+    assert (found.known.line, found.known.text) == (3, "- verdict: fail …")
 
 
 def test_what_fails_only_sometimes_may_pass_and_may_not_fail_otherwise(tmp_path):

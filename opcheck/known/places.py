@@ -10,8 +10,11 @@ from typing import Any, TypeAlias
 from opcheck.known.fields import value_of
 from opcheck.model import Case
 
-#: What a place may say of cases of one name, and in which order.
+#: What a place may say of cases of one name, and in which order; then come their attributes.
 _FIELDS = ("row", "opset", "dtype")
+_ATTRIBUTE = "attrs."
+#: So many attributes are looked at: what to say is tried in every combination.
+_MOST = 5
 #: Fields and their values; hashable, so that equal ones of several names become one place.
 _Said: TypeAlias = tuple[tuple[str, tuple[Any, ...]], ...]
 
@@ -26,10 +29,24 @@ def places(wanted: Collection[Case], among: Iterable[Case]) -> list[dict[str, An
     for case in (*wanted, *among):
         by_op[case.op.name][case.id] = case
     return [
-        {field: values[0] if len(values) == 1 else [*values] for field, values in place.items()}
+        _spelt(place)
         for op, there in by_op.items()
         for place in _of_operator(op, [*there.values()], ids)
     ]
+
+
+def _spelt(place: Mapping[str, tuple[Any, ...]]) -> dict[str, Any]:
+    """The place as a ledger has it."""
+    spelt: dict[str, Any] = {}
+    for field, values in place.items():
+        # A list alone would be taken for a list of values.
+        items = [[*value] if isinstance(value, tuple) else value for value in values]
+        said = items[0] if len(items) == 1 and not isinstance(items[0], list) else items
+        if field.startswith(_ATTRIBUTE):
+            spelt.setdefault("attrs", {})[field.removeprefix(_ATTRIBUTE)] = said
+        else:
+            spelt[field] = said
+    return spelt
 
 
 def _of_operator(
@@ -51,8 +68,8 @@ def _of_operator(
         about = {case.name for case in there if _fits(fields, case)}
         if "case" in fields:
             one_by_one += fields["case"]
-        # A row without its name is nothing that anybody recognises.
-        elif said and "row" not in fields and about == {*those}:
+        # Rows and attributes without the name are nothing that anybody recognises.
+        elif said and {*fields} <= {"opset", "dtype"} and about == {*those}:
             yield {"op": (op,), **fields}
         else:
             yield {"op": (op,), "name": (*those,), **fields}
@@ -66,23 +83,33 @@ def _said(there: Sequence[Case], ids: Collection[str]) -> list[_Said]:
     Several, which share no case, where one product of values cannot.
     """
     mine = [case for case in there if case.id in ids]
-    for count in range(len(_FIELDS) + 1):
-        for fields in combinations(_FIELDS, count):
+    known = [field for field in (*_FIELDS, *_attributes(there)) if _can_be_said(field, mine)]
+    for count in range(len(known) + 1):
+        for fields in combinations(known, count):
             said = {field: _values(mine, field) for field in fields}
-            if None in {value for values in said.values() for value in values}:
-                continue
             if sum(_fits(said, case) for case in there) == len(mine):
                 return [tuple(said.items())]
-    parted = [[*_parted(field, mine, there, ids)] for field in _FIELDS if _parts(field, mine)]
+    parted = [
+        [*_parted(field, mine, there, ids)] for field in known if len(_values(mine, field)) > 1
+    ]
     if parted:
         return min(parted, key=len)
     return [(("case", tuple(case.id for case in mine)),)]
 
 
-def _parts(field: str, mine: Iterable[Case]) -> bool:
-    """Whether cases can be parted by the values of a field."""
-    values = _values(mine, field)
-    return len(values) > 1 and None not in values
+def _attributes(cases: Iterable[Case]) -> list[str]:
+    """The attributes in which cases differ."""
+    cases = list(cases)
+    names = dict.fromkeys(f"{_ATTRIBUTE}{name}" for case in cases for name in case.attrs)
+    return [name for name in names if len(_values(cases, name)) > 1][:_MOST]
+
+
+def _can_be_said(field: str, cases: Iterable[Case]) -> bool:
+    """Whether a place can name the values that cases have: no row, no dtype, and NaN are none."""
+    values = _values(cases, field)
+    return all(value == value for value in values) and (
+        field.startswith(_ATTRIBUTE) or None not in values
+    )
 
 
 def _parted(
@@ -91,19 +118,26 @@ def _parted(
     """The same, value by value of a field; values of which the same is to be said, together."""
     values: dict[_Said, list[Any]] = defaultdict(list)
     for value in _values(mine, field):
-        alike = [case for case in there if value_of(case, field) == value]
+        alike = [case for case in there if _value(case, field) == value]
         for said in _said(alike, ids):
             values[said].append(value)
     for said, those in values.items():
         fields = dict(said)
         if "case" not in fields:
             fields[field] = (*those,)
-        yield tuple((name, fields[name]) for name in ("case", *_FIELDS) if name in fields)
+        order = sorted(fields, key=lambda name: [*_FIELDS, name].index(name))
+        yield tuple((name, fields[name]) for name in order)
 
 
 def _values(cases: Iterable[Case], field: str) -> tuple[Any, ...]:
-    return tuple(dict.fromkeys(value_of(case, field) for case in cases))
+    return tuple(dict.fromkeys(_value(case, field) for case in cases))
+
+
+def _value(case: Case, field: str) -> Any:
+    if field.startswith(_ATTRIBUTE):
+        return case.attrs.get(field.removeprefix(_ATTRIBUTE))
+    return value_of(case, field)
 
 
 def _fits(said: Mapping[str, tuple[Any, ...]], case: Case) -> bool:
-    return all(value_of(case, field) in values for field, values in said.items())
+    return all(_value(case, field) in values for field, values in said.items())

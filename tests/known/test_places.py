@@ -39,6 +39,37 @@ def test_places_fit_every_case_once_and_no_other(wanted, others):
     assert sorted(id for ids in found for id in ids) == sorted(one.id for one in wanted)
 
 
+ATTRS = [
+    {},
+    {"axis": 0},
+    {"axis": 1},
+    {"axis": 1, "pads": (1, 1)},
+    {"axis": 1, "pads": (2,), "mode": "SAME"},
+    {"axis": 0, "alpha": 0.1},
+    {"axis": 0, "alpha": float("nan")},
+]
+WITH_ATTRS = [
+    case("ties", opset=opset, attrs=attrs, more=f",attrs={number}")
+    for number, attrs in enumerate(ATTRS)
+    for opset in (11, 13)
+]
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.sets(st.sampled_from(WITH_ATTRS)))
+def test_attributes_tell_cases_apart_too(wanted):
+    found = fitting(places([one for one in WITH_ATTRS if one in wanted], WITH_ATTRS), WITH_ATTRS)
+    assert sorted(id for ids in found for id in ids) == sorted(one.id for one in wanted)
+
+
+def test_an_attribute_s_values_are_listed_null_and_lists_among_them():
+    name = {"op": "Hardmax", "name": "ties"}
+    among = [*WITH_ATTRS[:8], case("another")]
+    assert places(among[2:6], among) == [{**name, "attrs": {"axis": [0, 1], "pads": None}}]
+    assert places(among[:2], among) == [{**name, "attrs": {"axis": None}}]
+    assert places(among[6:8], among) == [{**name, "attrs": {"pads": [[1, 1]]}}]
+
+
 def shortened(wanted):
     return places(wanted, SOME)
 

@@ -135,3 +135,13 @@ def test_a_long_place_has_a_line_for_each_name_and_a_long_cause_is_folded():
     assert said.known[0].where[0].name == names
     assert max(map(len, found.splitlines())) <= 100
     assert found.count("    - case_number_") == 12
+
+
+@pytest.mark.parametrize("names", [["ties"], [f"case_number_{n}" for n in range(12)]])
+def test_attributes_are_written_as_they_are_read(names):
+    attrs = {"axis": [0, None], "pads": [[1, 1]], "mode": "SAME", "alpha": 0.1, "beta": 1e-7}
+    place = {"op": "Relu", "name": names, "attrs": attrs}
+    new = NewEntry("fail", None, None, None, "Why.", [place])
+    _, said = rewritten(new_ledger("acme"), added=[new])
+    found = said.known[0].where[0].attrs
+    assert found == {k: v if isinstance(v, list) else [v] for k, v in attrs.items()}

@@ -81,8 +81,8 @@ def command(
     opcheck run -b py:my_backend:Backend -j 4     a class of mine, in four processes
     opcheck run -b 'cmd:./run {model} {inputs} {outputs}'   a program of mine
     opcheck run --report json=run.jsonl           kept, for `opcheck report run.jsonl`
-    opcheck run -b mine --update-known mine.yaml  what fails is written down, and with
-    opcheck run -b mine --known mine.yaml         nothing else may fail, or pass of it
+    opcheck run -b mine --update-known mine.yaml  what fails now, written down
+    opcheck run -b mine --known mine.yaml         a gate: just that fails, and just in that way
 
     Ctrl-C ends the run after the case at hand; a second one ends it at once.
 

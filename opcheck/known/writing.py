@@ -232,13 +232,13 @@ def _place(fields: Mapping[str, Any]) -> Any:
     place = CommentedMap()
     for name, value in fields.items():
         place[name] = value
-        if isinstance(value, list):
-            place[name] = CommentedSeq(value)
+        if isinstance(value, list | dict):
+            place[name] = CommentedSeq(value) if isinstance(value, list) else CommentedMap(value)
             place[name].fa.set_flow_style()
     place.fa.set_flow_style()
     if sum(len(str(item)) + 2 for pair in fields.items() for item in pair) > _WIDTH - 4:
         place.fa.set_block_style()
-        longest = max(fields, key=lambda name: len(str(fields[name])))
-        if isinstance(place[longest], CommentedSeq):
-            place[longest].fa.set_block_style()
+        lists = [name for name, value in fields.items() if isinstance(value, list)]
+        if lists:
+            place[max(lists, key=lambda name: len(str(fields[name])))].fa.set_block_style()
     return place

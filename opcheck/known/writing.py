@@ -226,7 +226,7 @@ def _folded(text: str) -> Any:
 
 
 def _place(fields: Mapping[str, Any]) -> Any:
-    """A place in one line, or in one for each item of its longest list: lines are to be deleted."""
+    """A place in one line, or where that is too long in one for each field."""
     from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
     place = CommentedMap()
@@ -238,7 +238,8 @@ def _place(fields: Mapping[str, Any]) -> Any:
     place.fa.set_flow_style()
     if sum(len(str(item)) + 2 for pair in fields.items() for item in pair) > _WIDTH - 4:
         place.fa.set_block_style()
-        lists = [name for name, value in fields.items() if isinstance(value, list)]
-        if lists:
-            place[max(lists, key=lambda name: len(str(fields[name])))].fa.set_block_style()
+        # Of a list that is long each item has a line of its own: lines are to be deleted.
+        for name, value in fields.items():
+            if isinstance(value, list) and len(str(value)) > _WIDTH // 2:
+                place[name].fa.set_block_style()
     return place

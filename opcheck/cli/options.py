@@ -183,16 +183,32 @@ def chosen_cases(
 
     Raises UsageError for a selection that names what does not exist.
     """
+    from opcheck.suite import check_case_files, load_all, load_bench
+
+    if bench:
+        check_case_files(paths, "bench")
+    cases = load_bench(paths) if bench else load_all(paths, dims)
+    return chosen_of(cases, paths, ids, keywords, ops, opsets, dtypes, level)
+
+
+def chosen_of(
+    cases: tuple[Case, ...],
+    paths: Sequence[Path],
+    ids: tuple[str, ...],
+    keywords: str,
+    ops: tuple[str, ...],
+    opsets: tuple[int, ...],
+    dtypes: tuple[str, ...],
+    level: Any,
+) -> tuple[tuple[Case, ...], str]:
+    """Of `cases`, which were read from `paths`, those that are selected, as `chosen_cases` does."""
     from opcheck.dtypes import ELEMENT_TYPES
-    from opcheck.suite import Selection, check_case_files, load_all, load_bench, select
+    from opcheck.suite import Selection, select
 
     for dtype in dtypes:
         if dtype not in ELEMENT_TYPES:
             raise UsageError(f"unknown dtype {dtype!r}", _completions(dtype, ELEMENT_TYPES))
     selection = Selection(ids, keywords, ops, opsets, dtypes, level)
-    if bench:
-        check_case_files(paths, "bench")
-    cases = load_bench(paths) if bench else load_all(paths, dims)
     interrupt.safe_place()
     # A mistyped one would go unnoticed beside one that is not.
     here = {id for case in cases for id in (case.id, case.sweep) if id}

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from opcheck.cli import interrupt, resuming
+from opcheck.cli import ledgers as user_ledgers
 from opcheck.cli.options import (
-    chosen_cases,
+    chosen_of,
     dim_option,
     durations_option,
     leave,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 @click.option("--strict", is_flag=True, help="A warning is a failure.")
 @click.option("--require-supported", is_flag=True, help="What is unsupported is a failure.")
 @click.option("--no-known", is_flag=True, help="Judge the known defects of public backends too.")
+@user_ledgers.known_options
 @click.option(
     "--save-outputs",
     "saved",
@@ -78,6 +80,10 @@ def command(
     strict: bool,
     require_supported: bool,
     no_known: bool,
+    ledgers: tuple[Path, ...],
+    updated: Path | None,
+    prune: bool,
+    even_in_ci: bool,
     saved: Path | None,
     targets: list[Target],
     resumed: Path | None,
@@ -111,6 +117,8 @@ def command(
     opcheck run --resume run.jsonl                the rest of it, where it was cut short
     opcheck run --last-failed run.jsonl           what failed in it
     opcheck run --shard 2/5                       the second of five shares, about equally long
+    opcheck run -b mine --update-known mine.yaml  what fails now, written down
+    opcheck run -b mine --known mine.yaml         a gate: just that fails, and just in that way
 
     Ctrl-C ends the run after the case at hand; a second one ends it at once.
 
@@ -127,11 +135,12 @@ def command(
     from opcheck.report.recording import Recorder
     from opcheck.run import resume
     from opcheck.run.saving import recording
+    from opcheck.suite import load_all
 
     going_on = None if resumed is None else resuming.target(resumed)
     read_from = [*selection["paths"], *portion.files]
     written = [*targets, *([going_on] if going_on else [])]
-    check_targets(written, read_from, stdout_is_stream=form == "json")
+    check_targets(written, [*read_from, *ledgers], stdout_is_stream=form == "json")
     if slowest and form != "pretty":
         raise UsageError(f"--durations is for --format pretty, not for {form}")
     part = portion.read()
@@ -141,18 +150,28 @@ def command(
         started(chosen_backends(addresses, folder, timeout, memory_limit), jobs) as pools,
         ExitStack() as stack,
     ):
-        # They start while the cases are read.
-        suite, said = chosen_cases(**selection)
+        # They start while the ledgers and the cases are read.
+        mine = user_ledgers.opened(
+            ledgers,
+            updated,
+            [*read_from, *(target.path for target in written)],
+            prune=prune,
+            even_in_ci=even_in_ci,
+            cut_short=bool(exitfirst or max_fail),
+        )
+        everything = load_all(selection["paths"], selection.pop("dims"))
+        suite, said = chosen_of(everything, **selection)
         part.check(suite, said)
         check_company(suite, len(pools))
         oracles = stack.enter_context(
             consulted(suite, addresses, folder, timeout, memory_limit, jobs)
         )
         connect(pools)
+        checked = mine.check([pool.info for pool in pools], everything)
         suite, said = part.failed(suite, said, {pool.info.address for pool in pools})
         cases = part.share(suite)
         backends = recording(pools, saved) if saved else pools
-        ledgers = () if no_known else shipped_ledgers()
+        shipped = () if no_known else shipped_ledgers()
         recorder = Recorder(suite)
         header = _header(
             [backend.info for backend in backends],
@@ -163,6 +182,7 @@ def command(
             level=selection["level"],
             paths=tuple(map(str, selection["paths"])),
             known=not no_known,
+            ledgers=mine.gate.digests,
             strict=strict,
             require_supported=require_supported,
             named=bool(addresses),
@@ -188,7 +208,14 @@ def command(
         try:
             with output:
                 stream = resume(
-                    cases, backends, kept.records, ledgers, output.is_shown, oracles, times=times
+                    cases,
+                    backends,
+                    kept.records,
+                    shipped,
+                    output.is_shown,
+                    oracles,
+                    mine.gate,
+                    times=times,
                 )
                 for result in stream:
                     is_kept = isinstance(result, Record)
@@ -241,6 +268,7 @@ def command(
         code, meaning = reports.judged(code, meaning)
         output.finish(records, replace(ending, exit_code=int(code), meaning=meaning))
         reports.show(run)
+        checked.update(run)
     leave(code)
 
 

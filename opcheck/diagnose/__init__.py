@@ -4,8 +4,17 @@
 themselves, `suspects` remembers across the failures of a backend, and `causes` sums them up.
 """
 
-from opcheck.diagnose.causes import UNEXPLAINED, Cause, causes
+from opcheck.diagnose.causes import UNEXPLAINED, Cause, by_cause, causes
 from opcheck.diagnose.evidence import Evidence
-from opcheck.diagnose.suspects import Suspects
+from opcheck.diagnose.suspects import Suspects, looks_like, names_of
 
-__all__ = ["UNEXPLAINED", "Cause", "Evidence", "Suspects", "causes"]
+__all__ = [
+    "UNEXPLAINED",
+    "Cause",
+    "Evidence",
+    "Suspects",
+    "by_cause",
+    "causes",
+    "looks_like",
+    "names_of",
+]

@@ -41,18 +41,26 @@ class Cause:
 def causes(results: Iterable[Record]) -> list[Cause]:
     """The causes of one backend's failures, which are `results`, the most frequent first.
 
-    Each failure counts for one: greedily, for the mistake that explains the most of those left,
-    among equals the one that was named first most often. Last come those without any.
+    Each failure counts for one; last come those without any.
+    """
+    return [_cause(diagnosis, alike) for diagnosis, alike in by_cause(results)]
+
+
+def by_cause(results: Iterable[Record]) -> list[tuple[Diagnosis, list[Record]]]:
+    """The same causes, each with its failures.
+
+    Greedily, each counts for the mistake that explains the most of those left, among equals the one
+    that was named first most often.
     """
     left = list(results)
     found = []
     while ranks := _ranks(left):
         best = min(ranks, key=lambda diagnosis: ranks[diagnosis])
         explains = [best in result.diagnoses for result in left]
-        found.append(_cause(best, [*compress(left, explains)]))
+        found.append((best, [*compress(left, explains)]))
         left = [*compress(left, map(not_, explains))]
-    found.sort(key=lambda cause: -cause.failures)
-    return [*found, _cause(Diagnosis(None, UNEXPLAINED), left)] if left else found
+    found.sort(key=lambda cause: -len(cause[1]))
+    return [*found, (Diagnosis(None, UNEXPLAINED), left)] if left else found
 
 
 def _ranks(results: Iterable[Record]) -> dict[Diagnosis, tuple[int, int]]:

@@ -21,7 +21,7 @@ from opcheck.model import Array, Foreign, Tolerance
 Outputs: TypeAlias = Sequence[Array | Foreign]
 
 #: The types that something may have gone through, the widest first.
-_NARROWER = tuple(DTYPES[name] for name in ("float32", "float16", "bfloat16"))
+NARROWER = tuple(DTYPES[name] for name in ("float32", "float16", "bfloat16"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +88,7 @@ class Evidence:
         if any(isinstance(got, Foreign) or got.dtype != inputs[0].dtype for got in self.got):
             return []
         allowed = dtypes_of(self.node.op)
-        return [t for t in _NARROWER if t.precision < own.precision and t.name in allowed]
+        return [t for t in NARROWER if t.precision < own.precision and t.name in allowed]
 
     def rounded_to(self, dtype: DType) -> Evidence:
         """The same with input and output rounded to one of those; the engine says what is right."""

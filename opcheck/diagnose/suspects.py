@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import TypeAlias
 
 import numpy as np
 
 from opcheck.compare import compare_outputs
-from opcheck.diagnose.evidence import Evidence
+from opcheck.diagnose.evidence import NARROWER, Evidence
 from opcheck.diagnose.likeness import contradicts, reproduces
 from opcheck.diagnose.numbers import resemblance
 from opcheck.engine.mistakes import Mistake, mistakes_of
-from opcheck.model import Case, Comparison, Diagnosis, Foreign
+from opcheck.model import Case, Comparison, Diagnosis, Foreign, OpVersion
 from opcheck.model.support import Cell
 
 #: Of so many failures of each version and dtype are all mistakes tried; later only those that
@@ -42,6 +43,39 @@ class _Known:
     #: How many of the passes were held against each mistake, and those that one speaks against.
     asked: Counter[str] = field(default_factory=Counter)
     against: set[str] = field(default_factory=set)
+
+
+def names_of(op: OpVersion) -> set[str]:
+    """What a failure of an operator can be said to look like; nothing where no mistake is known."""
+    names = {mistake.name for mistake in mistakes_of(op)}
+    return names and names | {_UNCHECKED.mistake or "", *(f"computed_in_{t}" for t in NARROWER)}
+
+
+def looks_like(name: str, evidence: Evidence) -> bool:
+    """Whether the mistake of this name gives a failure, whatever else failed or passed.
+
+    In the operator's own arithmetic, or in the widest narrower one; so that what `Suspects` named
+    of a failure is found in it again, also where other cases were run.
+    """
+    if name == _UNCHECKED.mistake:
+        return evidence.got is not None and not evidence.admitted
+    if evidence.nbytes > _LARGEST:
+        return False
+    rounded = [evidence.rounded_to(dtype) for dtype in evidence.narrower_types()]
+    for dtype, seen in zip(evidence.narrower_types(), rounded, strict=True):
+        if name == f"computed_in_{dtype}":
+            return bool(evidence.admitted) and _is_right(seen)
+    mistakes = [one for one in mistakes_of(evidence.node.op) if one.name == name]
+    pairs = product(mistakes, [evidence, *rounded[:1]])
+    return any(_fits_quietly(mistake, seen) for mistake, seen in pairs)
+
+
+def _fits_quietly(mistake: Mistake, evidence: Evidence) -> bool:
+    try:
+        return reproduces(mistake, evidence)
+    # As in Suspects: the author of a mistake did not think of this node, so it says nothing.
+    except Exception:
+        return False
 
 
 class Suspects:

@@ -89,6 +89,7 @@ class Record:
     self_check: bool = False
     alternative: str | None = None
     known: Known | None = None
+    unexpected: bool = False
     found: Verdict | None = None
     diagnoses: tuple[Diagnosis, ...] = ()
     comparisons: tuple[ComparisonRecord, ...] = ()
@@ -126,8 +127,9 @@ class Header:
 
     `cases` are those of this run: of `suite`, or of the part of it that `shard` names, the first of
     which is (1, n). `named`: the user named the backends. `started` is in UTC, as ISO 8601 has it.
-    `options` are those of the command line, beside the fields here, by which verdicts may differ.
-    `oracles` are the backends whose answers cases take for right.
+    `known`: the ledgers that ship with opcheck were applied; `ledgers` are the user's, by file,
+    with digests of what they say. `options` are those of the command line, beside the fields here,
+    by which verdicts may differ. `oracles` are the backends whose answers cases take for right.
     """
 
     environment: Environment
@@ -139,6 +141,7 @@ class Header:
     level: Level = "core"
     paths: tuple[str, ...] = ()
     known: bool = True
+    ledgers: Mapping[str, str] = field(default_factory=dict)
     strict: bool = False
     require_supported: bool = False
     named: bool = False

@@ -25,6 +25,8 @@ class Verdict(StrEnum):
     TIMEOUT = "timeout"
     OOM = "oom"
     UNSTABLE = "unstable"
+    #: Right, where a user's ledger of known failures says that it is not.
+    UNEXPECTED_PASS = "unexpected pass"
     UNSUPPORTED = "unsupported"
     NOT_RUN = "not run"
     #: The case itself is wrong: nothing can be said about any backend.
@@ -121,11 +123,18 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Known:
-    """Why a failure was expected: the ledger's cause in a sentence and its link."""
+    """What a ledger says of a case: the cause in a sentence, its link, and the ledger's file.
+
+    Of a user's ledger also the line to delete where nothing fails any more, from 1, what it reads,
+    and in words what the ledger expects.
+    """
 
     cause: str
     link: str | None
     ledger: str
+    line: int | None = None
+    text: str = ""
+    expected: str = ""
 
 
 @dataclass(frozen=True)
@@ -147,6 +156,8 @@ class Result:
     `self_check` the engine against its own exact mode. `alternative` names the answer an `open`
     case was given. `found` is the verdict before the ledger of known failures was asked, and
     `diagnoses` what the failure looks like, the likeliest first.
+    `known` is what a ledger says of the case, `unexpected` that a user's ledger has something else
+    come or that it does not list what is unsupported: red, whatever the verdict.
     `inexpressible`: unsupported because no model states the case, which is not the backend's doing.
     `printed` is the end of what the backend wrote to its standard output and error.
     `oracle` is the backend, and its version, whose answer is taken for right; one that passes by
@@ -166,6 +177,7 @@ class Result:
     alternative: str | None = None
     comparisons: tuple[Comparison, ...] = ()
     known: Known | None = None
+    unexpected: bool = False
     found: Verdict | None = None
     diagnoses: tuple[Diagnosis, ...] = ()
     printed: str = ""

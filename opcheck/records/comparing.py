@@ -106,7 +106,8 @@ def compare(old: Run, new: Run) -> Difference:
 
     Where the known defects were applied in one of them only, it is as if they were in neither.
     """
-    as_found = old.header.known != new.header.known
+    applied = [(run.header.known, bool(run.header.ledgers)) for run in (old, new)]
+    as_found = applied[0] != applied[1]
     before, after = _by_pair(old.records, as_found), _by_pair(new.records, as_found)
     red = reds_of(old.header), reds_of(new.header)
     changes = []
@@ -157,15 +158,22 @@ def judged(old: Run, new: Run, found: Difference, *, common: bool = False) -> tu
 def _by_pair(records: Iterable[Record], as_found: bool) -> dict[tuple[str, str], Record]:
     return {
         (record.case, record.backend): _as_found(record) if as_found else record
-        for record in records
+        for record in map(_as_it_passed, records)
     }
 
 
 def _as_found(record: Record) -> Record:
     """The record as it was before the ledgers of known defects were asked."""
     if record.verdict is not Verdict.KNOWN or record.found is None:
-        return record
+        return replace(record, known=None, unexpected=False)
     return replace(record, verdict=record.found, known=None)
+
+
+def _as_it_passed(record: Record) -> Record:
+    """The record of a pass as such: that a ledger is out of date is no matter of the backend's."""
+    if record.verdict is not Verdict.UNEXPECTED_PASS:
+        return record
+    return replace(record, verdict=Verdict.PASS, known=None, unexpected=False)
 
 
 def _must_be_there(old: Run, new: Run, was: Record) -> bool:
@@ -209,7 +217,7 @@ def _same(was: Record, now: Record, *, fails: bool) -> Kind | None:
     """What changed about a result that is worth the same."""
     if fails and (_cause(was) != _cause(now) or _looks_otherwise(was, now)):
         return Kind.OTHERWISE
-    if was.verdict is Verdict.KNOWN and was.known != now.known:
+    if was.verdict is Verdict.KNOWN and _listed(was) != _listed(now):
         return Kind.OTHERWISE
     if was.verdict is Verdict.PASS and was.alternative != now.alternative:
         return Kind.ANSWERS
@@ -219,6 +227,12 @@ def _same(was: Record, now: Record, *, fails: bool) -> Kind | None:
 def _cause(record: Record) -> tuple[object, ...]:
     """What a failure is about."""
     return record.verdict, record.failure, _ADDRESS.sub("", record.reason)
+
+
+def _listed(record: Record) -> tuple[object, ...]:
+    """What is known of a failure, wherever that is written."""
+    known = record.known
+    return (known.cause, known.link, known.expected) if known else ()
 
 
 def _looks_otherwise(was: Record, now: Record) -> bool:

@@ -18,6 +18,7 @@ def rules(header: Header) -> Mapping[str, str]:
     """By what results were judged, beside the cases, in words; "" is the default."""
     return {
         "known defects": "applied" if header.known else "judged",
+        "known failures": ", ".join(f"{name} ({said})" for name, said in header.ledgers.items()),
         "warnings": "red" if header.strict else "",
         "unsupported": "red" if header.require_supported else "",
         "seed": "" if header.seed is None else str(header.seed),

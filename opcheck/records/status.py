@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from opcheck.errors import Exit
 from opcheck.model import BackendInfo, Header, Record, Result, Run, Verdict
@@ -17,6 +17,7 @@ _RED = frozenset(
         Verdict.TIMEOUT,
         Verdict.OOM,
         Verdict.UNSTABLE,
+        Verdict.UNEXPECTED_PASS,
     ]
 )
 _UNJUDGED = (Verdict.UNSUPPORTED, Verdict.NOT_RUN, Verdict.BAD_CASE)
@@ -36,7 +37,7 @@ def reds_of(header: Header) -> frozenset[Verdict]:
 
 def is_red(result: Record | Result, red: Collection[Verdict]) -> bool:
     """Whether a result fails a run that these verdicts fail."""
-    return result.verdict in red and not result.inexpressible
+    return result.unexpected or (result.verdict in red and not result.inexpressible)
 
 
 def is_failure(result: Record | Result, red: Collection[Verdict]) -> bool:
@@ -92,10 +93,11 @@ def status(
         return Exit.NOTHING_JUDGED, f"nothing was judged: {matched}"
     if idle and (header.named or len(idle) == len(header.backends)):
         return Exit.NOTHING_JUDGED, f"nothing was judged: {'; '.join(idly)}"
-    judged = _counted(sum(n for v, n in total.items() if v not in _UNJUDGED), "result", "results")
+    judged = _counted(sum(map(_is_judged, results)), "result", "results")
     rest = (Verdict.KNOWN, Verdict.WARN, Verdict.UNSUPPORTED)
     remarks = [_spelt({verdict: total[verdict] for verdict in rest})]
     remarks += [f"{address} {asked[address]}" for address in idle]
+    remarks += _without_a_pass(header, idle, results)
     remarks += [f"{part} only"] * bool(part)
     remarks += partings
     said = "; ".join(filter(None, [f"conforms: {judged}, nothing unexpected", *remarks]))
@@ -121,11 +123,11 @@ def _why_idle(backend: BackendInfo, results: Iterable[Record]) -> str:
     nor is it anything to answer as one does oneself.
     """
     mine = [result for result in results if result.backend == backend.address]
-    judged = [result for result in mine if result.verdict not in _UNJUDGED]
+    judged = [result for result in mine if _is_judged(result)]
     own = [result for result in judged if _is_self(result)]
     if own and len(own) == len(judged):
         return "was compared with itself only"
-    declined = any(result.verdict is Verdict.UNSUPPORTED for result in mine)
+    declined = any(_found(result) is Verdict.UNSUPPORTED for result in mine)
     idle = all(result.refused for result in judged) and (declined or not judged)
     return "supported no case" if idle else ""
 
@@ -134,6 +136,26 @@ def _is_self(result: Record) -> bool:
     """Whether a backend passed by its own answer; the engine has two, of which one is exact."""
     by_itself = result.self_check and bool(result.oracle or result.against)
     return by_itself and result.verdict is Verdict.PASS
+
+
+def _found(result: Record) -> Verdict:
+    """The verdict, for what is known the one before a ledger was asked."""
+    return result.found if result.verdict is Verdict.KNOWN and result.found else result.verdict
+
+
+def _is_judged(result: Record) -> bool:
+    """Whether a backend showed what it computes: one that is known to support nothing did not."""
+    return _found(result) not in _UNJUDGED
+
+
+def _without_a_pass(
+    header: Header, idle: Collection[str], results: Iterable[Record]
+) -> Iterator[str]:
+    """Backends that passed nothing, for which a user's ledger is to be thanked for the green."""
+    passed = {result.backend for result in results if result.verdict is not Verdict.KNOWN}
+    for backend in header.backends if header.ledgers else ():
+        if backend.address not in {*passed, *idle}:
+            yield f"{backend.address} passed no case: all that it fails is listed"
 
 
 def _counted(count: int, one: str, many: str) -> str:

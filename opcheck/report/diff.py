@@ -23,7 +23,7 @@ from opcheck.records.comparing import (
     judged,
 )
 from opcheck.records.facts import differences
-from opcheck.report import words
+from opcheck.report import listed, words
 from opcheck.report.json_lines import line
 from opcheck.report.look import COLOURS, add_numbers, new_table, put, unlike
 
@@ -76,7 +76,7 @@ def why(change: Change) -> str:
     new = change.new
     if new is None:
         return ""
-    told = [new.reason, *(f"looks {said.text}" for said in new.diagnoses[:1])]
+    told = [listed.told(new), new.reason, *(f"looks {said.text}" for said in new.diagnoses[:1])]
     if new.verdict is Verdict.PASS:
         told = []
     if change.kind is Kind.ANSWERS and change.old:

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from opcheck.model import ComparisonRecord, Diagnosis, Record
-from opcheck.report import words
+from opcheck.report import listed, words
 from opcheck.report.look import COLOURS, add_numbers, new_table, put
 
 #: Where the text of a line begins, after its label.
@@ -38,12 +38,14 @@ def show(console: Console, result: Record) -> None:
         _line(console, "ruling", ruling)
     if result.rule != "must":
         _line(console, "rule", result.rule)
-    _line(console, "found", result.reason)
+    _line(console, "found", listed.found(result))
     if result.oracle and (result.comparisons or result.failure == "raised"):
         _line(console, "oracle", f"{result.oracle}, whose answer the case takes for right")
     if result.verdicts:
         _line(console, "times", words.times(result.verdicts))
     _diagnoses(console, result.diagnoses)
+    if said := listed.told(result):
+        _line(console, "ledger", said)
     if result.known:
         _line(console, "cause", result.known.cause)
     for comparison in result.comparisons:

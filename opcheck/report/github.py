@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from opcheck.errors import Exit
-from opcheck.model import Record, Run
+from opcheck.model import Record, Run, Verdict
 from opcheck.records.status import is_failure, outcome, reds_of
-from opcheck.report import words
+from opcheck.report import listed, words
 
 #: As many errors of a step are shown, and no more.
 _SHOWN = 10
@@ -32,16 +32,20 @@ def lines(run: Run) -> Iterator[str]:
 
 
 def _error(result: Record) -> str:
-    source = result.source
+    source, known = result.source, result.known
+    file, line, column = source.file, source.line, source.column
+    if result.verdict is Verdict.UNEXPECTED_PASS and known and known.line is not None:
+        # What is to be mended there is the ledger.
+        file, line, column = known.ledger, known.line, 1
     place = {
-        "file": _from_here(source.file),
-        "line": str(source.line),
-        "col": str(source.column),
+        "file": _from_here(file),
+        "line": str(line),
+        "col": str(column),
         "title": f"{result.verdict.upper()} {result.backend}: {result.case}",
     }
     looks = [f"looks {said.text}" for said in result.diagnoses[:1]]
-    text = [result.reason, *looks, f"repeat: {result.repeat}"]
-    return _command("error", place, "\n".join(map(words.block, text)))
+    text = [result.reason, *looks, listed.told(result), f"repeat: {result.repeat}"]
+    return _command("error", place, "\n".join(map(words.block, filter(None, text))))
 
 
 def _from_here(file: str) -> str:

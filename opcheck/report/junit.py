@@ -14,7 +14,7 @@ from xml.etree import ElementTree as xml
 from opcheck.errors import Exit
 from opcheck.model import Record, Run, Verdict
 from opcheck.records.status import is_red, outcome, reds_of
-from opcheck.report import failure, words
+from opcheck.report import failure, listed, words
 
 #: Verdicts by which a test did not work, and not the backend's answer was wrong.
 _ERRORS = (
@@ -104,10 +104,11 @@ def _count(suite: xml.Element) -> None:
 
 def _test(suite: xml.Element, result: Record, red: Collection[Verdict]) -> None:
     test = _new_test(suite, str(result.op), result.case, result.seconds)
+    told = "; ".join(filter(None, (listed.told(result), result.reason)))
     if result.verdict in _ERRORS:
-        _say(test, "error", result.verdict, result.reason, failure.text(result))
+        _say(test, "error", result.verdict, told, failure.text(result))
     elif is_red(result, red):
-        _say(test, "failure", result.verdict, result.reason, failure.text(result))
+        _say(test, "failure", result.verdict, told, failure.text(result))
     elif result.verdict is Verdict.KNOWN and result.known:
         _say(test, "skipped", result.verdict, f"known: {result.known.cause}")
     elif result.verdict in (Verdict.KNOWN, Verdict.UNSUPPORTED):

@@ -24,6 +24,7 @@ COLOURS = {
     Verdict.TIMEOUT: "red",
     Verdict.OOM: "red",
     Verdict.UNSTABLE: "red",
+    Verdict.UNEXPECTED_PASS: "red",
     Verdict.UNSUPPORTED: "bright_black",
     Verdict.NOT_RUN: "bright_black",
     Verdict.BAD_CASE: "magenta",

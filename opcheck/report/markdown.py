@@ -7,7 +7,7 @@ from functools import partial
 
 from opcheck.model import ComparisonRecord, Record, Run
 from opcheck.records.status import is_failure, outcome, reds_of
-from opcheck.report import tally, words
+from opcheck.report import listed, tally, words
 from opcheck.report.failure import wanted
 from opcheck.report.markdown_text import Part, block, code, fitting, table, text
 
@@ -54,6 +54,14 @@ def _head(run: Run) -> Iterator[str]:
     if known:
         yield from ("### Known defects", "")
         yield from (*table(("backend", "cause", "cases"), known, numbers=1), "")
+    passing = [
+        (names[address], code(listed.place(one)), text(listed.advice(one, *counts)))
+        for address in names
+        for one, *counts in listed.outdated(r for r in run.records if r.backend == address)
+    ]
+    if passing:
+        yield from ("### Listed as failing, but passing", "")
+        yield from (*table(("backend", "listed in", "what to do"), passing, numbers=0), "")
 
 
 def _about(run: Run) -> str:
@@ -83,9 +91,10 @@ def _failure(result: Record) -> list[str]:
     told = [("asked", code(result.question)), ("clause", text(result.clause) or "none quoted")]
     told += [("ruling", text(ruling)) for ruling in result.rulings]
     told += [("rule", result.rule)] * (result.rule != "must")
-    told += [("found", text(words.brief(result.reason)))]
+    told += [("found", text(words.brief(listed.found(result))))]
     told += [("oracle", code(words.brief(result.oracle)))] * bool(result.oracle)
     told += [("looks", _looks(result))] * bool(result.diagnoses)
+    told += [("ledger", text(listed.told(result)))] * result.unexpected
     told += [("where", text(f"{c.output}: {c.where}")) for c in result.comparisons if c.where]
     told += [("written", code(str(result.source)))]
     return [

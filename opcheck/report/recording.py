@@ -62,6 +62,7 @@ class Recorder:
             self_check=result.self_check,
             alternative=result.alternative,
             known=result.known,
+            unexpected=result.unexpected,
             found=result.found,
             diagnoses=result.diagnoses,
             comparisons=tuple(map(_comparison, result.comparisons)),

@@ -73,7 +73,7 @@ class HeaderFields(Fields):
     """The first line."""
 
     type: Literal["header"]
-    format: Literal[2]
+    format: Literal[3]
     environment: Environment
     backends: tuple[BackendInfo, ...]
     selection: str
@@ -82,6 +82,7 @@ class HeaderFields(Fields):
     level: Level
     paths: tuple[str, ...]
     known: bool
+    ledgers: dict[str, str]
     strict: bool
     require_supported: bool
     named: bool
@@ -171,6 +172,7 @@ class ResultFields(Fields):
     oracle: str = ""
     against: tuple[str, ...] = ()
     known: Known | None
+    unexpected: bool
     found: Verdict | None
     diagnoses: tuple[Diagnosis, ...]
     op: str

@@ -115,6 +115,8 @@ def repeat(result: Result) -> str:
     for backend in (result.backend, *result.against, *_code(result.case)):
         words += ["-b", backend]
     words.append("--no-known")
+    if result.known and result.known.line is not None:
+        words += ["--known", result.known.ledger]
     # Without it, the like of it is only counted.
     if result.verdict is Verdict.WARN:
         words.append("--strict")

@@ -23,10 +23,12 @@ from opcheck.report.run_fields import LINE, FooterFields, HeaderFields, ResultFi
 #   1  header, result and footer; a result names its case in full
 #   2  the header tells the whole suite, the part of it that a shard is, when the run began and
 #      what else its verdicts depend on; a result has its case's place and digest, and its clause
-#      as quoted for the case's version; failures have a picture; results of cases that were asked
-#      several times tell how often each verdict came; the footer tells duration, accidents and
-#      partings; the header names oracles, and a result whom it is held against
-FORMAT = 2
+#      as quoted for the case's version; failures have a picture; the footer tells duration,
+#      accidents and partings
+#   3  the verdicts "unexpected pass" and "differ"; the header tells the user's ledgers and names
+#      oracles; a result whether a ledger has something else come, and what is known of it the
+#      ledger's line; whom it is held against; how often each verdict came, if asked several times
+FORMAT = 3
 #: The largest file that is read, and the longest line, in bytes: some 500,000 results, and a
 #: hundred times what the longest result takes.
 LIMIT, LONGEST = 1 << 30, 1 << 24
@@ -68,6 +70,7 @@ def record(result: Record) -> str:
             "oracle": result.oracle,
             "against": result.against,
             "known": dataclasses.asdict(result.known) if result.known else None,
+            "unexpected": result.unexpected,
             "found": result.found,
             "diagnoses": [dataclasses.asdict(diagnosis) for diagnosis in result.diagnoses],
             "op": result.op.name,

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from opcheck.model import Header, Record, Verdict
-from opcheck.report import amounts, tally, words
+from opcheck.report import amounts, listed, tally, words
 from opcheck.report.look import COLOURS, add_numbers, grouped, new_table, put
 
 #: How many kinds of reasons a list shows for a backend before it says how many more there are.
@@ -40,6 +40,8 @@ def show(
         _companies(results),
         *_causes(header, names, results),
         _known(console, header, names, results),
+        _listed(console, header, names, results),
+        _passing(names, results),
         _reasons(console, names, results, Verdict.NOT_RUN, "Not run", _reason),
         _reasons(console, names, results, Verdict.UNSUPPORTED, "Not supported", _reason),
         _reasons(
@@ -159,14 +161,50 @@ def _known(
     console: Console, header: Header, names: Mapping[str, str], results: Iterable[Record]
 ) -> Table:
     """The known defects, by cause."""
+    title = "Known defects of these releases (--no-known judges them)"
+    chosen = [one for one in results if not _is_listed(one)]
+    return _with_causes(console, title, header, names, chosen)
+
+
+def _listed(
+    console: Console, header: Header, names: Mapping[str, str], results: Iterable[Record]
+) -> Table:
+    """The failures that the user's ledgers list, by cause."""
+    title = f"Known failures, as {words.brief(', '.join(header.ledgers))} has them"
+    return _with_causes(console, title, header, names, filter(_is_listed, results))
+
+
+def _is_listed(result: Record) -> bool:
+    return result.known is not None and result.known.line is not None
+
+
+def _with_causes(
+    console: Console,
+    title: str,
+    header: Header,
+    names: Mapping[str, str],
+    results: Iterable[Record],
+) -> Table:
     groups: dict[str, list[tuple[str, str]]] = {}
     for address, known, count in tally.known(header.backends, results):
         said = words.one_line(known.cause)
         # In a line of its own, where it is whole if anything is.
         said += f"\n{words.one_line(known.link)}" if known.link else ""
         groups.setdefault(address, []).append((f"{count:,}", said))
-    title = "Known defects of these releases (--no-known judges them)"
     return _listing(console, title, "cause", names, groups)
+
+
+def _passing(names: Mapping[str, str], results: Sequence[Record]) -> Table:
+    """The lines of the user's ledgers that list what passes."""
+    table = new_table("backend", "listed in", title="Listed as failing, but passing")
+    add_numbers(table, "cases")
+    table.add_column("what to do", overflow="fold")
+    for address in names:
+        mine = [result for result in results if result.backend == address]
+        for known, passing, total in listed.outdated(mine):
+            told = words.one_line(listed.advice(known, passing, total))
+            table.add_row(names[address], listed.place(known), f"{passing:,}", told)
+    return table
 
 
 def _unjudged(names: Mapping[str, str], results: Iterable[Record]) -> Iterable[str]:
@@ -184,9 +222,9 @@ def _unjudged(names: Mapping[str, str], results: Iterable[Record]) -> Iterable[s
 
 def _outdated(results: Iterable[Record]) -> Iterable[str]:
     """Causes that explain no failure any more: a remark, because the ledgers are ours to mend."""
-    listed = [(r.verdict, (r.known.ledger, r.known.cause)) for r in results if r.known]
-    applied = {cause for verdict, cause in listed if verdict is Verdict.KNOWN}
-    passing = Counter(c for verdict, c in listed if verdict is Verdict.PASS and c not in applied)
+    said = [(r.verdict, (r.known.ledger, r.known.cause)) for r in results if r.known]
+    applied = {cause for verdict, cause in said if verdict is Verdict.KNOWN}
+    passing = Counter(c for verdict, c in said if verdict is Verdict.PASS and c not in applied)
     for (ledger, cause), count in passing.items():
         verb = "passes" if count == 1 else "pass"
         yield f"listed in {ledger}, but {words.plural(count, 'such case')} {verb}: {cause}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from opcheck.diagnose import Cause, causes
 from opcheck.model import BackendInfo, Known, OpVersion, Record, Verdict
@@ -50,7 +50,8 @@ def known(
 ) -> Iterator[tuple[str, Known, int]]:
     """The known defects by backend, the most frequent first, and how many results each explains."""
     found = Counter(
-        (result.backend, result.known)
+        # Where it is written in a user's ledger is no matter: a cause may have many places.
+        (result.backend, replace(result.known, line=result.known.line and 0, text="", expected=""))
         for result in results
         if result.verdict is Verdict.KNOWN and result.known
     )

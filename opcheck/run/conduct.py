@@ -8,8 +8,8 @@ from multiprocessing.connection import Connection, wait
 from types import MappingProxyType
 from typing import Any, Protocol, TypeAlias, cast
 
-from opcheck.diagnose import Suspects
-from opcheck.known import Ledger, explain
+from opcheck.diagnose import Suspects, looks_like
+from opcheck.known import Gate, Ledger, explain
 from opcheck.model import Agreement, BackendInfo, Case, Question, Record, Reply, Result, Verdict
 from opcheck.run.diagnosis import evidence, recall, was_looked_into
 from opcheck.run.repeating import Rounds, repeated, together
@@ -65,16 +65,18 @@ def conduct(
     ledgers: Sequence[Ledger] = (),
     is_puzzling: Callable[[Result | Record], bool] = _nothing,
     oracles: Mapping[str, Asked] = MappingProxyType({}),
+    gate: Gate | None = None,
     *,
     times: int = 1,
 ) -> Iterator[Result]:
     """Every case on every backend, case by case, in the given order.
 
-    `ledgers` explain failures. Those that are puzzling all the same are diagnosed, which takes as
-    long as some hundred cases more. `oracles` are those that the cases name, by these names. Each
-    backend is asked each case so many `times`.
+    The user's `gate` decides about the cases that it lists, `ledgers` explain failures of others.
+    Those that are puzzling all the same are diagnosed, which takes as long as some hundred cases
+    more. `oracles` are those that the cases name, by these names. Each backend is asked each case
+    so many `times`.
     """
-    stream = resume(cases, backends, {}, ledgers, is_puzzling, oracles, times=times)
+    stream = resume(cases, backends, {}, ledgers, is_puzzling, oracles, gate, times=times)
     return cast(Iterator[Result], stream)
 
 
@@ -85,6 +87,7 @@ def resume(
     ledgers: Sequence[Ledger] = (),
     is_puzzling: Callable[[Result | Record], bool] = _nothing,
     oracles: Mapping[str, Asked] = MappingProxyType({}),
+    gate: Gate | None = None,
     *,
     times: int = 1,
 ) -> Iterator[Result | Record]:
@@ -93,8 +96,12 @@ def resume(
     The new results are those of a run that was never cut short. Of a case that compares backends
     with each other, all results are kept or none.
     """
-    conductor = _Conductor(cases, backends, kept, ledgers, is_puzzling, oracles, times)
-    return conductor.results() if backends else iter(())
+    if not backends:
+        return iter(())
+    conductor = _Conductor(
+        cases, backends, kept, ledgers, is_puzzling, oracles, gate or Gate(), times
+    )
+    return conductor.results()
 
 
 @dataclass(eq=False)
@@ -122,6 +129,7 @@ class _Conductor:
         ledgers: Sequence[Ledger],
         is_puzzling: Callable[[Result | Record], bool],
         oracles: Mapping[str, Asked],
+        gate: Gate,
         times: int,
     ) -> None:
         self.cases = cases
@@ -129,6 +137,7 @@ class _Conductor:
         self.kept = kept
         self.ledgers = ledgers
         self.is_puzzling = is_puzzling
+        self.gate = gate
         self.times = times
         self.suspects = [Suspects(recall) for _ in backends]
         self.next = [0] * len(backends)
@@ -227,7 +236,7 @@ class _Conductor:
     def _end(self, number: int, opened: _Open, rounds: list[Judged]) -> None:
         """Take what an inquiry has come to, which may be worth nothing before others end."""
         if not isinstance(opened.trial.case.expect, Agreement):
-            opened.results[number] = self._explained(number, together(rounds))
+            opened.results[number] = together(rounds)
             return
         opened.unsettled[number] = rounds
         if len(opened.unsettled) == len(self.backends):
@@ -236,23 +245,31 @@ class _Conductor:
             told = zip(*(opened.unsettled[one] for one in range(len(infos))), strict=True)
             found = [settled(opened.trial, some, infos) for some in told]
             for one, judged in enumerate(zip(*found, strict=True)):
-                opened.results[one] = self._explained(one, together(judged))
-
-    def _explained(self, number: int, judged: Judged) -> Judged:
-        """With what the ledgers know of it."""
-        result = explain(self.ledgers, judged.result, self.backends[number].info)
-        return replace(judged, result=result, open=None)
+                # Held back until its turn, and so without the answer.
+                opened.results[one] = replace(together(judged), open=None)
 
     def _diagnosed(self, number: int, opened: _Open) -> Result:
         """The result of a backend; made when its turn comes, because the order tells."""
         judged = opened.results[number]
         if judged.result.verdict is Verdict.PASS:
             self.suspects[number].passed(judged.result.case)
-        if judged.failed is None or not self.is_puzzling(judged.result):
-            return judged.result
+        result = self._explained(number, opened)
+        if judged.failed is None or not self.is_puzzling(result):
+            return result
         seen = evidence(opened.trial, *judged.failed)
         found = self.suspects[number].diagnose(seen) if seen else ()
-        return replace(judged.result, diagnoses=found)
+        return replace(result, diagnoses=found)
+
+    def _explained(self, number: int, opened: _Open) -> Result:
+        """The result with what is known of it: by the user's ledgers, or else by the shipped."""
+        judged, info = opened.results[number], self.backends[number].info
+
+        def looks(name: str) -> bool:
+            seen = evidence(opened.trial, *judged.failed) if judged.failed else None
+            return seen is not None and looks_like(name, seen)
+
+        listed = self.gate.judged(judged.result, info, looks)
+        return listed or explain(self.ledgers, judged.result, info)
 
     def _collect(self) -> None:
         """Wait until something has come, and see what it is worth."""

@@ -19,6 +19,7 @@ RED = {
     Verdict.TIMEOUT,
     Verdict.OOM,
     Verdict.UNSTABLE,
+    Verdict.UNEXPECTED_PASS,
 }
 UNJUDGED = {Verdict.UNSUPPORTED, Verdict.NOT_RUN, Verdict.BAD_CASE}
 
@@ -204,3 +205,32 @@ def test_a_stored_run_that_was_cut_short_is_incomplete_whatever_there_is() -> No
     killed = replace(short, ending=None)
     assert outcome(killed) == outcome(short)
     assert outcome(replace(killed, records=())) == (Exit.UNUSABLE, "incomplete: 0 of 6 results")
+
+
+# ── under a ledger of the user's ────────────────────────────────────────────────────────────────
+
+LEDGER = {"ledgers": {"mine.yaml": "5eed"}}
+
+
+@pytest.mark.parametrize("verdict", [Verdict.UNSUPPORTED, Verdict.WARN, Verdict.FAIL])
+def test_what_a_ledger_did_not_expect_is_red_whatever_the_verdict(verdict):
+    records = [record(Verdict.PASS, "one"), record(verdict, "one", unexpected=True)]
+    assert status(ONE, records) == (Exit.NONCONFORMING, f"does not conform: 1 {verdict}")
+
+
+def test_what_is_known_to_be_unsupported_is_no_judgement():
+    unsupported = record(Verdict.KNOWN, "one", found=Verdict.UNSUPPORTED)
+    assert status(replace(ONE, **LEDGER), [unsupported])[0] is Exit.NOTHING_JUDGED
+    both = [unsupported, record(Verdict.PASS, "one")]
+    assert status(replace(ONE, **LEDGER), both) == (
+        Exit.CONFORMS,
+        "conforms: 1 result, nothing unexpected; 1 known",
+    )
+
+
+def test_a_backend_that_passes_nothing_is_told():
+    known = record(Verdict.KNOWN, "one", found=Verdict.FAIL)
+    code, said = status(replace(ONE, **LEDGER), [known])
+    assert code is Exit.CONFORMS
+    assert said.endswith("1 known; one passed no case: all that it fails is listed")
+    assert status(ONE, [known])[1].endswith("; 1 known")

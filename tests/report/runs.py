@@ -48,6 +48,10 @@ _WORST = (
 )
 WRONG = wrong_values("float32", *_WORST, wrong=9, total=12, where="exactly where axis 0 is 1")
 KNOWN = Known("The maximum of a vector's lanes forgets → its NaN.", "https://x.org/1", "a.yaml")
+#: What a user's ledger says of a case.
+LISTED = replace(
+    KNOWN, ledger="my/ledger.yaml", line=12, text="- {op: A}", expected="fail (values)"
+)
 
 
 def run_of(
@@ -99,6 +103,13 @@ def every_verdict(backend: str = "acme") -> list[Record]:
         record(Verdict.TIMEOUT, backend, reason="no answer within 30 s"),
         record(Verdict.OOM, backend, reason="took more than 100 MiB of memory"),
         record(Verdict.UNSTABLE, backend, reason="runs contradict each other"),
+        record(
+            Verdict.UNEXPECTED_PASS,
+            backend,
+            known=LISTED,
+            found=Verdict.PASS,
+            unexpected=True,
+        ),
         record(Verdict.UNSUPPORTED, backend, reason="no kernel for float64"),
         record(Verdict.NOT_RUN, backend, reason="no such folder: out/1"),
         record(Verdict.BAD_CASE, backend, reason="the case contradicts itself"),
@@ -118,12 +129,12 @@ def hostile(text: str) -> Run:
         "alternative": text,
         "oracle": text,
         "against": (text,),
-        "known": Known(text, text, text),
+        "known": Known(text, text, text, 3, text, text),
         "diagnoses": (Diagnosis(text, text), Diagnosis(None, text)),
     }
     records = [
         replace(
-            record(verdict, text, **fields),
+            record(verdict, text, **fields, unexpected=verdict is Verdict.UNEXPECTED_PASS),
             case=text,
             question=text,
             repeat=text,

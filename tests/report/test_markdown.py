@@ -124,7 +124,8 @@ def test_a_green_run_is_a_table(snapshot):
 def test_each_failure_is_folded_and_explains_itself():
     page = seen(markdown.lines(run_of(*every_verdict())))
     tags = [tag for tag, _ in page.tags]
-    # A failure, an error, a crash, a timeout, an oom, an unstable one, a case that is wrong.
+    # A failure, a difference, an error, a crash, a timeout, an oom, an unstable one, an
+    # unexpected pass, a case that is wrong.
     assert tags.count("details") == tags.count("summary") == 8
     assert tags.count("table") == 5
     assert not any(attrs.get("open") for tag, attrs in page.tags if tag == "details")

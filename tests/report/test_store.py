@@ -39,7 +39,7 @@ def worst(mismatch, dtype):
 def test_the_header_tells_format_machine_and_backends():
     assert strict(store.header(header("acme", "bolt", cases=3))) == {
         "type": "header",
-        "format": 2,
+        "format": 3,
         "environment": {
             "opcheck": "0.0",
             "python": "3.11",
@@ -67,6 +67,7 @@ def test_the_header_tells_format_machine_and_backends():
         "level": "core",
         "paths": [],
         "known": True,
+        "ledgers": {},
         "strict": False,
         "require_supported": False,
         "named": False,
@@ -94,6 +95,7 @@ def test_a_record_names_its_case_in_full():
         "oracle": "",
         "against": [],
         "known": None,
+        "unexpected": False,
         "found": None,
         "diagnoses": [],
         "op": "Hardmax",
@@ -145,7 +147,14 @@ def test_a_known_failure_keeps_what_was_found():
     known = Known("Why.", "https://example.org", "acme.yaml")
     found = strict(store.record(record(Verdict.KNOWN, known=known, found=Verdict.ERROR)))
     assert (found["verdict"], found["found"]) == ("known", "error")
-    assert found["known"] == {"cause": "Why.", "link": "https://example.org", "ledger": "acme.yaml"}
+    assert found["known"] == {
+        "cause": "Why.",
+        "link": "https://example.org",
+        "ledger": "acme.yaml",
+        "line": None,
+        "text": "",
+        "expected": "",
+    }
 
 
 def test_a_diagnosis_keeps_the_name_of_its_mistake():

@@ -44,6 +44,7 @@ HEADER = replace(
     started="2031-01-02T03:04:05+00:00",
     strict=True,
     named=True,
+    ledgers={"my/ß.yaml": "5eed"},
 )
 WRONG = replace(
     wrong_values(
@@ -205,7 +206,17 @@ def results():
         self_check=st.booleans(),
         alternative=st.none() | TEXT,
         comparisons=st.lists(comparisons(), max_size=2).map(tuple),
-        known=st.none() | st.builds(Known, TEXT, st.none() | TEXT, TEXT),
+        known=st.none()
+        | st.builds(
+            Known,
+            TEXT,
+            st.none() | TEXT,
+            TEXT,
+            line=st.none() | st.integers(1, 1 << 30),
+            text=TEXT,
+            expected=TEXT,
+        ),
+        unexpected=st.booleans(),
         found=st.none() | st.sampled_from(Verdict),
         diagnoses=st.lists(st.builds(Diagnosis, st.none() | TEXT, TEXT), max_size=2).map(tuple),
         printed=TEXT,
@@ -332,7 +343,7 @@ def test_of_a_benchmark_it_is_told_what_shows_it(file):
 )
 def test_another_format_is_named_whatever_else_is_in_it(file, number, hint):
     other = f'{{"type": "header", "format": {number}, "where": "elsewhere"}}'
-    told = f":1:1: this file has format {number}; this opcheck reads 2{hint}"
+    told = f":1:1: this file has format {number}; this opcheck reads 3{hint}"
     assert complaint(file([other, "{}"])) == [told]
 
 

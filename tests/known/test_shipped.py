@@ -13,7 +13,7 @@ from opcheck.backends.isolation.pool import Pool
 from opcheck.backends.isolation.slot import Settings
 from opcheck.dtypes import DTYPES
 from opcheck.errors import CaseFileError
-from opcheck.known import _fits, _within, explain, load_ledgers, shipped_ledgers
+from opcheck.known import explain, load_ledgers, shipped_ledgers, within
 from opcheck.model import FAILURES, BackendInfo, OpVersion, Source, Verdict
 from opcheck.records.status import reds
 from opcheck.run import conduct
@@ -149,7 +149,7 @@ def test_what_is_no_failure_needs_no_cause(tmp_path, verdict):
 
 
 @pytest.mark.parametrize("how", FAILURES)
-@pytest.mark.parametrize("verdict", sorted(reds(strict=True)))
+@pytest.mark.parametrize("verdict", sorted(reds(strict=True) - {Verdict.UNEXPECTED_PASS}))
 def test_a_line_explains_one_way_to_fail_whatever_the_rule_makes_of_it(tmp_path, verdict, how):
     found = failure(verdict=verdict, failure=how)
     for other in FAILURES:
@@ -277,10 +277,10 @@ def judged(cases, tmp_path_factory):
     connected = [backends.connect(address) for address in RELEASES]
     infos = {backend.info.address: backend.info for backend in connected}
     places = [p for stated in every_line() if not of_an_arithmetic(stated) for p in stated.where]
-    asked = [c for c in cases if c.level != "deep" or any(_fits(place, c) for place in places)]
+    asked = [c for c in cases if c.level != "deep" or any(place.fits(c) for place in places)]
     results = [(found, infos[found.backend]) for found in inline.judged(asked, connected)]
     for engine in [name for name, hindrance in engines().items() if hindrance is None]:
-        about = [case for case in asked if any(_fits(place, case) for place in places_of(engine))]
+        about = [case for case in asked if any(place.fits(case) for place in places_of(engine))]
         pool = Pool(Settings(engine, tmp_path_factory.mktemp(engine)))
         try:
             info = pool.connected()
@@ -317,7 +317,7 @@ def shipped_lines():
         lines += [
             pytest.param(ledger, number, id=f"{ledger.file}-{number}")
             for number, stated in enumerate(ledger.fields.known)
-            if _within(installed, stated.versions)
+            if within(installed, stated.versions)
         ]
     return lines
 
@@ -368,7 +368,7 @@ def test_every_case_that_a_shipped_line_is_about_fails_as_it_says(judged, ledger
         assert {word for place in stated.where for word in place.dtype} <= {"float16", "bfloat16"}
         return
     for found, info in judged:
-        its_own = info.address in ledger.fields.backend and _within(info.version, stated.versions)
+        its_own = info.address in ledger.fields.backend and within(info.version, stated.versions)
         if its_own and stated.is_about(found.case):
             passed = stated.sometimes and found.verdict is Verdict.PASS
             assert passed or found.failure in stated.failure, found.case.id
@@ -386,7 +386,7 @@ def test_no_failure_is_explained_by_two_shipped_lines(judged):
 def test_every_place_of_a_shipped_line_is_about_a_shipped_case(cases, stated):
     # Of the lines about earlier releases, this is all that can be seen here.
     for place in stated.where:
-        about = [case for case in cases if _fits(place, case)]
+        about = [case for case in cases if place.fits(case)]
         assert about
         for field in ("name", "row", "opset"):
             assert set(getattr(place, field) or ()) <= {getattr(case, field) for case in about}

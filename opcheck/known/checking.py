@@ -1,0 +1,200 @@
+"""What a user's ledger lists in vain: before anything runs, because a gate must not lie."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from opcheck import opset
+from opcheck.errors import did_you_mean
+from opcheck.known.fields import VALUES, Place, is_version, value_of
+from opcheck.known.users import Gate, UserLedger
+from opcheck.model import BackendInfo, Case, OpVersion
+from opcheck.reading import Problems, quoted
+from opcheck.reading.form import shown
+
+#: How many names are told where none is like the one that is wrong.
+_TOLD = 8
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What ledgers are held against.
+
+    `cases` are all that were read, whether they were selected or not. `elsewhere` reads those of
+    the shipped suites, where a ledger may list what this run was not asked about. `why_none` says
+    why an address names no backend, `looks` what failures of an operator can look like.
+    """
+
+    backends: Sequence[BackendInfo]
+    cases: Sequence[Case]
+    elsewhere: Callable[[], Sequence[Case]]
+    why_none: Callable[[str], str | None]
+    looks: Callable[[OpVersion], Collection[str]]
+
+    @cached_property
+    def all_cases(self) -> tuple[Case, ...]:
+        """The cases that were read and those of the shipped suites, each once."""
+        return tuple({case.id: case for case in (*self.elsewhere(), *self.cases)}.values())
+
+
+def check(gate: Gate, facts: Facts, pruned: UserLedger | None = None) -> None:
+    """Raise CaseFileError with everything that is listed in vain.
+
+    Nothing is said of cases that the ledger `pruned` names and that are nowhere: they will go.
+    """
+    problems = Problems()
+    for ledger in gate.ledgers:
+        for number, name in enumerate(ledger.fields.backend):
+            told = facts.why_none(name)
+            if told:
+                mark = ledger.node.at(("backend", number))
+                problems.add(ledger.file, mark, f"{quoted(name)} is no backend: {told}")
+    problems.raise_if_any()
+    in_force = [one for one in gate.ledgers if any(map(one.is_about, facts.backends))]
+    for ledger in gate.ledgers if not in_force else ():
+        there = ", ".join(quoted(backend.address) for backend in facts.backends)
+        mark = ledger.node.at(("backend",))
+        problems.add(ledger.file, mark, f"this ledger is about no backend of the run, {there}")
+    for ledger in in_force:
+        _check_versions(ledger, facts, problems)
+        for number, entry in enumerate(ledger.fields.known):
+            for place in range(len(entry.where)):
+                _check_place(ledger, number, place, facts, problems, pruned=ledger is pruned)
+    if not problems:
+        _check_overlaps(gate, facts, problems)
+    problems.raise_if_any()
+
+
+def is_dead(place: Place, cases: Iterable[Case]) -> bool:
+    """Whether some of what a place names is about none of these cases."""
+    return bool(_in_vain(place, [case for case in cases if place.fits(case)]))
+
+
+def _check_versions(ledger: UserLedger, facts: Facts, problems: Problems) -> None:
+    """Versions of a backend that has none would switch entries off."""
+    for backend in filter(ledger.is_about, facts.backends):
+        if is_version(backend.version):
+            continue
+        for number, entry in enumerate(ledger.fields.known):
+            if entry.versions is not None:
+                version = quoted(backend.version) if backend.version else "none"
+                told = f"{backend.address} has a version that lies in no range: {version}"
+                mark = ledger.node.at(("known", number, "versions"), key=True)
+                problems.add(ledger.file, mark, told, "leave 'versions' out")
+
+
+def _check_place(
+    ledger: UserLedger,
+    number: int,
+    place: int,
+    facts: Facts,
+    problems: Problems,
+    *,
+    pruned: bool,
+) -> None:
+    entry = ledger.fields.known[number]
+    where = entry.where[place]
+    path = ("known", number, "where", place)
+    unknown = [*_unknown_operators(where)]
+    for item, told, hint in unknown:
+        problems.add(ledger.file, ledger.node.at((*path, "op", item)), told, hint)
+    if unknown:
+        return
+    about = [case for case in facts.cases if where.fits(case)]
+    if _in_vain(where, about):
+        about = [case for case in facts.all_cases if where.fits(case)]
+        for field, items, told, hint in () if pruned else _nowhere(where, facts.all_cases):
+            mark = ledger.node.at((*path, field, *items))
+            problems.add(ledger.file, mark, told, hint)
+    for item, name in enumerate(entry.looks or ()):
+        known = {look for op in {case.op for case in about} for look in facts.looks(op)}
+        if about and name not in known:
+            told = f"there is no mistake {quoted(name)} of {_listed({c.op.name for c in about})}"
+            mark = ledger.node.at(("known", number, "looks", item))
+            problems.add(ledger.file, mark, told, did_you_mean(name, known))
+
+
+def _unknown_operators(place: Place) -> Iterator[tuple[int, str, str | None]]:
+    known = [name for domain in opset.domains() for name in opset.operators(domain)]
+    for number, name in enumerate(place.op or ()):
+        if name in known:
+            continue
+        hint = did_you_mean(name, known)
+        if set(name) & {*"*?["}:
+            hint = "there are no wildcards: what nobody named is not listed"
+        yield number, f"unknown operator {quoted(name)}", hint
+
+
+def _in_vain(place: Place, about: Collection[Case]) -> list[tuple[str, int]]:
+    """The fields and items of a place that none of the cases has, which it is about."""
+    return [
+        (field, number)
+        for field in VALUES
+        for number, value in enumerate(getattr(place, field) or ())
+        if value not in {value_of(case, field) for case in about}
+    ]
+
+
+def _nowhere(
+    place: Place, cases: Sequence[Case]
+) -> Iterator[tuple[str, tuple[int, ...], str, str | None]]:
+    """What a place names that is nowhere: the field, the item, what to say of it, and a hint.
+
+    Field by field, from what is most general, and no more after one that leaves no case at all.
+    """
+    left, so_far = list(cases), "cases that were read"
+    gone: set[tuple[str, int]] = set()
+    for field in VALUES:
+        wanted = getattr(place, field)
+        if wanted is None:
+            continue
+        there = {value_of(case, field) for case in left} - {None}
+        missing = [(n, value) for n, value in enumerate(wanted) if value not in there]
+        for number, value in missing:
+            gone.add((field, number))
+            told = f"none of the {so_far} has the {field} {shown(value)}"
+            yield field, (number,), told, _hint(str(value), sorted(map(str, there)))
+        left = [case for case in left if value_of(case, field) in wanted]
+        if not left:
+            return
+        so_far = f"cases with {'this' if len(wanted) == 1 else 'one of these'} {field}"
+    about = [case for case in left if place.fits(case)]
+    if not about and place.attrs:
+        yield "attrs", (), f"none of the {so_far} has these attributes", None
+        return
+    for field, number in _in_vain(place, about):
+        if (field, number) not in gone:
+            value = shown(getattr(place, field)[number])
+            yield field, (number,), f"no case has the {field} {value} and what else is said", None
+
+
+def _hint(value: str, known: list[str]) -> str | None:
+    near = did_you_mean(value, known)
+    if near or not known:
+        return near
+    more = ", …" if len(known) > _TOLD else ""
+    return f"there are {', '.join(known[:_TOLD])}{more}"
+
+
+def _listed(names: Iterable[str]) -> str:
+    return " or ".join(sorted(names))
+
+
+def _check_overlaps(gate: Gate, facts: Facts, problems: Problems) -> None:
+    """A case that is listed twice has an entry that explains nothing."""
+    told: set[tuple[str, int, str, int]] = set()
+    for backend in filter(gate.is_about, facts.backends):
+        for case in facts.cases:
+            first, *others = gate.listed(case, backend) or (None,)
+            for other in others:
+                if first is None or other is None:
+                    continue
+                key = first.ledger.file, first.line, other.ledger.file, other.line
+                if key in told:
+                    continue
+                told.add(key)
+                mark = other.ledger.node.at(("known", other.number, "where", other.place))
+                place = f"{first.ledger.file}:{first.line}"
+                problems.add(other.ledger.file, mark, f"{case.id} is listed at {place} too")

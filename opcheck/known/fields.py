@@ -1,0 +1,226 @@
+"""The form of a ledger: which cases an entry is about, in what way they fail, and why."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Self
+
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.version import InvalidVersion, Version
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from opcheck.errors import did_you_mean
+from opcheck.model import FAILURES, Case, Verdict
+from opcheck.reading import form
+
+#: The verdicts that a ledger of released backends can explain.
+FAILING = (
+    Verdict.WARN,
+    Verdict.FAIL,
+    Verdict.DIFFER,
+    Verdict.ERROR,
+    Verdict.CRASH,
+    Verdict.TIMEOUT,
+    Verdict.OOM,
+    Verdict.UNSTABLE,
+)
+#: Those that a user's ledger can list.
+LISTABLE = (*FAILING, Verdict.UNSUPPORTED)
+
+
+def _listed(value: Any) -> Any:
+    return value if isinstance(value, list) else [value]
+
+
+def _specifier(text: str) -> str:
+    try:
+        SpecifierSet(text)
+    except InvalidSpecifier as error:
+        raise ValueError(f"{error} (write for example '>=1.20,<2')") from error
+    return text
+
+
+def _failure(text: str) -> str:
+    if text not in FAILURES:
+        raise ValueError(f"{text!r} is no way to fail: one of {', '.join(FAILURES)}")
+    return text
+
+
+def _verdict(text: str) -> Verdict:
+    if text not in LISTABLE:
+        near = did_you_mean(text, map(str, LISTABLE))
+        hint = f" ({near})" if near else ""
+        raise ValueError(f"{text!r} is no verdict to list: one of {', '.join(LISTABLE)}{hint}")
+    return Verdict(text)
+
+
+_AsList = BeforeValidator(_listed)
+_Some = Field(min_length=1)
+Text = Annotated[str, Field(min_length=1)]
+Words = Annotated[list[str], _AsList]
+Failures = Annotated[list[Annotated[str, AfterValidator(_failure)]], _AsList]
+Verdicts = Annotated[list[Annotated[str, AfterValidator(_verdict)]], _AsList]
+Versions = Annotated[str, AfterValidator(_specifier)]
+
+
+class Fields(BaseModel):
+    """A mapping of a ledger, and nothing beside it."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Place(Fields):
+    """Cases by their fields: all that are stated must fit, of a list any item."""
+
+    op: Annotated[Words | None, _Some] = None
+    name: Annotated[Words | None, _Some] = None
+    row: Annotated[Words | None, _Some] = None
+    opset: Annotated[Annotated[list[int], _AsList] | None, _Some] = None
+    dtype: Annotated[Words | None, _Some] = None
+    attrs: dict[str, Annotated[list[Any], _AsList]] | None = None
+    case: Annotated[Words | None, _Some] = None
+
+    @model_validator(mode="after")
+    def _says_which(self) -> Self:
+        if self.op is None and self.case is None:
+            raise ValueError("'op' is missing: which operator's cases fail?")
+        return self
+
+    def fits(self, case: Case) -> bool:
+        """Whether `case` is one of these."""
+        return all(
+            getattr(self, field) is None or value_of(case, field) in getattr(self, field)
+            for field in VALUES
+        ) and all(
+            _plain(case.attrs.get(name)) in items for name, items in (self.attrs or {}).items()
+        )
+
+
+#: The fields of a place that hold values to choose from, from what is most general.
+VALUES = ("case", "op", "name", "row", "opset", "dtype")
+
+
+def value_of(case: Case, field: str) -> str | int | None:
+    """What a field of places says of a case."""
+    match field:
+        case "case":
+            return case.id
+        case "op":
+            return case.op.name
+        case "dtype":
+            return case.dtype.name if case.dtype else None
+        case _:
+            value: str | int | None = getattr(case, field)
+            return value
+
+
+def _plain(value: Any) -> Any:
+    """An attribute's value as a ledger spells it: a list of numbers is a list there."""
+    return list(value) if isinstance(value, tuple) else value
+
+
+class Line(Fields):
+    """One known defect: in what way it fails, since which versions, where, and why.
+
+    What fails only `sometimes`, because it depends on the CPU or on what memory happens to hold,
+    may also pass.
+    """
+
+    versions: Versions
+    failure: Annotated[Failures, _Some]
+    sometimes: bool = False
+    cause: Text
+    link: str | None = None
+    where: Annotated[list[Place], _Some]
+
+    def is_about(self, case: Case) -> bool:
+        """Whether the defect shows in `case`, in some version of the backend."""
+        return any(place.fits(case) for place in self.where)
+
+
+class LedgerFields(Fields):
+    """A ledger that ships with opcheck: the addresses of the backend it is about, and its lines."""
+
+    backend: Words
+    known: list[Line]
+
+
+class Entry(Fields):
+    """One line of a user's ledger: what comes of some cases, and why.
+
+    What comes has to be all that is stated: one of the verdicts, one of the ways to fail, the
+    `reason` somewhere in its own, where `*` is anything, and an answer that one of the mistakes
+    gives that it `looks` like.
+    """
+
+    verdict: Annotated[Verdicts | None, _Some] = None
+    failure: Annotated[Failures | None, _Some] = None
+    looks: Annotated[Words | None, _Some] = None
+    reason: Text | None = None
+    versions: Versions | None = None
+    sometimes: bool = False
+    cause: Text
+    link: str | None = None
+    where: Annotated[list[Place], _Some]
+
+    @model_validator(mode="after")
+    def _says_what(self) -> Self:
+        if self.verdict is None and self.failure is None:
+            raise ValueError("in what way it fails is missing: state 'verdict', 'failure' or both")
+        if self.sometimes and not all(place.name or place.case for place in self.where):
+            raise ValueError(
+                "what fails only sometimes may pass: state 'name' or 'case' in each place,"
+                " or cases that nobody thought of are never judged"
+            )
+        return self
+
+    def holds_for(self, version: str) -> bool:
+        """Whether it is about a version of the backend."""
+        return self.versions is None or within(version, self.versions)
+
+    @property
+    def expected(self) -> str:
+        """What should come, in words: `fail (values) that looks like last_of_ties`."""
+        ways = " or ".join(self.failure or ())
+        said = " or ".join(self.verdict or ())
+        said = f"{said} ({ways})" if said and ways and said != ways else said or ways
+        said += f" that looks like {' or '.join(self.looks)}" if self.looks else ""
+        return f"{said} because of {self.reason!r}" if self.reason else said
+
+
+class UserFields(Fields):
+    """A user's ledger: the addresses or profiles of the backend it is about, and its entries."""
+
+    backend: Annotated[Words, _Some]
+    known: list[Entry]
+
+
+def keys(container: form.Location) -> list[str]:
+    """The keys allowed at a place of a shipped ledger."""
+    return _keys(container, LedgerFields, Line)
+
+
+def user_keys(container: form.Location) -> list[str]:
+    """The keys allowed at a place of a user's ledger."""
+    return _keys(container, UserFields, Entry)
+
+
+def _keys(container: form.Location, ledger: type[BaseModel], entry: type[BaseModel]) -> list[str]:
+    if "where" in container:
+        return form.aliases(Place)
+    return form.aliases(entry if "known" in container else ledger)
+
+
+def is_version(version: str) -> bool:
+    """Whether ranges of versions mean anything for `version`."""
+    try:
+        Version(version)
+    except InvalidVersion:
+        return False
+    return True
+
+
+def within(version: str, versions: str) -> bool:
+    """Whether a version lies in a range; one that is no version lies in none."""
+    return is_version(version) and SpecifierSet(versions).contains(
+        Version(version), prereleases=True
+    )

@@ -1,0 +1,198 @@
+"""A user's ledgers, which are a gate: what is listed fails as it is listed, all else passes.
+
+A case that is listed and fails in its way is `known`. One that fails otherwise stays what it is,
+and one that passes is an `unexpected pass`: both are red, and so is what the backend of a ledger
+does not support, unless that is listed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from opcheck.known.fields import Entry, UserFields, user_keys
+from opcheck.model import BackendInfo, Case, Known, Result, Verdict
+from opcheck.reading import Node, Problems, form, read_file
+
+
+@dataclass(frozen=True, eq=False)
+class UserLedger:
+    """A user's ledger; `node` and `lines` are the file as it is written."""
+
+    path: Path
+    fields: UserFields
+    node: Node
+    lines: tuple[str, ...]
+
+    @property
+    def file(self) -> str:
+        """What messages call it."""
+        return str(self.path)
+
+    @cached_property
+    def digest(self) -> str:
+        """Equal for ledgers that say the same."""
+        said = self.fields.model_dump_json().encode()
+        return hashlib.sha256(said).hexdigest()[:16]
+
+    def is_unchanged(self) -> bool:
+        """Whether the file still is what was read."""
+        try:
+            return _lines(self.path) == self.lines
+        except (OSError, ValueError):
+            return False
+
+    def is_about(self, backend: BackendInfo) -> bool:
+        """Whether it is of this backend, by its address, its profile's name or what that means."""
+        names = {name for name in (backend.address, backend.of) if name}
+        names |= {name.partition("?")[0] for name in names}
+        return not names.isdisjoint(self.fields.backend)
+
+    def line_of(self, number: int, place: int) -> int:
+        """The line to delete if nothing fails any more in a place of an entry, from 1."""
+        alone = len(self.fields.known[number].where) == 1
+        path = ("known", number) if alone else ("known", number, "where", place)
+        return self.node.at(path).line
+
+
+def load_user_ledgers(paths: Iterable[Path]) -> tuple[UserLedger, ...]:
+    """The ledgers in `paths`, each file once; raises CaseFileError with every problem of all."""
+    problems = Problems()
+    ledgers = []
+    for path in {path.resolve(): path for path in paths}.values():
+        node = read_file(path, problems)
+        if node is None:
+            continue
+        fields = form.validate(UserFields, node, str(path), problems, user_keys)
+        if fields:
+            ledgers.append(UserLedger(path, fields, node, _lines(path)))
+    problems.raise_if_any()
+    return tuple(ledgers)
+
+
+def _lines(path: Path) -> tuple[str, ...]:
+    return tuple(path.read_text(encoding="utf-8-sig").splitlines())
+
+
+@dataclass(frozen=True, eq=False)
+class Listed:
+    """Where a case is listed: an entry of a ledger, by its number, and one of its places."""
+
+    ledger: UserLedger
+    number: int
+    place: int
+
+    @property
+    def entry(self) -> Entry:
+        """The entry."""
+        return self.ledger.fields.known[self.number]
+
+    @property
+    def line(self) -> int:
+        """The line to delete if nothing fails here any more, from 1."""
+        return self.ledger.line_of(self.number, self.place)
+
+    def known(self) -> Known:
+        """What the ledger says."""
+        text = self.ledger.lines[self.line - 1].strip()
+        if not text.endswith("}"):  # of a mapping in lines this is but the first
+            text += " …"
+        entry = self.entry
+        return Known(entry.cause, entry.link, self.ledger.file, self.line, text, entry.expected)
+
+
+class Gate:
+    """The ledgers of a user, as they are in force in a run."""
+
+    def __init__(self, ledgers: Iterable[UserLedger] = ()) -> None:
+        self.ledgers = tuple(ledgers)
+        self._listed: dict[tuple[str, str], Mapping[str | None, list[Listed]]] = {}
+
+    @property
+    def digests(self) -> Mapping[str, str]:
+        """What was in force, by file."""
+        return {ledger.file: ledger.digest for ledger in self.ledgers}
+
+    def is_about(self, backend: BackendInfo) -> bool:
+        """Whether one of the ledgers is of this backend."""
+        return any(ledger.is_about(backend) for ledger in self.ledgers)
+
+    def listed(self, case: Case, backend: BackendInfo) -> list[Listed]:
+        """Where a case is listed for a backend of this version: once, or a ledger is wrong."""
+        key = backend.address, backend.version
+        if key not in self._listed:
+            self._listed[key] = self._by_operator(backend)
+        by_op = self._listed[key]
+        some = [*by_op.get(case.op.name, ()), *by_op.get(None, ())]
+        return [one for one in some if one.entry.where[one.place].fits(case)]
+
+    def judged(
+        self, result: Result, backend: BackendInfo, looks: Callable[[str], bool]
+    ) -> Result | None:
+        """`result` with what the ledgers make of it, None where they say nothing.
+
+        `looks` tells whether a mistake of this name gives the answer that came.
+        """
+        found = self.listed(result.case, backend)
+        unsupported = result.verdict is Verdict.UNSUPPORTED and not result.inexpressible
+        if not found:
+            lost = unsupported and self.is_about(backend)
+            return replace(result, unexpected=True) if lost else None
+        listed = found[0]
+        match result.verdict:
+            case Verdict.NOT_RUN | Verdict.BAD_CASE:
+                return result
+            case Verdict.PASS:
+                if listed.entry.sometimes:
+                    return result
+                verdict, unexpected = Verdict.UNEXPECTED_PASS, True
+            case _:
+                unexpected = not is_as_listed(listed.entry, result, looks)
+                verdict = result.verdict if unexpected else Verdict.KNOWN
+        return replace(
+            result,
+            verdict=verdict,
+            found=result.verdict,
+            known=listed.known(),
+            unexpected=unexpected,
+        )
+
+    def _by_operator(self, backend: BackendInfo) -> Mapping[str | None, list[Listed]]:
+        """What is listed for a backend, by operator; under None what names cases alone."""
+        found: dict[str | None, list[Listed]] = defaultdict(list)
+        for ledger in self.ledgers:
+            if not ledger.is_about(backend):
+                continue
+            for number, entry in enumerate(ledger.fields.known):
+                if entry.holds_for(backend.version):
+                    for spot, place in enumerate(entry.where):
+                        for op in dict.fromkeys(place.op or (None,)):
+                            found[op].append(Listed(ledger, number, spot))
+        return found
+
+
+def is_as_listed(entry: Entry, result: Result, looks: Callable[[str], bool]) -> bool:
+    """Whether a result fails in the way that an entry says."""
+    return (
+        (entry.verdict is None or result.verdict in entry.verdict)
+        and (entry.failure is None or result.failure in entry.failure)
+        and (entry.reason is None or says(result.reason, entry.reason))
+        # Last, because it takes as long as some cases.
+        and (entry.looks is None or any(map(looks, entry.looks)))
+    )
+
+
+def says(reason: str, pattern: str) -> bool:
+    """Whether a reason has the pattern within, where `*` is anything; lines are as blanks."""
+    text, end = " ".join(reason.split()), 0
+    for part in pattern.split("*"):
+        wanted = " ".join(part.split())
+        begin = text.find(wanted, end)
+        if begin < 0:
+            return False
+        end = begin + len(wanted)
+    return True

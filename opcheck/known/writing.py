@@ -1,0 +1,245 @@
+"""A user's ledger, written anew: what stays keeps its words, comments and order."""
+
+from __future__ import annotations
+
+import io
+import re
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from opcheck.errors import UsageError
+from opcheck.reading import Mark, Node
+
+if TYPE_CHECKING:
+    from ruamel.yaml import YAML
+
+#: How wide what is written may be, where it can be broken.
+_WIDTH = 96
+#: No line of the user's own is broken anew.
+_ENDLESS = 1 << 20
+
+_NEW = """\
+# What {backend} is known to fail: `opcheck run --known THIS_FILE` is green as long as
+# just this fails, and in just this way. The causes are guesses from what the failures look like:
+# say why it is so, and where it is worked on (link: https://…).
+backend: {backend}
+known: []
+"""
+
+
+@dataclass(frozen=True)
+class NewEntry:
+    """An entry to be added; empty fields are left out."""
+
+    verdict: str
+    failure: str | None
+    looks: str | None
+    reason: str | None
+    cause: str
+    where: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Revision:
+    """What becomes of a ledger: entries at its end, and for some places by entry and number others.
+
+    Those for which there is no other are removed, and with the last of them the entry.
+    """
+
+    added: Sequence[NewEntry] = ()
+    replaced: Mapping[tuple[int, int], Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.replaced)
+
+
+def new_ledger(backend: str) -> str:
+    """A ledger in which nothing is listed yet."""
+    return _NEW.format(backend=_scalar(backend))
+
+
+def revised(text: str, node: Node, file: str, revision: Revision) -> str:
+    """The text of a ledger, which was read as `node`, after a revision.
+
+    Whatever is not revised stays as it is, to the letter. Raises UsageError where the list of
+    entries is written in brackets.
+    """
+    sheet = _Sheet(text.splitlines())
+    entries = _items(node, ("known",))
+    if entries and not all(map(sheet.is_item, entries)):
+        told = f"{file}: the entries are written in brackets, and cannot be revised"
+        raise UsageError(told, "write each with a '-' in lines of its own")
+    gone = 0
+    for number in sorted({entry for entry, _ in revision.replaced}):
+        replaced = {p: new for (e, p), new in revision.replaced.items() if e == number}
+        where = _items(node, ("known", number, "where"))
+        if len(replaced) == len(where) and not any(replaced.values()):
+            sheet.put(sheet.span(entries[number]), [])
+            gone += 1
+        elif all(map(sheet.is_item, where)):
+            for place, others in replaced.items():
+                sheet.put(sheet.span(where[place]), _dumped([*map(_place, others)]))
+        else:
+            sheet.put(sheet.span(entries[number]), sheet.rewritten(entries[number], replaced))
+    key = node.keys["known"]
+    if revision.added:
+        last = sheet.span(entries[-1]) if entries else None
+        dash = last.dash if last else key.column - 1
+        end = last.end if last else key.line
+        sheet.put(_Span(end, end, dash), _dumped([*map(_entry, revision.added)]))
+    if bool(revision.added) > bool(entries) or gone == len(entries) > 0 == len(revision.added):
+        sheet.mend(key, empty=not revision.added)
+    return sheet.text()
+
+
+@dataclass(frozen=True)
+class _Span:
+    """The lines of an item of a list, from 0, and the column of its dash, from 0."""
+
+    begin: int
+    end: int
+    dash: int
+
+
+class _Sheet:
+    """The lines of a file, and what is to be put in the place of some."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self.lines = lines
+        self.edits: list[tuple[_Span, list[str]]] = []
+
+    def is_item(self, mark: Mark) -> bool:
+        """Whether what begins at `mark` stands behind a dash, which begins its line."""
+        before = self.lines[mark.line - 1][: mark.column - 1]
+        return before.strip() == "-"
+
+    def span(self, mark: Mark) -> _Span:
+        """The lines of an item; comments below it are of what follows."""
+        begin = mark.line - 1
+        dash = self.lines[begin].index("-")
+        end = begin + 1
+        for number in range(begin + 1, len(self.lines)):
+            line = self.lines[number]
+            depth = len(line) - len(line.lstrip())
+            said = bool(line.strip()) and (not line.lstrip().startswith("#") or depth > dash)
+            if said and depth <= dash:
+                break
+            end = number + 1 if said else end
+        return _Span(begin, end, dash)
+
+    def put(self, span: _Span, lines: Sequence[str]) -> None:
+        """Have lines, which begin in the first column, in the place of others."""
+        self.edits.append((span, [" " * span.dash + line for line in lines]))
+
+    def rewritten(
+        self, mark: Mark, replaced: Mapping[int, Sequence[Mapping[str, Any]]]
+    ) -> list[str]:
+        """An entry whose places stand in brackets, with others in the place of some."""
+        span = self.span(mark)
+        own = [line[span.dash :] for line in self.lines[span.begin : span.end]]
+        (entry,) = _round_trip().load("\n".join(own))
+        where = entry["where"]
+        for place in sorted(replaced, reverse=True):
+            where[place : place + 1] = [*map(_place, replaced[place])]
+        entry["where"] = [*where]
+        return _dumped([entry])
+
+    def mend(self, key: Mark, *, empty: bool) -> None:
+        """Write the list of entries as an empty one, or no longer so."""
+        line = self.lines[key.line - 1]
+        head, colon, rest = line.partition(":")
+        rest = re.sub(r"^\s*\[\s*\]", "", rest)
+        said = f"{head}{colon}{' []' * empty}{rest}"
+        self.edits.append((_Span(key.line - 1, key.line, 0), [said]))
+
+    def text(self) -> str:
+        """The file."""
+        lines = [*self.lines]
+        for span, others in sorted(self.edits, key=lambda edit: edit[0].begin, reverse=True):
+            lines[span.begin : span.end] = others
+        return "\n".join(lines) + "\n"
+
+
+def _items(node: Node, path: Sequence[str | int]) -> list[Mark]:
+    """Where the items of a list begin."""
+    here = node
+    for step in path:
+        assert isinstance(here.value, dict | tuple)
+        here = here.value[step]  # type: ignore[index]
+    assert isinstance(here.value, tuple)
+    return [item.mark for item in here.value]
+
+
+def _round_trip() -> YAML:
+    from ruamel.yaml import YAML
+
+    yaml = YAML(typ="rt")
+    yaml.preserve_quotes = True
+    yaml.width = _ENDLESS
+    return yaml
+
+
+def _dumped(items: Sequence[Any]) -> list[str]:
+    """The lines of a list, none of an empty one."""
+    file = io.StringIO()
+    _round_trip().dump([*items], file)
+    return file.getvalue().splitlines() if items else []
+
+
+def _scalar(text: str) -> str:
+    """A text as YAML spells it in a line."""
+    from ruamel.yaml.scalarstring import DoubleQuotedScalarString
+
+    (line,) = _dumped([text if text.isprintable() else DoubleQuotedScalarString(text)])
+    return line.removeprefix("- ")
+
+
+def _entry(new: NewEntry) -> Any:
+    from ruamel.yaml.comments import CommentedMap
+
+    said = CommentedMap(verdict=new.verdict)
+    for name in ("failure", "looks", "reason"):
+        value = getattr(new, name)
+        if value:
+            said[name] = value
+    said["cause"] = _folded(new.cause)
+    said["where"] = [*map(_place, new.where)]
+    return said
+
+
+def _folded(text: str) -> Any:
+    """A text, folded where it is longer than a line."""
+    from ruamel.yaml.scalarstring import FoldedScalarString
+
+    lines = textwrap.wrap(text, _WIDTH, break_long_words=False, break_on_hyphens=False)
+    if len(lines) < 2 or " ".join(lines) != text:
+        return text
+    folded = FoldedScalarString(text)
+    ends, end = [], -1
+    for line in lines[:-1]:
+        end += len(line) + 1
+        ends.append(end)
+    folded.fold_pos = ends
+    return folded
+
+
+def _place(fields: Mapping[str, Any]) -> Any:
+    """A place in one line, or where that is too long in one for each field."""
+    from ruamel.yaml.comments import CommentedMap, CommentedSeq
+
+    place = CommentedMap()
+    for name, value in fields.items():
+        place[name] = value
+        if isinstance(value, list | dict):
+            place[name] = CommentedSeq(value) if isinstance(value, list) else CommentedMap(value)
+            place[name].fa.set_flow_style()
+    place.fa.set_flow_style()
+    if sum(len(str(item)) + 2 for pair in fields.items() for item in pair) > _WIDTH - 4:
+        place.fa.set_block_style()
+        # Of a list that is long each item has a line of its own: lines are to be deleted.
+        for name, value in fields.items():
+            if isinstance(value, list) and len(str(value)) > _WIDTH // 2:
+                place[name].fa.set_block_style()
+    return place

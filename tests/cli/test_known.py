@@ -1,0 +1,368 @@
+"""A gate with a ledger of known failures, as a vendor of a backend lives with it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.cli.fakes import FAKES, Fake, last_of_ties
+
+CASES = """\
+op: Hardmax
+matrix: {opset: [11, 13], dtype: [float16, float32, float64]}
+attrs: {axis: 1}
+cases:
+- {name: ties, inputs: {input: [[3, 3, 1]]}, expect: {output: [[1, 0, 0]]}}
+- {name: two_ties, inputs: {input: [[1, 3, 3]]}, expect: {output: [[0, 1, 0]]}}
+- {name: all_tie, inputs: {input: [[3, 3]]}, expect: {output: [[1, 0]]}}
+- {name: none, inputs: {input: [[3, 2, 1]]}, expect: {output: [[1, 0, 0]]}}
+- name: out_of_range
+  attrs: {axis: 2}
+  inputs: {input: [[1, 2]]}
+  expect: {rejected: "axis 2 is outside [-2, 1]", legal: {attrs.axis: 1}}
+"""
+MORE = """\
+op: Softmax
+opset: 13
+dtype: float32
+attrs: {axis: 1}
+cases:
+- {name: zeros, inputs: {input: [[0, 0]]}, expect: {output: [[0.5, 0.5]]}}
+- {name: one, inputs: {input: [[4]]}, expect: {output: [[1]]}}
+"""
+#: A backend whose maxima are the last, and which takes any axis.
+BACKEND = """\
+import numpy as np
+from opcheck.errors import NotSupported
+
+
+class Acme:
+    version = "1.5"
+
+    def prepare(self, task):
+        x = task.inputs[0]
+        if task.op.name == "Hardmax" and (x.dtype.name, task.op.since) == ("float64", 11):
+            raise NotSupported("no kernel for float64 before version 13")
+        return Ready(task, {"Hardmax": hardmax, "Softmax": softmax}[task.op.name])
+
+
+class Ready:
+    def __init__(self, task, kernel):
+        self.task, self.kernel = task, kernel
+
+    def run(self, inputs):
+        (x,) = self.task.operands(inputs)
+        return [self.kernel(x, self.task.attrs["axis"] % x.ndim)]
+
+
+def hardmax(x, axis):
+    ones = np.zeros_like(x)
+    largest = x.shape[axis] - 1 - np.flip(x, axis).argmax(axis)
+    np.put_along_axis(ones, np.expand_dims(largest, axis), 1, axis)
+    return ones
+
+
+def softmax(x, axis):
+    powers = np.exp(x)
+    return powers / powers.sum(axis, keepdims=True)
+"""
+
+
+@pytest.fixture
+def acme(run, tmp_path, monkeypatch):
+    """Runs `opcheck run` on the cases with the backend, which can be changed; code and output."""
+    monkeypatch.delenv("CI", raising=False)
+    (tmp_path / "my.yaml").write_text(CASES)
+    (tmp_path / "more.yaml").write_text(MORE)
+    (tmp_path / "opcheck.toml").write_text('[backends.acme]\naddress = "py:acme_backend"\n')
+
+    def acme(*words, old="", new="", **environment):
+        assert old in BACKEND
+        (tmp_path / "acme_backend.py").write_text(BACKEND.replace(old, new, 1))
+        found = run("run", "my.yaml", "more.yaml", "-b", "acme", *words, **environment)
+        return found.exit_code, found.stdout, found.stderr
+
+    return acme
+
+
+def test_a_vendor_s_day(acme, tmp_path):
+    mine = tmp_path / "mine.yaml"
+    gate = ("--known", "mine.yaml")
+
+    # A first run, with some twenty failures, is written down.
+    code, out, err = acme("-q", "--update-known", "mine.yaml")
+    assert code == 1
+    assert out.endswith("exit 1: does not conform: 20 fail\n")
+    assert err == "opcheck: mine.yaml: 25 results listed\n"
+    first = mine.read_text()
+    assert "cause: Looks as if the last of equal maxima won." in first
+    assert len(re.findall("^- verdict", first, re.MULTILINE)) <= 5
+
+    # The gate is green.
+    code, out, err = acme(*gate)
+    assert (code, err) == (0, "")
+    assert out.endswith("exit 0: conforms: 27 results, nothing unexpected; 25 known\n")
+
+    # It breaks in a new way where it was broken already, and nowhere else.
+    broken = {"old": "return ones", "new": "return ones if x.shape[axis] == 3 else ones * 3"}
+    code, out, _ = acme(*gate, "-k", "all_tie", **broken)
+    assert code == 1
+    assert re.search(
+        r"ledger  listed in mine.yaml:\d+ as fail \(values\) that looks like last_of_ties, "
+        r"but it fails otherwise: fail \(values\)",
+        out,
+    )
+
+    # One listed failure is mended: red until its line is deleted.
+    mended = {"old": "return ones", "new": "return ones if x.shape[1] == 3 else first(x, axis)"}
+    mended["new"] += (
+        "\n\n\ndef first(x, axis):\n    return np.eye(2, dtype=x.dtype)[x.argmax(axis)]"
+    )
+    code, out, _ = acme(*gate, **mended)
+    assert code == 1
+    assert "unexpected pass" in out.splitlines()[-1]
+    said = re.findall(r"mine.yaml:(\d+) .* delete `(.*?)`", out)
+    assert said
+    lines = mine.read_text().splitlines(keepends=True)
+    for number, text in said:
+        assert lines[int(number) - 1].strip() == text.removesuffix(" …")
+    acme("-q", "--update-known", "mine.yaml", "--prune-known", **mended)
+    assert acme(*gate, **mended)[0] == 0
+    mine.write_text(first)
+
+    # It drops an operator.
+    dropped = {
+        "old": "        x = task",
+        "new": '        if task.op.name == "Softmax":\n'
+        '            raise NotSupported("no Softmax")\n        x = task',
+    }
+    code, out, _ = acme(*gate, **dropped)
+    assert code == 1
+    assert out.endswith("exit 1: does not conform: 2 unsupported\n")
+    assert "no ledger lists it as unsupported, and a backend that drops a case does not pass" in out
+
+
+# ── writing it ──────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def cases(tmp_path, monkeypatch):
+    monkeypatch.delenv("CI", raising=False)
+    (tmp_path / "my.yaml").write_text(CASES.replace("float16, float32, float64", "float32"))
+    return tmp_path
+
+
+TIES = """\
+backend: last_of_ties
+known:
+- verdict: fail
+  cause: Ties go to the last maximum.
+  where:
+  - {op: Hardmax, name: [ties, two_ties, all_tie, out_of_range]}
+"""
+
+
+def test_in_ci_nothing_is_added_unless_told(run, cases):
+    words = ("run", "my.yaml", "-q", "-b", "last_of_ties", "--update-known", "mine.yaml")
+    found = run(*words, CI="true")
+    assert found.exit_code == 1
+    assert found.stderr == (
+        "opcheck: mine.yaml: 8 results not listed, because CI is set"
+        " (--add-known-in-ci lists them)\n"
+    )
+    assert not (cases / "mine.yaml").exists()
+    for environment, more in ({"CI": "true"}, ["--add-known-in-ci"]), ({"CI": "false"}, []):
+        found = run(*words, *more, **environment)
+        assert (found.exit_code, found.stderr) == (1, "opcheck: mine.yaml: 8 results listed\n")
+        (cases / "mine.yaml").unlink()
+
+
+def test_what_passes_stays_listed_unless_pruned(run, cases):
+    (cases / "mine.yaml").write_text(TIES.replace("out_of_range]", "out_of_range, none]"))
+    words = ("run", "my.yaml", "-q", "-b", "last_of_ties", "--update-known", "mine.yaml")
+    found = run(*words, CI="1")
+    assert "2 results listed, and passing (--prune-known removes them)" in found.stderr
+    found = run(*words, "--prune-known", CI="1")
+    assert (found.exit_code, found.stderr) == (
+        1,
+        "opcheck: mine.yaml: 2 results no longer listed\n",
+    )
+    found = run("run", "my.yaml", "-q", "-b", "last_of_ties", "--known", "mine.yaml")
+    assert found.exit_code == 0
+
+
+def test_what_somebody_wrote_meanwhile_is_not_lost(run, cases, monkeypatch):
+    (cases / "mine.yaml").write_text("backend: last_of_ties\nknown: []\n")
+    monkeypatch.setitem(FAKES, "last_of_ties", Fake(while_somebody_writes, "last_of_ties"))
+    words = ("run", "my.yaml", "-q", "-b", "last_of_ties", "--update-known", "mine.yaml")
+    found = run(*words)
+    assert "not updated, because somebody else changed it meanwhile" in found.stderr
+    assert (cases / "mine.yaml").read_text() == TIES
+
+
+def while_somebody_writes(task, x):
+    Path("mine.yaml").write_text(TIES)
+    return last_of_ties(task, x)
+
+
+def test_a_ledger_that_is_up_to_date_is_not_written(run, cases):
+    (cases / "mine.yaml").write_text(TIES)
+    (cases / "mine.yaml").chmod(0o600)
+    before = (cases / "mine.yaml").stat()
+    found = run("run", "my.yaml", "-q", "-b", "last_of_ties", "--update-known", "mine.yaml")
+    assert (found.exit_code, found.stderr) == (0, "opcheck: mine.yaml: nothing to update\n")
+    after = (cases / "mine.yaml").stat()
+    assert (before.st_mtime_ns, before.st_ino) == (after.st_mtime_ns, after.st_ino)
+
+
+def test_after_a_run_in_which_not_all_was_judged_nothing_is_written(run, cases):
+    words = ("run", "my.yaml", "-q", "-b", "falls_back", "--update-known", "mine.yaml")
+    found = run(*words)
+    assert found.exit_code == 4
+    assert found.stderr == "opcheck: mine.yaml: not updated, because not every case was judged\n"
+    assert not (cases / "mine.yaml").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--prune-known"], "--prune-known goes with --update-known FILE"),
+        (["--add-known-in-ci"], "--add-known-in-ci goes with --update-known FILE"),
+        (["--update-known", "mine.yaml", "-x"], "leave -x and --max-fail out"),
+        (["--update-known", "mine.yaml", "--max-fail", "3"], "leave -x and --max-fail out"),
+        (["--update-known", "no/mine.yaml"], "there is no folder no"),
+        (["--update-known", "."], "this is a folder"),
+        (["--update-known", "my.yaml"], "the same command names this file twice"),
+        (["--update-known", "a", "--report", "json=a"], "the same command names this file twice"),
+        (["--known", "a", "--report", "json=a"], "the same command names this file twice"),
+        (["--update-known", "mine.yaml", "-b", "right"], "a ledger is about one backend"),
+        (["--known", "gone.yaml"], "gone.yaml:1:1: there is no such file"),
+    ],
+)
+def test_what_cannot_be_meant_is_told_before_anything_runs(run, cases, words, told):
+    found = run("run", "my.yaml", "-b", "last_of_ties", *words)
+    assert (found.exit_code, found.stdout) == (2, "")
+    assert told in found.stderr
+
+
+# ── a gate must not lie ─────────────────────────────────────────────────────────────────────────
+
+LIES = {
+    "matches everything": (
+        "- {op: Hardmax, name: [ties, two_ties, all_tie, out_of_range]}",
+        "- {}",
+    ),
+    "has wildcards": ("op: Hardmax, name: [ties, two_ties, all_tie, out_of_range]", "op: '*'"),
+    "names a case that is nowhere": ("two_ties", "to_ties"),
+    "names an operator that is nowhere": ("Hardmax", "Hardmx"),
+    "names another backend": ("backend: last_of_ties", "backend: right"),
+    "names no backend": ("backend: last_of_ties", "backend: last_of_tie"),
+    "has a mistake that nobody knows": ("verdict: fail", "verdict: fail\n  looks: no_such_mistake"),
+    "lists a case twice": ("- {op", "- {op: Hardmax, name: ties}\n  - {op"),
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_a_ledger_that_lies_is_refused(run, cases, lie):
+    (cases / "mine.yaml").write_text(TIES)
+    assert run("run", "my.yaml", "-b", "last_of_ties", "--known", "mine.yaml").exit_code == 0
+    (cases / "mine.yaml").write_text(TIES.replace(*LIES[lie], 1))
+    found = run("run", "my.yaml", "-b", "last_of_ties", "--known", "mine.yaml")
+    assert (found.exit_code, found.stdout) == (2, "")
+    assert re.search(r"^mine.yaml:\d+:\d+: ", found.stderr)
+    assert found.stderr.endswith("in 1 file; nothing was run\n")
+
+
+@pytest.mark.parametrize(
+    "selection",
+    [["-k", "none"], ["--opset", "11"], ["--case", "Hardmax/none@opset=11,dtype=float32"]],
+)
+def test_what_a_selection_leaves_out_is_not_missed(run, cases, selection):
+    (cases / "mine.yaml").write_text(TIES)
+    found = run("run", "my.yaml", "-b", "last_of_ties", "--known", "mine.yaml", *selection)
+    assert found.exit_code == 0
+
+
+def test_a_backend_that_passes_nothing_says_so(run, cases):
+    (cases / "mine.yaml").write_text(TIES)
+    words = ("run", "my.yaml", "-b", "last_of_ties", "--known", "mine.yaml")
+    found = run(*words, "-k", "ties")
+    assert found.stdout.endswith(
+        "nothing unexpected; 4 known; last_of_ties passed no case: all that it fails is listed\n"
+    )
+
+
+def test_a_backend_that_supports_nothing_as_listed_was_not_judged(run, cases):
+    words = ("run", "my.yaml", "-q", "-b", "declines")
+    run(*words, "--update-known", "mine.yaml")
+    found = run(*words, "--known", "mine.yaml")
+    assert found.exit_code == 5
+    assert found.stdout.endswith("exit 5: nothing was judged: declines supported no case\n")
+
+
+def test_a_ledger_of_one_backend_excuses_no_other(run, cases):
+    (cases / "mine.yaml").write_text(TIES)
+    both = ("run", "my.yaml", "-q", "--known", "mine.yaml", "-b", "last_of_ties", "-b", "right")
+    assert run(*both).exit_code == 0
+    found = run(*both, "-b", "twice")
+    assert found.exit_code == 1
+    # Nor is another held to it: what it lacks was red for nobody before.
+    assert run(*both, "-b", "lacks_float32").exit_code == 5
+
+
+# ── where it is told ────────────────────────────────────────────────────────────────────────────
+
+
+def test_every_rendering_tells_it(run, cases):
+    (cases / "mine.yaml").write_text(TIES.replace("out_of_range]", "out_of_range, none]"))
+    forms = ["junit=r.xml", "markdown=r.md", "github=r.txt", "json=r.jsonl"]
+    reports = [word for form in forms for word in ("--report", form)]
+    words = ("run", "my.yaml", "-b", "last_of_ties", "--known", "mine.yaml", *reports)
+    found = run(*words)
+    line = found.stdout.splitlines()[-1]
+    assert line == "exit 1: does not conform: 2 unexpected pass"
+    for file in ("r.xml", "r.md", "r.txt"):
+        text = (cases / file).read_text().replace("&#95;", "_")
+        assert "listed in mine.yaml:3 as fail, but it passes: delete" in text, file
+    assert "::error file=mine.yaml,line=3,col=1" in (cases / "r.txt").read_text()
+    head, *records, footer = map(json.loads, (cases / "r.jsonl").read_text().splitlines())
+    assert [*head["ledgers"]] == ["mine.yaml"]
+    assert footer["totals"] == {"last_of_ties": {"known": 8, "unexpected pass": 2}}
+    passing = [record for record in records if record["verdict"] == "unexpected pass"]
+    assert {(r["found"], r["unexpected"], r["known"]["line"]) for r in passing} == {
+        ("pass", True, 3)
+    }
+    again = run("report", "r.jsonl")
+    assert (again.exit_code, again.stdout) == (1, found.stdout)
+    # Which is no matter of the backend's.
+    run("run", "my.yaml", "-q", "-b", "last_of_ties", "--report", "json=old.jsonl")
+    assert run("diff", "old.jsonl", "r.jsonl").exit_code == 0
+    assert run("merge", "r.jsonl", "-o", "all.jsonl").exit_code == 0
+    assert run("report", "all.jsonl").exit_code == 1
+
+
+def test_runs_under_different_ledgers_are_no_parts_of_one(run, cases):
+    (cases / "mine.yaml").write_text(TIES)
+    words = ("run", "my.yaml", "-q", "-b")
+    run(*words, "last_of_ties", "--known", "mine.yaml", "--report", "json=a.jsonl")
+    run(*words, "right", "--report", "json=b.jsonl")
+    found = run("merge", "a.jsonl", "b.jsonl", "-o", "all.jsonl")
+    assert found.exit_code == 2
+    assert "were judged by different rules: known failures" in found.stderr
+
+
+def test_what_is_printed_beside_a_stream_does_not_break_it(run, cases):
+    words = ("run", "my.yaml", "-b", "last_of_ties", "--update-known", "mine.yaml")
+    found = run(*words, "--format", "json")
+    assert [json.loads(line)["type"] for line in found.stdout.splitlines()][-1] == "footer"
+
+
+def test_a_repeat_asks_the_ledger_again(run, cases):
+    (cases / "mine.yaml").write_text(TIES.replace("out_of_range]", "out_of_range, none]"))
+    found = run("run", "my.yaml", "-b", "last_of_ties", "--known", "mine.yaml")
+    repeat = next(line for line in found.stdout.splitlines() if line.startswith("  repeat"))
+    again = run(*repeat.split()[2:])
+    assert again.stdout.endswith("exit 1: does not conform: 1 unexpected pass\n")

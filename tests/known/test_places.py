@@ -1,0 +1,106 @@
+"""Cases as places of a ledger: just these cases, and as few places as can be read."""
+
+from __future__ import annotations
+
+from itertools import product
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from opcheck.known import Place
+from opcheck.known.places import places
+from tests.known.ledgers import case
+
+ROWS = (None, "first", "last")
+ALL = [
+    case(name, op=op, row=row, opset=opset, dtype=dtype, more=more)
+    for op, name, row, opset, dtype, more in product(
+        ("Hardmax", "Softmax"),
+        ("ties", "axes"),
+        ROWS,
+        (11, 13),
+        ("float16", "float32", None),
+        ("", ",inputs.input.shape=2"),
+    )
+]
+SOME = [one for one in ALL if one.row != "last" and one.dtype and one.id.count("=") == 2]
+
+
+def fitting(found, among):
+    """The ids of the cases that each place fits."""
+    return [{c.id for c in among if Place.model_validate(place).fits(c)} for place in found]
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.sets(st.sampled_from(ALL)), st.sets(st.sampled_from(ALL)))
+def test_places_fit_every_case_once_and_no_other(wanted, others):
+    among = [one for one in ALL if one in wanted | others]
+    found = fitting(places([one for one in ALL if one in wanted], among), among)
+    assert sorted(id for ids in found for id in ids) == sorted(one.id for one in wanted)
+
+
+ATTRS = [
+    {},
+    {"axis": 0},
+    {"axis": 1},
+    {"axis": 1, "pads": (1, 1)},
+    {"axis": 1, "pads": (2,), "mode": "SAME"},
+    {"axis": 0, "alpha": 0.1},
+    {"axis": 0, "alpha": float("nan")},
+]
+WITH_ATTRS = [
+    case("ties", opset=opset, attrs=attrs, more=f",attrs={number}")
+    for number, attrs in enumerate(ATTRS)
+    for opset in (11, 13)
+]
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.sets(st.sampled_from(WITH_ATTRS)))
+def test_attributes_tell_cases_apart_too(wanted):
+    found = fitting(places([one for one in WITH_ATTRS if one in wanted], WITH_ATTRS), WITH_ATTRS)
+    assert sorted(id for ids in found for id in ids) == sorted(one.id for one in wanted)
+
+
+def test_an_attribute_s_values_are_listed_null_and_lists_among_them():
+    name = {"op": "Hardmax", "name": "ties"}
+    among = [*WITH_ATTRS[:8], case("another")]
+    assert places(among[2:6], among) == [{**name, "attrs": {"axis": [0, 1], "pads": None}}]
+    assert places(among[:2], among) == [{**name, "attrs": {"axis": None}}]
+    assert places(among[6:8], among) == [{**name, "attrs": {"pads": [[1, 1]]}}]
+
+
+def shortened(wanted):
+    return places(wanted, SOME)
+
+
+def test_all_cases_of_an_operator_are_the_operator():
+    assert shortened([c for c in SOME if c.op.name == "Hardmax"]) == [{"op": "Hardmax"}]
+
+
+def test_all_cases_of_a_name_are_the_name():
+    wanted = [c for c in SOME if (c.op.name, c.name) == ("Hardmax", "ties")]
+    assert shortened(wanted) == [{"op": "Hardmax", "name": "ties"}]
+
+
+def test_what_is_said_of_several_names_is_said_once():
+    among = [*SOME, *(case("zeros", opset=opset) for opset in (11, 13))]
+    wanted = [c for c in among if c.op.name == "Hardmax" and c.name != "zeros" and c.opset == 11]
+    found = places(wanted, among)
+    assert found == [{"op": "Hardmax", "name": ["ties", "axes"], "opset": 11}]
+
+
+def test_what_is_said_of_all_names_needs_none():
+    wanted = [c for c in SOME if c.op.name == "Hardmax" and str(c.dtype) == "float16"]
+    assert shortened(wanted) == [{"op": "Hardmax", "dtype": "float16"}]
+
+
+def test_a_row_is_told_with_its_name():
+    among = [case("axes", row=row) for row in ("first", "last")]
+    found = places(among[:1], [*among, case("ties")])
+    assert found == [{"op": "Hardmax", "name": "axes", "row": "first"}]
+
+
+def test_cases_that_no_field_tells_apart_are_named_by_their_ids():
+    among = [case("ties", more=f",inputs.input.shape={n}") for n in (1, 2, 3)]
+    assert places(among[:2], among) == [{"case": [among[0].id, among[1].id]}]

@@ -1,0 +1,237 @@
+"""A user's ledger is a gate: what is listed fails as it is listed, and all else passes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from opcheck.errors import CaseFileError
+from opcheck.known import Gate, load_user_ledgers
+from opcheck.known.users import says
+from opcheck.model import Verdict
+from opcheck.records.status import is_red, reds
+from tests.known.ledgers import INFO, entry, failing, judged, ledger
+from tests.report.made import CASE, recorded, result
+
+LISTABLE = sorted(reds(strict=True) - {Verdict.UNEXPECTED_PASS})
+
+
+def is_red_now(found) -> bool:
+    return is_red(recorded(found), reds())
+
+
+# ── what is listed ──────────────────────────────────────────────────────────────────────────────
+
+
+def test_what_fails_as_listed_is_known_and_green(tmp_path):
+    said = ledger(tmp_path, entry(link="'https://example.org/1'"))
+    found = judged(failing(reason="wrong"), said)
+    assert (found.verdict, found.found, found.reason) == (Verdict.KNOWN, Verdict.FAIL, "wrong")
+    assert not is_red_now(found)
+    known = found.known
+    assert known is not None
+    assert (known.cause, known.link) == ("Because.", "https://example.org/1")
+    assert (known.ledger, known.line) == (str(tmp_path / "mine.yaml"), 3)
+    assert known.expected == "fail (values)"
+
+
+def test_cases_of_ones_own_and_shipped_ones_are_listed_alike(tmp_path):
+    said = ledger(tmp_path, entry())
+    for shipped in (True, False):
+        source = CASE.source.__class__("cases/onnx/hardmax.yaml", 1, 1, shipped=shipped)
+        assert judged(failing(source=source), said).verdict is Verdict.KNOWN
+
+
+DIFFERENT: dict[str, dict[str, Any]] = {
+    "another verdict": {"verdict": Verdict.CRASH, "failure": "crash"},
+    "another way to fail": {"failure": "dtype"},
+    "another mistake": {"looks": ["first_nan"]},
+    "another reason": {"reason": "no memory"},
+    "a warning": {"verdict": Verdict.WARN},
+    "unsupported": {"verdict": Verdict.UNSUPPORTED, "failure": None},
+}
+
+
+@pytest.mark.parametrize("how", DIFFERENT)
+def test_what_fails_otherwise_than_listed_is_red_and_tells_the_entry(tmp_path, how):
+    said = ledger(tmp_path, entry(looks="last_of_ties", reason="'no kernel'"))
+    as_listed = {"reason": "there is no kernel", "looks": ["last_of_ties"]}
+    fields: dict[str, Any] = {**as_listed, **DIFFERENT[how]}
+    looks = fields.pop("looks")
+    assert judged(failing(reason="there is no kernel"), said, looks=["last_of_ties"]).known
+    found = judged(failing(**fields), said, looks=looks)
+    assert found.verdict is fields.get("verdict", Verdict.FAIL)
+    assert found.unexpected
+    assert is_red_now(found)
+    assert found.known is not None
+    assert found.known.expected == (
+        "fail (values) that looks like last_of_ties because of 'no kernel'"
+    )
+
+
+def test_what_is_listed_and_passes_is_an_unexpected_pass_with_the_line_to_delete(tmp_path):
+    said = ledger(
+        tmp_path,
+        "verdict: fail\ncause: Because.\nwhere:\n- {op: Softmax}\n- {op: Hardmax, opset: 13}",
+    )
+    found = judged(result(), said)
+    assert (found.verdict, found.found) == (Verdict.UNEXPECTED_PASS, Verdict.PASS)
+    assert is_red_now(found)
+    assert found.known is not None
+    assert (found.known.line, found.known.text) == (7, "- {op: Hardmax, opset: 13}")
+
+
+def test_the_last_place_of_an_entry_is_deleted_with_the_entry(tmp_path):
+    said = ledger(tmp_path, "verdict: fail\ncause: Because.\nwhere:\n- {op: Hardmax}")
+    found = judged(result(), said)
+    assert found.known is not None
+    assert (found.known.line, found.known.text) == (3, "- verdict: fail …")
+
+
+def test_what_fails_only_sometimes_may_pass_and_may_not_fail_otherwise(tmp_path):
+    said = ledger(tmp_path, entry("[{op: Hardmax, name: first_of_ties}]", sometimes="true"))
+    assert judged(result(), said).verdict is Verdict.PASS
+    assert judged(failing(), said).verdict is Verdict.KNOWN
+    assert is_red_now(judged(failing(failure="shape"), said))
+
+
+@pytest.mark.parametrize("verdict", [Verdict.NOT_RUN, Verdict.BAD_CASE])
+def test_of_a_case_that_nobody_judged_nothing_is_said(tmp_path, verdict):
+    assert judged(result(verdict), ledger(tmp_path, entry())).known is None
+
+
+@pytest.mark.parametrize("verdict", LISTABLE)
+def test_every_failure_can_be_listed_by_its_verdict_alone(tmp_path, verdict):
+    said = ledger(tmp_path, entry(verdict=verdict, failure=None))
+    assert judged(failing(verdict=verdict), said).verdict is Verdict.KNOWN
+
+
+# ── what is not listed ──────────────────────────────────────────────────────────────────────────
+
+
+def test_a_backend_that_drops_a_case_does_not_pass(tmp_path):
+    dropped = result(Verdict.UNSUPPORTED, reason="no kernel")
+    said = ledger(tmp_path, entry("[{op: Softmax}]"))
+    assert is_red_now(judged(dropped, said))
+    assert not is_red_now(judged(dropped, said, address="another"))
+    listed = ledger(tmp_path, entry(verdict="unsupported", failure=None))
+    assert judged(dropped, listed).verdict is Verdict.KNOWN
+
+
+def test_what_no_model_states_is_dropped_by_nobody(tmp_path):
+    dropped = result(Verdict.UNSUPPORTED, inexpressible=True)
+    assert not is_red_now(judged(dropped, ledger(tmp_path, entry("[{op: Softmax}]"))))
+
+
+def test_what_fails_and_is_not_listed_is_as_it_was(tmp_path):
+    found = failing()
+    said = ledger(tmp_path, entry("[{op: Softmax}]"))
+    assert judged(found, said) is found
+
+
+# ── backends and versions ───────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("backend", "about", "is_about"),
+    [
+        ("acme", {}, True),
+        ("[bolt, acme]", {}, True),
+        ("acme", {"address": "acme?threads=2"}, True),
+        ("'acme?threads=2'", {"address": "acme?threads=2"}, True),
+        ("'acme?threads=2'", {}, False),
+        # A profile goes by its name, and by the address that it stands for.
+        ("mine", {"address": "mine", "of": "acme"}, True),
+        ("acme", {"address": "mine", "of": "acme"}, True),
+        ("acme", {"address": "acme:GPU"}, False),
+    ],
+)
+def test_a_ledger_is_about_the_backends_it_names(tmp_path, backend, about, is_about):
+    said = ledger(tmp_path, entry(), backend=backend)
+    assert (judged(failing(), said, **about).verdict is Verdict.KNOWN) is is_about
+
+
+@pytest.mark.parametrize(("versions", "holds"), [("'>=1'", True), ("'<1.5'", False), (None, True)])
+def test_an_entry_holds_for_its_versions(tmp_path, versions, holds):
+    said = ledger(tmp_path, entry(versions=versions))
+    assert (judged(failing(), said).verdict is Verdict.KNOWN) is holds
+    assert is_red_now(judged(failing(), said)) is not holds
+
+
+# ── reasons ─────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("reason", "pattern", "fits"),
+    [
+        ("no kernel for Hardmax(13)", "no kernel for Hardmax(*)", True),
+        ("no kernel for Hardmax(13)", "kernel", True),
+        ("no kernel for Hardmax(13)", "*kernel*13*", True),
+        ("no kernel for Hardmax(13)", "Hardmax*kernel", False),
+        ("no\n  kernel", "no kernel", True),
+        ("no kernel", "No kernel", False),
+        ("axis [1]", "axis [1]", True),
+        ("axis 1", "axis [1]", False),
+    ],
+)
+def test_a_reason_has_the_pattern_within(reason, pattern, fits):
+    assert says(reason, pattern) is fits
+
+
+def test_a_long_reason_takes_no_time():
+    assert not says("a" * 1_000_000, "*".join("a" * 50) + "b")
+
+
+# ── broken ledgers ──────────────────────────────────────────────────────────────────────────────
+
+BROKEN = [
+    (entry(verdict="pass"), ":3:13: ", "'pass' is no verdict to list: one of warn, fail"),
+    (entry(verdict="unsuported"), ":3:13: ", "did you mean 'unsupported'?"),
+    (entry(failure="value"), ":3:28: ", "'value' is no way to fail"),
+    (entry(verdict=None, failure=None), ":3:3: ", "state 'verdict', 'failure' or both"),
+    (entry(cause=None), ":3:3: ", "'cause' is missing"),
+    (entry(versions="'1.5'"), ":3:", "write for example '>=1.20,<2'"),
+    (entry(reasons="x"), ":3:", "unknown key 'reasons' (did you mean 'reason'"),
+    (entry("[{op: Hardmax, opsets: 13}]"), ":3:", "did you mean 'opset'?"),
+    (entry("[{op: Hardmax, opset: '13'}]"), ":3:", "opset"),
+    # A ledger that matches everything.
+    (entry("[]"), ":3:", "where: must hold at least 1"),
+    (entry("[{}]"), ":3:", "'op' is missing"),
+    (entry("[{dtype: float32}]"), ":3:", "'op' is missing"),
+    (entry("[{op: []}]"), ":3:", "op: must hold at least 1"),
+    (entry("[{op: Hardmax, name: []}]"), ":3:", "name: must hold at least 1"),
+    (entry(sometimes="true"), ":3:3: ", "what fails only sometimes may pass: state 'name'"),
+]
+
+
+@pytest.mark.parametrize(("text", "place", "words"), BROKEN)
+def test_a_mistake_is_told_with_its_place(tmp_path, text, place, words):
+    with pytest.raises(CaseFileError) as caught:
+        ledger(tmp_path, text)
+    assert any(f"mine.yaml{place}" in told and words in told for told in caught.value.lines())
+
+
+def test_every_mistake_of_every_ledger_is_told(tmp_path):
+    one, other = tmp_path / "one.yaml", tmp_path / "other.yaml"
+    one.write_text("backend: []\nknown: []\n")
+    other.write_text(f"backends: acme\nknown:\n- {entry(verdict='pass')}\n- {entry('[{}]')}\n")
+    with pytest.raises(CaseFileError) as caught:
+        load_user_ledgers([one, other, tmp_path / "gone.yaml"])
+    told = "\n".join(caught.value.lines())
+    assert "one.yaml:1:10: backend: must hold at least 1" in told
+    assert "other.yaml:1:1: unknown key 'backends' (did you mean 'backend'?)" in told
+    assert "other.yaml:3:13: " in told
+    assert "other.yaml:4:" in told
+    assert "gone.yaml:1:1: there is no such file" in told
+
+
+def test_a_ledger_that_is_named_twice_is_one(tmp_path, monkeypatch):
+    said = ledger(tmp_path, entry())
+    monkeypatch.chdir(tmp_path)
+    assert len(load_user_ledgers([said.path, Path("mine.yaml"), Path("./mine.yaml")])) == 1
+
+
+def test_without_a_ledger_nothing_is_said():
+    assert Gate().judged(failing(), INFO, lambda _: False) is None

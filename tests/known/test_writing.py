@@ -1,0 +1,147 @@
+"""A ledger that is written anew keeps every word of the user's, and can be read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from opcheck.errors import UsageError
+from opcheck.known.fields import UserFields
+from opcheck.known.writing import NewEntry, Revision, new_ledger, revised
+from opcheck.reading import Problems, form, read_text
+
+TEXT = """\
+# Ours.
+backend: acme  # the board on the desk
+
+known:
+# Ties, see the wiki.
+- verdict: fail
+  failure: values
+  cause: >-
+    Ties go to the
+    last maximum.
+  link: 'https://example.org/1'
+  where:
+  # the first of them
+  - {op: Hardmax, name: ties}   # both types
+  - op: Hardmax
+    name: [axes,   rank_1]
+    # within the second
+
+# Softmax.
+- {verdict: error, cause: "None.", where: [{op: Softmax}, {op: LpPool}]}
+# The end.
+"""
+NEW = NewEntry("crash", None, None, "killed by *", "Not known yet.", [{"op": "Relu"}])
+
+
+def rewritten(text, **revision):
+    """The text after a revision, and what it says."""
+    problems = Problems()
+    node = read_text(text, "mine.yaml", problems)
+    assert node is not None
+    found = revised(text, node, "mine.yaml", Revision(**revision))
+    again = read_text(found, "mine.yaml", problems)
+    assert again is not None
+    said = form.validate(UserFields, again, "mine.yaml", problems)
+    assert not problems, [*problems]
+    assert said is not None
+    return found, said
+
+
+def test_entries_are_added_at_the_end_and_all_else_stays_to_the_letter():
+    found, said = rewritten(TEXT, added=[NEW])
+    (new,) = said.known[2:]
+    assert (new.verdict, new.reason, new.cause) == (["crash"], "killed by *", "Not known yet.")
+    before, end = TEXT[: TEXT.index("# The end.")], "# The end.\n"
+    assert found.startswith(f"{before}- verdict: crash\n")
+    assert found.endswith(f"\n{end}")
+
+
+def test_a_new_ledger_lists_nothing_until_it_does():
+    text = new_ledger("py:my.mod:Class")
+    found, said = rewritten(text, added=[NEW, NEW])
+    assert said.backend == ["py:my.mod:Class"]
+    assert len(said.known) == 2
+    assert found.startswith(text.partition("known:")[0])
+
+
+@pytest.mark.parametrize(
+    "backend", ["acme", "cmd:./run {model} # x", "a: b", "- x", "'", "12", "cmd:a\nb\x1b"]
+)
+def test_any_backend_has_a_ledger(backend):
+    assert rewritten(new_ledger(backend), added=[NEW])[1].backend == [backend]
+
+
+def test_a_place_is_removed_and_comments_stay():
+    found, said = rewritten(TEXT, replaced={(0, 0): []})
+    assert len(said.known[0].where) == 1
+    assert found == TEXT.replace("  - {op: Hardmax, name: ties}   # both types\n", "")
+
+
+def test_a_place_of_several_lines_is_replaced_by_others():
+    others = [{"op": "Hardmax", "name": "axes"}, {"op": "Hardmax", "name": "rank_1", "opset": 13}]
+    found, said = rewritten(TEXT, replaced={(0, 1): others})
+    assert [place.name for place in said.known[0].where] == [["ties"], ["axes"], ["rank_1"]]
+    assert "  - {op: Hardmax, name: rank_1, opset: 13}\n\n# Softmax.\n" in found
+
+
+def test_an_entry_goes_with_its_last_place():
+    found, said = rewritten(TEXT, replaced={(0, 0): [], (0, 1): []})
+    assert [entry.cause for entry in said.known] == ["None."]
+    assert "# Ties, see the wiki.\n\n# Softmax.\n- {verdict" in found
+
+
+def test_places_in_brackets_are_replaced_too():
+    text = TEXT.replace(
+        '- {verdict: error, cause: "None.", where:', "- verdict: error\n  cause: 'None.'\n  where:"
+    )
+    text = text.replace("{op: LpPool}]}", "{op: LpPool}]")
+    _, said = rewritten(text, replaced={(1, 0): []})
+    assert [place.op for place in said.known[1].where] == [["LpPool"]]
+
+
+def test_when_all_is_removed_nothing_is_listed():
+    gone: dict[tuple[int, int], list[Any]] = {(0, 0): [], (0, 1): [], (1, 0): [], (1, 1): []}
+    found, said = rewritten(TEXT, replaced=gone)
+    assert said.known == []
+    assert "known: []\n" in found
+    assert len(rewritten(found, added=[NEW])[1].known) == 1
+    assert len(rewritten(TEXT, replaced=gone, added=[NEW])[1].known) == 1
+
+
+def test_indented_lists_stay_so():
+    entry = "    - verdict: fail\n      cause: X.\n      where:\n        - {op: Relu}\n"
+    text = f"backend: acme\nknown:\n{entry}"
+    found, said = rewritten(text, added=[NEW], replaced={(0, 0): [{"op": "Relu", "opset": 13}]})
+    assert found.startswith(text.replace("{op: Relu}", "{op: Relu, opset: 13}"))
+    assert len(said.known) == 2
+
+
+def test_entries_in_brackets_cannot_be_revised():
+    text = "backend: acme\nknown: [{verdict: fail, cause: X., where: [{op: Relu}]}]\n"
+    with pytest.raises(UsageError, match="written in brackets"):
+        rewritten(text, added=[NEW])
+
+
+def test_a_long_place_has_a_line_for_each_name_and_a_long_cause_is_folded():
+    names = [f"case_number_{number}" for number in range(12)]
+    cause = "Looks as if it was " + "very " * 40 + "wrong."
+    new = NewEntry("fail", "values", "doubled", None, cause, [{"op": "Relu", "name": names}])
+    found, said = rewritten(new_ledger("acme"), added=[new])
+    assert said.known[0].cause == cause
+    assert said.known[0].where[0].name == names
+    assert max(map(len, found.splitlines())) <= 100
+    assert found.count("    - case_number_") == 12
+
+
+@pytest.mark.parametrize("names", [["ties"], [f"case_number_{n}" for n in range(12)]])
+def test_attributes_are_written_as_they_are_read(names):
+    attrs = {"axis": [0, None], "pads": [[1, 1]], "mode": "SAME", "alpha": 0.1, "beta": 1e-7}
+    place = {"op": "Relu", "name": names, "attrs": attrs}
+    new = NewEntry("fail", None, None, None, "Why.", [place])
+    _, said = rewritten(new_ledger("acme"), added=[new])
+    found = said.known[0].where[0].attrs
+    assert found == {k: v if isinstance(v, list) else [v] for k, v in attrs.items()}

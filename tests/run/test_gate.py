@@ -1,0 +1,76 @@
+"""A run under a ledger: what failures looked like once is found in them again."""
+
+from __future__ import annotations
+
+import pytest
+
+from opcheck import suite
+from opcheck.diagnose import names_of
+from opcheck.engine.mistakes import mistakes_of
+from opcheck.known import Gate, load_user_ledgers
+from opcheck.known.writing import new_ledger, revised
+from opcheck.model import OpVersion, Verdict
+from opcheck.reading import Problems, read_text
+from opcheck.records.status import is_red, reds
+from opcheck.run import conduct, lying
+from opcheck.run.relisting import relisted
+from tests.inline import Inline, diagnosed
+from tests.report.made import recorded
+
+HARDMAX, SOFTMAX = OpVersion("", "Hardmax", 13), OpVersion("", "Softmax", 13)
+LIES = [
+    (HARDMAX, "last_of_ties"),
+    (HARDMAX, "rank_is_an_axis"),
+    (SOFTMAX, "newest_version_always"),
+    (SOFTMAX, "refuses_float16"),
+]
+
+
+@pytest.fixture(scope="module")
+def cases():
+    return suite.select(suite.load(), suite.Selection(ops=("Hardmax", "Softmax"), level="smoke"))
+
+
+def mistake(op, name):
+    (found,) = [one for one in mistakes_of(op) if one.name == name]
+    return found
+
+
+@pytest.mark.parametrize(("op", "name"), LIES)
+def test_a_ledger_of_a_run_is_green_in_any_order_and_selection(cases, tmp_path, op, name):
+    backend = lying.Lying(mistake(op, name))
+    mine = [case for case in cases if case.op.name == op.name]
+    records = [recorded(result) for result in diagnosed(mine, backend)]
+    failing = {record.case for record in records if is_red(record, reds())}
+    found = relisted(None, records, mine, failing, "1.0", add=True, prune=False)
+    assert all(entry.looks for entry in found.revision.added)
+    path = tmp_path / "mine.yaml"
+    empty = new_ledger(name)
+    node = read_text(empty, "", Problems())
+    assert node is not None
+    path.write_text(revised(empty, node, "", found.revision))
+    gate = Gate(load_user_ledgers([path]))
+    for selection in (mine, mine[::-1], mine[1::3]):
+        again = [*conduct(selection, [Inline(backend)], gate=gate)]
+        assert [result.case.id for result in again if is_red(result, reds())] == []
+        known = {result.case.id for result in again if result.verdict is Verdict.KNOWN}
+        assert known == failing & {case.id for case in selection}
+
+
+def test_another_mistake_in_the_same_cases_is_red(cases, tmp_path):
+    (tmp_path / "mine.yaml").write_text(
+        "backend: doubled\nknown:\n- failure: values\n  looks: last_of_ties\n  cause: Ties.\n"
+        "  where: [{op: Hardmax, name: first_of_ties}]\n"
+    )
+    gate = Gate(load_user_ledgers([tmp_path / "mine.yaml"]))
+    mine = [case for case in cases if case.name == "first_of_ties"]
+    backend = lying.Lying(mistake(HARDMAX, "doubled"))
+    results = [*conduct(mine, [Inline(backend)], is_puzzling=lambda _: True, gate=gate)]
+    assert mine
+    assert all(result.unexpected and is_red(result, reds()) for result in results)
+    assert {result.diagnoses[0].mistake for result in results} == {"doubled"}
+
+
+def test_names_that_a_failure_may_look_like():
+    assert {"last_of_ties", "not_checked", "computed_in_float16"} <= names_of(HARDMAX)
+    assert names_of(OpVersion("", "Relu", 14)) == set()

@@ -45,13 +45,17 @@ def columns(rows: Iterable[Counts]) -> list[str]:
     return [name for name in ("pass", "self", *list(Verdict)[1:]) if name in found]
 
 
+def cause_of(known: Known) -> Known:
+    """A cause alone: where a user's ledger has it is no matter, for it may have many places."""
+    return replace(known, line=known.line and 0, text="", expected="")
+
+
 def known(
     backends: Iterable[BackendInfo], results: Iterable[Record]
 ) -> Iterator[tuple[str, Known, int]]:
     """The known defects by backend, the most frequent first, and how many results each explains."""
     found = Counter(
-        # Where it is written in a user's ledger is no matter: a cause may have many places.
-        (result.backend, replace(result.known, line=result.known.line and 0, text="", expected=""))
+        (result.backend, cause_of(result.known))
         for result in results
         if result.verdict is Verdict.KNOWN and result.known
     )

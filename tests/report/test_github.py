@@ -104,7 +104,7 @@ def test_a_run_that_is_red_without_a_failure_has_an_error(run):
 @pytest.mark.parametrize("text", HOSTILE)
 def test_whatever_a_backend_says_is_no_command(text):
     found = commands(hostile(text))
-    assert [kind for kind, _, _ in found] == ["error"] * 8 + ["notice"]
+    assert [kind for kind, _, _ in found] == ["error"] * 9 + ["notice"]
     for kind, properties, _ in found:
         assert set(properties) == {"title", *(("file", "line", "col") if kind == "error" else ())}
 
@@ -112,4 +112,4 @@ def test_whatever_a_backend_says_is_no_command(text):
 @settings(deadline=None)
 @given(st.text(min_size=1, max_size=30))
 def test_any_text_stays_in_its_place(text):
-    assert len(commands(hostile(text))) == 9
+    assert len(commands(hostile(text))) == 10

@@ -118,7 +118,7 @@ def test_a_known_defect_is_skipped_with_its_cause_and_a_warning_says_why():
     tests = list(suite)
     assert tests[2].result[0].message.startswith("known: The maximum of a vector's lanes")
     assert "found   accepts an invalid model" in tests[3].system_out
-    assert tests[11].result[0].message == "unsupported: no kernel for float64"
+    assert tests[12].result[0].message == "unsupported: no kernel for float64"
 
 
 # ── no reader takes a run for greener than it is ──────────────────────────────────────────────

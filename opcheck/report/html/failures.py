@@ -72,8 +72,9 @@ _TITLES = {
     Verdict.OOM: "out of memory",
     Verdict.DIFFER: "backends that differ, of which nobody knows who is right",
     Verdict.UNSTABLE: "answers that contradict each other",
+    Verdict.UNEXPECTED_PASS: "right, where a ledger says that they fail",
     Verdict.WARN: "warnings, which fail this run (--strict)",
-    Verdict.UNSUPPORTED: "unsupported, which fails this run (--require-supported)",
+    Verdict.UNSUPPORTED: "unsupported, which fails this run",
     Verdict.BAD_CASE: "the case itself is wrong",
 }
 

@@ -23,6 +23,7 @@ SIGNS = {
     Verdict.FAIL.value: "F",
     Verdict.DIFFER.value: "D",
     Verdict.ERROR.value: "E",
+    Verdict.UNEXPECTED_PASS.value: "U",
     Verdict.NOT_RUN.value: "?",
     Verdict.WARN.value: "W",
     Verdict.KNOWN.value: "K",

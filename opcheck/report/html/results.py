@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from opcheck.model import Known, Record, Verdict
+from opcheck.report import tally
 from opcheck.report.html.look import counted, name_of
 from opcheck.report.html.overview import NONE
 from opcheck.report.html.page import said, shown
@@ -58,7 +59,9 @@ def table(
                 *map(texts, found),
                 _used(record.used),
                 round(record.seconds * 1e3, 2),
-                known.get((record.backend, record.known), -1) if record.known else -1,
+                known.get((record.backend, tally.cause_of(record.known)), -1)
+                if record.known
+                else -1,
             ]
         )
     return {"columns": columns, "texts": [*texts.numbers], "results": rows}
@@ -74,3 +77,10 @@ def _used(value: float | None) -> float | str | None:
     if value is None:
         return None
     return "∞" if value == float("inf") else float(f"{value:.3g}")
+
+
+def _number_of(record: Record, known: Mapping[tuple[str, Known], int]) -> int:
+    """Which of the known defects explains a result; -1 for none."""
+    if record.known is None:
+        return -1
+    return known.get((record.backend, tally.cause_of(record.known)), -1)

@@ -7,7 +7,7 @@ from functools import partial
 
 from opcheck.model import Header, Record, Run, Verdict
 from opcheck.records.status import outcome, reds_of
-from opcheck.report import tally, words
+from opcheck.report import listed, tally, words
 from opcheck.report.failure import wanted
 from opcheck.report.html import failures, look, overview, plots, results
 from opcheck.report.html.page import as_data, brief, document, render
@@ -67,6 +67,8 @@ def _told(
     return render(
         "failure.html",
         record=record,
+        found=listed.found(record),
+        ledger=listed.told(record),
         wanted=wanted(record),
         number=rows[id(record)],
         count=count,
@@ -100,4 +102,6 @@ def _facts(header: Header) -> Iterator[tuple[str, str]]:
         "--require-supported": header.require_supported,
     }
     said = [name for name, is_on in told.items() if is_on]
+    if header.ledgers:
+        yield "known failures", ", ".join(header.ledgers)
     yield "options", ", ".join([*said, *(f"{k} {v}" for k, v in header.options.items())]) or "none"

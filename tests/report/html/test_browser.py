@@ -151,7 +151,7 @@ def test_a_verdict_that_is_chosen_is_all_that_is_listed(shown):
     choose(shown, "verdict", "fail")
     assert listed(shown) == ["fail"] * 4
     assert count(shown, FOLDED) == 4
-    assert shown.texts("#filter output") == ["4 of 30 results, 4 failures in full"]
+    assert shown.texts("#filter output") == ["4 of 32 results, 4 failures in full"]
     find(shown, "#filter [type=reset]").click()
     assert len(listed(shown)) == 30
 

@@ -44,7 +44,7 @@ def test_each_failure_explains_itself(everything):
     page = Seen(everything)
     # A failure, an error, a crash, a timeout, an oom, an unstable one of each; a case that is wrong
     # is told once, for all backends.
-    assert len(page.all("details", "failure")) == 15
+    assert len(page.all("details", "failure")) == 17
     for said in (
         "“1 if the element is the first maximum value, 0 otherwise”",
         "as if the last of equal maxima won (last_of_ties)",
@@ -62,7 +62,7 @@ def test_each_failure_explains_itself(everything):
 def test_the_matrix_says_every_verdict_in_signs_and_numbers(everything):
     cell = re.search(r'<td class="all \w+"><a [^>]*>(.*?)</a>', everything, re.DOTALL)[1]
     told = re.sub(r"<.*?>", " ", cell).split()
-    assert {*told} == {*"BCMTSFDE?WK✓≡–", "1"}
+    assert {*told} == {*"BCMTSFDEU?WK✓≡–", "1"}
     assert len(told) == 2 * len(Verdict) + 2  # and what the engine says of itself
 
 

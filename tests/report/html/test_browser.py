@@ -223,6 +223,7 @@ def test_from_a_result_one_comes_to_all_about_its_failure(shown):
     choose(shown, "verdict", "timeout")
     find(shown, "#list button.case").click()
     find(shown, "#list .detail a").click()
+    within(shown, lambda: count(shown, ".failure[open]") == 1)
     (open_one,) = shown.texts(".failure[open] > summary")
     assert "timeout" in open_one
     assert shown.run("return document.activeElement.parentNode.open")

@@ -22,7 +22,7 @@ from tests.report.made import record
 from tests.report.runs import HOSTILE, every_verdict, hostile, run_of
 
 #: What no page asks for over the network: pictures within it, and the browser's own first page.
-OWN = ("data:image/png;base64,", "chrome://")
+OWN = ("data:", "chrome://")
 FOLDED = "details.failure:not([hidden])"
 
 

@@ -220,4 +220,7 @@ def _told(found: Relisted, *, is_ci: bool) -> list[str]:
         "listed otherwise in another ledger, and to be mended there": found.elsewhere,
     }
     said = [f"{plural(count, 'result')} {what}" for what, count in counts.items() if count]
+    if lines := [*dict.fromkeys(found.nowhere)]:
+        where = f"line{'s' * (len(lines) > 1)} {', '.join(map(str, lines))}"
+        said.append(f"no longer listed, because no case that was read is so: what was at {where}")
     return said or ["nothing to update"]

@@ -31,6 +31,12 @@ def _listed(value: Any) -> Any:
     return value if isinstance(value, list) else [value]
 
 
+def _not_deleted(value: Any) -> Any:
+    if value is None:
+        raise ValueError("no line is left: delete the whole entry, or say which cases fail")
+    return value
+
+
 def _specifier(text: str) -> str:
     try:
         SpecifierSet(text)
@@ -160,7 +166,7 @@ class Entry(Fields):
     sometimes: bool = False
     cause: Text
     link: str | None = None
-    where: Annotated[list[Place], _Some]
+    where: Annotated[list[Place], _Some, BeforeValidator(_not_deleted)]
 
     @model_validator(mode="after")
     def _says_what(self) -> Self:
@@ -191,7 +197,8 @@ class UserFields(Fields):
     """A user's ledger: the addresses or profiles of the backend it is about, and its entries."""
 
     backend: Annotated[Words, _Some]
-    known: list[Entry]
+    #: Of a list of which the last line was deleted, YAML leaves null.
+    known: Annotated[list[Entry], BeforeValidator(lambda value: [] if value is None else value)]
 
 
 def keys(container: form.Location) -> list[str]:

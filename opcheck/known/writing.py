@@ -150,7 +150,7 @@ class _Sheet:
         """Write the list of entries as an empty one, or no longer so."""
         line = self.lines[key.line - 1]
         head, colon, rest = line.partition(":")
-        rest = re.sub(r"^\s*\[\s*\]", "", rest)
+        rest = re.sub(r"^\s*(\[\s*\]|~|null)", "", rest, flags=re.IGNORECASE)
         said = f"{head}{colon}{' []' * empty}{rest}"
         self.edits.append((_Span(key.line - 1, key.line, 0), [said]))
 
@@ -163,11 +163,13 @@ class _Sheet:
 
 
 def _items(node: Node, path: Sequence[str | int]) -> list[Mark]:
-    """Where the items of a list begin."""
+    """Where the items of a list begin; none of one that says nothing."""
     here = node
     for step in path:
         assert isinstance(here.value, dict | tuple)
         here = here.value[step]  # type: ignore[index]
+    if here.value is None:
+        return []
     assert isinstance(here.value, tuple)
     return [item.mark for item in here.value]
 

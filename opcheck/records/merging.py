@@ -28,10 +28,11 @@ def merge(parts: Sequence[Part], *, mixed_versions: bool = False) -> tuple[Run, 
     """The whole that `parts`, at least one, are of, and what it lacks; results in order of cases.
 
     Raises UsageError with every reason why they are no parts of one whole: another suite, other
-    rules, another opcheck unless `mixed_versions`, two versions of a backend, a result twice.
+    rules, another opcheck unless `mixed_versions`, two versions of a backend, a result twice, or
+    backends that are to be compared with each other and were not in one run.
     """
     versions = () if mixed_versions else _versions(parts)
-    wrong = [*misfits(parts), *versions, *_repeated(parts)]
+    wrong = [*misfits(parts), *versions, *_repeated(parts), *_compared_apart(parts)]
     if wrong:
         raise UsageError("\n".join(dict.fromkeys(wrong)))
     first = parts[0].run.header
@@ -123,6 +124,21 @@ def _repeated(parts: Sequence[Part]) -> Iterator[str]:
         left = len(records) - _NAMED
         more = f" and {left:,} more" if left > 0 else ""
         yield f"results that stand in both {parts[one].name} and {parts[other].name}: {named}{more}"
+
+
+def _compared_apart(parts: Sequence[Part]) -> Iterator[str]:
+    """Which parts compare other backends with each other on a case: nobody held these together."""
+    first: dict[str, int] = {}
+    told: set[tuple[int, int]] = set()
+    for number, part in enumerate(parts):
+        for record in part.run.records:
+            if not record.against or record.oracle:
+                continue
+            other = first.setdefault(record.case, number)
+            if other != number and (other, number) not in told:
+                told.add((other, number))
+                both = f"{parts[other].name} and {part.name}"
+                yield f"{both} compare other backends with each other on {quoted(record.case)}"
 
 
 def _lacks(parts: Sequence[Part], header: Header) -> Iterator[str]:

@@ -253,23 +253,34 @@ class _Conductor:
         judged = opened.results[number]
         if judged.result.verdict is Verdict.PASS:
             self.suspects[number].passed(judged.result.case)
-        result = self._explained(number, opened)
+        judged, result = self._explained(number, opened)
         if judged.failed is None or not self.is_puzzling(result):
             return result
         seen = evidence(opened.trial, *judged.failed)
         found = self.suspects[number].diagnose(seen) if seen else ()
         return replace(result, diagnoses=found)
 
-    def _explained(self, number: int, opened: _Open) -> Result:
-        """The result with what is known of it: by the user's ledgers, or else by the shipped."""
+    def _explained(self, number: int, opened: _Open) -> tuple[Judged, Result]:
+        """The result with what is known of it: by the user's ledgers, or else by the shipped.
+
+        It is known if it is each time that it was asked for.
+        """
         judged, info = opened.results[number], self.backends[number].info
 
-        def looks(name: str) -> bool:
-            seen = evidence(opened.trial, *judged.failed) if judged.failed else None
-            return seen is not None and looks_like(name, seen)
+        def known(one: Judged) -> Result:
+            def looks(name: str) -> bool:
+                seen = evidence(opened.trial, *one.failed) if one.failed else None
+                return seen is not None and looks_like(name, seen)
 
-        listed = self.gate.judged(judged.result, info, looks)
-        return listed or explain(self.ledgers, judged.result, info)
+            listed = self.gate.judged(one.result, info, looks)
+            return listed or explain(self.ledgers, one.result, info)
+
+        first = known(judged)
+        for other in judged.others if first.verdict is Verdict.KNOWN else ():
+            result = known(other)
+            if result.verdict is not Verdict.KNOWN:
+                return other, result
+        return judged, first
 
     def _collect(self) -> None:
         """Wait until something has come, and see what it is worth."""

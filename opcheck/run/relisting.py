@@ -36,7 +36,7 @@ class Relisted:
 
     `added` fail and are listed from now on; `removed` are listed no longer. `left` fail and are not
     listed all the same, `passing` pass and still are. `elsewhere` are listed in another ledger, and
-    fail otherwise.
+    fail otherwise. `nowhere` are the lines from which cases went that were not among those read.
     """
 
     revision: Revision
@@ -45,6 +45,7 @@ class Relisted:
     left: int = 0
     passing: int = 0
     elsewhere: int = 0
+    nowhere: Sequence[int] = ()
 
 
 def relisted(
@@ -78,6 +79,7 @@ def relisted(
         left=0 if add else len(failing),
         passing=0 if prune else len(passing),
         elsewhere=len(wanting) - len(failing),
+        nowhere=[*_dead(ledger, cases, replaced)] if ledger and prune else (),
     )
 
 
@@ -107,6 +109,15 @@ def _replaced(
             if any(case.id in gone for case in about) or (prune and is_dead(place, about)):
                 stay = [case for case in about if case.id not in gone]
                 yield (number, spot), places(stay, cases)
+
+
+def _dead(
+    ledger: UserLedger, cases: Sequence[Case], places: Iterable[tuple[int, int]]
+) -> Iterator[int]:
+    """The lines of those of the places that name something that is about no case."""
+    for number, spot in places:
+        if is_dead(ledger.fields.known[number].where[spot], cases):
+            yield ledger.line_of(number, spot)
 
 
 def _entries(failing: Iterable[Record], cases: Sequence[Case]) -> Iterator[NewEntry]:

@@ -11,7 +11,8 @@ from collections.abc import Generator, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from opcheck.model import BackendInfo, Question, Reply, Result, Verdict
+from opcheck.backends import same_answers
+from opcheck.model import BackendInfo, Produced, Question, Reply, Result, Verdict
 from opcheck.run.trial import Judged, Trial
 
 #: Asks questions and is sent the replies; what it returns is the result of each time.
@@ -51,12 +52,34 @@ def together(judged: Sequence[Judged]) -> Judged:
         return Judged(replace(result, verdicts=verdicts, seconds=seconds))
     if len(there) < len(judged) and worst.result.failure is None:
         worst = next(one for one in judged if one.result.verdict is Verdict.NOT_RUN)
-    return replace(worst, result=replace(worst.result, verdicts=verdicts, seconds=seconds))
+    first, *others = [
+        replace(one, result=replace(one.result, verdicts=verdicts, seconds=seconds), open=None)
+        for one in (worst, *_unlike(worst, judged))
+    ]
+    return replace(first, others=tuple(others))
 
 
 def _answer(result: Result) -> tuple[object, ...]:
     """What has to be alike each time: not the numbers, which may differ within their bounds."""
-    return result.verdict, result.refused, result.alternative
+    return result.verdict, result.failure, result.refused, result.alternative
+
+
+def _unlike(worst: Judged, judged: Sequence[Judged]) -> list[Judged]:
+    """What came beside a failure that is worth the same: a ledger may list the one only."""
+    found = [worst]
+    for one in judged if worst.result.verdict is not Verdict.PASS else ():
+        if not any(_is_the_same(one, other) for other in found):
+            found.append(one)
+    return found[1:]
+
+
+def _is_the_same(one: Judged, other: Judged) -> bool:
+    if (one.result.verdict, one.result.reason) != (other.result.verdict, other.result.reason):
+        return False
+    match one.failed, other.failed:
+        case (_, Produced(outputs=some)), (_, Produced(outputs=those)):
+            return same_answers(some, those)
+    return True
 
 
 def _badness(judged: Judged) -> int:

@@ -39,12 +39,14 @@ from opcheck.run.witness import Silent, Testimony, is_the_same, oracle_of
 class Judged:
     """A result, and where it is a failure, the question that was answered wrongly, with that.
 
-    `open`: what the backend did, where only the others' answers tell what that is worth.
+    `open`: what the backend did, where only the others' answers tell what that is worth. `others`:
+    what else came of a failure that was asked for several times.
     """
 
     result: Result
     failed: tuple[Question, Outcome] | None = None
     open: Outcome | None = None
+    others: tuple[Judged, ...] = ()
 
 
 #: Asks questions and is sent the replies; what it returns is the result.

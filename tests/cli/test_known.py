@@ -194,6 +194,35 @@ def test_what_passes_stays_listed_unless_pruned(run, cases):
     assert found.exit_code == 0
 
 
+def test_what_is_pruned_because_its_file_was_not_read_is_told(run, cases):
+    more = "- {verdict: unsupported, cause: None yet., where: [{op: Softmax, name: zeros}]}\n"
+    (cases / "mine.yaml").write_text(TIES + more)
+    words = ("run", "-q", "-b", "last_of_ties", "--update-known", "mine.yaml", "--prune-known")
+    found = run(*words, "my.yaml")
+    assert found.stderr == (
+        "opcheck: mine.yaml: no longer listed, because no case that was read is so:"
+        " what was at line 7\n"
+    )
+    assert (cases / "mine.yaml").read_text() == TIES
+
+
+def test_a_ledger_of_which_each_line_was_deleted_lists_nothing(run, cases):
+    (cases / "mine.yaml").write_text(f"{TIES.partition('known:')[0]}known:\n")
+    words = ("run", "my.yaml", "-q", "-b", "last_of_ties")
+    found = run(*words, "--known", "mine.yaml")
+    assert (found.exit_code, "exit 1: does not conform: 8" in found.stdout) == (1, True)
+    run(*words, "--update-known", "mine.yaml")
+    assert run(*words, "--known", "mine.yaml").exit_code == 0
+
+
+def test_an_entry_of_which_each_place_was_deleted_is_told(run, cases):
+    left = [line for line in TIES.splitlines(keepends=True) if "op:" not in line]
+    (cases / "mine.yaml").write_text("".join(left))
+    found = run("run", "my.yaml", "-q", "-b", "last_of_ties", "--known", "mine.yaml")
+    assert found.exit_code == 2
+    assert "known.where: no line is left: delete the whole entry" in found.stderr
+
+
 def test_what_somebody_wrote_meanwhile_is_not_lost(run, cases, monkeypatch):
     (cases / "mine.yaml").write_text("backend: last_of_ties\nknown: []\n")
     monkeypatch.setitem(FAKES, "last_of_ties", Fake(while_somebody_writes, "last_of_ties"))

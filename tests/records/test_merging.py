@@ -287,3 +287,22 @@ def test_oracles_are_joined_and_two_versions_of_one_are_refused() -> None:
     assert whole.header.oracles == (wise, other)
     newer = part(shard=(2, 2), oracles=(replace(wise, version="2.0"),))
     assert refusal(one, newer) == ["oracle 'wise' has 1.0 and 2.0 in run 0 and run 1"]
+
+
+def test_backends_that_are_compared_with_each_other_cannot_be_joined_behindhand():
+    who = {"acme": ("bolt",), "bolt": ("acme",), "core": ("disk",), "disk": ("core",)}
+    whole = run_of(
+        *(record(Verdict.PASS, name, against=others) for name, others in who.items()),
+        backends=tuple(who),
+    )
+    one, other = (
+        replace(
+            whole,
+            header=replace(whole.header, backends=infos),
+            records=tuple(r for r in whole.records if r.backend in {i.address for i in infos}),
+        )
+        for infos in (whole.header.backends[:2], whole.header.backends[2:])
+    )
+    (told,) = refusal(one, other)
+    assert told.startswith("run 0 and run 1 compare other backends with each other on 'Hardmax")
+    assert joined(whole)[0].complete

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from opcheck import suite
 from opcheck.diagnose import names_of
 from opcheck.engine.mistakes import mistakes_of
+from opcheck.errors import BackendUnavailable
 from opcheck.known import Gate, load_user_ledgers
 from opcheck.known.writing import new_ledger, revised
 from opcheck.model import OpVersion, Verdict
@@ -15,9 +17,15 @@ from opcheck.records.status import is_red, reds
 from opcheck.run import conduct, lying
 from opcheck.run.relisting import relisted
 from tests.inline import Inline, diagnosed
+from tests.miniatures import Fake
 from tests.report.made import recorded
+from tests.run.one import one
 
 HARDMAX, SOFTMAX = OpVersion("", "Hardmax", 13), OpVersion("", "Softmax", 13)
+#: The first and the last of the maxima of [[3, 3, 1], [3, 0, 3]], and nonsense.
+FIRST = np.array([[1, 0, 0], [1, 0, 0]], np.float32)
+LAST = np.array([[0, 1, 0], [0, 0, 1]], np.float32)
+NINES = np.full((2, 3), 9, np.float32)
 LIES = [
     (HARDMAX, "last_of_ties"),
     (HARDMAX, "rank_is_an_axis"),
@@ -69,6 +77,49 @@ def test_another_mistake_in_the_same_cases_is_red(cases, tmp_path):
     assert mine
     assert all(result.unexpected and is_red(result, reds()) for result in results)
     assert {result.diagnoses[0].mistake for result in results} == {"doubled"}
+
+
+@pytest.mark.parametrize(
+    ("answers", "verdict"),
+    [
+        ([LAST, LAST, LAST], Verdict.KNOWN),
+        ([LAST, NINES, LAST], Verdict.FAIL),
+        ([NINES, LAST, LAST], Verdict.FAIL),
+        ([LAST, LAST[:, :1], LAST], Verdict.UNSTABLE),
+        ([LAST, FIRST, LAST], Verdict.UNSTABLE),
+        ([LAST, BackendUnavailable("gone"), LAST], Verdict.NOT_RUN),
+    ],
+)
+def test_what_is_listed_excuses_a_repeated_case_only_if_it_came_each_time(
+    tmp_path, answers, verdict
+):
+    (tmp_path / "mine.yaml").write_text(
+        "backend: fake\nknown:\n- verdict: fail\n  looks: last_of_ties\n  cause: Ties.\n"
+        "  where: [{op: Hardmax, name: made}]\n"
+    )
+    gate = Gate(load_user_ledgers([tmp_path / "mine.yaml"]))
+    # A constant has no other data, about which an answer of these would be wrong.
+    constant = "{input: {value: [[3, 3, 1], [3, 0, 3]], initializer: true}}"
+    stated = "{output: [[1, 0, 0], [1, 0, 0]]}"
+    case = one(tmp_path, f"{{name: made, inputs: {constant}, expect: {stated}}}")
+    coming = iter(answers)
+
+    def prepared(task):
+        answer = next(coming)
+
+        def run(inputs):
+            if isinstance(answer, Exception):
+                raise answer
+            return [answer.copy()]
+
+        return run
+
+    times = len(answers)
+    backend = Inline(Fake(prepared))
+    (found,) = conduct([case], [backend], is_puzzling=lambda _: True, gate=gate, times=times)
+    assert found.verdict is verdict
+    assert sum(found.verdicts.values()) == times
+    assert found.unexpected is (verdict in (Verdict.FAIL, Verdict.UNSTABLE))
 
 
 def test_names_that_a_failure_may_look_like():

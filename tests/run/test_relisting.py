@@ -160,9 +160,10 @@ def test_what_is_nowhere_is_pruned(folder):
         "verdict: fail\ncause: Two.\nwhere:\n- {op: LpPool}",
     )
     run = [Result(c, "acme", Verdict.FAIL, "wrong", "values") for c in CASES if c.name == "ties"]
-    after, _ = written(folder, run, said.path.read_text())
+    after, found = written(folder, run, said.path.read_text())
     (left,) = after.fields.known
     assert [place.name for place in left.where] == [["ties"]]
+    assert (found.removed, found.nowhere) == (0, [3, 6])
 
 
 @pytest.mark.parametrize(

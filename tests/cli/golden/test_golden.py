@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import shutil
 import signal
 import subprocess
@@ -12,8 +11,10 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
+from click import Context
 
 from opcheck.cli.golden import COMMANDS
+from opcheck.cli.golden import command as group
 from tests.cli.conftest import ROOT
 from tests.run.golden.made import FOUR, RANDOM
 
@@ -29,7 +30,7 @@ def test_help_names_every_command_with_its_line(run):
     for name, line in COMMANDS.items():
         assert f"  {name} " in found.output
         assert line in found.output
-        command = importlib.import_module(f"opcheck.cli.golden.{name}").command
+        command = group.get_command(Context(group), name)
         assert command.name == name
         assert command.help.startswith(line)
 

@@ -30,6 +30,7 @@ DATA = "data.json"
 #: What ONNX's runner allows where nothing else is said.
 RTOL, ATOL = 1e-3, 1e-7
 
+_UNANSWERED = "a test without outputs, of which nothing is known to be right"
 _DATA_SET = re.compile(r"test_data_set_(\d+)")
 _NUMBERED = re.compile(r"(input|output)_(\d+)\.(pb|npy)")
 
@@ -38,7 +39,8 @@ _NUMBERED = re.compile(r"(input|output)_(\d+)\.(pb|npy)")
 class DataSet:
     """The inputs and outputs of one run of a model, in its order; its number as in its name.
 
-    `beyond` says what of them opcheck neither feeds nor judges, and then there are none.
+    `beyond` says what of them opcheck neither feeds nor judges, and then there are none; or that
+    there are no outputs, and then there are the inputs alone.
     """
 
     number: int
@@ -145,11 +147,11 @@ def _data_set(folder: Path, model: ModelProto) -> tuple[tuple[ValueInfoProto, ..
     outputs = [*model.graph.output]
     files = _files(folder, names, "output")
     try:
-        if not files:
-            raise BeyondOpcheck("a test without outputs, of which nothing is known to be right")
-        if len(files) != len(outputs):
+        if files and len(files) != len(outputs):
             raise _Wrong(folder, _numbers("output", len(files), [one.name for one in outputs]))
         inputs = [*_values(folder, names, "input", fed, shaped=True)]
+        if not files:
+            return fed, DataSet(_number(folder), tuple(inputs), beyond=_UNANSWERED)
         wanted = [*_values(folder, names, "output", outputs, shaped=False)]
     except BeyondOpcheck as error:
         return fed, DataSet(_number(folder), beyond=str(error))

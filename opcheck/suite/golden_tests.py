@@ -14,7 +14,8 @@ from opcheck.graph.test_data import Told
 from opcheck.model import Alternative, AnyOf, Case, Given, Rejected, Rule, Tolerance, Values
 
 MANIFEST = "manifest.json"
-_TYPE = "opcheck golden files"
+#: No manifest may be larger, in bytes: it may come from a stranger.
+MAX_BYTES = 1 << 28
 #: A test's folder lies so far below that of the manifest.
 _DEPTH = 2
 _NAMED = 3
@@ -59,6 +60,9 @@ def manifest_above(root: Path, told: Told) -> Golden | None:
         path = folder / MANIFEST
         if not path.is_file():
             continue
+        if path.stat().st_size > MAX_BYTES:
+            told.add(path, f"is larger than {MAX_BYTES >> 20} MiB")
+            return None
         try:
             data = read_whole(path)
             _Typed.model_validate_json(data)

@@ -98,3 +98,8 @@ def test_a_damaged_manifest_is_told_and_somebody_elses_is_nobodys_business(golde
     for other in ("{}", "[", "[" * 100_000):
         path.write_text(other)
         assert {case.rule for case in load_all([golden / "must"])} == {"must"}
+
+
+def test_a_manifest_that_is_too_large_is_told(golden, monkeypatch):
+    monkeypatch.setattr("opcheck.suite.golden_tests.MAX_BYTES", 100)
+    assert "is larger than" in told(golden)

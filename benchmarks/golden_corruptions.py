@@ -24,10 +24,10 @@ import numpy as np
 
 from opcheck.compare.interval import stepped
 from opcheck.errors import UsageError
+from opcheck.graph.onnx_tolerance import DATA
 from opcheck.graph.tensors import read_named_tensor, tensor_bytes
 from opcheck.run.golden.archives import NPZ, npz_bytes
 from opcheck.run.golden.checking import check
-from opcheck.run.golden.files import DATA
 from opcheck.run.golden.manifest import MANIFEST, SUMS, read_manifest, sums
 from opcheck.run.golden.writing import Settings, write
 from opcheck.suite import load

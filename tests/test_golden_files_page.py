@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 from typing import get_args
 
+from opcheck.graph.onnx_tolerance import DATA
 from opcheck.run.golden.answers import Kind
 from opcheck.run.golden.archives import NPZ
-from opcheck.run.golden.files import DATA
 from opcheck.run.golden.manifest import MANIFEST, SUMS, read_manifest
 from opcheck.run.golden.oracles import METHODS, NEAR
 from opcheck.run.golden.writing import METHOD_TEXTS

@@ -14,6 +14,7 @@ from onnx import TensorProto, ValueInfoProto, numpy_helper
 
 from opcheck import dtypes
 from opcheck.dtypes import DTYPES
+from opcheck.graph.onnx_tolerance import ATOL, DATA, RTOL, read_tolerance
 from opcheck.model import Array
 
 #: No file may be larger, in bytes: more than the largest tensor of a case takes.
@@ -40,6 +41,17 @@ def file_in(folder: Path, name: str) -> Path:
     except OSError as error:  # no permission
         raise Unfit(f"{name}: cannot be read: {error.strerror}") from None
     return path
+
+
+def tolerance_in(folder: Path) -> tuple[float, float]:
+    """The relative and the absolute tolerance of the test in `folder`; raises Unfit, OSError."""
+    if not (folder / DATA).exists():
+        return RTOL, ATOL
+    data = file_in(folder, DATA).read_bytes()
+    try:
+        return read_tolerance(data)
+    except ValueError as error:
+        raise Unfit(f"{DATA}: {error}") from None
 
 
 def _check_inside(folder: Path, path: Path) -> None:

@@ -22,6 +22,8 @@ def read_model(path: Path, *, valid: bool = True) -> ModelProto:
         model = ModelProto.FromString(read_whole(path))
     except Exception as error:  # protobuf's own DecodeError, or the file cannot be read
         raise ValueError(f"this is no readable model: {error}") from error
+    if not has_texts(model):
+        raise ValueError("this is no readable model: a name in it is no text in UTF-8")
     room = MAX_BYTES
     for tensor in _tensors(model):
         if tensor.data_location == TensorProto.EXTERNAL:
@@ -46,6 +48,27 @@ def _with_shapes(model: ModelProto) -> ModelProto:
         if info.type.HasField("tensor_type"):
             info.type.tensor_type.shape.SetInParent()
     return copy
+
+
+def has_texts(model: ModelProto) -> bool:
+    """Whether all names in a model are texts: where one is none, protobuf gives its bytes."""
+    return all(isinstance(text, str) for text in _texts(model))
+
+
+def _texts(model: ModelProto) -> Iterator[object]:
+    """Everything in a model that stands in the case made of it, in a message, or for a file."""
+    graph = model.graph
+    yield from (one.domain for one in model.opset_import)
+    yield from (function.name for function in model.functions)
+    for info in (*graph.input, *graph.output):
+        yield info.name
+        yield from (dim.dim_param for dim in info.type.tensor_type.shape.dim)
+    for tensor in _tensors(model):
+        yield tensor.name
+        yield from (text for entry in tensor.external_data for text in (entry.key, entry.value))
+    for node in graph.node:
+        yield from (node.op_type, node.domain, *node.input, *node.output)
+        yield from (proto.name for proto in node.attribute)
 
 
 def inside(path: Path, folder: Path) -> bool:

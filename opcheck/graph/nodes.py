@@ -11,7 +11,7 @@ from opcheck import opset
 from opcheck.model import AttrValue, OpVersion
 
 #: Attributes that are no tensors, graphs or types.
-_PLAIN = (
+PLAIN = (
     AttributeProto.INT,
     AttributeProto.FLOAT,
     AttributeProto.STRING,
@@ -53,12 +53,12 @@ def opset_of(model: ModelProto, domain: str = "") -> int:
 
 def is_plain(node: NodeProto) -> bool:
     """Whether a case can state all attributes of a node."""
-    return all(proto.type in _PLAIN for proto in node.attribute)
+    return all(proto.type in PLAIN for proto in node.attribute)
 
 
 def attributes(node: NodeProto) -> dict[str, AttrValue]:
     """The attributes of a node that a case can state."""
-    plain = (proto for proto in node.attribute if proto.type in _PLAIN)
+    plain = (proto for proto in node.attribute if proto.type in PLAIN)
     return {proto.name: _value(proto) for proto in plain}
 
 

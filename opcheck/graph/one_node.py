@@ -7,28 +7,22 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from onnx import AttributeProto, ModelProto, NodeProto, ValueInfoProto, helper
+from onnx import AttributeProto, ModelProto, NodeProto, ValueInfoProto
 
 from opcheck import opset
 from opcheck.graph.data_files import Unfit, file_in, tensors_in
+from opcheck.graph.folders import MODEL
+from opcheck.graph.model_files import has_texts
+from opcheck.graph.nodes import PLAIN, attributes
 from opcheck.model import Array, AttrValue
 from opcheck.opset import Schema
 
-MODEL = "model.onnx"
 _DATA_SET = re.compile(r"test_data_set_(0|[1-9]\d{0,5})")
-_PLAIN = (
-    AttributeProto.INT,
-    AttributeProto.FLOAT,
-    AttributeProto.STRING,
-    AttributeProto.INTS,
-    AttributeProto.FLOATS,
-    AttributeProto.STRINGS,
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +86,7 @@ def read(folder: Path) -> OneNode:
     return OneNode(
         schema,
         version,
-        {proto.name: _value(proto) for proto in node.attribute},
+        attributes(node),
         _places(node.input),
         _places(node.output),
         tuple(data),
@@ -104,23 +98,9 @@ def _model(path: Path) -> ModelProto:
         model = ModelProto.FromString(path.read_bytes())
     except Exception as error:  # protobuf's own DecodeError, or the file cannot be read
         raise Unfit(f"{MODEL}: no readable model: {error}") from None
-    # Where a text is none, protobuf gives its bytes.
-    if not all(isinstance(text, str) for text in _texts(model)):
+    if not has_texts(model):
         raise Unfit(f"{MODEL}: no readable model: a name in it is no text in UTF-8")
     return model
-
-
-def _texts(model: ModelProto) -> Iterator[object]:
-    """Everything in a model that stands in the case made of it, or in a message."""
-    graph = model.graph
-    yield from (one.domain for one in model.opset_import)
-    yield from (function.name for function in model.functions)
-    yield from (info.name for info in (*graph.input, *graph.output))
-    yield from (tensor.name for tensor in graph.initializer)
-    yield from (sparse.values.name for sparse in graph.sparse_initializer)
-    for node in graph.node:
-        yield from (node.op_type, node.domain, *node.input, *node.output)
-        yield from (proto.name for proto in node.attribute)
 
 
 def _node(model: ModelProto) -> NodeProto:
@@ -140,7 +120,7 @@ def _node(model: ModelProto) -> NodeProto:
         f"attribute {proto.name!r}, {_kind(proto)}"
         for node in graph.node
         for proto in node.attribute
-        if proto.type not in _PLAIN
+        if proto.type not in PLAIN
     ]
     found += [
         f"attribute {proto.name!r}, which is no text in UTF-8"
@@ -209,15 +189,3 @@ def _declared(
 
 def _places(slots: Sequence[str]) -> tuple[int, ...]:
     return tuple(number for number, slot in enumerate(slots) if slot)
-
-
-def _value(proto: Any) -> AttrValue:
-    value = helper.get_attribute_value(proto)
-    match value:
-        case bytes():
-            return value.decode()
-        case list():
-            return tuple(one.decode() if isinstance(one, bytes) else one for one in value)
-        case _:
-            assert isinstance(value, int | float)
-            return value

@@ -10,8 +10,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -22,14 +20,12 @@ from onnx import ModelProto, ValueInfoProto
 
 from opcheck.graph.folders import MODEL
 from opcheck.graph.model_files import inside, read_model
+from opcheck.graph.onnx_tolerance import ATOL, DATA, RTOL, read_tolerance
 from opcheck.graph.tensors import read_npy, read_whole
 from opcheck.graph.values import BeyondOpcheck, element, read_value, tensor_type
 from opcheck.model import Array, Value
 
-DATA = "data.json"
-#: What ONNX's runner allows where nothing else is said.
-RTOL, ATOL = 1e-3, 1e-7
-
+_UNANSWERED = "a test without outputs, of which nothing is known to be right"
 _DATA_SET = re.compile(r"test_data_set_(\d+)")
 _NUMBERED = re.compile(r"(input|output)_(\d+)\.(pb|npy)")
 
@@ -38,7 +34,8 @@ _NUMBERED = re.compile(r"(input|output)_(\d+)\.(pb|npy)")
 class DataSet:
     """The inputs and outputs of one run of a model, in its order; its number as in its name.
 
-    `beyond` says what of them opcheck neither feeds nor judges, and then there are none.
+    `beyond` says what of them opcheck neither feeds nor judges, and then there are none; or that
+    there are no outputs, and then there are the inputs alone.
     """
 
     number: int
@@ -121,21 +118,12 @@ def _number(path: Path) -> int:
 
 
 def _tolerance(path: Path, told: Told) -> tuple[float, float]:
-    if not path.exists():
-        return RTOL, ATOL
-    try:
-        said = json.loads(read_whole(path))
-        found = tuple(said.get(name, default) for name, default in (("rtol", RTOL), ("atol", ATOL)))
-        if all(_is_tolerance(value) for value in found):
-            return float(found[0]), float(found[1])
-        told.add(path, f"rtol {found[0]!r}, atol {found[1]!r}: no finite numbers of at least 0")
-    except (ValueError, AttributeError, RecursionError) as error:
-        told.add(path, f"this is no JSON object with rtol and atol: {error}")
+    if path.exists():
+        try:
+            return read_tolerance(read_whole(path))
+        except ValueError as error:
+            told.add(path, error)
     return RTOL, ATOL
-
-
-def _is_tolerance(value: Any) -> bool:
-    return type(value) in (int, float) and math.isfinite(value) and value >= 0
 
 
 def _data_set(folder: Path, model: ModelProto) -> tuple[tuple[ValueInfoProto, ...], DataSet]:
@@ -145,11 +133,11 @@ def _data_set(folder: Path, model: ModelProto) -> tuple[tuple[ValueInfoProto, ..
     outputs = [*model.graph.output]
     files = _files(folder, names, "output")
     try:
-        if not files:
-            raise BeyondOpcheck("a test without outputs, of which nothing is known to be right")
-        if len(files) != len(outputs):
+        if files and len(files) != len(outputs):
             raise _Wrong(folder, _numbers("output", len(files), [one.name for one in outputs]))
         inputs = [*_values(folder, names, "input", fed, shaped=True)]
+        if not files:
+            return fed, DataSet(_number(folder), tuple(inputs), beyond=_UNANSWERED)
         wanted = [*_values(folder, names, "output", outputs, shaped=False)]
     except BeyondOpcheck as error:
         return fed, DataSet(_number(folder), beyond=str(error))

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from opcheck.graph.folders import MODEL
-from opcheck.graph.test_data import DATA, ModelTest
+from opcheck.graph.onnx_tolerance import DATA
+from opcheck.graph.test_data import ModelTest
 from opcheck.graph.values import value_bytes
 
 _FILE = re.compile(

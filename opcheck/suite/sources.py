@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 NODE_TESTS = "onnx-node"
 _PREFIX = "test_"
 _MODEL = ".onnx"
-_GOLDEN = "manifest.json"
 #: No more of models and their inputs is held at once, in bytes.
 MAX_HELD = 4 << 30
 _WHOLE = Mark(0, 0)
@@ -133,10 +131,11 @@ def _is_test_data(path: Path) -> bool:
 def _test_data(root: Path, problems: Problems) -> Iterator[Case]:
     """The tests in a folder and below."""
     from opcheck.graph.test_data import Told, is_test, read_test
+    from opcheck.suite.golden_tests import as_cases, manifest_above
     from opcheck.suite.models import cases_of
 
     told = Told()
-    is_golden = (root / _GOLDEN).is_file()
+    found: dict[Path, list[Case]] = {}
     room = MAX_HELD
 
     def unreadable(error: OSError) -> None:
@@ -159,22 +158,16 @@ def _test_data(root: Path, problems: Problems) -> Iterator[Case]:
                 limit = f"tests of more than {MAX_HELD >> 30} GiB: name fewer of them at once"
                 told.add(root, limit)
                 break
-            yield _as_golden(case) if is_golden else case
+            found.setdefault(where, []).append(case)
         if room < 0:
             break
+    golden = manifest_above(root, told)
+    if golden:
+        yield from as_cases(golden, root, found, told)
+    else:
+        yield from (case for cases in found.values() for case in cases)
     for path, message in told.problems:
         problems.add(str(path), _WHOLE, message)
-
-
-def _as_golden(case: Case) -> Case:
-    """A test of golden files that opcheck wrote, which have a folder for each of its rules."""
-    match case.name.partition("/")[0]:
-        case "should":
-            return replace(case, rule="should")
-        case "open":
-            return replace(case, beyond="one of several right answers, which only the case knows")
-        case _:
-            return case
 
 
 def _walk(

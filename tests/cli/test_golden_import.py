@@ -281,10 +281,10 @@ INPUT = "test_data_set_0/input_0.pb"
             f"{INPUT}: it keeps its data in another file",
         ),
         ("test_data_set_0/input_1.pb", b"", "the model has 1 input; there is input_1.pb too"),
-        ("data.json", b"[]", "data.json: no JSON object"),
-        ("data.json", b"{", "data.json: no JSON object"),
+        ("data.json", b"[]", "data.json: this is no JSON object"),
+        ("data.json", b"{", "data.json: this is no JSON object"),
         ("data.json", b'{"rtol": NaN}', "data.json: rtol nan"),
-        ("data.json", b'{"atol": -1}', "atol -1: no numbers of at least 0"),
+        ("data.json", b'{"atol": -1}', "atol -1: no finite numbers of at least 0"),
         ("data.json", b'{"rtol": 2}', "tolerance: rtol 2 admits any value"),
     ],
 )

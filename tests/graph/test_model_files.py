@@ -92,3 +92,12 @@ def test_an_invalid_model_is_one_only_where_it_may_be(tmp_path):
     with pytest.raises(ValueError, match=r"no valid model: No Op registered for Rleu"):
         read_model(tmp_path / "model.onnx")
     assert read_model(tmp_path / "model.onnx", valid=False) == proto
+
+
+@pytest.mark.parametrize("valid", [True, False])
+def test_names_that_are_no_texts_are_refused(tmp_path, valid):
+    path = tmp_path / "model.onnx"
+    for proto, name in ((relu(), b"Relu"), (with_weights("w.bin"), b"w.bin")):
+        path.write_bytes(proto.SerializeToString().replace(name, b"\xff" + name[1:]))
+        with pytest.raises(ValueError, match="a name in it is no text in UTF-8"):
+            read_model(path, valid=valid)

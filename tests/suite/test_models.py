@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
@@ -276,19 +275,6 @@ def test_a_model_without_data_is_told(tmp_path):
 
 def test_a_test_without_outputs_says_nothing_and_is_counted(tmp_path):
     assert one(_test(tmp_path, relu(), [X], [])).beyond.startswith("a test without outputs")
-
-
-def test_of_golden_files_each_rule_is_kept(tmp_path):
-    for rule in ("must", "should", "open"):
-        write(tmp_path / rule / "test_a", relu(), [X], [Y])
-    assert {case.rule for case in load_all([tmp_path])} == {"must"}
-    (tmp_path / "manifest.json").write_text(json.dumps({}))
-    found = {case.id: (case.rule, bool(case.beyond)) for case in load_all([tmp_path])}
-    assert found == {
-        "must/test_a": ("must", False),
-        "should/test_a": ("should", False),
-        "open/test_a": ("must", True),
-    }
 
 
 # ── node tests ────────────────────────────────────────────────────────────────────────────────

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -35,13 +36,16 @@ _RAW = {
 }
 #: How ONNX Runtime says, without a type of its own, that only the CPU has a kernel for a node, that
 #: it knows no such operator or type, and that a model is of a later release of ONNX than it is.
-_NOT_IMPLEMENTED = (
-    "assigned to the default CPU EP",
-    "is not a registered function/op",
-    "is not currently registered or supported",
-    "Invalid tensor data type ",
-    "Unsupported model IR version",
-    "is under development and support for this is limited",
+#: Whole sentences, with their numbers: a name in a model may have words of them. A type of which
+#: ONNX has none is no lack of ONNX Runtime's.
+_TYPES = "|".join(str(code) for code in TensorProto.DataType.values() if code)
+_NOT_IMPLEMENTED = re.compile(
+    r"assigned to the default CPU EP, but fallback to CPU EP has been explicitly disabled"
+    r"|Fatal error: \S+\(-?\d+\) is not a registered function/op"
+    r"|MLDataType for: .{1,200} is not currently registered or supported"
+    rf"|Invalid tensor data type ({_TYPES})(?!\d)"
+    r"|Unsupported model IR version: \d+, max supported IR version: \d+"
+    r"|Opset \d+ is under development and support for this is limited"
 )
 
 
@@ -104,15 +108,14 @@ class OnnxRuntime:
             told = str(error)
             if isinstance(error, self.not_implemented):
                 raise NotSupported(told) from error
-            for words in _NOT_IMPLEMENTED:
-                if words in told:
-                    raise NotSupported(_from_sentence(told, words)) from error
+            if found := _NOT_IMPLEMENTED.search(told):
+                raise NotSupported(_from_sentence(told, found.start())) from error
             raise
 
 
-def _from_sentence(text: str, words: str) -> str:
-    """`text` from the sentence on that has `words`, without the C++ that it may begin with."""
-    heads = (text[: text.index(words)].rpartition(end) for end in (". ", "&) ", " : "))
+def _from_sentence(text: str, place: int) -> str:
+    """`text` from the sentence on that `place` is in, without the C++ that it may begin with."""
+    heads = (text[:place].rpartition(end) for end in (". ", "&) ", " : "))
     return text[max(len(head) + len(end) for head, end, _ in heads) :]
 
 

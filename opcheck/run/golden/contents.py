@@ -20,11 +20,12 @@ from opcheck.graph.golden import (
     other_model,
     read_model,
 )
+from opcheck.graph.onnx_tolerance import DATA
 from opcheck.graph.tensors import MAX_BYTES, read_named_tensor
 from opcheck.model import Array, Task
 from opcheck.opset import describe
 from opcheck.run.golden.archives import NPZ, npy_bytes, wrong_archive
-from opcheck.run.golden.files import DATA, data_json, expected_files, task_of
+from opcheck.run.golden.files import data_json, expected_files, task_of
 from opcheck.run.golden.judging import accepted, wrong_answers, wrong_ends
 from opcheck.run.golden.manifest import DataSetFields, StatedTolerance, Tensor, TestFields
 from opcheck.run.golden.tolerances import Ends, as_rtol_and_atol, stated_ends

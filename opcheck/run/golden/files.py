@@ -9,6 +9,7 @@ from opcheck import dtypes
 from opcheck.dtypes import DTYPES
 from opcheck.graph.folders import MODEL, folder_name
 from opcheck.graph.golden import model_bytes
+from opcheck.graph.onnx_tolerance import DATA
 from opcheck.graph.tensors import tensor_bytes
 from opcheck.model import Array, OpVersion, OutputSpec, Task, TensorType, Tolerance
 from opcheck.run.golden.answers import DataSet, Test
@@ -23,8 +24,6 @@ from opcheck.run.golden.manifest import (
     value_of,
 )
 from opcheck.run.golden.tolerances import as_rtol_and_atol
-
-DATA = "data.json"
 
 
 def written(test: Test, *, npz: bool) -> tuple[TestFields, dict[str, bytes]]:

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import onnxruntime
 import pytest
+from onnx import TensorProto, helper
 from onnxruntime.capi import onnxruntime_pybind11_state as state
 
 from opcheck.backends import attempt, connect, second_data
@@ -18,6 +20,7 @@ from opcheck.model import (
     Declined,
     NotRun,
     Outcome,
+    Port,
     Produced,
     Question,
     Raised,
@@ -187,6 +190,65 @@ def test_a_missing_kernel_is_declined() -> None:
     outcome = outcome_of(task_of("Hardmax", 13, {"axis": 1}, x), x)
     assert isinstance(outcome, Declined)
     assert "NOT_IMPLEMENTED" in outcome.reason
+
+
+def relu(opset: int, ir: int, domain: str = "", name: str = "", to: int = 0) -> Task:
+    """A task that is a model, as in a file: a Relu, or a Cast `to` a type."""
+    float_in = helper.make_tensor_value_info("x", TensorProto.FLOAT, X.shape)
+    out = helper.make_tensor_value_info("y", to or TensorProto.FLOAT, X.shape)
+    attrs = {"to": to} if to else {}
+    op = "Cast" if to else "Nope" if domain else "Relu"
+    node = helper.make_node(op, ["x"], ["y"], name, domain=domain, **attrs)
+    opsets = [helper.make_opsetid("", opset), helper.make_opsetid(domain or "more", 1)]
+    graph = helper.make_graph([node], "graph", [float_in], [out])
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=ir)
+    task = task_of("Hardmax", 13, {}, X)
+    return replace(task, model=model.SerializeToString(), ports=(Port("x"),))
+
+
+@pytest.mark.parametrize(
+    ("task", "reason"),
+    [
+        (relu(17, 99), "Unsupported model IR version: 99, max"),
+        (relu(99, 8), "Opset 99 is under development"),
+        (relu(17, 8, "elsewhere"), "Fatal error: elsewhere:Nope(-1) is not a registered"),
+    ],
+    ids=["IR version", "opset", "operator"],
+)
+def test_what_is_later_than_it_is_declined_in_its_own_sentence(task: Task, reason: str) -> None:
+    outcome = outcome_of(task, X)
+    assert isinstance(outcome, Declined)
+    assert outcome.reason.startswith(reason)
+
+
+def test_a_type_that_onnx_does_not_have_is_refused_not_declined() -> None:
+    assert isinstance(outcome_of(relu(17, 8, to=99), X), Raised)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "x is not a registered function/op",
+        "Opset is under development and support for this is limited",
+        "Unsupported model IR version",
+        "this is not currently registered or supported",
+        "Invalid tensor data type 99",
+        "Invalid tensor data type 0",
+        "assigned to the default CPU EP",
+    ],
+)
+def test_words_of_such_a_sentence_in_another_message_decline_nothing(
+    words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A node may have any name, and a refusal that counts as unsupported accuses nobody."""
+
+    def run(*_: Any) -> Any:
+        raise state.Fail(f"Node ({words}) failed: no")
+
+    monkeypatch.setattr(
+        onnxruntime, "InferenceSession", lambda *_, **__: Session(["CPUExecutionProvider"], run)
+    )
+    assert isinstance(outcome_of(HARDMAX, X), Raised)
 
 
 def test_an_invalid_model_is_refused_in_its_own_words() -> None:

@@ -13,6 +13,7 @@ import pytest
 from opcheck.cli.group import program
 from tests.shell import ROOT
 
+HELP = {"help_option_names": ["-h", "--help"]}
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "cases" / "README.md"]
 PAGES += sorted((ROOT / "docs").glob("*.md"))
 _FENCED = re.compile(r"^```[a-z]*\n(.*?)^```", re.DOTALL | re.MULTILINE)
@@ -56,7 +57,8 @@ def test_a_page_shows_commands_and_options_that_there_are(page: Path) -> None:
                 continue
             command, words = inner, words[1:]
         try:
-            command.make_context(words[0], words[1:])
+            # As the program makes it: a command remembers the first help option it had.
+            command.make_context(words[0], words[1:], parent=click.Context(program, **HELP))
         except click.exceptions.Exit:  # --help
             continue
         except click.UsageError as error:

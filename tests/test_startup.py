@@ -75,6 +75,7 @@ def imported(*words: str) -> set[str]:
         ["golden", "-h"],
         ["golden", "write", "-h"],
         ["golden", "check", "-h"],
+        ["golden", "import", "-h"],
     ],
 )
 def test_help_imports_nothing_heavy(words):

@@ -12,7 +12,6 @@ import click
 
 from opcheck.cli.reports import why_not
 from opcheck.errors import UsageError
-from opcheck.report.words import plural
 
 if TYPE_CHECKING:
     from opcheck.cli.options import Function
@@ -211,6 +210,8 @@ def _facts(backends: Sequence[BackendInfo], cases: Sequence[Case]) -> Facts:
 
 
 def _told(found: Relisted, *, is_ci: bool) -> list[str]:
+    from opcheck.report.words import plural
+
     counts: Mapping[str, int] = {
         "listed": found.added,
         "no longer listed": found.removed,

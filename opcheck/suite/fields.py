@@ -96,7 +96,9 @@ class OracleField(Fields):
 class AgreeField(Fields):
     """Nobody knows the outputs: all backends of a run must answer alike."""
 
-    agree: Annotated[bool, AfterValidator(_true), WithJsonSchema({"const": True})]
+    agree: Annotated[bool, AfterValidator(_true), WithJsonSchema({"const": True})] = Field(
+        description="Nothing else can be said here; without any expectation the engine computes."
+    )
 
 
 #: The keys of `expect` that are no output.

@@ -46,7 +46,7 @@ def last(found):
         (["cases.yaml", "--case", "Hardmax/tie"], 2, "no case 'Hardmax/tie'"),
         (["cases.yaml", "--dtype", "float16"], 5, "nothing was judged: no case matched"),
         (["cases.yml"], 2, "cases.yml"),
-        (["empty"], 2, "no case files in this folder"),
+        (["empty"], 2, "neither case files nor test data in this folder"),
     ],
 )
 def test_no_case(run, tmp_path, words, code, said):

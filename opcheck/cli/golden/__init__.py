@@ -9,7 +9,7 @@ from opcheck.cli.lazy import LazyGroup
 #: Each is a module here with a function `command`.
 COMMANDS = {
     "write": "Write cases with their right answers, as ONNX's test data.",
-    "import": "Make a case file of a folder of ONNX's test data.",
+    "import": "Make a case file of tests in the layout of ONNX's test data.",
     "check": "Check such a folder: every file, every model, every answer.",
 }
 

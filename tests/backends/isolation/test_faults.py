@@ -77,7 +77,7 @@ BEARABLE = {
     "many_numbers": (Verdict.FAIL, "type list of 2,000,000 values, want a tensor"),
     "elsewhere": (Verdict.FAIL, r"type .*faulty\.Elsewhere, want a tensor"),
     "objects": (Verdict.FAIL, "type array of Python objects, want a tensor"),
-    "texts": (Verdict.FAIL, "dtype <U32, want float32"),
+    "texts": (Verdict.FAIL, "dtype string, want float32"),
     "text": (Verdict.FAIL, r"type builtins\.str, want a tensor"),
     "masked": (Verdict.FAIL, r"type numpy\.ma\.MaskedArray, want a tensor"),
     "structured": (Verdict.FAIL, r"dtype \|V8, want float32"),

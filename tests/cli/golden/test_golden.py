@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from keyword import iskeyword
 from pathlib import Path
 from textwrap import dedent
 
@@ -29,7 +30,8 @@ def test_help_names_every_command_with_its_line(run):
     for name, line in COMMANDS.items():
         assert f"  {name} " in found.output
         assert line in found.output
-        command = importlib.import_module(f"opcheck.cli.golden.{name}").command
+        module = f"{name}_" if iskeyword(name) else name
+        command = importlib.import_module(f"opcheck.cli.golden.{module}").command
         assert command.name == name
         assert command.help.startswith(line)
 

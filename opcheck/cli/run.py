@@ -172,7 +172,7 @@ def command(
         cases = part.share(suite)
         backends = recording(pools, saved) if saved else pools
         shipped = () if no_known else shipped_ledgers()
-        recorder = Recorder(suite)
+        recorder = Recorder(suite, [backend.info.address for backend in backends])
         header = _header(
             [backend.info for backend in backends],
             recorder.suite,

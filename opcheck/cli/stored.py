@@ -53,14 +53,18 @@ def read(*paths: Path) -> list[Run]:
 
 
 def is_benchmark(path: Path) -> bool:
-    """Whether a file begins as those that `opcheck bench --save` writes; one that can be read."""
+    """Whether a file, packed or not, begins as `opcheck bench --save` has it; one to be read."""
+    import zlib
+
+    from opcheck.report.json_lines import unpacked
+
     try:
         # Of a pipe, what is looked at is gone.
         if path == STANDARD or not path.is_file():
             return False
         with path.open("rb") as file:
-            return file.read(len(_BENCHMARK)) == _BENCHMARK
-    except (OSError, ValueError):
+            return unpacked(file).read(len(_BENCHMARK)) == _BENCHMARK
+    except (OSError, ValueError, EOFError, zlib.error):
         return False
 
 

@@ -13,6 +13,7 @@ import re
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, Generic, TypeVar, cast
 
@@ -43,6 +44,12 @@ def line(fields: dict[str, Any]) -> str:
     text = _dumped(fields)
     # Few lines have a character beyond the Basic Multilingual Plane, or half of one.
     return _dumped(_whole(fields)) if "\\ud" in text else text
+
+
+def unpacked(stream: BufferedReader) -> BinaryIO:
+    """What is in a file, packed by gzip or not; reading raises OSError or EOFError if damaged."""
+    packed = stream.peek(len(_GZIP)).startswith(_GZIP)
+    return cast(BinaryIO, gzip.GzipFile(fileobj=stream)) if packed else stream
 
 
 def _dumped(fields: Any) -> str:
@@ -131,8 +138,7 @@ class Reading(Generic[Head, Line]):
             self.add(0, f"this file cannot be read: {getattr(error, 'strerror', None) or error}")
             return None
         with stream:
-            packed = stream.peek(len(_GZIP)).startswith(_GZIP)
-            return use(cast(BinaryIO, gzip.GzipFile(fileobj=stream)) if packed else stream)
+            return use(unpacked(stream))
 
     def nothing_may_follow(self, number: int) -> None:
         """Tell that a line stands behind the last."""

@@ -23,9 +23,13 @@ from opcheck.suite import case_digest, suite_digest
 
 
 class Recorder:
-    """Makes the records of a run; `suite` are all cases of the selection, in their order."""
+    """Makes the records of a run; `suite` are all cases of the selection, in their order.
 
-    def __init__(self, cases: Sequence[Case]) -> None:
+    `backends` are the addresses of all that take part.
+    """
+
+    def __init__(self, cases: Sequence[Case], backends: Sequence[str] = ()) -> None:
+        self._backends = backends
         digests = [(case.id, case_digest(case)) for case in cases]
         self.suite = Suite(suite_digest(digests), len(cases))
         #: Place and digest of each case, by its id.
@@ -52,7 +56,7 @@ class Recorder:
             clause=quotation(case.clause, case.op) or case.clause,
             source=case.source,
             question=spelling.question(case),
-            repeat=spelling.repeat(result),
+            repeat=spelling.repeat(result, self._backends),
             # Nobody asks how a sentence is read of which nothing went wrong.
             rulings=() if passed else rulings(case.clause, case.op),
             reason=result.reason,

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import shlex
 import sys
+from collections.abc import Sequence
 
 import numpy as np
 
 from opcheck.dtypes import DType, round_to
 from opcheck.model import (
+    Agreement,
     Array,
     Attrs,
     Case,
@@ -105,14 +107,25 @@ def _code(case: Case) -> list[str]:
     return [oracle] if oracle.partition(":")[0] in CODE else []
 
 
-def repeat(result: Result) -> str:
-    """The command that repeats just this case on just this backend."""
+def _beside(result: Result, backends: Sequence[str]) -> Sequence[str]:
+    """The other backends without which a result does not come about.
+
+    Who is judged among others has nobody that it is held against where it crashes, say, or where
+    nobody answers; alone, it would not be asked at all.
+    """
+    alone = isinstance(result.case.expect, Agreement) and not result.against
+    return backends if alone else result.against
+
+
+def repeat(result: Result, backends: Sequence[str] = ()) -> str:
+    """The command that repeats just this case on just this backend, of the run's `backends`."""
     words = ["opcheck", "run"]
     if not result.case.source.shipped:
         file = result.case.source.file
         words.append(f"./{file}" if file.startswith("-") else file)  # or it would be an option
     words += [*result.case.said, "--case", result.case.id]
-    for backend in (result.backend, *result.against, *_code(result.case)):
+    others = (*_beside(result, backends), *_code(result.case))
+    for backend in dict.fromkeys((result.backend, *others)):
         words += ["-b", backend]
     words.append("--no-known")
     if result.known and result.known.line is not None:

@@ -85,6 +85,8 @@ def show_case(console: Console, bench: Bench, row: Timed) -> None:
 def _about(row: Timed) -> str:
     """`Softmax-13 float32 [64, 50257]: 25.7 MB must move, which a copy does at 66.5 GB/s`."""
     parts = " ".join(part for part in (row.op, row.dtype, row.shapes) if part)
+    if not row.moved:
+        return parts  # nobody answers it rightly, so nobody knows
     about = f"{parts}: {together(amounts.size(row.moved))} must move"
     copy = spread(row.copy, row.yardstick)
     if copy is None:

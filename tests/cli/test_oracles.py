@@ -208,3 +208,26 @@ def test_every_mistake_about_whose_answer_it_is_is_told(run, tmp_path):
             said.startswith(f"cases.yaml:{line}:") and told in said
             for said in found.stderr.splitlines()
         ), told
+
+
+def repeated(run, found):
+    """What comes of the first repeat command that a run prints."""
+    line = next(line for line in found.stdout.splitlines() if line.startswith("  repeat "))
+    return run(*shlex.split(line.partition("opcheck ")[2]))
+
+
+def test_who_fails_by_itself_among_others_is_repeated_beside_them(run, tmp_path):
+    write(tmp_path, f"{HARDMAX}- {{name: asked, attrs: {{axis: 7}}, expect: {{agree: true}}}}\n")
+    found = run("run", "cases.yaml", "-b", "numpy", "-b", "reference")
+    assert "nobody answers" in found.stdout
+    again = repeated(run, found)
+    assert (again.exit_code, again.stderr) == (1, "")
+    assert "nobody answers" in again.stdout
+
+
+def test_an_oracle_that_is_itself_wrong_is_named_once_in_the_command_that_repeats_it(run, tmp_path):
+    oracle(tmp_path, "py:tests.cli.fakes:DIES")
+    found = run("run", "cases.yaml", "-b", "py:tests.cli.fakes:DIES")
+    again = repeated(run, found)
+    assert again.exit_code == found.exit_code
+    assert again.stderr == ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
@@ -336,6 +337,15 @@ def test_a_benchmark_is_printed_as_when_it_was_measured(run, timed):
     assert found.exit_code == 0
     assert "Softmax/a" in found.stdout
     assert "Geometric mean of the ratios to old" in found.stdout
+
+
+def test_a_packed_benchmark_is_shown_as_it_would_be_unpacked(run, timed, tmp_path):
+    plain = run("report", timed())
+    packed = gzip.compress((tmp_path / "bench.jsonl").read_bytes())
+    (tmp_path / "bench.jsonl.gz").write_bytes(packed)
+    assert run("report", "bench.jsonl.gz").stdout == plain.stdout
+    (tmp_path / "cut.gz").write_bytes(packed[:12])
+    assert "cannot be unpacked" in run("report", "cut.gz").stderr
 
 
 def test_a_benchmark_becomes_a_page(run, timed):

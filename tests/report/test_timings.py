@@ -159,6 +159,11 @@ def test_where_nobody_was_timed_only_reasons_are_told():
     assert lines[2:] == ["numpy was not timed: it crashed", ""]
 
 
+def test_of_bytes_that_nobody_knows_nothing_is_told():
+    nobody = replace(row("x", (Timing(NUMPY, why_not="differ: so"),)), moved=0, copy=())
+    assert printed(nobody)[1] == "Softmax-13 float32 [64, 50257]"
+
+
 def test_all_cases_have_their_columns_in_the_same_places():
     tiny = row("x", (steady(NUMPY, 95e-9), steady(ORT, 9e-9)), moved=16)
     huge = row("y", (steady(NUMPY, 95.0), steady(ORT, 2.4e3)), moved=1 << 40)

@@ -82,8 +82,17 @@ def _lines(bench: Bench, row: Timed, copied: Spread | None) -> Iterator[Line]:
             yield Line(timing, None, None, "", ())
             continue
         one = ratio(timing, base) if base and timing is not base else None
-        verdict = "baseline" if timing is base else verdict_on(one) if one else "no pairs"
-        yield Line(timing, found, one, verdict, tuple(_cells(row, timing, found, one, copied)))
+        cells = tuple(_cells(row, timing, found, one, copied))
+        yield Line(timing, found, one, _verdict(timing, base, one), cells)
+
+
+def _verdict(timing: Timing, base: Timing | None, one: Ratio | None) -> str:
+    """What a ratio means; nothing where the baseline has no time that there could be one to."""
+    if timing is base:
+        return "baseline"
+    if one:
+        return verdict_on(one)
+    return "no pairs" if base and base.samples else ""
 
 
 def _cells(

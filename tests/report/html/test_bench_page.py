@@ -96,3 +96,16 @@ def test_whatever_names_are_they_are_shown_and_no_more(text):
     assert len(page.all("script")) == 1
     assert not page.all("img")
     assert not [attrs for _, attrs in page.elements if any(name.startswith("on") for name in attrs)]
+
+
+def test_where_the_baseline_has_no_time_there_is_no_word_on_the_others():
+    kept = stored()
+    rows = (row("Softmax/a", [Timing("old", why_not="fail: so"), timing("new", 1e-3)]),)
+    assert "no pairs" not in Seen(page_of(replace(kept, rows=rows))).text
+
+
+def test_what_is_printed_while_it_is_timed_is_told():
+    kept = stored()
+    loud = replace(timing("new", 1e-3), printed="a\nhello <b>")
+    text = Seen(page_of(replace(kept, rows=(row("Softmax/a", [timing("old", 1e-3), loud]),)))).text
+    assert "new prints while it is timed: hello <b>" in text

@@ -26,7 +26,7 @@ from opcheck.run.bench.judging import (
 from opcheck.run.bench.plan import Plan, Visit
 from opcheck.run.bench.rounds import Contender, interleave
 from opcheck.run.trial import Trial
-from opcheck.run.witness import Testimony
+from opcheck.run.witness import Silent, Testimony
 from opcheck.timing.ratios import precise, ratio
 
 _ONCE = "it answers once, and not again and again: time it where it computes"
@@ -168,9 +168,14 @@ class OneCase:
         found = digest(outputs)
         if found in part.right:
             return
+        try:
+            answers = self._answers(trial)
+        except Silent as silent:
+            part.why_not = f"while it was timed: its answer changed, and {silent}"
+            return
         judgement = judge(
             self.case.rule,
-            self._answers(trial),
+            answers,
             Produced(outputs, 0.0),
             self.case.tolerance,
             declared=part.entrant.judged.info.accumulate,

@@ -20,6 +20,12 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 ROOT = Path(__file__).parent.parent.parent.parent
 
 
+def _mind_signals():
+    """Whoever runs the tests may ignore some, as nohup does, and it would be inherited."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 @pytest.fixture
 def at_work(tmp_path):
     """A run that has judged two cases and hangs in two others, whose processes have children."""
@@ -39,7 +45,7 @@ def at_work(tmp_path):
             stderr=subprocess.PIPE,
             encoding="utf-8",
             start_new_session=True,
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+            preexec_fn=_mind_signals,
         )
         started.append(process)
         # Two workers, and five children of each.

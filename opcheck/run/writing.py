@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from opcheck.errors import Unwritable, UsageError
 from opcheck.graph.test_data import ModelTest
 from opcheck.graph.test_writing import foreign, write_test
+from opcheck.run.staging import staged
 from opcheck.suite.sources import node_tests_called
 
 Counted = Callable[[Sequence[ModelTest]], Iterable[ModelTest]]
@@ -26,21 +26,10 @@ def write_node_tests(
     _check(folder, force=force)
     tests = node_tests_called(source)
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(
-            prefix=f".{folder.name}.", dir=folder.parent, ignore_cleanup_errors=True
-        ) as name:
-            stage = Path(name) / "new"
+        with staged(folder) as (stage, put):
             for test in counted(tests):
                 write_test(stage / "node" / test.name, test)
-            if folder.exists():
-                folder.rename(Path(name) / "old")
-            try:
-                stage.rename(folder)
-            except BaseException:
-                if (Path(name) / "old").exists():
-                    (Path(name) / "old").rename(folder)
-                raise
+            put()
     except OSError as error:
         raise Unwritable(folder, error) from None
     return len(tests)

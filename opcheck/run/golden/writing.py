@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib import metadata
@@ -30,6 +28,7 @@ from opcheck.run.golden.manifest import (
 )
 from opcheck.run.golden.oracles import METHODS, Method
 from opcheck.run.parallel import in_parallel
+from opcheck.run.staging import staged
 from opcheck.suite import case_digest
 
 #: What values may rest on.
@@ -103,7 +102,7 @@ def write(
     """
     check_place(folder, force=force)
     try:
-        with _staged(folder) as (stage, put):
+        with staged(folder) as (stage, put):
             jobs = [_Job(number, case, stage, settings) for number, case in enumerate(cases)]
             # Closed before what is staged is removed: others may be writing there.
             with closing(in_parallel(_write, jobs, processes)) as results:
@@ -159,32 +158,6 @@ def _files(folder: Path) -> Iterator[str]:
         links = [name for name in folders if Path(where, name).is_symlink()]
         for name in sorted([*names, *links]):
             yield Path(where, name).relative_to(folder).as_posix()
-
-
-@contextmanager
-def _staged(folder: Path) -> Iterator[tuple[Path, Callable[[], None]]]:
-    """A folder beside `folder`, and what puts it in its place; it is gone at the end."""
-    place = folder.resolve()
-    place.parent.mkdir(parents=True, exist_ok=True)
-    beside = Path(tempfile.mkdtemp(prefix=f".{place.name}.", suffix=".part", dir=place.parent))
-    stage = beside / "new"
-
-    def put() -> None:
-        old = beside / "old"
-        try:
-            if place.exists():
-                place.rename(old)
-            stage.rename(place)
-        except BaseException:
-            if old.exists() and not place.exists():
-                old.rename(place)
-            raise
-
-    try:
-        stage.mkdir()
-        yield stage, put
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
 
 
 def _write(job: _Job) -> _Done:

@@ -9,20 +9,11 @@ from packaging.version import InvalidVersion, Version
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from opcheck.errors import did_you_mean
-from opcheck.model import FAILURES, Case, Verdict
+from opcheck.model import FAILURES, WRONG, Case, Verdict
 from opcheck.reading import form
 
 #: The verdicts that a ledger of released backends can explain.
-FAILING = (
-    Verdict.WARN,
-    Verdict.FAIL,
-    Verdict.DIFFER,
-    Verdict.ERROR,
-    Verdict.CRASH,
-    Verdict.TIMEOUT,
-    Verdict.OOM,
-    Verdict.UNSTABLE,
-)
+FAILING = (Verdict.WARN, *WRONG)
 #: Those that a user's ledger can list.
 LISTABLE = (*FAILING, Verdict.UNSUPPORTED)
 

@@ -60,6 +60,7 @@ from opcheck.model.record import (
 )
 from opcheck.model.result import (
     FAILURES,
+    WRONG,
     BackendInfo,
     Comparison,
     Diagnosis,
@@ -79,6 +80,7 @@ __all__ = [
     "FAILURES",
     "GRAPH",
     "NOTHING",
+    "WRONG",
     "Agreement",
     "Alternative",
     "AnyOf",

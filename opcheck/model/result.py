@@ -33,6 +33,18 @@ class Verdict(StrEnum):
     BAD_CASE = "bad case"
 
 
+#: What went wrong, whatever a run is asked to mind; that answers differ accuses nobody of it.
+WRONG = (
+    Verdict.FAIL,
+    Verdict.DIFFER,
+    Verdict.ERROR,
+    Verdict.CRASH,
+    Verdict.TIMEOUT,
+    Verdict.OOM,
+    Verdict.UNSTABLE,
+)
+
+
 #: In what way a result fails, whatever its rule makes of it: an output differs in number, type,
 #: dtype, shape or values; its values are good only for a poorer arithmetic than expected; an
 #: invalid model is accepted, a legal one refused; the process dies, hangs or takes all memory; runs

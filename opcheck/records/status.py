@@ -6,20 +6,9 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from opcheck.errors import Exit
-from opcheck.model import BackendInfo, Header, Record, Result, Run, Verdict
+from opcheck.model import WRONG, BackendInfo, Header, Record, Result, Run, Verdict
 
-_RED = frozenset(
-    [
-        Verdict.FAIL,
-        Verdict.DIFFER,
-        Verdict.ERROR,
-        Verdict.CRASH,
-        Verdict.TIMEOUT,
-        Verdict.OOM,
-        Verdict.UNSTABLE,
-        Verdict.UNEXPECTED_PASS,
-    ]
-)
+_RED = frozenset([*WRONG, Verdict.UNEXPECTED_PASS])
 _UNJUDGED = (Verdict.UNSUPPORTED, Verdict.NOT_RUN, Verdict.BAD_CASE)
 
 

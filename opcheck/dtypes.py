@@ -87,13 +87,20 @@ DTYPES = _table()
 #: Those, and all others that tensors of whole models may have; strings are Python's, in NumPy.
 ELEMENT_TYPES = {**DTYPES, **_others()}
 _BY_TEXT = {dtype.text: dtype for dtype in DTYPES.values()}
+_ANY_BY_TEXT = {dtype.text: dtype for dtype in ELEMENT_TYPES.values()}
 _BY_NUMPY = {dtype.numpy: dtype for dtype in DTYPES.values()}
-_ANY_BY_NUMPY = {dtype.numpy: dtype for dtype in ELEMENT_TYPES.values()}
+_ANY_ANY_BY_TEXT = {dtype.text: dtype for dtype in ELEMENT_TYPES.values()}
+_BY_NUMPY = {dtype.numpy: dtype for dtype in ELEMENT_TYPES.values()}
 
 
 def by_text(text: str) -> DType | None:
     """The dtype spelt `text` in an ONNX type constraint ("tensor(float)"), if it is one of ours."""
     return _BY_TEXT.get(text)
+
+
+def any_by_text(text: str) -> DType | None:
+    """The dtype spelt `text` in an ONNX type constraint, among all that tensors have."""
+    return _ANY_BY_TEXT.get(text)
 
 
 def limits(dtype: DType) -> tuple[float, float]:

@@ -20,7 +20,7 @@ from opcheck import opset
 from opcheck.backends.address import parse
 from opcheck.backends.connect import connect
 from opcheck.backends.modules import accepts
-from opcheck.engine import registry
+from opcheck.engine import dtypes_of
 from opcheck.graph import model_of
 from opcheck.model import Array, Task
 
@@ -132,13 +132,11 @@ def _onnx(backend: Any, task: Task) -> bool | None:
 
 
 def _numpy(backend: Any, task: Task) -> bool:
-    operator = registry.operators().get((task.op.domain, task.op.name))
-    kernel = operator.kernels.get(task.op.since) if operator else None
-    return kernel is not None and task.inputs[0].dtype.name in kernel.dtypes
+    return task.inputs[0].dtype.name in dtypes_of(task.op)
 
 
 _WAYS: Mapping[str, Way] = {
-    "numpy": Way("the dtypes of its kernels", _numpy),
+    "numpy": Way("the schemas of its operators", _numpy),
     "onnx": Way("is_compatible", _onnx),
     "onnxruntime": Way("its registry of kernels", _onnxruntime),
     "openvino": Way("query_model", _openvino),

@@ -1,62 +1,58 @@
-"""Values against an operator's error bound, which follows each element's conditioning.
+"""Values against what an operator's formula allows, element by element.
 
-The exact value y is not rounded before it is compared, so that an element is allowed
-
-    |got − y| ≤ r·y + ½ulp(y·(1 + r)) + floor
-
-with r the relative error, up or down, that its own and its group's errors add up to
-(`engine.bounds`). Where a group has an error in common, `rows` tests in addition that its elements
-agree about it. What `elements` says of every tolerance holds here too, but that infinity is right
-where the allowed error reaches what rounds to it.
+The exact value y is not rounded before it is compared. With r what the formula's error bound allows
+around it, every number that some value in [y − r, y + r] rounds to is right. Where elements have an
+error in common, such as the sum of their row, `rows` tests in addition that they agree about it.
+What `elements` says of every tolerance holds here too.
 
 The tiers of a bound are tried in order; the first that all elements fit decides.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
-from itertools import product
-from math import prod
+from collections.abc import Collection
+from dataclasses import dataclass
 
 import numpy as np
 
-from opcheck.compare.allowed import Groups, Judged, Output, judge
-from opcheck.compare.elements import Floats, Mask, outside, wide
-from opcheck.compare.findings import Findings, Places
-from opcheck.compare.ulp import CHUNK, distance, native
-from opcheck.dtypes import DType, round_to
-from opcheck.engine.bounds import Allowance, Bound, Part, Reals, Tier
+from opcheck.compare import rows
+from opcheck.compare.elements import Floats, Mask, outside, ratio, wide
+from opcheck.compare.findings import Findings
+from opcheck.compare.ulp import distance, native
+from opcheck.dtypes import DType, half_ulp, round_to
+from opcheck.engine import Expected, Room, Tier
 from opcheck.model import Array
 
-#: Outputs up to this size are looked at in full. In larger ones the groups that pass the quick
-#: acceptance are settled by it.
-FULL = CHUNK
+#: From this relative error on an element is unjudged: what it may be says little.
+UNJUDGED = 0.5
+#: The row test leaves out what is so small that the floor is a good part of it.
+_ABOVE_FLOOR = 16
 
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """The exact values of one output, and their bound.
+    """What one output is compared with.
 
     The value is `values` + `rest`, both float64 in the output's shape. Where it was rounded to a
-    dtype, as a literal is to float64, `rounded` is that dtype.
+    dtype, as a literal is to float64, `rounded` is that dtype. [`low`, `high`] is the operator's
+    range, an end None where it has none.
     """
 
     values: Floats
-    bound: Bound
+    bound: Expected
     rest: Floats | None = None
     rounded: DType | None = None
+    low: float | None = None
+    high: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Decision:
     """The tier that decides, and what was found.
 
-    `found` is about the first tier if the deciding one has a remark, but for the elements that the
-    deciding one leaves unjudged; if none fits it is about the tier with the fewest wrong elements.
-    `apart`: an element was wrong only beside its group. `undecided`: more than half of the
-    elements are unjudged even at the first tier. `told` is the tier that `found` is about, and
-    `looked_at` are the numbers of the groups in `view` that were looked at in full.
+    `found` and `shares` are about the first tier if the deciding one has a remark; if none fits
+    they are about the tier with the fewest wrong elements. `apart`: an element was wrong only next
+    to the others of its group. `undecided`: more than half of the elements are unjudged.
     """
 
     tier: Tier
@@ -64,201 +60,191 @@ class Decision:
     found: Findings
     apart: bool
     undecided: bool
-    view: View
-    told: Tier
-    looked_at: Places
+    shares: Floats
 
 
-@dataclass
-class _Attempt:
-    """What one tier makes of some groups."""
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Each element's share of what a tier allows it, and the absolute error that this is.
+
+    Elements `apart` are wrong only next to their group.
+    """
 
     tier: Tier
-    found: Findings
-    apart: bool = False
-    failed: list[Places] = field(default_factory=list)
+    shares: Floats
+    allowed: Floats
+    apart: Mask
+    unjudged: int
 
 
 def examine(
-    reference: Reference,
-    got: Array,
-    dtype: DType,
-    low: float | None,
-    high: float | None,
-    declared: Collection[str],
+    reference: Reference, got: Array, dtype: DType, declared: Collection[str]
 ) -> Decision:
     """Judge `got`, in `dtype` and of the shape of `reference.values`, with any memory layout.
 
-    [`low`, `high`] is the operator's range, an end None where it has none. Tiers `declared`
-    bring no remark.
+    Tiers `declared` bring no remark.
     """
-    view = View(reference, native(got), Output(dtype, low, high, reference.rounded))
-    expected, *others = reference.bound.tiers(declared)
-    groups = view.groups()
-    first = view.attempt(expected, groups)
-    first.found.used = max(first.found.used, view.used)
-    undecided = 2 * first.found.unjudged > got.size
-    if not first.failed:
-        return Decision(expected, True, first.found, False, undecided, view, expected, groups)
-    tried = [first]
-    failed = np.concatenate(first.failed)
+    got = native(got)
+    first, *others = reference.bound.tiers(declared)
+    judged = judge(reference, got, dtype, first)
+    undecided = 2 * judged.unjudged > got.size
+    if not (wrong := judged.shares > 1).any():
+        return _decision(reference, got, dtype, judged, first, True, undecided)
+    tried = [judged]
     for tier in others:
-        # Each tier allows what the first does, so only the groups that failed are looked at.
-        attempt = view.attempt(tier, failed)
-        if not attempt.failed:
-            first.found.unjudged = attempt.found.unjudged
-            told = first if tier.remark else attempt
-            return Decision(tier, True, told.found, told.apart, undecided, view, told.tier, groups)
+        attempt = judge(reference, got, dtype, tier)
         tried.append(attempt)
-    best = min(tried, key=lambda attempt: attempt.found.count)
-    return Decision(best.tier, False, best.found, best.apart, undecided, view, best.tier, groups)
+        if not (attempt.shares[wrong] > 1).any():
+            # A larger range excuses nothing that it did not cost.
+            if tier.ranged and not (reference.bound.range_loss(tier) & wrong).any():
+                shown = Judged(
+                    first, np.where(wrong, attempt.shares, judged.shares), attempt.allowed,
+                    attempt.apart, judged.unjudged,
+                )  # fmt: skip
+                return _decision(reference, got, dtype, shown, first, True, undecided)
+            shown = judged if tier.remark else attempt
+            return _decision(reference, got, dtype, shown, tier, True, undecided)
+    best = min(tried, key=lambda one: int(np.count_nonzero(one.shares > 1)))
+    return _decision(reference, got, dtype, best, best.tier, False, undecided)
 
 
-class View:
-    """An output and its reference in the layout of the bound."""
+def judge(reference: Reference, got: Array, dtype: DType, tier: Tier) -> Judged:
+    """What a tier says of every element."""
+    y, room = reference.values, reference.bound.room(tier)
+    if not got.size:
+        return Judged(tier, np.zeros(y.shape), np.zeros(y.shape), np.zeros(y.shape, bool), 0)
+    if dtype.kind != "float":
+        return _whole(y, got, room, tier)
+    actual = wide(got)
+    finite = np.isfinite(y)
+    with np.errstate(all="ignore"):
+        error = actual - y
+        if reference.rest is not None:
+            error = error - reference.rest
+        own = room.own
+        if reference.rounded is not None:
+            own = own + half_ulp(y, reference.rounded)
+        slack = own if room.shared is None else own + np.abs(y) * room.shared
+        rest = 0.0 if reference.rest is None else reference.rest
+        # A tie may be broken either way only where there is room for it.
+        ends = [round_to(y + (rest + sign * slack), dtype) for sign in (-1, 1)]
+        fits = (got >= ends[0]) & (got <= ends[1]) & finite
+        if not _may_overflow(tier):
+            fits &= np.isfinite(actual) | ~np.isfinite(wide(round_to(y, dtype)))
+        # What was rounded lies within a factor of 2 of what it was rounded to.
+        last_place = half_ulp(np.fmin(np.abs(y) + slack, 2 * np.abs(actual)), dtype)
+    allowed = np.where(finite, slack + np.where(slack > 0, last_place, 0.0), 0.0)
+    shares = ratio(np.abs(error), allowed + np.where(slack > 0, 0.0, last_place), fits)
+    shares[(error == 0) & fits] = 0.0
+    apart = np.zeros(y.shape)
+    if room.shared is not None and got.size > 1:
+        apart = _next_to_their_group(y, error, own, last_place, room, finite & fits)
+        shares = np.maximum(shares, apart)
+    same = (actual == y) | (np.isnan(actual) & np.isnan(y))
+    shares = np.where(finite, shares, np.where(same, 0.0, np.inf))
+    never = finite & ((~np.isfinite(actual) & ~fits) | outside(actual, reference.low, reference.high))
+    shares[never] = np.inf
+    if tier.ranged:
+        gone = ~np.isfinite(actual) | (actual == 0)
+        shares[reference.bound.range_loss(tier) & gone & finite] = 0.0
+    unjudged = finite & (slack >= UNJUDGED * np.abs(y)) & (np.abs(y) > 2 * tier.arithmetic.floor)
+    return Judged(tier, shares, allowed, (apart > 1) & ~never, int(np.count_nonzero(unjudged)))
 
-    def __init__(self, reference: Reference, got: Array, output: Output) -> None:
-        self.bound, self.output = reference.bound, output
-        layout = self.bound.layout
-        self.y, self.got = reference.values.reshape(layout), got.reshape(layout)
-        self.rest = None if reference.rest is None else reference.rest.reshape(layout)
-        #: The largest part of its quick acceptance that a group settled by it uses.
-        self.used = 0.0
-        # A hundredth is for what rounds in the quick acceptance, as it is in the bounds'.
-        self.floor = 0.99 * self.bound.tiers(())[0].arithmetic.floor
-        self._buffers: list[Reals] | None = None
 
-    def groups(self) -> Places:
-        """The numbers of the groups that have to be looked at in full.
+def _may_overflow(tier: Tier) -> bool:
+    """False for a poorer arithmetic: unless declared, it is no excuse to lose an answer."""
+    return tier.ranged or not tier.remark
 
-        Of those that the quick acceptance settles this is the one nearest to failing it, so that
-        its share can be told, unless it is large itself.
-        """
-        before, length, after = self.bound.layout
-        if self.y.size <= FULL:
-            return np.arange(before * after)
-        left, nearest = [], 0
-        for part in self.parts():
-            quotient, wrong = self.quick(part)
-            first = part[0].start * after + part[2].start
-            # No error where none is allowed is NaN here, and no part of anything.
-            most = float(np.fmax.reduce(quotient, axis=None, initial=0))
-            if wrong is not None or most > 1:
-                each = np.fmax.reduce(quotient, axis=1, initial=0)
-                failed = each > 1 if wrong is None else (each > 1) | wrong.any(axis=1)
-                a, b = np.nonzero(failed)
-                left.append(first + a * after + b)
-                most = float(each.max(initial=0, where=~failed))
-            if most > self.used:
-                place = np.argwhere(quotient == quotient.dtype.type(most))[0]
-                self.used, nearest = most, int(first + place[0] * after + place[2])
-        if length <= FULL:
-            self.used = 0.0
-            left.append(np.array([nearest]))
-        return np.unique(np.concatenate(left)) if left else np.arange(0)
 
-    def parts(self) -> Iterator[Part]:
-        """The layout in blocks of at most CHUNK elements, a group in one if it fits."""
-        shape = self.bound.layout
-        size = [1, 1, 1]
-        for axis in (1, 2, 0):
-            size[axis] = max(1, min(shape[axis], CHUNK // prod(size)))
-        steps = [range(0, whole, step) for whole, step in zip(shape, size, strict=True)]
-        for corner in product(*steps):
-            a, n, b = (slice(c, c + step) for c, step in zip(corner, size, strict=True))
-            yield a, n, b
+def _whole(y: Floats, got: Array, room: Room, tier: Tier) -> Judged:
+    """Integers: all of those within reach are right."""
+    low, high = np.ceil(y - room.own), np.floor(y + room.own)
+    actual = wide(got)
+    fits = (actual >= low) & (actual <= high)
+    if room.lost is not None:
+        fits |= room.lost
+    shares = np.where(fits, 0.0, np.inf)
+    return Judged(tier, shares, room.own, np.zeros(y.shape, np.bool_), 0)
 
-    def quick(self, part: Part) -> tuple[Reals, Mask | None]:
-        """The errors of a block in parts of the quick acceptance, and what is wrong anyhow."""
-        got = self.got[part]
-        y, error, allowed = (self._scratch(got.shape, number) for number in range(3))
+
+def _next_to_their_group(
+    y: Floats, error: Floats, own: Floats, last_place: Floats, room: Room, part: Mask
+) -> Floats:
+    """Each element's share of its own error next to the one in common; 0 for those left out.
+
+    Elements that are wrong by themselves take no part: the others may agree without them.
+    """
+    groups, sizes = np.unique(room.group, return_counts=True)
+    length = int(sizes[0]) if sizes.size else 0
+    if length < 2 or not (sizes == length).all():
+        return np.zeros(y.shape)
+    order = np.argsort(room.group, axis=None, kind="stable").reshape(len(groups), length)
+
+    def grouped(values: Floats) -> Floats:
+        return values.reshape(-1)[order]
+
+    y, error, absolute = grouped(y), grouped(error), grouped(own + last_place)
+    size = np.abs(y)
+    part = grouped(part) & (size > _ABOVE_FLOOR * _FLOORS) & (absolute < UNJUDGED * size)
+    divisor = np.where(part, y, 1.0)
+    off = np.where(part, error / divisor, 0.0)
+    shared = grouped(room.shared)[:, :1]
+    grown = 1 + np.minimum(shared, 2 * np.abs(off).max(axis=1, keepdims=True, initial=0))
+    tolerance = absolute / np.abs(divisor) * grown + 2.0**-51 * np.abs(off)
+    each = rows.shares(off, np.where(part, tolerance, np.inf), shared, shared)[1]
+    found = np.empty(y.size)
+    found[order.reshape(-1)] = each.reshape(-1)
+    return found.reshape(room.own.shape)
+
+
+#: Twice the smallest normal float32, below which engines flush to zero.
+_FLOORS = 2.0**-125
+
+
+def _decision(
+    reference: Reference,
+    got: Array,
+    dtype: DType,
+    judged: Judged,
+    tier: Tier,
+    fits: bool,
+    undecided: bool,
+) -> Decision:
+    found = Findings(got.size, steps=0 if dtype.kind == "float" else None)
+    y = reference.values
+    places = np.arange(got.size).reshape(got.shape)
+    found.add(places, judged.shares, lambda i: _described(judged, y, i))
+    found.unjudged = judged.unjudged
+    if dtype.kind == "float" and got.size:
         with np.errstate(all="ignore"):
-            y[...] = self.y[part]
-            if got.dtype == error.dtype:
-                np.subtract(got, y, out=error)
-            else:
-                error[...] = got
-                error -= y
-            if self.rest is not None:
-                error -= self.rest[part]
-            np.abs(error, out=error)
-            self.bound.quick(part, y, allowed)
-            quotient = np.divide(error, allowed, out=self._scratch(got.shape, 3))
-            if self.floor and np.fmax.reduce(quotient, axis=None, initial=0) > 1:
-                allowed += np.where(y > 0, self.floor, 0)
-                np.divide(error, allowed, out=quotient)
-            low, high = self.output.low, self.output.high
-            # NaN is the greatest of all here, and passes no comparison.
-            strange = not np.isfinite(error.max())
-            strange |= bool(low is not None and got.min() < low)
-            strange |= bool(high is not None and got.max() > high)
-            wrong = ~np.isfinite(error) | outside(got, low, high) if strange else None
-        return quotient, wrong
-
-    def _scratch(self, shape: tuple[int, ...], number: int) -> Reals:
-        """An array to work in; made anew for every block it would cost more than the work.
-
-        float32 where the output is: its bound then has room for an exact value rounded to that.
-        """
-        if self._buffers is None:
-            single = self.output.dtype.name == "float32"
-            self._buffers = [
-                np.empty(CHUNK, np.float32) if single else np.empty(CHUNK) for _ in range(4)
-            ]
-        return self._buffers[number][: prod(shape)].reshape(shape)
-
-    def attempt(self, tier: Tier, numbers: Places) -> _Attempt:
-        """What `tier` says about the groups with these numbers."""
-        before, _, after = self.bound.layout
-        whole = numbers.size == before * after
-        attempt = _Attempt(tier, Findings(self.y.size, steps=0 if whole else None))
-        for start in range(0, numbers.size, self.step):
-            self._attempt(attempt, numbers[start : start + self.step])
-        return attempt
-
-    @property
-    def step(self) -> int:
-        """How many groups are looked at together."""
-        return max(1, CHUNK // max(1, self.bound.layout[1]))
-
-    def judged(
-        self, tier: Tier, numbers: Places
-    ) -> tuple[Places, Judged, Floats, Array, Allowance]:
-        """What `tier` says about `step` groups at most: their places, and each element's share.
-
-        Then the exact values, what came out and what was allowed.
-        """
-        _, length, after = self.bound.layout
-        a, b = np.divmod(numbers, after)
-        y, raw = self.y[a, :, b], self.got[a, :, b]
-        groups = Groups(y, None if self.rest is None else self.rest[a, :, b], wide(raw))
-        allowance = self.bound.allowance(tier, numbers, y)
-        judged = judge(
-            groups,
-            allowance,
-            tier.arithmetic.floor,
-            self.output,
-            # A poorer arithmetic that was not declared is no excuse to lose an answer altogether.
-            may_overflow=not tier.remark,
-        )
-        places = (a[:, None] * length + np.arange(length)) * after + b[:, None]
-        return places, judged, y, raw, allowance
-
-    def _attempt(self, attempt: _Attempt, numbers: Places) -> None:
-        places, judged, y, raw, allowance = self.judged(attempt.tier, numbers)
-        attempt.found.add(places, judged.shares, lambda i: _told(judged, y, i))
-        attempt.found.unjudged += int(np.count_nonzero(allowance.unjudged))
-        steps = distance(round_to(y, self.output.dtype), raw)
-        attempt.found.step(int(steps.max(initial=0)))
-        failed = (judged.shares > 1).any(axis=1)
-        if failed.any():
-            attempt.failed.append(numbers[failed])
-            attempt.apart |= bool(judged.apart.any())
+            found.step(int(distance(round_to(y, dtype), got).max()))
+    return Decision(tier, fits, found, bool(judged.apart.any()), undecided, judged.shares)
 
 
-def _told(judged: Judged, y: Floats, i: int) -> str:
+def _described(judged: Judged, y: Floats, i: int) -> str:
     """What was allowed to one element."""
     if not np.isfinite(y.flat[i]) or judged.allowed.flat[i] == 0:
         return "exact"
     beside = " of its row" if judged.apart.flat[i] else ""
     return f"±{judged.allowed.flat[i]:.3g}{beside}"
+
+
+def ends(bound: Expected, written: Array, low: float | None, high: float | None) -> tuple[Array, Array]:
+    """The lowest and the highest value that the expected arithmetic admits, in the output's dtype.
+
+    `written` is the value rounded; where it is infinite or NaN, so are both ends. Each element is
+    taken by itself: those of a group have to agree besides.
+    """
+    dtype = bound.dtype
+    first = bound.tiers()[0]
+    room = bound.room(first)
+    y = bound.values
+    slack = room.own if room.shared is None else room.own + np.abs(y) * room.shared
+    rest = 0.0 if bound.rest is None else bound.rest
+    found = []
+    for sign in (-1, 1):
+        end = y + (rest + sign * slack)
+        end = end if low is None else np.maximum(end, low)
+        end = end if high is None else np.minimum(end, high)
+        found.append(np.where(np.isfinite(wide(written)), round_to(end, dtype), written))
+    return found[0], found[1]

@@ -5,13 +5,12 @@ It is drawn where somebody looks at a comparison that failed, and looks at every
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from math import prod
 from typing import TypeAlias
 
 import numpy as np
 
-from opcheck.compare.bounded import Decision
 from opcheck.compare.findings import Floats, Places
 from opcheck.compare.ulp import UNORDERED, chunks, distance
 from opcheck.dtypes import DType, round_to
@@ -36,28 +35,6 @@ def picture(want: Array, got: Array, dtype: DType, shares: Shares) -> Picture:
         cells.add(places, some)
     counts, unordered = _ulps(want, got, dtype) if dtype.kind == "float" else ((), 0)
     return Picture(got.shape, counts, unordered, cells.letters())
-
-
-def by_bound(decision: Decision) -> Iterator[tuple[Places, Floats]]:
-    """The shares of all elements under the tier that `decision` tells about.
-
-    In large outputs, those of groups that the quick acceptance settled are its estimates, from
-    above.
-    """
-    view, numbers = decision.view, decision.looked_at
-    before, length, after = view.bound.layout
-    settled = np.ones(before * after, np.bool_)
-    settled[numbers] = False
-    for part in view.parts() if settled.any() else ():
-        quotient, _ = view.quick(part)
-        sizes = zip(part, quotient.shape, strict=True)
-        a, n, b = np.ix_(*(one.start + np.arange(size) for one, size in sizes))
-        # No error where none is allowed is NaN there.
-        estimate = np.minimum(np.nan_to_num(quotient), 1.0).astype(np.float64)
-        yield (a * length + n) * after + b, np.where(settled[a * after + b], estimate, 0.0)
-    for start in range(0, numbers.size, view.step):
-        places, judged, *_ = view.judged(decision.told, numbers[start : start + view.step])
-        yield places, judged.shares
 
 
 class _Cells:

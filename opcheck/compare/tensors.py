@@ -17,11 +17,11 @@ import numpy as np
 from opcheck.compare.bounded import Decision, Reference, examine
 from opcheck.compare.elements import Floats, Judge, check
 from opcheck.compare.findings import Findings, Places
-from opcheck.compare.picture import by_bound, picture
+from opcheck.compare.picture import picture
 from opcheck.compare.ulp import UNORDERED, chunks, distance, native
 from opcheck.compare.where import describe
 from opcheck.dtypes import DType, element_type, half_ulp, of, round_to
-from opcheck.engine.bounds import Bound
+from opcheck.engine import Expected
 from opcheck.model import (
     EXACT,
     Array,
@@ -61,7 +61,7 @@ class Want:
     values: Array
     low: float | None = None
     high: float | None = None
-    bound: Bound | None = None
+    bound: Expected | None = None
     rest: Floats | None = None
     rounded: DType | None = None
     random: bool = False
@@ -169,7 +169,7 @@ def _allowed(judge: Judge, wanted: Array, got: Array, place: int) -> str:
 
 def _by_bound(
     want: Want,
-    bound: Bound,
+    bound: Expected,
     got: Array,
     dtype: DType,
     like: Array | None,
@@ -177,8 +177,8 @@ def _by_bound(
 ) -> Comparison:
     values = want.values.astype(np.float64, copy=False)
     rounded = want.rounded if want.values.dtype == np.float64 else dtype
-    reference = Reference(values, bound, want.rest, rounded)
-    decision = examine(reference, got, dtype, want.low, want.high, declared)
+    reference = Reference(values, bound, want.rest, rounded, want.low, want.high)
+    decision = examine(reference, got, dtype, declared)
     comparison = _compared(want, got, dtype, decision.found, like)
     problem: Problem | None = None
     remark = ""
@@ -188,7 +188,7 @@ def _by_bound(
         problem, remark = "undecided", UNDECIDED
     elif decision.tier.remark:
         problem, remark = "precision", decision.tier.remark
-    draw = partial(picture, values, got, dtype, partial(by_bound, decision))
+    draw = partial(picture, values, got, dtype, lambda: [(np.arange(got.size), decision.shares)])
     return replace(
         comparison,
         problem=problem,
@@ -198,7 +198,7 @@ def _by_bound(
     )
 
 
-def _why(decision: Decision, bound: Bound) -> str:
+def _why(decision: Decision, bound: Expected) -> str:
     """What there is to say about wrong elements beside that they are wrong."""
     loosest = decision.tier.name
     even = "" if loosest == bound.tiers(())[0].name else f"too far off even for {loosest}"

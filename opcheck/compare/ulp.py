@@ -63,6 +63,25 @@ def same_bits(a: Array, b: Array) -> bool:
     return bool(np.array_equal(_bits(a), _bits(b)))
 
 
+def stepped(array: Array, steps: int) -> Array:
+    """`array`, of a floating dtype, so many ULP upwards, at most to infinity; NaN stays NaN.
+
+    No more steps are made than lead from 0 to infinity.
+    """
+    bits = array.view(f"i{array.itemsize}")
+    least = np.iinfo(bits.dtype).min
+    # Negative numbers in the order of their values, −0 in the place of 0.
+    place = np.where(bits < 0, least - bits, bits)
+    endless = int(np.array(np.inf).astype(array.dtype).view(bits.dtype))
+    count = min(abs(steps), endless)
+    if steps > 0:
+        moved = np.where(place > endless - count, endless, place + count)
+    else:
+        moved = np.where(place < count - endless, -endless, place - count)
+    back = np.where(moved < 0, least - moved, moved).astype(bits.dtype).view(array.dtype)
+    return np.where(np.isnan(array), array, back)
+
+
 def native(array: Array) -> Array:
     """`array` in the machine's byte order: itself if it is."""
     return array.astype(array.dtype.newbyteorder("="), copy=False)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from opcheck.compare.tensors import Want
 from opcheck.dtypes import DType, of
-from opcheck.engine import Exact, operator_of
+from opcheck.engine import Expected, operator_of
 from opcheck.model import Array, OpVersion
 
 
@@ -17,9 +17,9 @@ def stated_want(op: OpVersion, name: str, values: Array, dtype: DType | None) ->
     return Want(name, dtype, values, low, high)
 
 
-def computed_want(op: OpVersion, name: str, answer: Array | Exact) -> Want:
+def computed_want(op: OpVersion, name: str, answer: Array | Expected) -> Want:
     """What the engine's exact mode gives, with its error bound if it has one."""
-    if not isinstance(answer, Exact):
+    if not isinstance(answer, Expected):
         return stated_want(op, name, answer, of(answer))
     want = stated_want(op, name, answer.values, answer.dtype)
-    return replace(want, bound=answer.bound, rest=answer.rest)
+    return replace(want, bound=answer, rest=answer.rest)

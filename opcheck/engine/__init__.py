@@ -1,27 +1,56 @@
-"""The engine: pure, versioned NumPy functions, one file an operator.
+"""The engine: every operator as a formula over kinds of numbers, one file an operator.
 
-It knows no files, no models and no ONNX package: arrays and attributes in, arrays out.
+Arrays and attributes go in, arrays come out: it knows no files and no models, and of onnx no more
+than `opcheck.opset` tells of an operator's schema.
 """
 
-from opcheck.engine.evaluate import (
-    Planned,
-    dtypes_of,
-    evaluate,
-    exactly,
-    natively,
-    operator_of,
-    planned,
-)
-from opcheck.engine.exact import Exact, rounded
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from opcheck.engine.evaluate import Defect, Evaluation, Expected, Room, Tier, precisely
+from opcheck.engine.evaluate import evaluate as evaluate_node
+from opcheck.engine.evaluate import exactly as exactly_node
+from opcheck.engine.node import Node, bind, dtypes_of, operator_of
+from opcheck.model import Array, Attrs, OpVersion
 
 __all__ = [
-    "Exact",
-    "Planned",
+    "Defect",
+    "Evaluation",
+    "Expected",
+    "Node",
+    "Room",
+    "Tier",
+    "bind",
     "dtypes_of",
     "evaluate",
+    "evaluate_node",
     "exactly",
-    "natively",
+    "exactly_node",
     "operator_of",
-    "planned",
+    "precisely",
     "rounded",
 ]
+
+
+def evaluate(op: OpVersion, inputs: Sequence[Array | None], attrs: Attrs) -> tuple[Array, ...]:
+    """The outputs of `op` on `inputs`, each value rounded once to its type.
+
+    Raises:
+        NotSupported: the engine has no formula for exactly this version.
+        InvalidNode: the specification forbids these inputs or attributes.
+        Defect: the formula failed in a way that is opcheck's own fault.
+    """
+    return tuple(map(rounded, exactly(op, inputs, attrs)))
+
+
+def exactly(
+    op: OpVersion, inputs: Sequence[Array | None], attrs: Attrs
+) -> tuple[Array | Expected, ...]:
+    """The outputs, unrounded and with their error bounds where sound implementations differ."""
+    return exactly_node(Node(op, tuple(inputs), attrs))
+
+
+def rounded(output: Array | Expected) -> Array:
+    """An output as an array of its dtype."""
+    return output.rounded() if isinstance(output, Expected) else output

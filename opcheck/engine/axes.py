@@ -26,7 +26,7 @@ def from_the_front(axis: int, rank: int) -> int:
     return axis
 
 
-def coerced_to_2d(shape: Sequence[int], axis: int) -> tuple[int, int]:
+def matrix_of(shape: Sequence[int], axis: int) -> tuple[int, int]:
     """The matrix [a_0 * … * a_{k-1}, a_k * … * a_{n-1}] that versions 1 and 11 work on."""
     return prod(shape[:axis]), prod(shape[axis:])
 
@@ -38,7 +38,7 @@ def rows_along(shape: Sequence[int], axis: int) -> Rows:
 
 def rows_coerced(shape: Sequence[int], axis: int) -> Rows:
     """Each row is one of the matrix to which versions 1 and 11 coerce their input."""
-    return (*coerced_to_2d(shape, axis), 1)
+    return (*matrix_of(shape, axis), 1)
 
 
 def _range(low: int, end: int) -> str:

@@ -1,150 +1,394 @@
-"""From an operator version, arrays and attributes to outputs, in exact and in native mode."""
+"""From a node to its outputs: plain, with proven bounds, or to as many digits as are asked for."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
-from typing import Any, get_type_hints
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any, TypeAlias
 
-from opcheck import dtypes
-from opcheck.engine.exact import Exact, rounded
-from opcheck.engine.registry import Kernel, Operator, operators
-from opcheck.errors import InvalidNode, NotSupported
-from opcheck.model import Array, Attrs, OpVersion
+import numpy as np
+
+from opcheck import dtypes, numbers
+from opcheck.dtypes import DTYPES, DType, round_to
+from opcheck.engine.node import Bound, Node, bind
+from opcheck.engine.operators import Formula
+from opcheck.errors import InvalidNode
+from opcheck.model import Array
+from opcheck.numbers.arithmetic import Arithmetic, expected, narrow, stored
+from opcheck.numbers.bounded import VALUES, Bounded, Indices, Truth, bounded, size_of
+
+#: An output of a formula on bounded numbers; a plain array is exact.
+Output: TypeAlias = Bounded | Truth | Indices | Array
+
+_FLOAT32 = DTYPES["float32"]
 
 
-def operator_of(op: OpVersion) -> Operator | None:
-    """The operator's file, or None where the engine has none or lacks this version."""
-    operator = operators().get((op.domain, op.name))
-    return operator if operator and op.since in operator.kernels else None
+class Defect(Exception):
+    """A formula failed in a way that no specification asks for: a defect of opcheck's."""
 
 
-def dtypes_of(op: OpVersion) -> tuple[str, ...]:
-    """The dtypes that a version allows, none where the engine does not know it."""
-    operator = operator_of(op)
-    return operator.kernels[op.since].dtypes if operator else ()
+def is_real(array: Array | None) -> bool:
+    """Return True for a tensor of floating numbers that have room for error."""
+    dtype = None if array is None else dtypes.of(array)
+    return dtype is not None and dtype.kind == "float"
+
+
+# ── plain ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def evaluate(node: Node, formula: Formula | None = None) -> tuple[Array, ...]:
+    """The outputs in the tensors' own types, 16-bit ones computed in float32 and rounded once.
+
+    They share no memory with the inputs. `formula` takes the place of the operator's own.
+
+    Raises what `bind` raises, InvalidNode for what the formula forbids, and Defect.
+    """
+    bound = bind(node, formula)
+    convert = _as_it_is if bound.operator.exact else _widened
+    with numbers.lifting(_as_it_is):
+        outputs = _called(bound, [convert(array) for array in node.inputs])
+    return tuple(_typed(bound, place, output) for place, output in enumerate(outputs))
+
+
+def _as_it_is(array: Any) -> Any:
+    return array
+
+
+def _widened(array: Array | None) -> Array | None:
+    """A 16-bit float in float32, which holds each of its numbers."""
+    if array is not None and is_real(array) and array.dtype.itemsize == 2:
+        from opcheck.engine.half import widened
+
+        return widened(array)
+    return array
+
+
+def _called(bound: Bound, operands: Sequence[Any]) -> Sequence[Any]:
+    """What the formula makes of `operands`, as a sequence of outputs."""
+    try:
+        with np.errstate(all="ignore"):
+            outputs = bound.formula(*operands, **bound.attrs)
+    except InvalidNode as error:
+        text = str(error)
+        prefix = f"{bound.node.op}: "
+        raise InvalidNode(text if text.startswith(prefix) else prefix + text) from None
+    except MemoryError:
+        raise
+    except Exception as error:
+        told = f"{type(error).__name__}: {error}"
+        raise Defect(f"{bound.node.op}: a defect of opcheck's engine: {told}") from error
+    return outputs if isinstance(outputs, tuple | list) else (outputs,)
+
+
+def _typed(bound: Bound, place: int, output: Any) -> Array:
+    """An output in its dtype; floats are rounded to it, integers wrap around."""
+    dtype = bound.output_dtype(place)
+    array = np.asarray(output)
+    if any(array is operand for operand in bound.node.inputs) or array.base is not None:
+        array = array.copy()
+    if dtype is None or array.dtype == dtype.numpy:
+        return array
+    if dtype.kind == "float" and array.dtype.kind == "f":
+        if dtype.numpy.itemsize == 2 and array.dtype == np.float32:
+            from opcheck.engine.half import narrowed
+
+            return narrowed(np.ascontiguousarray(array), dtype.numpy)
+        return round_to(array.astype(np.float64), dtype)
+    if dtype.kind == "int" and array.dtype.kind in "iu":
+        return array.astype(dtype.numpy)
+    raise Defect(f"{bound.node.op}: output {place} is {array.dtype} and not {dtype}")
+
+
+# ── bounded ───────────────────────────────────────────────────────────────────────────────────
 
 
 @dataclass(frozen=True)
-class Planned:
-    """An operator version with its attributes, for inputs of certain shapes and dtypes."""
+class Tier:
+    """An arithmetic and a formulation, from what is expected to the least that is tolerated.
 
-    operator: Operator
-    plan: Any
-
-    def exactly(self, *inputs: Array) -> tuple[Array | Exact, ...]:
-        """The outputs, unrounded and with their error bounds where they have one."""
-        return self.operator.exact(self.plan, *inputs)
-
-    def evaluate(self, *inputs: Array) -> tuple[Array, ...]:
-        """The outputs, rounded once. They share no memory with the inputs, nor does any below."""
-        return tuple(map(rounded, self.exactly(*inputs)))
-
-    def natively(self, *inputs: Array, threads: int = 1) -> tuple[Array, ...]:
-        """The outputs in native mode: fast, and within the operator's bound."""
-        return self.operator.native(self.plan, *inputs, threads=threads)
-
-
-def evaluate(op: OpVersion, inputs: Sequence[Array], attrs: Attrs) -> tuple[Array, ...]:
-    """The outputs of `op` on `inputs`, rounded once. Raises what `planned` raises."""
-    return planned(op, inputs, attrs).evaluate(*inputs)
-
-
-def exactly(op: OpVersion, inputs: Sequence[Array], attrs: Attrs) -> tuple[Array | Exact, ...]:
-    """The same, unrounded and with their error bounds where they have one."""
-    return planned(op, inputs, attrs).exactly(*inputs)
-
-
-def natively(
-    op: OpVersion, inputs: Sequence[Array], attrs: Attrs, threads: int = 1
-) -> tuple[Array, ...]:
-    """The same in native mode."""
-    return planned(op, inputs, attrs).natively(*inputs, threads=threads)
-
-
-def planned(op: OpVersion, inputs: Sequence[Array], attrs: Attrs) -> Planned:
-    """What is to be computed of inputs like these, of which only shapes and dtypes are looked at.
-
-    Raises:
-        NotSupported: the engine has no kernel for exactly this version.
-        InvalidNode: the specification forbids this dtype, attribute or value.
+    An output that needs a tier with a `remark` is a warning that this remark explains. `ranged`:
+    it is about range, so that its remark holds where an error comes of that alone.
     """
-    operator = operator_of(op)
-    if operator is None:
-        raise NotSupported(f"the engine has no kernel for {op}")
-    kernel = operator.kernels[op.since]
-    _check_count(op, kernel, inputs)
-    _check_dtypes(op, kernel, inputs)
-    _check_attributes(op, kernel, attrs)
-    try:
-        return Planned(operator, kernel.plan(*inputs, **attrs))
-    except InvalidNode as error:
-        raise InvalidNode(f"{op}: {error}") from None
+
+    name: str
+    arithmetic: Arithmetic
+    formula: Formula | None = None
+    remark: str = ""
+    ranged: bool = False
 
 
-def _check_count(op: OpVersion, kernel: Kernel, inputs: Sequence[Array]) -> None:
-    parameters = _parameters(kernel.plan)
-    tensors = [p for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
-    needed = sum(p.default is p.empty for p in tensors)
-    if not needed <= len(inputs) <= len(tensors):
-        allowed = f"{needed}" if needed == len(tensors) else f"{needed} to {len(tensors)}"
-        raise InvalidNode(f"{op}: {len(inputs)} inputs; allowed: {allowed}")
+class Evaluation:
+    """A node on bounded numbers, in each of the arithmetics that an implementation may use.
+
+    Raises what `bind` raises at once, and what a formula raises when it is first evaluated.
+    """
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+        self.bound = bind(node)
+        self._outputs: dict[Tier, tuple[Output, ...]] = {}
+
+    @property
+    def is_exact(self) -> bool:
+        """True if no output can be anything but what a plain evaluation gives."""
+        return self.bound.operator.exact or not any(map(is_real, self.node.inputs))
+
+    @cached_property
+    def dtype(self) -> DType:
+        """The floating dtype that decides which arithmetic is expected: the widest of the inputs."""
+        floats = [dtypes.of(array) for array in self.node.inputs if array is not None]
+        real = [dtype for dtype in floats if dtype and dtype.kind == "float"]
+        return max(real, key=lambda dtype: dtype.precision, default=_FLOAT32)
+
+    def tiers(self, declared: Collection[str] = ()) -> tuple[Tier, ...]:
+        """The tiers in the order in which they are tried; those `declared` bring no remark."""
+        return tuple(self._tiers(declared))
+
+    def _tiers(self, declared: Collection[str]) -> Iterator[Tier]:
+        since = self.node.op.since
+        name = "float64" if self.dtype.name == "float64" else "float32"
+        plain = expected(self.dtype)
+        sound = [s for s in self.bound.operator.sound if not s.versions or since in s.versions]
+        yield Tier(name, plain)
+        for other in (s for s in sound if not s.remark):
+            yield Tier(name, plain, other.function)
+        yield Tier(name, replace(plain, flushes=True), None, _OUT_OF_RANGE, ranged=True)
+        for other in (s for s in sound if s.remark):
+            arithmetic = replace(plain, flushes=True)
+            yield Tier(name, arithmetic, other.function, f"right only {other.remark}")
+        if self.dtype.numpy.itemsize == 2:
+            for word, what, arithmetic in (
+                ("stored", "kept in {} between operations", stored(self.dtype)),
+                ("arithmetic", "computed in {}", narrow(self.dtype)),
+            ):
+                told = what.format(self.dtype)
+                remark = f"{told}; declare accumulate={self.dtype}"
+                yield Tier(
+                    f"{self.dtype} {word}",
+                    arithmetic,
+                    None,
+                    "" if self.dtype.name in declared else remark,
+                )
+
+    def outputs(self, tier: Tier) -> tuple[Output, ...]:
+        """The outputs of a tier."""
+        if tier not in self._outputs:
+            self._outputs[tier] = self._evaluated(tier.arithmetic, tier.formula)
+        return self._outputs[tier]
+
+    def scattered(self) -> tuple[Output, ...]:
+        """The outputs of the first tier, with the variance that independent roundings give."""
+        first = self.tiers()[0]
+        return self.outputs(replace(first, arithmetic=replace(first.arithmetic, scatters=True)))
+
+    @property
+    def expected(self) -> tuple[Output, ...]:
+        """The outputs of the first tier."""
+        return self.outputs(self.tiers()[0])
+
+    def _evaluated(self, arithmetic: Arithmetic, formula: Formula | None) -> tuple[Output, ...]:
+        bound = self.bound if formula is None else bind(self.node, formula)
+        if self.is_exact:
+            return evaluate(self.node, formula)
+        outputs: Sequence[Any] = ()
+        for values in range(arithmetic.values, len(VALUES())):
+            lift = partial(_lifted, replace(arithmetic, values=values))
+            with numbers.lifting(lift):
+                outputs = _called(bound, [lift(array) for array in self.node.inputs])
+            if not any(isinstance(out, Bounded) and _ran_out(out) for out in outputs):
+                break
+        return tuple(
+            output if isinstance(output, Bounded | Truth | Indices) else _typed(bound, n, output)
+            for n, output in enumerate(outputs)
+        )
 
 
-@cache
-def _parameters(function: Callable[..., object]) -> tuple[inspect.Parameter, ...]:
-    return tuple(inspect.signature(function).parameters.values())
+_OUT_OF_RANGE = "right but where an intermediate result left the range of the arithmetic"
 
 
-def _check_dtypes(op: OpVersion, kernel: Kernel, inputs: Sequence[Array]) -> None:
-    for array in inputs:
-        dtype = dtypes.of(array)
-        if dtype is None or dtype.name not in kernel.dtypes:
-            allowed = ", ".join(kernel.dtypes)
-            raise InvalidNode(f"{op}: input of type {array.dtype}; allowed: {allowed}")
+def _lifted(arithmetic: Arithmetic, array: Array | None) -> Any:
+    dtype = None if array is None else dtypes.of(array)
+    if array is None or dtype is None or dtype.kind != "float":
+        return array
+    return bounded(array, dtype, arithmetic)
 
 
-def _check_attributes(op: OpVersion, kernel: Kernel, attrs: Attrs) -> None:
-    parameters = _parameters(kernel.plan)
-    known = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
-    for name in attrs:
-        if name not in known:
-            allowed = ", ".join(known) or "none"
-            raise InvalidNode(f"{op}: no attribute {name}; allowed: {allowed}")
-    for name, default in known.items():
-        if default is inspect.Parameter.empty and name not in attrs:
-            raise InvalidNode(f"{op}: attribute {name} is mandatory")
-    for name, value in attrs.items():
-        allowed, fits = _kind(kernel.plan, name)
-        if not fits(value):
-            raise InvalidNode(f"{op}: {name} {value!r}; allowed: {allowed}")
+def _ran_out(output: Bounded) -> bool:
+    """True if the values may have left their own range on the way, as x^10 does for x = 1e38."""
+    if output.size > _LARGE:
+        return False
+    with np.errstate(over="ignore"):
+        size = size_of(output.v)
+    if not np.isfinite(size).all():
+        return True
+    with np.errstate(all="ignore"):
+        e = output.settled().e
+    return e is not None and bool(((size == 0) & (e > output.arithmetic.floor)).any())
 
 
-def _is_whole(value: object) -> bool:
-    """Whether it is an integer of 64 bits, which is all that a model holds."""
-    return isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63
+#: Elements of an output that is not computed again in wider values, which take much longer.
+_LARGE = 1 << 20
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, float) or _is_whole(value)
+def rounded(output: Output, dtype: DType) -> Array:
+    """The value of an output, rounded to its dtype, to nearest, ties to even."""
+    match output:
+        case Bounded():
+            return round_to(in_float64(output), dtype)
+        case Truth() | Indices():
+            return output.v.astype(dtype.numpy)
+        case _:
+            return output
 
 
-def _are_whole(value: object) -> bool:
-    return isinstance(value, Sequence) and all(map(_is_whole, value))
+def in_float64(output: Bounded) -> Any:
+    """The values of an output in float64."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return output.v.astype(np.float64, copy=False)
 
 
-#: What an attribute of one value may be; those of any other type are lists.
-_KINDS: Mapping[object, tuple[str, Callable[[object], bool]]] = {
-    int: ("an integer of 64 bits", _is_whole),
-    float: ("a number", _is_number),
-    str: ("a word", lambda value: isinstance(value, str)),
-}
+# ── precise ───────────────────────────────────────────────────────────────────────────────────
 
 
-@cache
-def _kind(function: Callable[..., object], name: str) -> tuple[str, Callable[[object], bool]]:
-    """What an attribute is declared as in a kernel's signature, in words, and what fits."""
-    declared = get_type_hints(function)[name]
-    return _KINDS.get(declared, ("a list of integers of 64 bits", _are_whole))
+def precisely(node: Node, bits: int) -> Sequence[Any]:
+    """The outputs with this many binary digits, as `numbers.precise.Precise` or plain arrays."""
+    import mpmath
+
+    from opcheck.numbers.precise import precise
+
+    def lift(array: Any) -> Any:
+        return precise(array) if is_real(array) else array
+
+    bound = bind(node)
+    with mpmath.workprec(bits), numbers.lifting(lift):
+        return _called(bound, [lift(array) for array in node.inputs])
+
+
+Evaluate: TypeAlias = Callable[[Node], tuple[Array, ...]]
+
+
+# ── what an output may be ─────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, eq=False)
+class Room:
+    """How far around its value an output of one tier may lie, before it is rounded to its dtype.
+
+    All arrays have the output's shape. `own` is each element's own error, `shared` the relative one
+    that all elements of a `group` have in common, or None. An element that was `lost` may be
+    anything that is left of a result out of range; None where none was.
+    """
+
+    own: Any
+    shared: Any = None
+    group: Any = None
+    lost: Any = None
+
+
+@dataclass(frozen=True, eq=False)
+class Expected:
+    """An output of an evaluation that may differ between sound implementations.
+
+    The value is `values` + `rest`, in float64 and of the output's shape; `rest` is what float64 has
+    no room for, None where it is known to float64's precision only.
+    """
+
+    evaluation: Evaluation
+    place: int
+    dtype: DType
+
+    @cached_property
+    def output(self) -> Any:
+        """The output of the first tier."""
+        return self.evaluation.expected[self.place]
+
+    @cached_property
+    def values(self) -> Any:
+        """The values in float64."""
+        return in_float64(self.output)
+
+    @cached_property
+    def rest(self) -> Any:
+        """What the values have beyond float64, or None."""
+        if self.output.v.dtype == np.float64:
+            return None
+        with np.errstate(over="ignore", invalid="ignore"):
+            rest = (self.output.v - self.values).astype(np.float64)
+        return np.where(np.isfinite(rest), rest, 0.0)
+
+    def rounded(self) -> Array:
+        """The values rounded to the output's dtype, to nearest, ties to even."""
+        return rounded(self.output, self.dtype)
+
+    def tiers(self, declared: Collection[str] = ()) -> tuple[Tier, ...]:
+        """The tiers in the order in which they are tried; those `declared` bring no remark."""
+        return self.evaluation.tiers(declared)
+
+    def room(self, tier: Tier) -> Room:
+        """What a tier allows around its own values, which are those of the first tier or nearly."""
+        with np.errstate(all="ignore"):
+            return self._room(tier)
+
+    def _room(self, tier: Tier) -> Room:
+        output = self.evaluation.outputs(tier)[self.place]
+        first = self.output
+        if not isinstance(output, Bounded):
+            return Room(np.zeros(first.shape))
+        size = size_of(output.v)
+        finite = np.isfinite(size)
+        own = np.zeros(size.shape) if output.e is None else output.e.copy()
+        # The rounding to the output's own type is one; any other comes before it.
+        k = max(0.0, output.k - 1) if output.grid.dtype == self.dtype else output.k
+        if output.k and k == output.k:
+            own += output.grid.step
+        computed = output.k > 0 or output.e is not None
+        if computed:
+            # What the reference itself may be off by, which rounds 2^11 times finer or more.
+            fine = _FINE if output.v.dtype == np.float64 else _FINE * 2.0**-8
+            own += size * (k * output.grid.u + fine)
+            own *= _SECOND_ORDER
+            floor = tier.arithmetic.floor if self.dtype.name != "float16" else 0.0
+            own += np.where((output.v != 0) | (own > 0), floor, 0.0)
+        if tier.formula is not None and output.v is not first.v:
+            own = own + np.abs(output.v - first.v).astype(np.float64)
+        own = np.where(finite, own, 0.0)
+        common = output.common
+        if common is None:
+            return Room(own, lost=output.lost)
+        shared = np.broadcast_to(common.size, size.shape) * _SECOND_ORDER
+        return Room(own, shared, np.broadcast_to(common.group, size.shape), output.lost)
+
+    def range_loss(self, tier: Tier) -> Any:
+        """Where a tier that may leave the range allows notably more than the first one does."""
+        first, later = self.room(self.tiers()[0]), self.room(tier)
+        with np.errstate(invalid="ignore"):
+            more = later.own - first.own
+        notable = 16 * tier.arithmetic.u * np.abs(self.values) + tier.arithmetic.floor
+        lost = np.zeros(more.shape, np.bool_) if later.lost is None else later.lost
+        return lost | ~(more <= notable)
+
+
+#: Roundoffs of float64 that a reference in float64 may be off by beyond its formula's bound.
+_FINE = 2.0**-51
+_SECOND_ORDER = 1.005
+
+
+def exactly(node: Node) -> tuple[Array | Expected, ...]:
+    """The outputs of a node: plain arrays where they are exact, else what they are expected to be.
+
+    Raises what `evaluate` raises.
+    """
+    evaluation = Evaluation(node)
+    outputs = evaluation.expected
+    found: list[Array | Expected] = []
+    for place, output in enumerate(outputs):
+        if isinstance(output, Bounded | Truth | Indices):
+            dtype = evaluation.bound.output_dtype(place) or dtypes.element_type(
+                np.empty(0, output.dtype if isinstance(output, Bounded) else output.v.dtype)
+            )
+            assert dtype
+            found.append(Expected(evaluation, place, dtype))
+        else:
+            found.append(output)
+    return tuple(found)

@@ -14,45 +14,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from opcheck import dtypes
-from opcheck.engine.evaluate import evaluate, operator_of
-from opcheck.engine.registry import module_of
+from opcheck.engine.evaluate import evaluate
+from opcheck.engine.node import Node, operator_of
+from opcheck.engine.operators import OwnMutant
 from opcheck.errors import InvalidNode
 from opcheck.model import Array, Attrs, OpVersion
-
-
-@dataclass(frozen=True, eq=False)
-class Node:
-    """A node with its data: what a mistake is made on.
-
-    `inputs` are in the operator's order, without what is left out; `constant` tells whether one
-    of them is an initializer of the model.
-    """
-
-    op: OpVersion
-    inputs: tuple[Array, ...]
-    attrs: Attrs
-    constant: bool = False
-
-    @cached_property
-    def right(self) -> tuple[Array, ...]:
-        """What the engine answers; raises InvalidNode where the specification forbids the node."""
-        return evaluate(self.op, self.inputs, self.attrs)
-
-    @property
-    def rank(self) -> int:
-        """The rank of the first input."""
-        return self.inputs[0].ndim
-
-    def at(self, since: int) -> Node:
-        """The same node in another version."""
-        return replace(self, op=replace(self.op, since=since))
-
-    @property
-    def dtype(self) -> str:
-        """The dtype of the first input, by its name."""
-        known = dtypes.of(self.inputs[0])
-        return known.name if known else str(self.inputs[0].dtype)
 
 
 #: The outputs that come of a mistake. It raises InvalidNode for what it refuses; what it leaves
@@ -102,6 +68,15 @@ def mistakes_of(op: OpVersion) -> tuple[Mistake, ...]:
     operator = operator_of(op)
     if operator is None:
         return ()
-    own = importlib.import_module(f"{module_of(operator)}.mistakes").MISTAKES
     general = importlib.import_module("opcheck.engine.generic").MISTAKES
+    own = [_own(mutant) for mutant in operator.mutants if op.since in (mutant.versions or (op.since,))]
     return (*own, *general)
+
+
+def _own(mutant: OwnMutant) -> Mistake:
+    return Mistake(
+        mutant.name,
+        mutant.text,
+        lambda node: evaluate(node, mutant.function),
+        mutant.equivalent,
+    )

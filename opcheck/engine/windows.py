@@ -12,12 +12,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from opcheck.engine.bounds import Floats, Places
 from opcheck.errors import InvalidNode
 from opcheck.model import Array
+
+Floats: TypeAlias = NDArray[Any]
+Places: TypeAlias = NDArray[np.intp]
 
 AUTO_PADS = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
 
@@ -89,10 +93,19 @@ class Windows:
         """The most elements that are no padding and may lie in one window."""
         return prod(axis.most for axis in self.axes)
 
+    @cached_property
+    def terms(self) -> Places:
+        """How many elements each window holds, in a shape that broadcasts to the output's."""
+        found = np.ones((), np.intp)
+        for n, axis in enumerate(self.axes):
+            count = axis.spans(np.arange(axis.size))[1]
+            found = found * count.reshape(-1, *[1] * (len(self.axes) - 1 - n))
+        return found
+
     def sums(self, values: Floats) -> Floats:
         """The sum of `values`, of the input's shape, over every window; padding adds nothing."""
         if not values.size or not prod(self.shape):
-            return np.zeros(self.shape)
+            return np.zeros(self.shape, values.dtype)
         # The axes that shrink most come first, so that what lies between stays small.
         order = sorted(range(len(self.axes)), key=lambda n: self.axes[n].size / values.shape[n + 2])
         for n in order:
@@ -135,7 +148,7 @@ class Windows:
 def _sums_along(values: Floats, n: int, axis: AxisWindows) -> Floats:
     shape = list(values.shape)
     shape[n] = axis.size
-    out = np.zeros(shape)
+    out = np.zeros(shape, values.dtype)
     source, target = np.moveaxis(values, n, 0), np.moveaxis(out, n, 0)
     if len(axis.offsets) <= axis.size:
         for j in axis.offsets:
@@ -151,7 +164,6 @@ def _sums_along(values: Floats, n: int, axis: AxisWindows) -> Floats:
 
 def windows_of(
     shape: Sequence[int],
-    *,
     kernel_shape: Sequence[int],
     strides: Sequence[int] | None = None,
     dilations: Sequence[int] | None = None,

@@ -15,7 +15,9 @@ from opcheck.dtypes import DType
 Array: TypeAlias = NDArray[Any]
 #: Arrays by input name, in the order of the operator's inputs.
 Arrays: TypeAlias = Mapping[str, Array]
-AttrValue: TypeAlias = int | float | str | tuple[int, ...] | tuple[float, ...] | tuple[str, ...]
+AttrValue: TypeAlias = (
+    int | float | str | Array | tuple[int, ...] | tuple[float, ...] | tuple[str, ...]
+)
 Attrs: TypeAlias = Mapping[str, AttrValue]
 Rule: TypeAlias = Literal["must", "should", "open"]
 Level: TypeAlias = Literal["smoke", "core", "deep"]

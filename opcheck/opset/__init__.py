@@ -6,17 +6,23 @@ DirectML's operators stand beside ONNX's and are read the same way.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 
-from opcheck.model import OpVersion
-from opcheck.opset.schema import Attribute, Parameter, Schema
+from opcheck.dtypes import DType
+from opcheck.model import AttrValue, OpVersion
+from opcheck.opset import directml
+from opcheck.opset.schema import Attribute, Body, BodyNode, Parameter, Reference, Schema
 
 __all__ = [
     "Attribute",
+    "Body",
+    "BodyNode",
     "Parameter",
+    "Reference",
     "Schema",
     "attribute",
+    "body",
     "describe",
     "domains",
     "later",
@@ -26,9 +32,32 @@ __all__ = [
 ]
 
 
+@cache
 def versions(domain: str, name: str) -> Mapping[int, Schema]:
-    """Every version of the operator by the opset since which it is in force; empty if unknown."""
-    return _all().get((domain, name), {})
+    """Every version of the operator by the opset since which it is in force; empty if unknown.
+
+    Only this operator is read, since most runs are about a few of some two hundred.
+    """
+    if domain == directml.DOMAIN:
+        return {schema.op.since: schema for schema in directml.SCHEMAS if schema.op.name == name}
+    from opcheck.opset import onnx_defs
+
+    return {schema.op.since: schema for schema in reversed([*onnx_defs.versions(domain, name)])}
+
+
+def body(
+    op: OpVersion,
+    opset: int,
+    attrs: Mapping[str, AttrValue],
+    inputs: Sequence[tuple[DType, Sequence[int]] | None],
+    outputs: int,
+) -> Body | None:
+    """The function body of `op`; see `onnx_defs.body`."""
+    if op.domain == directml.DOMAIN:
+        return None
+    from opcheck.opset import onnx_defs
+
+    return onnx_defs.body(op, opset, attrs, inputs, outputs)
 
 
 def describe(domain: str, name: str, opset: int) -> Schema | None:
@@ -50,12 +79,12 @@ def attribute(op: OpVersion, name: str) -> Attribute | None:
 
 def operators(domain: str) -> tuple[str, ...]:
     """The operators of a domain, by name."""
-    return tuple(sorted(name for known, name in _all() if known == domain))
+    return tuple(sorted(name for known, name in _names() if known == domain))
 
 
 def domains() -> tuple[str, ...]:
     """Every domain that has operators; ONNX's own is ""."""
-    return tuple(sorted({domain for domain, _ in _all()}))
+    return tuple(sorted({domain for domain, _ in _names()}))
 
 
 def later(op: OpVersion, opset: int) -> tuple[int, ...]:
@@ -65,21 +94,19 @@ def later(op: OpVersion, opset: int) -> tuple[int, ...]:
     return tuple(sorted({number for number in ((opset + last + 1) // 2, last) if number > opset}))
 
 
+@cache
 def newest(domain: str) -> int:
     """The newest opset of `domain` that the installed packages know."""
     if domain == "":
         from opcheck.opset import onnx_defs
 
         return onnx_defs.newest()
-    return max((v for (known, _), by in _all().items() if known == domain for v in by), default=0)
+    names = [name for known, name in _names() if known == domain]
+    return max((since for name in names for since in versions(domain, name)), default=0)
 
 
 @cache
-def _all() -> Mapping[tuple[str, str], Mapping[int, Schema]]:
-    from opcheck.opset import directml, onnx_defs
+def _names() -> tuple[tuple[str, str], ...]:
+    from opcheck.opset import onnx_defs
 
-    table: dict[tuple[str, str], dict[int, Schema]] = {}
-    for schema in (*onnx_defs.schemas(), *directml.SCHEMAS):
-        by_version = table.setdefault((schema.op.domain, schema.op.name), {})
-        by_version[schema.op.since] = schema
-    return {key: dict(sorted(by_version.items())) for key, by_version in table.items()}
+    return (*onnx_defs.names(), *((s.op.domain, s.op.name) for s in directml.SCHEMAS))

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
 
-from onnx import AttributeProto, defs, helper
+from onnx import AttributeProto, FunctionProto, defs, helper, numpy_helper
 
+from opcheck.dtypes import DType
 from opcheck.model import AttrValue, OpVersion
-from opcheck.opset.schema import Attribute, AttrType, Parameter, Schema
+from opcheck.opset.schema import Attribute, AttrType, Body, BodyNode, Parameter, Reference, Schema
 
 _TYPES: dict[Any, AttrType] = {
     AttributeProto.INT: "int",
     AttributeProto.FLOAT: "float",
     AttributeProto.STRING: "string",
+    AttributeProto.TENSOR: "tensor",
     AttributeProto.INTS: "ints",
     AttributeProto.FLOATS: "floats",
     AttributeProto.STRINGS: "strings",
+    AttributeProto.TENSORS: "tensors",
 }
+#: No opset of any domain is newer.
+_NEWEST = 1 << 20
 
 
 def newest() -> int:
@@ -25,35 +30,141 @@ def newest() -> int:
     return defs.onnx_opset_version()
 
 
-def schemas() -> Iterator[Schema]:
-    """Every version of every operator the installed onnx knows."""
-    for schema in defs.get_all_schemas_with_history():
-        yield Schema(
-            op=OpVersion(schema.domain, schema.name, schema.since_version),
-            attributes={name: _attribute(a) for name, a in sorted(schema.attributes.items())},
-            inputs=tuple(_parameter(p) for p in schema.inputs),
-            outputs=tuple(_parameter(p) for p in schema.outputs),
-            deprecated=schema.deprecated,
-        )
+def names() -> Iterator[tuple[str, str]]:
+    """Domain and name of every operator that the installed onnx knows."""
+    return ((schema.domain, schema.name) for schema in defs.get_all_schemas())
+
+
+def versions(domain: str, name: str) -> Iterator[Schema]:
+    """Every version of one operator, the newest first; none where onnx does not know it."""
+    opset = _NEWEST
+    while opset > 0:
+        try:
+            found = defs.get_schema(name, opset, domain)
+        except defs.SchemaError:
+            return
+        yield _schema(found)
+        opset = found.since_version - 1
+
+
+def _schema(schema: Any) -> Schema:
+    bodies = schema.all_function_opset_versions
+    return Schema(
+        op=OpVersion(schema.domain, schema.name, schema.since_version),
+        attributes={name: _attribute(a) for name, a in sorted(schema.attributes.items())},
+        inputs=tuple(_parameter(p, schema.min_input - n) for n, p in enumerate(schema.inputs)),
+        outputs=tuple(_parameter(p, schema.min_output - n) for n, p in enumerate(schema.outputs)),
+        deprecated=schema.deprecated,
+        doc=schema.doc or "",
+        constraints={c.type_param_str: c.description for c in schema.type_constraints},
+        bodies=tuple(sorted(bodies)),
+        deterministic=schema.node_determinism != defs.OpSchema.NodeDeterminism.NonDeterministic,
+    )
 
 
 def _attribute(attribute: Any) -> Attribute:
     kind = _TYPES.get(attribute.type.value, "other")
-    return Attribute(attribute.name, kind, attribute.required, _default(attribute, kind))
+    default = _default(attribute.default_value, kind)
+    return Attribute(attribute.name, kind, attribute.required, default, attribute.description)
 
 
-def _default(attribute: Any, kind: AttrType) -> AttrValue | None:
-    proto = attribute.default_value
+def _default(proto: Any, kind: AttrType) -> AttrValue | None:
     if kind == "other" or proto.type == AttributeProto.UNDEFINED:
         return None
+    return value_of(proto)
+
+
+def value_of(proto: Any) -> AttrValue:
+    """The value of an attribute that is no graph, type or sparse tensor."""
     value = helper.get_attribute_value(proto)
-    if kind == "string":
-        return str(value.decode())
-    if kind == "strings":
-        return tuple(item.decode() for item in value)
-    return tuple(value) if kind in ("ints", "floats") else value
+    match proto.type:
+        case AttributeProto.TENSOR:
+            return cast(AttrValue, numpy_helper.to_array(value))
+        case AttributeProto.STRING:
+            return str(value.decode(errors="replace"))
+        case AttributeProto.STRINGS:
+            return tuple(item.decode(errors="replace") for item in value)
+        case AttributeProto.INT | AttributeProto.FLOAT:
+            return cast(AttrValue, value)
+        case _:
+            return tuple(value)
 
 
-def _parameter(parameter: Any) -> Parameter:
-    option = parameter.option.name.lower()
-    return Parameter(parameter.name, parameter.type_str, frozenset(parameter.types), option)
+def _parameter(parameter: Any, least: int) -> Parameter:
+    return Parameter(
+        parameter.name,
+        parameter.type_str,
+        frozenset(parameter.types),
+        parameter.option.name.lower(),
+        parameter.description,
+        max(0, least),
+        parameter.is_homogeneous,
+    )
+
+
+def body(
+    op: OpVersion,
+    opset: int,
+    attrs: Mapping[str, AttrValue],
+    inputs: Sequence[tuple[DType, Sequence[int]] | None],
+    outputs: int,
+) -> Body | None:
+    """The function body of `op` in force at `opset`; None where the specification states none.
+
+    Some bodies depend on the attributes, on the types and shapes of the inputs, None for one that
+    is left out, and on how many outputs are asked for.
+    """
+    schema = defs.get_schema(op.name, op.since, op.domain)
+    node = helper.make_node(
+        op.name,
+        [f"input_{n}" if given else "" for n, given in enumerate(inputs)],
+        [f"output_{n}" for n in range(outputs)],
+        domain=op.domain,
+        **attrs,
+    )
+    plain = [number for number in schema.function_opset_versions if number <= opset]
+    if plain:
+        found = schema.get_function_with_opset_version(max(plain))
+        return _body(FunctionProto.FromString(found.SerializeToString()), opset)
+    contextual = [n for n in schema.context_dependent_function_opset_versions if n <= opset]
+    if not contextual:
+        return None
+    types = [
+        helper.make_tensor_type_proto(*((given[0].onnx, list(given[1])) if given else (0, None)))
+        for given in inputs
+    ]
+    made = schema.get_context_dependent_function_with_opset_version(
+        max(contextual), node.SerializeToString(), [one.SerializeToString() for one in types]
+    )
+    return _body(FunctionProto.FromString(made), opset)
+
+
+def _body(function: FunctionProto, opset: int) -> Body:
+    imports = {one.domain: one.version for one in function.opset_import}
+    return Body(
+        tuple(function.input), tuple(function.output), tuple(_nodes(function.node, imports, opset))
+    )
+
+
+def _nodes(nodes: Any, imports: Mapping[str, int], opset: int) -> Iterator[BodyNode]:
+    for node in nodes:
+        at = imports.get(node.domain, opset)
+        schema = defs.get_schema(node.op_type, at, node.domain)
+        attrs = {proto.name: _body_attribute(proto, imports, opset) for proto in node.attribute}
+        op = OpVersion(node.domain, node.op_type, schema.since_version)
+        yield BodyNode(op, attrs, tuple(node.input), tuple(node.output))
+
+
+def _body_attribute(
+    proto: Any, imports: Mapping[str, int], opset: int
+) -> AttrValue | Reference | Body:
+    if proto.ref_attr_name:
+        return Reference(proto.ref_attr_name)
+    if proto.type == AttributeProto.GRAPH:
+        graph = proto.g
+        return Body(
+            tuple(one.name for one in graph.input),
+            tuple(one.name for one in graph.output),
+            tuple(_nodes(graph.node, imports, opset)),
+        )
+    return value_of(proto)

@@ -1,4 +1,4 @@
-"""What a specification declares of an operator: attributes, inputs, outputs, types."""
+"""What a specification declares of an operator: its text, attributes, inputs, outputs, types."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from typing import Literal, TypeAlias
 
 from opcheck.model import AttrValue, OpVersion
 
-AttrType: TypeAlias = Literal["int", "float", "string", "ints", "floats", "strings", "other"]
+#: "other" is a graph, a type or a sparse tensor.
+AttrType: TypeAlias = Literal[
+    "int", "float", "string", "tensor", "ints", "floats", "strings", "tensors", "other"
+]
 
 
 @dataclass(frozen=True)
@@ -19,24 +22,68 @@ class Attribute:
     type: AttrType
     required: bool
     default: AttrValue | None
+    description: str = ""
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """An input or output; `types` are ONNX type texts, `constraint` the variable they bind."""
+    """An input or output.
+
+    `types` are ONNX's type texts, such as "tensor(float)". `constraint` is the type variable that
+    they bind, or a type itself. A variadic parameter takes `least` tensors or more; where it is
+    not `homogeneous`, each may be of another type.
+    """
 
     name: str
     constraint: str
     types: frozenset[str]
     option: Literal["single", "optional", "variadic"]
+    description: str = ""
+    least: int = 1
+    homogeneous: bool = True
 
 
 @dataclass(frozen=True)
 class Schema:
-    """One operator at one version."""
+    """One operator at one version.
+
+    `doc` is the operator's text, `constraints` describe its type variables. `bodies` are the opsets
+    for which the specification states the operator as a function of others. The values of an
+    operator that is not `deterministic` are drawn at random.
+    """
 
     op: OpVersion
     attributes: Mapping[str, Attribute]
     inputs: tuple[Parameter, ...]
     outputs: tuple[Parameter, ...]
     deprecated: bool = False
+    doc: str = ""
+    constraints: Mapping[str, str] | None = None
+    bodies: tuple[int, ...] = ()
+    deterministic: bool = True
+
+
+@dataclass(frozen=True)
+class Reference:
+    """An attribute of a body's node that is the function's own attribute of this name."""
+
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class BodyNode:
+    """A node of a function body; its inputs and outputs are names, "" where one is left out."""
+
+    op: OpVersion
+    attrs: Mapping[str, AttrValue | Reference | Body]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """An operator as a graph of others: a function body, or a subgraph in an attribute."""
+
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    nodes: tuple[BodyNode, ...]

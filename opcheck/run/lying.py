@@ -8,7 +8,8 @@ from typing import Any, cast
 
 from opcheck.backends import attempt
 from opcheck.engine.habits import Habit
-from opcheck.engine.mistakes import Mistake, Node
+from opcheck.engine import Node
+from opcheck.engine.mistakes import Mistake
 from opcheck.errors import InvalidNode
 from opcheck.model import Array, BackendInfo, Outcome, Question, Reply, Result, Task
 from opcheck.run.trial import Judged, Trial

@@ -13,7 +13,7 @@ from opcheck import dtypes
 from opcheck.compare import Want, compare_outputs
 from opcheck.compare.verdict import Admitted, Answer, Refusal, what_is_wrong
 from opcheck.compare.wants import computed_want, stated_want
-from opcheck.engine import Exact, evaluate, exactly, operator_of, rounded
+from opcheck.engine import Expected, evaluate, exactly, operator_of, rounded
 from opcheck.errors import InvalidNode
 from opcheck.graph.tensors import read_tensor
 from opcheck.model import (
@@ -139,18 +139,20 @@ def _given(case: Case, asked: Question, wants: Sequence[Want], name: str | None)
     answers = [*map(rounded, mine)]
     if case.rule != "open":
         _check_shapes(wants, answers)
-    if case.tolerance is None and operator.rounded:
+    if case.tolerance is None:
         wants = list(starmap(_bounded, zip_longest(wants, mine[: len(wants)])))
     if case.rule != "open":
         _check_agreement(compare_outputs(wants, answers, case.tolerance))
     return Answer(tuple(wants), name)
 
 
-def _bounded(want: Want, mine: Array | Exact | None) -> Want:
+def _bounded(want: Want, mine: Array | Expected | None) -> Want:
     """`want` with the engine's bound, which is about outputs of the engine's shape only."""
-    if isinstance(mine, Exact) and mine.values.shape == want.values.shape:
-        return replace(want, bound=mine.bound, rounded=dtypes.of(want.values))
-    other = f"gives the shape {mine.values.shape}" if isinstance(mine, Exact) else "refuses it"
+    if isinstance(mine, Expected) and mine.values.shape == want.values.shape:
+        return replace(want, bound=mine, rounded=dtypes.of(want.values))
+    if isinstance(mine, np.ndarray):
+        return want
+    other = f"gives the shape {mine.values.shape}" if isinstance(mine, Expected) else "refuses it"
     raise WrongCase(
         f"{want.name}: tolerance must be stated: opcheck's engine {other}, so it has no error bound"
         " for this answer"

@@ -16,7 +16,8 @@ import numpy as np
 from opcheck.backends import attempt
 from opcheck.engine import dtypes_of
 from opcheck.engine.habits import Habit
-from opcheck.engine.mistakes import Mistake, Node
+from opcheck.engine import Node
+from opcheck.engine.mistakes import Mistake
 from opcheck.errors import InvalidNode
 from opcheck.model import Case, Outcome, Question, Result, Verdict
 from opcheck.run.lying import Habitual, Telling, node_of, result_of, told

@@ -10,9 +10,10 @@ import numpy as np
 
 from opcheck.backends.adapters import About, nothing, take, threads
 from opcheck.backends.base import Bare, only_nodes, own_part
-from opcheck.engine import planned
-from opcheck.errors import InvalidNode
-from opcheck.model import Array, BackendInfo, Task, TensorType
+from opcheck.engine import Node, evaluate, operator_of
+from opcheck.engine.evaluate import evaluate as plainly
+from opcheck.errors import InvalidNode, NotSupported
+from opcheck.model import Array, BackendInfo, Task
 
 ABOUT = About("opcheck's own engine", "numpy", "pip install numpy", threads=True)
 
@@ -41,19 +42,13 @@ class Engine:
     documented_errors: tuple[type[BaseException], ...] = (InvalidNode,)
 
     def prepare(self, task: Task) -> PreparedNode:
-        """Raises `InvalidNode` for what the specification forbids, of which data is no part."""
+        """Raises `NotSupported` for an operator version that the engine lacks."""
         only_nodes(task, "opcheck's engine")
-        with own_part():
-            operands = task.operands([_like(tensor) for tensor in task.inputs])
-            found = planned(task.op, operands, task.attrs)
+        if operator_of(task.op) is None:
+            raise NotSupported(f"the engine has no formula for {task.op}")
         if self.mode == "exact":
-            return PreparedNode(task, found.evaluate)
-        return PreparedNode(task, partial(found.natively, threads=self.info.threads or 1))
-
-
-def _like(tensor: TensorType) -> Array:
-    """An array of this type that takes no memory."""
-    return np.broadcast_to(np.zeros((), tensor.dtype.numpy), tensor.shape)
+            return PreparedNode(task, lambda *inputs: evaluate(task.op, inputs, task.attrs))
+        return PreparedNode(task, lambda *inputs: plainly(Node(task.op, inputs, task.attrs)))
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import numpy as np
 from opcheck import dtypes, opset
 from opcheck.backends.adapters import About, importing, nothing, take, threads
 from opcheck.backends.base import Bare, only_nodes, only_tensors
-from opcheck.engine.axes import coerced_to_2d, from_either_end, from_the_front
+from opcheck.engine.axes import matrix_of, from_either_end, from_the_front
 from opcheck.engine.windows import windows_of
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import Array, BackendInfo, Task
@@ -107,7 +107,7 @@ def _along_axis(function: Callable[[Any, int], Any], x: Any, task: Task) -> Any:
     front = (from_the_front if task.op.since == 1 else from_either_end)(axis, x.dim())
     if task.op.since >= 13:
         return function(x, axis)
-    return function(x.reshape(coerced_to_2d(x.shape, front)), 1).reshape(x.shape)
+    return function(x.reshape(matrix_of(x.shape, front)), 1).reshape(x.shape)
 
 
 def _hardmax(x: Any, axis: int) -> Any:

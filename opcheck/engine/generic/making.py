@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from opcheck import dtypes
-from opcheck.engine.mistakes import Mistake, Node
+from opcheck.engine.node import Node
+from opcheck.engine.mistakes import Mistake
 from opcheck.errors import InvalidNode
 from opcheck.model import Array
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from opcheck.dtypes import DTYPES
 from opcheck.engine.generic.making import NO_VECTORS, but, of_input, of_output
-from opcheck.engine.mistakes import Mistake, Node
+from opcheck.engine.node import Node
+from opcheck.engine.mistakes import Mistake
 from opcheck.model import Array
 
 #: Elements that a vector register or a warp holds.

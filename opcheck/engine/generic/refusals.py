@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from opcheck.engine.generic.making import NO_VECTORS, but, floating, refusing
-from opcheck.engine.mistakes import Mistake, Node
+from opcheck.engine.node import Node
+from opcheck.engine.mistakes import Mistake
 from opcheck.errors import InvalidNode
 from opcheck.model import Array
 

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from opcheck import dtypes
-from opcheck.engine.bounds import roundoff
-from opcheck.engine.evaluate import exactly
-from opcheck.engine.exact import Exact
+from opcheck.engine.evaluate import Expected, exactly
 from opcheck.engine.generic.making import EXACT, NEVER_NAN, but, floating, of_input, of_output
-from opcheck.engine.mistakes import Mistake, Node
+from opcheck.engine.node import Node
+from opcheck.engine.mistakes import Mistake
 from opcheck.model import Array
 
 
@@ -34,8 +33,8 @@ def _through(name: str) -> Callable[[Array], Array]:
 def _truncated(node: Node) -> Sequence[Any]:
     """Cut off towards zero where the right answer is rounded away from it."""
     outputs: list[Any] = []
-    for exact, right in zip(exactly(node.op, node.inputs, node.attrs), node.right, strict=True):
-        if not isinstance(exact, Exact):
+    for exact, right in zip(exactly(node), node.right, strict=True):
+        if not isinstance(exact, Expected):
             outputs.append(right)
             continue
         with np.errstate(all="ignore"):
@@ -78,7 +77,7 @@ def _rounded_back(part: float) -> dict[str, str]:
     """
     why = f"the nearest number to one that is too large by {part:g} is that number itself"
     floats = (dtype for dtype in dtypes.DTYPES.values() if dtype.kind == "float")
-    return {dtype.name: why for dtype in floats if 2 * part < (1 - part) * roundoff(dtype)}
+    return {dtype.name: why for dtype in floats if 2 * part < (1 - part) * math.ldexp(1.0, -dtype.precision)}
 
 
 #: Which types lose something on the way through another; of those of 16 bits float16 has more

@@ -1,1 +1,1 @@
-"""One file an operator: its kernels by version, its error bound, its range."""
+"""The operators, one file each, or one for a family; see `opcheck.engine.operators`."""

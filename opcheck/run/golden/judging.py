@@ -9,7 +9,7 @@ import numpy as np
 from opcheck import dtypes
 from opcheck.compare.ulp import distance
 from opcheck.compare.wants import computed_want
-from opcheck.engine import Exact, exactly, operator_of
+from opcheck.engine import Expected, exactly, operator_of
 from opcheck.errors import InvalidNode
 from opcheck.model import Array, Task
 from opcheck.precise import Undecided
@@ -98,7 +98,7 @@ def wrong_ends(
         return
     every = enumerate(zip(answers, stored, lowest, highest, strict=True))
     for number, (answer, output, low, high) in every:
-        if not isinstance(answer, Exact) or answer.values.shape != output.shape:
+        if not isinstance(answer, Expected) or answer.values.shape != output.shape:
             continue
         mine = ends(computed_want(task.op, "", answer), output, None)
         for kind, want, got in (("lowest", mine.lowest, low), ("highest", mine.highest, high)):

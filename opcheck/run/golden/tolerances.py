@@ -10,7 +10,8 @@ import numpy as np
 
 from opcheck import dtypes
 from opcheck.compare import Want
-from opcheck.compare.interval import interval, stepped
+from opcheck.compare.bounded import ends as ends_of_bound
+from opcheck.compare.ulp import stepped
 from opcheck.model import EXACT, Array, Tolerance
 
 #: So many values of atol are tried.
@@ -33,7 +34,7 @@ class Ends:
 def ends(want: Want, written: Array, tolerance: Tolerance | None) -> Ends:
     """How far an answer may lie from `written`, by the tolerance or else by the bound of `want`."""
     if tolerance is None and want.bound is not None:
-        return Ends(written, *interval(want, written))
+        return Ends(written, *ends_of_bound(want.bound, written, want.low, want.high))
     # What is exact, and what is stated as rtol and atol, needs no array to say so.
     return stated_ends(written, (tolerance or EXACT).ulp or 0)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from opcheck import dtypes
 from opcheck.dtypes import DType, limits
-from opcheck.engine import Exact, exactly
+from opcheck.engine import Expected, exactly
 from opcheck.errors import InvalidNode
 from opcheck.model import (
     Array,
@@ -62,7 +62,7 @@ def written_out(case: Case) -> Case:
     for output, answer in zip(case.outputs, answers, strict=True):
         dtype = output.dtype
         assert dtype
-        values = _stated(answer, dtype) if isinstance(answer, Exact) else answer
+        values = _stated(answer, dtype) if isinstance(answer, Expected) else answer
         if not 0 < values.size <= _WRITTEN:
             return case
         content = Given(values.astype(np.float64) if dtype.kind == "float" else values)
@@ -75,7 +75,7 @@ def alike(one: Case, other: Case) -> bool:
     return one.attrs == other.attrs and _said(one.expect) == _said(other.expect)
 
 
-def _stated(exact: Exact, dtype: DType) -> Array:
+def _stated(exact: Expected, dtype: DType) -> Array:
     """An output's values, infinite where they are beyond what its dtype holds."""
     beyond = np.abs(exact.values) > limits(dtype)[1]
     return np.where(beyond, exact.rounded().astype(np.float64), exact.values)
@@ -136,7 +136,7 @@ def _refusal(op: OpVersion, arrays: Sequence[Array], attrs: Mapping[str, AttrVal
 def _says_little(op: OpVersion, arrays: Sequence[Array], attrs: Mapping[str, AttrValue]) -> str:
     """What a case has to say of itself if most of its answer is 0 or NaN; "" if it is not."""
     for answer in exactly(op, arrays, attrs):
-        if isinstance(answer, Exact):
+        if isinstance(answer, Expected):
             said = little(answer.values, answer.dtype, rounded=True)
         else:
             said = little(answer, dtypes.of(answer), rounded=False)

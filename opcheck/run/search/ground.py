@@ -10,7 +10,8 @@ import numpy as np
 
 from opcheck import opset
 from opcheck.dtypes import DTYPES
-from opcheck.engine.mistakes import Mistake, Node
+from opcheck.engine import Node
+from opcheck.engine.mistakes import Mistake
 from opcheck.model import Case, Given
 from opcheck.model.mutation import Mutant
 from opcheck.model.support import Cell

@@ -9,8 +9,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from opcheck.compare import Want, compare
-from opcheck.engine import Exact, exactly
-from opcheck.engine.mistakes import Node
+from opcheck.engine import Expected, exactly
+from opcheck.engine import Node
 from opcheck.model import Comparison, OpVersion
 from tests.bounds.arithmetic import Array
 
@@ -21,7 +21,7 @@ class Question:
 
     x: Array
     p: float
-    exact: Exact
+    exact: Expected
 
     def judge(self, got: Array, declared: Collection[str] = ()) -> Comparison:
         """What is said of the n norms `got`, with no tolerance but the operator's bound."""
@@ -30,7 +30,7 @@ class Question:
             self.exact.dtype,
             self.exact.values,
             low=0.0,
-            bound=self.exact.bound,
+            bound=self.exact,
             rest=self.exact.rest,
         )
         return compare(want, got.reshape(1, 1, -1), declared=declared)
@@ -49,5 +49,5 @@ def ask(x: Array, p: float) -> Question:
     """The question after the p-norms of the rows of `x`."""
     asked = node(x, p)
     (exact,) = exactly(asked.op, asked.inputs, asked.attrs)
-    assert isinstance(exact, Exact)
+    assert isinstance(exact, Expected)
     return Question(x, p, exact)

@@ -11,7 +11,7 @@ from tests.bounds.lp_pool.batches import DTYPES, FLOAT16, FLOAT32, out_of_range,
 from tests.bounds.lp_pool.implementations import HONEST, Implementation, inside
 from tests.bounds.lp_pool.judging import Question, ask
 
-OUT_OF_RANGE = "right but where Σ|x|^p leaves the range of"
+OUT_OF_RANGE = "right but where an intermediate result left the range of"
 
 
 def answer(implementation: Implementation, x: Array, p: float) -> Array:

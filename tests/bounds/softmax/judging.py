@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from opcheck.compare import Want
-from opcheck.engine import Exact, exactly, operator_of
+from opcheck.engine import Expected, exactly, operator_of
 from opcheck.model import Comparison, OpVersion
 from tests.bounds.arithmetic import Array
 from tests.bounds.softmax.rows import batch
@@ -18,9 +18,9 @@ def want(x: Array) -> Want:
     operator = operator_of(SOFTMAX)
     (exact,) = exactly(SOFTMAX, [x], {"axis": -1})
     assert operator is not None
-    assert isinstance(exact, Exact)
+    assert isinstance(exact, Expected)
     low, high = operator.low, operator.high
-    return Want("y", exact.dtype, exact.values, low, high, exact.bound, exact.rest)
+    return Want("y", exact.dtype, exact.values, low, high, exact, exact.rest)
 
 
 @cache

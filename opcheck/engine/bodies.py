@@ -1,0 +1,92 @@
+"""Operators as the specification's own function bodies state them, node by node."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from inspect import Parameter, Signature
+from typing import Any
+
+import numpy as np
+
+from opcheck import dtypes, numbers, opset
+from opcheck.engine.node import Node, attributes_for, operator_of
+from opcheck.engine.operators import Formula
+from opcheck.errors import NotSupported
+from opcheck.model import OpVersion
+from opcheck.opset import Body, BodyNode, Reference
+
+
+def body_formula(op: OpVersion) -> Formula:
+    """The function body of an operator as a formula, for any kind of numbers.
+
+    The body may depend on the types and shapes of the inputs and on the attributes, so it is built
+    at each call, which onnx does in less than a millisecond.
+    """
+    schema = opset.versions(op.domain, op.name)[op.since]
+
+    def formula(*inputs: Any, **attrs: Any) -> tuple[Any, ...]:
+        stated = {name: value for name, value in attrs.items() if value is not None}
+        types = [_type_of(x) for x in inputs]
+        body = opset.body(op, max(op.since, *schema.bodies), stated, types, len(schema.outputs))
+        if body is None:
+            raise NotSupported(f"{op} has no function body for these inputs")
+        return run(body, inputs, stated)
+
+    parameters = [_parameter(p.name, p.option) for p in schema.inputs]
+    parameters += [Parameter(name, Parameter.KEYWORD_ONLY) for name in schema.attributes]
+    formula.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    formula.__name__ = f"{op.name}_body"
+    return formula
+
+
+def _parameter(name: str, option: str) -> Parameter:
+    if option == "variadic":
+        return Parameter(name, Parameter.VAR_POSITIONAL)
+    default = None if option == "optional" else Parameter.empty
+    return Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=default)
+
+
+def _type_of(x: Any) -> tuple[dtypes.DType, Sequence[int]] | None:
+    if x is None:
+        return None
+    dtype = dtypes.element_type(np.empty(0, x.dtype))
+    assert dtype
+    return dtype, numbers.shape(x)
+
+
+def run(
+    body: Body,
+    inputs: Sequence[Any],
+    attrs: Mapping[str, Any],
+    outer: Mapping[str, Any] | None = None,
+) -> tuple[Any, ...]:
+    """The outputs of a body; names that it does not define are those of the graph around it.
+
+    Raises NotSupported, which names it, for an operator that the engine lacks.
+    """
+    named: dict[str, Any] = {**(outer or {}), "": None}
+    given = [*inputs, *[None] * (len(body.inputs) - len(inputs))]
+    named |= dict(zip(body.inputs, given, strict=False))
+    for node in body.nodes:
+        outputs = compute(node, [named[name] for name in node.inputs], attrs)
+        named |= dict(zip(node.outputs, outputs, strict=False))
+    return tuple(named.get(name) for name in body.outputs)
+
+
+def compute(node: BodyNode, operands: Sequence[Any], attrs: Mapping[str, Any]) -> Sequence[Any]:
+    """The outputs of one node of a body."""
+    operator = operator_of(node.op)
+    if operator is None:
+        raise NotSupported(f"the engine has no formula for {node.op}, which the function body uses")
+    stated = {
+        name: attrs.get(value.name) if isinstance(value, Reference) else value
+        for name, value in node.attrs.items()
+    }
+    stated = {name: value for name, value in stated.items() if value is not None}
+    function = operator.formulas[node.op.since]
+    schema = opset.versions(node.op.domain, node.op.name)[node.op.since]
+    arguments = attributes_for(function, schema, Node(node.op, (), stated))
+    while operands and operands[-1] is None:
+        operands = operands[:-1]
+    outputs = function(*operands, **arguments)
+    return outputs if isinstance(outputs, tuple | list) else (outputs,)

@@ -1,0 +1,239 @@
+"""A node with its data, checked against its operator's schema and ready to be computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from opcheck import dtypes, opset
+from opcheck.dtypes import DType
+from opcheck.engine.operators import Formula, Operator, find, parameters_of
+from opcheck.errors import InvalidNode, NotSupported
+from opcheck.model import Array, Attrs, OpVersion
+from opcheck.opset import Parameter, Schema
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """An operator version with its attributes and its inputs, in the operator's order.
+
+    An optional input that is left out is None. `outputs` is how many are asked for, None for all.
+    `constant`: one of the inputs is an initializer of the model.
+    """
+
+    op: OpVersion
+    inputs: tuple[Array | None, ...]
+    attrs: Attrs
+    outputs: int | None = None
+    constant: bool = False
+
+    @property
+    def dtype(self) -> str:
+        """The dtype of the first input, by its name; "" where there is none."""
+        first = next((array for array in self.inputs if array is not None), None)
+        known = None if first is None else dtypes.element_type(first)
+        return known.name if known else ""
+
+    @cached_property
+    def right(self) -> tuple[Array, ...]:
+        """What the engine answers, rounded; raises InvalidNode for a node that is forbidden."""
+        from opcheck.engine.evaluate import exactly
+
+        return tuple(out if isinstance(out, np.ndarray) else out.rounded() for out in exactly(self))
+
+    @property
+    def rank(self) -> int:
+        """The rank of the first input."""
+        return self.inputs[0].ndim if self.inputs and self.inputs[0] is not None else 0
+
+    def at(self, since: int) -> Node:
+        """The same node in another version."""
+        return replace(self, op=replace(self.op, since=since))
+
+    def with_attrs(self, **changed: Any) -> Node:
+        """The same node with other attributes; None leaves one out."""
+        attrs = {**self.attrs, **changed}
+        return replace(self, attrs={k: v for k, v in attrs.items() if v is not None})
+
+    def with_input(self, place: int, array: Array | None) -> Node:
+        """The same node with another input."""
+        return replace(self, inputs=(*self.inputs[:place], array, *self.inputs[place + 1 :]))
+
+
+@dataclass(frozen=True, eq=False)
+class Bound:
+    """A node that its schema allows, with its operator's formula.
+
+    `attrs` has every attribute that the formula takes; `dtypes` are those of the type variables
+    that the inputs bind.
+    """
+
+    node: Node
+    operator: Operator
+    schema: Schema
+    formula: Formula
+    attrs: Mapping[str, Any]
+    dtypes: Mapping[str, DType]
+
+    def output_dtype(self, place: int) -> DType | None:
+        """The dtype of an output; None where only the formula can tell."""
+        outputs = self.schema.outputs
+        output = outputs[min(place, len(outputs) - 1)]
+        if output.constraint in self.dtypes:
+            return self.dtypes[output.constraint]
+        return dtypes.any_by_text(next(iter(output.types))) if len(output.types) == 1 else None
+
+
+def operator_of(op: OpVersion) -> Operator | None:
+    """The operator, or None where the engine has none or lacks this version."""
+    operator = find(op.domain, op.name)
+    return operator if operator and op.since in operator.formulas else None
+
+
+def dtypes_of(op: OpVersion) -> tuple[str, ...]:
+    """The dtypes of its first input that a version allows, none where the engine lacks it."""
+    if operator_of(op) is None:
+        return ()
+    schema = opset.versions(op.domain, op.name)[op.since]
+    first = (*schema.inputs, *schema.outputs)[0]
+    allowed = filter(None, map(dtypes.any_by_text, first.types))
+    order = list(dtypes.ELEMENT_TYPES)
+    return tuple(sorted((dtype.name for dtype in allowed), key=order.index))
+
+
+def bind(node: Node, formula: Formula | None = None) -> Bound:
+    """Check a node against its schema, and pair it with its formula, or with another one.
+
+    Raises:
+        NotSupported: the engine has no formula for exactly this version.
+        InvalidNode: the schema forbids these inputs or attributes.
+    """
+    op = node.op
+    operator = operator_of(op)
+    if operator is None:
+        raise NotSupported(f"the engine has no formula for {op}")
+    schema = opset.versions(op.domain, op.name)[op.since]
+    try:
+        _check_count(schema, node.inputs)
+        bound = _bound_types(schema, node.inputs)
+        _check_attributes(schema, node.attrs)
+    except InvalidNode as error:
+        raise InvalidNode(f"{op}: {error}") from None
+    function = formula or operator.formulas[op.since]
+    return Bound(node, operator, schema, function, attributes_for(function, schema, node), bound)
+
+
+def attributes_for(function: Formula, schema: Schema, node: Node) -> dict[str, Any]:
+    """The keyword arguments of a formula: what is stated, else the schema's defaults, else None.
+
+    An attribute that this version lacks is left to the formula's own default.
+    """
+    found = {}
+    for parameter in parameters_of(function):
+        if parameter.kind is not parameter.KEYWORD_ONLY:
+            continue
+        name = parameter.name
+        if name in node.attrs:
+            found[name] = node.attrs[name]
+        elif name in schema.attributes:
+            found[name] = schema.attributes[name].default
+    return found
+
+
+def _check_count(schema: Schema, inputs: Sequence[Array | None]) -> None:
+    declared = schema.inputs
+    variadic = bool(declared) and declared[-1].option == "variadic"
+    least = max((n + 1 for n, p in enumerate(declared) if p.option == "single"), default=0)
+    if variadic:
+        least = max(least, len(declared) - 1 + declared[-1].least)
+    most = None if variadic else len(declared)
+    given = len(inputs)
+    while given and inputs[given - 1] is None:
+        given -= 1
+    if given < least or (most is not None and given > most):
+        allowed = f"{least}" if least == most else f"{least} to {most}"
+        allowed = f"{least} or more" if most is None else allowed
+        raise InvalidNode(f"{given} inputs; allowed: {allowed}")
+    for place, array in enumerate(inputs[:given]):
+        parameter = declared[min(place, len(declared) - 1)]
+        if array is None and parameter.option != "optional":
+            raise InvalidNode(f"input {parameter.name} is left out, which is not optional")
+
+
+def _bound_types(schema: Schema, inputs: Sequence[Array | None]) -> dict[str, DType]:
+    """The dtypes of the type variables; raises InvalidNode where two inputs disagree."""
+    bound: dict[str, tuple[DType, str]] = {}
+    for place, array in enumerate(inputs):
+        if array is None:
+            continue
+        parameter = schema.inputs[min(place, len(schema.inputs) - 1)]
+        dtype = dtypes.element_type(array)
+        if dtype is None or dtype.text not in parameter.types:
+            raise InvalidNode(
+                f"{parameter.name} of type {dtype or array.dtype}; allowed: {_listed(parameter)}"
+            )
+        if parameter.option == "variadic" and not parameter.homogeneous:
+            continue
+        known = bound.setdefault(parameter.constraint, (dtype, parameter.name))
+        if known[0] != dtype:
+            raise InvalidNode(
+                f"{parameter.name} of type {dtype} beside {known[1]} of type {known[0]};"
+                f" both are {parameter.constraint}"
+            )
+    return {name: dtype for name, (dtype, _) in bound.items()}
+
+
+def _listed(parameter: Parameter) -> str:
+    known = [dtype.name for dtype in dtypes.ELEMENT_TYPES.values() if dtype.text in parameter.types]
+    return ", ".join(known) or ", ".join(sorted(parameter.types))
+
+
+def _check_attributes(schema: Schema, attrs: Attrs) -> None:
+    for name in attrs:
+        if name not in schema.attributes:
+            allowed = ", ".join(schema.attributes) or "none"
+            raise InvalidNode(f"no attribute {name}; allowed: {allowed}")
+    for name, attribute in schema.attributes.items():
+        if attribute.required and name not in attrs:
+            raise InvalidNode(f"attribute {name} is mandatory")
+        if name in attrs:
+            words, fits = _KINDS[attribute.type]
+            if not fits(attrs[name]):
+                raise InvalidNode(f"{name} {attrs[name]!r}; allowed: {words}")
+
+
+def _is_whole(value: object) -> bool:
+    """Return True for an integer of 64 bits, which is all that a model holds."""
+    return isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, float) or _is_whole(value)
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _list_of(fits: Callable[[object], bool]) -> Callable[[object], bool]:
+    def fit(value: object) -> bool:
+        return isinstance(value, list | tuple) and all(map(fits, value))
+
+    return fit
+
+
+_KINDS: Mapping[str, tuple[str, Callable[[object], bool]]] = {
+    "int": ("an integer of 64 bits", _is_whole),
+    "float": ("a number", _is_number),
+    "string": ("a word", _is_text),
+    "ints": ("a list of integers of 64 bits", _list_of(_is_whole)),
+    "floats": ("a list of numbers", _list_of(_is_number)),
+    "strings": ("a list of words", _list_of(_is_text)),
+    "tensor": ("a tensor", lambda value: isinstance(value, np.ndarray)),
+    "tensors": ("a list of tensors", _list_of(lambda one: isinstance(one, np.ndarray))),
+    "other": ("a graph or a type", lambda value: True),
+}

@@ -1,0 +1,301 @@
+"""What an operator's file declares, and how the files are found.
+
+    OP = operator("LayerNormalization")
+
+    @OP.formula(17)
+    def two_pass(X, Scale, B=None, *, axis, epsilon, stash_type): ...
+
+A formula takes the inputs by position and the attributes by keyword, under the schema's names, and
+returns the outputs. Defaults come from the schema. It is written with the functions of
+`opcheck.numbers`, so that it can be put through several kinds of numbers. It raises `InvalidNode`
+for what the specification forbids, beyond what the schema forbids already.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from opcheck import opset
+from opcheck.model import OpVersion
+from opcheck.opset import Attribute, Parameter, Schema
+
+Formula: TypeAlias = Callable[..., Any]
+
+_OPS = "opcheck.engine.ops"
+
+
+class WrongOperator(Exception):
+    """An operator's file contradicts the operator's schema."""
+
+
+@dataclass(frozen=True)
+class Sound:
+    """Another formulation than the text's that is as sound, and errs in other ways.
+
+    An output that only it explains is a warning with this `remark`; none if that is "".
+    """
+
+    remark: str
+    function: Formula
+    versions: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class OwnMutant:
+    """A wrong formulation that somebody could ship; see `engine.mutants`."""
+
+    name: str
+    text: str
+    function: Formula
+    versions: tuple[int, ...]
+    equivalent: Mapping[str, str]
+
+
+@dataclass(eq=False)
+class Operator:
+    """An operator and everything that its file says of it.
+
+    Attributes:
+        exact: It moves elements about, or computes with other than floating numbers, so that its
+            answers are exact and its inputs are used in their own type.
+        low, high: The ends of its range, None where it has none.
+        ignores: Attributes of the schema that change nothing.
+        formulas: The formula of each version implemented, by the opset since which it is in force.
+            A version without one is unsupported, never another version's formula.
+    """
+
+    domain: str
+    name: str
+    module: str
+    exact: bool = False
+    low: float | None = None
+    high: float | None = None
+    ignores: tuple[str, ...] = ()
+    formulas: dict[int, Formula] = field(default_factory=dict)
+    sound: list[Sound] = field(default_factory=list)
+    mutants: list[OwnMutant] = field(default_factory=list)
+
+    def formula(self, *versions: int) -> Callable[[Formula], Formula]:
+        """Declare the decorated function as the formula of these versions."""
+
+        def declare(function: Formula) -> Formula:
+            for since in versions:
+                self._check(function, since)
+                self.formulas[since] = function
+            return function
+
+        return declare
+
+    def also_honest(self, remark: str, *versions: int) -> Callable[[Formula], Formula]:
+        """Declare another sound formulation, for all versions if none is named."""
+
+        def declare(function: Formula) -> Formula:
+            self.sound.append(Sound(remark, function, self._checked(function, versions)))
+            return function
+
+        return declare
+
+    def mutant(
+        self,
+        text: str,
+        *versions: int,
+        name: str = "",
+        equivalent: Mapping[str, str] | None = None,
+    ) -> Callable[[Formula], Formula]:
+        """Declare a mutant, for all versions if none is named; `text` fits after "as if".
+
+        `equivalent` says where no legal input tells it from the formula, and why: by version
+        ("13"), dtype ("float32") or both ("13 float32").
+        """
+
+        def declare(function: Formula) -> Formula:
+            called = name or function.__name__
+            where = self._checked(function, versions)
+            self.mutants.append(OwnMutant(called, text, function, where, equivalent or {}))
+            return function
+
+        return declare
+
+    def _checked(self, function: Formula, versions: Sequence[int]) -> tuple[int, ...]:
+        for since in versions:
+            self._check(function, since)
+        return tuple(versions)
+
+    def _check(self, function: Formula, since: int) -> None:
+        """Raise WrongOperator where a function's signature contradicts the schema."""
+        schema = opset.versions(self.domain, self.name).get(since)
+        if schema is None:
+            known = ", ".join(map(str, opset.versions(self.domain, self.name))) or "none"
+            self._wrong(function, f"there is no version {since} (there are: {known})")
+            return
+        parameters = parameters_of(function)
+        tensors = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
+        for problem in (
+            *_wrong_inputs(tensors, schema.inputs),
+            *_wrong_attributes(
+                {p.name: p for p in parameters if p.kind is p.KEYWORD_ONLY},
+                schema,
+                self.ignores,
+                self._names_of_attributes,
+            ),
+        ):
+            self._wrong(function, f"version {since}: {problem}")
+
+    @property
+    def _names_of_attributes(self) -> set[str]:
+        versions = opset.versions(self.domain, self.name).values()
+        return {name for schema in versions for name in schema.attributes}
+
+    def _wrong(self, function: Formula, problem: str) -> None:
+        file = inspect.getsourcefile(inspect.unwrap(_plain(function))) or self.module
+        name = getattr(_plain(function), "__name__", "?")
+        raise WrongOperator(f"{file}: {self.name}: {name}: {problem}")
+
+
+def _plain(function: Any) -> Any:
+    """The function inside a functools.partial."""
+    while hasattr(function, "func"):
+        function = function.func
+    return function
+
+
+@cache
+def parameters_of(function: Formula) -> tuple[inspect.Parameter, ...]:
+    """The parameters of a formula."""
+    return tuple(inspect.signature(function).parameters.values())
+
+
+def _wrong_inputs(
+    tensors: Sequence[inspect.Parameter], declared: Sequence[Parameter]
+) -> Iterator[str]:
+    if len(tensors) != len(declared):
+        has, wants = (", ".join(p.name for p in some) or "none" for some in (tensors, declared))
+        yield f"its inputs are {has}; the schema has {wants}"
+        return
+    for tensor, parameter in zip(tensors, declared, strict=True):
+        variadic = tensor.kind is tensor.VAR_POSITIONAL
+        if tensor.name.strip("_").lower() != parameter.name.lower():
+            yield f"input {tensor.name!r} is {parameter.name!r} in the schema"
+        elif variadic != (parameter.option == "variadic"):
+            yield f"input {tensor.name!r} is {parameter.option} in the schema"
+        elif not variadic and (tensor.default is None) != (parameter.option == "optional"):
+            yield f"input {tensor.name!r} is {parameter.option} in the schema"
+
+
+def _wrong_attributes(
+    stated: Mapping[str, inspect.Parameter],
+    schema: Schema,
+    ignores: Sequence[str],
+    anywhere: set[str],
+) -> Iterator[str]:
+    for name in schema.attributes:
+        if name not in stated and name not in ignores:
+            yield f"attribute {name!r} of the schema is missing"
+    for name, parameter in stated.items():
+        attribute = schema.attributes.get(name)
+        has_default = parameter.default is not parameter.empty
+        if name not in anywhere:
+            yield f"attribute {name!r} is in no version of the schema"
+        elif attribute is None:
+            if not has_default:
+                yield f"attribute {name!r} needs a default, because this version lacks it"
+        elif has_default and attribute.default is not None:
+            if not _same(parameter.default, attribute):
+                default = attribute.default
+                yield f"attribute {name!r} defaults to {parameter.default!r}, not {default!r}"
+
+
+def _same(default: Any, attribute: Attribute) -> bool:
+    return bool(default == attribute.default)
+
+
+# ── the files ─────────────────────────────────────────────────────────────────────────────────
+
+_DECLARED: dict[tuple[str, str], Operator] = {}
+
+
+def operator(
+    name: str,
+    domain: str = "",
+    *,
+    exact: bool = False,
+    low: float | None = None,
+    high: float | None = None,
+    ignores: Sequence[str] = (),
+) -> Operator:
+    """Declare an operator; see `Operator`."""
+    frame = inspect.currentframe()
+    assert frame
+    assert frame.f_back
+    module = str(frame.f_back.f_globals["__name__"])
+    made = Operator(domain, name, module, exact, low, high, tuple(ignores))
+    if not opset.versions(domain, name):
+        raise WrongOperator(f"{module}: there is no operator {name!r} in domain {domain!r}")
+    _DECLARED[domain, name] = made
+    return made
+
+
+def composite(name: str, domain: str = "", **options: Any) -> Operator:
+    """Declare an operator by its function body, in each version that has one."""
+    from opcheck.engine.bodies import body_formula
+
+    made = operator(name, domain, **options)
+    made.module = str(inspect.currentframe().f_back.f_globals["__name__"])  # type: ignore[union-attr]
+    for since, schema in opset.versions(domain, name).items():
+        if schema.bodies:
+            made.formulas[since] = body_formula(OpVersion(domain, name, since))
+    return made
+
+
+@cache
+def find(domain: str, name: str) -> Operator | None:
+    """The operator, from the one file that declares it; None where there is none."""
+    if (domain, name) not in _DECLARED:
+        module = _modules().get(name) or _snake(name)
+        if module not in _files():
+            return None
+        importlib.import_module(f"{_OPS}.{module}")
+    return _DECLARED.get((domain, name))
+
+
+def every() -> Iterator[Operator]:
+    """Every operator of the engine, by domain and name."""
+    for module in _files():
+        if not module.endswith("_native"):
+            importlib.import_module(f"{_OPS}.{module}")
+    return iter(_DECLARED[key] for key in sorted(_DECLARED))
+
+
+@cache
+def _files() -> Mapping[str, Path]:
+    folder = Path(__file__).parent / "ops"
+    found = (path for path in folder.iterdir() if path.suffix == ".py" or path.is_dir())
+    return {path.stem: path for path in sorted(found) if not path.stem.startswith("_")}
+
+
+@cache
+def _modules() -> Mapping[str, str]:
+    """The module of each operator that shares its file with its family.
+
+    Such a file lists its operators' names as NAMES. It is read and not imported, so that an
+    operator of one family loads no other family.
+    """
+    found = {}
+    for module, path in _files().items():
+        if path.suffix == ".py":
+            listed = re.search(r'^NAMES = """(.*?)"""', path.read_text("utf-8"), re.M | re.S)
+            found |= dict.fromkeys(listed[1].split() if listed else (), module)
+    return found
+
+
+def _snake(name: str) -> str:
+    """The file's name: LpPool is in lp_pool.py, GatherND in gather_nd.py."""
+    parted = re.sub(r"([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])", r"\1\3_\2\4", name)
+    return parted.lower()

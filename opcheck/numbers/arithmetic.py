@@ -1,0 +1,118 @@
+"""What an implementation may compute with: its unit roundoff, its range, its library functions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from opcheck.dtypes import DTYPES, DType, limits
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """How far one call of a library function may err.
+
+    `ulp` is the error in units in the last place of the result. `argument` is a further relative
+    error, in unit roundoffs for each unit of the size that the entry's function states, which
+    argument reduction brings. `absolute` is a further absolute error in unit roundoffs, for
+    functions whose fast versions are accurate absolutely and not relatively.
+    """
+
+    ulp: float
+    argument: float = 0.0
+    absolute: float = 0.0
+
+
+#: Accuracy of the library functions, by their array API names; other functions have `PLAIN`.
+#: 4 ULP is what OpenCL's full profile grants exp and log, and no released engine measured here
+#: needed more. The argument terms are measured on implementations that compute exp by exp2 and
+#: pow by exp and log (tests/bounds).
+LIBRARY: Mapping[str, Accuracy] = {
+    "exp": Accuracy(4, argument=2),
+    "pow": Accuracy(4, argument=6),
+}
+PLAIN = Accuracy(4)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Numbers that results are rounded to: `u` is the unit roundoff, `step` half a subnormal."""
+
+    dtype: DType
+    u: float
+    step: float = 0.0
+
+
+def grid(dtype: DType, *, subnormal: bool = True) -> Grid:
+    """The grid of a floating dtype."""
+    step = math.ldexp(0.5, dtype.min_exponent) if subnormal else 0.0
+    return Grid(dtype, math.ldexp(1.0, -dtype.precision), step)
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """What an implementation computes with.
+
+    Attributes:
+        grid: The numbers that every operation rounds to.
+        stored: The narrower numbers that every result is rounded to besides, if any. Sums keep
+            their accumulator in `grid`.
+        largest: The largest finite number; beyond it, an intermediate result is lost.
+        smallest: The smallest normal number.
+        ulp: The accuracy of library functions in ULP, where it is not that of the table.
+        flushes: Intermediate results below twice `smallest` may become 0.
+        scatters: Carry the variance that independent roundings would give.
+        values: How wide the values are that all of this is about, from 0 for float64 on; see
+            `bounded.array.VALUES`.
+    """
+
+    grid: Grid
+    largest: float
+    smallest: float
+    stored: Grid | None = None
+    ulp: float | None = None
+    flushes: bool = False
+    scatters: bool = False
+    values: int = 0
+
+    @property
+    def u(self) -> float:
+        """The unit roundoff of every operation."""
+        return self.grid.u
+
+    @property
+    def floor(self) -> float:
+        """What is flushed to zero: twice the smallest normal number, as one engine does."""
+        return 2 * self.smallest
+
+    def accuracy(self, name: str) -> Accuracy:
+        """The accuracy of a library function."""
+        found = LIBRARY.get(name, PLAIN)
+        return found if self.ulp is None else replace(found, ulp=self.ulp)
+
+
+def _of(dtype: DType, **options: object) -> Arithmetic:
+    smallest = math.ldexp(1.0, dtype.min_exponent + dtype.precision - 1)
+    # Subnormal rounding is no part of the grid of a wide type: it lies below the output's floor.
+    rounded = grid(dtype, subnormal=dtype.precision < 24)
+    return replace(Arithmetic(rounded, limits(dtype)[1], smallest), **options)  # type: ignore[arg-type]
+
+
+FLOAT32 = _of(DTYPES["float32"])
+FLOAT64 = _of(DTYPES["float64"], values=1)
+
+
+def expected(dtype: DType) -> Arithmetic:
+    """The arithmetic expected of a tensor type: float64 for float64, float32 for all others."""
+    return FLOAT64 if dtype.name == "float64" else FLOAT32
+
+
+def stored(dtype: DType) -> Arithmetic:
+    """float32 arithmetic whose results are kept in a 16-bit type between operations."""
+    return replace(FLOAT32, stored=grid(dtype), flushes=True)
+
+
+def narrow(dtype: DType) -> Arithmetic:
+    """Arithmetic in a 16-bit type throughout; library functions are good to 1 ULP."""
+    return _of(dtype, ulp=1.0, flushes=True)

@@ -1,0 +1,104 @@
+"""Bounded numbers: values, and how far a sound implementation may lie from them.
+
+The rules, with u the unit roundoff of the arithmetic:
+
+- +, −, × and √ propagate the errors of their operands and round once; ÷ rounds twice, for a
+  reciprocal and a product.
+- A library function gives the image of its argument's interval, and errs by k ULP
+  (`arithmetic.LIBRARY`).
+- Sums and contractions may be computed in any order, fused or not (`reductions`).
+- Movement carries values and bounds along; minimum and maximum take those of all candidates.
+- Comparisons know where they are not sure, selections then admit both sides (`choice`).
+- The last rounding is kept apart from the error before it, so that an output is rounded to its own
+  type once and not twice.
+"""
+
+from opcheck.numbers.bounded.array import VALUES, Bounded, Common, bounded, size_of
+from opcheck.numbers.bounded.casting import astype
+from opcheck.numbers.bounded.choice import (
+    Indices,
+    Truth,
+    argmax,
+    argmin,
+    ceil,
+    clip,
+    equal,
+    floor,
+    fmod,
+    greater,
+    greater_equal,
+    isfinite,
+    isinf,
+    isnan,
+    less,
+    less_equal,
+    logical_and,
+    logical_not,
+    logical_or,
+    logical_xor,
+    maximum,
+    minimum,
+    not_equal,
+    remainder,
+    round,
+    sign,
+    top_k,
+    trunc,
+    where,
+)
+from opcheck.numbers.bounded.elementwise import (
+    abs,
+    acos,
+    acosh,
+    add,
+    asin,
+    asinh,
+    atan,
+    atanh,
+    cos,
+    cosh,
+    divide,
+    erf,
+    exp,
+    expm1,
+    inexact,
+    log,
+    log1p,
+    multiply,
+    negative,
+    pow,
+    sin,
+    sinh,
+    sqrt,
+    subtract,
+    tan,
+    tanh,
+    values_of,
+)
+from opcheck.numbers.bounded.movement import (
+    broadcast_to,
+    concat,
+    expand_dims,
+    flip,
+    full_like,
+    pad,
+    permute_dims,
+    reshape,
+    squeeze,
+    stack,
+    take,
+    take_along_axis,
+    tile,
+    zeros_like,
+)
+from opcheck.numbers.bounded.reductions import (
+    cumulative_sum,
+    matmul,
+    max,
+    mean,
+    min,
+    prod,
+    sum,
+    sums,
+    tensordot,
+)

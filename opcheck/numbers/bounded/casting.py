@@ -1,0 +1,79 @@
+"""Casts of bounded numbers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from opcheck import dtypes
+from opcheck.dtypes import DType
+from opcheck.numbers.arithmetic import FLOAT32, FLOAT64, Arithmetic, grid
+from opcheck.numbers.bounded.array import VALUES, Bounded, as_values, size_of
+from opcheck.numbers.bounded.choice import trunc, truth
+from opcheck.numbers.bounded.elementwise import either
+
+
+def astype(x: Any, dtype: Any) -> Any:
+    """`x` in another type: a narrower float rounds, an integer cuts the fraction off.
+
+    Arithmetic goes on in what is expected of that type. A value that an integer type cannot hold
+    is lost: no specification says what becomes of it.
+    """
+    wanted = np.dtype(dtype)
+    if wanted.kind == "b":
+        return truth(np.asarray(x.v != 0), size_of(x.v) <= _errors(x))
+    kind = dtypes.element_type(np.empty(0, wanted))
+    if kind is None or kind.kind not in ("float", "int"):
+        raise TypeError(f"no bounded numbers of type {wanted}")
+    return _to_integer(x, kind) if kind.kind == "int" else _to_float(x, kind)
+
+
+def _errors(x: Bounded) -> Any:
+    e = x.settled().e
+    return 0.0 if e is None else e
+
+
+def _to_float(x: Bounded, dtype: DType) -> Bounded:
+    arithmetic = _arithmetic(x.arithmetic, dtype)
+    if grid(dtype).u <= _u(x.dtype):
+        # Every number of the old type is one of the new; only the values may need more digits.
+        kind = VALUES()[arithmetic.values]
+        if x.e is None and not x.k and x.common is None:
+            return Bounded(as_values(x.v, kind), dtype.numpy, arithmetic, lost=x.lost)
+        old = x.settled()
+        return Bounded(
+            as_values(old.v, kind), dtype.numpy, arithmetic, old.e, q=old.q, lost=old.lost
+        )
+    old = x.settled()
+    return Bounded(
+        as_values(old.v, VALUES()[arithmetic.values]), dtype.numpy, arithmetic, old.e, k=1.0, grid=grid(dtype), q=old.q, lost=old.lost
+    )
+
+
+def _u(dtype: np.dtype[Any]) -> float:
+    known = dtypes.element_type(np.empty(0, dtype))
+    return grid(known).u if known is not None and known.kind == "float" else 0.0
+
+
+def _arithmetic(old: Arithmetic, dtype: DType) -> Arithmetic:
+    """The arithmetic of what follows a cast to `dtype`."""
+    wide = dtype.name == "float64"
+    if wide == (old.grid.dtype.name == "float64"):
+        return old
+    new = FLOAT64 if wide else FLOAT32
+    values = max(new.values, old.values)
+    return replace(new, flushes=old.flushes, scatters=old.scatters, values=values)
+
+
+def _to_integer(x: Bounded, dtype: DType) -> Bounded:
+    low, high = dtypes.limits(dtype)
+    cut = trunc(x)
+    size = cut.v.astype(np.float64)
+    outside = ~((size >= low) & (size <= high))
+    lost = either(cut.lost, outside if outside.any() else None)
+    return Bounded(cut.v, dtype.numpy, x.arithmetic, cut.e, lost=lost)
+
+
+

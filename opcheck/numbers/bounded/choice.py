@@ -1,0 +1,321 @@
+"""Comparisons, selections and steps of bounded numbers, which need not be certain.
+
+Where the error of an operand leaves more than one outcome, all of them are admitted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opcheck.numbers.bounded.array import Bounded, Floats, Mask, is_finite, pair, size_of
+from opcheck.numbers.bounded.elementwise import either, plus
+from opcheck.numbers.kinds import Kind
+
+
+@dataclass(frozen=True, eq=False)
+class Truth(Kind):
+    """Booleans `v`; those that are `unsure` may be the other one too."""
+
+    v: Mask
+    unsure: Mask
+
+    @classmethod
+    def kind(cls) -> Any:
+        """The functions of bounded numbers."""
+        return Bounded.kind()
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the array."""
+        return self.v.shape
+
+    def __and__(self, other: Any) -> Any:
+        return logical_and(self, other)
+
+    def __or__(self, other: Any) -> Any:
+        return logical_or(self, other)
+
+    def __xor__(self, other: Any) -> Any:
+        return logical_xor(self, other)
+
+    def __invert__(self) -> Any:
+        return logical_not(self)
+
+    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
+
+
+def truth(v: Mask, unsure: Mask | None) -> Any:
+    """A Truth, or plain booleans where all of them are sure."""
+    if unsure is None or not unsure.any():
+        return v
+    return Truth(v, np.broadcast_to(unsure, v.shape))
+
+
+def halves(x: Any) -> tuple[Mask, Mask]:
+    """The booleans of `x`, and which of them are unsure."""
+    if isinstance(x, Truth):
+        return x.v, x.unsure
+    v = np.asarray(x, np.bool_)
+    return v, np.zeros(v.shape, np.bool_)
+
+
+def logical_not(x: Any) -> Any:
+    """Not x."""
+    v, unsure = halves(x)
+    return truth(~v, unsure)
+
+
+def logical_and(a: Any, b: Any) -> Any:
+    """A and b: unsure unless one of them is surely false."""
+    (v, unsure), (w, other) = halves(a), halves(b)
+    return truth(v & w, (unsure & (w | other)) | (other & (v | unsure)))
+
+
+def logical_or(a: Any, b: Any) -> Any:
+    """A or b: unsure unless one of them is surely true."""
+    return logical_not(logical_and(logical_not(a), logical_not(b)))
+
+
+def logical_xor(a: Any, b: Any) -> Any:
+    """Either a or b."""
+    (v, unsure), (w, other) = halves(a), halves(b)
+    return truth(v ^ w, unsure | other)
+
+
+def _comparison(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def compared(a: Any, b: Any) -> Any:
+        a, b = (x.settled() for x in pair(a, b))
+        v = np.asarray(compare(a.v, b.v), np.bool_)
+        room = plus(a.e, b.e)
+        if room is None:
+            return v
+        return truth(v, (size_of(a.v - b.v) <= room) & (room > 0))
+
+    return compared
+
+
+less = _comparison(np.less)
+less_equal = _comparison(np.less_equal)
+greater = _comparison(np.greater)
+greater_equal = _comparison(np.greater_equal)
+equal = _comparison(np.equal)
+not_equal = _comparison(np.not_equal)
+
+
+def isnan(x: Bounded) -> Any:
+    """True for NaN."""
+    return x.v != x.v
+
+
+def isinf(x: Bounded) -> Any:
+    """True for an infinity of either sign."""
+    return ~is_finite(x.v) & (x.v == x.v)
+
+
+def isfinite(x: Bounded) -> Any:
+    """True for a finite number."""
+    return is_finite(x.v)
+
+
+def where(condition: Any, a: Any, b: Any) -> Any:
+    """A where `condition` holds, else b; what is unsure may be either."""
+    if not isinstance(a, Bounded) and not isinstance(b, Bounded):
+        if not isinstance(condition, Truth):
+            return np.where(condition, a, b)
+        raise TypeError("an unsure condition chooses between bounded numbers only")
+    a, b = pair(a, b)
+    chosen, unsure = halves(condition)
+    alike = a.k == b.k and a.grid == b.grid and a.common is None and b.common is None
+    if not alike or unsure.any():
+        a, b = a.settled(), b.settled()
+    v = np.where(chosen, a.v, b.v)
+    e = _either(chosen, a.e, b.e)
+    if unsure.any():
+        ends = [size_of(x.v - v) + (0.0 if x.e is None else x.e) for x in (a, b)]
+        e = np.where(unsure, np.maximum(*ends), 0.0 if e is None else e)
+    lost = _either(chosen, a.lost, b.lost, np.False_)
+    return Bounded(
+        v, a.dtype, a.arithmetic, e, k=a.k, grid=a.grid, q=_either(chosen, a.q, b.q), lost=lost
+    )
+
+
+def _either(chosen: Mask, a: Any, b: Any, default: Any = 0.0) -> Any:
+    if a is None and b is None:
+        return None
+    return np.where(chosen, default if a is None else a, default if b is None else b)
+
+
+def maximum(a: Any, b: Any) -> Bounded:
+    """The larger of two; NaN if one of them is NaN."""
+    return _extreme(np.maximum, a, b)
+
+
+def minimum(a: Any, b: Any) -> Bounded:
+    """The smaller of two; NaN if one of them is NaN."""
+    return _extreme(np.minimum, a, b)
+
+
+def _extreme(choose: Callable[[Any, Any], Any], a: Any, b: Any) -> Bounded:
+    a, b = pair(a, b)
+    if a.exact and b.exact:
+        return Bounded(choose(a.v, b.v), a.dtype, a.arithmetic)
+    a, b = a.settled(), b.settled()
+    v = choose(a.v, b.v)
+    room = [np.zeros(()) if x.e is None else x.e for x in (a, b)]
+    ends = [choose(a.v + s * room[0], b.v + s * room[1]) for s in (-1, 1)]
+    e = np.maximum(*(size_of(end - v) for end in ends))
+    e = np.where(np.isfinite(e), e, 0.0)
+    q = _either(np.asarray(v == a.v), a.q, b.q)
+    return Bounded(v, a.dtype, a.arithmetic, e, q=q, lost=either(a.lost, b.lost))
+
+
+def clip(x: Bounded, low: Any = None, high: Any = None) -> Bounded:
+    """X between `low` and `high`; `high` where they contradict each other."""
+    if low is not None:
+        x = maximum(x, low)
+    return x if high is None else minimum(x, high)
+
+
+def _step(function: Callable[[Any], Any], x: Bounded) -> Bounded:
+    """A function that is constant but for steps; the middle of what is admitted beside one."""
+    x = x.settled()
+    v = function(x.v)
+    if x.e is None:
+        return Bounded(v, x.dtype, x.arithmetic)
+    low, high = function(x.v - x.e), function(x.v + x.e)
+    unsure = np.asarray(low != high) & is_finite(v)
+    if not unsure.any():
+        return Bounded(v, x.dtype, x.arithmetic, lost=x.lost)
+    e = np.where(unsure, size_of(high - low) / 2, 0.0)
+    return Bounded(np.where(unsure, (low + high) / 2, v), x.dtype, x.arithmetic, e, lost=x.lost)
+
+
+def sign(x: Bounded) -> Bounded:
+    """−1, 0 or 1; NaN for NaN."""
+    return _step(np.sign, x)
+
+
+def floor(x: Bounded) -> Bounded:
+    """The next integer towards −∞."""
+    return _step(np.floor, x)
+
+
+def ceil(x: Bounded) -> Bounded:
+    """The next integer towards +∞."""
+    return _step(np.ceil, x)
+
+
+def trunc(x: Bounded) -> Bounded:
+    """The next integer towards 0."""
+    return _step(np.trunc, x)
+
+
+def round(x: Bounded) -> Bounded:
+    """The nearest integer, ties to even."""
+    return _step(np.rint, x)
+
+
+def remainder(a: Any, b: Any) -> Bounded:
+    """a − floor(a/b)·b, which is exact where the operands are."""
+    return _remainder(np.remainder, a, b)
+
+
+def fmod(a: Any, b: Any) -> Bounded:
+    """a − trunc(a/b)·b, which is exact where the operands are."""
+    return _remainder(np.fmod, a, b)
+
+
+def _remainder(function: Callable[[Any, Any], Any], a: Any, b: Any) -> Bounded:
+    a, b = (x.settled() for x in pair(a, b))
+    v = function(a.v, b.v)
+    if a.e is None and b.e is None:
+        return Bounded(v, a.dtype, a.arithmetic, k=1.0)
+    # Beside a multiple of b the remainder jumps; elsewhere it moves with a.
+    e = np.broadcast_to(size_of(b.v) + plus(a.e, b.e), v.shape)
+    return Bounded(v, a.dtype, a.arithmetic, e, k=1.0, lost=either(a.lost, b.lost))
+
+
+def argmax(x: Bounded, axis: int | None = None, keepdims: bool = False) -> Any:
+    """The index of the first maximum, with every index that the errors admit."""
+    return _place(x, axis, keepdims, np.argmax, 1)
+
+
+def argmin(x: Bounded, axis: int | None = None, keepdims: bool = False) -> Any:
+    """The index of the first minimum, with every index that the errors admit."""
+    return _place(x, axis, keepdims, np.argmin, -1)
+
+
+def _place(
+    x: Bounded, axis: int | None, keepdims: bool, choose: Callable[..., Any], sign: int
+) -> Any:
+    x = x.settled()
+    v = choose(x.v, axis=axis, keepdims=keepdims)
+    if x.e is None:
+        return v
+    low, high = sign * x.v - x.e, sign * x.v + x.e
+    best = low.max(axis=axis, keepdims=True)
+    possible = high >= best
+    return indices(v, possible, axis, keepdims)
+
+
+@dataclass(frozen=True, eq=False)
+class Indices(Kind):
+    """Indices `v`; `admitted` has an axis more, the last, with all that each of them may be."""
+
+    v: NDArray[np.intp]
+    admitted: NDArray[np.intp]
+
+    @classmethod
+    def kind(cls) -> Any:
+        """The functions of bounded numbers."""
+        return Bounded.kind()
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the array."""
+        return self.v.shape
+
+
+def indices(v: Any, possible: Mask, axis: int | None, keepdims: bool) -> Any:
+    """Indices along `axis` with those that are `possible`; plain ones where there is one each."""
+    lined = possible.reshape(1, -1) if axis is None else np.moveaxis(possible, axis, -1)
+    counts = lined.sum(-1)
+    most = int(counts.max(initial=0))
+    if most <= 1:
+        return v
+    # The possible ones come first, in order; the rest repeats the chosen one.
+    order = np.argsort(~lined, axis=-1, stable=True)[..., :most]
+    flat = v.reshape(counts.shape if axis is not None else (1,))
+    admitted = np.where(np.arange(most) < counts[..., None], order, flat[..., None])
+    return Indices(v, admitted.reshape(*np.shape(v), most))
+
+
+def top_k(x: Bounded, k: int, axis: int, largest: bool) -> tuple[Any, Any]:
+    """The `k` largest or smallest elements in order, and their indices."""
+    from opcheck.numbers import plain
+
+    if x.exact:
+        values, order = plain.top_k(x.v, k, axis, largest)
+        return Bounded(values, x.dtype, x.arithmetic), order
+    x = x.settled()
+    values, order = plain.top_k(x.v, k, axis, largest)
+    assert x.e is not None
+    lows, highs = (plain.top_k(end, k, axis, largest)[0] for end in (x.v - x.e, x.v + x.e))
+    e = np.maximum(size_of(values - lows), size_of(highs - values))
+    # An element may be in a place if its interval meets that of the place.
+    own_low, own_high = (np.moveaxis(end, axis, -1) for end in (x.v - x.e, x.v + x.e))
+    there_low, there_high = (np.moveaxis(end, axis, -1) for end in (lows, highs))
+    possible = (own_high[..., None, :] >= there_low[..., :, None]) & (
+        own_low[..., None, :] <= there_high[..., :, None]
+    )
+    found = indices(np.moveaxis(order, axis, -1), possible, possible.ndim - 1, keepdims=False)
+    bounded = Bounded(values, x.dtype, x.arithmetic, e)
+    if not isinstance(found, Indices):
+        return bounded, order
+    admitted = np.moveaxis(found.admitted, -2, axis)
+    return bounded, Indices(order, admitted)

@@ -1,0 +1,59 @@
+"""Plain numbers: NumPy's own functions, which have the standard's names, and the few it lacks.
+
+Integers wrap around, as NumPy's do. NumPy's warnings are left to the caller's `errstate`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+def __getattr__(name: str) -> Any:
+    """NumPy's function of that name."""
+    return getattr(np, name)
+
+
+_erf = np.frompyfunc(math.erf, 1, 1)
+
+
+def erf(x: Array) -> Array:
+    """The error function, in float64 and then in the dtype of `x`."""
+    result: Array = np.asarray(_erf(x.astype(np.float64))).astype(x.dtype)
+    return result
+
+
+def inexact(x: Array, roundoffs: Any) -> Array:
+    """`x`, of which an implementation may be so many unit roundoffs off for its own reasons."""
+    return x
+
+
+def values_of(x: Array) -> NDArray[np.float64]:
+    """The values of `x` in float64: what `inexact` may be told from."""
+    return x.astype(np.float64)
+
+
+def sums(x: Array, add_up: Callable[[Array], Array], terms: Any) -> Array:
+    """`add_up(x)`, which adds up some elements of `x` for each of its outputs.
+
+    `terms`, an integer or an array that broadcasts to the output, says how many these are.
+    """
+    return add_up(x)
+
+
+def top_k(x: Array, k: int, axis: int, largest: bool) -> tuple[Array, Array]:
+    """The `k` largest or smallest elements along `axis` in order, and their indices.
+
+    Of equal elements the one with the lower index comes first; NaN counts as the largest.
+    """
+    order = np.argsort(x if not largest else np.flip(x, axis), axis=axis, stable=True)
+    if largest:
+        order = np.flip(x.shape[axis] - 1 - order, axis)
+    indices = np.take(order, np.arange(k), axis)
+    return np.take_along_axis(x, indices, axis), indices

@@ -1,0 +1,400 @@
+"""Precise numbers: mpmath's, to as many binary digits as its context says.
+
+They decide what a value rounds to. They know neither negative zero nor types: where a formula gives
+0, an infinity or NaN, plain and bounded numbers tell more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, TypeAlias
+
+import mpmath
+import numpy as np
+from numpy.typing import NDArray
+
+from opcheck.numbers import plain
+from opcheck.numbers.kinds import Number
+
+Objects: TypeAlias = NDArray[np.object_]
+
+_mp = mpmath.mp
+_INF, _NAN = mpmath.mpf("inf"), mpmath.mpf("nan")
+
+
+class Precise(Number):
+    """An array of mpmath's numbers; `dtype` is that of the tensor that it stands for."""
+
+    __slots__ = ("dtype", "v")
+
+    def __init__(self, v: Objects, dtype: np.dtype[Any]) -> None:
+        self.v, self.dtype = v, dtype
+
+    @classmethod
+    def kind(cls) -> Any:
+        """The functions of precise numbers."""
+        from opcheck.numbers import precise
+
+        return precise
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the array."""
+        return self.v.shape
+
+    def __getitem__(self, index: Any) -> Precise:
+        return Precise(_array(self.v[index]), self.dtype)
+
+
+# ── between NumPy and mpmath ──────────────────────────────────────────────────────────────────
+
+
+def _number(x: Any) -> Any:
+    if isinstance(x, mpmath.mpf):
+        return x
+    if isinstance(x, np.longdouble):
+        # In two halves, each of which float64 holds.
+        high = float(x)
+        return mpmath.mpf(high) + mpmath.mpf(float(x - np.longdouble(high)))
+    return mpmath.mpf(int(x)) if isinstance(x, int | np.integer | np.bool_) else mpmath.mpf(float(x))
+
+
+_numbers = np.frompyfunc(_number, 1, 1)
+
+
+def _array(x: Any) -> Objects:
+    """`x` as an array of objects, also where NumPy made a single one of it."""
+    if isinstance(x, np.ndarray):
+        return x
+    found = np.empty((), object)
+    found[()] = x
+    return found
+
+
+def objects(x: Any) -> Objects:
+    """Plain numbers as mpmath's, exactly."""
+    array = np.asarray(x)
+    if array.dtype.kind == "V":  # ml_dtypes
+        array = array.astype(np.float64)
+    return _array(_numbers(array))
+
+
+def longdoubles(x: Objects) -> NDArray[np.longdouble]:
+    """mpmath's numbers in longdouble, rounded in two steps."""
+
+    def one(number: Any) -> Any:
+        high = float(number)
+        rest = float(number - mpmath.mpf(high)) if np.isfinite(high) else 0.0
+        return np.longdouble(high) + np.longdouble(rest)
+
+    flat = [one(number) for number in x.reshape(-1)]
+    return np.array(flat, np.longdouble).reshape(x.shape)
+
+
+def finite(x: Objects) -> NDArray[np.bool_]:
+    """Where mpmath's numbers are finite."""
+    return np.asarray(_is_finite(x), np.bool_)
+
+
+_is_finite = np.frompyfunc(mpmath.isfinite, 1, 1)
+
+
+def precise(x: NDArray[Any]) -> Precise:
+    """A tensor as it is."""
+    return Precise(objects(x), x.dtype)
+
+
+def _lift(x: Any) -> Objects:
+    return x.v if isinstance(x, Precise) else objects(x)
+
+
+def _dtype(operands: Sequence[Any]) -> np.dtype[Any]:
+    for operand in operands:
+        if isinstance(operand, Precise):
+            return operand.dtype
+        if isinstance(operand, list | tuple):
+            return _dtype(operand)
+    raise TypeError("no precise operand")
+
+
+# ── functions of single numbers ───────────────────────────────────────────────────────────────
+
+
+def _real(function: Callable[..., Any]) -> Callable[..., Any]:
+    """NaN where a function of real numbers is not defined."""
+
+    def real(*operands: Any) -> Any:
+        if any(x != x for x in operands):
+            return _NAN
+        try:
+            found = function(*operands)
+        except (ValueError, ZeroDivisionError):
+            return _NAN
+        return _NAN if isinstance(found, mpmath.mpc) else found
+
+    return real
+
+
+def _divided(a: Any, b: Any) -> Any:
+    if b == 0:
+        return _NAN if a == 0 else a * _INF
+    return a / b
+
+
+def _power(x: Any, p: Any) -> Any:
+    if p == 0 or x == 1:
+        return mpmath.mpf(1)
+    if x == 0:
+        return mpmath.mpf(0) if p > 0 else _INF
+    if mpmath.isinf(x) and x > 0:
+        return _INF if p > 0 else mpmath.mpf(0)
+    return _mp.power(x, p)
+
+
+def _logarithm(x: Any) -> Any:
+    return -_INF if x == 0 else _mp.log(x)
+
+
+def _rounded(x: Any) -> Any:
+    if not mpmath.isfinite(x):
+        return x
+    low = _mp.floor(x)
+    rest = x - low
+    up = rest > 0.5 or (rest == 0.5 and int(low) % 2)
+    return low + 1 if up else low
+
+
+def _sign(x: Any) -> Any:
+    return mpmath.mpf((x > 0) - (x < 0))
+
+
+def _fmod(a: Any, b: Any) -> Any:
+    if not mpmath.isfinite(a) or b == 0:
+        return _NAN
+    return a if mpmath.isinf(b) else a - b * _truncated(a / b)
+
+
+def _remainder(a: Any, b: Any) -> Any:
+    if not mpmath.isfinite(a) or b == 0:
+        return _NAN
+    if mpmath.isinf(b):
+        return a if (a >= 0) == (b > 0) or a == 0 else b
+    return a - b * _mp.floor(a / b)
+
+
+def _truncated(x: Any) -> Any:
+    return _mp.ceil(x) if x < 0 else _mp.floor(x)
+
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "abs": lambda x: -x if x < 0 else x,
+    "negative": lambda x: -x,
+    "add": lambda a, b: a + b,
+    "subtract": lambda a, b: a - b,
+    "multiply": lambda a, b: a * b,
+    "divide": _divided,
+    "pow": _power,
+    "remainder": _remainder,
+    "fmod": _fmod,
+    "exp": lambda x: _mp.exp(x),
+    "expm1": lambda x: _mp.expm1(x) if mpmath.isfinite(x) else _mp.exp(x) - 1,
+    "log": _logarithm,
+    "log1p": lambda x: _logarithm(1 + x),
+    "sqrt": lambda x: _mp.sqrt(x),
+    "erf": lambda x: _mp.erf(x),
+    "sign": _sign,
+    "floor": lambda x: _mp.floor(x) if mpmath.isfinite(x) else x,
+    "ceil": lambda x: _mp.ceil(x) if mpmath.isfinite(x) else x,
+    "trunc": lambda x: _truncated(x) if mpmath.isfinite(x) else x,
+    "round": _rounded,
+    "maximum": lambda a, b: a if a >= b else b,
+    "minimum": lambda a, b: a if a <= b else b,
+    **{
+        name: (lambda function: lambda x: function(x))(getattr(_mp, name))
+        for name in "sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh".split()
+    },
+}
+
+
+@cache
+def of_objects(name: str) -> Callable[..., Any]:
+    """The function `name` of arrays of mpmath's numbers."""
+    function = _real(_FUNCTIONS[name])
+    applied = np.frompyfunc(function, function_arity(name), 1)
+    return lambda *operands: _array(applied(*operands))
+
+
+def function_arity(name: str) -> int:
+    """How many operands a function has."""
+    two = "add subtract multiply divide pow remainder fmod maximum minimum".split()
+    return 2 if name in two else 1
+
+
+def _elementwise(name: str) -> Callable[..., Precise]:
+    def function(*operands: Any) -> Precise:
+        return Precise(of_objects(name)(*map(_lift, operands)), _dtype(operands))
+
+    function.__name__ = function.__qualname__ = name
+    return function
+
+
+globals().update({name: _elementwise(name) for name in _FUNCTIONS})
+
+
+# ── everything else works on arrays of objects as on any others ───────────────────────────────
+
+
+def _on_arrays(name: str) -> Callable[..., Precise]:
+    function = getattr(plain, name)
+
+    def applied(x: Precise, *arguments: Any, **options: Any) -> Precise:
+        return Precise(_array(function(x.v, *arguments, **options)), x.dtype)
+
+    applied.__name__ = applied.__qualname__ = name
+    return applied
+
+
+_MOVEMENTS = (
+    "broadcast_to expand_dims flip inexact permute_dims reshape squeeze sums take take_along_axis tile"
+)
+globals().update({name: _on_arrays(name) for name in _MOVEMENTS.split()})
+
+
+def _joined(name: str) -> Callable[..., Precise]:
+    def joined(arrays: Sequence[Any], axis: int = 0) -> Precise:
+        return Precise(getattr(np, name)([*map(_lift, arrays)], axis=axis), _dtype(arrays))
+
+    return joined
+
+
+concat, stack = _joined("concat"), _joined("stack")
+
+
+def pad(x: Precise, widths: Any, constant_values: float = 0.0) -> Precise:
+    """Constants around the array."""
+    return Precise(np.pad(x.v, widths, constant_values=_number(constant_values)), x.dtype)
+
+
+def full_like(x: Precise, value: float) -> Precise:
+    """A constant in the shape of `x`."""
+    return Precise(np.full(x.shape, _number(value), object), x.dtype)
+
+
+def values_of(x: Precise) -> NDArray[np.float64]:
+    """The values of `x` in float64."""
+    return x.v.astype(np.float64)
+
+
+def zeros_like(x: Precise) -> Precise:
+    """Zeros in the shape of `x`."""
+    return full_like(x, 0)
+
+
+def _comparison(name: str) -> Callable[[Any, Any], Any]:
+    compare = getattr(np, name)
+
+    def compared(a: Any, b: Any) -> Any:
+        return np.asarray(compare(_lift(a), _lift(b)), np.bool_)
+
+    return compared
+
+
+_COMPARISONS = "less less_equal greater greater_equal equal not_equal"
+globals().update({name: _comparison(name) for name in _COMPARISONS.split()})
+
+_is_nan = np.frompyfunc(lambda x: x != x, 1, 1)
+_is_infinite = np.frompyfunc(mpmath.isinf, 1, 1)
+
+
+def isnan(x: Precise) -> Any:
+    """True for NaN."""
+    return np.asarray(_is_nan(x.v), np.bool_)
+
+
+def isinf(x: Precise) -> Any:
+    """True for an infinity of either sign."""
+    return np.asarray(_is_infinite(x.v), np.bool_)
+
+
+def isfinite(x: Precise) -> Any:
+    """True for a finite number."""
+    return ~(isnan(x) | isinf(x))
+
+
+def where(condition: Any, a: Any, b: Any) -> Precise:
+    """`a` where `condition` holds, else `b`."""
+    return Precise(np.where(condition, _lift(a), _lift(b)), _dtype((a, b)))
+
+
+def clip(x: Any, low: Any = None, high: Any = None) -> Any:
+    """`x` between `low` and `high`; `high` where they contradict each other."""
+    x = x if low is None else _elementwise("maximum")(x, low)
+    return x if high is None else _elementwise("minimum")(x, high)
+
+
+def _reduction(name: str, empty: float | None = None) -> Callable[..., Precise]:
+    function = getattr(np, name)
+
+    def reduced(x: Precise, axis: Any = None, keepdims: bool = False) -> Precise:
+        options = {} if empty is None else {"initial": mpmath.mpf(empty)}
+        v = _array(function(x.v, axis=axis, keepdims=keepdims, **options))
+        if empty is None:
+            nan = isnan(x).any(axis=axis, keepdims=keepdims)
+            v = np.where(nan, _NAN, v)
+        return Precise(v, x.dtype)
+
+    return reduced
+
+
+sum, prod = _reduction("sum", 0.0), _reduction("prod", 1.0)
+max, min = _reduction("max"), _reduction("min")
+
+
+def mean(x: Precise, axis: Any = None, keepdims: bool = False) -> Precise:
+    """The sum over `axis`, divided by how many there are."""
+    total = sum(x, axis, keepdims)
+    return _elementwise("divide")(total, x.size // total.size if total.size else 1)
+
+
+def cumulative_sum(x: Precise, axis: int = 0) -> Precise:
+    """The running sums along `axis`."""
+    return Precise(np.cumsum(x.v, axis=axis), x.dtype)
+
+
+def matmul(a: Any, b: Any) -> Precise:
+    """The matrix product."""
+    return Precise(_array(np.matmul(_lift(a), _lift(b))), _dtype((a, b)))
+
+
+def tensordot(a: Any, b: Any, axes: Any = 2) -> Precise:
+    """The sum of products over `axes`."""
+    return Precise(_array(np.tensordot(_lift(a), _lift(b), axes)), _dtype((a, b)))
+
+
+def argmax(x: Precise, axis: int | None = None, keepdims: bool = False) -> Any:
+    """The index of the first maximum, or of the first NaN."""
+    order = np.where(isnan(x), 1, 0)
+    best = np.where(order.any(axis=axis, keepdims=True), order, x.v == x.v.max(axis, keepdims=True))
+    return np.argmax(best.astype(np.int8), axis=axis, keepdims=keepdims)
+
+
+def argmin(x: Precise, axis: int | None = None, keepdims: bool = False) -> Any:
+    """The index of the first minimum, or of the first NaN."""
+    return argmax(Precise(-x.v, x.dtype), axis, keepdims)
+
+
+def top_k(x: Precise, k: int, axis: int, largest: bool) -> tuple[Precise, Any]:
+    """The `k` largest or smallest elements in order, and their indices."""
+    values, indices = plain.top_k(x.v, k, axis, largest)
+    return Precise(values, x.dtype), indices
+
+
+def astype(x: Precise, dtype: Any) -> Any:
+    """`x` in another type; a real number stays as it is, whatever the type holds of it."""
+    wanted = np.dtype(dtype)
+    if wanted.kind == "b":
+        return np.asarray(x.v != 0, np.bool_)
+    if wanted.kind in "iu":
+        return Precise(of_objects("trunc")(x.v), wanted)
+    return Precise(x.v, wanted)

@@ -10,8 +10,9 @@ The tiers of a bound are tried in order; the first that all elements fit decides
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from opcheck.compare.ulp import distance, native
 from opcheck.dtypes import DType, half_ulp, round_to
 from opcheck.engine import Expected, Room, Tier
 from opcheck.model import Array
+from opcheck.numbers.bounded import Common
 
 #: From this relative error on an element is unjudged: what it may be says little.
 UNJUDGED = 0.5
@@ -50,9 +52,10 @@ class Reference:
 class Decision:
     """The tier that decides, and what was found.
 
-    `found` and `shares` are about the first tier if the deciding one has a remark; if none fits
-    they are about the tier with the fewest wrong elements. `apart`: an element was wrong only next
-    to the others of its group. `undecided`: more than half of the elements are unjudged.
+    `found` is about the first tier if the deciding one has a remark; if none fits it is about the
+    tier with the fewest wrong elements. `apart`: an element was wrong only next to the others of
+    its group. `undecided`: more than half of the elements are unjudged. `shares()` gives all
+    elements' shares under the tier that `found` is about.
     """
 
     tier: Tier
@@ -60,7 +63,7 @@ class Decision:
     found: Findings
     apart: bool
     undecided: bool
-    shares: Floats
+    shares: Callable[[], Floats]
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,155 +73,223 @@ class Judged:
     Elements `apart` are wrong only next to their group.
     """
 
-    tier: Tier
     shares: Floats
     allowed: Floats
     apart: Mask
     unjudged: int
 
+    @property
+    def wrong(self) -> Mask:
+        """The elements that may not be what they are."""
+        return self.shares > 1
 
-def examine(
-    reference: Reference, got: Array, dtype: DType, declared: Collection[str]
-) -> Decision:
+
+@dataclass(frozen=True, eq=False)
+class _Piece:
+    """A part of an output, at an index of the whole."""
+
+    at: Any
+    reference: Reference
+    got: Array
+
+
+def examine(reference: Reference, got: Array, dtype: DType, declared: Collection[str]) -> Decision:
     """Judge `got`, in `dtype` and of the shape of `reference.values`, with any memory layout.
 
     Tiers `declared` bring no remark.
     """
     got = native(got)
+    pieces = [
+        _Piece(at, _part(reference, at, bound), got[at]) for at, bound in reference.bound.pieces
+    ]
     first, *others = reference.bound.tiers(declared)
-    judged = judge(reference, got, dtype, first)
-    undecided = 2 * judged.unjudged > got.size
-    if not (wrong := judged.shares > 1).any():
-        return _decision(reference, got, dtype, judged, first, True, undecided)
-    tried = [judged]
+    places = np.arange(got.size).reshape(got.shape) if len(pieces) > 1 else None
+    whole = Findings(got.size, steps=0 if dtype.kind == "float" else None)
+    failed: list[tuple[_Piece, Mask]] = []
+    apart = False
+    for piece in pieces:
+        judged = judge(piece.reference, piece.got, dtype, first)
+        _note(whole, piece, judged, dtype, places)
+        apart |= bool(judged.apart.any())
+        if (wrong := judged.wrong).any():
+            failed.append((piece, wrong))
+    undecided = 2 * whole.unjudged > got.size
+
+    def decision(tier: Tier, told: Tier, fits: bool, found: Findings, apart: bool) -> Decision:
+        def shares() -> Floats:
+            every = np.zeros(got.shape)
+            for piece in pieces:
+                every[piece.at] = judge(piece.reference, piece.got, dtype, told).shares
+            return every
+
+        return Decision(tier, fits, found, apart, undecided, shares)
+
+    if not failed:
+        return decision(first, first, True, whole, False)
+    best, fewest = (first, whole, apart), whole.count
     for tier in others:
-        attempt = judge(reference, got, dtype, tier)
-        tried.append(attempt)
-        if not (attempt.shares[wrong] > 1).any():
-            # A larger range excuses nothing that it did not cost.
-            if tier.ranged and not (reference.bound.range_loss(tier) & wrong).any():
-                shown = Judged(
-                    first, np.where(wrong, attempt.shares, judged.shares), attempt.allowed,
-                    attempt.apart, judged.unjudged,
-                )  # fmt: skip
-                return _decision(reference, got, dtype, shown, first, True, undecided)
-            shown = judged if tier.remark else attempt
-            return _decision(reference, got, dtype, shown, tier, True, undecided)
-    best = min(tried, key=lambda one: int(np.count_nonzero(one.shares > 1)))
-    return _decision(reference, got, dtype, best, best.tier, False, undecided)
+        attempts = [(piece, wrong, judge(piece.reference, piece.got, dtype, tier))
+                    for piece, wrong in failed]  # fmt: skip
+        if not any((judged.wrong & wrong).any() for _, wrong, judged in attempts):
+            remark = tier.remark
+            if tier.ranged:
+                # A larger range excuses nothing that it did not cost.
+                left = ((p.reference.bound.range_loss(tier) & wrong).any() for p, wrong, _ in attempts)
+                remark = tier.remark if any(left) else ""
+            if remark:
+                return decision(tier, first, True, whole, apart)
+            found = Findings(got.size, steps=whole.steps, unjudged=whole.unjudged, used=1.0)
+            return decision(first if tier.ranged else tier, tier, True, found, False)
+        found = Findings(got.size, steps=whole.steps, unjudged=whole.unjudged)
+        for piece, _, judged in attempts:
+            _note(found, piece, judged, dtype, places)
+        if found.count < fewest:
+            one_apart = any(judged.apart.any() for _, _, judged in attempts)
+            best, fewest = (tier, found, one_apart), found.count
+    tier, found, apart = best
+    return decision(tier, tier, False, found, apart)
+
+
+def _part(reference: Reference, at: Any, bound: Expected) -> Reference:
+    if at is ...:
+        return reference
+    rest = None if reference.rest is None else reference.rest[at]
+    return replace(reference, values=reference.values[at], rest=rest, bound=bound)
+
+
+def _note(
+    found: Findings, piece: _Piece, judged: Judged, dtype: DType, places: Any
+) -> None:
+    """Add what a tier says of a piece."""
+    y = piece.reference.values
+    at = np.arange(y.size).reshape(y.shape) if places is None else places[piece.at]
+    found.add(at, judged.shares, lambda i: _described(judged, y, i))
+    found.unjudged += judged.unjudged
+    if dtype.kind == "float" and y.size:
+        with np.errstate(all="ignore"):
+            found.step(int(distance(round_to(y, dtype), piece.got).max()))
 
 
 def judge(reference: Reference, got: Array, dtype: DType, tier: Tier) -> Judged:
     """What a tier says of every element."""
-    y, room = reference.values, reference.bound.room(tier)
+    y = reference.values
+    nothing = np.zeros(y.shape, np.bool_)
     if not got.size:
-        return Judged(tier, np.zeros(y.shape), np.zeros(y.shape), np.zeros(y.shape, bool), 0)
+        return Judged(np.zeros(y.shape), np.zeros(y.shape), nothing, 0)
+    room = reference.bound.room(tier)
     if dtype.kind != "float":
-        return _whole(y, got, room, tier)
+        return _whole(y, got, room)
     actual = wide(got)
-    finite = np.isfinite(y)
     with np.errstate(all="ignore"):
         error = actual - y
         if reference.rest is not None:
             error = error - reference.rest
-        own = room.own
-        if reference.rounded is not None:
-            own = own + half_ulp(y, reference.rounded)
-        slack = own if room.shared is None else own + np.abs(y) * room.shared
-        rest = 0.0 if reference.rest is None else reference.rest
-        # A tie may be broken either way only where there is room for it.
-        ends = [round_to(y + (rest + sign * slack), dtype) for sign in (-1, 1)]
-        fits = (got >= ends[0]) & (got <= ends[1]) & finite
-        if not _may_overflow(tier):
-            fits &= np.isfinite(actual) | ~np.isfinite(wide(round_to(y, dtype)))
-        # What was rounded lies within a factor of 2 of what it was rounded to.
-        last_place = half_ulp(np.fmin(np.abs(y) + slack, 2 * np.abs(actual)), dtype)
+        quick = np.abs(error) / room.own
+        if quick.max() <= 1 and not outside_anywhere(actual, reference.low, reference.high):
+            # Every element keeps to its own error, with none in common and none for rounding.
+            unjudged = int(np.count_nonzero(_unjudged(y, room.own, room, tier)))
+            return Judged(quick, room.own, nothing, unjudged)
+        return _judge(reference, actual, got, error, room, dtype, tier)
+
+
+def _unjudged(y: Floats, slack: Floats, room: Room, tier: Tier) -> Mask:
+    size = np.abs(y)
+    limit = slack / UNJUDGED
+    if room.shared is not None:
+        limit = limit + size * (room.shared.size / UNJUDGED)
+    return (limit >= size) & (size > 2 * tier.arithmetic.floor) & np.isfinite(y)
+
+
+def _judge(
+    reference: Reference,
+    actual: Floats,
+    got: Array,
+    error: Floats,
+    room: Room,
+    dtype: DType,
+    tier: Tier,
+) -> Judged:
+    y = reference.values
+    finite = np.isfinite(y)
+    own = room.own
+    if reference.rounded is not None:
+        own = own + half_ulp(y, reference.rounded)
+    slack = own if room.shared is None else own + np.abs(y) * (room.shared.size * _SECOND_ORDER)
+    rest = 0.0 if reference.rest is None else reference.rest
+    # A tie may be broken either way only where there is room for it.
+    low, high = (round_to(y + (rest + sign * slack), dtype) for sign in (-1, 1))
+    fits = (got >= low) & (got <= high) & finite
+    if tier.remark and not tier.ranged:
+        # A poorer arithmetic, unless declared, is no excuse to lose an answer altogether.
+        fits &= np.isfinite(actual) | ~np.isfinite(wide(round_to(y, dtype)))
+    # What was rounded lies within a factor of 2 of what it was rounded to.
+    last_place = half_ulp(np.fmin(np.abs(y) + slack, 2 * np.abs(actual)), dtype)
     allowed = np.where(finite, slack + np.where(slack > 0, last_place, 0.0), 0.0)
     shares = ratio(np.abs(error), allowed + np.where(slack > 0, 0.0, last_place), fits)
     shares[(error == 0) & fits] = 0.0
     apart = np.zeros(y.shape)
     if room.shared is not None and got.size > 1:
-        apart = _next_to_their_group(y, error, own, last_place, room, finite & fits)
+        apart = _next_to_their_group(y, error, own, last_place, room.shared, finite & fits)
         shares = np.maximum(shares, apart)
     same = (actual == y) | (np.isnan(actual) & np.isnan(y))
     shares = np.where(finite, shares, np.where(same, 0.0, np.inf))
-    never = finite & ((~np.isfinite(actual) & ~fits) | outside(actual, reference.low, reference.high))
+    never = finite & (
+        (~np.isfinite(actual) & ~fits) | outside(actual, reference.low, reference.high)
+    )
     shares[never] = np.inf
     if tier.ranged:
         gone = ~np.isfinite(actual) | (actual == 0)
         shares[reference.bound.range_loss(tier) & gone & finite] = 0.0
-    unjudged = finite & (slack >= UNJUDGED * np.abs(y)) & (np.abs(y) > 2 * tier.arithmetic.floor)
-    return Judged(tier, shares, allowed, (apart > 1) & ~never, int(np.count_nonzero(unjudged)))
+    unjudged = _unjudged(y, own, room, tier)
+    return Judged(shares, allowed, (apart > 1) & ~never, int(np.count_nonzero(unjudged)))
 
 
-def _may_overflow(tier: Tier) -> bool:
-    """False for a poorer arithmetic: unless declared, it is no excuse to lose an answer."""
-    return tier.ranged or not tier.remark
+def outside_anywhere(actual: Floats, low: float | None, high: float | None) -> bool:
+    """Return True if a number lies outside the operator's range [low, high]."""
+    return (low is not None and not actual.min() >= low) or (
+        high is not None and not actual.max() <= high
+    )
 
 
-def _whole(y: Floats, got: Array, room: Room, tier: Tier) -> Judged:
+def _whole(y: Floats, got: Array, room: Room) -> Judged:
     """Integers: all of those within reach are right."""
     low, high = np.ceil(y - room.own), np.floor(y + room.own)
     actual = wide(got)
     fits = (actual >= low) & (actual <= high)
     if room.lost is not None:
         fits |= room.lost
-    shares = np.where(fits, 0.0, np.inf)
-    return Judged(tier, shares, room.own, np.zeros(y.shape, np.bool_), 0)
+    return Judged(np.where(fits, 0.0, np.inf), room.own, np.zeros(y.shape, np.bool_), 0)
 
 
 def _next_to_their_group(
-    y: Floats, error: Floats, own: Floats, last_place: Floats, room: Room, part: Mask
+    y: Floats, error: Floats, own: Floats, last_place: Floats, shared: Common, part: Mask
 ) -> Floats:
     """Each element's share of its own error next to the one in common; 0 for those left out.
 
     Elements that are wrong by themselves take no part: the others may agree without them.
     """
-    groups, sizes = np.unique(room.group, return_counts=True)
-    length = int(sizes[0]) if sizes.size else 0
-    if length < 2 or not (sizes == length).all():
+    rows_of = shared.rows(y.shape)
+    if rows_of is None:
         return np.zeros(y.shape)
-    order = np.argsort(room.group, axis=None, kind="stable").reshape(len(groups), length)
-
-    def grouped(values: Floats) -> Floats:
-        return values.reshape(-1)[order]
-
-    y, error, absolute = grouped(y), grouped(error), grouped(own + last_place)
+    index = rows_of(np.arange(y.size).reshape(y.shape))
+    y, error, absolute, part = (rows_of(one) for one in (y, error, own + last_place, part))
     size = np.abs(y)
-    part = grouped(part) & (size > _ABOVE_FLOOR * _FLOORS) & (absolute < UNJUDGED * size)
+    part = part & (size > _ABOVE_FLOOR * _FLOORS) & (absolute < UNJUDGED * size)
     divisor = np.where(part, y, 1.0)
     off = np.where(part, error / divisor, 0.0)
-    shared = grouped(room.shared)[:, :1]
-    grown = 1 + np.minimum(shared, 2 * np.abs(off).max(axis=1, keepdims=True, initial=0))
+    common = rows_of(np.broadcast_to(shared.size, part.shape if shared.size.shape == () else own.shape))
+    common = common[:, :1] * _SECOND_ORDER
+    grown = 1 + np.minimum(common, 2 * np.abs(off).max(axis=1, keepdims=True, initial=0))
     tolerance = absolute / np.abs(divisor) * grown + 2.0**-51 * np.abs(off)
-    each = rows.shares(off, np.where(part, tolerance, np.inf), shared, shared)[1]
+    each = rows.shares(off, np.where(part, tolerance, np.inf), common, common)[1]
     found = np.empty(y.size)
-    found[order.reshape(-1)] = each.reshape(-1)
-    return found.reshape(room.own.shape)
+    found[index.reshape(-1)] = each.reshape(-1)
+    return found.reshape(own.shape)
 
 
 #: Twice the smallest normal float32, below which engines flush to zero.
 _FLOORS = 2.0**-125
-
-
-def _decision(
-    reference: Reference,
-    got: Array,
-    dtype: DType,
-    judged: Judged,
-    tier: Tier,
-    fits: bool,
-    undecided: bool,
-) -> Decision:
-    found = Findings(got.size, steps=0 if dtype.kind == "float" else None)
-    y = reference.values
-    places = np.arange(got.size).reshape(got.shape)
-    found.add(places, judged.shares, lambda i: _described(judged, y, i))
-    found.unjudged = judged.unjudged
-    if dtype.kind == "float" and got.size:
-        with np.errstate(all="ignore"):
-            found.step(int(distance(round_to(y, dtype), got).max()))
-    return Decision(tier, fits, found, bool(judged.apart.any()), undecided, judged.shares)
+_SECOND_ORDER = 1.005
 
 
 def _described(judged: Judged, y: Floats, i: int) -> str:
@@ -239,7 +310,7 @@ def ends(bound: Expected, written: Array, low: float | None, high: float | None)
     first = bound.tiers()[0]
     room = bound.room(first)
     y = bound.values
-    slack = room.own if room.shared is None else room.own + np.abs(y) * room.shared
+    slack = room.own if room.shared is None else room.own + np.abs(y) * room.shared.size
     rest = 0.0 if bound.rest is None else bound.rest
     found = []
     for sign in (-1, 1):

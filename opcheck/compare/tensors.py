@@ -188,7 +188,7 @@ def _by_bound(
         problem, remark = "undecided", UNDECIDED
     elif decision.tier.remark:
         problem, remark = "precision", decision.tier.remark
-    draw = partial(picture, values, got, dtype, lambda: [(np.arange(got.size), decision.shares)])
+    draw = partial(picture, values, got, dtype, lambda: [(np.arange(got.size), decision.shares())])
     return replace(
         comparison,
         problem=problem,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import product
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,7 +18,16 @@ from opcheck.engine.operators import Formula
 from opcheck.errors import InvalidNode
 from opcheck.model import Array
 from opcheck.numbers.arithmetic import Arithmetic, expected, narrow, stored
-from opcheck.numbers.bounded import VALUES, Bounded, Indices, Truth, bounded, size_of
+from opcheck.numbers.bounded import (
+    VALUES,
+    Bounded,
+    Common,
+    Indices,
+    Truth,
+    bounded,
+    is_finite,
+    size_of,
+)
 
 #: An output of a formula on bounded numbers; a plain array is exact.
 Output: TypeAlias = Bounded | Truth | Indices | Array
@@ -141,6 +152,43 @@ class Evaluation:
         real = [dtype for dtype in floats if dtype and dtype.kind == "float"]
         return max(real, key=lambda dtype: dtype.precision, default=_FLOAT32)
 
+    @cached_property
+    def parts(self) -> tuple[tuple[Any, Evaluation], ...]:
+        """The evaluation in parts, each with its index in the outputs, if it is large.
+
+        Arrays that fit into a processor's cache are worked on several times as fast.
+        """
+        first = self.node.inputs[0] if self.node.inputs else None
+        batch = self.bound.operator.batch
+        if first is None or batch is None or first.size < _PARTED:
+            return ((..., self),)
+        axes = batch(self.node.op.since, first.ndim, self.bound.attrs)
+        lengths = [1 if axis in axes else length for axis, length in enumerate(first.shape)]
+        for axis in sorted(axes, reverse=True):
+            lengths[axis] = max(1, min(first.shape[axis], _PART // math.prod(lengths)))
+        steps = (range(0, n, step) for n, step in zip(first.shape, lengths, strict=True))
+        found = []
+        for corner in product(*steps):
+            at = tuple(slice(c, c + step) for c, step in zip(corner, lengths, strict=True))
+            at = tuple(one if axis in axes else slice(None) for axis, one in enumerate(at))
+            found.append((at, Evaluation(self.node.with_input(0, first[at]))))
+        return tuple(found)
+
+    @cached_property
+    def in_float64(self) -> tuple[Array, ...]:
+        """The values alone, computed in float64."""
+        outputs: list[Array] = []
+        for at, part in self.parts:
+            with numbers.lifting(_in_double):
+                values = _called(part.bound, [_in_double(array) for array in part.node.inputs])
+            if not outputs:
+                first = self.node.inputs[0]
+                assert first is not None
+                outputs = [np.empty(_whole(v.shape, at, first.shape)) for v in values]
+            for whole, value in zip(outputs, values, strict=True):
+                whole[at[: whole.ndim]] = value
+        return tuple(outputs)
+
     def tiers(self, declared: Collection[str] = ()) -> tuple[Tier, ...]:
         """The tiers in the order in which they are tried; those `declared` bring no remark."""
         return tuple(self._tiers(declared))
@@ -214,6 +262,23 @@ def _lifted(arithmetic: Arithmetic, array: Array | None) -> Any:
     return bounded(array, dtype, arithmetic)
 
 
+def _in_double(array: Array | None) -> Any:
+    return array.astype(np.float64) if array is not None and is_real(array) else array
+
+
+def _whole(shape: Sequence[int], at: Sequence[slice], lengths: Sequence[int]) -> tuple[int, ...]:
+    """The shape of an output of which one part, at this index, has a shape of its own."""
+    parted = [one != slice(None) for one in at]
+    return tuple(
+        whole if cut else own
+        for own, whole, cut in zip(shape, lengths, parted, strict=True)
+    )
+
+
+#: Elements of an input that is computed in parts, and of a part.
+_PARTED, _PART = 1 << 17, 1 << 16
+
+
 def _ran_out(output: Bounded) -> bool:
     """True if the values may have left their own range on the way, as x^10 does for x = 1e38."""
     if output.size > _LARGE:
@@ -243,9 +308,13 @@ def rounded(output: Output, dtype: DType) -> Array:
 
 
 def in_float64(output: Bounded) -> Any:
-    """The values of an output in float64."""
+    """The values of an output in float64; what is too large is its largest number."""
+    if output.v.dtype == np.float64:
+        return output.v
     with np.errstate(over="ignore", invalid="ignore"):
-        return output.v.astype(np.float64, copy=False)
+        near = output.v.astype(np.float64)
+        over = np.isinf(near) & is_finite(output.v)
+        return np.where(over, np.copysign(np.finfo(np.float64).max, near), near)
 
 
 # ── precise ───────────────────────────────────────────────────────────────────────────────────
@@ -275,14 +344,13 @@ Evaluate: TypeAlias = Callable[[Node], tuple[Array, ...]]
 class Room:
     """How far around its value an output of one tier may lie, before it is rounded to its dtype.
 
-    All arrays have the output's shape. `own` is each element's own error, `shared` the relative one
-    that all elements of a `group` have in common, or None. An element that was `lost` may be
-    anything that is left of a result out of range; None where none was.
+    `own` is each element's own error, in the output's shape, and `shared` the relative one that all
+    elements of a group have in common, or None. An element that was `lost` may be anything that is
+    left of a result out of range; None where none was.
     """
 
     own: Any
-    shared: Any = None
-    group: Any = None
+    shared: Common | None = None
     lost: Any = None
 
 
@@ -299,6 +367,12 @@ class Expected:
     dtype: DType
 
     @cached_property
+    def pieces(self) -> tuple[tuple[Any, Expected], ...]:
+        """The output in pieces that fit into a processor's cache, each with its index."""
+        parts = self.evaluation.parts
+        return tuple((at, Expected(part, self.place, self.dtype)) for at, part in parts)
+
+    @property
     def output(self) -> Any:
         """The output of the first tier."""
         return self.evaluation.expected[self.place]
@@ -306,11 +380,15 @@ class Expected:
     @cached_property
     def values(self) -> Any:
         """The values in float64."""
-        return in_float64(self.output)
+        if len(self.pieces) == 1:
+            return in_float64(self.output)
+        return self.evaluation.in_float64[self.place]
 
     @cached_property
     def rest(self) -> Any:
         """What the values have beyond float64, or None."""
+        if self.evaluation.dtype.name != "float64" and len(self.pieces) > 1:
+            return None
         if self.output.v.dtype == np.float64:
             return None
         with np.errstate(over="ignore", invalid="ignore"):
@@ -319,7 +397,9 @@ class Expected:
 
     def rounded(self) -> Array:
         """The values rounded to the output's dtype, to nearest, ties to even."""
-        return rounded(self.output, self.dtype)
+        rest = 0.0 if self.rest is None else self.rest
+        with np.errstate(over="ignore"):
+            return round_to(self.values + rest, self.dtype)
 
     def tiers(self, declared: Collection[str] = ()) -> tuple[Tier, ...]:
         """The tiers in the order in which they are tried; those `declared` bring no remark."""
@@ -336,28 +416,29 @@ class Expected:
         if not isinstance(output, Bounded):
             return Room(np.zeros(first.shape))
         size = size_of(output.v)
-        finite = np.isfinite(size)
-        own = np.zeros(size.shape) if output.e is None else output.e.copy()
-        # The rounding to the output's own type is one; any other comes before it.
-        k = max(0.0, output.k - 1) if output.grid.dtype == self.dtype else output.k
-        if output.k and k == output.k:
-            own += output.grid.step
+        own = np.zeros(size.shape) if output.e is None else output.e
         computed = output.k > 0 or output.e is not None
         if computed:
+            # The rounding to the output's own type is one; any other comes before it.
+            k = max(0.0, output.k - 1) if output.grid.dtype == self.dtype else output.k
             # What the reference itself may be off by, which rounds 2^11 times finer or more.
             fine = _FINE if output.v.dtype == np.float64 else _FINE * 2.0**-8
-            own += size * (k * output.grid.u + fine)
+            own = own + size * (k * output.grid.u + fine)
             own *= _SECOND_ORDER
-            floor = tier.arithmetic.floor if self.dtype.name != "float16" else 0.0
-            own += np.where((output.v != 0) | (own > 0), floor, 0.0)
+            if output.k and k == output.k and output.grid.step:
+                own += output.grid.step
+            if self.dtype.name != "float16":
+                floor = tier.arithmetic.floor
+                own += floor if output.v.all() else np.where((output.v != 0) | (own > 0), floor, 0)
         if tier.formula is not None and output.v is not first.v:
-            own = own + np.abs(output.v - first.v).astype(np.float64)
-        own = np.where(finite, own, 0.0)
-        common = output.common
-        if common is None:
-            return Room(own, lost=output.lost)
-        shared = np.broadcast_to(common.size, size.shape) * _SECOND_ORDER
-        return Room(own, shared, np.broadcast_to(common.group, size.shape), output.lost)
+            own = own + size_of(output.v - first.v)
+        own = own.astype(np.float64, copy=False)
+        if not own.max(initial=0) < np.inf:
+            own = np.where(np.isfinite(size), own, 0.0)
+        common = output.errors.common
+        if common is not None:
+            common = Common(common.size.astype(np.float64, copy=False), common.group)
+        return Room(own, common, output.lost)
 
     def range_loss(self, tier: Tier) -> Any:
         """Where a tier that may leave the range allows notably more than the first one does."""
@@ -380,7 +461,8 @@ def exactly(node: Node) -> tuple[Array | Expected, ...]:
     Raises what `evaluate` raises.
     """
     evaluation = Evaluation(node)
-    outputs = evaluation.expected
+    # What kind of output a part has, the whole has too.
+    outputs = evaluation.parts[0][1].expected
     found: list[Array | Expected] = []
     for place, output in enumerate(outputs):
         if isinstance(output, Bounded | Truth | Indices):
@@ -390,5 +472,5 @@ def exactly(node: Node) -> tuple[Array | Expected, ...]:
             assert dtype
             found.append(Expected(evaluation, place, dtype))
         else:
-            found.append(output)
+            found.append(evaluation.expected[place])
     return tuple(found)

@@ -16,7 +16,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -27,6 +27,7 @@ from opcheck.model import OpVersion
 from opcheck.opset import Attribute, Parameter, Schema
 
 Formula: TypeAlias = Callable[..., Any]
+Batch: TypeAlias = Callable[[int, int, Mapping[str, Any]], Collection[int]]
 
 _OPS = "opcheck.engine.ops"
 
@@ -66,6 +67,8 @@ class Operator:
         exact: It moves elements about, or computes with other than floating numbers, so that its
             answers are exact and its inputs are used in their own type.
         low, high: The ends of its range, None where it has none.
+        batch: The axes of the first input, by version, its rank and the attributes, along which the
+            outputs can be computed apart; None where nobody has said so. Large tensors are then faster.
         ignores: Attributes of the schema that change nothing.
         formulas: The formula of each version implemented, by the opset since which it is in force.
             A version without one is unsupported, never another version's formula.
@@ -77,6 +80,7 @@ class Operator:
     exact: bool = False
     low: float | None = None
     high: float | None = None
+    batch: Batch | None = None
     ignores: tuple[str, ...] = ()
     formulas: dict[int, Formula] = field(default_factory=dict)
     sound: list[Sound] = field(default_factory=list)
@@ -228,6 +232,7 @@ def operator(
     exact: bool = False,
     low: float | None = None,
     high: float | None = None,
+    batch: Batch | None = None,
     ignores: Sequence[str] = (),
 ) -> Operator:
     """Declare an operator; see `Operator`."""
@@ -235,7 +240,7 @@ def operator(
     assert frame
     assert frame.f_back
     module = str(frame.f_back.f_globals["__name__"])
-    made = Operator(domain, name, module, exact, low, high, tuple(ignores))
+    made = Operator(domain, name, module, exact, low, high, batch, tuple(ignores))
     if not opset.versions(domain, name):
         raise WrongOperator(f"{module}: there is no operator {name!r} in domain {domain!r}")
     _DECLARED[domain, name] = made

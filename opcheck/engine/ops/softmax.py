@@ -8,7 +8,15 @@ from opcheck import numbers as xp
 from opcheck.engine.axes import from_either_end, from_the_front, matrix_of
 from opcheck.engine.operators import operator
 
-OP = operator("Softmax", low=0.0, high=1.0)
+
+
+def other_axes(since, rank, attrs):
+    """The axes along which rows lie next to each other."""
+    axis = attrs["axis"] % rank
+    return range(axis) if since < 13 else [other for other in range(rank) if other != axis]
+
+
+OP = operator("Softmax", low=0.0, high=1.0, batch=other_axes)
 
 
 def by_version(shares):

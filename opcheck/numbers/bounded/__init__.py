@@ -13,7 +13,7 @@ The rules, with u the unit roundoff of the arithmetic:
   type once and not twice.
 """
 
-from opcheck.numbers.bounded.array import VALUES, Bounded, Common, bounded, size_of
+from opcheck.numbers.bounded.array import VALUES, Bounded, Common, bounded, is_finite, size_of
 from opcheck.numbers.bounded.casting import astype
 from opcheck.numbers.bounded.choice import (
     Indices,

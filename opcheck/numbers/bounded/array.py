@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Self, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from opcheck.dtypes import DTYPES, DType
+from opcheck.dtypes import DType
 from opcheck.numbers.arithmetic import Arithmetic, Grid
 from opcheck.numbers.kinds import Number
 
-#: Values: float64, or for float64 tensors something wider (see `VALUES`).
+#: Values, of one of the dtypes in `VALUES`.
 Reals: TypeAlias = NDArray[Any]
+#: Errors: float64, or longdouble next to values of that dtype, whose range they need.
 Floats: TypeAlias = NDArray[np.float64]
 Mask: TypeAlias = NDArray[np.bool_]
-
-_FLOAT32 = DTYPES["float32"]
 
 
 @cache
@@ -41,57 +40,83 @@ class Common:
     """A relative error that all elements of a group share, such as that of a row's sum.
 
     `size` is how large it may be, `group` the number of each element's group; both broadcast to
-    the array's shape.
+    the array's shape. Before the elements were moved, a group lies along the axes of length 1.
     """
 
     size: Floats
     group: NDArray[np.intp]
 
-    def moved(self, shape: tuple[int, ...], move: Callable[[Any], Any]) -> Common:
-        """The same for elements of an array of this shape that are moved elsewhere."""
-        size, group = (np.broadcast_to(part, shape) for part in (self.size, self.group))
-        return Common(move(size), move(group))
+    def rows(self, shape: tuple[int, ...]) -> Callable[[Any], Any] | None:
+        """Return a function that brings an array of this shape to one row for each group.
+
+        None where the groups have different sizes.
+        """
+        if self.group.shape != shape:
+            along = [a for a, length in enumerate(self.group.shape) if length == 1]
+            last = range(len(shape) - len(along), len(shape))
+            count = max(1, self.group.size)
+            return lambda part: np.moveaxis(part, along, last).reshape(count, -1)
+        groups, sizes = np.unique(self.group, return_counts=True)
+        if not sizes.size or not (sizes == sizes[0]).all():
+            return None
+        order = np.argsort(self.group, axis=None, kind="stable").reshape(len(groups), -1)
+        return lambda part: part.reshape(-1)[order]
+
+
+@dataclass(frozen=True, eq=False)
+class Errors:
+    """What an implementation may be off by before the last rounding; arrays of the values' shape.
+
+    Attributes:
+        e: A bound on the absolute error; None for no error at all.
+        q: The variance that independent roundings would give; None where the arithmetic does not
+            ask for it, or there is none.
+        lost: Elements for which an intermediate result left the range of the arithmetic, or that
+            could be anything; None for no element.
+        common: A relative error in common with other elements, which comes on top of `e`.
+    """
+
+    e: Floats | None = None
+    q: Floats | None = None
+    lost: Mask | None = None
+    common: Common | None = None
+
+
+NO_ERRORS = Errors()
 
 
 class Bounded(Number):
     """Values, and how far an implementation of the formula so far may lie from them.
 
+    The errors are computed when somebody asks for them first: large tensors are mostly accepted by
+    `sure` alone.
+
     Attributes:
         v: The values, computed so accurately that they count as exact.
-        e: A bound on the absolute error before the last rounding; None for no error at all.
+        dtype: The NumPy dtype of the tensor that the array stands for.
         k: The last rounding: an error of at most `k` unit roundoffs of `grid`. It is kept apart
             because an output that was rounded to its own type is not rounded once more.
-        q: The variance that independent roundings would give, without the last one; None where
-            the arithmetic does not ask for it, or there is no error.
-        lost: Elements for which an intermediate result left the range of the arithmetic, or that
-            could be anything; None for no element.
-        common: A relative error in common with other elements, which comes on top of `e`.
-        dtype: The NumPy dtype of the tensor that the array stands for.
+        least: A relative error that `errors.e` allows every element at the least.
     """
 
-    __slots__ = (
-        "_settled", "arithmetic", "common", "dtype", "e", "grid", "k", "lost", "q", "v",
-    )  # fmt: skip
+    __slots__ = ("_errors", "_settled", "arithmetic", "dtype", "grid", "k", "least", "v")
 
     def __init__(
         self,
         v: Reals,
         dtype: np.dtype[Any],
         arithmetic: Arithmetic,
-        e: Floats | None = None,
+        errors: Errors | Callable[[], Errors] = NO_ERRORS,
         *,
         k: float = 0.0,
         grid: Grid | None = None,
-        q: Floats | None = None,
-        lost: Mask | None = None,
-        common: Common | None = None,
+        least: float = 0.0,
     ) -> None:
-        self.v, self.dtype, self.arithmetic = v, dtype, arithmetic
-        self.e = _spread(e, v.shape)
-        self.k, self.grid = k, grid or arithmetic.grid
-        self.q = _spread(q, v.shape)
-        self.lost = _spread(lost, v.shape)
-        self.common = common
+        # NumPy's operators return a scalar where there is no axis.
+        self.v = v if isinstance(v, np.ndarray) else np.asarray(v)
+        self.dtype, self.arithmetic = dtype, arithmetic
+        self.k, self.grid, self.least = k, grid or arithmetic.grid, least
+        self._errors = errors
         self._settled: Bounded | None = None
 
     @classmethod
@@ -109,27 +134,56 @@ class Bounded(Number):
     @property
     def exact(self) -> bool:
         """True if no rounding has touched the values."""
-        return self.e is None and not self.k and self.common is None
+        return self._errors is NO_ERRORS and not self.k
 
-    def settled(self) -> Self:
-        """The same array with all its errors in `e` and `q`: what an operation sees of it."""
+    @property
+    def errors(self) -> Errors:
+        """What an implementation may be off by before the last rounding."""
+        if not isinstance(self._errors, Errors):
+            found = self._errors()
+            parts = (_spread(part, self.shape) for part in (found.e, found.q, found.lost))
+            self._errors = Errors(*parts, found.common)
+        return self._errors
+
+    @property
+    def e(self) -> Floats | None:
+        """The bound of `errors`."""
+        return self.errors.e
+
+    @property
+    def q(self) -> Floats | None:
+        """The variance of `errors`."""
+        return self.errors.q
+
+    @property
+    def lost(self) -> Mask | None:
+        """The lost elements of `errors`."""
+        return self.errors.lost
+
+    @property
+    def sure(self) -> float:
+        """A relative error that every element is allowed, the last rounding included."""
+        return self.least + self.k * self.grid.u
+
+    def settled(self) -> Bounded:
+        """The same array with all its errors in `errors`: what an operation sees of it."""
         if self._settled is None:
             self._settled = self if self.exact else self._settle()
-        return self._settled  # type: ignore[return-value]
+        return self._settled
 
     def _settle(self) -> Bounded:
-        arithmetic, grid = self.arithmetic, self.grid
+        before, arithmetic, roundoff = self.errors, self.arithmetic, self.k * self.grid.u
         size = size_of(self.v)
-        if self.e is not None:
-            size = size + self.e
-        error = size * (self.k * grid.u)
-        if self.k:
-            error += grid.step
-        if self.common is not None:
-            error += size * self.common.size * (1 + self.k * grid.u)
-        if self.e is not None:
-            error += self.e
-        lost = self.lost
+        if before.e is not None:
+            size = size + before.e
+        error = size * roundoff
+        if self.k and self.grid.step:
+            error += self.grid.step
+        if before.common is not None:
+            error += size * before.common.size * (1 + roundoff)
+        if before.e is not None:
+            error += before.e
+        lost = before.lost
         if arithmetic.flushes and self.k:
             small = (size < arithmetic.floor) & ((self.v != 0) | (size > 0))
             if small.any():
@@ -142,7 +196,8 @@ class Bounded(Number):
             if over.any():
                 lost = over if lost is None else lost | over
                 error = np.where(np.isnan(error), np.inf, error)
-        settled = Bounded(self.v, self.dtype, arithmetic, error, q=self.variance(), lost=lost)
+        errors = Errors(error, self.variance(), lost)
+        settled = Bounded(self.v, self.dtype, arithmetic, errors, least=self.sure)
         settled._settled = settled
         return settled
 
@@ -150,25 +205,35 @@ class Bounded(Number):
         """The variance that independent roundings give, the last one included."""
         if not self.arithmetic.scatters:
             return None
-        v = size_of(self.v)
-        q = (v * self.grid.u) ** 2 / 3 if self.k else np.zeros(v.shape)
-        if self.q is not None:
-            q = q + self.q
-        return np.where(np.isfinite(v), q, 0.0)
+        size, before = size_of(self.v), self.errors.q
+        q = (size * self.grid.u) ** 2 / 3 if self.k else np.zeros(size.shape)
+        if before is not None:
+            q = q + before
+        return np.where(np.isfinite(size), q, 0.0)
 
     def moved(self, move: Callable[[Any], Any]) -> Bounded:
         """The array with its elements moved, left out or repeated, which costs no accuracy."""
+
+        def errors() -> Errors:
+            old = self.errors
+            parts = (None if one is None else move(one) for one in (old.e, old.q, old.lost))
+            common = old.common
+            if common is not None:
+                wide = (np.broadcast_to(part, self.shape) for part in (common.size, common.group))
+                common = Common(*map(move, wide))
+            return Errors(*parts, common)
+
+        return self.like(move(self.v), NO_ERRORS if self._errors is NO_ERRORS else errors)
+
+    def like(self, v: Reals, errors: Errors | Callable[[], Errors]) -> Bounded:
+        """Other values, rounded last as these were."""
         return Bounded(
-            move(self.v),
-            self.dtype,
-            self.arithmetic,
-            None if self.e is None else move(self.e),
-            k=self.k,
-            grid=self.grid,
-            q=None if self.q is None else move(self.q),
-            lost=None if self.lost is None else move(self.lost),
-            common=self.common and self.common.moved(self.shape, move),
+            v, self.dtype, self.arithmetic, errors, k=self.k, grid=self.grid, least=self.least
         )
+
+    def without_common(self) -> Bounded:
+        """The array without the error that it has in common."""
+        return self.like(self.v, replace(self.errors, common=None))
 
     def __getitem__(self, index: Any) -> Bounded:
         return self.moved(lambda part: np.asarray(part[index]))
@@ -184,8 +249,9 @@ def _spread(part: NDArray[Any] | None, shape: tuple[int, ...]) -> Any:
 
 
 def size_of(v: Reals) -> Floats:
-    """The absolute value of each element, in float64, infinite where it holds no such number."""
-    return np.abs(v).astype(np.float64, copy=False)
+    """The absolute value of each element, in longdouble if it is that, else in float64."""
+    size = np.asarray(np.abs(v))
+    return size if size.dtype == np.longdouble else size.astype(np.float64, copy=False)
 
 
 def is_finite(v: Reals) -> Mask:
@@ -204,12 +270,12 @@ def bounded(x: NDArray[Any], dtype: DType, arithmetic: Arithmetic) -> Bounded:
     """
     with np.errstate(invalid="ignore"):  # A signalling NaN is a value like any other.
         v = as_values(x, VALUES()[arithmetic.values])
-    e = None
     if arithmetic.flushes:
-        size = np.abs(v).astype(np.float64, copy=False)
+        size = size_of(v)
         small = (size < arithmetic.smallest) & (size > 0)
-        e = np.where(small, size, 0.0) if small.any() else None
-    return Bounded(v, dtype.numpy, arithmetic, e)
+        if small.any():
+            return Bounded(v, dtype.numpy, arithmetic, Errors(np.where(small, size, 0.0)))
+    return Bounded(v, dtype.numpy, arithmetic)
 
 
 def as_values(x: Any, kind: np.dtype[Any]) -> Reals:
@@ -229,16 +295,12 @@ def constant(x: Any, like: Bounded) -> Bounded:
     """
     array = np.asarray(x)
     v = as_values(array, like.v.dtype)
+    grid = like.arithmetic.grid
     if array.dtype.kind != "f":
         return Bounded(v, like.dtype, like.arithmetic)
-    grid = like.arithmetic.grid
-    wide = array.astype(np.float64)
-    held = wide == wide.astype(grid.dtype.numpy if grid.dtype.numpy.kind == "f" else _FLOAT32.numpy)
-    inexact = not held.all() or grid.u > _ROUNDOFF
-    return Bounded(v, like.dtype, like.arithmetic, k=1.0 if inexact else 0.0)
-
-
-_ROUNDOFF = 2.0**-24
+    held = array.astype(grid.dtype.numpy).astype(np.float64)
+    exact = bool(np.array_equal(held, array.astype(np.float64), equal_nan=True))
+    return Bounded(v, like.dtype, like.arithmetic, k=0.0 if exact else 1.0)
 
 
 def pair(a: Any, b: Any) -> tuple[Bounded, Bounded]:
@@ -246,3 +308,5 @@ def pair(a: Any, b: Any) -> tuple[Bounded, Bounded]:
     if not isinstance(a, Bounded):
         return constant(a, b), b
     return a, b if isinstance(b, Bounded) else constant(b, a)
+
+

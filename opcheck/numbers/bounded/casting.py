@@ -10,12 +10,12 @@ import numpy as np
 from opcheck import dtypes
 from opcheck.dtypes import DType
 from opcheck.numbers.arithmetic import FLOAT32, FLOAT64, Arithmetic, grid
-from opcheck.numbers.bounded.array import VALUES, Bounded, as_values, size_of
+from opcheck.numbers.bounded.array import VALUES, Bounded, Errors, as_values, size_of
 from opcheck.numbers.bounded.choice import trunc, truth
 from opcheck.numbers.bounded.elementwise import either
 
 
-def astype(x: Any, dtype: Any) -> Any:
+def astype(x: Bounded, dtype: Any) -> Any:
     """`x` in another type: a narrower float rounds, an integer cuts the fraction off.
 
     Arithmetic goes on in what is expected of that type. A value that an integer type cannot hold
@@ -23,32 +23,29 @@ def astype(x: Any, dtype: Any) -> Any:
     """
     wanted = np.dtype(dtype)
     if wanted.kind == "b":
-        return truth(np.asarray(x.v != 0), size_of(x.v) <= _errors(x))
+        room = x.settled().e
+        return truth(np.asarray(x.v != 0), None if room is None else size_of(x.v) <= room)
     kind = dtypes.element_type(np.empty(0, wanted))
     if kind is None or kind.kind not in ("float", "int"):
         raise TypeError(f"no bounded numbers of type {wanted}")
     return _to_integer(x, kind) if kind.kind == "int" else _to_float(x, kind)
 
 
-def _errors(x: Bounded) -> Any:
-    e = x.settled().e
-    return 0.0 if e is None else e
-
-
 def _to_float(x: Bounded, dtype: DType) -> Bounded:
     arithmetic = _arithmetic(x.arithmetic, dtype)
-    if grid(dtype).u <= _u(x.dtype):
-        # Every number of the old type is one of the new; only the values may need more digits.
-        kind = VALUES()[arithmetic.values]
-        if x.e is None and not x.k and x.common is None:
-            return Bounded(as_values(x.v, kind), dtype.numpy, arithmetic, lost=x.lost)
-        old = x.settled()
-        return Bounded(
-            as_values(old.v, kind), dtype.numpy, arithmetic, old.e, q=old.q, lost=old.lost
-        )
-    old = x.settled()
+    v = as_values(x.v, VALUES()[arithmetic.values])
+    rounds = grid(dtype).u > _u(x.dtype)
+    if x.exact and not rounds:
+        # Every number of the old type is one of the new.
+        return Bounded(v, dtype.numpy, arithmetic)
     return Bounded(
-        as_values(old.v, VALUES()[arithmetic.values]), dtype.numpy, arithmetic, old.e, k=1.0, grid=grid(dtype), q=old.q, lost=old.lost
+        v,
+        dtype.numpy,
+        arithmetic,
+        lambda: x.settled().errors,
+        k=1.0 if rounds else 0.0,
+        grid=grid(dtype) if rounds else None,
+        least=x.sure,
     )
 
 
@@ -73,7 +70,4 @@ def _to_integer(x: Bounded, dtype: DType) -> Bounded:
     size = cut.v.astype(np.float64)
     outside = ~((size >= low) & (size <= high))
     lost = either(cut.lost, outside if outside.any() else None)
-    return Bounded(cut.v, dtype.numpy, x.arithmetic, cut.e, lost=lost)
-
-
-
+    return Bounded(cut.v, dtype.numpy, x.arithmetic, Errors(cut.e, lost=lost))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from opcheck.numbers.bounded.array import Bounded, Floats, Mask, is_finite, pair, size_of
+from opcheck.numbers.bounded.array import Bounded, Errors, Mask, is_finite, pair, size_of
 from opcheck.numbers.bounded.elementwise import either, plus
 from opcheck.numbers.kinds import Kind
 
@@ -123,25 +123,31 @@ def isfinite(x: Bounded) -> Any:
 
 
 def where(condition: Any, a: Any, b: Any) -> Any:
-    """A where `condition` holds, else b; what is unsure may be either."""
+    """`a` where `condition` holds, else `b`; where that is unsure, either."""
     if not isinstance(a, Bounded) and not isinstance(b, Bounded):
         if not isinstance(condition, Truth):
             return np.where(condition, a, b)
         raise TypeError("an unsure condition chooses between bounded numbers only")
     a, b = pair(a, b)
     chosen, unsure = halves(condition)
-    alike = a.k == b.k and a.grid == b.grid and a.common is None and b.common is None
-    if not alike or unsure.any():
-        a, b = a.settled(), b.settled()
     v = np.where(chosen, a.v, b.v)
-    e = _either(chosen, a.e, b.e)
-    if unsure.any():
-        ends = [size_of(x.v - v) + (0.0 if x.e is None else x.e) for x in (a, b)]
-        e = np.where(unsure, np.maximum(*ends), 0.0 if e is None else e)
-    lost = _either(chosen, a.lost, b.lost, np.False_)
-    return Bounded(
-        v, a.dtype, a.arithmetic, e, k=a.k, grid=a.grid, q=_either(chosen, a.q, b.q), lost=lost
-    )
+    if a.exact and b.exact and not unsure.any():
+        return Bounded(v, a.dtype, a.arithmetic)
+    alike = a.k == b.k and a.grid == b.grid and not unsure.any()
+    alike = alike and all(x.exact or x.errors.common is None for x in (a, b))
+    x, y = (a, b) if alike else (a.settled(), b.settled())
+
+    def errors() -> Errors:
+        e = _either(chosen, x.e, y.e)
+        if unsure.any():
+            ends = [size_of(one.v - v) + (0.0 if one.e is None else one.e) for one in (x, y)]
+            e = np.where(unsure, np.maximum(*ends), 0.0 if e is None else e)
+        lost = _either(chosen, x.lost, y.lost, np.False_)
+        return Errors(e, _either(chosen, x.q, y.q), lost)
+
+    made = x.like(v, errors)
+    made.least = min(x.least, y.least)
+    return made
 
 
 def _either(chosen: Mask, a: Any, b: Any, default: Any = 0.0) -> Any:
@@ -162,16 +168,21 @@ def minimum(a: Any, b: Any) -> Bounded:
 
 def _extreme(choose: Callable[[Any, Any], Any], a: Any, b: Any) -> Bounded:
     a, b = pair(a, b)
-    if a.exact and b.exact:
-        return Bounded(choose(a.v, b.v), a.dtype, a.arithmetic)
-    a, b = a.settled(), b.settled()
     v = choose(a.v, b.v)
-    room = [np.zeros(()) if x.e is None else x.e for x in (a, b)]
-    ends = [choose(a.v + s * room[0], b.v + s * room[1]) for s in (-1, 1)]
-    e = np.maximum(*(size_of(end - v) for end in ends))
-    e = np.where(np.isfinite(e), e, 0.0)
-    q = _either(np.asarray(v == a.v), a.q, b.q)
-    return Bounded(v, a.dtype, a.arithmetic, e, q=q, lost=either(a.lost, b.lost))
+    if a.exact and b.exact:
+        return Bounded(v, a.dtype, a.arithmetic)
+
+    def errors() -> Errors:
+        x, y = a.settled(), b.settled()
+        room = [np.zeros(()) if one.e is None else one.e for one in (x, y)]
+        ends = [choose(x.v + s * room[0], y.v + s * room[1]) for s in (-1, 1)]
+        e = np.maximum(*(size_of(end - v) for end in ends))
+        e = np.where(np.isfinite(e), e, 0.0)
+        first = np.asarray(v == x.v)
+        lost = _either(first, x.lost, y.lost, np.False_)
+        return Errors(e, _either(first, x.q, y.q), lost)
+
+    return Bounded(v, a.dtype, a.arithmetic, errors, least=min(a.sure, b.sure))
 
 
 def clip(x: Bounded, low: Any = None, high: Any = None) -> Bounded:
@@ -182,7 +193,7 @@ def clip(x: Bounded, low: Any = None, high: Any = None) -> Bounded:
 
 
 def _step(function: Callable[[Any], Any], x: Bounded) -> Bounded:
-    """A function that is constant but for steps; the middle of what is admitted beside one."""
+    """A function that is constant but for steps; the middle of what is admitted next to one."""
     x = x.settled()
     v = function(x.v)
     if x.e is None:
@@ -190,9 +201,10 @@ def _step(function: Callable[[Any], Any], x: Bounded) -> Bounded:
     low, high = function(x.v - x.e), function(x.v + x.e)
     unsure = np.asarray(low != high) & is_finite(v)
     if not unsure.any():
-        return Bounded(v, x.dtype, x.arithmetic, lost=x.lost)
+        return Bounded(v, x.dtype, x.arithmetic, Errors(lost=x.lost))
     e = np.where(unsure, size_of(high - low) / 2, 0.0)
-    return Bounded(np.where(unsure, (low + high) / 2, v), x.dtype, x.arithmetic, e, lost=x.lost)
+    middle = np.where(unsure, (low + high) / 2, v)
+    return Bounded(middle, x.dtype, x.arithmetic, Errors(e, lost=x.lost))
 
 
 def sign(x: Bounded) -> Bounded:
@@ -235,9 +247,9 @@ def _remainder(function: Callable[[Any, Any], Any], a: Any, b: Any) -> Bounded:
     v = function(a.v, b.v)
     if a.e is None and b.e is None:
         return Bounded(v, a.dtype, a.arithmetic, k=1.0)
-    # Beside a multiple of b the remainder jumps; elsewhere it moves with a.
+    # Next to a multiple of b the remainder jumps.
     e = np.broadcast_to(size_of(b.v) + plus(a.e, b.e), v.shape)
-    return Bounded(v, a.dtype, a.arithmetic, e, k=1.0, lost=either(a.lost, b.lost))
+    return Bounded(v, a.dtype, a.arithmetic, Errors(e, lost=either(a.lost, b.lost)), k=1.0)
 
 
 def argmax(x: Bounded, axis: int | None = None, keepdims: bool = False) -> Any:
@@ -314,7 +326,7 @@ def top_k(x: Bounded, k: int, axis: int, largest: bool) -> tuple[Any, Any]:
         own_low[..., None, :] <= there_high[..., :, None]
     )
     found = indices(np.moveaxis(order, axis, -1), possible, possible.ndim - 1, keepdims=False)
-    bounded = Bounded(values, x.dtype, x.arithmetic, e)
+    bounded = Bounded(values, x.dtype, x.arithmetic, Errors(e))
     if not isinstance(found, Indices):
         return bounded, order
     admitted = np.moveaxis(found.admitted, -2, axis)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from opcheck.numbers.bounded.array import (
     Bounded,
     Common,
+    Errors,
     Floats,
     Mask,
     Reals,
@@ -20,7 +21,7 @@ from opcheck.numbers.bounded.array import (
 )
 from opcheck.numbers.bounded.real import real
 
-Errors = Floats | None
+Bound: TypeAlias = Floats | None
 
 
 def plus(*parts: Any) -> Any:
@@ -42,41 +43,34 @@ def either(*masks: Mask | None) -> Mask | None:
 
 
 def result(
-    v: Reals,
-    like: Bounded,
-    e: Errors = None,
-    *,
-    k: float = 1.0,
-    q: Errors = None,
-    lost: Mask | None = None,
-    common: Common | None = None,
+    v: Reals, like: Bounded, errors: Callable[[], Errors], *, k: float = 1.0, least: float = 0.0
 ) -> Bounded:
     """What an operation makes, rounded with an error of `k` unit roundoffs.
 
     Where results are stored in a narrower type, that rounding comes last.
     """
     arithmetic = like.arithmetic
+    made = Bounded(v, like.dtype, arithmetic, errors, k=k, least=least)
     if arithmetic.stored is None:
-        return Bounded(v, like.dtype, arithmetic, e, k=k, q=q, lost=lost, common=common)
-    wide = Bounded(v, like.dtype, arithmetic, e, k=k, q=q, lost=lost).settled()
+        return made
     return Bounded(
-        v, like.dtype, arithmetic, wide.e, k=1.0, grid=arithmetic.stored, q=wide.q, lost=wide.lost,
-        common=common,
+        v, like.dtype, arithmetic, lambda: made.settled().errors, k=1.0, grid=arithmetic.stored,
+        least=made.sure,
     )  # fmt: skip
 
 
-def vanished(v: Reals, e: Errors, where: Callable[[], Mask]) -> Errors:
+def vanished(v: Reals, e: Bound, where: Callable[[], Mask]) -> Bound:
     """The errors of `v`, also where it is 0 only because it was too small for its dtype.
 
     `where()` tells for what operands 0 is not the exact result.
     """
     zero = v == 0
-    if not zero.any():
-        return e
-    return plus(e, np.where(zero & where(), _LEAST, 0.0))
+    return plus(e, np.where(zero & where(), _LEAST, 0.0)) if zero.any() else e
 
 
 _LEAST = 5e-324
+#: Errors of an exponent for which the first two terms of a series are enough.
+_SMALL = 0.5
 
 
 # ── arithmetic ────────────────────────────────────────────────────────────────────────────────
@@ -84,117 +78,122 @@ _LEAST = 5e-324
 
 def add(a: Any, b: Any) -> Bounded:
     """a + b, rounded once."""
-    return _sum(a, b, 1)
+    return _sum(a, b, np.add)
 
 
 def subtract(a: Any, b: Any) -> Bounded:
     """a − b, rounded once."""
-    return _sum(a, b, -1)
+    return _sum(a, b, np.subtract)
 
 
-def _sum(a: Any, b: Any, sign: int) -> Bounded:
-    a, b = (x.settled() for x in pair(a, b))
-    v = a.v + b.v if sign > 0 else a.v - b.v
-    return result(v, a, plus(a.e, b.e), q=plus(a.q, b.q), lost=either(a.lost, b.lost))
+def _sum(a: Any, b: Any, add_up: Callable[[Any, Any], Any]) -> Bounded:
+    a, b = pair(a, b)
+
+    def errors() -> Errors:
+        x, y = a.settled(), b.settled()
+        return Errors(plus(x.e, y.e), plus(x.q, y.q), either(x.lost, y.lost))
+
+    return result(add_up(a.v, b.v), a, errors, least=min(a.sure, b.sure))
 
 
 def multiply(a: Any, b: Any) -> Bounded:
     """a·b, rounded once."""
     a, b = pair(a, b)
-    a, b, shared = _sharing(a, b)
     v = a.v * b.v
-    e = None
-    if a.e is not None:
-        e = size_of(b.v) * a.e
-    if b.e is not None:
-        e = plus(e, size_of(a.v) * b.e if a.e is None else (size_of(a.v) + a.e) * b.e)
-    e = vanished(v, _certain(e, a, b), lambda: (a.v != 0) & (b.v != 0))
-    q = None
-    if a.arithmetic.scatters:
-        q = plus(
-            None if a.q is None else size_of(b.v) ** 2 * a.q,
-            None if b.q is None else size_of(a.v) ** 2 * b.q,
-        )
-    return result(v, a, e, q=q, lost=either(a.lost, b.lost), common=shared)
+
+    def errors() -> Errors:
+        x, y, common = _sharing(a, b)
+        e = None if x.e is None else size_of(y.v) * x.e
+        if y.e is not None:
+            e = plus(e, size_of(x.v) * y.e if x.e is None else (size_of(x.v) + x.e) * y.e)
+        e = vanished(v, _certain(e, x, y), lambda: (x.v != 0) & (y.v != 0))
+        q = plus(_scaled(x.q, size_of(y.v)), _scaled(y.q, size_of(x.v)))
+        return Errors(e, q, either(x.lost, y.lost), common)
+
+    return result(v, a, errors, least=a.sure + b.sure)
 
 
 def divide(a: Any, b: Any) -> Bounded:
     """a/b: a division, or a product with the reciprocal, which rounds twice."""
     a, b = pair(a, b)
-    a, b, shared = _sharing(a, b, divides=True)
     v = a.v / b.v
-    lost = a.lost
-    e = None
-    size = size_of(b.v)
-    if b.e is None:
-        e = None if a.e is None else a.e / size
-    else:
-        room = size - b.e
-        e = plus(a.e, size_of(v) * b.e) / np.where(room > 0, room, 0.0)
-        near_zero = (room <= 0) & (b.e > 0)
-        if near_zero.any():
-            lost = either(lost, np.broadcast_to(near_zero, v.shape))
-            e = np.where(near_zero, np.inf, e)
-    e = vanished(v, _certain(e, a, b), lambda: (a.v != 0) & is_finite(b.v))
-    if b.lost is not None:
-        # What is too large divides to 0.
-        e = plus(e, np.where(b.lost, size_of(v), 0.0))
-    q = None
-    if a.arithmetic.scatters:
-        q = plus(
-            None if a.q is None else a.q / size**2,
-            None if b.q is None else size_of(v) ** 2 * b.q / size**2,
-        )
-    return result(v, a, e, k=2.0, q=q, lost=lost, common=shared)
+
+    def errors() -> Errors:
+        x, y, common = _sharing(a, b, divides=True)
+        lost, size = x.lost, size_of(y.v)
+        if y.e is None:
+            e = None if x.e is None else x.e / size
+        else:
+            room = size - y.e
+            e = plus(x.e, size_of(v) * y.e) / np.where(room > 0, room, 0.0)
+            near_zero = (room <= 0) & (y.e > 0)
+            if near_zero.any():
+                lost = either(lost, np.broadcast_to(near_zero, v.shape))
+                e = np.where(near_zero, np.inf, e)
+        e = vanished(v, _certain(e, x, y), lambda: (x.v != 0) & is_finite(y.v))
+        if y.lost is not None:
+            # What is too large divides to 0.
+            e = plus(e, np.where(y.lost, size_of(v), 0.0))
+        q = plus(_scaled(x.q, 1 / size), _scaled(y.q, size_of(v) / size))
+        return Errors(e, q, lost, common)
+
+    return result(v, a, errors, k=2.0, least=a.sure + b.sure)
 
 
-def _certain(e: Errors, a: Bounded, b: Bounded) -> Errors:
+def _scaled(q: Bound, slope: Floats) -> Bound:
+    return None if q is None else q * slope**2
+
+
+def _certain(e: Bound, a: Bounded, b: Bounded) -> Bound:
     """Errors of a product or quotient, without those of operands that are infinite or 0."""
-    if e is None:
-        return None
-    if not np.isfinite(e).all():
-        infinite = ~(is_finite(a.v) & is_finite(b.v))
-        exact = [np.zeros(x.shape, np.bool_) if x.e is None else x.e == 0 for x in (a, b)]
-        e = np.where(infinite | (exact[0] & exact[1]), 0.0, e)
-    return e
+    if e is None or np.isfinite(e).all():
+        return e
+    infinite = ~(is_finite(a.v) & is_finite(b.v))
+    exact = [np.zeros(x.shape, np.bool_) if x.e is None else x.e == 0 for x in (a, b)]
+    return np.where(infinite | (exact[0] & exact[1]), 0.0, e)
 
 
 def _sharing(
     a: Bounded, b: Bounded, *, divides: bool = False
 ) -> tuple[Bounded, Bounded, Common | None]:
-    """The operands of a product, and the relative error that groups of its elements share.
+    """The operands of a product or quotient, and a relative error that its elements share.
 
     That is the error of an operand that is spread over the other one, such as the sum that a row
-    is divided by. It is no part of the operands any more.
+    is divided by; or what one of them shared before. It is no part of the operands any more.
     """
     shape = np.broadcast_shapes(a.shape, b.shape)
-    for one, other in ((b, a), (a, b)) if not divides else ((b, a),):
-        spread = one.size < other.size and one.size > 0 and other.shape == shape
-        if spread and not one.exact and other.common is None:
-            settled = one.settled()
-            assert settled.e is not None
-            with np.errstate(divide="ignore", invalid="ignore"):
-                relative = settled.e / size_of(settled.v)
-                relative = relative / (1 - relative) if divides else relative
-            relative = np.where(settled.e == 0, 0.0, relative)
-            usable = (relative >= 0) & (relative < 0.5)
-            if not usable.all():
-                break
-            lead = (1,) * (len(shape) - one.ndim)
-            group = np.arange(one.size).reshape(lead + one.shape)
-            common = Common(relative.reshape(lead + one.shape), group)
-            plain = Bounded(one.v, one.dtype, one.arithmetic, q=settled.q, lost=settled.lost)
-            parts = (other.settled(), plain) if one is b else (plain, other.settled())
-            return *parts, common
-    for one, other in ((a, b), (b, a)) if not divides else ((a, b),):
-        if one.common is not None and one.shape == shape:
-            plain = Bounded(
-                one.v, one.dtype, one.arithmetic, one.e, k=one.k, grid=one.grid, q=one.q,
-                lost=one.lost,
-            ).settled()  # fmt: skip
-            parts = (plain, other.settled()) if one is a else (other.settled(), plain)
-            return *parts, one.common
+    for place in (1,) if divides else (1, 0):
+        spread, other = (a, b)[place], (a, b)[1 - place]
+        if 0 < spread.size < other.size and other.shape == shape and not spread.exact:
+            common = _of_spread(spread.settled(), other, len(shape), divides)
+            if common is not None:
+                errors = Errors(q=spread.settled().q, lost=spread.settled().lost)
+                plain = Bounded(spread.v, spread.dtype, spread.arithmetic, errors)
+                plain._settled = plain
+                pair_ = (other.settled(), plain) if place else (plain, other.settled())
+                return *pair_, common
+    for place in (0,) if divides else (0, 1):
+        keeps, other = (a, b)[place], (a, b)[1 - place]
+        common = None if keeps.exact else keeps.errors.common
+        if common is not None and keeps.shape == shape:
+            plain = keeps.without_common().settled()
+            pair_ = (other.settled(), plain) if place else (plain, other.settled())
+            return *pair_, common
     return a.settled(), b.settled(), None
+
+
+def _of_spread(spread: Bounded, other: Bounded, rank: int, divides: bool) -> Common | None:
+    """The relative error of an operand, common to all that it is spread over."""
+    assert spread.e is not None
+    if not other.exact and other.errors.common is not None:
+        return None
+    relative = spread.e / size_of(spread.v)
+    relative = relative / (1 - relative) if divides else relative
+    relative = np.where(spread.e == 0, 0.0, relative)
+    if not ((relative >= 0) & (relative < _SMALL)).all():
+        return None
+    shape = (1,) * (rank - spread.ndim) + spread.shape
+    return Common(relative.reshape(shape), np.arange(spread.size).reshape(shape))
 
 
 def values_of(x: Bounded) -> Floats:
@@ -204,25 +203,23 @@ def values_of(x: Bounded) -> Floats:
 
 def inexact(x: Bounded, roundoffs: Any) -> Bounded:
     """`x`, of which an implementation may be so many unit roundoffs off for its own reasons."""
-    x = x.settled()
-    more = size_of(x.v) * (np.asarray(roundoffs) * x.arithmetic.u)
-    e = plus(x.e, np.where(np.isfinite(more), more, 0.0))
-    return Bounded(x.v, x.dtype, x.arithmetic, e, q=x.q, lost=x.lost)
+
+    def errors() -> Errors:
+        old = x.settled()
+        more = size_of(old.v) * (np.asarray(roundoffs) * old.arithmetic.u)
+        return Errors(plus(old.e, np.where(np.isfinite(more), more, 0.0)), old.q, old.lost)
+
+    return Bounded(x.v, x.dtype, x.arithmetic, errors, least=x.sure)
 
 
 def negative(x: Bounded) -> Bounded:
     """−x, which rounds nothing."""
-    return Bounded(
-        -x.v, x.dtype, x.arithmetic, x.e, k=x.k, grid=x.grid, q=x.q, lost=x.lost, common=x.common
-    )
+    return x.like(-x.v, x._errors)
 
 
 def abs(x: Bounded) -> Bounded:
     """|x|, which rounds nothing."""
-    return Bounded(
-        np.abs(x.v), x.dtype, x.arithmetic, x.e, k=x.k, grid=x.grid, q=x.q, lost=x.lost,
-        common=x.common,
-    )  # fmt: skip
+    return x.like(np.abs(x.v), x._errors)
 
 
 # ── library functions ─────────────────────────────────────────────────────────────────────────
@@ -232,44 +229,46 @@ def abs(x: Bounded) -> Bounded:
 class Shape:
     """How the error of its argument shows in a function's value.
 
-    `slope` is the largest slope there is, where that is all that is used; None for a function that
-    rises or falls between its `turns`, so that it takes its extremes at the ends of an interval or
-    at a turn.
+    `slope` is the largest slope there is, where that is all that is used, and `exponential` means
+    that an error of the argument is a relative error of the value. Any other function rises or
+    falls between its `turns`, so that it takes its extremes at the ends of an interval or at a
+    turn.
     """
 
     slope: float | None = None
+    exponential: bool = False
     turns: tuple[float, ...] = ()
 
 
 _RISING = Shape()
 _SHAPES: Mapping[str, Shape] = {
-    **dict.fromkeys(
-        "exp expm1 log log1p sinh asinh tanh atanh atan asin acos acosh erf".split(), _RISING
-    ),
+    "exp": Shape(exponential=True),
     "sin": Shape(slope=1.0),
     "cos": Shape(slope=1.0),
-    "tan": _RISING,
     "cosh": Shape(turns=(0.0,)),
 }
 
 
 def library(name: str, x: Bounded) -> Bounded:
     """A function of one argument, by a library that is as accurate as the arithmetic says."""
-    x = x.settled()
     accuracy = x.arithmetic.accuracy(name)
     function = real(name)
     v = function(x.v)
-    e = x.e
-    if accuracy.argument:
-        e = plus(e, size_of(x.v) * (accuracy.argument * x.arithmetic.u))
-        e = None if e is None else np.where(is_finite(x.v), e, 0.0)
-    e, lost = _through(function, x, v, e, _SHAPES[name])
-    if name == "exp":
-        e = vanished(v, e, lambda: is_finite(x.v))
-    if accuracy.absolute:
-        e = plus(e, np.full(v.shape, accuracy.absolute * x.arithmetic.u))
-    q = _slope_squared(function, x.v, v, x.q)
-    return result(v, x, e, k=2 * accuracy.ulp, q=q, lost=lost)
+
+    def errors() -> Errors:
+        old = x.settled()
+        e = old.e
+        if accuracy.argument:
+            e = plus(e, size_of(old.v) * (accuracy.argument * old.arithmetic.u))
+            e = e if e is None or np.isfinite(e).all() else np.where(is_finite(old.v), e, 0.0)
+        e, lost = _through(function, old, v, e, _SHAPES.get(name, _RISING))
+        if name == "exp":
+            e = vanished(v, e, lambda: is_finite(old.v))
+        if accuracy.absolute:
+            e = plus(e, np.full(v.shape, accuracy.absolute * old.arithmetic.u))
+        return Errors(e, _slope_squared(function, old.v, v, old.q), lost)
+
+    return result(v, x, errors, k=2 * accuracy.ulp)
 
 
 def _library(name: str) -> Callable[[Bounded], Bounded]:
@@ -281,62 +280,80 @@ def _library(name: str) -> Callable[[Bounded], Bounded]:
     return function
 
 
-exp, expm1, log, log1p, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh = (
-    _library(name)
-    for name in "exp expm1 log log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh "
-    "atanh".split()
+_NAMES = (
+    "exp expm1 log log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf".split()
 )
-erf = _library("erf")
+(
+    exp, expm1, log, log1p, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh,
+    erf,
+) = map(_library, _NAMES)  # fmt: skip
 
 
 def sqrt(x: Bounded) -> Bounded:
     """The square root, rounded once."""
-    x = x.settled()
     function = real("sqrt")
     v = function(x.v)
-    e, lost = _through(function, x, v, x.e, _RISING, least=0.0)
-    q = _slope_squared(function, x.v, v, x.q)
-    return result(v, x, e, q=q, lost=lost)
+
+    def errors() -> Errors:
+        old = x.settled()
+        e, lost = _through(function, old, v, old.e, _RISING, least=0.0)
+        return Errors(e, _slope_squared(function, old.v, v, old.q), lost)
+
+    return result(v, x, errors, least=0.49 * x.sure)
 
 
 def pow(x: Any, p: Any) -> Bounded:
     """x^p by a library function, or by exp(p·ln x), whose errors grow with |p·ln x|."""
-    x, p = (each.settled() for each in pair(x, p))
-    power = real("pow")
-    v = power(x.v, p.v)
+    x, p = pair(x, p)
     accuracy = x.arithmetic.accuracy("pow")
-    size, u = size_of(v), x.arithmetic.u
-    logarithm = np.abs(np.log(size_of(x.v)))
-    relative = np.where(np.isfinite(logarithm), logarithm, 0.0) * size_of(p.v)
-    e = size * np.expm1(accuracy.argument * u * relative)
-    lost = None
-    if x.e is not None or p.e is not None:
-        x_e, p_e = (np.zeros(()) if part is None else part for part in (x.e, p.e))
-        ends = [power(a, b) for a in (x.v - x_e, x.v + x_e) for b in (p.v - p_e, p.v + p_e)]
-        if (size_of(x.v) <= x_e).any() and (x.v >= 0).all():
-            ends = [power(np.maximum(x.v - x_e, 0), p.v), *ends[2:]]
-        spread = np.max([size_of(end - v) for end in ends], axis=0)
-        e = e + spread
-        unknown = np.isnan(spread) | (np.isfinite(size) & ~np.isfinite(spread))
-        if unknown.any():
-            lost = unknown & np.isfinite(size)
-            e = np.where(unknown, np.inf, e)
-    e = vanished(v, np.where(np.isfinite(size), e, 0.0), lambda: x.v != 0)
-    q = None
-    if x.arithmetic.scatters and x.q is not None:
-        slope = np.where(x.v != 0, size_of(p.v) * size / size_of(x.v), 0.0)
-        q = np.where(np.isfinite(slope), slope, 0.0) ** 2 * x.q
-    return result(v, x, e, k=2 * accuracy.ulp, q=q, lost=either(x.lost, p.lost, lost))
+    v = real("pow")(x.v, p.v)
+
+    def errors() -> Errors:
+        old, power = x.settled(), p.settled()
+        size, u = size_of(v), old.arithmetic.u
+        logarithm = np.abs(np.log(size_of(old.v)))
+        relative = np.where(np.isfinite(logarithm), logarithm, 0.0) * size_of(power.v)
+        e = size * np.expm1(accuracy.argument * u * relative)
+        lost = None
+        if old.e is not None or power.e is not None:
+            spread, lost = _spread_of_power(old, power, v)
+            e = np.where(np.isfinite(spread), e, 0.0) + spread
+        e = vanished(v, np.where(is_finite(v), e, 0.0), lambda: old.v != 0)
+        q = None
+        if old.q is not None:
+            slope = np.where(old.v != 0, size_of(power.v) * size / size_of(old.v), 0.0)
+            q = np.where(np.isfinite(slope), slope, 0.0) ** 2 * old.q
+        return Errors(e, q, either(old.lost, power.lost, lost))
+
+    scale = float(np.min(size_of(p.v), initial=np.inf)) if p.exact else 0.0
+    least = 0.9 * min(scale, 1e3) * x.sure
+    return result(v, x, errors, k=2 * accuracy.ulp, least=least)
+
+
+def _spread_of_power(x: Bounded, p: Bounded, v: Reals) -> tuple[Floats, Mask | None]:
+    """How far (x ± e)^(p ± e) may lie from v, and where that is unknown."""
+    power = real("pow")
+    x_e, p_e = (np.zeros(()) if part is None else part for part in (x.e, p.e))
+    low = x.v - x_e
+    # A number that is no less than 0 is not computed to be less.
+    low = np.where((x.v >= 0) & (low < 0), low * 0, low)
+    ends = [power(base, exponent) for base in (low, x.v + x_e) for exponent in
+            ((p.v,) if p.e is None else (p.v - p_e, p.v + p_e))]  # fmt: skip
+    spread = np.max([size_of(end - v) for end in ends], axis=0)
+    unknown = ~np.isfinite(spread) & is_finite(v)
+    if not unknown.any():
+        return spread, None
+    return np.where(unknown, np.inf, spread), unknown
 
 
 def _through(
     function: Callable[[Reals], Reals],
     x: Bounded,
     v: Reals,
-    e: Errors,
+    e: Bound,
     shape: Shape,
     least: float = -np.inf,
-) -> tuple[Errors, Mask | None]:
+) -> tuple[Bound, Mask | None]:
     """How far function(x ± e) may lie from v = function(x), and where that is unknown.
 
     Of an `x` that was lost in overflow, an implementation has an infinity.
@@ -345,6 +362,9 @@ def _through(
         return None, None
     if shape.slope is not None:
         return e * shape.slope, x.lost
+    if shape.exponential and x.lost is None and e.max(initial=0) < _SMALL:
+        # e^δ − 1 ≤ δ·(1 + δ) for what is so small.
+        return size_of(v) * (e * (1 + e)), None
     low, high = x.v - e, x.v + e
     if x.lost is not None:
         low, high = (
@@ -365,9 +385,7 @@ def _through(
     return np.where(unknown, np.inf, error), unknown
 
 
-def _slope_squared(
-    function: Callable[[Reals], Reals], x: Reals, v: Reals, q: Errors
-) -> Errors:
+def _slope_squared(function: Callable[[Reals], Reals], x: Reals, v: Reals, q: Bound) -> Bound:
     """The variance of function(x), where x has the variance q: by the slope over a deviation."""
     if q is None:
         return None

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from opcheck.numbers.bounded.array import Bounded, pair, size_of
+from opcheck.numbers.bounded.array import NO_ERRORS, Bounded, Errors, pair, size_of
 from opcheck.numbers.bounded.choice import Indices
 
 
@@ -35,58 +35,51 @@ def take(x: Bounded, index: Any, axis: int) -> Bounded:
         return x.moved(lambda part: np.take(part, index, axis))
     place = axis % x.ndim + index.v.ndim
     chosen = x.moved(lambda part: np.take(part, index.v, axis))
-    all_of_them = x.moved(lambda part: np.take(part, index.admitted, axis)).settled()
-    return _hull(chosen, all_of_them, place)
+    return _hull(chosen, x.moved(lambda part: np.take(part, index.admitted, axis)), place)
 
 
 def take_along_axis(x: Bounded, index: Any, axis: int) -> Bounded:
     """The element at each index along `axis`; where it may be another, any of those."""
     if not isinstance(index, Indices):
         return x.moved(lambda part: np.take_along_axis(part, index, axis))
-    chosen = x.moved(lambda part: np.take_along_axis(part, index.v, axis))
     count = index.admitted.shape[-1]
     wide = x.moved(lambda part: np.repeat(part[..., None], count, -1))
-    all_of_them = wide.moved(lambda part: np.take_along_axis(part, index.admitted, axis % x.ndim))
-    return _hull(chosen, all_of_them.settled(), x.ndim)
+    admitted = wide.moved(lambda part: np.take_along_axis(part, index.admitted, axis % x.ndim))
+    chosen = x.moved(lambda part: np.take_along_axis(part, index.v, axis))
+    return _hull(chosen, admitted, x.ndim)
 
 
 def _hull(chosen: Bounded, admitted: Bounded, place: int) -> Bounded:
     """What was chosen, with an error that reaches all that may have been."""
-    chosen = chosen.settled()
+    chosen, admitted = chosen.settled(), admitted.settled()
     room = 0.0 if admitted.e is None else admitted.e
     e = np.max(size_of(admitted.v - np.expand_dims(chosen.v, place)) + room, axis=place)
     lost = None if admitted.lost is None else admitted.lost.any(axis=place)
-    return Bounded(chosen.v, chosen.dtype, chosen.arithmetic, e, q=chosen.q, lost=lost)
+    return Bounded(chosen.v, chosen.dtype, chosen.arithmetic, Errors(e, chosen.q, lost))
 
 
 def _joined(join: Callable[..., Any]) -> Callable[..., Bounded]:
     def joined(arrays: Sequence[Any], axis: int = 0) -> Bounded:
         first = next(x for x in arrays if isinstance(x, Bounded))
         parts = [pair(x, first)[0] for x in arrays]
+        v = join([x.v for x in parts], axis=axis)
+        if all(x.exact for x in parts):
+            return first.like(v, NO_ERRORS)
         alike = all(x.k == parts[0].k and x.grid == parts[0].grid for x in parts)
-        if not alike or any(x.common is not None for x in parts):
-            parts = [x.settled() for x in parts]
+        alike = alike and all(x.exact or x.errors.common is None for x in parts)
+        found = parts if alike else [x.settled() for x in parts]
 
         def of(name: str, default: Any) -> Any:
-            found = [getattr(x, name) for x in parts]
-            if all(part is None for part in found):
+            held = [getattr(x, name) for x in found]
+            if all(part is None for part in held):
                 return None
-            filled = [
-                np.full(x.shape, default) if part is None else part
-                for x, part in zip(parts, found, strict=True)
-            ]
+            pairs = zip(found, held, strict=True)
+            filled = [np.full(x.shape, default) if part is None else part for x, part in pairs]
             return join(filled, axis=axis)
 
-        return Bounded(
-            join([x.v for x in parts], axis=axis),
-            first.dtype,
-            first.arithmetic,
-            of("e", 0.0),
-            k=parts[0].k,
-            grid=parts[0].grid,
-            q=of("q", 0.0),
-            lost=of("lost", False),
-        )
+        joined = found[0].like(v, lambda: Errors(of("e", 0.0), of("q", 0.0), of("lost", False)))
+        joined.least = min(x.least for x in found)
+        return joined
 
     joined.__name__ = joined.__qualname__ = join.__name__
     joined.__doc__ = f"NumPy's {join.__name__}."
@@ -99,15 +92,20 @@ stack = _joined(np.stack)
 
 def pad(x: Bounded, widths: Any, constant_values: float = 0.0) -> Bounded:
     """Constants around the array, without any error."""
+
     def framed(part: Any, value: Any) -> Any:
         return None if part is None else np.pad(part, widths, constant_values=value)
 
-    if x.common is not None:
-        x = x.settled()
-    return Bounded(
-        framed(x.v, constant_values), x.dtype, x.arithmetic, framed(x.e, 0.0), k=x.k, grid=x.grid,
-        q=framed(x.q, 0.0), lost=framed(x.lost, False),
-    )  # fmt: skip
+    if x.exact:
+        return x.like(framed(x.v, constant_values), NO_ERRORS)
+    old = x if x.errors.common is None else x.settled()
+
+    def errors() -> Errors:
+        return Errors(framed(old.e, 0.0), framed(old.q, 0.0), framed(old.lost, False))
+
+    padded = old.like(framed(old.v, constant_values), errors)
+    padded.least = 0.0
+    return padded
 
 
 def full_like(x: Bounded, value: float) -> Bounded:

@@ -8,18 +8,37 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from opcheck.numbers.bounded.array import Bounded, Floats, Reals, is_finite, pair, size_of
+from opcheck.numbers.bounded.array import (
+    Bounded,
+    Errors,
+    Floats,
+    Mask,
+    Reals,
+    is_finite,
+    pair,
+    size_of,
+)
 from opcheck.numbers.bounded.elementwise import divide, either, plus, result
 
 Axes: TypeAlias = int | Sequence[int] | None
 #: What the products of error terms may add to a first-order bound.
 _SECOND_ORDER = 1.01
+_larger = max
 
 
 def _axes(axis: Axes, rank: int) -> tuple[int, ...]:
     if axis is None:
         return tuple(range(rank))
     return (axis % rank,) if isinstance(axis, int) else tuple(a % rank for a in axis)
+
+
+def _counted(e: Floats, v: Any) -> Floats:
+    """The bounds of results, without those of results that are no numbers."""
+    return e if np.isfinite(e).all() else np.where(is_finite(np.asarray(v)), e, 0.0)
+
+
+def _any(mask: Mask | None, axes: tuple[int, ...], keepdims: bool) -> Any:
+    return None if mask is None else np.any(mask, axis=axes, keepdims=keepdims)
 
 
 def sum(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
@@ -31,34 +50,35 @@ def sum(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
     """
     axes = _axes(axis, x.ndim)
     count = math.prod(x.shape[a] for a in axes)
+
+    def add_up(part: Any, keep: bool = keepdims) -> Any:
+        return np.sum(part, axis=axes, keepdims=keep)
+
     if count == 1:
         return x.moved(lambda part: np.sum(part, axis=axes, keepdims=keepdims, dtype=part.dtype))
-    x = x.settled()
-    u = x.arithmetic.u
-
-    def add_up(part: Any) -> Any:
-        return np.sum(part, axis=axes, keepdims=keepdims)
-
     v = add_up(x.v)
-    size = size_of(x.v)
-    if x.e is not None:
-        size = size + x.e
-    total = np.sum(size, axis=axes, keepdims=True)
-    lost_digits = total * ((count - 1) * u)
-    if count > 2:
-        kept = np.minimum(size, total * u)
-        kept_all = np.sum(kept, axis=axes, keepdims=True) - np.max(kept, axis=axes, keepdims=True)
-        lost_digits = np.minimum(lost_digits, kept_all)
-    e = np.reshape(lost_digits, v.shape) * _SECOND_ORDER
-    if x.e is not None:
-        e = e + add_up(x.e)
-    if count == 0:
-        e = np.zeros(v.shape)
-    e = np.where(is_finite(v), e, 0.0)
-    q = None
-    if x.arithmetic.scatters:
-        q = plus(_walk(x.v, axes, u).reshape(v.shape), None if x.q is None else add_up(x.q))
-    return result(v, x, e, k=0.0, q=q, lost=_any(x.lost, axes, keepdims))
+
+    def errors() -> Errors:
+        old = x.settled()
+        u, size = old.arithmetic.u, size_of(old.v)
+        if old.e is not None:
+            size = size + old.e
+        total = add_up(size, True)
+        digits = total * (_larger(count - 1, 0) * u)
+        if count > 2:
+            kept = np.minimum(size, total * u)
+            most = np.max(kept, axis=axes, keepdims=True)
+            digits = np.minimum(digits, add_up(kept, True) - most)
+        e = digits.reshape(np.shape(v)) * _SECOND_ORDER
+        if old.e is not None:
+            e = e + add_up(old.e)
+        q = None
+        if old.arithmetic.scatters:
+            walk = _walk(old.v, axes, u).reshape(np.shape(v))
+            q = plus(walk, None if old.q is None else add_up(old.q))
+        return Errors(_counted(e, v), q, _any(old.lost, axes, keepdims))
+
+    return result(v, x, errors, k=0.0, least=x.sure)
 
 
 def _walk(v: Reals, axes: tuple[int, ...], u: float) -> Floats:
@@ -70,29 +90,28 @@ def _walk(v: Reals, axes: tuple[int, ...], u: float) -> Floats:
     return np.where(np.isfinite(squares), squares, 0.0)
 
 
-def _any(mask: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
-    return None if mask is None else np.any(mask, axis=axes, keepdims=keepdims)
-
-
 def sums(x: Bounded, add_up: Callable[[Any], Any], terms: Any) -> Bounded:
     """`add_up(x)`, which adds up `terms` elements for each output; see `plain.sums`."""
     if np.max(terms, initial=0) <= 1:
         return x.moved(add_up)
-    x = x.settled()
-    u = x.arithmetic.u
     v = add_up(x.v)
-    size = size_of(x.v)
-    total = add_up(size if x.e is None else size + x.e)
-    e = total * (np.maximum(np.asarray(terms) - 1, 0) * u * _SECOND_ORDER)
-    if x.e is not None:
-        e = e + add_up(x.e)
-    e = np.where(is_finite(v), e, 0.0)
-    q = None
-    if x.arithmetic.scatters:
-        # The partial sums of terms of one sign grow evenly.
-        q = plus(total**2 * (np.asarray(terms) * u * u / 9), None if x.q is None else add_up(x.q))
-    lost = None if x.lost is None else np.asarray(add_up(x.lost.astype(np.float64)) > 0)
-    return result(v, x, e, k=0.0, q=q, lost=lost)
+
+    def errors() -> Errors:
+        old = x.settled()
+        u, size = old.arithmetic.u, size_of(old.v)
+        total = add_up(size if old.e is None else size + old.e)
+        e = total * (np.maximum(np.asarray(terms) - 1, 0) * u * _SECOND_ORDER)
+        if old.e is not None:
+            e = e + add_up(old.e)
+        q = None
+        if old.arithmetic.scatters:
+            # The partial sums of terms of one sign grow evenly.
+            evenly = total**2 * (np.asarray(terms) * u * u / 9)
+            q = plus(evenly, None if old.q is None else add_up(old.q))
+        lost = None if old.lost is None else np.asarray(add_up(old.lost.astype(np.float64)) > 0)
+        return Errors(_counted(e, v), q, lost)
+
+    return result(v, x, errors, k=0.0, least=x.sure)
 
 
 def mean(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
@@ -105,23 +124,24 @@ def prod(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
     """The product over `axis`, each multiplication rounded."""
     axes = _axes(axis, x.ndim)
     count = math.prod(x.shape[a] for a in axes)
-    x = x.settled()
     v = np.prod(x.v, axis=axes, keepdims=keepdims)
-    size = size_of(v)
-    e = size * (max_(count - 1, 0) * x.arithmetic.u * _SECOND_ORDER)
-    if x.e is not None:
-        grown = np.prod(size_of(x.v) + x.e, axis=axes, keepdims=keepdims)
-        e = e + (grown - size) * (1 + count * x.arithmetic.u)
-    # What overflows or underflows on the way depends on the order.
-    e = np.where(np.isfinite(size), e, 0.0)
-    q = (size * x.arithmetic.u) ** 2 * (count / 3) if x.arithmetic.scatters else None
-    if q is not None and x.q is not None:
-        with np.errstate(all="ignore"):
-            q = q + size**2 * np.nansum(x.q / size_of(x.v) ** 2, axis=axes, keepdims=keepdims)
-    return result(v, x, e, k=0.0, q=q, lost=_any(x.lost, axes, keepdims))
 
+    def errors() -> Errors:
+        old = x.settled()
+        u, size = old.arithmetic.u, size_of(np.asarray(v))
+        e = size * (_larger(count - 1, 0) * u * _SECOND_ORDER)
+        if old.e is not None:
+            grown = np.prod(size_of(old.v) + old.e, axis=axes, keepdims=keepdims)
+            e = e + (grown - size) * (1 + count * u)
+        q = None
+        if old.arithmetic.scatters:
+            q = (size * u) ** 2 * (count / 3)
+            if old.q is not None:
+                parts = old.q / size_of(old.v) ** 2
+                q = q + size**2 * np.nansum(parts, axis=axes, keepdims=keepdims)
+        return Errors(_counted(e, v), q, _any(old.lost, axes, keepdims))
 
-max_ = max
+    return result(v, x, errors, k=0.0)
 
 
 def max(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
@@ -136,38 +156,48 @@ def min(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
 
 def _extreme(choose: Callable[..., Any], x: Bounded, axis: Axes, keepdims: bool) -> Bounded:
     axes = _axes(axis, x.ndim)
-    x = x if x.exact else x.settled()
     v = choose(x.v, axis=axes, keepdims=keepdims)
-    if x.e is None:
+    if x.exact:
         return Bounded(v, x.dtype, x.arithmetic)
-    ends = [choose(end, axis=axes, keepdims=keepdims) for end in (x.v - x.e, x.v + x.e)]
-    e = np.maximum(*(size_of(end - v) for end in ends))
-    e = np.where(np.isfinite(e), e, 0.0)
-    q = None if x.q is None else np.max(x.q, axis=axes, keepdims=keepdims)
-    lost = None
-    if x.lost is not None:
-        chosen = x.v == choose(x.v, axis=axes, keepdims=True)
-        lost = _any(x.lost & chosen, axes, keepdims)
-    return Bounded(v, x.dtype, x.arithmetic, e, q=q, lost=lost)
+
+    def errors() -> Errors:
+        old = x.settled()
+        if old.e is None:
+            return Errors()
+        ends = [choose(end, axis=axes, keepdims=keepdims) for end in (x.v - old.e, x.v + old.e)]
+        e = np.maximum(*(size_of(end - v) for end in ends))
+        e = np.where(np.isfinite(e), e, 0.0)
+        q = None if old.q is None else np.max(old.q, axis=axes, keepdims=keepdims)
+        lost = None
+        if old.lost is not None:
+            chosen = x.v == choose(x.v, axis=axes, keepdims=True)
+            lost = _any(old.lost & chosen, axes, keepdims)
+        return Errors(e, q, lost)
+
+    return Bounded(v, x.dtype, x.arithmetic, errors, least=x.sure)
 
 
 def cumulative_sum(x: Bounded, axis: int = 0) -> Bounded:
     """The running sums along `axis`, each in whatever order."""
-    x = x.settled()
-    u = x.arithmetic.u
     v = np.cumsum(x.v, axis=axis)
-    size = np.cumsum(size_of(x.v) if x.e is None else size_of(x.v) + x.e, axis=axis)
-    place = np.arange(x.shape[axis]).reshape([-1 if a == axis % x.ndim else 1 for a in range(x.ndim)])
-    e = size * (place * u * _SECOND_ORDER)
-    if x.e is not None:
-        e = e + np.cumsum(x.e, axis=axis)
-    e = np.where(is_finite(v), e, 0.0)
-    q = None
-    if x.arithmetic.scatters:
-        steps = np.cumsum(np.where(place > 0, v.astype(np.float64), 0.0) ** 2, axis=axis)
-        q = plus(steps * (u * u / 3), None if x.q is None else np.cumsum(x.q, axis=axis))
-    lost = None if x.lost is None else np.logical_or.accumulate(x.lost, axis=axis)
-    return result(v, x, e, k=0.0, q=q, lost=lost)
+
+    def errors() -> Errors:
+        old = x.settled()
+        u, size = old.arithmetic.u, size_of(old.v)
+        size = np.cumsum(size if old.e is None else size + old.e, axis=axis)
+        lengths = [-1 if a == axis % x.ndim else 1 for a in range(x.ndim)]
+        place = np.arange(x.shape[axis]).reshape(lengths)
+        e = size * (place * u * _SECOND_ORDER)
+        if old.e is not None:
+            e = e + np.cumsum(old.e, axis=axis)
+        q = None
+        if old.arithmetic.scatters:
+            steps = np.cumsum(np.where(place > 0, size_of(v), 0.0) ** 2, axis=axis)
+            q = plus(steps * (u * u / 3), None if old.q is None else np.cumsum(old.q, axis=axis))
+        lost = None if old.lost is None else np.logical_or.accumulate(old.lost, axis=axis)
+        return Errors(_counted(e, v), q, lost)
+
+    return result(v, x, errors, k=0.0)
 
 
 def matmul(a: Any, b: Any) -> Bounded:
@@ -185,37 +215,33 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Bounded:
 
 
 def _contracted(a: Bounded, b: Bounded, product: Callable[[Any, Any], Any], terms: int) -> Bounded:
-    a, b = a.settled(), b.settled()
-    u = a.arithmetic.u
     v = product(a.v, b.v)
-    left, right = size_of(a.v), size_of(b.v)
-    e = None
-    if a.e is not None:
-        e = product(a.e, right)
-        if b.e is not None:
-            e = e + product(left + a.e, b.e)
-    elif b.e is not None:
-        e = product(left, b.e)
-    size = product(left, right)
-    # With one term there is the product's rounding alone.
-    rounding = size if e is None else size + e
-    own = rounding * ((terms - 1) * u * _SECOND_ORDER) if terms > 1 else None
-    e = plus(e, own)
-    if e is not None:
-        e = np.where(is_finite(v), e, 0.0)
-    q = None
-    if a.arithmetic.scatters:
-        squares = product(left**2, right**2)
-        # Partial sums are a walk of independent steps upon an even growth.
-        walk = squares * (terms / 2) + v.astype(np.float64) ** 2 * (terms / 3)
-        q = (walk + squares) * (u * u / 3)
-        q = plus(q, None if a.q is None else product(a.q, right**2))
-        q = plus(q, None if b.q is None else product(left**2, b.q))
-        q = np.where(np.isfinite(q), q, 0.0)
-    lost = None
-    for mask, other in ((a.lost, right), (b.lost, left)):
-        if mask is not None:
-            ones = np.ones_like(other)
-            spread = product(mask.astype(float), ones) if mask is a.lost else product(ones, mask.astype(float))
-            lost = either(lost, spread > 0)
-    return result(v, a, e, k=1.0 if terms else 0.0, q=q, lost=lost)
+
+    def errors() -> Errors:
+        x, y = a.settled(), b.settled()
+        u = x.arithmetic.u
+        left, right = size_of(x.v), size_of(y.v)
+        size = product(left, right)
+        e = None if x.e is None else product(x.e, right)
+        if y.e is not None:
+            e = plus(e, product(left if x.e is None else left + x.e, y.e))
+        # With one term there is the product's rounding alone.
+        rounding = size if e is None else size + e
+        e = plus(e, rounding * ((terms - 1) * u * _SECOND_ORDER) if terms > 1 else None)
+        q = None
+        if x.arithmetic.scatters:
+            squares = product(left**2, right**2)
+            # Partial sums are a walk of independent steps upon an even growth.
+            walk = squares * (terms / 2) + size_of(np.asarray(v)) ** 2 * (terms / 3)
+            q = (walk + squares) * (u * u / 3)
+            q = plus(q, None if x.q is None else product(x.q, right**2))
+            q = plus(q, None if y.q is None else product(left**2, y.q))
+            q = np.where(np.isfinite(q), q, 0.0)
+        lost = None
+        if x.lost is not None:
+            lost = product(x.lost.astype(np.float64), np.ones_like(right)) > 0
+        if y.lost is not None:
+            lost = either(lost, product(np.ones_like(left), y.lost.astype(np.float64)) > 0)
+        return Errors(None if e is None else _counted(e, v), q, lost)
+
+    return result(v, a, errors, k=1.0 if terms else 0.0, least=a.sure + b.sure)

@@ -104,11 +104,12 @@ def examine(reference: Reference, got: Array, dtype: DType, declared: Collection
     ]
     first, *others = reference.bound.tiers(declared)
     places = np.arange(got.size).reshape(got.shape) if len(pieces) > 1 else None
-    whole = Findings(got.size, steps=0 if dtype.kind == "float" else None)
+    counts_steps = dtype.kind == "float" and len(pieces) == 1
+    whole = Findings(got.size, steps=0 if counts_steps else None)
     failed: list[tuple[_Piece, Mask]] = []
     apart = False
     for piece in pieces:
-        judged = judge(piece.reference, piece.got, dtype, first)
+        judged = judge(piece.reference, piece.got, dtype, first, quick=len(pieces) > 1)
         _note(whole, piece, judged, dtype, places)
         apart |= bool(judged.apart.any())
         if (wrong := judged.wrong).any():
@@ -165,30 +166,42 @@ def _note(
     at = np.arange(y.size).reshape(y.shape) if places is None else places[piece.at]
     found.add(at, judged.shares, lambda i: _described(judged, y, i))
     found.unjudged += judged.unjudged
-    if dtype.kind == "float" and y.size:
+    if found.steps is not None and y.size:
         with np.errstate(all="ignore"):
             found.step(int(distance(round_to(y, dtype), piece.got).max()))
 
 
-def judge(reference: Reference, got: Array, dtype: DType, tier: Tier) -> Judged:
-    """What a tier says of every element."""
+def judge(
+    reference: Reference, got: Array, dtype: DType, tier: Tier, *, quick: bool = False
+) -> Judged:
+    """What a tier says of every element.
+
+    If `quick`, elements that are as accurate as any answer may be are accepted without asking for
+    their bounds, and their shares are estimates from above.
+    """
     y = reference.values
     nothing = np.zeros(y.shape, np.bool_)
     if not got.size:
         return Judged(np.zeros(y.shape), np.zeros(y.shape), nothing, 0)
-    room = reference.bound.room(tier)
     if dtype.kind != "float":
-        return _whole(y, got, room)
-    actual = wide(got)
+        return _whole(y, got, reference.bound.room(tier))
+    inside = not outside_anywhere(got, reference.low, reference.high)
     with np.errstate(all="ignore"):
-        error = actual - y
+        error = np.subtract(got, y, dtype=np.float64)
         if reference.rest is not None:
             error = error - reference.rest
-        quick = np.abs(error) / room.own
-        if quick.max() <= 1 and not outside_anywhere(actual, reference.low, reference.high):
+        if quick and inside and (certain := reference.bound.certain(tier)):
+            shares = np.abs(np.divide(error, y))
+            shares *= 1 / certain
+            if shares.max() <= 1:
+                return Judged(shares, np.abs(y) * certain, nothing, 0)
+        actual = wide(got)
+        room = reference.bound.room(tier)
+        shares = np.abs(error) / room.own
+        if inside and shares.max() <= 1:
             # Every element keeps to its own error, with none in common and none for rounding.
             unjudged = int(np.count_nonzero(_unjudged(y, room.own, room, tier)))
-            return Judged(quick, room.own, nothing, unjudged)
+            return Judged(shares, room.own, nothing, unjudged)
         return _judge(reference, actual, got, error, room, dtype, tier)
 
 
@@ -244,7 +257,7 @@ def _judge(
     return Judged(shares, allowed, (apart > 1) & ~never, int(np.count_nonzero(unjudged)))
 
 
-def outside_anywhere(actual: Floats, low: float | None, high: float | None) -> bool:
+def outside_anywhere(actual: Array, low: float | None, high: float | None) -> bool:
     """Return True if a number lies outside the operator's range [low, high]."""
     return (low is not None and not actual.min() >= low) or (
         high is not None and not actual.max() <= high

@@ -139,6 +139,7 @@ class Evaluation:
         self.node = node
         self.bound = bind(node)
         self._outputs: dict[Tier, tuple[Output, ...]] = {}
+        self._certain: dict[Tier, list[tuple[float, float, Any]]] = {}
 
     @property
     def is_exact(self) -> bool:
@@ -174,20 +175,33 @@ class Evaluation:
             found.append((at, Evaluation(self.node.with_input(0, first[at]))))
         return tuple(found)
 
-    @cached_property
-    def in_float64(self) -> tuple[Array, ...]:
-        """The values alone, computed in float64."""
-        outputs: list[Array] = []
+    def values(self, place: int) -> Array:
+        """The values of an output in float64, of which no bound is kept."""
+        found: Array | None = None
         for at, part in self.parts:
-            with numbers.lifting(_in_double):
-                values = _called(part.bound, [_in_double(array) for array in part.node.inputs])
-            if not outputs:
+            value = in_float64(part.expected[place])
+            if found is None:
                 first = self.node.inputs[0]
                 assert first is not None
-                outputs = [np.empty(_whole(v.shape, at, first.shape)) for v in values]
-            for whole, value in zip(outputs, values, strict=True):
-                whole[at[: whole.ndim]] = value
-        return tuple(outputs)
+                found = np.empty(_whole(value.shape, at, first.shape))
+            found[at] = value
+            part.forget()
+        assert found is not None
+        return found
+
+    def forget(self) -> None:
+        """Drop the outputs, which are computed again when somebody asks for them."""
+        self._certain = {tier: list(map(_certain, out)) for tier, out in self._outputs.items()}
+        self._outputs.clear()
+
+    def certain(self, tier: Tier, place: int) -> tuple[float, float, Any]:
+        """A relative error that a tier allows every element before the last rounding.
+
+        Then the unit roundoffs of that, and the grid that it was to.
+        """
+        if tier not in self._certain:
+            self._certain[tier] = list(map(_certain, self.outputs(tier)))
+        return self._certain[tier][place]
 
     def tiers(self, declared: Collection[str] = ()) -> tuple[Tier, ...]:
         """The tiers in the order in which they are tried; those `declared` bring no remark."""
@@ -262,8 +276,8 @@ def _lifted(arithmetic: Arithmetic, array: Array | None) -> Any:
     return bounded(array, dtype, arithmetic)
 
 
-def _in_double(array: Array | None) -> Any:
-    return array.astype(np.float64) if array is not None and is_real(array) else array
+def _certain(output: Output) -> tuple[float, float, Any]:
+    return (output.least, output.k, output.grid) if isinstance(output, Bounded) else (0.0, 0.0, None)
 
 
 def _whole(shape: Sequence[int], at: Sequence[slice], lengths: Sequence[int]) -> tuple[int, ...]:
@@ -283,13 +297,14 @@ def _ran_out(output: Bounded) -> bool:
     """True if the values may have left their own range on the way, as x^10 does for x = 1e38."""
     if output.size > _LARGE:
         return False
-    with np.errstate(over="ignore"):
-        size = size_of(output.v)
-    if not np.isfinite(size).all():
+    if not is_finite(output.v).all():
         return True
+    zero = output.v == 0
+    if output.exact or not zero.any():
+        return False
     with np.errstate(all="ignore"):
         e = output.settled().e
-    return e is not None and bool(((size == 0) & (e > output.arithmetic.floor)).any())
+    return e is not None and bool((zero & (e > output.arithmetic.floor)).any())
 
 
 #: Elements of an output that is not computed again in wider values, which take much longer.
@@ -382,7 +397,7 @@ class Expected:
         """The values in float64."""
         if len(self.pieces) == 1:
             return in_float64(self.output)
-        return self.evaluation.in_float64[self.place]
+        return self.evaluation.values(self.place)
 
     @cached_property
     def rest(self) -> Any:
@@ -404,6 +419,13 @@ class Expected:
     def tiers(self, declared: Collection[str] = ()) -> tuple[Tier, ...]:
         """The tiers in the order in which they are tried; those `declared` bring no remark."""
         return self.evaluation.tiers(declared)
+
+    def certain(self, tier: Tier) -> float:
+        """A relative error that a tier allows every element, known without its bound."""
+        least, k, grid = self.evaluation.certain(tier, self.place)
+        if grid is None:
+            return 0.0
+        return least + (max(0.0, k - 1) if grid.dtype == self.dtype else k) * grid.u
 
     def room(self, tier: Tier) -> Room:
         """What a tier allows around its own values, which are those of the first tier or nearly."""

@@ -185,8 +185,8 @@ def judge(
         return Judged(np.zeros(y.shape), np.zeros(y.shape), nothing, 0)
     if dtype.kind != "float":
         return _whole(y, got, reference.bound.room(tier))
-    inside = not outside_anywhere(got, reference.low, reference.high)
     with np.errstate(all="ignore"):
+        inside = not outside_anywhere(got, reference.low, reference.high)
         error = np.subtract(got, y, dtype=np.float64)
         if reference.rest is not None:
             error = error - reference.rest

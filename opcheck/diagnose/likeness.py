@@ -9,7 +9,7 @@ from opcheck.compare.ulp import distance
 from opcheck.diagnose.evidence import Evidence, Outputs
 from opcheck.dtypes import DType, of
 from opcheck.engine import operator_of
-from opcheck.engine.mistakes import Mistake
+from opcheck.engine.mutants import Mutant as Mistake
 from opcheck.errors import InvalidNode
 from opcheck.model import Array, Foreign
 

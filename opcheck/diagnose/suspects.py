@@ -14,7 +14,8 @@ from opcheck.compare import compare_outputs
 from opcheck.diagnose.evidence import NARROWER, Evidence
 from opcheck.diagnose.likeness import contradicts, reproduces
 from opcheck.diagnose.numbers import resemblance
-from opcheck.engine.mistakes import Mistake, mistakes_of
+from opcheck.engine.mutants import Mutant as Mistake
+from opcheck.engine.mutants import mutants_of as mistakes_of
 from opcheck.model import Case, Comparison, Diagnosis, Foreign, OpVersion
 from opcheck.model.support import Cell
 

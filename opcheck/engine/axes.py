@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
+from typing import Any
 from typing import TypeAlias
 
 from opcheck.errors import InvalidNode
+from opcheck import numbers as xp
+from opcheck.numbers import primitive
 
 #: A tensor seen as (outer, length, inner): its rows run along the axis in the middle.
 Rows: TypeAlias = tuple[int, int, int]
 
 
+@primitive
 def from_either_end(axis: int, rank: int) -> int:
     """`axis` counted from the front: "Accepted range is [-r, r-1] where r = rank(input)"."""
     if not -rank <= axis < rank:
@@ -19,6 +23,7 @@ def from_either_end(axis: int, rank: int) -> int:
     return axis % rank
 
 
+@primitive
 def from_the_front(axis: int, rank: int) -> int:
     """`axis` where the text documents no negative values: in [0, r-1]."""
     if not 0 <= axis < rank:
@@ -26,6 +31,7 @@ def from_the_front(axis: int, rank: int) -> int:
     return axis
 
 
+@primitive
 def matrix_of(shape: Sequence[int], axis: int) -> tuple[int, int]:
     """The matrix [a_0 * … * a_{k-1}, a_k * … * a_{n-1}] that versions 1 and 11 work on."""
     return prod(shape[:axis]), prod(shape[axis:])
@@ -43,3 +49,32 @@ def rows_coerced(shape: Sequence[int], axis: int) -> Rows:
 
 def _range(low: int, end: int) -> str:
     return f"[{low}, {end - 1}]" if low < end else f"the empty range of a rank-{end} tensor"
+
+
+def by_rows(function: Callable[[Any, int], Any]) -> dict[int, Callable[..., Any]]:
+    """The formulas of versions 1, 11 and 13 of an operator of rows, from `function(x, axis)`.
+
+    Versions 1 and 11 coerce their input to a matrix, whose lines are the rows; in version 13 they
+    run along one axis. Version 1 documents no negative axis.
+    """
+
+    def of_matrix(counted: Callable[[int, int], int]) -> Callable[..., Any]:
+        def formula(input: Any, *, axis: int) -> Any:
+            matrix = matrix_of(input.shape, counted(axis, input.ndim))
+            if not input.size:
+                return input
+            return xp.reshape(function(xp.reshape(input, matrix), 1), input.shape)
+
+        return formula
+
+    def along_axis(input: Any, *, axis: int) -> Any:
+        counted = from_either_end(axis, input.ndim)
+        return function(input, counted) if input.size else input
+
+    return {1: of_matrix(from_the_front), 11: of_matrix(from_either_end), 13: along_axis}
+
+
+def rows_apart(since: int, rank: int, attrs: Any) -> list[int]:
+    """The axes along which the rows of `by_rows` lie next to each other."""
+    axis = attrs["axis"] % rank
+    return [*range(axis)] if since < 13 else [other for other in range(rank) if other != axis]

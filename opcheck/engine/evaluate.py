@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import product
@@ -17,6 +17,7 @@ from opcheck.engine.node import Bound, Node, bind
 from opcheck.engine.operators import Formula
 from opcheck.errors import InvalidNode
 from opcheck.model import Array
+from opcheck.numbers import Fault
 from opcheck.numbers.arithmetic import Arithmetic, expected, narrow, stored
 from opcheck.numbers.bounded import (
     VALUES,
@@ -28,6 +29,7 @@ from opcheck.numbers.bounded import (
     is_finite,
     size_of,
 )
+from opcheck.numbers.faulty import Faulty, bare
 
 #: An output of a formula on bounded numbers; a plain array is exact.
 Output: TypeAlias = Bounded | Truth | Indices | Array
@@ -48,18 +50,33 @@ def is_real(array: Array | None) -> bool:
 # ── plain ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def evaluate(node: Node, formula: Formula | None = None) -> tuple[Array, ...]:
+def evaluate(
+    node: Node,
+    formula: Formula | None = None,
+    faults: Mapping[str, Fault] | None = None,
+    trace: set[str] | None = None,
+) -> tuple[Array, ...]:
     """The outputs in the tensors' own types, 16-bit ones computed in float32 and rounded once.
 
-    They share no memory with the inputs. `formula` takes the place of the operator's own.
+    They share no memory with the inputs. `formula` takes the place of the operator's own, `faults`
+    of functions that it calls; `trace` collects the names of these.
 
     Raises what `bind` raises, InvalidNode for what the formula forbids, and Defect.
     """
     bound = bind(node, formula)
     convert = _as_it_is if bound.operator.exact else _widened
-    with numbers.lifting(_as_it_is):
-        outputs = _called(bound, [convert(array) for array in node.inputs])
+    operands = [convert(array) for array in node.inputs]
+    if faults is None and trace is None:
+        with numbers.lifting(_as_it_is):
+            outputs = _called(bound, operands)
+    else:
+        with numbers.lifting(_made_faulty, faults, trace):
+            outputs = [bare(out) for out in _called(bound, list(map(_made_faulty, operands)))]
     return tuple(_typed(bound, place, output) for place, output in enumerate(outputs))
+
+
+def _made_faulty(array: Any) -> Any:
+    return Faulty(array) if array is not None and is_real(array) else array
 
 
 def _as_it_is(array: Any) -> Any:
@@ -211,7 +228,7 @@ class Evaluation:
         since = self.node.op.since
         name = "float64" if self.dtype.name == "float64" else "float32"
         plain = expected(self.dtype)
-        sound = [s for s in self.bound.operator.sound if not s.versions or since in s.versions]
+        sound = [one for one in self.bound.operator.sound if one.since == since]
         yield Tier(name, plain)
         for other in (s for s in sound if not s.remark):
             yield Tier(name, plain, other.function)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -44,6 +45,16 @@ class Node:
         from opcheck.engine.evaluate import exactly
 
         return tuple(out if isinstance(out, np.ndarray) else out.rounded() for out in exactly(self))
+
+    @cached_property
+    def primitives(self) -> frozenset[str]:
+        """The names of the functions that the operator's formula calls on this node."""
+        from opcheck.engine.evaluate import evaluate
+
+        found: set[str] = set()
+        with suppress(InvalidNode):
+            evaluate(self, trace=found)
+        return frozenset(found)
 
     @property
     def rank(self) -> int:

@@ -27,6 +27,8 @@ from opcheck.model import OpVersion
 from opcheck.opset import Attribute, Parameter, Schema
 
 Formula: TypeAlias = Callable[..., Any]
+#: Makes the formula of each version from what they have in common.
+Versions: TypeAlias = Callable[[Formula], Mapping[int, Formula]]
 Batch: TypeAlias = Callable[[int, int, Mapping[str, Any]], Collection[int]]
 
 _OPS = "opcheck.engine.ops"
@@ -45,7 +47,7 @@ class Sound:
 
     remark: str
     function: Formula
-    versions: tuple[int, ...]
+    since: int
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ class OwnMutant:
     name: str
     text: str
     function: Formula
-    versions: tuple[int, ...]
+    since: int
     equivalent: Mapping[str, str]
 
 
@@ -70,6 +72,7 @@ class Operator:
         batch: The axes of the first input, by version, its rank and the attributes, along which the
             outputs can be computed apart; None where nobody has said so. Large tensors are then faster.
         ignores: Attributes of the schema that change nothing.
+        equivalents: Arguments that general mutants are none here, by the mutants' names.
         formulas: The formula of each version implemented, by the opset since which it is in force.
             A version without one is unsupported, never another version's formula.
     """
@@ -85,23 +88,34 @@ class Operator:
     formulas: dict[int, Formula] = field(default_factory=dict)
     sound: list[Sound] = field(default_factory=list)
     mutants: list[OwnMutant] = field(default_factory=list)
+    equivalents: dict[str, Mapping[str, str]] = field(default_factory=dict)
 
-    def formula(self, *versions: int) -> Callable[[Formula], Formula]:
-        """Declare the decorated function as the formula of these versions."""
+    def formula(self, *versions: int, by: Versions | None = None) -> Callable[[Formula], Formula]:
+        """Declare the decorated function as the formula of these versions.
+
+        With `by`, which makes a formula of every version from a function that they share, declare
+        those. So it is with the two decorators below.
+        """
 
         def declare(function: Formula) -> Formula:
-            for since in versions:
-                self._check(function, since)
-                self.formulas[since] = function
+            for since, made in self._by_version(function, versions, by):
+                self.formulas[since] = made
             return function
 
         return declare
 
-    def also_honest(self, remark: str, *versions: int) -> Callable[[Formula], Formula]:
-        """Declare another sound formulation, for all versions if none is named."""
+    def also_honest(
+        self, remark: str, *versions: int, by: Versions | None = None
+    ) -> Callable[[Formula], Formula]:
+        """Declare another sound formulation; an output that only it explains is warned of.
+
+        `remark` says how it computes, and fits after "right only "; there is no warning if it is
+        "".
+        """
 
         def declare(function: Formula) -> Formula:
-            self.sound.append(Sound(remark, function, self._checked(function, versions)))
+            for since, made in self._by_version(function, versions, by):
+                self.sound.append(Sound(remark, made, since))
             return function
 
         return declare
@@ -110,10 +124,11 @@ class Operator:
         self,
         text: str,
         *versions: int,
+        by: Versions | None = None,
         name: str = "",
         equivalent: Mapping[str, str] | None = None,
     ) -> Callable[[Formula], Formula]:
-        """Declare a mutant, for all versions if none is named; `text` fits after "as if".
+        """Declare a wrong formulation that somebody could ship; `text` fits after "as if".
 
         `equivalent` says where no legal input tells it from the formula, and why: by version
         ("13"), dtype ("float32") or both ("13 float32").
@@ -121,16 +136,30 @@ class Operator:
 
         def declare(function: Formula) -> Formula:
             called = name or function.__name__
-            where = self._checked(function, versions)
-            self.mutants.append(OwnMutant(called, text, function, where, equivalent or {}))
+            for since, made in self._by_version(function, versions, by):
+                self.mutants.append(OwnMutant(called, text, made, since, equivalent or {}))
             return function
 
         return declare
 
-    def _checked(self, function: Formula, versions: Sequence[int]) -> tuple[int, ...]:
-        for since in versions:
-            self._check(function, since)
-        return tuple(versions)
+    def _by_version(
+        self, function: Formula, versions: Sequence[int], by: Versions | None
+    ) -> Iterator[tuple[int, Formula]]:
+        made = by(function) if by else dict.fromkeys(versions or self.formulas, function)
+        for since in versions or made:
+            self._check(made[since], since)
+            yield since, made[since]
+
+    def equivalent(self, mutant: str, why: str, *where: str) -> None:
+        """Argue that no legal input tells a general mutant from the formula.
+
+        `where` are versions ("13"), dtypes ("float32") or both ("13 float32"); everywhere if none
+        is named.
+        """
+        self.equivalents[mutant] = {
+            **self.equivalents.get(mutant, {}),
+            **dict.fromkeys(where or ("",), why),
+        }
 
     def _check(self, function: Formula, since: int) -> None:
         """Raise WrongOperator where a function's signature contradicts the schema."""

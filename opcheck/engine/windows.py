@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opcheck.errors import InvalidNode
+from opcheck.numbers import primitive
 from opcheck.model import Array
 
 Floats: TypeAlias = NDArray[Any]
@@ -162,6 +163,7 @@ def _sums_along(values: Floats, n: int, axis: AxisWindows) -> Floats:
     return out
 
 
+@primitive
 def windows_of(
     shape: Sequence[int],
     kernel_shape: Sequence[int],

@@ -9,6 +9,7 @@ depends on the arrays that are put in:
   on how far any sound implementation of the formula may lie from it; and, if asked for, how far
   independent roundings would scatter it.
 - *precise* (`opcheck.numbers.precise.Precise`): the value to as many digits as are asked for.
+- *faulty* (`opcheck.numbers.faulty.Faulty`): what comes out where one of the functions is wrong.
 
 The package knows NumPy, and mpmath where precise numbers are used, and nothing of operators.
 Beyond the standard there are `erf`, `fmod`, `inexact`, `pad`, `sums`, `top_k`
@@ -17,10 +18,12 @@ and `values_of`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from dataclasses import dataclass, field
+from functools import wraps
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 
@@ -39,7 +42,9 @@ NAMES = frozenset(
     """.split()
 )
 
-__all__ = ["NAMES", "Number"]
+__all__ = ["NAMES", "Fault", "Number", "lifting", "primitive"]
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def _kind_of(operands: Iterable[Any]) -> Any:
@@ -53,6 +58,58 @@ def _kind_of(operands: Iterable[Any]) -> Any:
     return plain
 
 
+@dataclass(frozen=True)
+class _Context:
+    """What a formula is evaluated in: see `lifting` and `faulty.faults`."""
+
+    lift: Callable[[Any], Any] = lambda array: array
+    faults: Mapping[str, Fault] = field(default_factory=dict)
+    trace: set[str] | None = None
+
+
+#: Takes the place of a function: it is called with that function, and then as that function is.
+Fault: TypeAlias = Callable[..., Any]
+_context: ContextVar[_Context] = ContextVar("context", default=_Context())  # noqa: B039
+
+
+@contextmanager
+def lifting(
+    lift: Callable[[Any], Any],
+    faults: Mapping[str, Fault] | None = None,
+    trace: set[str] | None = None,
+) -> Iterator[None]:
+    """Evaluate a formula on the kind of numbers to which `lift` brings a plain array.
+
+    Where `faulty` numbers are in force, `faults` take the place of functions by their names, and
+    `trace` collects the names of those that the formula calls.
+    """
+    token = _context.set(_Context(lift, faults or {}, trace))
+    try:
+        yield
+    finally:
+        _context.reset(token)
+
+
+def called(name: str, function: Callable[..., Any], *operands: Any, **options: Any) -> Any:
+    """Call a function of a formula, or the fault that takes its place."""
+    context = _context.get()
+    if context.trace is not None:
+        context.trace.add(name)
+    if name in context.faults:
+        return context.faults[name](function, *operands, **options)
+    return function(*operands, **options)
+
+
+def primitive(function: F) -> F:
+    """Let faults take the place of a helper that formulas share, as of the functions here."""
+
+    @wraps(function)
+    def replaceable(*operands: Any, **options: Any) -> Any:
+        return called(function.__name__, function, *operands, **options)
+
+    return cast(F, replaceable)
+
+
 def _dispatched(name: str) -> Callable[..., Any]:
     def function(*operands: Any, **options: Any) -> Any:
         return getattr(_kind_of(operands), name)(*operands, **options)
@@ -63,25 +120,13 @@ def _dispatched(name: str) -> Callable[..., Any]:
 
 globals().update({name: _dispatched(name) for name in NAMES - {"astype"}})
 
-_lift: ContextVar[Callable[[Any], Any]] = ContextVar("lift")
-
-
-@contextmanager
-def lifting(lift: Callable[[Any], Any]) -> Iterator[None]:
-    """Evaluate a formula on the kind of numbers to which `lift` brings a plain array."""
-    token = _lift.set(lift)
-    try:
-        yield
-    finally:
-        _lift.reset(token)
-
 
 def astype(x: Any, dtype: Any) -> Any:
     """`x` in another type; floats that a formula makes of integers are of the kind in force."""
     if isinstance(x, Kind):
         return x.kind().astype(x, dtype)
     found = np.astype(np.asarray(x), np.dtype(dtype))
-    return _lift.get(lambda array: array)(found)
+    return _context.get().lift(found)
 
 
 def __getattr__(name: str) -> Any:

@@ -9,8 +9,10 @@ from itertools import chain
 from typing import TypeAlias
 
 from opcheck.engine import dtypes_of, operator_of
-from opcheck.engine.habits import HABITS, Habit
-from opcheck.engine.mistakes import Mistake, mistakes_of
+from opcheck.engine.mutants.stateful import STATEFUL as HABITS
+from opcheck.engine.mutants.stateful import StatefulMutant as Habit
+from opcheck.engine.mutants import Mutant as Mistake
+from opcheck.engine.mutants import mutants_of as mistakes_of
 from opcheck.errors import UsageError
 from opcheck.model import Agreement, Case, OpVersion, Oracle, Verdict
 from opcheck.model.mutation import Mutant, Mutation
@@ -153,13 +155,23 @@ def _each(plot: Plot) -> Iterator[Mutation]:
     if plot.first:
         for sight in chain.from_iterable(sights.values()):
             _check(sight)
-    made = {cell: {w.name: w for w in _chosen(cell.op, plot.settings)} for cell in sights}
+    made = {
+        cell: {w.name: w for w in _chosen(cell.op, plot.settings) if _concerns(w, own)}
+        for cell, own in sights.items()
+    }
     for name in plot.mistakes:
         # What kills a mistake in one place is asked first in the others.
         known: dict[str, None] = {}
         for cell in sights:
             if name in made[cell]:
                 yield _mutation(cell, made[cell][name], sights[cell], plot.settings, known)
+
+
+def _concerns(wrong: Wrong, sights: Sequence[Sight]) -> bool:
+    """Return True if a case's node has to do with what is wrong."""
+    if not isinstance(wrong, Mistake):
+        return True
+    return any(sight.problem is None and wrong.concerns(sight.node) for sight in sights)
 
 
 def _check(sight: Sight) -> None:

@@ -139,7 +139,7 @@ def _given(case: Case, asked: Question, wants: Sequence[Want], name: str | None)
     answers = [*map(rounded, mine)]
     if case.rule != "open":
         _check_shapes(wants, answers)
-    if case.tolerance is None:
+    if case.tolerance is None and not operator.exact:
         wants = list(starmap(_bounded, zip_longest(wants, mine[: len(wants)])))
     if case.rule != "open":
         _check_agreement(compare_outputs(wants, answers, case.tolerance))

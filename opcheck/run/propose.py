@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from opcheck.engine.mistakes import Mistake
+from opcheck.engine.mutants import Mutant as Mistake
 from opcheck.model import Case, FromFile
 from opcheck.model.mutation import Mutant, Proposal
 from opcheck.model.support import Cell

@@ -15,9 +15,9 @@ import numpy as np
 
 from opcheck.backends import attempt
 from opcheck.engine import dtypes_of
-from opcheck.engine.habits import Habit
+from opcheck.engine.mutants.stateful import StatefulMutant as Habit
 from opcheck.engine import Node
-from opcheck.engine.mistakes import Mistake
+from opcheck.engine.mutants import Mutant as Mistake
 from opcheck.errors import InvalidNode
 from opcheck.model import Case, Outcome, Question, Result, Verdict
 from opcheck.run.lying import Habitual, Telling, node_of, result_of, told
@@ -54,6 +54,8 @@ class Sight:
 
     def verdict(self, mistake: Mistake) -> Verdict:
         """What the case says of a backend that makes `mistake`."""
+        if not mistake.concerns(self.node) and not self._twin:
+            return Verdict.PASS
         right = self._right
         answer = mistake.made_on(self.node)
         if same(answer, right) and not (

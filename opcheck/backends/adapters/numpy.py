@@ -11,7 +11,7 @@ import numpy as np
 from opcheck.backends.adapters import About, nothing, take, threads
 from opcheck.backends.base import Bare, only_nodes, own_part
 from opcheck.engine import Node, evaluate, operator_of
-from opcheck.engine.evaluate import evaluate as plainly
+from opcheck.engine.native import natively
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import Array, BackendInfo, Task
 
@@ -48,7 +48,8 @@ class Engine:
             raise NotSupported(f"the engine has no formula for {task.op}")
         if self.mode == "exact":
             return PreparedNode(task, lambda *inputs: evaluate(task.op, inputs, task.attrs))
-        return PreparedNode(task, lambda *inputs: plainly(Node(task.op, inputs, task.attrs)))
+        number = self.info.threads or 1
+        return PreparedNode(task, lambda *x: natively(Node(task.op, x, task.attrs), number))
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,11 @@ from opcheck.errors import InvalidNode
 OP = operator("LpPool", low=0.0, batch=lambda since, rank, attrs: (0, 1))
 
 
-def by_version(norms):
+def by_windows(norms):
     """The formulas of all versions, from `norms(X, p, windows)`."""
 
     def version_1(X, *, kernel_shape, p, strides, pads, auto_pad):
-        """p is a binary32 number and may be fractional; without kernel_shape nothing is defined."""
+        # p is a binary32 number and may be fractional; without kernel_shape nothing is defined.
         with np.errstate(over="ignore"):
             held = float(np.float32(p))
         if not 0 < held < math.inf:
@@ -34,16 +34,12 @@ def by_version(norms):
     return {1: version_1, 2: from_2, 11: from_2, 18: from_2, 22: from_2}
 
 
+@OP.formula(by=by_windows)
 def plain(X, p, windows):
     return xp.pow(xp.sums(xp.pow(xp.abs(X), p), windows.sums, windows.terms), 1 / p)
 
 
+@OP.also_honest("", by=by_windows)
 def scaled(X, p, windows):
     """Powers of shares of the window's maximum, or the mean of the powers times how many."""
     return xp.inexact(plain(X, p, windows), 4 + 2 / p)
-
-
-for version, formula in by_version(plain).items():
-    OP.formula(version)(formula)
-for version, formula in by_version(scaled).items():
-    OP.also_honest("", version)(formula)

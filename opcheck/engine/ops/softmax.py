@@ -5,60 +5,30 @@ from math import ceil
 import numpy as np
 
 from opcheck import numbers as xp
-from opcheck.engine.axes import from_either_end, from_the_front, matrix_of
+from opcheck.engine.axes import by_rows, rows_apart
 from opcheck.engine.operators import operator
 
+OP = operator("Softmax", low=0.0, high=1.0, batch=rows_apart)
 
 
-def other_axes(since, rank, attrs):
-    """The axes along which rows lie next to each other."""
-    axis = attrs["axis"] % rank
-    return range(axis) if since < 13 else [other for other in range(rank) if other != axis]
-
-
-OP = operator("Softmax", low=0.0, high=1.0, batch=other_axes)
-
-
-def by_version(shares):
-    """The formulas of all versions, from `shares(x, axis)` of the rows along an axis."""
-
-    def of_matrix(count):
-        def formula(input, *, axis):
-            axis = count(axis, input.ndim)
-            if not input.size:
-                return input
-            rows = xp.reshape(input, matrix_of(input.shape, axis))
-            return xp.reshape(shares(rows, 1), input.shape)
-
-        return formula
-
-    def along_axis(input, *, axis):
-        axis = from_either_end(axis, input.ndim)
-        return shares(input, axis) if input.size else input
-
-    # Version 1 documents no negative axis.
-    return {1: of_matrix(from_the_front), 11: of_matrix(from_either_end), 13: along_axis}
-
-
+@OP.formula(by=by_rows)
 def plain(x, axis):
     """e^(x − max) over its sum, as the function body of version 13 says."""
     e = xp.exp(x - xp.max(x, axis=axis, keepdims=True))
     return e / xp.sum(e, axis=axis, keepdims=True)
 
 
-for version, formula in by_version(plain).items():
-    OP.formula(version)(formula)
-
-
 # ── other sound ways ──────────────────────────────────────────────────────────────────────────
 
 
+@OP.also_honest("", by=by_rows)
 def by_logarithm(x, axis):
     """e^((x − max) − ln s): one exponential for each element, and no division."""
     d = x - xp.max(x, axis=axis, keepdims=True)
     return xp.exp(d - xp.log(xp.sum(xp.exp(d), axis=axis, keepdims=True)))
 
 
+@OP.also_honest("", by=by_rows)
 def in_blocks(x, axis):
     """e^(x − m) below the maximum m of a block or so far, then brought down to the row's own.
 
@@ -72,19 +42,12 @@ def in_blocks(x, axis):
     return e / xp.inexact(total, lost)
 
 
+@OP.also_honest("where the raw log-sum-exp is subtracted: not shift invariant", by=by_rows)
 def by_raw_logarithm(x, axis):
     """e^(x − (max + ln s)), in which the rounding of max + ln s stays."""
     top = xp.max(x, axis=axis, keepdims=True)
     return xp.exp(x - (top + xp.log(xp.sum(xp.exp(x - top), axis=axis, keepdims=True))))
 
-
-for remark, shares in (
-    ("", by_logarithm),
-    ("", in_blocks),
-    ("where the raw log-sum-exp is subtracted: not shift invariant", by_raw_logarithm),
-):
-    for version, formula in by_version(shares).items():
-        OP.also_honest(remark, version)(formula)
 
 #: Unit roundoffs of another exponential and its product.
 EXP_AND_PRODUCT = 9.0
@@ -138,3 +101,49 @@ def cut(rows, lanes, strided, fill):
     if strided:
         return padded.reshape(*others, each, lanes).swapaxes(-1, -2)
     return padded.reshape(*others, lanes, each)
+
+
+# ── mutants ───────────────────────────────────────────────────────────────────────────────────
+
+
+@OP.mutant("the elements themselves were divided by their sum, without an exponential", by=by_rows)
+def no_exponential(x, axis):
+    return x / xp.sum(x, axis=axis, keepdims=True)
+
+
+@OP.mutant("e^x was taken without subtracting the maximum", by=by_rows)
+def no_shift(x, axis):
+    e = xp.exp(x)
+    return e / xp.sum(e, axis=axis, keepdims=True)
+
+
+@OP.mutant("LogSoftmax was computed", by=by_rows)
+def logarithms(x, axis):
+    d = x - xp.max(x, axis=axis, keepdims=True)
+    return d - xp.log(xp.sum(xp.exp(d), axis=axis, keepdims=True))
+
+
+@OP.mutant("the maxima were marked with 1, as Hardmax does", by=by_rows)
+def one_hot(x, axis):
+    return xp.astype(xp.equal(x, xp.max(x, axis=axis, keepdims=True)), x.dtype)
+
+
+@OP.mutant("Softmax was applied twice", by=by_rows)
+def twice(x, axis):
+    return plain(plain(x, axis), axis)
+
+
+@OP.mutant("the shares were clipped to [1e-7, 1 - 1e-7]", by=by_rows)
+def clipped(x, axis):
+    return xp.clip(plain(x, axis), np.float32(1e-7), np.float32(1 - 1e-7))
+
+
+@OP.mutant("a row of -inf alone got no share", by=by_rows)
+def no_share_in_a_masked_row(x, axis):
+    return xp.where(xp.max(x, axis=axis, keepdims=True) > -np.inf, plain(x, axis), xp.zeros_like(x))
+
+
+@OP.mutant("a row of -inf alone got equal shares", by=by_rows)
+def equal_shares_in_a_masked_row(x, axis):
+    equal = xp.full_like(x, 1 / x.shape[axis])
+    return xp.where(xp.max(x, axis=axis, keepdims=True) > -np.inf, plain(x, axis), equal)

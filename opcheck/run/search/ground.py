@@ -11,7 +11,7 @@ import numpy as np
 from opcheck import opset
 from opcheck.dtypes import DTYPES
 from opcheck.engine import Node
-from opcheck.engine.mistakes import Mistake
+from opcheck.engine.mutants import Mutant as Mistake
 from opcheck.model import Case, Given
 from opcheck.model.mutation import Mutant
 from opcheck.model.support import Cell

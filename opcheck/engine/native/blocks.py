@@ -6,13 +6,17 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from threading import Lock
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
-from opcheck.engine.axes import Rows
-from opcheck.engine.bounds import Part
+from opcheck.engine.axes import Rows, from_either_end, from_the_front, rows_along, rows_coerced
+from opcheck.engine.node import Bound
+from opcheck.errors import InvalidNode
 from opcheck.model import Array
+
+#: A block of an array of three dimensions.
+Part: TypeAlias = tuple[slice, slice, slice]
 
 #: Elements of a block: 256 KiB of float32, of which some fit into a processor's second cache.
 BLOCK = 1 << 16
@@ -85,3 +89,14 @@ def each(work: Callable[[_Piece], object], pieces: Iterable[_Piece], threads: in
         done = [pool.submit(copy_context().run, share) for _ in range(threads)]
     for one in done:
         one.result()
+
+
+def rows_of(bound: Bound) -> Rows:
+    """The rows of Hardmax and Softmax, which all versions but one coerce to a matrix's lines."""
+    node, axis = bound.node, bound.attrs["axis"]
+    shape = node.inputs[0].shape  # type: ignore[union-attr]
+    try:
+        counted = (from_the_front if node.op.since == 1 else from_either_end)(axis, len(shape))
+    except InvalidNode as error:
+        raise InvalidNode(f"{node.op}: {error}") from None
+    return (rows_coerced if node.op.since < 13 else rows_along)(shape, counted)

@@ -10,7 +10,7 @@ Run: TypeAlias = Callable[[Sequence[Any]], Sequence[Any]]
 
 
 @dataclass(frozen=True, eq=False)
-class Habit:
+class StatefulMutant:
     """One way to break the promise that runs do not touch each other.
 
     `name` and `text` are as a mistake's; `spoilt` makes of a right run one that has the habit.
@@ -80,16 +80,16 @@ def _from_the_second_run(change: Callable[[Any], Any]) -> Callable[[Run], Run]:
 
 
 #: By what is seen of them: the second run alone, the first answer afterwards, or the input.
-HABITS: tuple[Habit, ...] = (
-    Habit("input_overwritten", "the input was overwritten", _overwrites_its_input),
-    Habit("shared_buffer", "all runs answered in one buffer", _returns_its_only_buffer),
-    Habit(
+STATEFUL: tuple[StatefulMutant, ...] = (
+    StatefulMutant("input_overwritten", "the input was overwritten", _overwrites_its_input),
+    StatefulMutant("shared_buffer", "all runs answered in one buffer", _returns_its_only_buffer),
+    StatefulMutant(
         "stale_answer",
         "later runs gave the first run's answer",
         _returns_the_first_answer_for_ever,
     ),
-    Habit("adds_up", "every run added to the last answer", _adds_to_the_last_answer),
-    Habit(
+    StatefulMutant("adds_up", "every run added to the last answer", _adds_to_the_last_answer),
+    StatefulMutant(
         "second_run_negated",
         "runs after the first were wrong",
         _from_the_second_run(lambda out: -out - 1),

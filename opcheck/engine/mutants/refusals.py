@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from opcheck.engine.generic.making import NO_VECTORS, but, floating, refusing
+from opcheck.engine.mutants.making import floating, refusing
 from opcheck.engine.node import Node
-from opcheck.engine.mistakes import Mistake
+from opcheck.engine.mutants.mutant import Mutant
 from opcheck.errors import InvalidNode
 from opcheck.model import Array
 
@@ -47,26 +47,25 @@ def _has(strange: Callable[[Array], Any]) -> Callable[[Node], bool]:
     return lambda node: any(bool(strange(one).any()) for one in node.inputs if floating(one))
 
 
-def _refused_dtype(name: str) -> Mistake:
+def _refused_dtype(name: str) -> Mutant:
     return refusing(
-        f"refuses_{name}", f"{name} was not supported", lambda n: n.dtype == name, but(name)
+        f"refuses_{name}", f"{name} was not supported", lambda n: n.dtype == name, (name,)
     )
 
 
-MISTAKES: tuple[Mistake, ...] = (
-    Mistake("invalid_is_copied", "an invalid model gave its input back", _whatever),
-    Mistake("invalid_is_zero", "an invalid model gave zeros", _zeros_whatever),
-    Mistake(
+MUTANTS: tuple[Mutant, ...] = (
+    Mutant("invalid_is_copied", "an invalid model gave its input back", _whatever),
+    Mutant("invalid_is_zero", "an invalid model gave zeros", _zeros_whatever),
+    Mutant(
         "invalid_attribute_ignored",
         "an attribute that made the model invalid was ignored",
         _without_the_attribute,
-        {"DML_ACTIVATION_HARDMAX1": "its attributes are mandatory"},
     ),
-    Mistake("two_outputs", "there were two outputs", lambda node: [*node.right, *node.right]),
-    Mistake("no_output", "there was no output", lambda node: []),
-    Mistake("a_list", "the output was a list", lambda node: [out.tolist() for out in node.right]),
+    Mutant("two_outputs", "there were two outputs", lambda node: [*node.right, *node.right]),
+    Mutant("no_output", "there was no output", lambda node: []),
+    Mutant("a_list", "the output was a list", lambda node: [out.tolist() for out in node.right]),
     refusing(
-        "refuses_rank_1", "vectors were not supported", lambda n: n.inputs[0].ndim == 1, NO_VECTORS
+        "refuses_rank_1", "vectors were not supported", lambda n: n.rank == 1
     ),
     refusing(
         "refuses_rank_5", "more than four axes were not supported", lambda n: n.inputs[0].ndim > 4
@@ -78,7 +77,6 @@ MISTAKES: tuple[Mistake, ...] = (
         "refuses_constants",
         "initializers were not supported",
         lambda n: n.constant,
-        {"DML_ACTIVATION_HARDMAX1": "DirectML's operators have no initializers"},
     ),
     *(_refused_dtype(name) for name in ("float16", "bfloat16", "float32", "float64")),
 )

@@ -10,9 +10,9 @@ import numpy as np
 
 from opcheck import dtypes
 from opcheck.engine.evaluate import Expected, exactly
-from opcheck.engine.generic.making import EXACT, NEVER_NAN, but, floating, of_input, of_output
+from opcheck.engine.mutants.making import FLOATS, floating, of_input, of_output
 from opcheck.engine.node import Node
-from opcheck.engine.mistakes import Mistake
+from opcheck.engine.mutants.mutant import Mutant
 from opcheck.model import Array
 
 
@@ -70,14 +70,13 @@ def _scaled(part: float) -> Callable[[Array], Array]:
     return lambda out: (out.astype(np.float64) * (1 + part)).astype(out.dtype)
 
 
-def _rounded_back(part: float) -> dict[str, str]:
-    """`harmless` for the types in which a number and the next lie more than 2 `part` apart.
+def _not_rounded_back(part: float) -> tuple[str, ...]:
+    """The types in which a number that is too large by `part` is another number.
 
-    They lie a unit roundoff apart, in parts of the larger, or farther.
+    In the others the next number is more than twice as far away.
     """
-    why = f"the nearest number to one that is too large by {part:g} is that number itself"
-    floats = (dtype for dtype in dtypes.DTYPES.values() if dtype.kind == "float")
-    return {dtype.name: why for dtype in floats if 2 * part < (1 - part) * math.ldexp(1.0, -dtype.precision)}
+    floats = (dtypes.DTYPES[name] for name in FLOATS)
+    return tuple(d.name for d in floats if 2 * part >= (1 - part) * math.ldexp(1, -d.precision))
 
 
 #: Which types lose something on the way through another; of those of 16 bits float16 has more
@@ -87,72 +86,62 @@ _NARROWED_TO = {
     "float16": ("bfloat16", "float32", "float64"),
     "bfloat16": ("float16", "float32", "float64"),
 }
-#: Types whose smallest normal number is that of what is computed in.
-_AS_WIDE_AS_FLOAT32 = ("bfloat16", "float32", "float64")
-_FLUSHING_IS_ALLOWED = "engines flush subnormal numbers, and every error bound allows for that"
-_POWER_OF_SUBNORMALS = "e to a subnormal power differs from 1 by less than 2^-125 of it"
-_EITHER_IS_RIGHT = (
-    "the one is then at the first NaN or at the first maximum of the rest, and which of them is "
-    "left open, for each row anew"
-)
-_TERMS_OF_SUBNORMALS = "what subnormal numbers add may be flushed, and the bound leaves it out too"
-_BELOW_ONE_ULP = "less than one ULP is lost, and every error bound allows more in this type"
 
-MISTAKES: tuple[Mistake, ...] = (
+MUTANTS: tuple[Mutant, ...] = (
     of_output("negated", "every sign was turned", lambda out: -out),
     of_output("doubled", "every value was twice as large", lambda out: out + out),
     of_output("zeros", "nothing was computed, and all left zero", np.zeros_like),
     of_output("nan_everywhere", "every element was NaN", lambda out: np.full_like(out, np.nan)),
-    Mistake(
+    # In wider types less than one ULP is lost, and every error bound allows more.
+    Mutant(
         "truncated",
         "the result was cut off instead of rounded",
         _truncated,
-        {**EXACT, **dict.fromkeys(("float32", "float64"), _BELOW_ONE_ULP)},
+        only=("float16", "bfloat16"),
+        rounded=True,
     ),
     *(
         of_output(
             f"result_through_{name}",
             f"the result went through {name}",
             _through(name),
-            {**EXACT, **but(*others)},
+            only,
+            rounded=True,
         )
-        for name, others in _NARROWED_TO.items()
+        for name, only in _NARROWED_TO.items()
     ),
+    # Engines flush subnormal numbers of float32's range, and every error bound allows for that.
     of_output(
         "subnormal_results_flushed",
         "subnormal results became zero",
         _flushed,
-        {**EXACT, **dict.fromkeys(_AS_WIDE_AS_FLOAT32, _FLUSHING_IS_ALLOWED)},
+        ("float16",),
+        rounded=True,
     ),
     of_input(
-        "subnormal_inputs_flushed",
-        "subnormal elements of the input became zero",
-        _flushed,
-        {
-            **{f"Softmax {name}": _POWER_OF_SUBNORMALS for name in _AS_WIDE_AS_FLOAT32},
-            **{f"LpPool {name}": _TERMS_OF_SUBNORMALS for name in _AS_WIDE_AS_FLOAT32},
-        },
+        "subnormal_inputs_flushed", "subnormal elements of the input became zero", _flushed
     ),
     *(
-        of_input(
-            f"input_in_{name}", f"the input was narrowed to {name}", _through(name), but(*others)
-        )
-        for name, others in _NARROWED_TO.items()
+        of_input(f"input_in_{name}", f"the input was narrowed to {name}", _through(name), only)
+        for name, only in _NARROWED_TO.items()
     ),
     of_input("infinities_clamped", "infinities were taken for the largest number", _clamped),
     of_input(
-        "nan_taken_for_zero",
-        "NaN in the input was taken for zero",
-        _nan_as_zero,
-        dict.fromkeys(EXACT, _EITHER_IS_RIGHT),
+        "minus_infinity_taken_for_minus_1e4",
+        "-inf in the input was taken for -1e4",
+        lambda x: x if floating(x) is None else np.where(np.isneginf(x), x.dtype.type(-1e4), x),
     ),
-    of_output("nan_becomes_zero", "NaN in the result became zero", _nan_as_zero, NEVER_NAN),
+    of_input("nan_taken_for_zero", "NaN in the input was taken for zero", _nan_as_zero),
+    of_output(
+        "nan_becomes_zero", "NaN in the result became zero", _nan_as_zero, rounded=True
+    ),
     *(
         of_output(
             f"too_large_by_{part:g}",
             f"every value was too large by {part:g}",
             _scaled(part),
-            _rounded_back(part),
+            _not_rounded_back(part),
+            rounded=True,
         )
         for part in (1e-2, 1e-3, 1e-4, 1e-5)
     ),

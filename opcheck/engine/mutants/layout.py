@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from opcheck.dtypes import DTYPES
-from opcheck.engine.generic.making import NO_VECTORS, but, of_input, of_output
+from opcheck.engine.mutants.making import of_input, of_output
 from opcheck.engine.node import Node
-from opcheck.engine.mistakes import Mistake
+from opcheck.engine.mutants.mutant import Mutant
 from opcheck.model import Array
 
 #: Elements that a vector register or a warp holds.
@@ -98,7 +98,7 @@ def _read_column_major(array: Array) -> Array:
     return np.ascontiguousarray(array.reshape(array.shape[::-1]).T)
 
 
-MISTAKES: tuple[Mistake, ...] = (
+MUTANTS: tuple[Mutant, ...] = (
     of_output(
         "column_major",
         "the output was written in column-major order",
@@ -179,7 +179,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "an element's place in the tensor was kept in 8 bits",
         _index_modulo(1 << 8),
     ),
-    Mistake(
+    Mutant(
         "index_in_16_bits",
         "an element's place in a tensor was kept in 16 bits",
         _places_in_16_bits,
@@ -194,7 +194,6 @@ MISTAKES: tuple[Mistake, ...] = (
         "vector_becomes_a_row",
         "a vector came out as a matrix of one row",
         lambda out: out.reshape(1, -1) if out.ndim == 1 else out,
-        NO_VECTORS,
     ),
     of_output("squeezed", "axes of one element were dropped", lambda out: out.squeeze()),
     of_output(
@@ -212,7 +211,7 @@ MISTAKES: tuple[Mistake, ...] = (
             f"output_in_{name}",
             f"the output was {name} whatever the input",
             _as(DTYPES[name].numpy),
-            but("float16", "bfloat16", "float32" if name == "float64" else "float64"),
+            ("float16", "bfloat16", "float32" if name == "float64" else "float64"),
         )
         for name in ("float32", "float64")
     ),

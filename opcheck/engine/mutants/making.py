@@ -1,0 +1,78 @@
+"""How mutants are made of right answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from opcheck import dtypes
+from opcheck.engine.node import Node
+from opcheck.engine.mutants.mutant import Mutant
+from opcheck.errors import InvalidNode
+from opcheck.model import Array
+
+#: Every floating type.
+FLOATS = tuple(name for name, dtype in dtypes.DTYPES.items() if dtype.kind == "float")
+
+
+def of_output(
+    name: str,
+    text: str,
+    change: Callable[[Array], Any],
+    only: tuple[str, ...] | None = None,
+    *,
+    rounded: bool = False,
+) -> Mutant:
+    """Something is done to each right output."""
+
+    def answer(node: Node) -> Sequence[Any]:
+        return [change(out) for out in node.right]
+
+    return Mutant(name, text, answer, only=only, rounded=rounded)
+
+
+def of_input(
+    name: str, text: str, change: Callable[[Array], Array], only: tuple[str, ...] | None = None
+) -> Mutant:
+    """The right answer to other inputs."""
+
+    def answer(node: Node) -> Sequence[Any]:
+        changed = (None if array is None else change(array) for array in node.inputs)
+        return replace(node, inputs=tuple(changed)).right
+
+    return Mutant(name, text, answer, only=only)
+
+
+def through_float32(node: Node) -> Sequence[Any]:
+    """The right answer to the first input in float32, cut down to the type that it came in."""
+    first, *others = node.inputs
+    with np.errstate(all="ignore"):
+        right = replace(node, inputs=(first.astype(np.float32), *others)).right
+        return tuple(out.astype(first.dtype) for out in right)
+
+
+def integers_accepted(node: Node) -> Sequence[Any]:
+    """Integers and booleans are computed so; what is of another type is right."""
+    return through_float32(node) if node.inputs[0].dtype.kind in "biu" else node.right
+
+
+def refusing(
+    name: str, text: str, when: Callable[[Node], bool], only: tuple[str, ...] | None = None
+) -> Mutant:
+    """The right answer, but for nodes that are refused though they are legal."""
+
+    def answer(node: Node) -> Sequence[Any]:
+        if when(node):
+            raise InvalidNode(text)
+        return node.right
+
+    return Mutant(name, text, answer, only=only)
+
+
+def floating(array: Array) -> dtypes.DType | None:
+    """The dtype of `array` if it is a floating one of ours."""
+    known = dtypes.of(array)
+    return known if known and known.kind == "float" else None

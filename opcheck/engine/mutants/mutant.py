@@ -1,0 +1,95 @@
+"""Mutants: implementations that are wrong in one way that somebody could ship.
+
+A mutant serves three times: it names the cause of a failure, it measures what a suite of cases
+sees, and it is a wrong backend in tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from opcheck.engine.evaluate import evaluate
+from opcheck.engine.node import Node
+from opcheck.errors import InvalidNode
+from opcheck.model import OpVersion
+from opcheck.numbers import Fault
+
+#: The outputs of a mutant. It raises InvalidNode for what it refuses; what it leaves alone is
+#: right, which `Node.right` has.
+Answer: TypeAlias = Callable[[Node], Sequence[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Mutant:
+    """A wrong implementation.
+
+    Attributes:
+        name: In snake_case.
+        text: A sentence without its full stop that a kernel engineer recognises, and that fits
+            after "as if".
+        answer: What it makes of a node.
+        primitive: The function of the formula that is wrong. A formula that does not call it has
+            no such mutant. "" where it is something else.
+        only: The dtypes in which it is wrong; None for all.
+        rounded: It loses something in rounding, so that operators whose answers are exact have no
+            such mutant.
+        equivalent: Where no legal input tells it from the formula, and why; by version ("13"),
+            dtype ("float32") or both ("13 float32").
+    """
+
+    name: str
+    text: str
+    answer: Answer
+    primitive: str = ""
+    only: tuple[str, ...] | None = None
+    rounded: bool = False
+    equivalent: Mapping[str, str] = field(default_factory=dict)
+
+    def made_on(self, node: Node) -> Sequence[Any] | InvalidNode:
+        """What it makes of a node, or why it refuses it."""
+        try:
+            with np.errstate(all="ignore"):
+                return self.answer(node)
+        except InvalidNode as error:
+            return error
+        except Exception as error:
+            error.add_note(f"in the mutant {self.name}, made on {node.op} {node.attrs}")
+            raise
+
+    def concerns(self, node: Node) -> bool:
+        """Return True if the formula calls what is wrong, in a dtype in which it is wrong."""
+        if self.only is not None and node.dtype not in self.only:
+            return False
+        return not self.primitive or self.primitive in node.primitives
+
+    def why_harmless(self, op: OpVersion, dtype: str | None) -> str | None:
+        """The argument that no input tells it from the formula; None where nobody argues so."""
+        keys = (str(op.since), str(dtype), f"{op.since} {dtype}", "")
+        return next((self.equivalent[key] for key in keys if key in self.equivalent), None)
+
+
+@dataclass(frozen=True, eq=False)
+class Faulty:
+    """A function of `opcheck.numbers`, or a helper that formulas share, that is wrong."""
+
+    primitive: str
+    name: str
+    text: str
+    fault: Fault
+    only: tuple[str, ...] | None = None
+
+    def mutant(self, equivalent: Mapping[str, str]) -> Mutant:
+        """The formula with this function in it."""
+        faults = {self.primitive: self.fault}
+        return Mutant(
+            self.name,
+            self.text,
+            lambda node: evaluate(node, faults=faults),
+            self.primitive,
+            self.only,
+            equivalent=equivalent,
+        )

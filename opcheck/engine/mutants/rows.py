@@ -1,0 +1,619 @@
+"""Faults of functions that work along an axis: of sums, extremes, and their places.
+
+A fault is a function of a matrix whose lines are the rows, (n, N) with N ≥ 1, and gives one number
+for each row, (n, 1).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from math import prod
+from typing import Any, TypeAlias
+
+import ml_dtypes
+import numpy as np
+
+from opcheck.engine.mutants.mutant import Faulty
+from opcheck.numbers import Fault
+
+Matrix: TypeAlias = Any
+#: What a row comes to, from the matrix.
+Change: TypeAlias = Callable[[Matrix], Any]
+
+#: Elements of a vector register; of larger groups, down to a pair.
+WIDTHS = (4, 8, 16, 32)
+GROUPS = (256, 128, 64, 32, 16, 8, 4, 2)
+TAILS = (128, 32, 16, 8, 4, 2)
+_WIDE = ("float64",)
+
+
+def along(change: Change, across_memory: bool = False) -> Fault:
+    """The fault of a reduction; where rows lie across memory only, if that is asked for."""
+
+    def fault(original: Any, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+        axes = _axes(axis, x.ndim)
+        length = prod(x.shape[a] for a in axes)
+        inner = prod(x.shape[a] for a in range(max(axes, default=-1) + 1, x.ndim))
+        if not x.size or not length or (across_memory and inner == 1):
+            return original(x, axis=axis, keepdims=keepdims)
+        lined = np.moveaxis(x, axes, range(x.ndim - len(axes), x.ndim))
+        outer = lined.shape[: x.ndim - len(axes)]
+        with np.errstate(all="ignore"):
+            found = np.asarray(change(lined.reshape(-1, length)))
+        kept = [1 if a in axes else n for a, n in enumerate(x.shape)]
+        found = np.broadcast_to(found, (prod(outer), 1)).reshape(outer)
+        return found.reshape(kept) if keepdims else found
+
+    return fault
+
+
+def _axes(axis: Any, rank: int) -> tuple[int, ...]:
+    if axis is None:
+        return tuple(range(rank))
+    return (axis % rank,) if isinstance(axis, int) else tuple(a % rank for a in axis)
+
+
+def whole_vectors(m: Matrix, width: int) -> Matrix:
+    """The columns without what remains after the last whole vector, if there is one."""
+    return m[:, : m.shape[1] // width * width or m.shape[1]]
+
+
+def _first_columns(count: int) -> Callable[[Matrix], Matrix]:
+    return lambda m: m[:, :count]
+
+
+def _but(kept: slice) -> Callable[[Matrix], Matrix]:
+    """These columns; of a single one, that."""
+    return lambda m: m[:, kept] if m.shape[1] > 1 else m
+
+
+# ── sums ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def _total(m: Matrix) -> Matrix:
+    return m.sum(axis=1, keepdims=True)
+
+
+def _in_turn(dtype: Any) -> Change:
+    """Added up one after the other in `dtype`."""
+    return lambda m: np.add.accumulate(m.astype(dtype), axis=1)[:, -1:].astype(m.dtype)
+
+
+def _with_the_row_before(m: Matrix) -> Matrix:
+    s = _total(m)
+    return s + np.concatenate([np.zeros_like(s[:1]), s[:-1]])
+
+
+def sums() -> Iterator[Faulty]:
+    """Faults of `sum`."""
+
+    def fault(name: str, text: str, change: Change, **where: Any) -> Faulty:
+        return Faulty("sum", name, text, along(change, where.pop("across_memory", False)), **where)
+
+    yield fault(
+        "sum_across_the_rows",
+        "elements were added up across the rows, not along them",
+        lambda m: m.sum(axis=0)[:1, None] if m.shape[0] != m.shape[1] else m.sum(axis=0)[:, None],
+    )
+    yield fault("sum_is_the_mean", "the mean was taken, not the sum", lambda m: m.mean(1)[:, None])
+    yield fault(
+        "sum_is_a_norm",
+        "the Euclidean norm was taken, not the sum",
+        lambda m: np.sqrt(_total(m * m)),
+    )
+    yield fault(
+        "sum_without_the_last",
+        "the last element of each row was left out of the sum",
+        lambda m: _total(_but(slice(-1))(m)),
+    )
+    yield fault(
+        "sum_without_the_first",
+        "the first element of each row was left out of the sum",
+        lambda m: _total(_but(slice(1, None))(m)),
+    )
+    for count in (4096, 1024):
+        yield fault(
+            f"sum_of_{count}_elements",
+            f"only the first {count} elements of each row were added up",
+            lambda m, count=count: _total(m[:, :count]),
+        )
+    for count in (256, 64, 16):
+        yield fault(
+            f"sum_of_{count}_elements_across_memory",
+            f"of a row across memory only the first {count} elements were added up",
+            lambda m, count=count: _total(m[:, :count]),
+            across_memory=True,
+        )
+    yield fault(
+        "sum_of_the_row_before_added", "the sum was not reset between rows", _with_the_row_before
+    )
+    for width in WIDTHS:
+        yield fault(
+            f"sum_of_whole_vectors_of_{width}",
+            f"the sum left out what remains after the last whole vector of {width}",
+            lambda m, width=width: _total(whole_vectors(m, width)),
+        )
+    yield fault("sum_in_float16", "the sum was taken in float16", _in_turn(np.float16))
+    yield fault("sum_in_bfloat16", "the sum was taken in bfloat16", _in_turn(ml_dtypes.bfloat16))
+    yield fault("sum_in_float32", "the sum was taken in float32", _in_turn(np.float32), only=_WIDE)
+
+
+# ── extremes ──────────────────────────────────────────────────────────────────────────────────
+
+
+def _by_bits(m: Matrix) -> Matrix:
+    """Numbers compared as integers: those below 0 come in the wrong order."""
+    largest = m.view(f"i{m.dtype.itemsize}").argmax(axis=1)
+    return np.take_along_axis(m, largest[:, None], axis=1)
+
+
+def _shared(m: Matrix) -> Matrix:
+    """One number for all rows: the largest of the tensor."""
+    return np.full_like(m[:, :1], m.max())
+
+
+def extremes() -> Iterator[Faulty]:
+    """Faults of `max`."""
+
+    def top(m: Matrix) -> Matrix:
+        return m.max(axis=1, keepdims=True)
+
+    def fault(name: str, text: str, change: Change, **where: Any) -> Faulty:
+        return Faulty("max", name, text, along(change), **where)
+
+    def of_columns(kept: Callable[[Matrix], Matrix]) -> Change:
+        return lambda m: top(kept(m))
+
+    yield fault(
+        "maximum_of_1024_elements",
+        "the maximum was searched among the first 1024 elements of each row",
+        of_columns(_first_columns(1024)),
+    )
+    for width in WIDTHS:
+        yield fault(
+            f"maximum_of_whole_vectors_of_{width}",
+            f"the maximum left out what remains after the last whole vector of {width}",
+            of_columns(lambda m, width=width: whole_vectors(m, width)),
+        )
+        yield fault(
+            f"maximum_of_one_lane_of_{width}",
+            f"the maximum of one lane of {width} was taken for that of the row",
+            of_columns(lambda m, width=width: m[:, ::width]),
+        )
+    starts = (
+        ("the_lowest_float32", float(np.finfo(np.float32).min), _WIDE),
+        ("minus_1e9", -1e9, ("bfloat16", "float32", "float64")),
+        ("minus_1e4", -1e4, None),
+        ("0", 0.0, None),
+    )
+    for name, start, only in starts:
+        yield fault(
+            f"maximum_starts_at_{name}",
+            f"the running maximum started at {start:g}",
+            lambda m, start=start: np.maximum(top(m), m.dtype.type(start)),
+            only=only,
+        )
+    yield fault(
+        "maximum_of_the_bits", "the maximum was found by comparing bits as integers", _by_bits
+    )
+    yield fault(
+        "shift_by_the_first_half",
+        "the maximum of the second half of each row was lost",
+        of_columns(lambda m: m[:, : m.shape[1] // 2 + 1]),
+    )
+    yield fault(
+        "shift_by_the_maximum_before",
+        "the running maximum was not reset between rows",
+        lambda m: np.maximum.accumulate(top(m), axis=0),
+    )
+    yield fault(
+        "shift_by_the_whole_maximum",
+        "the maximum of the whole tensor was taken, not that of each row",
+        _shared,
+    )
+    yield fault(
+        "shift_by_the_first_element",
+        "the first element of each row was taken, not the maximum",
+        lambda m: m[:, :1],
+    )
+    yield fault(
+        "shift_by_the_last_element",
+        "the last element of each row was taken, not the maximum",
+        lambda m: m[:, -1:],
+    )
+    yield fault(
+        "shift_by_the_magnitude",
+        "the largest magnitude of each row was taken, not the maximum",
+        lambda m: np.abs(m).max(axis=1, keepdims=True),
+    )
+    yield fault(
+        "shift_by_the_mean",
+        "the mean of each row was taken, not the maximum",
+        lambda m: m.mean(axis=1, keepdims=True, dtype=m.dtype),
+    )
+    yield fault(
+        "shift_by_the_minimum",
+        "the minimum of each row was taken, not the maximum",
+        lambda m: m.min(axis=1, keepdims=True),
+    )
+
+
+# ── places ────────────────────────────────────────────────────────────────────────────────────
+
+
+def _comparable(m: Matrix) -> Matrix:
+    """The numbers in a type that NumPy compares fast and that knows infinities."""
+    return m.astype(np.float64) if m.dtype.kind != "f" or m.dtype.itemsize < 8 else m
+
+
+def _top(m: Matrix) -> Matrix:
+    return m.max(axis=1, keepdims=True)
+
+
+def maxima(m: Matrix) -> Any:
+    """Every maximum of each row, or every NaN of it."""
+    return (m == _top(m)) | np.isnan(m)
+
+
+def _first(mask: Any) -> Any:
+    return mask.argmax(axis=1)
+
+
+def _last(mask: Any) -> Any:
+    return mask.shape[1] - 1 - mask[:, ::-1].argmax(axis=1)
+
+
+def _right(m: Matrix) -> Any:
+    return _first(maxima(m))
+
+
+def _clean(m: Matrix) -> Any:
+    """True for the rows without a NaN."""
+    return ~np.isnan(m).any(axis=1)
+
+
+def _no_one(places: Any, empty: Any) -> Any:
+    """No place in the rows that are `empty`."""
+    return np.where(empty, -1, places)
+
+
+def _skipping_nan(m: Matrix) -> Any:
+    return _right(np.where(np.isnan(m), -np.inf, m))
+
+
+def _behind_nan(m: Matrix) -> Any:
+    """What follows the last NaN of a row competes alone."""
+    last = np.where(_clean(m), -1, _last(np.isnan(m)))
+    behind = np.arange(m.shape[1]) > last[:, None]
+    left = np.where(behind, m, -np.inf)
+    among = behind & (left == _top(left))
+    return np.where(among.any(axis=1), _first(among), last)
+
+
+def _started(start: float) -> Change:
+    def places(m: Matrix) -> Any:
+        found = _skipping_nan(m)
+        value = np.take_along_axis(m, found[:, None], axis=1)[:, 0]
+        return _no_one(found, ~(value > start))
+
+    return places
+
+
+def _started_with_index_0(start: float) -> Change:
+    return lambda m: np.maximum(_started(start)(m), 0)
+
+
+def _last_if_far(distance: int) -> Change:
+    def places(m: Matrix) -> Any:
+        among = maxima(m)
+        a, z = _first(among), _last(among)
+        return np.where(z - a >= distance, z, a)
+
+    return places
+
+
+def _last_in_rows_of(least: int, most: int) -> Change:
+    return lambda m: _last(maxima(m)) if least <= m.shape[1] <= most else _right(m)
+
+
+def _lowest_lane(width: int) -> Change:
+    """Each of `width` lanes finds its first maximum; among equal ones the lowest lane wins."""
+
+    def places(m: Matrix) -> Any:
+        length = m.shape[1]
+        at = np.arange(length)
+        turn = at % width * length + at
+        return np.where(maxima(m), turn, width * length).argmin(axis=1)
+
+    return places
+
+
+def _later_block(width: int) -> Change:
+    """Blocks of `width` elements find their first maxima; among equal ones the last wins."""
+
+    def places(m: Matrix) -> Any:
+        among = maxima(m)
+        start = _last(among) // width * width
+        return _first(among & (np.arange(m.shape[1]) >= start[:, None]))
+
+    return places
+
+
+def _nearly_equal(m: Matrix) -> Any:
+    """The first element that `numpy.isclose` takes for the maximum."""
+    most = _top(m)
+    close = np.isfinite(most) & (np.abs(m - most) <= 1e-8 + 1e-5 * np.abs(most))
+    return _first(maxima(m) | close)
+
+
+def _second(m: Matrix) -> Any:
+    if m.shape[1] == 1:
+        return _right(m)
+    rest = m.copy()
+    np.put_along_axis(rest, _right(m)[:, None], -np.inf, axis=1)
+    return _right(rest)
+
+
+def _among(columns: slice) -> Change:
+    """The first maximum of these columns, of all where that is none of them."""
+
+    def places(m: Matrix) -> Any:
+        seen = columns if m[:, columns].size else slice(None)
+        return _right(m[:, seen]) + (seen.start or 0)
+
+    return places
+
+
+def _zeros_in_tail(width: int) -> Change:
+    """The last vector is filled up with zeros, which may win and are then cut off."""
+    return lambda m: _no_one(_right(m), (m.shape[1] % width > 0) & (_top(m)[:, 0] < 0))
+
+
+def _index_in(dtype: Any) -> Change:
+    def places(m: Matrix) -> Any:
+        rounded = _right(m).astype(dtype).astype(np.float64)
+        return np.minimum(rounded, m.shape[1] - 1).astype(np.intp)
+
+    return places
+
+
+def _rows_before(limit: int) -> Change:
+    return lambda m: _no_one(_right(m), np.arange(len(m)) >= limit)
+
+
+def _carried_over(m: Matrix) -> Any:
+    """The running maximum does not start anew, so that only what exceeds it is found."""
+    tops = _top(m)[:, 0]
+    before = np.concatenate([[-np.inf], np.fmax.accumulate(tops)[:-1]])
+    stale = tops <= before
+    stale[0] = False
+    return _no_one(_right(m), stale)
+
+
+def _global(m: Matrix) -> Any:
+    return _no_one(_right(m), _top(m)[:, 0] < np.fmax.reduce(m, axis=None))
+
+
+def _of(change: Callable[[Matrix], Matrix]) -> Change:
+    """The place of the maximum of other numbers."""
+    return lambda m: _right(change(m))
+
+
+def _bits(m: Matrix) -> Matrix:
+    return m.view(f"i{m.dtype.itemsize}").astype(np.float64)
+
+
+def _softmax(m: Matrix) -> Matrix:
+    narrow = m.astype(np.float32)
+    e = np.exp(narrow - narrow.max(axis=1, keepdims=True))
+    return (e / e.sum(axis=1, keepdims=True)).astype(np.float64)
+
+
+def places() -> Iterator[Faulty]:
+    """Faults of `argmax`; a row without a place has −1."""
+
+    def fault(name: str, text: str, change: Change, **where: Any) -> Faulty:
+        across = where.pop("across_memory", False)
+        raw = where.pop("raw", False)
+
+        def one(m: Matrix) -> Any:
+            return np.asarray(change(m if raw else _comparable(m)))[:, None]
+
+        return Faulty("argmax", name, text, along(one, across), **where)
+
+    yield fault("zeros_apart", "-0 was less than +0", _of(lambda m: m + np.where(
+        (m == 0) & np.signbit(m), -5e-324, 0.0)))  # fmt: skip
+    yield fault(
+        "minus_infinity_is_minus_1e4",
+        "-inf was taken for -10000",
+        _of(lambda m: np.where(np.isneginf(m), -1e4, m)),
+    )
+    yield fault(
+        "infinity_is_nothing",
+        "+inf was taken for -inf",
+        _of(lambda m: np.where(np.isposinf(m), -np.inf, m)),
+    )
+    yield fault("softmax_first", "the maximum of the row's softmax was sought", _of(_softmax))
+    yield fault(
+        "exponentials",
+        "the exponentials of the elements were compared",
+        _of(lambda m: np.exp(m.astype(np.float32)).astype(np.float64)),
+    )
+    yield fault(
+        "bits", "the elements were compared by their bits, as integers", _of(_bits), raw=True
+    )
+    yield fault("magnitudes", "the magnitudes were compared", _of(np.abs))
+    yield fault("nan_skipped", "NaN was skipped", _skipping_nan)
+    yield fault(
+        "nan_leaves_its_row_empty",
+        "a row with NaN stayed empty, as no element equals its maximum",
+        lambda m: _no_one(_right(m), ~_clean(m)),
+    )
+    yield fault(
+        "last_nan",
+        "the last NaN of a row won",
+        lambda m: np.where(_clean(m), _right(m), _last(maxima(m))),
+    )
+    yield fault(
+        "starts_anew_behind_nan",
+        "the maximum started anew behind each NaN, which no number is less than or equal to",
+        _behind_nan,
+    )
+    yield fault(
+        "nan_leaves_all_rows_empty",
+        "a NaN in one row left every row without a one",
+        lambda m: _no_one(_right(m), np.full(len(m), not _clean(m).all())),
+    )
+    starts = {
+        "minus_infinity": -np.inf,
+        "the_lowest_float32": float(np.finfo(np.float32).min),
+        "the_lowest_float16": -65504.0,
+        "minus_1000": -1e3,
+        "minus_1": -1.0,
+        "0": 0.0,
+    }
+    for name, start in starts.items():
+        yield fault(
+            f"starts_at_{name}",
+            f"the maximum started at {start:g}, so that a row with nothing above stayed empty",
+            _started(start),
+        )
+    yield fault(
+        "starts_at_0_and_index_0",
+        "the maximum started at 0 with index 0, so that the first element of a negative row won",
+        _started_with_index_0(0.0),
+    )
+    yield fault(
+        "starts_at_the_lowest_float32_and_index_0",
+        "the maximum started at -3.40282e+38 with index 0, so that the first element won where all "
+        "are lower",
+        _started_with_index_0(starts["the_lowest_float32"]),
+        only=("float32", "float64"),
+    )
+    yield from _ties(fault)
+    for width in TAILS:
+        yield fault(
+            f"row_tail_of_{width}_ignored",
+            f"what is left of a row after the last whole vector of {width} was not looked at",
+            lambda m, width=width: _among(slice(m.shape[1] // width * width))(m),
+        )
+        yield fault(
+            f"row_tail_of_{width}_zero",
+            f"rows were filled up to whole vectors of {width} with zeros, which won",
+            _zeros_in_tail(width),
+        )
+    for stop in (1024, 256):
+        yield fault(
+            f"row_stops_at_{stop}",
+            f"only the first {stop} elements of a row were looked at",
+            _among(slice(stop)),
+        )
+    for bits in (16, 8, 7, 4):
+        yield fault(
+            f"argmax_in_{bits}_bits",
+            f"the place of the maximum in its row had {bits} bits",
+            lambda m, bits=bits: _right(m) % (1 << bits),
+        )
+    for dtype in (np.float16, ml_dtypes.bfloat16):
+        called = np.dtype(dtype).name
+        yield fault(
+            f"argmax_in_{called}",
+            f"the place of the maximum in its row was kept in {called}",
+            _index_in(dtype),
+        )
+    yield fault(
+        "argmax_in_8_bits_across_memory",
+        "where rows lie across memory, the place of the maximum in its row had 8 bits",
+        lambda m: _right(m) % 256,
+        across_memory=True,
+    )
+    yield fault(
+        "last_element_forgotten", "the last element of a row was not looked at", _among(slice(-1))
+    )
+    yield fault(
+        "first_element_forgotten",
+        "the first element of a row was not looked at",
+        _among(slice(1, None)),
+    )
+    yield fault("second_maximum", "the second largest element won", _second)
+    yield fault("minimum", "the minimum won", _of(np.negative))
+    yield fault(
+        "always_first",
+        "the first element won whatever the others are",
+        lambda m: np.zeros(len(m), np.intp),
+    )
+    yield fault(
+        "always_last",
+        "the last element won whatever the others are",
+        lambda m: np.full(len(m), m.shape[1] - 1),
+    )
+    for limit in (65535, 1024):
+        yield fault(
+            f"rows_stop_at_{limit}",
+            f"only the first {limit:,} rows were computed",
+            _rows_before(limit),
+        )
+    yield fault(
+        "maximum_carried_over",
+        "the maximum of the rows before was kept, so that a row that is not above it stayed empty",
+        _carried_over,
+    )
+    yield fault(
+        "maximum_of_all_rows",
+        "only rows that reach the maximum of the whole tensor had a place",
+        _global,
+    )
+
+
+def _ties(fault: Callable[..., Faulty]) -> Iterator[Faulty]:
+    """Which of equal maxima wins."""
+    yield fault("last_of_ties", "the last of equal maxima won", lambda m: _last(maxima(m)))
+    yield fault(
+        "no_one_if_tied",
+        "a row with several maxima stayed empty",
+        lambda m: _no_one(_right(m), maxima(m).sum(axis=1) > 1),
+    )
+    yield fault(
+        "nearly_equal",
+        "what numpy.isclose takes for the maximum was one, and the first of them won",
+        _nearly_equal,
+        only=("bfloat16", "float32", "float64"),
+    )
+    # Rows that have a kernel of their own: a warp's, a block's, and one of several passes.
+    for name, words, least, most in (
+        ("up_to_32", "up to 32", 1, 32),
+        ("33_to_1024", "33 to 1,024", 33, 1024),
+        ("more_than_1024", "more than 1,024", 1025, sys.maxsize),
+    ):
+        yield fault(
+            f"last_of_ties_of_{name}",
+            f"in rows of {words} elements the last of equal maxima won",
+            _last_in_rows_of(least, most),
+        )
+    for distance in GROUPS[:-1]:
+        yield fault(
+            f"last_of_ties_{distance}_apart",
+            f"of equal maxima {distance} or more elements apart the last won",
+            _last_if_far(distance),
+        )
+    for width in (1024, *GROUPS[:-1]):
+        yield fault(
+            f"later_block_of_{width}",
+            f"blocks of {width} elements had their first maximum each, of which the last won",
+            _later_block(width),
+        )
+    yield fault(
+        "later_half",
+        "both halves of a row had their first maximum, of which the later won",
+        lambda m: _later_block(-(-m.shape[1] // 2))(m),
+    )
+    for width in GROUPS:
+        yield fault(
+            f"lowest_of_{width}_lanes",
+            f"each of {width} lanes had its first maximum, of which the lowest lane's won",
+            _lowest_lane(width),
+        )
+
+
+FAULTS: tuple[Faulty, ...] = (*sums(), *extremes(), *places())

@@ -1,0 +1,83 @@
+"""DML_ACTIVATION_HARDMAX1 as Hardmax of the dimensions in another order, as fast as NumPy allows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import prod
+
+import numpy as np
+
+from opcheck.engine.axes import Rows, rows_coerced
+from opcheck.engine.native.blocks import each, slices
+from opcheck.engine.native.hardmax import joined_places, over_rows
+from opcheck.engine.node import Bound
+from opcheck.errors import InvalidNode
+from opcheck.model import Array
+from opcheck.opset.directml import invalid_axes, reduced_last
+
+#: About how many elements are put into another order at a time.
+_BLOCK = 1 << 18
+#: The most rows side by side that are read together.
+_BESIDE = 64
+
+
+def native(bound: Bound, input_tensor: Array, *, threads: int = 1) -> tuple[Array]:
+    """One at the first maximum of every row, zero elsewhere; same shape and dtype."""
+    axes, shape = bound.attrs["Axes"], input_tensor.shape
+    if problem := invalid_axes(axes, len(shape)):
+        raise InvalidNode(f"{bound.node.op}: {problem}")
+    order = reduced_last(axes, len(shape))
+    joint = rows_coerced([shape[axis] for axis in order], len(shape) - len(axes))
+    length = joint[1]
+    kept = _kept(order)
+    rows = _as_they_lie(shape, order[kept:], length) if kept else joint
+    if not input_tensor.size or rows:
+        return over_rows(rows or joint, input_tensor, threads=threads)
+    # Rows that do not end the shape lie side by side in memory, and are best read together.
+    beside = _BESIDE if order[-1] < len(shape) - 1 else 1
+    is_long = length * beside > _BLOCK
+    new, work = (np.zeros, _long_rows) if is_long else (np.empty, _whole_rows)
+    number = beside if is_long else _BLOCK // length
+    out = new(shape, input_tensor.dtype.newbyteorder("="))
+    x, y = input_tensor.transpose(order), out.transpose(order)
+    each(lambda part: work(x[part], y[part], kept), _parts(x.shape[:kept], number), threads)
+    return (out,)
+
+
+def _whole_rows(x: Array, y: Array, kept: int) -> None:
+    """Answer a block into `y`, whose rows are all of its dimensions but the first `kept`."""
+    number = prod(x.shape[:kept])
+    (y[...],) = over_rows((number, x.size // number, 1), x)
+
+
+def _long_rows(x: Array, y: Array, kept: int) -> None:
+    """The same of rows that are too long for a copy, into zeros."""
+    before, row = x.shape[:kept], x.shape[kept:]
+    number = prod(before)
+    pieces = (x[(slice(None),) * kept + part] for part in _parts(row, max(1, _BLOCK // number)))
+    places = joined_places(piece.reshape(number, -1) for piece in pieces).reshape(number)
+    y[(*np.unravel_index(np.arange(number), before), *np.unravel_index(places, row))] = 1
+
+
+def _kept(order: Sequence[int]) -> int:
+    """How many dimensions are before the reduced ones; 0 if they may all be where they were."""
+    descents = (n for n in range(1, len(order)) if order[n] < order[n - 1])
+    return next(descents, 0)
+
+
+def _as_they_lie(shape: Sequence[int], reduced: Sequence[int], length: int) -> Rows | None:
+    """The rows in the dimensions' own order, unless others lie between the reduced ones."""
+    longer = [axis for axis in reduced if shape[axis] > 1] or reduced[:1]
+    first, last = longer[0], longer[-1]
+    if prod(shape[first : last + 1]) != length:
+        return None
+    return prod(shape[:first]), length, prod(shape[last + 1 :])
+
+
+def _parts(shape: Sequence[int], size: int) -> Iterator[tuple[slice, ...]]:
+    """Parts of whatever begins with these dimensions, each of about `size` of their indices."""
+    if prod(shape[1:]) > size:
+        for index in slices(shape[0], 1):
+            yield from ((index, *rest) for rest in _parts(shape[1:], size))
+    else:
+        yield from ((some,) for some in slices(shape[0], size // prod(shape[1:])))

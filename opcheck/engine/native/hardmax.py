@@ -1,0 +1,180 @@
+"""One at the first maximum of every row, as fast as NumPy allows.
+
+Where it is quick to compare all elements with their row's maximum, that is the answer, unless a row
+has several maxima or NaN. Elsewhere the place of the maximum is found, and the one put into zeros.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opcheck.engine.axes import Rows
+from opcheck.engine.half import ordered
+from opcheck.engine.native.blocks import as_laid_out, blocks, each, rows_of, slices
+from opcheck.engine.node import Bound
+from opcheck.model import Array
+
+_Mask: TypeAlias = NDArray[np.bool_]
+
+#: Rows of fewer elements are compared; of up to so many where some rows lie side by side; of up to
+#: so many where many do.
+_SHORT, _SOME, _TALL = 32, 16, 2048
+#: Elements of a block of short rows, of others, and of one that is compared as it lies.
+_BLOCK, _LARGER, _LARGEST = 1 << 16, 1 << 18, 1 << 20
+#: The least rows side by side in a block, and the most elements of theirs that are copied at once.
+_BESIDE, _WHOLE = 64, 1 << 20
+#: Many enough rows for a loop over the places in a row.
+_ABREAST = 512
+
+
+def native(bound: Bound, input: Array, *, threads: int = 1) -> tuple[Array]:
+    """One at the first maximum of every row, zero elsewhere; same shape and dtype."""
+    return over_rows(rows_of(bound), input, threads=threads)
+
+
+def over_rows(rows: Rows, input: Array, *, threads: int = 1) -> tuple[Array]:
+    """The same of these rows."""
+    _, length, inner = rows
+    short = length < _SHORT
+    wide = length <= _TALL and inner >= (_SOME if short else _BESIDE)
+    in_place = not as_laid_out(input)
+    new = np.empty if wide or short or in_place else np.zeros
+    out = new(input.shape, input.dtype.newbyteorder("="))
+    if in_place:
+        # What has to be copied as a whole is copied to where the answer will be.
+        out[...] = input
+    x, y, one = (out if in_place else input).reshape(rows), out.reshape(rows), 1
+    if out.itemsize == 2:
+        # NumPy is slow with these types, so their bits are written; those of 0 are 0.
+        y, one = y.view(np.uint16), 0x3C00 if out.dtype == np.float16 else 0x3F80
+    if wide:
+        parts, work = blocks(rows, _LARGEST, _BESIDE), _compared
+    elif short:
+        parts, work = blocks(rows, _BLOCK), _compared_apart
+    elif (inner > 1 or out.itemsize == 2) and length * min(inner, _BESIDE) > _WHOLE:
+        parts, work = blocks(rows, 1, _BESIDE), _found_in_pieces
+    else:
+        parts, work = blocks(rows, _LARGER, _BESIDE), partial(_found, is_zero=not in_place)
+    each(lambda part: work(x[part], y[part], one), parts, threads)
+    return (out,)
+
+
+def _compared(x: Array, y: Array, one: int) -> None:
+    """Answer a block (a, N, b) with b large into `y`, which may be its memory."""
+    _write(_first_maxima(x), y, one)
+
+
+def _compared_apart(x: Array, y: Array, one: int) -> None:
+    """The same with N small."""
+    x, y = x.swapaxes(1, 2), y.swapaxes(1, 2)
+    ones = _first_maxima(x.reshape(-1, x.shape[2], 1))
+    _write(ones.reshape(x.shape), y, one)
+
+
+def _found(x: Array, y: Array, one: int, is_zero: bool) -> None:
+    """The same where neither is the case; `is_zero`: `y` is no memory of `x`, but zero already."""
+    places = _first_places(x.swapaxes(1, 2))
+    if not is_zero:
+        y[...] = 0
+    if y.shape[2] == 1:
+        y.reshape(-1)[places.reshape(-1) + np.arange(0, y.size, y.shape[1])] = one
+    else:
+        np.put_along_axis(y, places.swapaxes(1, 2), one, axis=1)
+
+
+def _found_in_pieces(x: Array, y: Array, one: int) -> None:
+    """The same of a block (1, N, b) whose elements are too many for a copy."""
+    length, width = x.shape[1:]
+    pieces = slices(length, max(1, _LARGER // width))
+    places = joined_places(x[0, piece].T for piece in pieces)
+    y[...] = 0
+    np.put_along_axis(y[0], places.T, one, axis=0)
+
+
+def joined_places(pieces: Iterable[Array]) -> NDArray[np.intp]:
+    """The places of the first maxima, or the first NaN, of rows that come piece by piece.
+
+    Each piece is (n, some), and all of them side by side the n rows; the places are (n, 1).
+    """
+    top = place = None
+    start = 0
+    for piece in pieces:
+        numbers = piece if piece.itemsize > 2 else ordered(piece)
+        there = numbers.argmax(axis=1, keepdims=True)
+        maximum = np.take_along_axis(numbers, there, axis=1)
+        if top is None:
+            top, place = maximum, there
+        else:
+            # NaN is above all that is no NaN.
+            higher = (maximum > top) | (maximum != maximum) & (top == top)
+            top = np.where(higher, maximum, top)
+            place = np.where(higher, there + start, place)
+        start += piece.shape[1]
+    return np.asarray(place)
+
+
+def _first_places(x: Array) -> Array:
+    """The places of the first maxima, or the first NaN, along the last axis, kept with size 1."""
+    numbers = x if x.itemsize > 2 else x.view(np.int16)
+    places = numbers.argmax(axis=-1, keepdims=True)
+    if x.itemsize == 2 and not _compare_as_bits(x, np.take_along_axis(numbers, places, axis=-1)):
+        places = ordered(x).argmax(axis=-1, keepdims=True)
+    return np.asarray(places)
+
+
+def _first_maxima(x: Array) -> _Mask:
+    """Where the rows along axis 1 of (a, N, b) have their first maximum, or their first NaN."""
+    numbers = x if x.itemsize > 2 else x.view(np.int16)
+    top = _maxima(numbers)
+    if x.itemsize == 2 and not _compare_as_bits(x, top):
+        numbers = ordered(x)
+        top = _maxima(numbers)
+    maxima: _Mask = np.equal(numbers, top)
+    nan = bool((top != top).any())
+    if nan or np.count_nonzero(maxima) != top.size:
+        if nan:
+            maxima |= numbers != numbers
+        if top.size < _ABREAST:
+            places = maxima.argmax(axis=1, keepdims=True)
+            maxima[...] = False
+            np.put_along_axis(maxima, places, True, axis=1)
+            return maxima
+        seen = maxima[:, 0].copy()
+        for column in range(1, x.shape[1]):
+            later = maxima[:, column]
+            np.greater(later, seen, out=later)
+            np.logical_or(seen, later, out=seen)
+    return maxima
+
+
+def _maxima(x: Array) -> Array:
+    """The maxima along axis 1, which is kept with size 1."""
+    if x.shape[2] > 1:
+        return np.asarray(np.maximum.reduce(x, axis=1, keepdims=True))
+    # NumPy would go row by row.
+    top = x[:, :1]
+    for column in range(1, x.shape[1]):
+        top = np.maximum(top, x[:, column : column + 1])
+    return top
+
+
+def _compare_as_bits(x: Array, top: Array) -> bool:
+    """Whether numbers of 16 bits compare as integers do, of which `top` are the rows' maxima.
+
+    They do where each row has a number above 0, and nothing is NaN.
+    """
+    infinity = 0x7C00 if x.dtype == np.float16 else 0x7F80
+    return bool(
+        top.min() > 0 and top.max() <= infinity and x.view(np.uint16).max() <= infinity + 0x8000
+    )
+
+
+def _write(ones: _Mask, y: Array, one: int) -> None:
+    y[...] = ones
+    if y.itemsize == 2:
+        np.multiply(y, one, out=y)

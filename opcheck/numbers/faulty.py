@@ -1,0 +1,79 @@
+"""Plain numbers whose functions can be wrong: what a formula gives with one of them replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opcheck import numbers
+from opcheck.numbers import plain
+from opcheck.numbers.kinds import Number
+
+
+class Faulty(Number):
+    """A plain array whose operators and functions can be replaced; see `numbers.lifting`."""
+
+    __slots__ = ("v",)
+
+    def __init__(self, v: NDArray[Any]) -> None:
+        self.v = v
+
+    @classmethod
+    def kind(cls) -> Any:
+        """The functions of plain numbers, or what takes their place."""
+        return _FUNCTIONS
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the array."""
+        return self.v.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of the array."""
+        return self.v.dtype
+
+    def __getitem__(self, index: Any) -> Faulty:
+        return Faulty(np.asarray(self.v[index]))
+
+
+class _Functions:
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        return _function(name)
+
+
+_FUNCTIONS = _Functions()
+
+
+@cache
+def _function(name: str) -> Callable[..., Any]:
+    found = getattr(plain, name)
+
+    def function(*operands: Any, **options: Any) -> Any:
+        bare = [_bare(operand) for operand in operands]
+        return _wrapped(numbers.called(name, found, *bare, **options))
+
+    return function
+
+
+def _bare(x: Any) -> Any:
+    if isinstance(x, list | tuple):
+        return type(x)(map(_bare, x))
+    return x.v if isinstance(x, Faulty) else x
+
+
+def _wrapped(x: Any) -> Any:
+    if isinstance(x, tuple):
+        return tuple(map(_wrapped, x))
+    array = np.asarray(x)
+    # Indices and booleans stay plain: formulas index with them.
+    return Faulty(array) if array.dtype.kind in "fc" else array
+
+
+def bare(x: Any) -> Any:
+    """The plain array of a faulty one; anything else as it is."""
+    return _bare(x)

@@ -55,10 +55,10 @@ class Task:
         rest = iter(inputs)
         return {port.name: _value(port, rest) for port in self.ports}
 
-    def operands(self, inputs: Sequence[Array]) -> list[Array]:
-        """`inputs` and the initializers in the operator's order, without what is left out."""
+    def operands(self, inputs: Sequence[Array]) -> list[Array | None]:
+        """`inputs` and the initializers in the operator's order, None for what is left out."""
         arrays = {**self.initializers, **self.feed(inputs)}
-        return [arrays[slot] for slot in self.slots if slot]
+        return [arrays[slot] if slot else None for slot in self.slots]
 
 
 def _value(port: Port, rest: Iterator[Array]) -> Value:
@@ -93,6 +93,6 @@ class Question:
         """The same question with the other data first."""
         return replace(self, inputs=self.second, second=self.inputs)
 
-    def arrays(self, inputs: tuple[Array, ...]) -> list[Array]:
-        """`inputs` and the initializers in the operator's order."""
+    def arrays(self, inputs: tuple[Array, ...]) -> list[Array | None]:
+        """`inputs` and the initializers in the operator's order, None for what is left out."""
         return self.task.operands(inputs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import product
@@ -12,13 +13,13 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from opcheck import dtypes, numbers
-from opcheck.dtypes import DTYPES, DType, round_to
+from opcheck.dtypes import DTYPES, DType, half_ulp, round_to
 from opcheck.engine.node import Bound, Node, bind
 from opcheck.engine.operators import Formula
 from opcheck.errors import InvalidNode
 from opcheck.model import Array
 from opcheck.numbers import Fault
-from opcheck.numbers.arithmetic import Arithmetic, expected, narrow, stored
+from opcheck.numbers.arithmetic import WORKING_DIGITS, Arithmetic, expected, narrow, stored
 from opcheck.numbers.bounded import (
     VALUES,
     Bounded,
@@ -76,7 +77,10 @@ def evaluate(
 
 
 def _made_faulty(array: Any) -> Any:
-    return Faulty(array) if array is not None and is_real(array) else array
+    """A faulty array of a floating tensor; a single float64 may be a number of the formula's."""
+    if array is None or not is_real(array) or (not array.ndim and array.dtype == np.float64):
+        return array
+    return Faulty(array)
 
 
 def _as_it_is(array: Any) -> Any:
@@ -273,7 +277,7 @@ class Evaluation:
         outputs: Sequence[Any] = ()
         for values in range(arithmetic.values, len(VALUES())):
             lift = partial(_lifted, replace(arithmetic, values=values))
-            with numbers.lifting(lift):
+            with numbers.lifting(lift), _digits(VALUES()[values]):
                 outputs = _called(bound, [lift(array) for array in self.node.inputs])
             if not any(isinstance(out, Bounded) and _ran_out(out) for out in outputs):
                 break
@@ -284,6 +288,16 @@ class Evaluation:
 
 
 _OUT_OF_RANGE = "right but where an intermediate result left the range of the arithmetic"
+
+
+def _digits(values: Any) -> AbstractContextManager[Any]:
+    """The digits that mpmath's numbers have, where values are those."""
+    if values != object:
+        return nullcontext()
+    import mpmath
+
+    context: AbstractContextManager[Any] = mpmath.workprec(WORKING_DIGITS)
+    return context
 
 
 def _lifted(arithmetic: Arithmetic, array: Array | None) -> Any:
@@ -436,6 +450,21 @@ class Expected:
     def tiers(self, declared: Collection[str] = ()) -> tuple[Tier, ...]:
         """The tiers in the order in which they are tried; those `declared` bring no remark."""
         return self.evaluation.tiers(declared)
+
+    def deviation(self) -> Any:
+        """How far independent roundings of the expected arithmetic would scatter each element.
+
+        The standard deviation, of the rounding to the output's dtype too; None where no error
+        theory says so.
+        """
+        output = self.evaluation.scattered()[self.place]
+        if not isinstance(output, Bounded):
+            return None
+        with np.errstate(all="ignore"):
+            variance = output.variance()
+            if output.grid.dtype != self.dtype:
+                variance = variance + half_ulp(self.values, self.dtype) ** 2 / 3
+            return np.sqrt(variance).astype(np.float64, copy=False)
 
     def certain(self, tier: Tier) -> float:
         """A relative error that a tier allows every element, known without its bound."""

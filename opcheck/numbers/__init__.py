@@ -12,7 +12,8 @@ depends on the arrays that are put in:
 - *faulty* (`opcheck.numbers.faulty.Faulty`): what comes out where one of the functions is wrong.
 
 The package knows NumPy, and mpmath where precise numbers are used, and nothing of operators.
-Beyond the standard there are `erf`, `fmod`, `inexact`, `pad`, `sums`, `top_k`
+Beyond the standard there are `erf`, `fmod`, `inexact`, `pad`, `real`, `sums`,
+`top_k`
 and `values_of`.
 """
 
@@ -42,7 +43,7 @@ NAMES = frozenset(
     """.split()
 )
 
-__all__ = ["NAMES", "Fault", "Number", "lifting", "primitive"]
+__all__ = ["NAMES", "Fault", "Number", "lifting", "primitive", "real"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -127,6 +128,12 @@ def astype(x: Any, dtype: Any) -> Any:
         return x.kind().astype(x, dtype)
     found = np.astype(np.asarray(x), np.dtype(dtype))
     return _context.get().lift(found)
+
+
+def real(x: float) -> Any:
+    """A number of the kind in force, so that what is computed of it has no rounding of Python's."""
+    found = _context.get().lift(np.asarray(x, np.float64))
+    return float(x) if isinstance(found, np.ndarray) else found
 
 
 def __getattr__(name: str) -> Any:

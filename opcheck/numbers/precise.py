@@ -100,6 +100,17 @@ def finite(x: Objects) -> NDArray[np.bool_]:
 _is_finite = np.frompyfunc(mpmath.isfinite, 1, 1)
 
 
+def halves(x: Objects) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """mpmath's numbers as the nearest float64 and what is left, as a float64."""
+    high = np.empty(x.shape)
+    low = np.zeros(x.shape)
+    for place, number in enumerate(x.reshape(-1)):
+        high.flat[place] = near = float(number)
+        if np.isfinite(near):
+            low.flat[place] = float(number - mpmath.mpf(near))
+    return high, low
+
+
 def precise(x: NDArray[Any]) -> Precise:
     """A tensor as it is."""
     return Precise(objects(x), x.dtype)

@@ -36,7 +36,7 @@ def by_windows(norms):
 
 @OP.formula(by=by_windows)
 def plain(X, p, windows):
-    return xp.pow(xp.sums(xp.pow(xp.abs(X), p), windows.sums, windows.terms), 1 / p)
+    return xp.pow(xp.sums(xp.pow(xp.abs(X), p), windows.sums, windows.terms), xp.real(1) / p)
 
 
 @OP.also_honest("", by=by_windows)

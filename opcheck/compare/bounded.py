@@ -135,7 +135,9 @@ def examine(reference: Reference, got: Array, dtype: DType, declared: Collection
             remark = tier.remark
             if tier.ranged:
                 # A larger range excuses nothing that it did not cost.
-                left = ((p.reference.bound.range_loss(tier) & wrong).any() for p, wrong, _ in attempts)
+                left = (
+                    (p.reference.bound.range_loss(tier) & wrong).any() for p, wrong, _ in attempts
+                )
                 remark = tier.remark if any(left) else ""
             if remark:
                 return decision(tier, first, True, whole, apart)
@@ -158,9 +160,7 @@ def _part(reference: Reference, at: Any, bound: Expected) -> Reference:
     return replace(reference, values=reference.values[at], rest=rest, bound=bound)
 
 
-def _note(
-    found: Findings, piece: _Piece, judged: Judged, dtype: DType, places: Any
-) -> None:
+def _note(found: Findings, piece: _Piece, judged: Judged, dtype: DType, places: Any) -> None:
     """Add what a tier says of a piece."""
     y = piece.reference.values
     at = np.arange(y.size).reshape(y.shape) if places is None else places[piece.at]
@@ -290,7 +290,9 @@ def _next_to_their_group(
     part = part & (size > _ABOVE_FLOOR * _FLOORS) & (absolute < UNJUDGED * size)
     divisor = np.where(part, y, 1.0)
     off = np.where(part, error / divisor, 0.0)
-    common = rows_of(np.broadcast_to(shared.size, part.shape if shared.size.shape == () else own.shape))
+    common = rows_of(
+        np.broadcast_to(shared.size, part.shape if shared.size.shape == () else own.shape)
+    )
     common = common[:, :1] * _SECOND_ORDER
     grown = 1 + np.minimum(common, 2 * np.abs(off).max(axis=1, keepdims=True, initial=0))
     tolerance = absolute / np.abs(divisor) * grown + 2.0**-51 * np.abs(off)
@@ -313,7 +315,9 @@ def _described(judged: Judged, y: Floats, i: int) -> str:
     return f"±{judged.allowed.flat[i]:.3g}{beside}"
 
 
-def ends(bound: Expected, written: Array, low: float | None, high: float | None) -> tuple[Array, Array]:
+def ends(
+    bound: Expected, written: Array, low: float | None, high: float | None
+) -> tuple[Array, Array]:
     """The lowest and the highest value that the expected arithmetic admits, in the output's dtype.
 
     `written` is the value rounded; where it is infinite or NaN, so are both ends. Each element is

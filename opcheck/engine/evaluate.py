@@ -308,15 +308,16 @@ def _lifted(arithmetic: Arithmetic, array: Array | None) -> Any:
 
 
 def _certain(output: Output) -> tuple[float, float, Any]:
-    return (output.least, output.k, output.grid) if isinstance(output, Bounded) else (0.0, 0.0, None)
+    return (
+        (output.least, output.k, output.grid) if isinstance(output, Bounded) else (0.0, 0.0, None)
+    )
 
 
 def _whole(shape: Sequence[int], at: Sequence[slice], lengths: Sequence[int]) -> tuple[int, ...]:
     """The shape of an output of which one part, at this index, has a shape of its own."""
     parted = [one != slice(None) for one in at]
     return tuple(
-        whole if cut else own
-        for own, whole, cut in zip(shape, lengths, parted, strict=True)
+        whole if cut else own for own, whole, cut in zip(shape, lengths, parted, strict=True)
     )
 
 

@@ -59,12 +59,13 @@ def _proven(output: Expected) -> Array | None:
     for at, piece in output.pieces:
         tier = _own_tier(piece.evaluation)
         room = piece.room(tier)
-        slack = room.own if room.shared is None else room.own + np.abs(piece.values) * (
-            2 * room.shared.size
+        slack = (
+            room.own
+            if room.shared is None
+            else room.own + np.abs(piece.values) * (2 * room.shared.size)
         )
         ends = [
-            nearest(*_sum(piece.values, piece.rest, sign * slack), output.dtype)
-            for sign in (-1, 1)
+            nearest(*_sum(piece.values, piece.rest, sign * slack), output.dtype) for sign in (-1, 1)
         ]
         same = (ends[0] == ends[1]) | ~np.isfinite(piece.values)
         if not same.all():

@@ -57,7 +57,9 @@ def _number(x: Any) -> Any:
         # In two halves, each of which float64 holds.
         high = float(x)
         return mpmath.mpf(high) + mpmath.mpf(float(x - np.longdouble(high)))
-    return mpmath.mpf(int(x)) if isinstance(x, int | np.integer | np.bool_) else mpmath.mpf(float(x))
+    return (
+        mpmath.mpf(int(x)) if isinstance(x, int | np.integer | np.bool_) else mpmath.mpf(float(x))
+    )
 
 
 _numbers = np.frompyfunc(_number, 1, 1)
@@ -266,9 +268,7 @@ def _on_arrays(name: str) -> Callable[..., Precise]:
     return applied
 
 
-_MOVEMENTS = (
-    "broadcast_to expand_dims flip inexact permute_dims reshape squeeze sums take take_along_axis tile"
-)
+_MOVEMENTS = "broadcast_to expand_dims flip inexact permute_dims reshape squeeze sums take take_along_axis tile"
 globals().update({name: _on_arrays(name) for name in _MOVEMENTS.split()})
 
 

@@ -39,7 +39,9 @@ def _instead(function: Callable[..., Any]) -> Fault:
 
 def _ripple(bits: int) -> Callable[[Any], Any]:
     """A relative error that waves up and down, up to 2^-bits."""
-    return lambda y: y * (1 + 2.0**-bits * np.sin(37 * np.arange(y.size))).reshape(y.shape).astype(y.dtype)
+    return lambda y: (
+        y * (1 + 2.0**-bits * np.sin(37 * np.arange(y.size))).reshape(y.shape).astype(y.dtype)
+    )
 
 
 # ── exponentials ──────────────────────────────────────────────────────────────────────────────

@@ -64,9 +64,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant("two_outputs", "there were two outputs", lambda node: [*node.right, *node.right]),
     Mutant("no_output", "there was no output", lambda node: []),
     Mutant("a_list", "the output was a list", lambda node: [out.tolist() for out in node.right]),
-    refusing(
-        "refuses_rank_1", "vectors were not supported", lambda n: n.rank == 1
-    ),
+    refusing("refuses_rank_1", "vectors were not supported", lambda n: n.rank == 1),
     refusing(
         "refuses_rank_5", "more than four axes were not supported", lambda n: n.inputs[0].ndim > 4
     ),

@@ -118,9 +118,7 @@ MUTANTS: tuple[Mutant, ...] = (
         ("float16",),
         rounded=True,
     ),
-    of_input(
-        "subnormal_inputs_flushed", "subnormal elements of the input became zero", _flushed
-    ),
+    of_input("subnormal_inputs_flushed", "subnormal elements of the input became zero", _flushed),
     *(
         of_input(f"input_in_{name}", f"the input was narrowed to {name}", _through(name), only)
         for name, only in _NARROWED_TO.items()
@@ -132,9 +130,7 @@ MUTANTS: tuple[Mutant, ...] = (
         lambda x: x if floating(x) is None else np.where(np.isneginf(x), x.dtype.type(-1e4), x),
     ),
     of_input("nan_taken_for_zero", "NaN in the input was taken for zero", _nan_as_zero),
-    of_output(
-        "nan_becomes_zero", "NaN in the result became zero", _nan_as_zero, rounded=True
-    ),
+    of_output("nan_becomes_zero", "NaN in the result became zero", _nan_as_zero, rounded=True),
     *(
         of_output(
             f"too_large_by_{part:g}",

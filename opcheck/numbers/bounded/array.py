@@ -308,5 +308,3 @@ def pair(a: Any, b: Any) -> tuple[Bounded, Bounded]:
     if not isinstance(a, Bounded):
         return constant(a, b), b
     return a, b if isinstance(b, Bounded) else constant(b, a)
-
-

@@ -89,8 +89,7 @@ ELEMENT_TYPES = {**DTYPES, **_others()}
 _BY_TEXT = {dtype.text: dtype for dtype in DTYPES.values()}
 _ANY_BY_TEXT = {dtype.text: dtype for dtype in ELEMENT_TYPES.values()}
 _BY_NUMPY = {dtype.numpy: dtype for dtype in DTYPES.values()}
-_ANY_ANY_BY_TEXT = {dtype.text: dtype for dtype in ELEMENT_TYPES.values()}
-_BY_NUMPY = {dtype.numpy: dtype for dtype in ELEMENT_TYPES.values()}
+_ANY_BY_NUMPY = {dtype.numpy: dtype for dtype in ELEMENT_TYPES.values()}
 
 
 def by_text(text: str) -> DType | None:

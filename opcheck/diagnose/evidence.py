@@ -13,8 +13,7 @@ from opcheck.compare import Want, compare_outputs
 from opcheck.compare.ulp import distance
 from opcheck.compare.wants import computed_want
 from opcheck.dtypes import DTYPES, DType, of, round_to
-from opcheck.engine import dtypes_of, exactly
-from opcheck.engine import Node
+from opcheck.engine import Node, dtypes_of, exactly
 from opcheck.errors import InvalidNode
 from opcheck.model import Array, Foreign, Tolerance
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from opcheck.errors import InvalidNode
 from opcheck import numbers as xp
+from opcheck.errors import InvalidNode
 from opcheck.numbers import primitive
 
 #: A tensor seen as (outer, length, inner): its rows run along the axis in the middle.

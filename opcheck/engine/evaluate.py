@@ -169,7 +169,7 @@ class Evaluation:
 
     @cached_property
     def dtype(self) -> DType:
-        """The floating dtype that decides which arithmetic is expected: the widest of the inputs."""
+        """The floating dtype that decides which arithmetic is expected: the inputs' widest."""
         floats = [dtypes.of(array) for array in self.node.inputs if array is not None]
         real = [dtype for dtype in floats if dtype and dtype.kind == "float"]
         return max(real, key=lambda dtype: dtype.precision, default=_FLOAT32)
@@ -292,7 +292,7 @@ _OUT_OF_RANGE = "right but where an intermediate result left the range of the ar
 
 def _digits(values: Any) -> AbstractContextManager[Any]:
     """The digits that mpmath's numbers have, where values are those."""
-    if values != object:
+    if values != np.object_:
         return nullcontext()
     import mpmath
 

@@ -24,7 +24,7 @@ from typing import Any, TypeAlias
 
 from opcheck import opset
 from opcheck.model import OpVersion
-from opcheck.opset import Attribute, Parameter, Schema
+from opcheck.opset import Parameter, Schema
 
 Formula: TypeAlias = Callable[..., Any]
 #: Makes the formula of each version from what they have in common.
@@ -70,7 +70,8 @@ class Operator:
             answers are exact and its inputs are used in their own type.
         low, high: The ends of its range, None where it has none.
         batch: The axes of the first input, by version, its rank and the attributes, along which the
-            outputs can be computed apart; None where nobody has said so. Large tensors are then faster.
+            outputs can be computed apart, so that large tensors are faster; None where nobody has
+            said so.
         ignores: Attributes of the schema that change nothing.
         equivalents: Arguments that general mutants are none here, by the mutants' names.
         formulas: The formula of each version implemented, by the opset since which it is in force.
@@ -216,9 +217,10 @@ def _wrong_inputs(
         variadic = tensor.kind is tensor.VAR_POSITIONAL
         if tensor.name.strip("_").lower() != parameter.name.lower():
             yield f"input {tensor.name!r} is {parameter.name!r} in the schema"
-        elif variadic != (parameter.option == "variadic"):
-            yield f"input {tensor.name!r} is {parameter.option} in the schema"
-        elif not variadic and (tensor.default is None) != (parameter.option == "optional"):
+        elif (variadic, tensor.default is None) != (
+            parameter.option == "variadic",
+            parameter.option == "optional",
+        ):
             yield f"input {tensor.name!r} is {parameter.option} in the schema"
 
 
@@ -239,14 +241,9 @@ def _wrong_attributes(
         elif attribute is None:
             if not has_default:
                 yield f"attribute {name!r} needs a default, because this version lacks it"
-        elif has_default and attribute.default is not None:
-            if not _same(parameter.default, attribute):
-                default = attribute.default
-                yield f"attribute {name!r} defaults to {parameter.default!r}, not {default!r}"
-
-
-def _same(default: Any, attribute: Attribute) -> bool:
-    return bool(default == attribute.default)
+        elif has_default and attribute.default not in (None, parameter.default):
+            default = attribute.default
+            yield f"attribute {name!r} defaults to {parameter.default!r}, not {default!r}"
 
 
 # ── the files ─────────────────────────────────────────────────────────────────────────────────

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opcheck.errors import InvalidNode
-from opcheck.numbers import primitive
 from opcheck.model import Array
+from opcheck.numbers import primitive
 
 Floats: TypeAlias = NDArray[Any]
 Places: TypeAlias = NDArray[np.intp]

@@ -268,8 +268,10 @@ def _on_arrays(name: str) -> Callable[..., Precise]:
     return applied
 
 
-_MOVEMENTS = "broadcast_to expand_dims flip inexact permute_dims reshape squeeze sums take take_along_axis tile"
-globals().update({name: _on_arrays(name) for name in _MOVEMENTS.split()})
+_MOVEMENTS = """
+broadcast_to expand_dims flip inexact permute_dims reshape squeeze sums take take_along_axis tile
+""".split()
+globals().update({name: _on_arrays(name) for name in _MOVEMENTS})
 
 
 def _joined(name: str) -> Callable[..., Precise]:

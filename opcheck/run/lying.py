@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from opcheck.backends import attempt
-from opcheck.engine.mutants.stateful import StatefulMutant as Habit
 from opcheck.engine import Node
 from opcheck.engine.mutants import Mutant as Mistake
+from opcheck.engine.mutants.stateful import StatefulMutant as Habit
 from opcheck.errors import InvalidNode
 from opcheck.model import Array, BackendInfo, Outcome, Question, Reply, Result, Task
 from opcheck.run.trial import Judged, Trial

@@ -9,10 +9,10 @@ from itertools import chain
 from typing import TypeAlias
 
 from opcheck.engine import dtypes_of, operator_of
-from opcheck.engine.mutants.stateful import STATEFUL as HABITS
-from opcheck.engine.mutants.stateful import StatefulMutant as Habit
 from opcheck.engine.mutants import Mutant as Mistake
 from opcheck.engine.mutants import mutants_of as mistakes_of
+from opcheck.engine.mutants.stateful import STATEFUL as HABITS
+from opcheck.engine.mutants.stateful import StatefulMutant as Habit
 from opcheck.errors import UsageError
 from opcheck.model import Agreement, Case, OpVersion, Oracle, Verdict
 from opcheck.model.mutation import Mutant, Mutation

@@ -14,10 +14,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from opcheck.backends import attempt
-from opcheck.engine import dtypes_of
-from opcheck.engine.mutants.stateful import StatefulMutant as Habit
-from opcheck.engine import Node
+from opcheck.engine import Node, dtypes_of
 from opcheck.engine.mutants import Mutant as Mistake
+from opcheck.engine.mutants.stateful import StatefulMutant as Habit
 from opcheck.errors import InvalidNode
 from opcheck.model import Case, Outcome, Question, Result, Verdict
 from opcheck.run.lying import Habitual, Telling, node_of, result_of, told

@@ -13,7 +13,7 @@ import numpy as np
 from opcheck import dtypes, opset
 from opcheck.backends.adapters import About, importing, nothing, take, threads
 from opcheck.backends.base import Bare, only_nodes, only_tensors
-from opcheck.engine.axes import matrix_of, from_either_end, from_the_front
+from opcheck.engine.axes import from_either_end, from_the_front, matrix_of
 from opcheck.engine.windows import windows_of
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import Array, BackendInfo, Task

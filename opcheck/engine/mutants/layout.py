@@ -10,8 +10,8 @@ import numpy as np
 
 from opcheck.dtypes import DTYPES
 from opcheck.engine.mutants.making import of_input, of_output
-from opcheck.engine.node import Node
 from opcheck.engine.mutants.mutant import Mutant
+from opcheck.engine.node import Node
 from opcheck.model import Array
 
 #: Elements that a vector register or a warp holds.

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from opcheck import dtypes
-from opcheck.engine.node import Node
 from opcheck.engine.mutants.mutant import Mutant
+from opcheck.engine.node import Node
 from opcheck.errors import InvalidNode
 from opcheck.model import Array
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from opcheck.engine.mutants.making import floating, refusing
-from opcheck.engine.node import Node
 from opcheck.engine.mutants.mutant import Mutant
+from opcheck.engine.node import Node
 from opcheck.errors import InvalidNode
 from opcheck.model import Array
 

@@ -17,7 +17,7 @@ def mutants(op: OpVersion, operator: Operator) -> Iterator[Mutant]:
     """What the schema of a version and its neighbours make."""
     schema = opset.versions(op.domain, op.name)[op.since]
     argued = operator.equivalents
-    for name, attribute in schema.attributes.items():
+    for attribute in schema.attributes.values():
         for mutant in _of_attribute(op, attribute):
             yield mutant if mutant.name not in argued else _with(mutant, argued[mutant.name])
     for since, formula in operator.formulas.items():

@@ -11,8 +11,8 @@ import numpy as np
 from opcheck import dtypes
 from opcheck.engine.evaluate import Expected, exactly
 from opcheck.engine.mutants.making import FLOATS, floating, of_input, of_output
-from opcheck.engine.node import Node
 from opcheck.engine.mutants.mutant import Mutant
+from opcheck.engine.node import Node
 from opcheck.model import Array
 
 

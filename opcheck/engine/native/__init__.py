@@ -1,8 +1,8 @@
 """Kernels that compute some operators as fast as NumPy allows, beside their formulas.
 
-A module here is named as the operator's file, and has `native(bound, *inputs, threads)`. Nothing but
-the `numpy` backend knows it: answers are judged by the formulas. Every kernel has to lie within the
-bound of its operator's formula, on any memory layout.
+A module here is named as the operator's file, and has `native(bound, *inputs, threads)`. Nothing
+but the `numpy` backend knows it: answers are judged by the formulas. Every kernel has to lie within
+the bound of its operator's formula, on any memory layout.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""DML_ACTIVATION_HARDMAX1 as Hardmax of the dimensions in another order, as fast as NumPy allows."""
+"""DML_ACTIVATION_HARDMAX1 as Hardmax of the dimensions in another order, fast."""
 
 from __future__ import annotations
 

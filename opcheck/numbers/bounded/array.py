@@ -22,7 +22,7 @@ Mask: TypeAlias = NDArray[np.bool_]
 
 
 @cache
-def VALUES() -> tuple[np.dtype[Any], ...]:  # noqa: N802
+def VALUES() -> tuple[np.dtype[Any], ...]:
     """The NumPy dtypes of values, the narrowest first: float64, longdouble, mpmath's numbers.
 
     Those of float64 tensors are at least the second. That is left out where longdouble is hardly
@@ -281,7 +281,7 @@ def bounded(x: NDArray[Any], dtype: DType, arithmetic: Arithmetic) -> Bounded:
 def as_values(x: Any, kind: np.dtype[Any]) -> Reals:
     """Plain numbers as values of this NumPy dtype, which holds them all."""
     array = np.asarray(x)
-    if kind != object:
+    if kind != np.object_:
         return array.astype(kind)
     from opcheck.numbers import precise
 

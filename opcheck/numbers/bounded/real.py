@@ -19,7 +19,7 @@ def real(name: str) -> Callable[..., Any]:
 
     def function(*operands: Any) -> Any:
         kind = operands[0].dtype
-        if kind == object:
+        if kind == np.object_:
             return _precise(name)(*operands)
         if plain is not None:
             return plain(*operands)

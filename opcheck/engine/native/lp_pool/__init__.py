@@ -28,12 +28,12 @@ from opcheck.engine.native.lp_pool.block_sums.parts import (
     reaching,
 )
 from opcheck.engine.native.lp_pool.block_sums.workspace import BLOCK, kept_in_bounds
+from opcheck.engine.native.lp_pool.norms import norm_of_all, pool
+from opcheck.engine.native.lp_pool.powers import Powers, powers_of
 from opcheck.engine.node import Bound
 from opcheck.engine.ops.lp_pool import by_windows
 from opcheck.engine.windows import Windows
 from opcheck.errors import InvalidNode
-from opcheck.engine.native.lp_pool.norms import norm_of_all, pool
-from opcheck.engine.native.lp_pool.powers import Powers, powers_of
 from opcheck.model import Array
 
 #: What a window alone costs beside its elements, in elements, and all windows at once for each.

@@ -8,10 +8,10 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from opcheck.dtypes import DTYPES, DType, limits
-from opcheck.engine.native.blocks import as_laid_out
-from opcheck.numbers.arithmetic import expected
 from opcheck.engine.half import widened
+from opcheck.engine.native.blocks import as_laid_out
 from opcheck.model import Array
+from opcheck.numbers.arithmetic import expected
 
 #: Up to this p float32 has some range left for powers.
 _IN_FLOAT32 = 8

@@ -23,7 +23,7 @@ from opcheck.compare.ulp import distance, native
 from opcheck.dtypes import DType, half_ulp, round_to
 from opcheck.engine import Expected, Room, Tier
 from opcheck.model import Array
-from opcheck.numbers.bounded import Common
+from opcheck.numbers.bounded.array import Common
 
 #: From this relative error on an element is unjudged: what it may be says little.
 UNJUDGED = 0.5

@@ -78,7 +78,7 @@ def compute(node: BodyNode, operands: Sequence[Any], attrs: Mapping[str, Any]) -
     operator = operator_of(node.op)
     if operator is None:
         raise NotSupported(f"the engine has no formula for {node.op}, which the function body uses")
-    stated = {
+    stated: dict[str, Any] = {
         name: attrs.get(value.name) if isinstance(value, Reference) else value
         for name, value in node.attrs.items()
     }

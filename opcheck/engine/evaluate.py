@@ -20,16 +20,8 @@ from opcheck.errors import InvalidNode
 from opcheck.model import Array
 from opcheck.numbers import Fault
 from opcheck.numbers.arithmetic import WORKING_DIGITS, Arithmetic, expected, narrow, stored
-from opcheck.numbers.bounded import (
-    VALUES,
-    Bounded,
-    Common,
-    Indices,
-    Truth,
-    bounded,
-    is_finite,
-    size_of,
-)
+from opcheck.numbers.bounded.array import VALUES, Bounded, Common, bounded, is_finite, size_of
+from opcheck.numbers.bounded.choice import Indices, Truth
 from opcheck.numbers.faulty import Faulty, bare
 
 #: An output of a formula on bounded numbers; a plain array is exact.
@@ -200,7 +192,9 @@ class Evaluation:
         """The values of an output in float64, of which no bound is kept."""
         found: Array | None = None
         for at, part in self.parts:
-            value = in_float64(part.expected[place])
+            output = part.expected[place]
+            assert isinstance(output, Bounded)
+            value = in_float64(output)
             if found is None:
                 first = self.node.inputs[0]
                 assert first is not None
@@ -294,10 +288,9 @@ def _digits(values: Any) -> AbstractContextManager[Any]:
     """The digits that mpmath's numbers have, where values are those."""
     if values != np.object_:
         return nullcontext()
-    import mpmath
+    from opcheck.numbers.precise import digits
 
-    context: AbstractContextManager[Any] = mpmath.workprec(WORKING_DIGITS)
-    return context
+    return digits(WORKING_DIGITS)
 
 
 def _lifted(arithmetic: Arithmetic, array: Array | None) -> Any:
@@ -369,19 +362,14 @@ def in_float64(output: Bounded) -> Any:
 
 def precisely(node: Node, bits: int) -> Sequence[Any]:
     """The outputs with this many binary digits, as `numbers.precise.Precise` or plain arrays."""
-    import mpmath
-
-    from opcheck.numbers.precise import precise
+    from opcheck.numbers.precise import digits, precise
 
     def lift(array: Any) -> Any:
         return precise(array) if is_real(array) else array
 
     bound = bind(node)
-    with mpmath.workprec(bits), numbers.lifting(lift):
+    with digits(bits), numbers.lifting(lift):
         return _called(bound, [lift(array) for array in node.inputs])
-
-
-Evaluate: TypeAlias = Callable[[Node], tuple[Array, ...]]
 
 
 # ── what an output may be ─────────────────────────────────────────────────────────────────────
@@ -463,6 +451,7 @@ class Expected:
             return None
         with np.errstate(all="ignore"):
             variance = output.variance()
+            assert variance is not None
             if output.grid.dtype != self.dtype:
                 variance = variance + half_ulp(self.values, self.dtype) ** 2 / 3
             return np.sqrt(variance).astype(np.float64, copy=False)
@@ -472,7 +461,7 @@ class Expected:
         least, k, grid = self.evaluation.certain(tier, self.place)
         if grid is None:
             return 0.0
-        return least + (max(0.0, k - 1) if grid.dtype == self.dtype else k) * grid.u
+        return float(least + (max(0.0, k - 1) if grid.dtype == self.dtype else k) * grid.u)
 
     def room(self, tier: Tier) -> Room:
         """What a tier allows around its own values, which are those of the first tier or nearly."""
@@ -541,5 +530,5 @@ def exactly(node: Node) -> tuple[Array | Expected, ...]:
             assert dtype
             found.append(Expected(evaluation, place, dtype))
         else:
-            found.append(evaluation.expected[place])
+            found.append(np.asarray(evaluation.expected[place]))
     return tuple(found)

@@ -33,10 +33,14 @@ class Node:
     constant: bool = False
 
     @property
+    def given(self) -> tuple[Array, ...]:
+        """The inputs that are not left out."""
+        return tuple(array for array in self.inputs if array is not None)
+
+    @property
     def dtype(self) -> str:
         """The dtype of the first input, by its name; "" where there is none."""
-        first = next((array for array in self.inputs if array is not None), None)
-        known = None if first is None else dtypes.element_type(first)
+        known = dtypes.element_type(self.given[0]) if self.given else None
         return known.name if known else ""
 
     @cached_property
@@ -59,7 +63,7 @@ class Node:
     @property
     def rank(self) -> int:
         """The rank of the first input."""
-        return self.inputs[0].ndim if self.inputs and self.inputs[0] is not None else 0
+        return self.given[0].ndim if self.given else 0
 
     def at(self, since: int) -> Node:
         """The same node in another version."""
@@ -143,7 +147,7 @@ def attributes_for(function: Formula, schema: Schema, node: Node) -> dict[str, A
 
     An attribute that this version lacks is left to the formula's own default.
     """
-    found = {}
+    found: dict[str, Any] = {}
     for parameter in parameters_of(function):
         if parameter.kind is not parameter.KEYWORD_ONLY:
             continue

@@ -318,7 +318,7 @@ def _modules() -> Mapping[str, str]:
     Such a file lists its operators' names as NAMES. It is read and not imported, so that an
     operator of one family loads no other family.
     """
-    found = {}
+    found: dict[str, str] = {}
     for module, path in _files().items():
         if path.suffix == ".py":
             listed = re.search(r'^NAMES = """(.*?)"""', path.read_text("utf-8"), re.M | re.S)

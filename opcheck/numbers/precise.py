@@ -7,6 +7,7 @@ They decide what a value rounds to. They know neither negative zero nor types: w
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any, TypeAlias
 
@@ -21,6 +22,12 @@ Objects: TypeAlias = NDArray[np.object_]
 
 _mp = mpmath.mp
 _INF, _NAN = mpmath.mpf("inf"), mpmath.mpf("nan")
+
+
+def digits(bits: int) -> AbstractContextManager[Any]:
+    """Compute with so many binary digits, until the context ends."""
+    context: AbstractContextManager[Any] = mpmath.workprec(bits)
+    return context
 
 
 class Precise(Number):

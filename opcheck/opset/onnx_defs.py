@@ -114,13 +114,14 @@ def body(
     Some bodies depend on the attributes, on the types and shapes of the inputs, None for one that
     is left out, and on how many outputs are asked for.
     """
-    schema = defs.get_schema(op.name, op.since, op.domain)
-    node = helper.make_node(
+    # The types that onnx ships lack what is asked for below.
+    schema: Any = defs.get_schema(op.name, op.since, op.domain)
+    node: Any = helper.make_node(
         op.name,
         [f"input_{n}" if given else "" for n, given in enumerate(inputs)],
         [f"output_{n}" for n in range(outputs)],
         domain=op.domain,
-        **attrs,
+        **dict[str, Any](attrs),
     )
     plain = [number for number in schema.function_opset_versions if number <= opset]
     if plain:

@@ -84,6 +84,8 @@ def _value(value: AttrValue | None) -> str:
             return value if _PLAIN.fullmatch(value) else f'"{value}"'
         case tuple():
             return f"[{', '.join(map(_value, value))}]"
+        case np.ndarray():
+            return _value(tuple(value.reshape(-1).tolist()))
         case _:
             return number(value, None)
 

@@ -143,6 +143,8 @@ def _attribute(value: AttrValue | None) -> str:
             return json.dumps(value)
         case tuple():
             return f"[{', '.join(map(_attribute, value))}]"
+        case np.ndarray():
+            return _attribute(tuple(value.reshape(-1).tolist()))
         case _:
             # ONNX keeps attributes in float32.
             return number(value, DTYPES["float32"])

@@ -84,6 +84,7 @@ class Mapped:
         import torch
 
         (x,) = self.task.operands(inputs)
+        assert x is not None
         dtype = dtypes.of(x)
         if dtype is None or dtype.text not in self.types:
             raise InvalidNode(f"{self.task.op} is not defined for {x.dtype}")

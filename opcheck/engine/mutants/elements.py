@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import ml_dtypes
@@ -87,7 +88,7 @@ def exponentials() -> Iterator[Faulty]:
         yield fault(
             f"exp_in_{name}",
             f"exponentials were rounded to {name}",
-            _of_value(lambda y, dtype=dtype: y.astype(dtype).astype(y.dtype)),
+            _of_value(partial(lambda dtype, y: y.astype(dtype).astype(y.dtype), dtype)),
         )
     for bits in (11, 14, 16, 18):
         yield fault(
@@ -130,7 +131,7 @@ def exponentials() -> Iterator[Faulty]:
         yield fault(
             f"exponent_above_minus_{-low}",
             f"exponents were clamped to {low}{why}",
-            _of_argument(lambda x, low=low: np.maximum(x, x.dtype.type(low))),
+            _of_argument(partial(lambda low, x: np.maximum(x, x.dtype.type(low)), low)),
             only=only,
         )
 
@@ -184,7 +185,7 @@ def arithmetic() -> Iterator[Faulty]:
             "divide",
             f"divisor_plus_{epsilon:.0e}",
             f"{epsilon:.2g} was added to the divisor",
-            _on_tensors(lambda a, b, epsilon=epsilon: a / (b + b.dtype.type(epsilon))),
+            _on_tensors(partial(lambda epsilon, a, b: a / (b + b.dtype.type(epsilon)), epsilon)),
             only=only,
         )
 
@@ -205,7 +206,7 @@ def others() -> Iterator[Faulty]:
                 name,
                 f"{name}_of_{bits}_bits",
                 f"{name} was good to {bits} bits",
-                _of_value(lambda y, bits=bits: cut_to_bits(y, bits, np.trunc)),
+                _of_value(partial(lambda bits, y: cut_to_bits(y, bits, np.trunc), bits)),
                 only=("float32", "float64"),
             )
 

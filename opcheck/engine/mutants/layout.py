@@ -70,7 +70,7 @@ def _index_modulo(limit: int) -> Callable[[Array], Array]:
 def _places_in_16_bits(node: Node) -> Sequence[Any]:
     """Elements are read from such places, and written to them."""
     wrapped = _index_modulo(1 << 16)
-    read = replace(node, inputs=tuple(map(wrapped, node.inputs)))
+    read = replace(node, inputs=tuple(None if one is None else wrapped(one) for one in node.inputs))
     return [wrapped(out) for out in read.right]
 
 

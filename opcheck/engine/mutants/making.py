@@ -49,6 +49,7 @@ def of_input(
 def through_float32(node: Node) -> Sequence[Any]:
     """The right answer to the first input in float32, cut down to the type that it came in."""
     first, *others = node.inputs
+    assert first is not None
     with np.errstate(all="ignore"):
         right = replace(node, inputs=(first.astype(np.float32), *others)).right
         return tuple(out.astype(first.dtype) for out in right)
@@ -56,7 +57,7 @@ def through_float32(node: Node) -> Sequence[Any]:
 
 def integers_accepted(node: Node) -> Sequence[Any]:
     """Integers and booleans are computed so; what is of another type is right."""
-    return through_float32(node) if node.inputs[0].dtype.kind in "biu" else node.right
+    return through_float32(node) if node.given[0].dtype.kind in "biu" else node.right
 
 
 def refusing(

@@ -20,14 +20,14 @@ def _whatever(node: Node) -> Sequence[Any]:
     try:
         return node.right
     except InvalidNode:
-        return [node.inputs[0].copy()]
+        return [node.given[0].copy()]
 
 
 def _zeros_whatever(node: Node) -> Sequence[Any]:
     try:
         return node.right
     except InvalidNode:
-        return [np.zeros_like(node.inputs[0])]
+        return [np.zeros_like(node.given[0])]
 
 
 def _without_the_attribute(node: Node) -> Sequence[Any]:
@@ -44,7 +44,7 @@ def _without_the_attribute(node: Node) -> Sequence[Any]:
 
 def _has(strange: Callable[[Array], Any]) -> Callable[[Node], bool]:
     """Whether an input has such elements."""
-    return lambda node: any(bool(strange(one).any()) for one in node.inputs if floating(one))
+    return lambda node: any(bool(strange(one).any()) for one in node.given if floating(one))
 
 
 def _refused_dtype(name: str) -> Mutant:
@@ -65,10 +65,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant("no_output", "there was no output", lambda node: []),
     Mutant("a_list", "the output was a list", lambda node: [out.tolist() for out in node.right]),
     refusing("refuses_rank_1", "vectors were not supported", lambda n: n.rank == 1),
-    refusing(
-        "refuses_rank_5", "more than four axes were not supported", lambda n: n.inputs[0].ndim > 4
-    ),
-    refusing("refuses_empty", "empty tensors were not supported", lambda n: not n.inputs[0].size),
+    refusing("refuses_rank_5", "more than four axes were not supported", lambda n: n.rank > 4),
+    refusing("refuses_empty", "empty tensors were not supported", lambda n: not n.given[0].size),
     refusing("refuses_infinities", "infinities were not supported", _has(np.isinf)),
     refusing("refuses_nan", "NaN was not supported", _has(np.isnan)),
     refusing(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from math import prod
 from typing import Any, TypeAlias
 
@@ -116,13 +117,13 @@ def sums() -> Iterator[Faulty]:
         yield fault(
             f"sum_of_{count}_elements",
             f"only the first {count} elements of each row were added up",
-            lambda m, count=count: _total(m[:, :count]),
+            partial(lambda count, m: _total(m[:, :count]), count),
         )
     for count in (256, 64, 16):
         yield fault(
             f"sum_of_{count}_elements_across_memory",
             f"of a row across memory only the first {count} elements were added up",
-            lambda m, count=count: _total(m[:, :count]),
+            partial(lambda count, m: _total(m[:, :count]), count),
             across_memory=True,
         )
     yield fault(
@@ -132,7 +133,7 @@ def sums() -> Iterator[Faulty]:
         yield fault(
             f"sum_of_whole_vectors_of_{width}",
             f"the sum left out what remains after the last whole vector of {width}",
-            lambda m, width=width: _total(whole_vectors(m, width)),
+            partial(lambda width, m: _total(whole_vectors(m, width)), width),
         )
     yield fault("sum_in_float16", "the sum was taken in float16", _in_turn(np.float16))
     yield fault("sum_in_bfloat16", "the sum was taken in bfloat16", _in_turn(ml_dtypes.bfloat16))
@@ -174,12 +175,12 @@ def extremes() -> Iterator[Faulty]:
         yield fault(
             f"maximum_of_whole_vectors_of_{width}",
             f"the maximum left out what remains after the last whole vector of {width}",
-            of_columns(lambda m, width=width: whole_vectors(m, width)),
+            of_columns(partial(lambda width, m: whole_vectors(m, width), width)),
         )
         yield fault(
             f"maximum_of_one_lane_of_{width}",
             f"the maximum of one lane of {width} was taken for that of the row",
-            of_columns(lambda m, width=width: m[:, ::width]),
+            of_columns(partial(lambda width, m: m[:, ::width], width)),
         )
     starts = (
         ("the_lowest_float32", float(np.finfo(np.float32).min), _WIDE),
@@ -191,7 +192,7 @@ def extremes() -> Iterator[Faulty]:
         yield fault(
             f"maximum_starts_at_{name}",
             f"the running maximum started at {start:g}",
-            lambda m, start=start: np.maximum(top(m), m.dtype.type(start)),
+            partial(lambda start, m: np.maximum(top(m), m.dtype.type(start)), start),
             only=only,
         )
     yield fault(
@@ -496,7 +497,7 @@ def places() -> Iterator[Faulty]:
         yield fault(
             f"row_tail_of_{width}_ignored",
             f"what is left of a row after the last whole vector of {width} was not looked at",
-            lambda m, width=width: _among(slice(m.shape[1] // width * width))(m),
+            partial(lambda width, m: _among(slice(m.shape[1] // width * width))(m), width),
         )
         yield fault(
             f"row_tail_of_{width}_zero",
@@ -513,7 +514,7 @@ def places() -> Iterator[Faulty]:
         yield fault(
             f"argmax_in_{bits}_bits",
             f"the place of the maximum in its row had {bits} bits",
-            lambda m, bits=bits: _right(m) % (1 << bits),
+            partial(lambda bits, m: _right(m) % (1 << bits), bits),
         )
     for dtype in (np.float16, ml_dtypes.bfloat16):
         called = np.dtype(dtype).name

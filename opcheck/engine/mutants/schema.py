@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from opcheck import opset
@@ -26,7 +27,7 @@ def mutants(op: OpVersion, operator: Operator) -> Iterator[Mutant]:
             yield Mutant(
                 name,
                 f"version {since} was computed, whatever the model's opset",
-                lambda node, since=since: node.at(since).right,
+                partial(lambda since, node: node.at(since).right, since),
                 equivalent=argued.get(name, {}),
             )
 

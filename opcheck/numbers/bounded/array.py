@@ -113,7 +113,7 @@ class Bounded(Number):
         least: float = 0.0,
     ) -> None:
         # NumPy's operators return a scalar where there is no axis.
-        self.v = v if isinstance(v, np.ndarray) else np.asarray(v)
+        self.v = np.asarray(v)
         self.dtype, self.arithmetic = dtype, arithmetic
         self.k, self.grid, self.least = k, grid or arithmetic.grid, least
         self._errors = errors
@@ -141,8 +141,8 @@ class Bounded(Number):
         """What an implementation may be off by before the last rounding."""
         if not isinstance(self._errors, Errors):
             found = self._errors()
-            parts = (_spread(part, self.shape) for part in (found.e, found.q, found.lost))
-            self._errors = Errors(*parts, found.common)
+            e, q, lost = (_spread(part, self.shape) for part in (found.e, found.q, found.lost))
+            self._errors = Errors(e, q, lost, found.common)
         return self._errors
 
     @property
@@ -216,12 +216,12 @@ class Bounded(Number):
 
         def errors() -> Errors:
             old = self.errors
-            parts = (None if one is None else move(one) for one in (old.e, old.q, old.lost))
+            e, q, lost = (None if one is None else move(one) for one in (old.e, old.q, old.lost))
             common = old.common
             if common is not None:
                 wide = (np.broadcast_to(part, self.shape) for part in (common.size, common.group))
                 common = Common(*map(move, wide))
-            return Errors(*parts, common)
+            return Errors(e, q, lost, common)
 
         return self.like(move(self.v), NO_ERRORS if self._errors is NO_ERRORS else errors)
 

@@ -54,7 +54,7 @@ def _hull(chosen: Bounded, admitted: Bounded, place: int) -> Bounded:
     chosen, admitted = chosen.settled(), admitted.settled()
     room = 0.0 if admitted.e is None else admitted.e
     e = np.max(size_of(admitted.v - np.expand_dims(chosen.v, place)) + room, axis=place)
-    lost = None if admitted.lost is None else admitted.lost.any(axis=place)
+    lost = None if admitted.lost is None else np.asarray(admitted.lost.any(axis=place))
     return Bounded(chosen.v, chosen.dtype, chosen.arithmetic, Errors(e, chosen.q, lost))
 
 

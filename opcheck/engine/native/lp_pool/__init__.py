@@ -14,6 +14,7 @@ but lose digits.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -66,7 +67,7 @@ def native(bound: Bound, X: Array, *, threads: int = 1) -> tuple[Array]:
 
 def _planned(bound: Bound, X: Array) -> tuple[float, Windows]:
     """The p and the windows that a version makes of its attributes."""
-    versions = by_windows(lambda X, p, windows: (p, windows))
+    versions: Any = by_windows(lambda X, p, windows: (p, windows))
     found: tuple[float, Windows] = versions[bound.node.op.since](X, **bound.attrs)
     return found
 

@@ -235,18 +235,16 @@ class Evaluation:
             arithmetic = replace(plain, flushes=True)
             yield Tier(name, arithmetic, other.function, f"right only {other.remark}")
         if self.dtype.numpy.itemsize == 2:
+            formulas = [None, *(one.function for one in sound if not one.remark)]
             for word, what, arithmetic in (
                 ("stored", "kept in {} between operations", stored(self.dtype)),
                 ("arithmetic", "computed in {}", narrow(self.dtype)),
             ):
                 told = what.format(self.dtype)
                 remark = f"{told}; declare accumulate={self.dtype}"
-                yield Tier(
-                    f"{self.dtype} {word}",
-                    arithmetic,
-                    None,
-                    "" if self.dtype.name in declared else remark,
-                )
+                remark = "" if self.dtype.name in declared else remark
+                for formula in formulas:
+                    yield Tier(f"{self.dtype} {word}", arithmetic, formula, remark)
 
     def outputs(self, tier: Tier) -> tuple[Output, ...]:
         """The outputs of a tier."""
@@ -495,7 +493,8 @@ class Expected:
             own = np.where(np.isfinite(size), own, 0.0)
         common = output.errors.common
         if common is not None:
-            common = Common(common.size.astype(np.float64, copy=False), common.group)
+            ends = (end.astype(np.float64, copy=False) for end in (common.down, common.up))
+            common = Common(*ends, common.group)
         return Room(own, common, output.lost)
 
     def range_loss(self, tier: Tier) -> Any:

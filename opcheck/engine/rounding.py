@@ -62,7 +62,8 @@ def _proven(output: Expected) -> Array | None:
         slack = (
             room.own
             if room.shared is None
-            else room.own + np.abs(piece.values) * (2 * room.shared.size)
+            else room.own
+            + np.abs(piece.values) * (2 * np.maximum(room.shared.down, room.shared.up))
         )
         ends = [
             nearest(*_sum(piece.values, piece.rest, sign * slack), output.dtype) for sign in (-1, 1)

@@ -254,9 +254,15 @@ def _judge(
         (~np.isfinite(actual) & ~fits) | outside(actual, reference.low, reference.high)
     )
     shares[never] = np.inf
+    beyond = (actual < (-np.inf if reference.low is None else reference.low)) | (
+        actual > (np.inf if reference.high is None else reference.high)
+    )
     if tier.ranged:
-        gone = ~np.isfinite(actual) | (actual == 0)
+        gone = (~np.isfinite(actual) | (actual == 0)) & ~beyond
         shares[reference.bound.range_loss(tier) & gone & finite] = 0.0
+    elif tier.arithmetic.flushes and not tier.remark and room.lost is not None:
+        # Whoever declares a poorer arithmetic has its range too.
+        shares[room.lost & ~np.isfinite(actual) & ~beyond & finite] = 0.0
     unjudged = _unjudged(y, own, room, tier)
     return Judged(shares, allowed, (apart > 1) & ~never, int(np.count_nonzero(unjudged)))
 

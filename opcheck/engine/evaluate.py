@@ -426,7 +426,8 @@ class Expected:
             return None
         with np.errstate(over="ignore", invalid="ignore"):
             rest = (self.output.v - self.values).astype(np.float64)
-        return np.where(np.isfinite(rest), rest, 0.0)
+        most = np.finfo(np.float64).max
+        return np.clip(np.where(np.isnan(rest), 0.0, rest), -most, most)
 
     def rounded(self) -> Array:
         """The values rounded to the output's dtype, to nearest, ties to even."""

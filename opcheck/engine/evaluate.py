@@ -219,8 +219,11 @@ class Evaluation:
         return self._certain[tier][place]
 
     def tiers(self, declared: Collection[str] = ()) -> tuple[Tier, ...]:
-        """The tiers in the order in which they are tried; those `declared` bring no remark."""
-        return tuple(self._tiers(declared))
+        """The tiers in the order in which they are tried; those `declared` bring no remark.
+
+        Whatever needs no remark is tried before what does.
+        """
+        return tuple(sorted(self._tiers(declared), key=lambda tier: tier.remark != ""))
 
     def _tiers(self, declared: Collection[str]) -> Iterator[Tier]:
         since = self.node.op.since

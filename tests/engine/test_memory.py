@@ -9,10 +9,10 @@ import sys
 from typing import Any
 
 import pytest
-
-from opcheck.dtypes import DTYPES
 from opcheck.engine.registry import operators
 from tests.engine.test_registry import NEEDED
+
+from opcheck.dtypes import DTYPES
 
 pytest.importorskip("resource", reason="only POSIX tells a process's high-water mark")
 

@@ -58,7 +58,7 @@ def evaluate(
     """
     bound = bind(node, formula)
     convert = _as_it_is if bound.operator.exact else _widened
-    operands = [convert(array) for array in node.inputs]
+    operands = [convert(_native(array)) for array in node.inputs]
     if faults is None and trace is None:
         with numbers.lifting(_as_it_is):
             outputs = _called(bound, operands)
@@ -66,6 +66,13 @@ def evaluate(
         with numbers.lifting(_made_faulty, faults, trace):
             outputs = [bare(out) for out in _called(bound, list(map(_made_faulty, operands)))]
     return tuple(_typed(bound, place, output) for place, output in enumerate(outputs))
+
+
+def _native(array: Array | None) -> Array | None:
+    """`array` in the machine's byte order."""
+    if array is None or array.dtype.isnative:
+        return array
+    return array.astype(array.dtype.newbyteorder("="))
 
 
 def _made_faulty(array: Any) -> Any:

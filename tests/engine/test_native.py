@@ -22,7 +22,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from opcheck.compare import compare
 from opcheck.compare.wants import computed_want
 from opcheck.dtypes import DTYPES
-from opcheck.engine import Node, dtypes_of, exactly_node
+from opcheck.engine import Expected, Node, dtypes_of, exactly_node
 from opcheck.engine import native as package
 from opcheck.engine.native import dml_activation_hardmax1, hardmax, natively
 from opcheck.engine.native import softmax as softmax_module
@@ -83,6 +83,11 @@ def assert_right(op: OpVersion, x: Any, attrs: Mapping[str, Any], threads: int =
     (right,) = exactly_node(Node(op, (x,), attrs))
     got = kernel(op, x, attrs, threads)
     found = compare(computed_want(op, "y", right), got)
+    if found.problem == "undecided" and isinstance(right, Expected):
+        # No kind of number holds the powers, so that nothing is known of their errors.
+        near = 1e-14 if x.dtype.itemsize == 8 else 1e-2 if x.dtype.itemsize == 2 else 1e-6
+        np.testing.assert_allclose(got.astype(float), right.rounded().astype(float), rtol=near)
+        return
     assert (found.problem, found.remark) == (None, ""), (op, x.dtype, x.shape, attrs, found)
     if isinstance(right, np.ndarray):
         assert got.tobytes() == right.tobytes()

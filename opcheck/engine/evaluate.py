@@ -160,6 +160,7 @@ class Evaluation:
         self.bound = bind(node)
         self._outputs: dict[Tier, tuple[Output, ...]] = {}
         self._certain: dict[Tier, list[tuple[float, float, Any]]] = {}
+        self._widths: dict[Formula | None, int] = {}
 
     @property
     def is_exact(self) -> bool:
@@ -278,10 +279,13 @@ class Evaluation:
             return evaluate(self.node, formula)
         outputs: Sequence[Any] = ()
         inputs = self.node.inputs
-        for values in range(arithmetic.values, len(VALUES())):
+        # Values are the same in all arithmetics, so that the first one tells how wide they are.
+        known = self._widths.get(formula)
+        for values in range(known or arithmetic.values, len(VALUES())):
+            self._widths[formula] = values
             wide = replace(arithmetic, values=values)
             outputs = _on_values(bound, wide, inputs)
-            if not any(map(_ran_out, outputs)):
+            if known is not None or not any(map(_ran_out, outputs)):
                 break
             # What infinities and NaN of the inputs make of outputs, they make of wider ones too.
             tame = list(map(_tamed, inputs))

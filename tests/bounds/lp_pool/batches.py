@@ -9,7 +9,6 @@ import numpy as np
 
 from tests.bounds.arithmetic import BFLOAT16, Array
 from tests.bounds.lp_pool.judging import Question, ask
-from tests.bounds.lp_pool.suites import windows_of_the_suites
 from tests.bounds.lp_pool.windows import DISTRIBUTIONS, in_range, windows
 
 FLOAT16, FLOAT32, FLOAT64 = (np.dtype(t) for t in (np.float16, np.float32, np.float64))
@@ -27,7 +26,7 @@ POWERS: dict[np.dtype, tuple[float, ...]] = {
 
 @cache
 def owed(dtype: np.dtype) -> tuple[Question, ...]:
-    """Questions whose answers every implementation has the range for, the suites' own included."""
+    """Questions whose answers every implementation has the range for."""
     return tuple(ask(x[held], p) for x, p in _windows(dtype) if (held := in_range(x, p)).any())
 
 
@@ -43,6 +42,3 @@ def _windows(dtype: np.dtype) -> Iterator[tuple[Array, float]]:
         for p in POWERS[dtype]:
             made = [windows(name, (count, size), p, dtype) for name in DISTRIBUTIONS]
             yield np.concatenate(made), p
-    for (name, p, _), x in windows_of_the_suites().items():
-        if name == dtype.name:
-            yield x, p

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from opcheck.model import Comparison
 from tests.bounds.arithmetic import BFLOAT16, Array, unit
 from tests.bounds.lp_pool.batches import DTYPES, FLOAT16, FLOAT32, out_of_range, owed
 from tests.bounds.lp_pool.implementations import HONEST, Implementation, inside
 from tests.bounds.lp_pool.judging import Question, ask
+from tests.bounds.lp_pool.windows import Wanted, in_range
 
 OUT_OF_RANGE = "right but where an intermediate result left the range of"
 
@@ -26,22 +29,56 @@ def told(question: Question, found: Comparison) -> str:
     return f"{question.x.dtype} K={question.x.shape[1]} p={question.p}: {found.remark} {worst}"
 
 
+def assert_owed(name: str, question: Question) -> None:
+    found = question.judge(answer(HONEST[name], question.x, question.p))
+    assert (found.problem, found.remark) == (None, ""), (name, told(question, found))
+    assert found.used <= 1
+
+
+def assert_warned_of_at_worst(name: str, question: Question) -> None:
+    """Of its range, where sums of powers leave it."""
+    found = question.judge(answer(HONEST[name], question.x, question.p))
+    warned = found.problem == "precision" and found.remark.startswith(OUT_OF_RANGE)
+    assert found.problem is None or warned, (name, told(question, found))
+
+
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("name", HONEST)
 def test_an_honest_implementation_is_never_accused(name: str, dtype: np.dtype) -> None:
     for question in owed(dtype):
-        found = question.judge(answer(HONEST[name], question.x, question.p))
-        assert (found.problem, found.remark) == (None, ""), told(question, found)
-        assert found.unjudged == 0
-
-
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@pytest.mark.parametrize("name", HONEST)
-def test_where_sums_leave_the_range_the_worst_is_a_warning(name: str, dtype: np.dtype) -> None:
+        assert_owed(name, question)
     for question in out_of_range(dtype):
-        found = question.judge(answer(HONEST[name], question.x, question.p))
-        warned = found.problem == "precision" and found.remark.startswith(OUT_OF_RANGE)
-        assert found.problem is None or warned, told(question, found)
+        assert_warned_of_at_worst(name, question)
+
+
+@st.composite
+def questions(draw: st.DrawFn) -> tuple[Array, float]:
+    """Some windows, and p: ordinary numbers, numbers with powers all over the range, and any."""
+    dtype = draw(st.sampled_from(DTYPES))
+    powers = (1, 2, 3, 4, 5, 7, 10, 64, 1.5, 2.5, 3.7)
+    # A node's attribute is a binary32 number.
+    p = float(np.float32(draw(st.sampled_from(powers[: 8 if dtype == BFLOAT16 else 11]))))
+    want = Wanted((draw(st.integers(1, 4)), draw(st.integers(1, 40))), p, dtype)
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    ordinary = draw(st.lists(st.floats(-4, 4), min_size=1, max_size=6))
+    exponents = st.floats(want.range.least - 2, want.range.most)
+    powers_of = want.with_powers(np.array(draw(st.lists(exponents, min_size=1, max_size=6))))
+    any_ = draw(st.lists(st.floats(-want.largest, want.largest), min_size=1, max_size=3))
+    pool = draw(st.sampled_from([ordinary, [*powers_of], any_, [*ordinary, *any_, 0.0]]))
+    with np.errstate(under="ignore"):
+        return rng.choice(np.clip(pool, -want.largest, want.largest), want.shape).astype(dtype), p
+
+
+@settings(max_examples=40, deadline=None)
+@given(questions())
+def test_nor_on_any_windows_whatever(question: tuple[Array, float]) -> None:
+    x, p = question
+    held = in_range(x, p)
+    for part, check in ((x[held], assert_owed), (x[~held], assert_warned_of_at_worst)):
+        if len(part):
+            asked = ask(part, p)
+            for name in HONEST:
+                check(name, asked)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The rows of the shipped cases, and backends that compute whole tensors from honest rows."""
+"""Backends that compute whole tensors from honest rows, for the shipped cases."""
 
 from __future__ import annotations
 
@@ -10,15 +10,12 @@ from pathlib import Path
 import numpy as np
 
 from opcheck.model import AttrValue, Case, Computed, Task, Values
-from opcheck.suite import load, materialize
+from opcheck.suite import load
 from tests.bounds.arithmetic import Array
 from tests.bounds.softmax import honest
 from tests.miniatures import Fake, Run
 
 SUITE = Path(__file__).parents[3] / "cases" / "onnx" / "softmax.yaml"
-LONGEST = 10_000
-#: About how many elements of one case are tried.
-SOME = 1000
 
 
 @cache
@@ -29,31 +26,6 @@ def cases() -> tuple[Case, ...]:
         for case in load([SUITE])
         if isinstance(case.expect, Computed | Values) and case.tolerance is None
     )
-
-
-@cache
-def rows_of_the_suite(dtype: str) -> dict[int, Array]:
-    """The rows of these cases, by their length, each once, of large tensors only the first ones.
-
-    Rows longer than `LONGEST` are left out, and those that are NaN by the formula.
-    """
-    found: dict[int, list[Array]] = {}
-    for case in cases():
-        (spec,) = case.inputs
-        if spec.dtype.name != dtype or max(spec.shape, default=0) > LONGEST:
-            continue
-        rows = by_rows(materialize(spec), case.op.since, case.attrs.get("axis"))
-        columns = rows.shape[1]
-        if 0 < columns <= LONGEST:
-            rows = rows[: max(1, SOME // columns)]
-            found.setdefault(columns, []).append(rows[regular(rows)])
-    each_once = ((columns, _each_once(np.concatenate(parts))) for columns, parts in found.items())
-    return {columns: rows for columns, rows in each_once if len(rows)}
-
-
-def _each_once(rows: Array) -> Array:
-    _, first = np.unique(rows.astype(np.float64), axis=0, return_index=True)
-    return rows[np.sort(first)]
 
 
 def by_rows(x: Array, since: int, axis: AttrValue | None) -> Array:

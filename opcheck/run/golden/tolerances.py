@@ -34,7 +34,8 @@ class Ends:
 def ends(want: Want, written: Array, tolerance: Tolerance | None) -> Ends:
     """How far an answer may lie from `written`, by the tolerance or else by the bound of `want`."""
     if tolerance is None and want.bound is not None:
-        return Ends(written, *ends_of_bound(want.bound, written, want.low, want.high))
+        with np.errstate(over="ignore", invalid="ignore"):
+            return Ends(written, *ends_of_bound(want.bound, written, want.low, want.high))
     # What is exact, and what is stated as rtol and atol, needs no array to say so.
     return stated_ends(written, (tolerance or EXACT).ulp or 0)
 

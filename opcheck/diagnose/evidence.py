@@ -13,7 +13,8 @@ from opcheck.compare import Want, compare_outputs
 from opcheck.compare.ulp import distance
 from opcheck.compare.wants import computed_want
 from opcheck.dtypes import DTYPES, DType, of, round_to
-from opcheck.engine import Node, dtypes_of, exactly
+from opcheck.engine import Node, dtypes_of
+from opcheck.engine.evaluate import exactly, is_real
 from opcheck.errors import InvalidNode
 from opcheck.model import Array, Foreign, Tolerance
 
@@ -39,7 +40,7 @@ class Evidence:
     @property
     def nbytes(self) -> int:
         """How many bytes the inputs have."""
-        return sum(array.nbytes for array in self.node.inputs)
+        return sum(array.nbytes for array in self.node.inputs if array is not None)
 
     def is_right(self, outputs: Outputs) -> bool:
         """Whether other outputs would have passed."""
@@ -80,11 +81,11 @@ class Evidence:
 
         None where the output is none of floats of the input's type.
         """
-        inputs = self.node.inputs
-        own = of(inputs[0]) if inputs else None
+        first = self.node.inputs[0] if self.node.inputs else None
+        own = None if first is None else of(first)
         if own is None or own.kind != "float" or not self.got:
             return []
-        if any(isinstance(got, Foreign) or got.dtype != inputs[0].dtype for got in self.got):
+        if any(isinstance(got, Foreign) or of(got) != own for got in self.got):
             return []
         allowed = dtypes_of(self.node.op)
         return [t for t in NARROWER if t.precision < own.precision and t.name in allowed]
@@ -93,11 +94,14 @@ class Evidence:
         """The same with input and output rounded to one of those; the engine says what is right."""
         node, got = self.node, [array for array in self.got or () if isinstance(array, np.ndarray)]
         with np.errstate(all="ignore"):
-            inputs = tuple(array.astype(dtype.numpy) for array in node.inputs)
+            inputs = tuple(
+                array if array is None or not is_real(array) else array.astype(dtype.numpy)
+                for array in node.inputs
+            )
             outputs = [array.astype(dtype.numpy) for array in got]
         node = replace(node, inputs=inputs)
         try:
-            answers = exactly(node.op, node.inputs, node.attrs)
+            answers = exactly(node)
         except InvalidNode:
             return Evidence(node, outputs)
         return Evidence(node, outputs, (tuple(computed_want(node.op, "", one) for one in answers),))

@@ -9,7 +9,7 @@ from opcheck.compare.ulp import distance
 from opcheck.diagnose.evidence import Evidence, Outputs
 from opcheck.dtypes import DType, of
 from opcheck.engine import operator_of
-from opcheck.engine.mutants import Mutant as Mistake
+from opcheck.engine.mutants import Mutant
 from opcheck.errors import InvalidNode
 from opcheck.model import Array, Foreign
 
@@ -21,7 +21,7 @@ _FARTHER = 16
 _NEARER = 2
 
 
-def reproduces(mistake: Mistake, evidence: Evidence) -> bool:
+def reproduces(mistake: Mutant, evidence: Evidence) -> bool:
     """Whether who makes `mistake` gives the same wrong answer, but for rounding."""
     answer = _answer(mistake, evidence)
     if evidence.got is None or answer is None:
@@ -29,7 +29,7 @@ def reproduces(mistake: Mistake, evidence: Evidence) -> bool:
     if not _same_kinds(evidence.got, answer):
         return False
     operator = operator_of(evidence.node.op)
-    rounded = operator is not None and operator.rounded
+    rounded = operator is not None and not operator.exact
     for place, (got, given) in enumerate(zip(evidence.got, answer, strict=True)):
         if not _alike(got, given, evidence.nearest(place), rounded):
             return False
@@ -37,13 +37,13 @@ def reproduces(mistake: Mistake, evidence: Evidence) -> bool:
     return not evidence.is_right(answer)
 
 
-def contradicts(mistake: Mistake, passed: Evidence) -> bool:
+def contradicts(mistake: Mutant, passed: Evidence) -> bool:
     """Whether who makes `mistake` would not have passed as the backend did."""
     answer = _answer(mistake, passed)
     return bool(passed.admitted) if answer is None else not passed.is_right(answer)
 
 
-def _answer(mistake: Mistake, evidence: Evidence) -> Outputs | None:
+def _answer(mistake: Mutant, evidence: Evidence) -> Outputs | None:
     """What comes of a mistake, None where the node is refused."""
     answer = mistake.made_on(evidence.node)
     return None if isinstance(answer, InvalidNode) else as_outputs(answer)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -10,7 +9,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from opcheck.dtypes import DTYPES, DType, limits, round_to
+from opcheck.dtypes import DTYPES, DType, round_to
 from opcheck.engine.evaluate import Evaluation, Expected, Tier, exactly, precisely
 from opcheck.engine.node import Node
 from opcheck.model import Array
@@ -117,17 +116,13 @@ def nearest(high: Any, low: Any, dtype: DType) -> Array:
 
 
 def _by_digits(node: Node, wanted: Mapping[int, _Left]) -> Mapping[int, Array]:
-    """The wanted outputs, with as many digits as it takes.
-
-    Half of the digits of a computation count as right, once the one before has confirmed half of
-    its own. What the most digits do not tell from a midpoint of two numbers is that midpoint.
-    """
+    """The wanted outputs, with as many digits as it takes."""
     found: dict[int, Array] = {}
     before = precisely(node, _DIGITS[0])
-    for digits, more in pairwise(_DIGITS):
+    for bits, more in pairwise(_DIGITS):
         now = precisely(node, more)
         for place in wanted.keys() - found.keys():
-            array = _certain(before[place], now[place], digits, more, wanted[place].output)
+            array = _certain(before[place], now[place], bits, more, wanted[place].output)
             if array is not None:
                 _check(node, place, array, wanted[place])
                 found[place] = array
@@ -137,25 +132,17 @@ def _by_digits(node: Node, wanted: Mapping[int, _Left]) -> Mapping[int, Array]:
     raise Unrounded(f"{node.op}: {_DIGITS[-1]} binary digits do not tell what it rounds to")
 
 
-def _certain(before: Any, now: Any, digits: int, more: int, output: Expected) -> Array | None:
+def _certain(before: Any, now: Any, bits: int, more: int, output: Expected) -> Array | None:
     """The rounded values; None where the digits leave a choice."""
-    import mpmath
+    from opcheck.numbers.precise import rounded
 
     found = output.rounded()
     for place, (x, y) in enumerate(zip(before.v.flat, now.v.flat, strict=True)):
-        # What is no number, and a zero's sign, plain and bounded numbers tell.
-        if not mpmath.isfinite(y):
-            continue
-        with mpmath.workprec(2 * more):
-            confirmed = abs(y - x) <= mpmath.ldexp(abs(y), -digits // 2)
-            error = mpmath.ldexp(abs(y), -more // 2) if confirmed else abs(y - x)
-            value, high = (_nearest(y + sign * error, output.dtype) for sign in (-1, 1))
-        if value != high or not mpmath.isfinite(x):
-            if more < _DIGITS[-1] or not confirmed:
-                return None
-            with mpmath.workprec(more // 2):
-                value = _nearest(+y, output.dtype)
-        if value or found.flat[place]:
+        value = rounded(x, y, bits, more, output.dtype, last=more == _DIGITS[-1])
+        if value is None:
+            return None
+        # What is no number, and a zero's sign, bounded numbers tell.
+        if value == value and (value or found.flat[place]):
             found.flat[place] = value
     return found
 
@@ -169,22 +156,3 @@ def _check(node: Node, place: int, array: Array, left: _Left) -> None:
             f"{node.op}: output {place} at {list(at)}: precise numbers give {array[at]!s},"
             f" bounded ones {left.low[at]!s} to {left.high[at]!s}"
         )
-
-
-def _nearest(number: Any, dtype: DType) -> float:
-    """One of mpmath's numbers rounded once to a dtype, to nearest, ties to even."""
-    sign, mantissa, exponent, length = number._mpf_
-    if exponent + length < dtype.min_exponent:
-        mantissa = 0
-    shift = max(exponent + length - dtype.precision, dtype.min_exponent) - exponent
-    if mantissa and shift > 0:
-        half, rest = 1 << (shift - 1), mantissa & ((1 << shift) - 1)
-        mantissa >>= shift
-        mantissa += rest > half or (rest == half and mantissa & 1)
-        exponent += shift
-    try:
-        value = math.ldexp(mantissa, exponent)
-    except OverflowError:
-        value = math.inf
-    value = value if value <= limits(dtype)[1] else math.inf
-    return -value if sign else value

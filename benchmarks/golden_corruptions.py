@@ -5,7 +5,7 @@ python -m benchmarks.golden_corruptions [--count 2000] [--seed 0]
 A small golden folder is damaged in one way after the other, each drawn at random, and checked. A
 damage is found where the check names a file that was touched; it is harmless where every file has
 the bytes and the name that it had before. What is forged has new checksums and a new manifest, so
-that nothing but the oracles can tell.
+that nothing but the oracle can tell.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from opcheck.compare.interval import stepped
+from opcheck.compare.ulp import stepped
 from opcheck.errors import UsageError
 from opcheck.graph.onnx_tolerance import DATA
 from opcheck.graph.tensors import read_named_tensor, tensor_bytes
@@ -32,7 +32,7 @@ from opcheck.run.golden.manifest import MANIFEST, SUMS, read_manifest, sums
 from opcheck.run.golden.writing import Settings, write
 from opcheck.suite import load
 
-#: Every operator, each kind of test, every method but the double-doubles, and both tolerances.
+#: Every operator, each kind of test, every method, and both tolerances.
 CASES = (
     "Hardmax/axis_out_of_range@opset=11,dtype=float16,attrs.axis=2",
     "Hardmax/coerced_to_2d@opset=11,dtype=float32#axis_1",

@@ -23,7 +23,7 @@ METHODS: tuple[Method, ...] = get_args(Method)
 
 #: Binary digits that are computed with, until they tell what everything rounds to. The most are
 #: enough for a sum of the ninth powers of the largest number that is 1 and of the smallest float64.
-_DIGITS = (160, 640, 2560, 10240)
+DIGITS = (160, 640, 2560, 10240)
 
 
 class Unrounded(ValueError):
@@ -118,8 +118,8 @@ def nearest(high: Any, low: Any, dtype: DType) -> Array:
 def _by_digits(node: Node, wanted: Mapping[int, _Left]) -> Mapping[int, Array]:
     """The wanted outputs, with as many digits as it takes."""
     found: dict[int, Array] = {}
-    before = precisely(node, _DIGITS[0])
-    for bits, more in pairwise(_DIGITS):
+    before = precisely(node, DIGITS[0])
+    for bits, more in pairwise(DIGITS):
         now = precisely(node, more)
         for place in wanted.keys() - found.keys():
             array = _certain(before[place], now[place], bits, more, wanted[place].output)
@@ -129,7 +129,7 @@ def _by_digits(node: Node, wanted: Mapping[int, _Left]) -> Mapping[int, Array]:
         if len(found) == len(wanted):
             return found
         before = now
-    raise Unrounded(f"{node.op}: {_DIGITS[-1]} binary digits do not tell what it rounds to")
+    raise Unrounded(f"{node.op}: {DIGITS[-1]} binary digits do not tell what it rounds to")
 
 
 def _certain(before: Any, now: Any, bits: int, more: int, output: Expected) -> Array | None:
@@ -138,7 +138,7 @@ def _certain(before: Any, now: Any, bits: int, more: int, output: Expected) -> A
 
     found = output.rounded()
     for place, (x, y) in enumerate(zip(before.v.flat, now.v.flat, strict=True)):
-        value = rounded(x, y, bits, more, output.dtype, last=more == _DIGITS[-1])
+        value = rounded(x, y, bits, more, output.dtype, last=more == DIGITS[-1])
         if value is None:
             return None
         # What is no number, and a zero's sign, bounded numbers tell.

@@ -35,7 +35,7 @@ from opcheck.suite import case_digest
 _PACKAGES = ("ml_dtypes", "mpmath", "numpy", "onnx")
 METHOD_TEXTS: dict[Method, str] = {
     "exact": "nothing had to be rounded",
-    "bounded": "correctly rounded: the proven error of the computation leaves one number for each",
+    "bounded": "correctly rounded: the proven error bound leaves one number for each value",
     "mpmath": "correctly rounded from as many digits as it takes",
     "stated": "as the case states it: the text leaves it open, or opcheck lacks the operator",
 }

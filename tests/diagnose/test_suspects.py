@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from opcheck.diagnose import Suspects, suspects
-from opcheck.engine.mistakes import mistakes_of
+from opcheck.engine.mutants import mutants_of
 from opcheck.model import Case, Diagnosis
 from tests.asking import cases_in
 from tests.diagnose.wrong import HARDMAX, SOFTMAX, mistake, node, refuse, wrong
@@ -24,7 +24,7 @@ def names(found: object) -> list[str | None]:
 
 
 def by_name(name: str) -> object:
-    return next(one for one in mistakes_of(HARDMAX) if one.name == name)
+    return next(one for one in mutants_of(HARDMAX) if one.name == name)
 
 
 def test_the_mistakes_that_give_the_same_are_named() -> None:

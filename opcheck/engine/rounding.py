@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -19,10 +19,8 @@ from opcheck.numbers.arithmetic import Arithmetic, Grid
 #: How the values of a node came about: nothing was rounded; an error bound of the reference's own
 #: arithmetic leaves one number each; computed by mpmath to as many digits as it took.
 Method: TypeAlias = Literal["exact", "bounded", "mpmath"]
-METHODS: tuple[Method, ...] = get_args(Method)
 
-#: Binary digits that are computed with, until they tell what everything rounds to. The most are
-#: enough for a sum of the ninth powers of the largest number that is 1 and of the smallest float64.
+#: Binary digits that are computed with, until they tell what everything rounds to.
 DIGITS = (160, 640, 2560, 10240)
 
 

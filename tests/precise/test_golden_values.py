@@ -46,8 +46,8 @@ def assert_same(got: Any, want: Any, where: str = "") -> None:
 
 def test_all_that_the_text_decides_in_the_shipped_suites() -> None:
     asked: Counter[str] = Counter()
-    for case in load():
-        if case.rule == "open" or isinstance(case.expect, Rejected):
+    for case in (case for case in load() if case.rule != "open"):
+        if isinstance(case.expect, Rejected):
             continue
         (x,) = question(case).arrays(question(case).inputs)
         kernel = math.prod(case.attrs.get("kernel_shape", [1]))  # type: ignore[arg-type]
@@ -55,8 +55,7 @@ def test_all_that_the_text_decides_in_the_shipped_suites() -> None:
             continue
         assert_same(answer(case.op, x, case.attrs), by_the_text(case.op, x, case.attrs), case.id)
         asked[case.op.name] += 1
-    assert len(asked) == 4
-    assert min(asked.values()) > 30, asked
+    assert (len(asked), min(asked.values()) > 30) == (4, True), asked
 
 
 # ── Softmax ───────────────────────────────────────────────────────────────────────────────────
@@ -135,7 +134,8 @@ def test_windows_that_are_hard_to_round(name: str, p: float) -> None:
     rows = [
         [largest, largest, largest / 3], [largest / 4, largest / 7, 0], [largest, tiny, 1],
         # The second's norm for p = 2 is 131073² + 1/2 − 2^-37 of the smallest subnormal.
-        [tiny, 4 * tiny, 9 * tiny], [131073**2 * tiny, 131073 * tiny], [NAN, INF, 1], [1, -INF, 0], [0, 0, -7], *spread.tolist(),
+        [tiny, 4 * tiny, 9 * tiny], [131073**2 * tiny, 131073 * tiny],
+        [NAN, INF, 1], [1, -INF, 0], [0, 0, -7], *spread.tolist(),
     ]  # fmt: skip
     for row in rows:
         held = np.array(row).astype(DTYPES[name].numpy).astype(np.float64).tolist()

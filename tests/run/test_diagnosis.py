@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from opcheck.diagnose import Suspects, causes
-from opcheck.engine.mistakes import Mistake, mistakes_of
+from opcheck.engine.mutants import Mutant, mutants_of
 from opcheck.model import Case, OpVersion, Question, Result, Verdict
 from opcheck.run.diagnosis import evidence, recall
 from opcheck.run.lying import Lying, Telling, judged, node_of, told
@@ -31,7 +31,7 @@ FAR = f"- {{name: far, inputs: {{input: [{LONG}]}}, expect: {{output: [{FIRST}]}
 
 
 def by_name(name: str) -> Mistake:
-    return next(one for one in mistakes_of(OpVersion("", "Hardmax", 13)) if one.name == name)
+    return next(one for one in mutants_of(OpVersion("", "Hardmax", 13)) if one.name == name)
 
 
 def test_a_failure_is_told_what_it_looks_like(tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def remembered(case_id: str) -> object:
     return recall(next(case for case in core() if case.id == case_id))
 
 
-def answers(trial: Trial, mistake: Mistake) -> Judged | None:
+def answers(trial: Trial, mistake: Mutant) -> Judged | None:
     """What the backend is worth that makes `mistake`; None where it does not show."""
 
     def answer(asked: Question) -> Answer:
@@ -97,7 +97,7 @@ def answers(trial: Trial, mistake: Mistake) -> Judged | None:
     return judged(trial, Telling.info, lambda question: told(answer(question), question))
 
 
-def failures(op: OpVersion, mistake: Mistake) -> Iterator[Result]:
+def failures(op: OpVersion, mistake: Mutant) -> Iterator[Result]:
     suspects = Suspects(lambda case: remembered(case.id))  # type: ignore[arg-type,return-value]
     for trial in shown(op):
         seen_in = answers(trial, mistake)
@@ -120,7 +120,7 @@ VERSIONS = [
 def test_nine_lies_of_ten_are_named_first() -> None:
     lies, wrong = 0, {}
     for op in VERSIONS:
-        for mistake in mistakes_of(op)[::STEP]:
+        for mistake in mutants_of(op)[::STEP]:
             found = [one for one, _ in zip(failures(op, mistake), range(FAILURES), strict=False)]
             if mistake.why_harmless(op, "float32") is not None or not found:
                 continue

@@ -20,7 +20,7 @@ def node_of(task: Task, inputs: Sequence[Array]) -> Node:
     operands = tuple(task.operands(inputs))
     for array in operands:
         array.flags.writeable = False
-    return Node(task.op, operands, task.attrs, bool(task.initializers))
+    return Node(task.op, operands, task.attrs, constant=bool(task.initializers))
 
 
 def result_of(trial: Trial, info: BackendInfo, answer: Callable[[Question], Outcome]) -> Result:

@@ -193,6 +193,12 @@ def arithmetic() -> Iterator[Faulty]:
 # ── other functions ───────────────────────────────────────────────────────────────────────────
 
 
+def _power_to_bits(bits: int, original: Any, x: Any, p: Any) -> Any:
+    """The first power is `x` itself."""
+    y = original(x, p)
+    return y if np.ndim(p) == 0 and p == 1 else cut_to_bits(y, bits, np.trunc)
+
+
 def others() -> Iterator[Faulty]:
     """Faults of other functions of one element."""
     yield Faulty("abs", "absolute_value_forgotten", "the absolute value was forgotten",
@@ -200,6 +206,14 @@ def others() -> Iterator[Faulty]:
     yield Faulty("abs", "negative_values_are_zero", "negative values counted as 0",
                  _instead(lambda x: np.maximum(x, x.dtype.type(0))))  # fmt: skip
     yield Faulty("sqrt", "root_forgotten", "the root was forgotten", _instead(lambda x: x))
+    for bits in (12, 16):
+        yield Faulty(
+            "pow",
+            f"pow_of_{bits}_bits",
+            f"powers and roots were good to {bits} bits",
+            partial(_power_to_bits, bits),
+            only=("float32", "float64"),
+        )
     for name in ("sqrt", "log", "tanh", "erf", "sin", "cos"):
         for bits in (12, 16):
             yield Faulty(

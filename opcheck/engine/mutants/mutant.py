@@ -35,6 +35,7 @@ class Mutant:
         primitive: The function of the formula that is wrong. A formula that does not call it has
             no such mutant. "" where it is something else.
         only: The dtypes in which it is wrong; None for all.
+        needs: The attribute without which nobody can be so wrong; "" where none is needed.
         rounded: It loses something in rounding, so that operators whose answers are exact have no
             such mutant.
         equivalent: Where no legal input tells it from the formula, and why; by version ("13"),
@@ -47,6 +48,7 @@ class Mutant:
     primitive: str = ""
     only: tuple[str, ...] | None = None
     rounded: bool = False
+    needs: str = ""
     equivalent: Mapping[str, str] = field(default_factory=dict)
 
     def made_on(self, node: Node) -> Sequence[Any] | InvalidNode:
@@ -81,8 +83,9 @@ class Faulty:
     text: str
     fault: Fault
     only: tuple[str, ...] | None = None
+    needs: str = ""
 
-    def mutant(self, equivalent: Mapping[str, str]) -> Mutant:
+    def mutant(self) -> Mutant:
         """The formula with this function in it."""
         faults = {self.primitive: self.fault}
         return Mutant(
@@ -91,5 +94,5 @@ class Faulty:
             lambda node: evaluate(node, faults=faults),
             self.primitive,
             self.only,
-            equivalent=equivalent,
+            needs=self.needs,
         )

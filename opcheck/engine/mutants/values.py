@@ -10,6 +10,7 @@ import numpy as np
 
 from opcheck import dtypes
 from opcheck.engine.evaluate import Expected, exactly
+from opcheck.engine.mutants.elements import cut_to_bits
 from opcheck.engine.mutants.making import FLOATS, floating, of_input, of_output
 from opcheck.engine.mutants.mutant import Mutant
 from opcheck.engine.node import Node
@@ -122,6 +123,12 @@ MUTANTS: tuple[Mutant, ...] = (
     *(
         of_input(f"input_in_{name}", f"the input was narrowed to {name}", _through(name), only)
         for name, only in _NARROWED_TO.items()
+    ),
+    of_input(
+        "input_in_tf32",
+        "the input was rounded to 11 bits, as in TF32",
+        lambda x: cut_to_bits(x, 11),
+        ("float32", "float64"),
     ),
     of_input("infinities_clamped", "infinities were taken for the largest number", _clamped),
     of_input(

@@ -15,7 +15,9 @@ from typing import Any, TypeAlias
 import ml_dtypes
 import numpy as np
 
-from opcheck.engine.mutants.mutant import Faulty
+from opcheck.engine.evaluate import evaluate
+from opcheck.engine.mutants.mutant import Faulty, Mutant
+from opcheck.engine.node import Node
 from opcheck.numbers import Fault
 
 Matrix: TypeAlias = Any
@@ -45,6 +47,19 @@ def along(change: Change, across_memory: bool = False) -> Fault:
         kept = [1 if a in axes else n for a, n in enumerate(x.shape)]
         found = np.broadcast_to(found, (prod(outer), 1)).reshape(outer)
         return found.reshape(kept) if keepdims else found
+
+    return fault
+
+
+def across(width: int, value: float) -> Fault:
+    """Of rows across memory, those after the last whole vector of `width` of them get `value`."""
+
+    def fault(original: Any, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+        found = np.array(original(x, axis=axis, keepdims=keepdims))
+        inner = prod(x.shape[max(_axes(axis, x.ndim), default=-1) + 1 :])
+        if inner > width and found.size:
+            found.reshape(-1, inner)[:, inner // width * width :] = value
+        return found
 
     return fault
 
@@ -86,6 +101,33 @@ def _with_the_row_before(m: Matrix) -> Matrix:
     return s + np.concatenate([np.zeros_like(s[:1]), s[:-1]])
 
 
+def left_out() -> Iterator[Faulty]:
+    """Rows that nobody computes: those with no place, and those divided by an infinite sum."""
+
+    def rows(start: Callable[[int], int], value: float, m: Matrix) -> Matrix:
+        found = np.asarray(_right(_comparable(m)) if value < 0 else m.sum(axis=1))
+        found = found.copy()
+        found[start(len(m)) :] = value
+        return found[:, None]
+
+    for primitive, value in (("sum", np.inf), ("argmax", -1)):
+        for name, text, start in (
+            ("last_row_missing", "the last row was left out", lambda n: max(1, n - 1)),
+            ("first_row_only", "only the first row was computed", lambda n: 1),
+            ("rows_stop_at_65535", "only the first 65,535 rows were computed", lambda n: 65535),
+            ("rows_stop_at_1024", "only the first 1,024 rows were computed", lambda n: 1024),
+        ):
+            yield Faulty(primitive, name, text, along(partial(rows, start, value)))
+        for width in (16, 8, 4):
+            yield Faulty(
+                primitive,
+                f"tail_of_{width}_across_memory_missing",
+                f"of rows across memory, those after the last whole vector of {width} of them were "
+                "left out",
+                across(width, value),
+            )
+
+
 def sums() -> Iterator[Faulty]:
     """Faults of `sum`."""
 
@@ -96,6 +138,11 @@ def sums() -> Iterator[Faulty]:
         "sum_across_the_rows",
         "elements were added up across the rows, not along them",
         lambda m: m.sum(axis=0)[:1, None] if m.shape[0] != m.shape[1] else m.sum(axis=0)[:, None],
+    )
+    yield fault(
+        "nan_in_every_row",
+        "one NaN made NaN of all rows",
+        lambda m: np.full_like(_total(m), np.nan) if np.isnan(m).any() else _total(m),
     )
     yield fault("sum_is_the_mean", "the mean was taken, not the sum", lambda m: m.mean(1)[:, None])
     yield fault(
@@ -195,6 +242,11 @@ def extremes() -> Iterator[Faulty]:
             partial(lambda start, m: np.maximum(top(m), m.dtype.type(start)), start),
             only=only,
         )
+    yield fault(
+        "maximum_across_the_rows",
+        "the maximum was taken across the rows, not along them",
+        lambda m: m.max(axis=0)[:1, None] if m.shape[0] != m.shape[1] else m.max(axis=0)[:, None],
+    )
     yield fault(
         "maximum_of_the_bits", "the maximum was found by comparing bits as integers", _by_bits
     )
@@ -379,10 +431,6 @@ def _index_in(dtype: Any) -> Change:
     return places
 
 
-def _rows_before(limit: int) -> Change:
-    return lambda m: _no_one(_right(m), np.arange(len(m)) >= limit)
-
-
 def _carried_over(m: Matrix) -> Any:
     """The running maximum does not start anew, so that only what exceeds it is found."""
     tops = _top(m)[:, 0]
@@ -549,12 +597,6 @@ def places() -> Iterator[Faulty]:
         "the last element won whatever the others are",
         lambda m: np.full(len(m), m.shape[1] - 1),
     )
-    for limit in (65535, 1024):
-        yield fault(
-            f"rows_stop_at_{limit}",
-            f"only the first {limit:,} rows were computed",
-            _rows_before(limit),
-        )
     yield fault(
         "maximum_carried_over",
         "the maximum of the rows before was kept, so that a row that is not above it stayed empty",
@@ -617,4 +659,17 @@ def _ties(fault: Callable[..., Faulty]) -> Iterator[Faulty]:
         )
 
 
-FAULTS: tuple[Faulty, ...] = (*sums(), *extremes(), *places())
+def _beyond_four_axes(node: Node) -> Any:
+    faults = {"argmax": along(lambda m: _last(maxima(_comparable(m)))[:, None])}
+    return evaluate(node, faults=faults) if node.rank > 4 else node.right
+
+
+FAULTS: tuple[Faulty, ...] = (*sums(), *extremes(), *places(), *left_out())
+MUTANTS: tuple[Mutant, ...] = (
+    Mutant(
+        "last_of_ties_beyond_four_axes",
+        "with more than four axes the last of equal maxima won",
+        _beyond_four_axes,
+        "argmax",
+    ),
+)

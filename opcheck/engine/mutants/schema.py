@@ -12,12 +12,13 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from opcheck import dtypes, opset
+from opcheck.engine.mutants import axes
 from opcheck.engine.mutants.making import computed_in_float32
 from opcheck.engine.mutants.mutant import Answer, Mutant
 from opcheck.engine.node import Node
 from opcheck.engine.operators import Operator
 from opcheck.errors import InvalidNode
-from opcheck.model import OpVersion
+from opcheck.model import OpVersion, Typed
 from opcheck.opset import Attribute, Schema
 
 #: A stated value of an attribute, read wrongly.
@@ -37,6 +38,8 @@ def mutants(op: OpVersion, operator: Operator) -> Iterator[Mutant]:
         if attribute.name not in operator.ignores:
             yield from _of_any(attribute, versions.values())
             yield from _BY_TYPE.get(attribute.type, _of_nothing)(attribute)
+            yield from axes.of_attribute(attribute)
+    yield from _of_form(schema)
     yield from _of_versions(op, operator, versions)
     yield from _of_inputs(schema)
 
@@ -102,7 +105,10 @@ def _of_any(attribute: Attribute, schemas: Iterable[Schema]) -> Iterator[Mutant]
 
     def says_something(node: Node) -> bool:
         value = node.attrs.get(name)
-        return value is not None and not {*(value if isinstance(value, tuple) else (value,))} <= neutral
+        return (
+            value is not None
+            and not {*(value if isinstance(value, tuple) else (value,))} <= neutral
+        )
 
     if attribute.required:
         return
@@ -151,6 +157,12 @@ def _of_int(attribute: Attribute) -> Iterator[Mutant]:
         f"a {name} that is invalid was taken for 0, or for 1 if that is invalid too",
         _repaired(name, lambda value, node: (0, 1)),
     )
+    if attribute.default:
+        yield Mutant(
+            f"{name}_0_is_the_default",
+            f"a {name} of 0 was taken for a missing one",
+            lambda n: (n if n.attrs.get(name, 1) else n.with_attrs(**{name: None})).right,
+        )
 
 
 def _repaired_or_read(name: str, change: Reading) -> Answer:
@@ -243,11 +255,6 @@ def _of_ints(attribute: Attribute) -> Iterator[Mutant]:
         lambda v, node: ((*v * n,)[:n] for n in _lengths(node) if v and n > len(v)),
     )
     yield accepted(
-        "once",
-        f"an entry that {name} holds twice was taken once",
-        lambda v, node: (tuple(dict.fromkeys(v)),),
-    )
-    yield accepted(
         "clamped",
         f"{name} that are too small were taken for the least that is legal",
         lambda v, node: (tuple(max(least, i) for i in v) for least in (0, 1)),
@@ -291,6 +298,43 @@ _BY_TYPE: Mapping[str, Callable[[Attribute], Iterator[Mutant]]] = {
 }
 
 
+def _of_form(schema: Schema) -> Iterator[Mutant]:
+    """How attributes are read that are of another type than declared, or not declared at all."""
+    declared = {name: attribute.type for name, attribute in schema.attributes.items()}
+    for name, text, read in (
+        ("attributes_converted", "attributes of another type were converted to the declared one",
+         _converted),
+        ("attributes_of_another_type_ignored",
+         "attributes of another type than the declared one were ignored",
+         lambda kind, value: None if kind else value),
+        ("unknown_attributes_ignored", "attributes that the version does not declare were ignored",
+         lambda kind, value: value if kind else None),
+    ):  # fmt: skip
+
+        def answer(node: Node, read: Any = read) -> Sequence[Any]:
+            attrs = {
+                key: read(declared.get(key), value) if isinstance(value, Typed) else value
+                for key, value in node.attrs.items()
+            }
+            return node.with_attrs(**attrs).right
+
+        # How a node is read does not depend on the type of its tensors: one type decides.
+        yield Mutant(name, text, answer, only=("float32",), of_form=True)
+
+
+def _converted(declared: str | None, value: Typed) -> Any:
+    items = value.value if isinstance(value.value, tuple) else (value.value,)
+    with suppress(ValueError, IndexError):
+        match declared:
+            case "int":
+                return int(float(items[0]))
+            case "float":
+                return float(items[0])
+            case "ints":
+                return tuple(int(float(item)) for item in items)
+    return value
+
+
 # ── versions and types ────────────────────────────────────────────────────────────────────────
 
 
@@ -316,10 +360,10 @@ def _of_versions(
     if first is None:
         return
     new = frozenset().union(*(schema.inputs[0].types for schema in later)) - first.types
-    others = _texts("int", "bool") - first.types
     for name, words, accepted in (
         ("later_types", "a type that came with a later version was", new),
-        ("integers", "integers and booleans were", others if _texts("float") & first.types else ()),
+        ("integers", "integers and booleans were", _texts("int", "bool") - first.types - new),
+        ("other_floats", "other floating types were", _texts("float") - first.types - new),
     ):
         if accepted:
             yield Mutant(

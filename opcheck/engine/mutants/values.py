@@ -61,6 +61,15 @@ def _clamped(array: Array) -> Array:
     return np.clip(array, low, high)
 
 
+def _instead_of_minus_infinity(value: float) -> Callable[[Array], Array]:
+    def change(array: Array) -> Array:
+        if floating(array) is None:
+            return array
+        return np.where(np.isneginf(array), array.dtype.type(value), array)
+
+    return change
+
+
 def _nan_as_zero(array: Array) -> Array:
     return (
         array if floating(array) is None else np.where(np.isnan(array), np.zeros_like(array), array)
@@ -90,6 +99,17 @@ _NARROWED_TO = {
 
 MUTANTS: tuple[Mutant, ...] = (
     of_output("negated", "every sign was turned", lambda out: -out),
+    of_output("inverted", "every result was taken from 1", lambda out: 1 - out),
+    of_output(
+        "zeros_are_tiny",
+        "1e-6 stood in place of every zero",
+        lambda out: np.where(out == 0, out.dtype.type(1e-6), out),
+    ),
+    of_output(
+        "zeros_are_nan",
+        "NaN stood in place of every zero",
+        lambda out: np.where(out == 0, out.dtype.type(np.nan), out),
+    ),
     of_output("doubled", "every value was twice as large", lambda out: out + out),
     of_output("zeros", "nothing was computed, and all left zero", np.zeros_like),
     of_output("nan_everywhere", "every element was NaN", lambda out: np.full_like(out, np.nan)),
@@ -131,11 +151,26 @@ MUTANTS: tuple[Mutant, ...] = (
         ("float32", "float64"),
     ),
     of_input("infinities_clamped", "infinities were taken for the largest number", _clamped),
-    of_input(
-        "minus_infinity_taken_for_minus_1e4",
-        "-inf in the input was taken for -1e4",
-        lambda x: x if floating(x) is None else np.where(np.isneginf(x), x.dtype.type(-1e4), x),
+    *(
+        of_input(
+            f"minus_infinity_taken_for_{name}",
+            f"-inf in the input was taken for {value:g}",
+            _instead_of_minus_infinity(value),
+            only,
+        )
+        for name, value, only in (
+            ("minus_1e4", -1e4, None),
+            ("minus_1e9", -1e9, ("bfloat16", "float32", "float64")),
+            ("nan", np.nan, None),
+        )
     ),
+    of_input(
+        "input_in_the_range_of_float16",
+        "finite numbers in the input were clamped to the range of float16",
+        lambda x: np.where(np.isinf(x), x, np.clip(x, x.dtype.type(-65504), x.dtype.type(65504))),
+        ("bfloat16", "float32", "float64"),
+    ),
+    of_input("whole_numbers", "the input was cut off to whole numbers", np.trunc),
     of_input("nan_taken_for_zero", "NaN in the input was taken for zero", _nan_as_zero),
     of_output("nan_becomes_zero", "NaN in the result became zero", _nan_as_zero, rounded=True),
     *(

@@ -20,7 +20,6 @@ _FAULTS = (*rows.FAULTS, *elements.FAULTS, *axes.FAULTS, *windows.FAULTS)
 _GENERAL = (
     *(fault.mutant() for fault in _FAULTS),
     *windows.MUTANTS,
-    *rows.MUTANTS,
     *layout.MUTANTS,
     *values.MUTANTS,
     *refusals.MUTANTS,

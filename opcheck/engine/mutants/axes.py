@@ -8,10 +8,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from opcheck.engine.evaluate import evaluate
+from opcheck.engine.mutants import rows
 from opcheck.engine.mutants.mutant import Faulty, Mutant
 from opcheck.engine.node import Node
 from opcheck.errors import InvalidNode
 from opcheck.model import Array
+from opcheck.numbers import Fault
 from opcheck.opset import Attribute
 
 #: Another axis than the one given, for tensors of a rank.
@@ -133,8 +136,25 @@ class _Named:
              self._side_by_side),
             ("not_transposed_back", "the axis was moved to the end, and not back in the output",
              self._not_transposed_back),
+            *((f"tail_of_{width}_across_memory_missing",
+               f"of rows across memory, what is left by whole vectors of {width} of them was zero",
+               lambda n, width=width: self._without_the_last_rows(n, width))
+              for width in (16, 8, 4)),
         ):  # fmt: skip
             yield Mutant(name, text, answer, unless=_COERCED)
+        yield Mutant(
+            "argmax_in_8_bits_across_memory",
+            "where rows lie across memory, the place of the maximum in its row had 8 bits",
+            lambda n: self._by(rows.IN_8_BITS, n, n.is_legal and self._beside(n) > 1),
+            "argmax",
+            unless=_COERCED,
+        )
+        yield Mutant(
+            "last_of_ties_beyond_four_axes",
+            "with more than four axes the last of equal maxima won",
+            lambda n: self._by(rows.LAST_OF_TIES, n, n.rank > 4),
+            "argmax",
+        )
 
     def _of_one(self) -> Iterator[Mutant]:
         """Those of a single axis."""
@@ -224,6 +244,22 @@ class _Named:
             node, lambda x, _: self.elsewhere(node, x.reshape(-1, self._apart(node)[1]), (1,))
         )
 
+    def _beside(self, node: Node) -> int:
+        """How many rows lie side by side in memory."""
+        return prod(node.given[0].shape[max(self.found(node)) + 1 :])
+
+    def _by(self, argmax: Fault, node: Node, when: bool) -> Sequence[Any]:
+        return evaluate(node, faults={"argmax": argmax}) if when else node.right
+
+    def _without_the_last_rows(self, node: Node, width: int) -> Sequence[Any]:
+        right = node.right
+        beside = self._beside(node) if node.rank else 0
+        if beside <= width or right[0].shape != node.given[0].shape or not right[0].size:
+            return right
+        out = right[0].copy()
+        out.reshape(-1, beside)[:, beside // width * width :] = 0
+        return [out, *right[1:]]
+
     def _not_transposed_back(self, node: Node) -> Sequence[Any]:
         order, _ = self._apart(node) if node.right else ([], 0)
         return [
@@ -290,8 +326,8 @@ class _Named:
             x = node.given[0]
             if not x.ndim:
                 raise
-            rows = self.taking(node.with_input(0, x[..., None]), (x.ndim,))
-            return [out.reshape(x.shape) for out in rows.right]
+            each = self.taking(node.with_input(0, x[..., None]), (x.ndim,))
+            return [out.reshape(x.shape) for out in each.right]
 
 
 def _matrices() -> Iterator[Faulty]:

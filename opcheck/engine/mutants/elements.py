@@ -178,7 +178,7 @@ def arithmetic() -> Iterator[Faulty]:
         "a reciprocal was estimated to 12 bits, and not refined",
         _on_tensors(lambda a, b: a * cut_to_bits(1 / b, 12)),
     )
-    epsilons = ((1e-5, None), (1e-6, None), (2.0**-23, ("float32", "float64")),
+    epsilons = ((1e-5, None), (1e-6, ("float32", "float64")), (2.0**-23, ("float32", "float64")),
                 (1e-8, _WIDE), (1e-12, _WIDE))  # fmt: skip
     for epsilon, only in epsilons:
         yield Faulty(
@@ -206,6 +206,8 @@ def others() -> Iterator[Faulty]:
     yield Faulty("abs", "negative_values_are_zero", "negative values counted as 0",
                  _instead(lambda x: np.maximum(x, x.dtype.type(0))))  # fmt: skip
     yield Faulty("sqrt", "root_forgotten", "the root was forgotten", _instead(lambda x: x))
+    yield Faulty("pow", "root_forgotten", "the root was forgotten",
+                 lambda original, x, p: x if np.ndim(p) == 0 and p < 1 else original(x, p))  # fmt: skip
     for bits in (12, 16):
         yield Faulty(
             "pow",

@@ -91,6 +91,7 @@ class Faulty:
     fault: Fault
     only: tuple[str, ...] | None = None
     needs: str = ""
+    unless: str = ""
 
     def mutant(self) -> Mutant:
         """The formula with this function in it."""
@@ -102,4 +103,5 @@ class Faulty:
             self.primitive,
             self.only,
             needs=self.needs,
+            unless=self.unless,
         )

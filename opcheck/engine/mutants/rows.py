@@ -15,9 +15,7 @@ from typing import Any, TypeAlias
 import ml_dtypes
 import numpy as np
 
-from opcheck.engine.evaluate import evaluate
-from opcheck.engine.mutants.mutant import Faulty, Mutant
-from opcheck.engine.node import Node
+from opcheck.engine.mutants.mutant import Faulty
 from opcheck.numbers import Fault
 
 Matrix: TypeAlias = Any
@@ -47,19 +45,6 @@ def along(change: Change, across_memory: bool = False) -> Fault:
         kept = [1 if a in axes else n for a, n in enumerate(x.shape)]
         found = np.broadcast_to(found, (prod(outer), 1)).reshape(outer)
         return found.reshape(kept) if keepdims else found
-
-    return fault
-
-
-def across(width: int, value: float) -> Fault:
-    """Of rows across memory, those after the last whole vector of `width` of them get `value`."""
-
-    def fault(original: Any, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-        found = np.array(original(x, axis=axis, keepdims=keepdims))
-        inner = prod(x.shape[max(_axes(axis, x.ndim), default=-1) + 1 :])
-        if inner > width and found.size:
-            found.reshape(-1, inner)[:, inner // width * width :] = value
-        return found
 
     return fault
 
@@ -118,14 +103,6 @@ def left_out() -> Iterator[Faulty]:
             ("rows_stop_at_1024", "only the first 1,024 rows were computed", lambda n: 1024),
         ):
             yield Faulty(primitive, name, text, along(partial(rows, start, value)))
-        for width in (16, 8, 4):
-            yield Faulty(
-                primitive,
-                f"tail_of_{width}_across_memory_missing",
-                f"of rows across memory, those after the last whole vector of {width} of them were "
-                "left out",
-                across(width, value),
-            )
 
 
 def sums() -> Iterator[Faulty]:
@@ -172,6 +149,7 @@ def sums() -> Iterator[Faulty]:
             f"of a row across memory only the first {count} elements were added up",
             partial(lambda count, m: _total(m[:, :count]), count),
             across_memory=True,
+            unless="matrix_of",
         )
     yield fault(
         "sum_of_the_row_before_added", "the sum was not reset between rows", _with_the_row_before
@@ -463,13 +441,12 @@ def places() -> Iterator[Faulty]:
     """Faults of `argmax`; a row without a place has −1."""
 
     def fault(name: str, text: str, change: Change, **where: Any) -> Faulty:
-        across = where.pop("across_memory", False)
         raw = where.pop("raw", False)
 
         def one(m: Matrix) -> Any:
             return np.asarray(change(m if raw else _comparable(m)))[:, None]
 
-        return Faulty("argmax", name, text, along(one, across), **where)
+        return Faulty("argmax", name, text, along(one), **where)
 
     yield fault("zeros_apart", "-0 was less than +0", _of(lambda m: m + np.where(
         (m == 0) & np.signbit(m), -5e-324, 0.0)))  # fmt: skip
@@ -572,12 +549,6 @@ def places() -> Iterator[Faulty]:
             _index_in(dtype),
         )
     yield fault(
-        "argmax_in_8_bits_across_memory",
-        "where rows lie across memory, the place of the maximum in its row had 8 bits",
-        lambda m: _right(m) % 256,
-        across_memory=True,
-    )
-    yield fault(
         "last_element_forgotten", "the last element of a row was not looked at", _among(slice(-1))
     )
     yield fault(
@@ -659,17 +630,9 @@ def _ties(fault: Callable[..., Faulty]) -> Iterator[Faulty]:
         )
 
 
-def _beyond_four_axes(node: Node) -> Any:
-    faults = {"argmax": along(lambda m: _last(maxima(_comparable(m)))[:, None])}
-    return evaluate(node, faults=faults) if node.rank > 4 else node.right
+#: Wrong `argmax` of some tensors alone.
+LAST_OF_TIES = along(lambda m: _last(maxima(_comparable(m)))[:, None])
+IN_8_BITS = along(lambda m: _right(_comparable(m))[:, None] % 256)
 
 
 FAULTS: tuple[Faulty, ...] = (*sums(), *extremes(), *places(), *left_out())
-MUTANTS: tuple[Mutant, ...] = (
-    Mutant(
-        "last_of_ties_beyond_four_axes",
-        "with more than four axes the last of equal maxima won",
-        _beyond_four_axes,
-        "argmax",
-    ),
-)

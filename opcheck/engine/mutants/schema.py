@@ -26,6 +26,8 @@ Reading: TypeAlias = Callable[[Any], Any]
 #: Values for which an invalid one may be taken, the likeliest first.
 Repairs: TypeAlias = Callable[[Any, Node], Iterable[Any]]
 
+#: How a node is read does not depend on the type of its tensors, so that cases of one type decide.
+_ONE_TYPE = ("float32",)
 #: Entries of a list of three or more, from either end.
 _ENTRIES = (0, 1, 2, 3, -1, -2, -3, -4)
 
@@ -151,6 +153,7 @@ def _of_int(attribute: Attribute) -> Iterator[Mutant]:
         f"{name}_in_32_bits",
         f"{name} was cut down to 32 bits",
         _repaired_or_read(name, _in_32_bits),
+        only=_ONE_TYPE,
     )
     yield Mutant(
         f"invalid_{name}_is_0_or_1",
@@ -162,6 +165,7 @@ def _of_int(attribute: Attribute) -> Iterator[Mutant]:
             f"{name}_0_is_the_default",
             f"a {name} of 0 was taken for a missing one",
             lambda n: (n if n.attrs.get(name, 1) else n.with_attrs(**{name: None})).right,
+            only=_ONE_TYPE,
         )
 
 
@@ -243,6 +247,7 @@ def _of_ints(attribute: Attribute) -> Iterator[Mutant]:
         f"{name}_in_32_bits",
         f"{name} were cut down to 32 bits",
         _repaired_or_read(name, lambda v: tuple(map(_in_32_bits, v))),
+        only=_ONE_TYPE,
     )
     yield accepted(
         "of_any_length",
@@ -318,8 +323,7 @@ def _of_form(schema: Schema) -> Iterator[Mutant]:
             }
             return node.with_attrs(**attrs).right
 
-        # How a node is read does not depend on the type of its tensors: one type decides.
-        yield Mutant(name, text, answer, only=("float32",), of_form=True)
+        yield Mutant(name, text, answer, only=_ONE_TYPE, of_form=True)
 
 
 def _converted(declared: str | None, value: Typed) -> Any:

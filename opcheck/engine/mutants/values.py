@@ -61,13 +61,12 @@ def _clamped(array: Array) -> Array:
     return np.clip(array, low, high)
 
 
-def _instead_of_minus_infinity(value: float) -> Callable[[Array], Array]:
-    def change(array: Array) -> Array:
-        if floating(array) is None:
-            return array
-        return np.where(np.isneginf(array), array.dtype.type(value), array)
+def _if_floating(change: Callable[[Array], Array]) -> Callable[[Array], Array]:
+    return lambda array: array if floating(array) is None else change(array)
 
-    return change
+
+def _instead_of_minus_infinity(value: float) -> Callable[[Array], Array]:
+    return _if_floating(lambda x: np.where(np.isneginf(x), x.dtype.type(value), x))
 
 
 def _nan_as_zero(array: Array) -> Array:
@@ -147,7 +146,7 @@ MUTANTS: tuple[Mutant, ...] = (
     of_input(
         "input_in_tf32",
         "the input was rounded to 11 bits, as in TF32",
-        lambda x: cut_to_bits(x, 11),
+        _if_floating(lambda x: cut_to_bits(x, 11)),
         ("float32", "float64"),
     ),
     of_input("infinities_clamped", "infinities were taken for the largest number", _clamped),
@@ -167,10 +166,14 @@ MUTANTS: tuple[Mutant, ...] = (
     of_input(
         "input_in_the_range_of_float16",
         "finite numbers in the input were clamped to the range of float16",
-        lambda x: np.where(np.isinf(x), x, np.clip(x, x.dtype.type(-65504), x.dtype.type(65504))),
+        _if_floating(
+            lambda x: np.where(
+                np.isinf(x), x, np.clip(x, x.dtype.type(-65504), x.dtype.type(65504))
+            )
+        ),
         ("bfloat16", "float32", "float64"),
     ),
-    of_input("whole_numbers", "the input was cut off to whole numbers", np.trunc),
+    of_input("whole_numbers", "the input was cut off to whole numbers", _if_floating(np.trunc)),
     of_input("nan_taken_for_zero", "NaN in the input was taken for zero", _nan_as_zero),
     of_output("nan_becomes_zero", "NaN in the result became zero", _nan_as_zero, rounded=True),
     *(

@@ -163,3 +163,19 @@ MUTANTS = {
 
 for called, (text, function) in MUTANTS.items():
     OP.mutant(text, by=by_windows, name=called)(function)
+
+
+# ── what no legal input shows ─────────────────────────────────────────────────────────────────
+
+for called in ("refuses_rank_1", "vector_becomes_a_row"):
+    OP.equivalent(called, "a batch axis and a channel axis come before any that is pooled")
+for called in ("kernel_defaults_to_the_extent", "refuses_default_kernel_shape"):
+    OP.equivalent(called, "the text does not say what leaving out kernel_shape means", "1")
+for called in ("invalid_ceil_mode_is_0_or_1", "ceil_mode_in_32_bits"):
+    OP.equivalent(called, "the text does not say what other numbers than 0 and 1 mean")
+OP.equivalent("version_1_always", "a whole p means the same in version 1", "2", "11")
+OP.equivalent(
+    "subnormal_inputs_flushed",
+    "what subnormal numbers add may be flushed, and the bound leaves it out too",
+    *("bfloat16", "float32", "float64"),
+)

@@ -247,3 +247,15 @@ for width in (4, 8, 16, 32):
         by=by_rows,
         name=f"sum_padded_to_vectors_of_{width}",
     )(padded_with_zeros(width))
+
+
+# ── what no legal input shows ─────────────────────────────────────────────────────────────────
+
+OP.equivalent("version_11_always", "version 1 says nothing of negative axes, which 11 accepts", "1")
+for called in ("axis_in_32_bits", "axis_of_empty_tensor_unchecked"):
+    OP.equivalent(called, "version 1 names no range for its axis, so nothing is outside", "1")
+OP.equivalent(
+    "subnormal_inputs_flushed",
+    "e to a subnormal power differs from 1 by less than 2^-125 of it",
+    *("bfloat16", "float32", "float64"),
+)

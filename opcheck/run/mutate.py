@@ -156,7 +156,9 @@ def _each(plot: Plot) -> Iterator[Mutation]:
         for sight in chain.from_iterable(sights.values()):
             _check(sight)
     made = {
-        cell: {w.name: w for w in _chosen(cell.op, plot.settings) if _concerns(w, own)}
+        cell: {
+            w.name: w for w in _chosen(cell.op, plot.settings) if _concerns(w, cell.dtype, own)
+        }
         for cell, own in sights.items()
     }
     for name in plot.mistakes:
@@ -167,10 +169,12 @@ def _each(plot: Plot) -> Iterator[Mutation]:
                 yield _mutation(cell, made[cell][name], sights[cell], plot.settings, known)
 
 
-def _concerns(wrong: Wrong, sights: Sequence[Sight]) -> bool:
-    """Return True if a case's node has to do with what is wrong."""
+def _concerns(wrong: Wrong, dtype: str, sights: Sequence[Sight]) -> bool:
+    """Return True if a mutant is wrong in a dtype, on the node of a case."""
     if not isinstance(wrong, Mistake):
         return True
+    if wrong.only is not None and dtype not in wrong.only:
+        return False
     return any(sight.problem is None and wrong.concerns(sight.node) for sight in sights)
 
 

@@ -100,7 +100,7 @@ def _sum(a: Any, b: Any, add_up: Callable[[Any, Any], Any]) -> Bounded:
 def multiply(a: Any, b: Any) -> Bounded:
     """a·b, rounded once."""
     a, b = pair(a, b)
-    v = a.v * b.v
+    v = np.asarray(a.v * b.v)
 
     def errors() -> Errors:
         x, y, common = _sharing(a, b)
@@ -117,7 +117,7 @@ def multiply(a: Any, b: Any) -> Bounded:
 def divide(a: Any, b: Any) -> Bounded:
     """a/b: a division, or a product with the reciprocal, which rounds twice."""
     a, b = pair(a, b)
-    v = a.v / b.v
+    v = np.asarray(a.v / b.v)
 
     def errors() -> Errors:
         x, y, common = _sharing(a, b, divides=True)

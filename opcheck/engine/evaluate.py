@@ -219,8 +219,11 @@ class Evaluation:
         return self._certain[tier][place]
 
     def tiers(self, declared: Collection[str] = ()) -> tuple[Tier, ...]:
-        """The tiers in the order in which they are tried; those `declared` bring no remark."""
-        return tuple(self._tiers(declared))
+        """The tiers in the order in which they are tried; those `declared` bring no remark.
+
+        Whatever needs no remark is tried before what does.
+        """
+        return tuple(sorted(self._tiers(declared), key=lambda tier: tier.remark != ""))
 
     def _tiers(self, declared: Collection[str]) -> Iterator[Tier]:
         since = self.node.op.since
@@ -235,18 +238,16 @@ class Evaluation:
             arithmetic = replace(plain, flushes=True)
             yield Tier(name, arithmetic, other.function, f"right only {other.remark}")
         if self.dtype.numpy.itemsize == 2:
+            formulas = [None, *(one.function for one in sound if not one.remark)]
             for word, what, arithmetic in (
                 ("stored", "kept in {} between operations", stored(self.dtype)),
                 ("arithmetic", "computed in {}", narrow(self.dtype)),
             ):
                 told = what.format(self.dtype)
                 remark = f"{told}; declare accumulate={self.dtype}"
-                yield Tier(
-                    f"{self.dtype} {word}",
-                    arithmetic,
-                    None,
-                    "" if self.dtype.name in declared else remark,
-                )
+                remark = "" if self.dtype.name in declared else remark
+                for formula in formulas:
+                    yield Tier(f"{self.dtype} {word}", arithmetic, formula, remark)
 
     def outputs(self, tier: Tier) -> tuple[Output, ...]:
         """The outputs of a tier."""
@@ -428,7 +429,8 @@ class Expected:
             return None
         with np.errstate(over="ignore", invalid="ignore"):
             rest = (self.output.v - self.values).astype(np.float64)
-        return np.where(np.isfinite(rest), rest, 0.0)
+        most = np.finfo(np.float64).max
+        return np.clip(np.where(np.isnan(rest), 0.0, rest), -most, most)
 
     def rounded(self) -> Array:
         """The values rounded to the output's dtype, to nearest, ties to even."""
@@ -495,7 +497,8 @@ class Expected:
             own = np.where(np.isfinite(size), own, 0.0)
         common = output.errors.common
         if common is not None:
-            common = Common(common.size.astype(np.float64, copy=False), common.group)
+            ends = (end.astype(np.float64, copy=False) for end in (common.down, common.up))
+            common = Common(*ends, common.group)
         return Room(own, common, output.lost)
 
     def range_loss(self, tier: Tier) -> Any:

@@ -70,7 +70,9 @@ def _ends(output: Expected) -> tuple[Array, Array]:
     for at, piece in output.pieces:
         room = piece.room(_own_tier(piece.evaluation))
         size = np.abs(piece.values)
-        slack = room.own if room.shared is None else room.own + size * (2 * room.shared.size)
+        slack = room.own
+        if room.shared is not None:
+            slack = slack + size * (2 * np.maximum(room.shared.down, room.shared.up))
         if output.dtype.name == "float64":
             # What float64 has no room for is too small for a float64 itself.
             slack = slack + np.where((size > 0) & (size < 2.0**-1021), 2.0**-1074, 0.0)

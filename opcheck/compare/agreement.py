@@ -27,11 +27,13 @@ from opcheck.compare.verdict import (
     told,
     what_is_wrong,
 )
+from opcheck.compare.wants import stated_want
 from opcheck.model import (
     Array,
     Comparison,
     Failure,
     Foreign,
+    OpVersion,
     Outcome,
     OutputSpec,
     Raised,
@@ -57,6 +59,7 @@ class Party:
 
 
 def judge_among(
+    op: OpVersion,
     rule: Rule,
     parties: Sequence[Party],
     outputs: Sequence[OutputSpec],
@@ -72,13 +75,15 @@ def judge_among(
 
     Nothing passes alone: an answer that there is none to compare with is not judged.
     """
-    return _Meeting(rule, parties, outputs, tolerance, like).judgements()
+    return _Meeting(op, rule, parties, outputs, tolerance, like).judgements()
 
 
-def wants_of(answer: Sequence[Array], outputs: Sequence[OutputSpec]) -> tuple[Want, ...]:
-    """Outputs that somebody gave, as what others must give: type, shape and values."""
+def wants_of(
+    op: OpVersion, answer: Sequence[Array], outputs: Sequence[OutputSpec]
+) -> tuple[Want, ...]:
+    """Outputs of `op` that a backend gave, as what others must give: type, shape and values."""
     pairs = zip(outputs, answer, strict=True)
-    return tuple(Want(output.name, dtypes.element_type(array), array) for output, array in pairs)
+    return tuple(stated_want(op, out.name, one, dtypes.element_type(one)) for out, one in pairs)
 
 
 def misfit(answer: Answer, outputs: Sequence[OutputSpec]) -> Comparison | None:
@@ -107,13 +112,15 @@ class _Stand:
 class _Meeting:
     def __init__(
         self,
+        op: OpVersion,
         rule: Rule,
         parties: Sequence[Party],
         outputs: Sequence[OutputSpec],
         tolerance: Tolerance | None,
         like: Array | None,
     ) -> None:
-        self.rule, self.outputs, self.tolerance, self.like = rule, outputs, tolerance, like
+        self.op, self.rule, self.outputs, self.tolerance = op, rule, outputs, tolerance
+        self.like = like
         self._found: dict[int, Judgement] = {}
         stands = [self._stand(place, party) for place, party in enumerate(parties)]
         self.stands = [stand for stand in stands if stand]
@@ -176,7 +183,7 @@ class _Meeting:
         assert other.answer is not None
         key = mine.place, other.place
         if key not in self._compared:
-            wants = wants_of(other.answer, self.outputs)
+            wants = wants_of(self.op, other.answer, self.outputs)
             self._compared[key] = compare_outputs(wants, mine.answer, self.tolerance, self.like)
         return self._compared[key]
 

@@ -20,6 +20,7 @@ def settled(trial: Trial, told: Sequence[Judged], backends: Sequence[BackendInfo
     parties = [one for one in told if one.open]
     infos = {backend.address: backend for backend in backends}
     judgements = judge_among(
+        trial.case.op,
         trial.case.rule,
         [Party(one.result.backend, one.open) for one in parties if one.open],
         trial.case.outputs,

@@ -54,7 +54,8 @@ class Testimony:
         outputs: tuple[OutputSpec, ...] = case.outputs
         if wrong := misfit(answer, outputs):
             raise self._silent(f"its answer cannot be one: {what_is_wrong(wrong)}")
-        return wants_of([one for one in answer if not isinstance(one, Foreign)], outputs)
+        arrays = [one for one in answer if not isinstance(one, Foreign)]
+        return wants_of(case.op, arrays, outputs)
 
     def _silent(self, why: str) -> Silent:
         return Silent(f"oracle {self.oracle} gives no answer: {why}")

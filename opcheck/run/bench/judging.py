@@ -74,7 +74,7 @@ def judged(trial: Trial, pools: Sequence[Pool], stop: Callable[[], bool]) -> lis
 def agreed(answer: Produced, case: Case) -> tuple[Want, ...]:
     """An answer on which backends agreed, as what must come out."""
     outputs = [one for one in answer.outputs if isinstance(one, np.ndarray)]
-    return wants_of(outputs, case.outputs)
+    return wants_of(case.op, outputs, case.outputs)
 
 
 def is_right(said: Result | Judgement) -> bool:

@@ -11,7 +11,7 @@ from opcheck.graph.folders import MODEL, folder_name
 from opcheck.graph.golden import model_bytes
 from opcheck.graph.onnx_tolerance import DATA
 from opcheck.graph.tensors import tensor_bytes
-from opcheck.model import Array, OpVersion, OutputSpec, Task, TensorType, Tolerance
+from opcheck.model import EXACT, Array, OpVersion, OutputSpec, Task, TensorType, Tolerance
 from opcheck.run.golden.answers import DataSet, Test
 from opcheck.run.golden.archives import NPZ, npz_bytes
 from opcheck.run.golden.manifest import (
@@ -34,8 +34,9 @@ def written(test: Test, *, npz: bool) -> tuple[TestFields, dict[str, bytes]]:
     stated = test.tolerance
     found = [one for data in test.data_sets for one in data.outputs]
     rtol, atol = as_rtol_and_atol(found)
+    floor = max((one.floor for one in found), default=0.0)
     if stated is not None and stated.ulp is None:
-        rtol, atol = stated.rtol, stated.atol
+        rtol, atol = stated.rtol, max(stated.atol, floor)
     files = {MODEL: model_bytes(test.task, test.ranks)}
     if not test.reason:
         files[DATA] = data_json(rtol, atol)
@@ -59,7 +60,7 @@ def written(test: Test, *, npz: bool) -> tuple[TestFields, dict[str, bytes]]:
         alternative=test.alternative,
         legal_twin=test.legal_twin,
         refused=test.reason,
-        tolerance="bound" if test.bound else stated_tolerance(stated),
+        tolerance="bound" if test.bound else stated_tolerance(stated, floor),
         rtol=rtol,
         atol=atol,
         data_sets=tuple(sets),
@@ -104,15 +105,15 @@ def data_json(rtol: float, atol: float) -> bytes:
     return f"{json.dumps({'atol': atol, 'rtol': rtol})}\n".encode()
 
 
-def stated_tolerance(tolerance: Tolerance | None) -> StatedTolerance:
+def stated_tolerance(tolerance: Tolerance | None, floor: float) -> StatedTolerance:
     """A tolerance that is the same for all elements; None is exact."""
-    if tolerance is None:
-        return StatedTolerance(ulp=0, rtol=0.0, atol=0.0, signed_zeros=False)
+    stated = tolerance or EXACT
     return StatedTolerance(
-        ulp=tolerance.ulp,
-        rtol=float(tolerance.rtol),
-        atol=float(tolerance.atol),
-        signed_zeros=tolerance.signed_zeros,
+        ulp=stated.ulp,
+        rtol=float(stated.rtol),
+        atol=float(stated.atol),
+        signed_zeros=stated.signed_zeros,
+        floor=floor,
     )
 
 

@@ -36,6 +36,7 @@ from opcheck.model import (
     OpVersion,
     Outcome,
     OutputSpec,
+    Produced,
     Raised,
     Rule,
     Tolerance,
@@ -84,6 +85,26 @@ def wants_of(
     """Outputs of `op` that a backend gave, as what others must give: type, shape and values."""
     pairs = zip(outputs, answer, strict=True)
     return tuple(stated_want(op, out.name, one, dtypes.element_type(one)) for out, one in pairs)
+
+
+def steady(
+    op: OpVersion,
+    outcome: Outcome,
+    outputs: Sequence[OutputSpec],
+    tolerance: Tolerance | None,
+) -> Outcome:
+    """Return `outcome` as unstable if its answers to the same data do not agree with each other.
+
+    Where nobody knows the answer, one of two that differ by more than `tolerance` is wrong.
+    """
+    if not isinstance(outcome, Produced) or outcome.again is None:
+        return outcome
+    arrays = [one for one in outcome.outputs if isinstance(one, np.ndarray)]
+    if misfit(outcome.outputs, outputs):
+        return outcome
+    if not _broken(compare_outputs(wants_of(op, arrays, outputs), outcome.again, tolerance)):
+        return outcome
+    return replace(outcome, unstable=outcome.differs)
 
 
 def misfit(answer: Answer, outputs: Sequence[OutputSpec]) -> Comparison | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeGuard, cast
 
 from opcheck.compare.outputs import compare_outputs
@@ -15,6 +15,7 @@ from opcheck.model import (
     Crashed,
     Declined,
     Failure,
+    Foreign,
     NotRun,
     Outcome,
     OutOfMemory,
@@ -28,6 +29,8 @@ from opcheck.model import (
 
 #: How the reason begins where an answer came that is no tensors.
 UNUSABLE = "its answer cannot be used"
+#: The remark on answers that differ between runs, each right.
+IRREPRODUCIBLE = "not reproducible to the bit"
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +66,8 @@ class Judgement:
 
     `failure` is in what way the backend fails, `refused` marks a pass by refusal, `alternative`
     names the answer chosen where several were admitted, `against` the backends that it agrees with
-    or differs from, where no answer is known to be right.
+    or differs from, where no answer is known to be right. `irreproducible`: the same data again
+    gave other values, which are right too.
     """
 
     verdict: Verdict
@@ -74,6 +78,7 @@ class Judgement:
     comparisons: tuple[Comparison, ...] = ()
     inexpressible: bool = False
     against: tuple[str, ...] = ()
+    irreproducible: bool = False
 
 
 def judge(
@@ -96,17 +101,32 @@ def judge(
     match outcome:
         case Raised():
             return _judge_refusal(rule, admitted, outcome, twin)
-        case Produced(outputs=outputs):
+        case Produced(outputs=outputs, again=again, differs=differs):
             answers = [answer for answer in admitted if isinstance(answer, Answer)]
-            if answers:
-                names = [str(answer.name) for answer in admitted]
+            names = [str(answer.name) for answer in admitted]
+
+            def judged(those: Sequence[Array | Foreign]) -> Judgement:
                 attempts = [
-                    (compare_outputs(answer.wants, outputs, tolerance, like, declared), answer.name)
-                    for answer in answers
+                    (compare_outputs(one.wants, those, tolerance, like, declared), one.name)
+                    for one in answers
                 ]
                 return _judge_outputs(rule, attempts, names)
+
+            if answers and again is not None:
+                return _of_both(judged(outputs), judged(again), differs)
+            if answers:
+                return judged(outputs)
             reason = f"accepts an invalid model: {_reasons(admitted)}"
             return lesser(rule, Verdict.FAIL, reason, "accepted")
+
+
+def _of_both(first: Judgement, later: Judgement, differs: str) -> Judgement:
+    """The verdict on answers to the same data that differ: no contradiction if both are right."""
+    if any(one.failure not in (None, "precision") for one in (first, later)):
+        return unstable(differs)
+    worse = later if first.verdict is Verdict.PASS else first
+    reason = worse.reason or f"{IRREPRODUCIBLE}: {differs}"
+    return replace(worse, reason=reason, irreproducible=True)
 
 
 def depends(outcome: Outcome) -> TypeGuard[Produced | Raised]:

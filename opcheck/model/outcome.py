@@ -36,6 +36,9 @@ class Produced:
     outputs: tuple[Array | Foreign, ...]
     seconds: float
     unstable: str | None = None
+    #: The answer to the same data again, where its values differ, and in which output they do.
+    again: tuple[Array | Foreign, ...] | None = None
+    differs: str = ""
     #: The answer to the other data that was fed in between, None where that was refused.
     between: tuple[Array | Foreign, ...] | None = None
     #: It was asked once, because it cannot be asked again: nobody knows whether it is stable.

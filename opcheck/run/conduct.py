@@ -12,7 +12,7 @@ from opcheck.diagnose import Suspects, looks_like
 from opcheck.known import Gate, Ledger, explain
 from opcheck.model import Agreement, BackendInfo, Case, Question, Record, Reply, Result, Verdict
 from opcheck.run.diagnosis import evidence, recall, was_looked_into
-from opcheck.run.repeating import Rounds, repeated, together
+from opcheck.run.repeating import Rounds, as_required, repeated, together
 from opcheck.run.together import settled
 from opcheck.run.trial import Judged, Trial
 from opcheck.run.witness import Testimony, oracle_of
@@ -60,24 +60,10 @@ Kept: TypeAlias = Mapping[tuple[str, str], Record]
 
 
 def conduct(
-    cases: Sequence[Case],
-    backends: Sequence[Asked],
-    ledgers: Sequence[Ledger] = (),
-    is_puzzling: Callable[[Result | Record], bool] = _nothing,
-    oracles: Mapping[str, Asked] = MappingProxyType({}),
-    gate: Gate | None = None,
-    *,
-    times: int = 1,
+    cases: Sequence[Case], backends: Sequence[Asked], *more: Any, **options: Any
 ) -> Iterator[Result]:
-    """Every case on every backend, case by case, in the given order.
-
-    The user's `gate` decides about the cases that it lists, `ledgers` explain failures of others.
-    Those that are puzzling all the same are diagnosed, which takes as long as some hundred cases
-    more. `oracles` are those that the cases name, by these names. Each backend is asked each case
-    so many `times`.
-    """
-    stream = resume(cases, backends, {}, ledgers, is_puzzling, oracles, gate, times=times)
-    return cast(Iterator[Result], stream)
+    """Judge every case on every backend as `resume` does, with nothing kept of an earlier run."""
+    return cast(Iterator[Result], resume(cases, backends, {}, *more, **options))
 
 
 def resume(
@@ -90,16 +76,23 @@ def resume(
     gate: Gate | None = None,
     *,
     times: int = 1,
+    reproducible: bool = False,
 ) -> Iterator[Result | Record]:
-    """The same, but that what is `kept` of an earlier run comes in its turn, and is not asked.
+    """Judge every case on every backend, case by case, in the given order.
 
-    The new results are those of a run that was never cut short. Of a case that compares backends
-    with each other, all results are kept or none.
+    What is `kept` of an earlier run comes in its turn, and is not asked; the new results are those
+    of a run that was never cut short. Of a case that compares backends with each other, all results
+    are kept or none.
+
+    The user's `gate` decides about the cases that it lists, `ledgers` explain failures of others.
+    Those that are puzzling all the same are diagnosed, which takes as long as some hundred cases
+    more. `oracles` are those that the cases name, by these names. Each backend is asked each case
+    so many `times`. `reproducible`: answers must be the same to the bit in all runs.
     """
     if not backends:
         return iter(())
     conductor = _Conductor(
-        cases, backends, kept, ledgers, is_puzzling, oracles, gate or Gate(), times
+        cases, backends, kept, ledgers, is_puzzling, oracles, gate or Gate(), times, reproducible
     )
     return conductor.results()
 
@@ -131,6 +124,7 @@ class _Conductor:
         oracles: Mapping[str, Asked],
         gate: Gate,
         times: int,
+        reproducible: bool,
     ) -> None:
         self.cases = cases
         self.backends = backends
@@ -139,6 +133,7 @@ class _Conductor:
         self.is_puzzling = is_puzzling
         self.gate = gate
         self.times = times
+        self.reproducible = reproducible
         self.suspects = [Suspects(recall) for _ in backends]
         self.next = [0] * len(backends)
         self.open: dict[int, _Open] = {}
@@ -236,7 +231,7 @@ class _Conductor:
     def _end(self, number: int, opened: _Open, rounds: list[Judged]) -> None:
         """Take what an inquiry has come to, which may be worth nothing before others end."""
         if not isinstance(opened.trial.case.expect, Agreement):
-            opened.results[number] = together(rounds)
+            opened.results[number] = self._together(rounds)
             return
         opened.unsettled[number] = rounds
         if len(opened.unsettled) == len(self.backends):
@@ -246,7 +241,10 @@ class _Conductor:
             found = [settled(opened.trial, some, infos) for some in told]
             for one, judged in enumerate(zip(*found, strict=True)):
                 # Held back until its turn, and so without the answer.
-                opened.results[one] = replace(together(judged), open=None)
+                opened.results[one] = replace(self._together(judged), open=None)
+
+    def _together(self, rounds: Sequence[Judged]) -> Judged:
+        return as_required(together(rounds)) if self.reproducible else together(rounds)
 
     def _diagnosed(self, number: int, opened: _Open) -> Result:
         """The result of a backend; made when its turn comes, because the order tells."""

@@ -141,8 +141,8 @@ def _given(
     """Outputs that the case states, with the bounds of what the engine computes in their place.
 
     Where the engine refuses the model, the bounds are those of the legal twin's outputs, `twins`,
-    if they are the same. Raises WrongCase where the engine contradicts an answer that the case calls the
-    only one, and where an answer needs a tolerance, because the engine has no bound for it.
+    if they are the same. Raises WrongCase where the engine contradicts an answer that the case
+    calls the only one, and where an answer needs a tolerance, because the engine has no bound.
     """
     operator = operator_of(case.op)
     if operator is None:
@@ -170,9 +170,9 @@ def _bounded(case: Case, want: Want, other: Want | None, *, is_twin: bool) -> Wa
 
     That is about outputs of the same shape and, of a twin, of the same values only.
     """
-    if other is not None and other.values.shape == want.values.shape:
-        if not is_twin or not compare(other, in_its_dtype(want)).problem:
-            return replace(want, bound=other.bound, rounded=dtypes.of(want.values))
+    of_one_shape = other is not None and other.values.shape == want.values.shape
+    if other and of_one_shape and not (is_twin and compare(other, in_its_dtype(want)).problem):
+        return replace(want, bound=other.bound, rounded=dtypes.of(want.values))
     if case.tolerance:
         return want
     shape = f"gives the shape {other.values.shape}" if other and not is_twin else "refuses it"

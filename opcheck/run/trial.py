@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TypeAlias
@@ -10,6 +10,7 @@ from typing import TypeAlias
 from opcheck import opset
 from opcheck.backends import same_answers
 from opcheck.compare import Want, compare_outputs
+from opcheck.compare.agreement import steady
 from opcheck.compare.verdict import Judgement, judge, lost, unanswered, unstable
 from opcheck.engine import operator_of
 from opcheck.model import (
@@ -19,6 +20,7 @@ from opcheck.model import (
     Case,
     Computed,
     Crashed,
+    Foreign,
     NotRun,
     Outcome,
     OutOfMemory,
@@ -39,13 +41,14 @@ from opcheck.run.witness import Silent, Testimony, is_the_same, oracle_of
 class Judged:
     """A result, and where it is a failure, the question that was answered wrongly, with that.
 
-    `open`: what the backend did, where only the others' answers tell what that is worth. `others`:
-    what else came of a failure that was asked for several times.
+    `open`: what the backend did, where only the others' answers tell what that is worth; `answer`
+    is what it answered. `others`: what else came of a failure that was asked for several times.
     """
 
     result: Result
     failed: tuple[Question, Outcome] | None = None
     open: Outcome | None = None
+    answer: Produced | None = None
     others: tuple[Judged, ...] = ()
 
 
@@ -122,8 +125,11 @@ class Trial:
         if admitted.twin and isinstance(outcome, Raised) and not outcome.unusable:
             answer = yield admitted.twin
             twin, printed = answer.outcome, printed + answer.printed
+        produced = outcome if isinstance(outcome, Produced) else None
         if isinstance(case.expect, Agreement):
-            return Judged(_result(case, backend, printed, outcome), open=outcome)
+            outcome = steady(case.op, outcome, case.outputs, case.tolerance)
+            result = _result(case, backend, printed, outcome)
+            return Judged(result, open=outcome, answer=produced)
         if silent:
             judgement = unanswered(case.rule, outcome, silent)
         else:
@@ -151,8 +157,11 @@ class Trial:
             oracle=str(self.testimony.oracle) if self.testimony else "",
         )
         if judgement.failure is None:
-            return Judged(result)
-        return Judged(result, (admitted.twin, twin) if admitted.twin and twin else (asked, outcome))
+            return Judged(result, answer=produced)
+        if produced and judgement.failure == "unstable":  # one answer alone shows no mistake
+            outcome = replace(produced, unstable=judgement.reason)
+        failed = (admitted.twin, twin) if admitted.twin and twin else (asked, outcome)
+        return Judged(result, failed, answer=produced if judgement.failure == "precision" else None)
 
     @property
     def like(self) -> Array | None:
@@ -182,11 +191,14 @@ class Trial:
         old answer where the text decides.
         """
         case, wants = self.case, self.wants_of_other_data
-        if wants is None or outcome.between is None:
-            return None
-        declared = backend.accumulate
-        compared = compare_outputs(wants, outcome.between, case.tolerance, declared=declared)
-        if all(c.problem in (None, "precision", "undecided") for c in compared):
+
+        def is_right(answer: Sequence[Array | Foreign]) -> bool:
+            assert wants is not None
+            declared = backend.accumulate
+            compared = compare_outputs(wants, answer, case.tolerance, declared=declared)
+            return all(c.problem in (None, "precision", "undecided") for c in compared)
+
+        if wants is None or outcome.between is None or is_right(outcome.between):
             return None
         if outcome.stale and case.rule == "must":
             return "answered other data of the same shape with the first run's answer"
@@ -194,6 +206,9 @@ class Trial:
         if isinstance(fresh, NotRun):
             return None
         if isinstance(fresh, Produced) and same_answers(fresh.outputs, outcome.between):
+            return None
+        # Its answers differ anyway, and here they are wrong whenever it is asked.
+        if isinstance(fresh, Produced) and outcome.again and not is_right(fresh.outputs):
             return None
         return "answered other data wrongly in its second run, and otherwise in a first run"
 

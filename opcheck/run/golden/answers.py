@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 
 from opcheck.compare import Want, compare_outputs
 from opcheck.compare.verdict import Answer, Refusal, what_is_wrong
+from opcheck.compare.wants import in_its_dtype
 from opcheck.errors import InvalidNode
 from opcheck.model import (
     Agreement,

@@ -270,7 +270,7 @@ class _Look:
                 if isinstance(stated, StatedTolerance):
                     found.append(stated_ends(output, stated.ulp or 0, stated.floor))
                 else:
-                    found.append(Ends(output, *around))
+                    found.append(Ends(output, around[0], around[1]))
         return found
 
 

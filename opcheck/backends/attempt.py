@@ -65,6 +65,7 @@ def outcome(seen: Observed, question: Question) -> Outcome:
         between=seen.between,
         once=seen.again is None,
         stale=other_data and answered,
+        declared=seen.declared,
     )
 
 

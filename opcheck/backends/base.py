@@ -89,6 +89,17 @@ class Repeatable(Prepared, Protocol):
         ...
 
 
+@runtime_checkable
+class Declaring(Prepared, Protocol):
+    """One that says before it runs what its outputs will be; what it returns has to be that."""
+
+    def declared(self) -> Sequence[tuple[str | None, Sequence[object] | None]]:
+        """The dtype's name and the shape of each output; None, or a size that is no whole number
+        from 0, where the backend does not say.
+        """
+        ...
+
+
 class Backend(Protocol):
     """An implementation of operators.
 

@@ -24,6 +24,7 @@ from opcheck.compare.verdict import (
     depends,
     failure,
     lesser,
+    misdeclared,
     told,
     what_is_wrong,
 )
@@ -176,6 +177,9 @@ class _Meeting:
         if wrong:
             said, kind = what_is_wrong(wrong), failure([wrong])
             self._found[place] = lesser(self.rule, Verdict.FAIL, said, kind, (wrong,))
+            return None
+        if said := misdeclared(outcome, [output.name for output in self.outputs]):
+            self._found[place] = Judgement(Verdict.FAIL, said, "declared")
             return None
         answer = tuple(one for one in outcome.outputs if isinstance(one, np.ndarray))
         return _Stand(place, party.name, answer)

@@ -8,11 +8,13 @@ from typing import TypeAlias, TypeGuard, cast
 
 from opcheck.compare.outputs import compare_outputs
 from opcheck.compare.tensors import Want
+from opcheck.dtypes import element_type
 from opcheck.model import (
     EXACT,
     Array,
     Comparison,
     Crashed,
+    Declared,
     Declined,
     Failure,
     Foreign,
@@ -101,7 +103,7 @@ def judge(
     match outcome:
         case Raised():
             return _judge_refusal(rule, admitted, outcome, twin)
-        case Produced(outputs=outputs, again=again, differs=differs):
+        case Produced(outputs=outputs, again=again):
             answers = [answer for answer in admitted if isinstance(answer, Answer)]
             names = [str(answer.name) for answer in admitted]
 
@@ -112,12 +114,17 @@ def judge(
                 ]
                 return _judge_outputs(rule, attempts, names)
 
-            if answers and again is not None:
-                return _of_both(judged(outputs), judged(again), differs)
-            if answers:
-                return judged(outputs)
-            reason = f"accepts an invalid model: {_reasons(admitted)}"
-            return lesser(rule, Verdict.FAIL, reason, "accepted")
+            if not answers:
+                reason = f"accepts an invalid model: {_reasons(admitted)}"
+                return lesser(rule, Verdict.FAIL, reason, "accepted")
+            found = judged(outputs)
+            if again is not None:
+                found = _of_both(found, judged(again), outcome.differs)
+            told = misdeclared(outcome, [want.name for want in answers[0].wants])
+            is_right = (
+                found.failure in (None, "precision") and found.verdict is not Verdict.BAD_CASE
+            )
+            return Judgement(Verdict.FAIL, told, "declared") if told and is_right else found
 
 
 def _of_both(first: Judgement, later: Judgement, differs: str) -> Judgement:
@@ -127,6 +134,27 @@ def _of_both(first: Judgement, later: Judgement, differs: str) -> Judgement:
     worse = later if first.verdict is Verdict.PASS else first
     reason = worse.reason or f"{IRREPRODUCIBLE}: {differs}"
     return replace(worse, reason=reason, irreproducible=True)
+
+
+def misdeclared(outcome: Produced, names: Sequence[str]) -> str:
+    """How the outputs contradict what the backend itself declared of them, "" if they do not.
+
+    That is wrong whatever must come out: whoever allocates by the declaration is let down.
+    """
+    if outcome.declared and len(outcome.declared) != len(outcome.outputs):
+        return f"{len(outcome.declared)} outputs declared, {len(outcome.outputs)} returned"
+    for name, said, output in zip(names, outcome.declared, outcome.outputs, strict=False):
+        if isinstance(output, Foreign):
+            continue
+        dtype = element_type(output)
+        sizes = said.shape or ()
+        other = any(s not in (None, size) for s, size in zip(sizes, output.shape, strict=False))
+        other |= said.shape is not None and len(sizes) != output.ndim
+        other |= said.dtype is not None and dtype is not None and said.dtype != dtype.name
+        if other:
+            got = Declared(dtype.name if dtype else None, output.shape)
+            return f"{name}: declared as {said}, returned as {got}"
+    return ""
 
 
 def depends(outcome: Outcome) -> TypeGuard[Produced | Raised]:

@@ -37,6 +37,7 @@ from opcheck.model.case import (
 from opcheck.model.outcome import (
     NOTHING,
     Crashed,
+    Declared,
     Declined,
     Foreign,
     Items,
@@ -94,6 +95,7 @@ __all__ = [
     "ComparisonRecord",
     "Computed",
     "Crashed",
+    "Declared",
     "Declined",
     "Diagnosis",
     "Element",

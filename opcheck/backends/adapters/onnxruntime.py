@@ -34,6 +34,8 @@ _RAW = {
     for dtype in ELEMENT_TYPES.values()
     if dtype.kind == "minifloat" or dtype.numpy.kind == "V"
 }
+#: The names of dtypes by ONNX Runtime's names of tensors of them.
+_DTYPES = {dtype.text: name for name, dtype in ELEMENT_TYPES.items()}
 #: How ONNX Runtime says, without a type of its own, that only the CPU has a kernel for a node, that
 #: it knows no such operator or type, and that a model is of a later release of ONNX than it is.
 #: Whole sentences, with their numbers: a name in a model may have words of them. A type of which
@@ -138,6 +140,11 @@ class Session:
             feed = self.task.feed(inputs)
             values = {name: self._ort_value(array) for name, array in feed.items()}
             return [_array(value) for value in self.session.run_with_ort_values(None, values)]
+
+    def declared(self) -> list[tuple[str | None, list[object] | None]]:
+        """What the session says of its outputs; a shape that it does not know looks like rank 0."""
+        ports = self.session.get_outputs()
+        return [(_DTYPES.get(port.type), port.shape or None) for port in ports]
 
     def repeated(self, inputs: Sequence[Array]) -> Bare:
         """The session on bound tensors; for the outputs it finds memory of its own in every run."""

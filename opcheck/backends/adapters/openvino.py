@@ -107,6 +107,14 @@ class Compiled:
         with _declining():
             return self._arrays(self.compiled(feed))
 
+    def declared(self) -> list[tuple[str | None, list[int | None] | None]]:
+        """What the compiled model says of the outputs' shapes."""
+        shapes = [port.get_partial_shape() for port in self.compiled.outputs]
+        return [
+            (None, None if shape.rank.is_dynamic else [_size(one) for one in shape])
+            for shape in shapes
+        ]
+
     def repeated(self, inputs: Sequence[Array]) -> Bare:
         """A request on tensors that it shares, whose output it writes anew in every run."""
         from openvino import Tensor
@@ -120,6 +128,10 @@ class Compiled:
 
     def _arrays(self, found: Any) -> list[Array]:
         return [_array(port, found[port]) for port in self.compiled.outputs]
+
+
+def _size(dimension: Any) -> int | None:
+    return dimension.get_length() if dimension.is_static else None
 
 
 def _tensor(array: Array) -> Any:

@@ -52,8 +52,9 @@ class Tract:
                 file.write(model)
                 file.seek(0)
             try:
-                read = self.loader.load(f"/dev/fd/{file.fileno()}")
-                return Runnable(read.into_model().into_runnable())
+                model = self.loader.load(f"/dev/fd/{file.fileno()}").into_model()
+                facts = [str(model.output_fact(n)) for n in range(model.output_count())]
+                return Runnable(model.into_runnable(), facts)
             except self.documented_errors as error:
                 for line in str(error).splitlines():
                     if any(words in line for words in _NOT_IMPLEMENTED):
@@ -63,9 +64,15 @@ class Tract:
 
 @dataclass(frozen=True)
 class Runnable:
-    """One model in tract."""
+    """One model in tract, and what it says of its outputs, such as `2,3,F32`."""
 
     runnable: Any
+    facts: list[str]
+
+    def declared(self) -> list[tuple[None, list[int | None]]]:
+        """The shapes of the outputs, of which sizes may be symbols."""
+        sizes = [fact.split(",")[:-1] for fact in self.facts]
+        return [(None, [int(one) if one.isdecimal() else None for one in shape]) for shape in sizes]
 
     def run(self, inputs: Sequence[Array]) -> Sequence[Array]:
         """The outputs, which tract's own tensors turn into copies."""

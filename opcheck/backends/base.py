@@ -103,10 +103,11 @@ class Declaring(Prepared, Protocol):
 class Backend(Protocol):
     """An implementation of operators.
 
-    To say "not implemented", and only then, raise `opcheck.errors.NotSupported`; every other
-    exception is a refusal of the model, but for four: `opcheck.errors.BackendUnavailable` where
-    the backend turns out to be another than the one asked for, `UnusableAnswer`, `ProcessDied`,
-    and `Defect`. Nor is SystemExit one, with which a backend ends the process of who uses it.
+    To say "not implemented", and only then, raise `opcheck.errors.NotSupported` or Python's own
+    NotImplementedError; every other exception is a refusal of the model, but for four:
+    `opcheck.errors.BackendUnavailable` where the backend turns out to be another than the one asked
+    for, `UnusableAnswer`, `ProcessDied`, and `Defect`. Nor is SystemExit one, with which a backend
+    ends the process of who uses it.
     Refusals of a type in `documented_errors` are shown as meant, others as accidents.
     """
 

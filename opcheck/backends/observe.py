@@ -214,7 +214,7 @@ def _exit(error: BaseException, backend: Backend) -> Exit:
             return Exit("died", kind, f"would have left with status {told(error) or 0}", documented)
         case NotExpressible():
             return Exit("inexpressible", kind, told(error), documented)
-        case NotSupported():
+        case NotSupported() | NotImplementedError():
             return Exit("declined", kind, told(error), documented)
         case MemoryError():
             return Exit("memory", kind, told(error), documented)

@@ -98,6 +98,9 @@ def judge(
     shown beside where it has the output's shape. Arithmetic that the backend has `declared` needs
     no warning. `twin` is what came of the legal twin, where a refusal was admitted and came.
     """
+    if isinstance(outcome, Declined) and isinstance(twin, Produced):
+        # An invalid model need not be supported, by whoever supports its legal twin.
+        outcome = Raised("prepare", str(Verdict.UNSUPPORTED), outcome.reason, documented=True)
     if not depends(outcome):
         return by_itself(rule, outcome)
     match outcome:
@@ -121,10 +124,9 @@ def judge(
             if again is not None:
                 found = _of_both(found, judged(again), outcome.differs)
             told = misdeclared(outcome, [want.name for want in answers[0].wants])
-            is_right = (
-                found.failure in (None, "precision") and found.verdict is not Verdict.BAD_CASE
-            )
-            return Judgement(Verdict.FAIL, told, "declared") if told and is_right else found
+            if told and (found.verdict is Verdict.PASS or found.failure == "precision"):
+                return Judgement(Verdict.FAIL, told, "declared")
+            return found
 
 
 def _of_both(first: Judgement, later: Judgement, differs: str) -> Judgement:

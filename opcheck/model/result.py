@@ -47,8 +47,8 @@ WRONG = (
 
 #: In what way a result fails, whatever its rule makes of it: an output differs in number, type,
 #: dtype, shape or values; its values are good only for a poorer arithmetic than expected; it is
-#: another than the backend declared; an invalid model is accepted, a legal one refused; the process dies, hangs or takes all memory; runs
-#: contradict.
+#: another than the backend declared; an invalid model is accepted, a legal one refused; the process
+#: dies, hangs or takes all memory; runs contradict.
 Failure: TypeAlias = Literal[
     "count",
     "type",

@@ -20,6 +20,7 @@ from opcheck.model import (
     Case,
     Computed,
     Crashed,
+    Declined,
     Foreign,
     NotRun,
     Outcome,
@@ -122,7 +123,7 @@ class Trial:
         reply = yield asked
         outcome, printed = reply.outcome, reply.printed
         twin: Outcome | None = None
-        if admitted.twin and isinstance(outcome, Raised) and not outcome.unusable:
+        if admitted.twin and _may_refuse(outcome):
             answer = yield admitted.twin
             twin, printed = answer.outcome, printed + answer.printed
         produced = outcome if isinstance(outcome, Produced) else None
@@ -156,7 +157,7 @@ class Trial:
             self_check=self._is_of_itself(backend),
             oracle=str(self.testimony.oracle) if self.testimony else "",
         )
-        if judgement.failure is None:
+        if judgement.failure in (None, "declared"):  # the values of the latter are right
             return Judged(result, answer=produced)
         if produced and judgement.failure == "unstable":  # one answer alone shows no mistake
             outcome = replace(produced, unstable=judgement.reason)
@@ -243,6 +244,13 @@ def judged_so(result: Result, judgement: Judgement) -> Result:
     """The result that a judgement amounts to."""
     names = {field.name for field in fields(judgement)}
     return replace(result, **{name: getattr(judgement, name) for name in names})
+
+
+def _may_refuse(outcome: Outcome) -> bool:
+    """Return True if an invalid model may have been refused, which its legal twin decides."""
+    if isinstance(outcome, Declined):
+        return not outcome.inexpressible
+    return isinstance(outcome, Raised) and not outcome.unusable
 
 
 def _unchecked(asked: Question, outcome: Outcome) -> str:

@@ -37,9 +37,10 @@ _RAW = {
 #: The names of dtypes by ONNX Runtime's names of tensors of them.
 _DTYPES = {dtype.text: name for name, dtype in ELEMENT_TYPES.items()}
 #: How ONNX Runtime says, without a type of its own, that only the CPU has a kernel for a node, that
-#: it knows no such operator or type, and that a model is of a later release of ONNX than it is.
-#: Whole sentences, with their numbers: a name in a model may have words of them. A type of which
-#: ONNX has none is no lack of ONNX Runtime's.
+#: it knows no such operator or type, that a kernel lacks a rank or a mode, and that a model is of a
+#: later release of ONNX than it is. "Pad should be smaller than kernel." and "Only N can be zero."
+#: are not among them: they call a legal model wrong. Whole sentences, with their numbers: a name in
+#: a model may have words of them. A type that ONNX lacks is not missing in ONNX Runtime.
 _TYPES = "|".join(str(code) for code in TensorProto.DataType.values() if code)
 _NOT_IMPLEMENTED = re.compile(
     r"assigned to the default CPU EP, but fallback to CPU EP has been explicitly disabled"
@@ -47,6 +48,8 @@ _NOT_IMPLEMENTED = re.compile(
     r"|MLDataType for: .{1,200} is not currently registered or supported"
     rf"|Invalid tensor data type ({_TYPES})(?!\d)"
     r"|Unsupported model IR version: \d+, max supported IR version: \d+"
+    r"|Unsupported (kernel dimension : \d|pooling size :)"
+    r"|\b(is|are) not supported( now)?\."
     r"|Opset \d+ is under development and support for this is limited"
 )
 

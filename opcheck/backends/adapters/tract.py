@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from opcheck.backends.adapters import About, importing, nothing, take
+from opcheck.backends.adapters import About, declining, importing, nothing, take
 from opcheck.backends.base import Bare, only_tensors, own_part
-from opcheck.errors import NotSupported
 from opcheck.graph import model_of
 from opcheck.model import Array, BackendInfo, Task
 
 ABOUT = About("tract", "tract", "pip install 'opcheck[tract]'")
 
-#: How tract says that it has no such operator, and no such element type. Every error is a
-#: TractError, so that there are but the words.
-_NOT_IMPLEMENTED = ("Unimplemented(", "Unknown DatumType ")
+#: How tract says that it has no such operator, element type or mode. Every error is a TractError: it
+#: takes the words.
+_NOT_IMPLEMENTED = re.compile(
+    r"Unimplemented\(|Unknown DatumType |^[ \d:]*Unsupported |\bis not supported\b"
+)
 
 
 def connect(detail: str | None, options: Mapping[str, str]) -> Tract:
@@ -51,15 +53,10 @@ class Tract:
             with own_part():
                 file.write(model)
                 file.seek(0)
-            try:
-                model = self.loader.load(f"/dev/fd/{file.fileno()}").into_model()
-                facts = [str(model.output_fact(n)) for n in range(model.output_count())]
-                return Runnable(model.into_runnable(), facts)
-            except self.documented_errors as error:
-                for line in str(error).splitlines():
-                    if any(words in line for words in _NOT_IMPLEMENTED):
-                        raise NotSupported(line.strip()) from error
-                raise
+            with declining(_NOT_IMPLEMENTED):
+                read = self.loader.load(f"/dev/fd/{file.fileno()}").into_model()
+                facts = [str(read.output_fact(n)) for n in range(read.output_count())]
+                return Runnable(read.into_runnable(), facts)
 
 
 @dataclass(frozen=True)
@@ -76,7 +73,8 @@ class Runnable:
 
     def run(self, inputs: Sequence[Array]) -> Sequence[Array]:
         """The outputs, which tract's own tensors turn into copies."""
-        return _arrays(self.runnable.run(list(inputs)))
+        with declining(_NOT_IMPLEMENTED):
+            return _arrays(self.runnable.run(list(inputs)))
 
     def repeated(self, inputs: Sequence[Array]) -> Bare:
         """A state of the model, on tensors of tract's."""

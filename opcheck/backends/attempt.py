@@ -177,7 +177,7 @@ def _same_form(one: Array | Foreign, other: Array | Foreign) -> bool:
     if isinstance(one, Items) and isinstance(other, Items):
         return _of_one_form(one.values, other.values)
     if isinstance(one, Foreign) or isinstance(other, Foreign):
-        return isinstance(one, Foreign) and isinstance(other, Foreign)
+        return isinstance(one, Foreign) and isinstance(other, Foreign) and one == other
     return one.dtype == other.dtype and one.shape == other.shape
 
 

@@ -111,15 +111,15 @@ def judge(
 
 
 def by_floor(groups: Groups, allowance: Allowance, floor: float, output: Output) -> Floats:
-    """Each element's error as a share of `floor`, 0 where a range rule excuses the element.
+    """Each element's error as a share of `floor`, 0 where a range rule excuses it, else infinite.
 
     These rules hold beside a tolerance that a case states. Two zeros differ in their signs only,
     which is the tolerance's affair.
     """
     got, error = groups.got, np.abs(groups.error())
-    part = np.isfinite(error) & (error != 0) & ~allowance.exact
+    part = (error <= floor) & (error != 0) & ~allowance.exact
     part &= ~outside(got, output.low, output.high)
-    shares = np.where(part, ratio(error, np.full(error.shape, floor), error <= floor), np.inf)
+    shares = np.where(part, error / (floor or 1.0), np.inf)
     shares[_excused(allowance, got)] = 0.0
     return shares
 

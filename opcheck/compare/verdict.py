@@ -98,9 +98,12 @@ def judge(
     shown beside where it has the output's shape. Arithmetic that the backend has `declared` needs
     no warning. `twin` is what came of the legal twin, where a refusal was admitted and came.
     """
-    if isinstance(outcome, Declined) and isinstance(twin, Produced):
-        # An invalid model need not be supported, by whoever supports its legal twin.
-        outcome = Raised("prepare", str(Verdict.UNSUPPORTED), outcome.reason, documented=True)
+    match outcome:
+        case Declined(reason, inexpressible=False) if isinstance(twin, Produced) and any(
+            isinstance(one, Refusal) for one in admitted
+        ):
+            # Nobody has to support an invalid model, and its legal twin is supported.
+            outcome = Raised("prepare", str(Verdict.UNSUPPORTED), reason, documented=True)
     if not depends(outcome):
         return by_itself(rule, outcome)
     match outcome:

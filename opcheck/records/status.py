@@ -85,6 +85,8 @@ def status(
     judged = _counted(sum(map(_is_judged, results)), "result", "results")
     rest = (Verdict.KNOWN, Verdict.WARN, Verdict.UNSUPPORTED)
     remarks = [_spelt({verdict: total[verdict] for verdict in rest})]
+    other = sum(result.irreproducible for result in results)
+    remarks += [f"{other:,} not reproducible to the bit"] * bool(other)
     remarks += [f"{address} {asked[address]}" for address in idle]
     remarks += _without_a_pass(header, idle, results)
     remarks += [f"{part} only"] * bool(part)

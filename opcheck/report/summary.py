@@ -58,7 +58,7 @@ def show(
         if section.row_count:
             put(console, section)
             console.print()
-    for remark in (*tally.oracles(results), *_unjudged(names, results), *_outdated(results)):
+    for remark in (*tally.oracles(results), *_remarks(names, results), *_outdated(results)):
         console.print(Text(words.one_line(remark), "yellow"))
 
 
@@ -100,7 +100,7 @@ def _open_answers(console: Console, names: Mapping[str, str], results: Iterable[
     """Which answer each backend gives where several are right."""
     chosen: dict[str, dict[str, Counter[str]]] = {}
     for result in results:
-        if result.alternative and result.verdict is Verdict.PASS:
+        if result.alternative and result.verdict in (Verdict.PASS, Verdict.WARN):
             by_backend = chosen.setdefault(f"{result.op.name}/{result.name}", {})
             by_backend.setdefault(result.backend, Counter())[result.alternative] += 1
     groups = {}
@@ -207,17 +207,23 @@ def _passing(names: Mapping[str, str], results: Sequence[Record]) -> Table:
     return table
 
 
-def _unjudged(names: Mapping[str, str], results: Iterable[Record]) -> Iterable[str]:
-    """About how many elements of passes the error bounds say little, and in which cases."""
-    passed = [result for result in results if result.verdict is Verdict.PASS]
+def _remarks(names: Mapping[str, str], results: Sequence[Record]) -> Iterable[str]:
+    """By backend, what is not decided about right answers, and in which cases."""
     for address, name in names.items():
-        mine = [result for result in passed if result.backend == address and result.unjudged]
-        if mine:
-            some = sum(result.unjudged for result in mine)
-            cases = sorted({f"{result.op.name}/{result.name}" for result in mine})
-            more = f" and {len(cases) - _REASONS} more" if len(cases) > _REASONS else ""
-            where = f"{', '.join(cases[:_REASONS])}{more}"
-            yield f"{name}: {words.plural(some, 'element')} unjudged, in {where}"
+        mine = [result for result in results if result.backend == address]
+        unjudged = [one for one in mine if one.verdict is Verdict.PASS and one.unjudged]
+        if unjudged:
+            some = sum(result.unjudged for result in unjudged)
+            yield f"{name}: {words.plural(some, 'element')} unjudged, in {_where(unjudged)}"
+        if other := [one for one in mine if one.irreproducible]:
+            told = f"{words.plural(len(other), 'result')} not reproducible to the bit"
+            yield f"{name}: {told} (red with --require-reproducible), in {_where(other)}"
+
+
+def _where(results: Iterable[Record]) -> str:
+    cases = sorted({f"{result.op.name}/{result.name}" for result in results})
+    more = f" and {len(cases) - _REASONS} more" if len(cases) > _REASONS else ""
+    return f"{', '.join(cases[:_REASONS])}{more}"
 
 
 def _outdated(results: Iterable[Record]) -> Iterable[str]:

@@ -99,6 +99,12 @@ def oracles(results: Iterable[Record]) -> Iterator[str]:
         yield f"{words.plural(count, 'result')} {verb} judged by what oracle {oracle} answers"
 
 
+#: What a failure of one of these verdicts is called.
+_KINDS = {Verdict.KNOWN: "known failure", Verdict.WARN: "warning"}
+#: Failures of which there is nothing to be looked into.
+_LOST = ("crash", "timeout", "oom", "unstable")
+
+
 @dataclass(frozen=True)
 class Wrong:
     """What is wrong with a backend: its causes, and their number in words."""
@@ -109,16 +115,23 @@ class Wrong:
 
 
 def wrong(backends: Iterable[BackendInfo], results: Iterable[Record]) -> Iterator[Wrong]:
-    """For each backend what its failures look like; each counts for one cause."""
-    puzzling = [r for r in results if r.diagnoses or r.verdict in (Verdict.FAIL, Verdict.ERROR)]
+    """For each backend what its failures look like; each counts for one cause.
+
+    Known failures and warnings are counted by these names, and only where they were diagnosed.
+    """
+    failing = [one for one in results if one.failure not in _LOST]
     for backend in backends:
-        mine = [result for result in puzzling if result.backend == backend.address]
+        mine = [result for result in failing if result.backend == backend.address]
+        diagnosed = {Verdict.FAIL, Verdict.ERROR, *(one.verdict for one in mine if one.diagnoses)}
+        mine = [result for result in mine if result.verdict in diagnosed]
         if not mine:
             continue
         found = causes(mine)
         named = sum(cause.mistake is not None for cause in found)
         left = sum(cause.failures for cause in found if cause.mistake is None)
-        told = [words.plural(len(mine), "failure")]
+        kinds = Counter(_KINDS.get(result.verdict, "failure") for result in mine)
+        told = [words.plural(kinds[kind], kind) for kind in ("failure", *_KINDS.values())]
+        told = [said for said in told if not said.startswith("0 ")]
         if named:
             told.append("one cause" if named == 1 else words.plural(named, "cause"))
         if left:

@@ -23,9 +23,9 @@ _BF16 = DTYPES["bfloat16"].numpy
 #: Those that are one device: AUTO and its like would choose, and fall back in silence.
 _DEVICES = ("CPU", "GPU", "NPU")
 #: How its ONNX front end says that it does not know an operator, a type or a mode, a device that it
-#: has no implementation of a node, and pooling which ranks it has. Every error is a RuntimeError: it
-#: takes the words. "Supported primitive descriptors list is empty" is not among them: that check
-#: fails where a kernel exists and cannot be set up.
+#: has no implementation of a node, and pooling which ranks it has; every error is a RuntimeError.
+#: "Supported primitive descriptors list is empty" is not among them: that check fails where a
+#: kernel exists and cannot be set up.
 _NOT_IMPLEMENTED = re.compile(
     r"No conversion rule found for operations:"
     r"|^Unsupported (operation of type:|data type|padding mode)"

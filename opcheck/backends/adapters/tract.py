@@ -16,8 +16,7 @@ from opcheck.model import Array, BackendInfo, Task
 
 ABOUT = About("tract", "tract", "pip install 'opcheck[tract]'")
 
-#: How tract says that it has no such operator, element type or mode. Every error is a TractError: it
-#: takes the words.
+#: How tract says that it has no such operator, element type or mode; every error is a TractError.
 _NOT_IMPLEMENTED = re.compile(
     r"Unimplemented\(|Unknown DatumType |^[ \d:]*Unsupported |\bis not supported\b"
 )

@@ -63,7 +63,7 @@ def together(judged: Sequence[Judged]) -> Judged:
     verdicts = dict(Counter(one.result.verdict for one in judged))
     seconds = sum(one.result.seconds for one in judged)
     there = [one for one in judged if one.result.verdict is not Verdict.NOT_RUN]
-    worst = max(there, key=_badness, default=judged[0])
+    worst = max(there, key=lambda one: _badness(one.result), default=judged[0])
     if len({_answer(one.result) for one in there}) > 1:
         result = replace(
             worst.result,
@@ -118,16 +118,15 @@ def _is_the_same(one: Judged, other: Judged) -> bool:
     return True
 
 
-def _badness(judged: Judged) -> int:
+def _badness(result: Result) -> tuple[bool, bool, bool]:
     """Failures come before what is not supported, that before passes; of equals, the first."""
-    result = judged.result
-    return 2 * (result.failure is not None) + (result.verdict is not Verdict.PASS)
+    return result.failure is not None, result.verdict is not Verdict.PASS, result.irreproducible
 
 
 def _contradiction(results: Sequence[Result], times: int) -> str:
     """`3 of 10: fail: output: 1 of 6 elements wrong; 7 of 10: pass`, the worst first."""
     kinds: dict[tuple[object, ...], list[Result]] = {}
-    for result in sorted(results, key=lambda one: -_badness(Judged(one))):
+    for result in sorted(results, key=_badness, reverse=True):
         kinds.setdefault(_answer(result), []).append(result)
     return "; ".join(f"{len(some)} of {times}: {_told(some[0])}" for some in kinds.values())
 

@@ -90,6 +90,7 @@ def test_a_record_names_its_case_in_full():
         "failure": None,
         "refused": False,
         "inexpressible": False,
+        "irreproducible": False,
         "printed": "",
         "alternative": None,
         "oracle": "",

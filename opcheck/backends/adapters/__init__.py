@@ -45,7 +45,7 @@ def importing(about: About, kind: str) -> Iterator[None]:
 
 
 @contextmanager
-def declining(words: re.Pattern[str]) -> Iterator[None]:
+def declining(words: re.Pattern[str], *kinds: type[BaseException]) -> Iterator[None]:
     """Around a call of a backend: raise NotSupported where a line of its error has these `words`.
 
     They are the backend's own for what it lacks: an operator, a type, a rank, a mode. A sentence
@@ -54,7 +54,7 @@ def declining(words: re.Pattern[str]) -> Iterator[None]:
     """
     try:
         yield
-    except Exception as error:
+    except kinds as error:
         for line in told(error).splitlines():
             if words.search(line):
                 raise NotSupported(line.strip(" -")) from error

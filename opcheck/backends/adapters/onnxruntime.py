@@ -48,8 +48,8 @@ _NOT_IMPLEMENTED = re.compile(
     r"|MLDataType for: .{1,200} is not currently registered or supported"
     rf"|Invalid tensor data type ({_TYPES})(?!\d)"
     r"|Unsupported model IR version: \d+, max supported IR version: \d+"
-    r"|Unsupported (kernel dimension : \d|pooling size :)"
-    r"|\b(is|are) not supported( now)?\."
+    r"|Status Message: Unsupported (kernel dimension : \d|pooling size :)"
+    r"|was false\. [^:]*\b(is|are) not supported\b"
     r"|Opset \d+ is under development and support for this is limited"
 )
 

@@ -83,7 +83,7 @@ class OpenVino:
         only_tensors(task, "openvino")
         with own_part():
             model = model_of(task).SerializeToString()
-        with declining(_NOT_IMPLEMENTED):
+        with declining(_NOT_IMPLEMENTED, RuntimeError):
             read = self.core.read_model(model)
             compiled = self.core.compile_model(read, self.info.devices[0], self.settings)
         return Compiled(task, compiled)
@@ -99,7 +99,7 @@ class Compiled:
     def run(self, inputs: Sequence[Array]) -> Sequence[Array]:
         """The outputs, which OpenVINO copies unless asked otherwise."""
         feed = {name: _tensor(array) for name, array in self.task.feed(inputs).items()}
-        with declining(_NOT_IMPLEMENTED):
+        with declining(_NOT_IMPLEMENTED, RuntimeError):
             return self._arrays(self.compiled(feed))
 
     def declared(self) -> list[tuple[str | None, list[int | None] | None]]:

@@ -70,7 +70,7 @@ class Evaluator:
     def run(self, inputs: Sequence[Array]) -> Sequence[Array]:
         """The outputs as the evaluator returns them."""
         # It computes in NumPy, whose warnings of overflow and the like are no news here.
-        with declining(_NOT_IMPLEMENTED), warnings.catch_warnings(action="ignore"):
+        with declining(_NOT_IMPLEMENTED, Exception), warnings.catch_warnings(action="ignore"):
             outputs: Sequence[Array] = self.evaluator.run(None, self.task.values(inputs))
         return outputs
 

@@ -68,7 +68,7 @@ class Mapped:
     def run(self, inputs: Sequence[Array]) -> Sequence[Array]:
         """The output; bfloat16 goes to torch and back as the bits of an integer."""
         tensor, dtype = self._tensor(inputs)
-        with declining(_NOT_IMPLEMENTED):
+        with declining(_NOT_IMPLEMENTED, RuntimeError):
             y = self.function(tensor, self.task)
         return [_array(y, dtype)]
 

@@ -52,7 +52,7 @@ class Tract:
             with own_part():
                 file.write(model)
                 file.seek(0)
-            with declining(_NOT_IMPLEMENTED):
+            with declining(_NOT_IMPLEMENTED, *self.documented_errors):
                 read = self.loader.load(f"/dev/fd/{file.fileno()}").into_model()
                 facts = [str(read.output_fact(n)) for n in range(read.output_count())]
                 return Runnable(read.into_runnable(), facts)
@@ -72,7 +72,9 @@ class Runnable:
 
     def run(self, inputs: Sequence[Array]) -> Sequence[Array]:
         """The outputs, which tract's own tensors turn into copies."""
-        with declining(_NOT_IMPLEMENTED):
+        from tract import TractError
+
+        with declining(_NOT_IMPLEMENTED, TractError):
             return _arrays(self.runnable.run(list(inputs)))
 
     def repeated(self, inputs: Sequence[Array]) -> Bare:

@@ -17,6 +17,7 @@ from opcheck.backends.base import Defect
 from opcheck.compare.verdict import Answer, Refusal, judge
 from opcheck.model import (
     EXACT,
+    Declared,
     Declined,
     NotRun,
     Outcome,
@@ -235,6 +236,8 @@ def test_a_type_that_onnx_does_not_have_is_refused_not_declined() -> None:
         "Invalid tensor data type 99",
         "Invalid tensor data type 0",
         "assigned to the default CPU EP",
+        "Unsupported kernel dimension : 4",
+        "this type is not supported.",
     ],
 )
 def test_words_of_such_a_sentence_in_another_message_decline_nothing(
@@ -249,6 +252,38 @@ def test_words_of_such_a_sentence_in_another_message_decline_nothing(
         onnxruntime, "InferenceSession", lambda *_, **__: Session(["CPUExecutionProvider"], run)
     )
     assert isinstance(outcome_of(HARDMAX, X), Raised)
+
+
+def test_what_a_kernel_says_that_it_lacks_is_declined() -> None:
+    x = np.ones((1, 1, 3, 3, 3, 2), np.float32)
+    outcome = outcome_of(task_of("LpPool", 18, {"kernel_shape": (2, 2, 2, 2)}, x), x)
+    assert isinstance(outcome, Declined)
+    assert outcome.reason.endswith("Unsupported kernel dimension : 4")
+    x = np.ones((2, 1, 1), np.float32)
+    recurrent = {"hidden_size": 1, "layout": 1}
+    weights = [np.ones((1, 1, 1), np.float32)] * 2
+    outcome = outcome_of(task_of("RNN", 14, recurrent, x, *weights), x, *weights)
+    assert isinstance(outcome, Declined)
+    assert "Batchwise recurrent operations (layout == 1) are not supported." in outcome.reason
+
+
+def test_a_sentence_that_calls_a_legal_model_wrong_is_a_refusal() -> None:
+    x = np.ones((1, 1, 3), np.float32)
+    outcome = outcome_of(task_of("LpPool", 18, {"kernel_shape": (2,), "pads": (2, 0)}, x), x)
+    assert isinstance(outcome, Raised)
+    assert outcome.detail.endswith("Pad should be smaller than kernel.")
+
+
+def test_a_session_declares_what_it_knows_of_its_outputs() -> None:
+    prepared = ORT.prepare(HARDMAX)
+    assert prepared.declared() == [("float32", list(X.shape))]
+    x = np.ones((1, 1, 6), np.float32)
+    attrs = {"kernel_shape": (2,), "strides": (3,), "auto_pad": "SAME_UPPER", "ceil_mode": 1}
+    outcome = outcome_of(task_of("LpPool", 18, attrs, x), x)
+    assert isinstance(outcome, Produced)
+    # By ONNX's shape inference, which has another formula than the kernel.
+    assert outcome.declared == (Declared("float32", (1, 1, 3)),)
+    assert outcome.outputs[0].shape == (1, 1, 2)  # type: ignore[union-attr]
 
 
 def test_an_invalid_model_is_refused_in_its_own_words() -> None:

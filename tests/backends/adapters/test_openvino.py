@@ -183,13 +183,25 @@ def test_an_invalid_model_is_refused_in_its_own_words(vino: Any) -> None:
     assert "axis 7 out of tensor range [-2, 1]" in outcome.detail
 
 
-def test_what_an_operator_cannot_do_is_refused_and_not_declined(vino: Any) -> None:
-    # Of an operator that it has, a mode that it lacks is an error like any other.
+def test_a_mode_and_a_rank_that_it_lacks_are_declined(vino: Any) -> None:
     pads = np.array([1, 1], np.int64)
     wrapped = task_of("Pad", 25, {"mode": "wrap"}, X[0], pads, initializer=True)
-    outcome = outcome_of(vino, wrapped)
+    assert outcome_of(vino, wrapped) == Declined("Unsupported padding mode: [wrap]")
+    x = np.ones((1, 1, 3, 3, 3, 2), np.float32)
+    outcome = outcome_of(vino, task_of("LpPool", 18, {"kernel_shape": (2, 2, 2, 2)}, x), x)
+    assert isinstance(outcome, Declined)
+    assert outcome.reason.startswith("Expected a 3D, 4D or 5D tensor for the input. Got: [1,1,3")
+
+
+def test_a_sentence_that_calls_a_legal_model_wrong_is_a_refusal(vino: Any) -> None:
+    x = np.ones((0, 1, 3), np.float32)
+    outcome = outcome_of(vino, task_of("LpPool", 18, {"kernel_shape": (2,)}, x), x)
     assert isinstance(outcome, Raised)
-    assert "Unsupported padding mode: [wrap]" in outcome.detail
+    assert "Batch size is zero" in outcome.detail
+
+
+def test_it_declares_the_shapes_of_its_outputs(vino: Any) -> None:
+    assert vino.prepare(HARDMAX).declared() == [(None, list(X.shape))]
 
 
 @pytest.mark.parametrize("error", [AssertionError("x"), KeyError("x"), TypeError(NO_NODE)])

@@ -76,6 +76,13 @@ def test_its_signal_for_not_implemented_is_heard_in_both_stages(
     assert outcome_of(task, X) == Declined("nor here")
 
 
+def test_an_assertion_that_something_is_not_supported_is_declined() -> None:
+    x = np.ones((1, 1, 6), np.float32)
+    attrs = {"kernel_shape": (2,), "auto_pad": "SAME_UPPER", "ceil_mode": 1}
+    outcome = outcome_of(task_of("LpPool", 18, attrs, x), x)
+    assert outcome == Declined("ceil_mode is not supported with auto_pad")
+
+
 @pytest.mark.parametrize(
     ("error", "documented"),
     [

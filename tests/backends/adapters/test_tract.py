@@ -94,7 +94,21 @@ def test_a_type_it_lacks_is_declined(backend: Any) -> None:
     assert outcome == Declined("Unknown DatumType Bfloat16")
 
 
-def test_what_an_operator_cannot_do_is_refused_and_not_declined(backend: Any) -> None:
+def test_a_type_that_an_operator_lacks_is_declined(backend: Any) -> None:
+    whole = X.astype(np.int32)
+    outcome = outcome_of(backend, task_of("Softmax", 13, {}, whole), whole)
+    assert isinstance(outcome, Declined)
+    assert "Unsupported datum type in softmax: input type I32" in outcome.reason
+
+
+def test_it_declares_the_shapes_of_its_outputs(backend: Any) -> None:
+    prepared = backend.prepare(HARDMAX)
+    assert prepared.declared() == [(None, list(X.shape))]
+    symbolic = adapter.Runnable(None, ["N,3,2*S,F32", "I64"])
+    assert symbolic.declared() == [(None, [None, 3, None]), (None, [])]
+
+
+def test_what_an_operator_asks_of_a_model_is_a_refusal_and_not_declined(backend: Any) -> None:
     # Of an operator that it has, an input that it wants to be constant is an error like any other.
     axis = np.array(0, np.int64)
     outcome = outcome_of(backend, task_of("CumSum", 14, {}, X, axis), X, axis)

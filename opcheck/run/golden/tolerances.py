@@ -46,7 +46,7 @@ def ends(want: Want, written: Array, tolerance: Tolerance | None) -> Ends:
     return stated_ends(written, stated.ulp or 0, floor)
 
 
-def stated_ends(written: Array, ulp: int, floor: float) -> Ends:
+def stated_ends(written: Array, ulp: int, floor: float = 0.0) -> Ends:
     """How far an answer may lie from `written`: so many ULP, or by `floor`."""
     if not ulp and not floor:
         return Ends(written, written, written)

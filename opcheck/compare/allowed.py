@@ -119,7 +119,8 @@ def by_floor(groups: Groups, allowance: Allowance, floor: float, output: Output)
     got, error = groups.got, np.abs(groups.error())
     part = (error <= floor) & (error != 0) & ~allowance.exact
     part &= ~outside(got, output.low, output.high)
-    shares = np.where(part, error / (floor or 1.0), np.inf)
+    shares = np.full(error.shape, np.inf)
+    np.divide(error, floor, out=shares, where=part)
     shares[_excused(allowance, got)] = 0.0
     return shares
 

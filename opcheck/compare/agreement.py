@@ -131,20 +131,18 @@ class _Stand:
     said: str = ""
 
 
+@dataclass(eq=False)
 class _Meeting:
-    def __init__(
-        self,
-        op: OpVersion,
-        rule: Rule,
-        parties: Sequence[Party],
-        outputs: Sequence[OutputSpec],
-        tolerance: Tolerance | None,
-        like: Array | None,
-    ) -> None:
-        self.op, self.rule, self.outputs, self.tolerance = op, rule, outputs, tolerance
-        self.like = like
+    op: OpVersion
+    rule: Rule
+    parties: Sequence[Party]
+    outputs: Sequence[OutputSpec]
+    tolerance: Tolerance | None
+    like: Array | None
+
+    def __post_init__(self) -> None:
         self._found: dict[int, Judgement] = {}
-        stands = [self._stand(place, party) for place, party in enumerate(parties)]
+        stands = [self._stand(place, party) for place, party in enumerate(self.parties)]
         self.stands = [stand for stand in stands if stand]
         self._compared: dict[tuple[int, int], Comparisons] = {}
 

@@ -114,43 +114,32 @@ def examine(
     return Decision(best.tier, False, best.found, best.apart, undecided, view, best.tier, groups)
 
 
-@dataclass(frozen=True, eq=False)
-class Pardon:
-    """What the floor and the range rules of a bound admit beside a stated tolerance.
-
-    `shares` are those of all elements, in row-major order, infinite where they say nothing.
-    """
-
-    tier: Tier
-    shares: Floats
-
-
 def pardon(
     reference: Reference,
     got: Array,
     output: Output,
     declared: Collection[str],
     wrong: Places,
-) -> Pardon:
-    """Return the first tier that admits all of the `wrong` elements, or the one that admits most.
+) -> tuple[Tier, Floats]:
+    """Return the tier whose floor and range rules admit most of the `wrong` elements.
 
-    They are wrong by the tolerance, and named by their places in row-major order.
+    They are wrong by a stated tolerance, and named by their places in row-major order; of equals,
+    the first tier counts. The shares are those of all elements, infinite where it says nothing.
     """
     view = View(reference, native(got), output)
     _, length, after = view.bound.layout
     numbers = np.unique(wrong // (length * after) * after + wrong % after)
-    found: list[tuple[int, Pardon]] = []
+    found: list[tuple[int, Tier, Floats]] = []
     for tier in view.bound.tiers(declared):
         shares = np.full(got.size, np.inf)
         for start in range(0, numbers.size, view.step):
             part = view.part(tier, numbers[start : start + view.step])
             floor = tier.arithmetic.floor
             shares[part.places] = by_floor(part.groups, part.allowance, floor, output)
-        left = int(np.count_nonzero(shares[wrong] > 1))
-        found.append((left, Pardon(tier, shares)))
-        if not left:
+        found.append((int(np.count_nonzero(shares[wrong] > 1)), tier, shares))
+        if not found[-1][0]:
             break
-    return min(found, key=lambda one: one[0])[1]
+    return min(found, key=lambda one: one[0])[1:]
 
 
 @dataclass(frozen=True, eq=False)

@@ -157,12 +157,12 @@ def _by_tolerance(
     if found.wrong is not None and want.bound and dtype.kind == "float" and not tolerance.strict:
         output = Output(dtype, want.low, want.high, want.rounded)
         reference = _reference(want, want.bound, dtype)
-        excuse = pardon(reference, got, output, declared, np.flatnonzero(found.wrong))
-        left = _findings(judge, want.values, got, excuse.shares)
-        if not left.count and excuse.tier.remark:
-            problem, remark = "precision", excuse.tier.remark
+        tier, excused = pardon(reference, got, output, declared, np.flatnonzero(found.wrong))
+        left = _findings(judge, want.values, got, excused)
+        if not left.count and tier.remark:
+            problem, remark = "precision", tier.remark
         else:
-            found, pardoned = left, excuse.shares
+            found, pardoned = left, excused
     comparison = _compared(want, got, dtype, found, like)
     if not found.count:
         return comparison

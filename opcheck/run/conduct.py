@@ -113,35 +113,26 @@ class _Open:
     unsettled: dict[int, list[Judged]] = field(default_factory=dict)
 
 
+@dataclass(eq=False)
 class _Conductor:
-    def __init__(
-        self,
-        cases: Sequence[Case],
-        backends: Sequence[Asked],
-        kept: Kept,
-        ledgers: Sequence[Ledger],
-        is_puzzling: Callable[[Result | Record], bool],
-        oracles: Mapping[str, Asked],
-        gate: Gate,
-        times: int,
-        reproducible: bool,
-    ) -> None:
-        self.cases = cases
-        self.backends = backends
-        self.kept = kept
-        self.ledgers = ledgers
-        self.is_puzzling = is_puzzling
-        self.gate = gate
-        self.times = times
-        self.reproducible = reproducible
-        self.suspects = [Suspects(recall) for _ in backends]
-        self.next = [0] * len(backends)
+    cases: Sequence[Case]
+    backends: Sequence[Asked]
+    kept: Kept
+    ledgers: Sequence[Ledger]
+    is_puzzling: Callable[[Result | Record], bool]
+    oracles: Mapping[str, Asked]
+    gate: Gate
+    times: int
+    reproducible: bool
+
+    def __post_init__(self) -> None:
+        self.suspects = [Suspects(recall) for _ in self.backends]
+        self.next = [0] * len(self.backends)
         self.open: dict[int, _Open] = {}
         #: What is under way at each backend, by ticket: the case's number and its inquiry.
-        self.asked: list[dict[int, tuple[int, Rounds]]] = [{} for _ in backends]
-        self.oracles = oracles
+        self.asked: list[dict[int, tuple[int, Rounds]]] = [{} for _ in self.backends]
         #: What is under way at each oracle, by ticket: the case's number.
-        self.consulted: dict[str, dict[int, int]] = {address: {} for address in oracles}
+        self.consulted: dict[str, dict[int, int]] = {address: {} for address in self.oracles}
 
     def results(self) -> Iterator[Result | Record]:
         """The results; those that come out of turn are held back."""

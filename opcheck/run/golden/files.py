@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from hashlib import sha256
 
 from opcheck import dtypes
@@ -107,14 +108,9 @@ def data_json(rtol: float, atol: float) -> bytes:
 
 def stated_tolerance(tolerance: Tolerance | None, floor: float) -> StatedTolerance:
     """A tolerance that is the same for all elements; None is exact."""
-    stated = tolerance or EXACT
-    return StatedTolerance(
-        ulp=stated.ulp,
-        rtol=float(stated.rtol),
-        atol=float(stated.atol),
-        signed_zeros=stated.signed_zeros,
-        floor=floor,
-    )
+    stated = asdict(tolerance or EXACT)
+    del stated["strict"]  # then there is no floor
+    return StatedTolerance(**stated, floor=floor)
 
 
 def named_tensors(test: Test, data: DataSet) -> dict[str, tuple[str, Array]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
@@ -119,7 +119,10 @@ class Line(Fields):
     """One known defect: in what way it fails, since which versions, where, and why.
 
     What fails only `sometimes`, because it depends on the CPU or on what memory happens to hold,
-    may also pass.
+    may also pass. The fields from `kind` to `clause` are for the scoreboard. `same_as` begins the
+    cause of the line that is about the same defect. `documented` says where the engine documents
+    that it does not support this, `upstream` what became of the defect after the last release.
+    A defect that no case shows has no `where`, but the `clause` that it contradicts.
     """
 
     versions: Versions
@@ -127,10 +130,21 @@ class Line(Fields):
     sometimes: bool = False
     cause: Text
     link: str | None = None
-    where: Annotated[list[Place], _Some]
+    kind: Literal["legal model", "invalid model"] = "legal model"
+    same_as: Text | None = None
+    documented: Text | None = None
+    upstream: Text | None = None
+    clause: Text | None = None
+    where: Annotated[list[Place], _Some] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _says_where(self) -> Self:
+        if bool(self.where) == bool(self.clause):
+            raise ValueError("state 'where', the cases that fail, or 'clause' if no case shows it")
+        return self
 
     def is_about(self, case: Case) -> bool:
-        """Whether the defect shows in `case`, in some version of the backend."""
+        """Return True if the defect shows in `case`, in some version of the backend."""
         return any(place.fits(case) for place in self.where)
 
 

@@ -278,10 +278,10 @@ def _environment(runs: Sequence[Published]) -> Iterator[str]:
     yield ""
     names = sorted({one["processor"] for run in runs for one in run.by_hand})
     yield (
-        f"Confirmed by hand on: {text(', '.join(names))}. Where AVX-512 is hidden, it is one "
-        "machine whose CPUID lacks it ([hide_avx512.c](hide_avx512.c)). A limit such as "
-        "ONEDNN\\_MAX\\_CPU\\_ISA reaches one library only, and makes no other kind of processor; "
-        "onnxruntime and tract have none."
+        f"Confirmed by hand on: {text(', '.join(names))}. Where AVX-512 is hidden, "
+        "[hide_avx512.c](hide_avx512.c) makes CPUID of the same machine report neither AVX-512 nor "
+        "AMX. A limit, such as ONEDNN\\_MAX\\_CPU\\_ISA for openvino, reaches one library only and "
+        "counts as no other kind of processor; onnxruntime and tract have none."
     )
     yield ""
 

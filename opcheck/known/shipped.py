@@ -58,10 +58,9 @@ def load_ledgers(paths: Iterable[Path]) -> tuple[Ledger, ...]:
 def _check_same_as(fields: LedgerFields, node: Node, file: str, problems: Problems) -> None:
     """Report each `same_as` that does not begin the cause of exactly one independent line."""
     causes = [line.cause for line in fields.known if line.same_as is None]
-    for number, line in enumerate(fields.known):
-        count = sum(cause.startswith(line.same_as) for cause in causes) if line.same_as else 1
-        if count != 1:
-            told = f"{quoted(line.same_as or '')} begins {count} causes of other lines, not 1"
+    for number, begin in enumerate(line.same_as for line in fields.known):
+        if begin and (count := sum(cause.startswith(begin) for cause in causes)) != 1:
+            told = f"{quoted(begin)} begins {count} causes of other lines, not 1"
             problems.add(file, node.at(("known", number, "same_as")), told)
 
 

@@ -37,15 +37,21 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
+from typing import Literal
 
 from opcheck.model.timing import Sample, Timed, Timing
-from opcheck.timing.ratios import Word
+from opcheck.timing.ratios import LIMIT, Word, ratio, student
 from opcheck.timing.units import medians, pairs
+
+#: "not slower": it may be faster.
+Verdict = Literal[Word, "not slower"]
 
 #: How much a change has to be more than, where nobody says otherwise: a usual gate.
 USUAL = 0.05
 #: To ask for less is of no use: each run is 1–2 % off without any reason in the build.
 FINEST = 0.03
+#: The least within a run, whose ratios are measured until they are as precise as this.
+FINEST_WITHIN = LIMIT
 #: The chance of any false alarm in a run.
 ALARM = 0.05
 
@@ -57,8 +63,8 @@ class Change:
     Of all cases together, as the geometric mean, where `case` is "". `ratio` is the one nearer to 1
     of two, relative to the two rulers; `low` and `high` span the intervals of 95 % of both, for
     this row alone. `p`, adjusted for all rows, is how likely so much is if it changed by no more
-    than was asked for. "slower" and "faster" are what surely changed by more than that, "same" what
-    surely did not.
+    than was asked for, NaN within one run. "slower" and "faster" are what surely changed by more
+    than that, "same" what surely did not, "not slower" what surely became no slower by more.
     """
 
     case: str
@@ -66,15 +72,15 @@ class Change:
     ratio: float
     low: float
     high: float
-    p: float
-    verdict: Word = "unclear"
+    p: float = math.nan
+    verdict: Verdict = "unclear"
 
 
 @dataclass(frozen=True)
 class Missing:
-    """A row that cannot be compared: `lacks` says in which run there is nothing, `why` what is so.
+    """A row that cannot be compared, and `why`.
 
-    `lacks` is "old", "new" or "both".
+    `lacks` says in which run there is nothing to compare: "old", "new" or "both".
     """
 
     case: str
@@ -85,16 +91,27 @@ class Missing:
 
 @dataclass(frozen=True)
 class Compared:
-    """Two runs: every row of either is in one of the first two, in the order of the new run.
+    """Two runs, or backends of one: every row is in one of the first two, in the run's order.
 
-    `together` are the changes of all cases of a backend, where it has several. They were held
-    against a change by `beyond`: 0.05 stands for 5 %.
+    `together` are the changes of all cases of a backend, where it has several. Verdicts are about
+    a change by more than `beyond`: 0.05 stands for 5 %.
     """
 
     changes: tuple[Change, ...]
     missing: tuple[Missing, ...]
     together: tuple[Change, ...] = ()
     beyond: float = USUAL
+
+    @property
+    def unclear(self) -> int:
+        """How many rows could be slower by more than `beyond`, or not: nothing says which."""
+        unclear = sum(change.verdict == "unclear" for change in self.changes)
+        return unclear + sum(one.lacks != "new" for one in self.missing)
+
+    @property
+    def is_decided(self) -> bool:
+        """Return True if something is known of one row, or of all of them together."""
+        return any(one.verdict != "unclear" for one in (*self.changes, *self.together))
 
 
 def compare_runs(old: Sequence[Timed], new: Sequence[Timed], beyond: float = USUAL) -> Compared:
@@ -112,15 +129,48 @@ def compare_runs(old: Sequence[Timed], new: Sequence[Timed], beyond: float = USU
     return Compared(tuple(changes[: len(both)]), missing, tuple(changes[len(both) :]), beyond)
 
 
+def compare_backends(rows: Sequence[Timed], base: str, beyond: float = USUAL) -> Compared:
+    """Each case on each backend but `base`, compared with `base` in the same rounds.
+
+    A row is judged by the interval of its ratio, and all rows of a backend together by Student's
+    interval over the processes, of which each has the mean of its rows.
+    """
+    changes: list[Change] = []
+    missing: list[Missing] = []
+    logs: dict[str, list[dict[int, float]]] = {}
+    for row in rows:
+        old = row.timing(base)
+        for new in row.timings:
+            if old is None or new is old:
+                continue
+            found = ratio(new, old)
+            if found is None:
+                lacks = "both" if bool(old.samples) == bool(new.samples) else ""
+                lacks = lacks or ("old" if new.samples else "new")
+                why = old.why_not or new.why_not or "no round in common"
+                missing.append(Missing(row.case, new.backend, lacks, why))
+                continue
+            change = Change(row.case, new.backend, found.value, found.low, found.high)
+            changes.append(_within(change, beyond))
+            logs.setdefault(new.backend, []).append(medians(pairs(new.samples, old.samples)))
+    together = []
+    for backend, its in logs.items():
+        mean = [*_mean(its).values()]
+        if len(its) > 1 and len(mean) > 1:
+            value, low, high = map(math.exp, (fmean(mean), *student(mean)))
+            together.append(_within(Change("", backend, value, low, high), beyond))
+    return Compared(tuple(changes), tuple(missing), tuple(together), beyond)
+
+
 # ── rows ──────────────────────────────────────────────────────────────────────────────────────
 
-#: The case with its type and shapes, without which a time means nothing, and the backend.
-_Row = tuple[str, str, str, str]
+#: The case with its type, shapes and digest, without which a time means nothing, and the backend.
+_Row = tuple[str, str, str, str, str]
 
 
 class _Run:
     def __init__(self, run: Sequence[Timed]) -> None:
-        self.timed = {(one.case, one.dtype, one.shapes): one for one in run}
+        self.timed = {(one.case, one.dtype, one.shapes, one.digest): one for one in run}
         self.cases = {one.case for one in run}
 
     def has(self, row: _Row) -> tuple[Timed, Timing] | str:
@@ -128,7 +178,7 @@ class _Run:
         case, backend = row[0], row[-1]
         timed = self.timed.get(row[:-1])
         if timed is None:
-            return "of another type or shape" if case in self.cases else "no such case"
+            return "of another type, shape or content" if case in self.cases else "no such case"
         timing = timed.timing(backend)
         if timing is None:
             return "no such backend"
@@ -142,7 +192,7 @@ class _Run:
 def _rows(run: Iterable[Timed]) -> Iterator[_Row]:
     for one in run:
         for timing in one.timings:
-            yield one.case, one.dtype, one.shapes, timing.backend
+            yield one.case, one.dtype, one.shapes, one.digest, timing.backend
 
 
 #: The logarithms of what is seen in processes, by their number: in the old run and in the new one.
@@ -167,10 +217,16 @@ def _row(row: _Row, before: _Run, after: _Run) -> _Both | Missing:
         why = "; ".join(dict.fromkeys(lacks.values()))
         return Missing(case, backend, "both" if len(lacks) == 2 else next(iter(lacks)), why)
     (then, was), (today, now) = old, new
+    if _company(then) != _company(today):
+        return Missing(case, backend, "both", "timed next to other backends")
     work = _held(was, then.yardstick), _held(now, today.yardstick)
     copy = _held(was, then.copy), _held(now, today.copy)
     mixed = _mixed(work, copy) if all(copy) else copy
     return _Both(case, backend, (work, mixed) if all(mixed) else (work,))
+
+
+def _company(row: Timed) -> set[str]:
+    return {one.backend for one in row.timings if one.samples}
 
 
 def _held(timing: Timing, beside: Sequence[Sample]) -> dict[int, float]:
@@ -260,13 +316,30 @@ def _judged(changes: Sequence[Change], beyond: float) -> list[Change]:
         return []
     from scipy import stats
 
-    adjusted = stats.false_discovery_control([one.p for one in changes])
-    both = zip(changes, adjusted, strict=True)
-    return [_said(replace(one, p=float(p)), beyond) for one, p in both]
+    found = []
+    for one, p in zip(
+        changes, stats.false_discovery_control([one.p for one in changes]), strict=True
+    ):
+        change = replace(one, p=float(p))
+        if p <= ALARM:
+            change = replace(change, verdict="slower" if change.ratio > 1 else "faster")
+        else:
+            change = _bounded(change, beyond)
+        found.append(change)
+    return found
 
 
-def _said(change: Change, beyond: float) -> Change:
-    if change.p <= ALARM:
-        return replace(change, verdict="slower" if change.ratio > 1 else "faster")
-    same = change.low >= 1 / (1 + beyond) and change.high <= 1 + beyond
-    return replace(change, verdict="same" if same else "unclear")
+def _within(change: Change, beyond: float) -> Change:
+    """Judge a ratio within a run by its interval alone."""
+    if change.low > 1 + beyond:
+        return replace(change, verdict="slower")
+    if change.high < 1 / (1 + beyond):
+        return replace(change, verdict="faster")
+    return _bounded(change, beyond)
+
+
+def _bounded(change: Change, beyond: float) -> Change:
+    """Say what did surely not happen."""
+    if change.high > 1 + beyond:
+        return replace(change, verdict="unclear")
+    return replace(change, verdict="same" if change.low >= 1 / (1 + beyond) else "not slower")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from opcheck.model.timing import Sample, Timed, Timing
+from opcheck.run.bench import Plan
 
 
 @dataclass(frozen=True)
@@ -57,3 +59,89 @@ class Machine:
         timings = [self.timing(name, rounds, workers, slow) for name, slow in backends.items()]
         copy, yardstick = self.draw(rounds), self.draw(rounds)
         return Timed(case, "Softmax-13", "float32", "8×8", 512, tuple(timings), copy, yardstick)
+
+    def pair(
+        self, kind: str, factor: float, plan: Plan, *, slow: bool = False
+    ) -> tuple[Timing, Timing]:
+        """Two backends of one row, in the visits of a plan; the first takes `factor` times as long.
+
+        It takes one sample a visit where it is `slow`. `kind` is one of `DISTURBED`.
+        """
+        visits = [visit for tour in plan.tours() for visit in tour]
+        workers = np.repeat([visit.worker for visit in visits], [visit.rounds for visit in visits])
+        rounds, rng = len(workers), self.rng
+        common, each = DISTURBED[kind](rng, workers)
+        timings = []
+        for name, times in (("new", factor), ("old", 1.0)):
+            logs = common + each() + rng.normal(0, 0.01, rounds)
+            logs += rng.normal(0, 0.01, plan.processes)[workers]
+            logs += (rng.random(rounds) < 0.03) * rng.uniform(0.1, 0.7, rounds)
+            found = zip(workers.tolist(), (1e-3 * times * np.exp(logs)).tolist(), strict=True)
+            drawn = [Sample(r, worker, 1, s) for r, (worker, s) in enumerate(found)]
+            if slow and name == "new":
+                drawn = [
+                    one for n, one in enumerate(drawn) if not n or workers[n] != workers[n - 1]
+                ]
+            timings.append(Timing(name, tuple(drawn)))
+        return timings[0], timings[1]
+
+
+_Each = Callable[[], Any]
+
+
+def _quiet(rng: np.random.Generator, workers: Any) -> tuple[Any, _Each]:
+    return rng.normal(0, 0.005, len(workers)), lambda: 0.0
+
+
+def _busy(rng: np.random.Generator, workers: Any) -> tuple[Any, _Each]:
+    """Half of the samples wait for a processor, and nobody says so."""
+    size = len(workers)
+    return 0.0, lambda: (rng.random(size) < 0.5) * rng.uniform(0.3, 1.2, size)
+
+
+def _crowded(rng: np.random.Generator, workers: Any) -> tuple[Any, _Each]:
+    """All of them wait, for up to seven times as long as they run."""
+    return 0.0, lambda: rng.uniform(0.2, 2.0, len(workers))
+
+
+def _drifting(rng: np.random.Generator, workers: Any) -> tuple[Any, _Each]:
+    """The machine becomes slower and faster, by 30 % either way, and at some time for good."""
+    size = len(workers)
+    waves = 0.3 * np.sin(np.linspace(0, rng.uniform(1, 6), size) + rng.uniform(0, 6))
+    return waves + (np.arange(size) > rng.integers(size)) * 0.2, lambda: 0.0
+
+
+def _bursts(rng: np.random.Generator, workers: Any) -> tuple[Any, _Each]:
+    """For some rounds at a time, everything takes up to four times as long."""
+    size = len(workers)
+    on = np.repeat(rng.random(size) < 0.3, rng.integers(1, 6, size))[:size]
+    return 0.0, lambda: on * rng.uniform(0, 1.4, size)
+
+
+def _bimodal(rng: np.random.Generator, workers: Any) -> tuple[Any, _Each]:
+    """Four samples in ten take four times as long."""
+    return 0.0, lambda: (rng.random(len(workers)) < 0.4) * 1.4
+
+
+def _lucky(rng: np.random.Generator, workers: Any) -> tuple[Any, _Each]:
+    """A process in three is slower by a quarter as long as it lives."""
+    return 0.0, lambda: ((rng.random(workers.max() + 1) < 0.3) * 0.25)[workers]
+
+
+def _heavy(rng: np.random.Generator, workers: Any) -> tuple[Any, _Each]:
+    """Samples have a tail without a mean."""
+    size = len(workers)
+    return 0.0, lambda: 0.05 * np.abs(rng.standard_t(1.2, size)).clip(0, 40)
+
+
+#: What a machine may do to samples: to all of a round alike, and to each backend.
+DISTURBED: Mapping[str, Callable[[np.random.Generator, Any], tuple[Any, _Each]]] = {
+    "quiet": _quiet,
+    "busy": _busy,
+    "crowded": _crowded,
+    "drifting": _drifting,
+    "bursts": _bursts,
+    "bimodal": _bimodal,
+    "lucky": _lucky,
+    "heavy": _heavy,
+}

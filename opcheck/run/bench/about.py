@@ -28,5 +28,6 @@ def about(infos: Sequence[BackendInfo], plan: Plan, *, threads: int) -> Bench:
         workers=plan.processes,
         cold=plan.flushed > 0,
         baseline=plan.base,
+        warm=plan.warm,
         started=datetime.now(UTC).isoformat(timespec="seconds"),
     )

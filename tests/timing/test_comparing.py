@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opcheck.model.timing import Sample, Timed, Timing
-from opcheck.timing.comparing import Change, Compared, Missing, compare_runs
+from opcheck.timing.comparing import Change, Compared, Missing, compare_backends, compare_runs
 from tests.timing.machine import QUIET, Machine, Noise, samples
 
 USUAL = Noise(0.02, 0.005, 0.05)
@@ -323,3 +323,56 @@ def test_every_row_of_either_run_is_told_of_once(old, new):
     told = [(one.case, one.backend) for one in found.changes]
     told += [(one.case, one.backend) for one in found.missing]
     assert sorted(told) == sorted(rows)
+
+
+# ── backends of one run ───────────────────────────────────────────────────────────────────────
+
+
+def test_within_a_run_a_backend_slower_by_8_percent_is_found_and_an_equal_one_is_not():
+    machine, found = Machine(19, USUAL), Counter()
+    for _ in range(30):
+        rows = [machine.timed(f"{n}", 60, old=1.0, same=1.0, new=1.08) for n in range(4)]
+        compared = compare_backends(rows, "old")
+        assert len(compared.changes) == 8
+        found.update(one.backend for one in compared.together if one.verdict == "slower")
+        found.update(f"row of {one.backend}" for one in compared.changes if one.verdict == "slower")
+    assert found["new"] >= 28
+    assert found["row of new"] >= 60
+    assert found["same"] == found["row of same"] == 0
+
+
+@pytest.mark.parametrize(
+    ("slow", "verdict"),
+    [(1.1, "slower"), (1.05, "unclear"), (1.0, "same"), (0.95, "not slower"), (0.9, "faster")],
+)
+def test_the_interval_of_the_ratio_is_the_test(slow, verdict):
+    machine = Machine(20, Noise(0.002, 0.005, 0.0))
+    (change,) = compare_backends([machine.timed("x", 60, old=1.0, new=slow)], "old").changes
+    assert change.verdict == verdict
+    assert change.low < slow < change.high
+
+
+def test_a_row_without_a_time_of_either_is_missing_and_is_not_clear():
+    machine = Machine(21, USUAL)
+    times, fails = machine.timed("x", 30, old=1.0, new=1.0), Timing("new", why_not="wrong")
+    old = replace(times.timings[0], samples=(), why_not="crash")
+    rows = [
+        replace(times, timings=(times.timings[0], fails)),
+        replace(times, timings=(old, times.timings[1])),
+        replace(times, timings=(old, fails)),
+    ]
+    found = compare_backends(rows, "old")
+    assert [(one.lacks, one.why) for one in found.missing] == [
+        ("new", "wrong"),
+        ("old", "crash"),
+        ("both", "crash"),
+    ]
+    assert (found.changes, found.unclear, found.is_decided) == ((), 2, False)
+
+
+def test_rows_timed_next_to_other_backends_cannot_be_compared():
+    machine = Machine(22, USUAL)
+    alone, both = machine.timed("x", 30, a=1.0), machine.timed("x", 30, a=1.0, b=1.0)
+    found = compare_runs([alone], [both])
+    assert Missing("x", "a", "both", "timed next to other backends") in found.missing
+    assert found.changes == ()

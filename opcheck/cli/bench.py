@@ -10,9 +10,15 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from opcheck.cli import interrupt, scalings, timing_gate
-from opcheck.cli.bench_cases import chosen, timable
-from opcheck.cli.entrants import entered, with_threads
-from opcheck.cli.measuring import Keeping, measured, was_timed
+from opcheck.cli.bench_setup import (
+    Keeping,
+    chosen,
+    entered,
+    measured,
+    timable,
+    was_timed,
+    with_threads,
+)
 from opcheck.cli.options import (
     Seconds,
     backend_options,
@@ -57,23 +63,13 @@ _WORKERS, _QUICK_WORKERS = 5, 3
     help="Each case in several sizes, such as 'inputs.input.shape=[[1, 1000], [64, 1000]]'.",
 )
 @click.option(
-    "--plot",
-    type=_FILE,
-    metavar="FILE",
-    help="Draw how times grow in a sweep; .svg or .png.",
+    "--plot", type=_FILE, metavar="FILE", help="Draw how times grow in a sweep; .svg or .png."
 )
 @click.option(
-    "--save",
-    "saved",
-    type=_FILE,
-    metavar="FILE",
-    help="Keep all samples, as JSON lines.",
+    "--save", "saved", type=_FILE, metavar="FILE", help="Keep all samples, as JSON lines."
 )
 @click.option(
-    "--pyperf",
-    type=_FILE,
-    metavar="FILE",
-    help="The same for pyperf, once all is measured.",
+    "--pyperf", type=_FILE, metavar="FILE", help="The same for pyperf, once all is measured."
 )
 @click.option(
     "--baseline",
@@ -147,7 +143,7 @@ def command(
     from opcheck.report import timings
     from opcheck.report.pyperf import write as write_pyperf
     from opcheck.run.bench import Session
-    from opcheck.run.bench.about import about as describe
+    from opcheck.run.bench.plan import about as describe
 
     # Whatever is wrong with the command line is told before any process is started.
     cases = timable(*chosen(sweep, **selection))

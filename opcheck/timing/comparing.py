@@ -20,14 +20,11 @@ processors share; a row is so by 4 % or more in one of ten runs. Hence:
   nothing changed that keeps the chance of any false alarm in the whole run below 5 %, as Holm's
   does, and it finds more where many rows changed, as they do when a build is slow.
 
-Measured by `benchmarks/alarms.py`: 16 rows, 5 processes, a limit of 5 %, 2 virtual processors that
-others used as well. Of 50 runs of one build, each held against the run before it, none closes the
-gate, and in none is a row called faster; of 50 runs of a build that is 10 % slower all do. The
-rules were chosen by the first half of them; in the half held back it is 0 and 25 of 25. Of all
-1,275 pairs of the unchanged runs, up to half an hour apart, 17 close the gate, 12 of which have one
-of three runs that were off as a whole; in 26 a row is called slower or faster. One row of the 16
-that is 10 % slower is found in 57 % of the runs, 15 % in 85 %. Where the copy itself is the second
-ruler, the test asks for 3 %, and the gate for 5 % as seen, it is 2 false alarms and 48 of 50.
+`benchmarks/alarms.py` measures how often that is wrong, and docs/timings.md says what it found.
+Where the copy itself is the second ruler, the test asks for 3 %, and the gate for 5 % as seen, it
+is 2 false alarms in 50, and 48 of 50 slower builds.
+
+Backends of one run are compared in the same rounds, and need none of this: see `compare_backends`.
 """
 
 from __future__ import annotations
@@ -135,7 +132,7 @@ def compare_backends(rows: Sequence[Timed], base: str, beyond: float = USUAL) ->
     A row is judged by the interval of its ratio, and all rows of a backend together by Student's
     interval over the processes, of which each has the mean of its rows.
     """
-    changes: list[Change] = []
+    found: list[Change] = []
     missing: list[Missing] = []
     logs: dict[str, list[dict[int, float]]] = {}
     for row in rows:
@@ -143,23 +140,23 @@ def compare_backends(rows: Sequence[Timed], base: str, beyond: float = USUAL) ->
         for new in row.timings:
             if old is None or new is old:
                 continue
-            found = ratio(new, old)
-            if found is None:
-                lacks = "both" if bool(old.samples) == bool(new.samples) else ""
-                lacks = lacks or ("old" if new.samples else "new")
+            if one := ratio(new, old):
+                found.append(Change(row.case, new.backend, one.value, one.low, one.high))
+                logs.setdefault(new.backend, []).append(medians(pairs(new.samples, old.samples)))
+            else:
+                lacks = {(1, 0): "new", (0, 1): "old"}
+                has = bool(old.samples), bool(new.samples)
                 why = old.why_not or new.why_not or "no round in common"
-                missing.append(Missing(row.case, new.backend, lacks, why))
-                continue
-            change = Change(row.case, new.backend, found.value, found.low, found.high)
-            changes.append(_within(change, beyond))
-            logs.setdefault(new.backend, []).append(medians(pairs(new.samples, old.samples)))
-    together = []
+                missing.append(Missing(row.case, new.backend, lacks.get(has, "both"), why))
+    several = len(found)
     for backend, its in logs.items():
         mean = [*_mean(its).values()]
         if len(its) > 1 and len(mean) > 1:
             value, low, high = map(math.exp, (fmean(mean), *student(mean)))
-            together.append(_within(Change("", backend, value, low, high), beyond))
-    return Compared(tuple(changes), tuple(missing), tuple(together), beyond)
+            found.append(Change("", backend, value, low, high))
+    low, high = 1 / (1 + beyond), 1 + beyond
+    found = [_called(one, beyond, is_clear=one.low > high or one.high < low) for one in found]
+    return Compared(tuple(found[:several]), tuple(missing), tuple(found[several:]), beyond)
 
 
 # ── rows ──────────────────────────────────────────────────────────────────────────────────────
@@ -266,34 +263,23 @@ def _mean(rows: Sequence[dict[int, float]]) -> dict[int, float]:
 # ── the test ──────────────────────────────────────────────────────────────────────────────────
 
 
-@dataclass(frozen=True)
-class _Seen:
-    """How much slower it is relative to one ruler, as a logarithm with its interval.
-
-    `slower` and `faster` are how likely so much more or less is if it changed by no more than was
-    asked for.
-    """
-
-    shift: float
-    low: float = -math.inf
-    high: float = math.inf
-    slower: float = 1.0
-    faster: float = 1.0
-
-
 def _change(row: _Both, beyond: float) -> Change:
     zone = math.log1p(beyond)
-    seen = [_seen([*old.values()], [*new.values()], zone) for old, new in row.logs]
-    p = min(max(one.slower for one in seen), max(one.faster for one in seen))
-    low, high = min(one.low for one in seen), max(one.high for one in seen)
-    least = math.exp(min((one.shift for one in seen), key=abs))
-    return Change(row.case, row.backend, least, math.exp(low), math.exp(high), min(1.0, 2 * p))
+    seen = [_welch([*old.values()], [*new.values()], zone) for old, new in row.logs]
+    shifts, lows, highs, slower, faster = zip(*seen, strict=True)
+    p = min(1.0, 2 * min(max(slower), max(faster)))
+    value, low, high = map(math.exp, (min(shifts, key=abs), min(lows), max(highs)))
+    return Change(row.case, row.backend, value, low, high, p)
 
 
-def _seen(old: Sequence[float], new: Sequence[float], zone: float) -> _Seen:
+def _welch(old: Sequence[float], new: Sequence[float], zone: float) -> tuple[float, ...]:
+    """How much slower it is relative to one ruler, as a logarithm with its interval, and p-values.
+
+    Those say how likely so much more or less is if it changed by no more than `zone`.
+    """
     shift = fmean(new) - fmean(old)
     if min(len(old), len(new)) < 2:
-        return _Seen(shift)
+        return shift, -math.inf, math.inf, 1.0, 1.0
     import numpy as np
     from scipy import stats
 
@@ -306,8 +292,7 @@ def _seen(old: Sequence[float], new: Sequence[float], zone: float) -> _Seen:
         interval = found.confidence_interval(0.95)
         slower = stats.t.sf(found.statistic[0], found.df[0])
         faster = stats.t.cdf(found.statistic[1], found.df[1])
-    low, high = interval.low[0] + zone, interval.high[0] + zone
-    return _Seen(shift, float(low), float(high), float(slower), float(faster))
+    return shift, interval.low[0] + zone, interval.high[0] + zone, float(slower), float(faster)
 
 
 def _judged(changes: Sequence[Change], beyond: float) -> list[Change]:
@@ -316,30 +301,16 @@ def _judged(changes: Sequence[Change], beyond: float) -> list[Change]:
         return []
     from scipy import stats
 
-    found = []
-    for one, p in zip(
-        changes, stats.false_discovery_control([one.p for one in changes]), strict=True
-    ):
-        change = replace(one, p=float(p))
-        if p <= ALARM:
-            change = replace(change, verdict="slower" if change.ratio > 1 else "faster")
-        else:
-            change = _bounded(change, beyond)
-        found.append(change)
-    return found
+    adjusted = stats.false_discovery_control([one.p for one in changes])
+    found = [replace(one, p=float(p)) for one, p in zip(changes, adjusted, strict=True)]
+    return [_called(one, beyond, is_clear=one.p <= ALARM) for one in found]
 
 
-def _within(change: Change, beyond: float) -> Change:
-    """Judge a ratio within a run by its interval alone."""
-    if change.low > 1 + beyond:
-        return replace(change, verdict="slower")
-    if change.high < 1 / (1 + beyond):
-        return replace(change, verdict="faster")
-    return _bounded(change, beyond)
-
-
-def _bounded(change: Change, beyond: float) -> Change:
-    """Say what did surely not happen."""
-    if change.high > 1 + beyond:
-        return replace(change, verdict="unclear")
-    return replace(change, verdict="same" if change.low >= 1 / (1 + beyond) else "not slower")
+def _called(change: Change, beyond: float, *, is_clear: bool) -> Change:
+    """With a verdict: a change by more than `beyond` where it `is_clear`, else what it is not."""
+    verdict: Verdict = "same" if change.low >= 1 / (1 + beyond) else "not slower"
+    if is_clear:
+        verdict = "slower" if change.ratio > 1 else "faster"
+    elif change.high > 1 + beyond:
+        verdict = "unclear"
+    return replace(change, verdict=verdict)

@@ -151,8 +151,6 @@ def command(
     check_files({"--save": saved, "--pyperf": pyperf, "--plot": plot}, [baseline])
     gate = timing_gate.asked(most, unclear, stored=baseline is not None, base=base)
     old = timing_gate.baseline(baseline)
-    if baseline and quick:
-        click.echo("opcheck: a quick look finds large differences only", err=True)
     with scratch() as folder:
         asked = chosen_backends(addresses, folder, timeout, memory_limit)
         settings = [with_threads(one, threads) for one in asked]

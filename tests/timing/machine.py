@@ -70,10 +70,10 @@ class Machine:
         visits = [visit for tour in plan.tours() for visit in tour]
         workers = np.repeat([visit.worker for visit in visits], [visit.rounds for visit in visits])
         rounds, rng = len(workers), self.rng
-        common, each = DISTURBED[kind](rng, workers)
+        common, disturbed = rng.normal(0, 0.005, rounds), DISTURBED[kind](rng, workers)
         timings = []
         for name, times in (("new", factor), ("old", 1.0)):
-            logs = common + each() + rng.normal(0, 0.01, rounds)
+            logs = common + disturbed() + rng.normal(0, 0.01, rounds)
             logs += rng.normal(0, 0.01, plan.processes)[workers]
             logs += (rng.random(rounds) < 0.03) * rng.uniform(0.1, 0.7, rounds)
             found = zip(workers.tolist(), (1e-3 * times * np.exp(logs)).tolist(), strict=True)
@@ -86,62 +86,39 @@ class Machine:
         return timings[0], timings[1]
 
 
-_Each = Callable[[], Any]
-
-
-def _quiet(rng: np.random.Generator, workers: Any) -> tuple[Any, _Each]:
-    return rng.normal(0, 0.005, len(workers)), lambda: 0.0
-
-
-def _busy(rng: np.random.Generator, workers: Any) -> tuple[Any, _Each]:
-    """Half of the samples wait for a processor, and nobody says so."""
-    size = len(workers)
-    return 0.0, lambda: (rng.random(size) < 0.5) * rng.uniform(0.3, 1.2, size)
-
-
-def _crowded(rng: np.random.Generator, workers: Any) -> tuple[Any, _Each]:
-    """All of them wait, for up to seven times as long as they run."""
-    return 0.0, lambda: rng.uniform(0.2, 2.0, len(workers))
-
-
-def _drifting(rng: np.random.Generator, workers: Any) -> tuple[Any, _Each]:
-    """The machine becomes slower and faster, by 30 % either way, and at some time for good."""
+def _drifting(rng: np.random.Generator, workers: Any) -> Callable[[], Any]:
     size = len(workers)
     waves = 0.3 * np.sin(np.linspace(0, rng.uniform(1, 6), size) + rng.uniform(0, 6))
-    return waves + (np.arange(size) > rng.integers(size)) * 0.2, lambda: 0.0
+    found = waves + (np.arange(size) > rng.integers(size)) * 0.2
+    return lambda: found
 
 
-def _bursts(rng: np.random.Generator, workers: Any) -> tuple[Any, _Each]:
-    """For some rounds at a time, everything takes up to four times as long."""
+def _bursts(rng: np.random.Generator, workers: Any) -> Callable[[], Any]:
     size = len(workers)
     on = np.repeat(rng.random(size) < 0.3, rng.integers(1, 6, size))[:size]
-    return 0.0, lambda: on * rng.uniform(0, 1.4, size)
+    return lambda: on * rng.uniform(0, 1.4, size)
 
 
-def _bimodal(rng: np.random.Generator, workers: Any) -> tuple[Any, _Each]:
-    """Four samples in ten take four times as long."""
-    return 0.0, lambda: (rng.random(len(workers)) < 0.4) * 1.4
-
-
-def _lucky(rng: np.random.Generator, workers: Any) -> tuple[Any, _Each]:
-    """A process in three is slower by a quarter as long as it lives."""
-    return 0.0, lambda: ((rng.random(workers.max() + 1) < 0.3) * 0.25)[workers]
-
-
-def _heavy(rng: np.random.Generator, workers: Any) -> tuple[Any, _Each]:
-    """Samples have a tail without a mean."""
-    size = len(workers)
-    return 0.0, lambda: 0.05 * np.abs(rng.standard_t(1.2, size)).clip(0, 40)
-
-
-#: What a machine may do to samples: to all of a round alike, and to each backend.
-DISTURBED: Mapping[str, Callable[[np.random.Generator, Any], tuple[Any, _Each]]] = {
-    "quiet": _quiet,
-    "busy": _busy,
-    "crowded": _crowded,
+#: What a machine does to the rounds of a row that these processes take, as logarithms: a function
+#: that draws them for one backend after the other.
+DISTURBED: Mapping[str, Callable[[np.random.Generator, Any], Callable[[], Any]]] = {
+    "quiet": lambda rng, workers: lambda: 0.0,
+    # Half of the samples wait for a processor, or all for up to seven times as long as they run,
+    # and nobody says so.
+    "busy": lambda rng, workers: (
+        lambda: (rng.random(len(workers)) < 0.5) * rng.uniform(0.3, 1.2, len(workers))
+    ),
+    "crowded": lambda rng, workers: lambda: rng.uniform(0.2, 2.0, len(workers)),
+    # All become slower and faster, by 30 % either way, and at some time slower for good.
     "drifting": _drifting,
+    # For some rounds at a time, everything takes up to four times as long.
     "bursts": _bursts,
-    "bimodal": _bimodal,
-    "lucky": _lucky,
-    "heavy": _heavy,
+    # Four samples in ten take four times as long.
+    "bimodal": lambda rng, workers: lambda: (rng.random(len(workers)) < 0.4) * 1.4,
+    # A process in three is slower by a quarter as long as it lives.
+    "lucky": lambda rng, workers: lambda: ((rng.random(max(workers) + 1) < 0.3) * 0.25)[workers],
+    # Samples have a tail without a mean.
+    "heavy": lambda rng, workers: (
+        lambda: 0.05 * np.abs(rng.standard_t(1.2, len(workers))).clip(0, 40)
+    ),
 }

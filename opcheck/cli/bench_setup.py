@@ -44,7 +44,7 @@ def chosen(
 
 def timable(cases: Sequence[Case], said: str) -> list[Case]:
     """Those that can be timed; tells of the others, and raises UsageError if there is none."""
-    reasons = {case.id: _why_not(case) for case in cases}
+    reasons = {case.id: why_not(case) for case in cases}
     found = [case for case in cases if not reasons[case.id]]
     told = Counter(reason for reason in reasons.values() if reason)
     for reason, count in told.items():
@@ -59,7 +59,7 @@ def timable(cases: Sequence[Case], said: str) -> list[Case]:
     return found
 
 
-def _why_not(case: Case) -> str:
+def why_not(case: Case) -> str:
     """Return why a case cannot be timed, or ""."""
     from opcheck.model import AnyOf, Rejected
 

@@ -225,12 +225,6 @@ def test_a_row_that_cannot_be_compared_is_not_clear():
     )
 
 
-def test_what_is_compared_is_not_measured(run):
-    found = run("bench", "--compare", "a.jsonl", "b.jsonl", "--cold")
-    assert found.exit_code == 2
-    assert "--compare measures nothing: --cold has no place beside it" in found.stderr
-
-
 def test_a_sweep_shows_how_times_grow_and_is_drawn(bench, tmp_path):
     pytest.importorskip("matplotlib", reason="not installed: matplotlib")
     picture = tmp_path / "p.svg"

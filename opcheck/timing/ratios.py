@@ -59,8 +59,8 @@ def ratio(one: Timing, base: Timing) -> Ratio | None:
       these; noise that the rounds show must not vanish in them.
 
     `benchmarks/simulated.py` draws runs on eight kinds of machines. Of 9 rounds by 3 processes, and
-    of 30 to 120 by 5, looked at after `LOOKS`, the interval covers the truth in 96–100 %, and equal
-    backends are called faster or slower in 0–3 %. Of 3 rounds by 3 these are 95–99 % and 0–5 %. A
+    of 30 to 120 by 5, looked at after `LOOKS`, the interval covers the truth in 95–100 %, and equal
+    backends are called faster or slower in 0–2 %. Of 3 rounds by 3 these are 95–98 % and 0–5 %. A
     factor of 12 is found in 98–100 % of all.
 
     What remains: three processes that differ by 2 % agree by luck in 12 % of the runs, and what is

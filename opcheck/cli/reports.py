@@ -191,11 +191,10 @@ class Reports:
         """Write a result to the streams, a whole line, so that a run cut short leaves it."""
         from opcheck.report import store
 
-        line = store.record(result)
-        for one in self._streams:
+        files = [*self._streams, *([self._resumed] if self._resumed and not is_kept else [])]
+        line = store.record(result) if files else ""
+        for one in files:
             one.write(line)
-        if self._resumed and not is_kept:
-            self._resumed.write(line)
         self._is_unordered |= is_kept and self._has_new
         self._has_new |= not is_kept
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Annotated, Any, Self
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
@@ -217,6 +218,7 @@ def is_version(version: str) -> bool:
     return True
 
 
+@cache
 def within(version: str, versions: str) -> bool:
     """Whether a version lies in a range; one that is no version lies in none."""
     return is_version(version) and SpecifierSet(versions).contains(

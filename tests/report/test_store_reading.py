@@ -291,11 +291,13 @@ def test_a_run_that_was_interrupted_is_incomplete(file):
     assert not run.complete
 
 
-def test_a_file_cut_short_at_any_byte_is_incomplete_or_unreadable_and_never_whole(tmp_path):
+def test_a_file_cut_short_anywhere_is_incomplete_or_unreadable_and_never_whole(tmp_path):
     data = ("\n".join(LINES) + "\n").encode()
     ends = [place for place, byte in enumerate(data) if byte == ord("\n")]
     path = tmp_path / "run.jsonl"
-    for length in range(len(data)):
+    # Within a line every byte is like the next: each beside a line's end, and of others some.
+    beside = {place + step for place in ends for step in range(-8, 9)}
+    for length in sorted({*range(0, len(data), 7), *beside} & set(range(len(data)))):
         path.write_bytes(data[:length])
         if length < ends[0]:
             [said] = complaint(path)

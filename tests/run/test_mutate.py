@@ -17,9 +17,9 @@ from opcheck.run.lying import Habitual, Lying
 from opcheck.run.mutate import Settings, cells, count, mistakes_in, mutations
 from opcheck.run.sight import Sight
 from opcheck.run.trial import Trial
-from opcheck.suite import Selection, load, select
+from opcheck.suite import Selection, select
 from tests import inline
-from tests.asking import cases_in
+from tests.asking import cases_in, shipped_cases
 
 HARDMAX13 = OpVersion("", "Hardmax", 13)
 HEAD = "op: Hardmax\ndtype: float32\nopset: 13\nattrs: {axis: 1}\ncases:\n"
@@ -246,7 +246,7 @@ def test_a_mistake_must_not_change_what_it_is_made_of(
 
 
 def smoke(*ops: str, dtype: str = "float32") -> tuple[Case, ...]:
-    return select(load(), Selection(ops=ops, dtypes=(dtype,), level="smoke"))
+    return select(shipped_cases(), Selection(ops=ops, dtypes=(dtype,), level="smoke"))
 
 
 @pytest.mark.parametrize("op", ["Hardmax", "Softmax", "LpPool", "DML_ACTIVATION_HARDMAX1"])

@@ -44,7 +44,9 @@ if TYPE_CHECKING:
     help="Ask each case N times, anew each time; one failure, or two answers, and it fails.",
 )
 @click.option("--strict", is_flag=True, help="A warning is a failure.")
-@click.option("--require-supported", is_flag=True, help="What is unsupported is a failure.")
+@click.option(
+    "--require-supported", is_flag=True, help="What is unsupported, also by opcheck, fails."
+)
 @click.option("--no-known", is_flag=True, help="Judge the known defects of public backends too.")
 @user_ledgers.known_options
 @click.option(

@@ -170,7 +170,8 @@ class Result:
     `diagnoses` what the failure looks like, the likeliest first.
     `known` is what a ledger says of the case, `unexpected` that a user's ledger has something else
     come or that it does not list what is unsupported: red, whatever the verdict.
-    `inexpressible`: unsupported because no model states the case, which is not the backend's doing.
+    `inexpressible`: unsupported, but not by the backend: no model states the case, or it is `beyond`
+    what opcheck itself can ask or judge.
     `printed` is the end of what the backend wrote to its standard output and error.
     `oracle` is the backend, and its version, whose answer is taken for right; one that passes by
     its own answer is a `self_check` too. Where nobody's is, `against` are the backends that this
@@ -185,6 +186,7 @@ class Result:
     failure: Failure | None = None
     refused: bool = False
     inexpressible: bool = False
+    beyond: bool = False
     self_check: bool = False
     alternative: str | None = None
     comparisons: tuple[Comparison, ...] = ()

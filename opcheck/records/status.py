@@ -26,7 +26,8 @@ def reds_of(header: Header) -> frozenset[Verdict]:
 
 def is_red(result: Record | Result, red: Collection[Verdict]) -> bool:
     """Whether a result fails a run that these verdicts fail."""
-    return result.unexpected or (result.verdict in red and not result.inexpressible)
+    excused = result.inexpressible and not result.beyond
+    return result.unexpected or (result.verdict in red and not excused)
 
 
 def is_failure(result: Record | Result, red: Collection[Verdict]) -> bool:
@@ -61,8 +62,11 @@ def status(
         for why in dict.fromkeys(asked.values())
         if why
     ]
-    failed = Counter(result.verdict for result in results if is_red(result, red))
-    wrong = [*([_spelt(failed)] if failed else []), *accidents]
+    failed = [result for result in results if is_red(result, red)]
+    wrong = [_spelt(Counter(result.verdict for result in failed))] * bool(failed)
+    if beyond := sum(result.beyond for result in failed):
+        wrong.append(f"{beyond:,} of these unsupported by opcheck, not by a backend")
+    wrong += accidents
     also = "".join(f"; {said}" for said in wrong)
     if interrupted:
         return Exit.INTERRUPTED, "interrupted: the run is incomplete"

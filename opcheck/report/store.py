@@ -65,6 +65,7 @@ def record(result: Record) -> str:
             "failure": result.failure,
             "refused": result.refused,
             "inexpressible": result.inexpressible,
+            "beyond": result.beyond,
             "printed": result.printed,
             "alternative": result.alternative,
             "oracle": result.oracle,

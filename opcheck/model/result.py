@@ -170,8 +170,8 @@ class Result:
     `diagnoses` what the failure looks like, the likeliest first.
     `known` is what a ledger says of the case, `unexpected` that a user's ledger has something else
     come or that it does not list what is unsupported: red, whatever the verdict.
-    `inexpressible`: unsupported, but not by the backend: no model states the case, or it is `beyond`
-    what opcheck itself can ask or judge.
+    `inexpressible`: unsupported, but not by the backend: no model states the case, or it lies
+    `beyond` what opcheck itself can ask or judge.
     `printed` is the end of what the backend wrote to its standard output and error.
     `oracle` is the backend, and its version, whose answer is taken for right; one that passes by
     its own answer is a `self_check` too. Where nobody's is, `against` are the backends that this

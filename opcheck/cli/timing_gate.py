@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from opcheck.cli.options import leave
+from opcheck.cli.options import end
 from opcheck.errors import Exit, UsageError
 
 if TYPE_CHECKING:
@@ -152,5 +152,4 @@ def compare(old: Path, new: Path, most: float | None) -> NoReturn:
     _tell_if_cut_short(new, other)
     runs = (one.bench, one.rows), (other.bench, other.rows)
     code, meaning = _shown(output(), *runs, most)
-    click.echo(f"exit {int(code or 0)}: {meaning}")
-    leave(code or Exit.CONFORMS)
+    end(code or Exit.CONFORMS, meaning)

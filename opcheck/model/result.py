@@ -211,6 +211,7 @@ class BackendInfo:
     own, whose passes against itself prove nothing. What it prepares can be run any number of times
     if it is `repeatable`; otherwise it is asked once, on one data. `devices` are those it offers
     here, the one in use first; `threads` is how many it computes with, None where nobody can tell.
+    `made_of` are digests of the files it consists of, and of how its process is started.
     """
 
     address: str
@@ -222,6 +223,7 @@ class BackendInfo:
     devices: tuple[str, ...] = ()
     threads: int | None = None
     of: str | None = None
+    made_of: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def __str__(self) -> str:
         return f"{self.address} {self.version}".rstrip()

@@ -37,8 +37,8 @@ def merge(parts: Sequence[Part], *, mixed_versions: bool = False) -> tuple[Run, 
         raise UsageError("\n".join(dict.fromkeys(wrong)))
     first = parts[0].run.header
     headers = [part.run.header for part in parts]
-    backends = {info.address: info for header in headers for info in header.backends}
-    oracles = {info.address: info for header in headers for info in header.oracles}
+    backends = _whole(info for header in headers for info in header.backends)
+    oracles = _whole(info for header in headers for info in header.oracles)
     header = replace(
         first,
         environment=joined([one.environment for one in headers]),
@@ -56,6 +56,27 @@ def merge(parts: Sequence[Part], *, mixed_versions: bool = False) -> tuple[Run, 
     )
     lacks = tuple(_lacks(parts, header))
     return Run(header, tuple(records), _ending(parts, header, records, complete=not lacks)), lacks
+
+
+def _whole(infos: Iterable[BackendInfo]) -> dict[str, BackendInfo]:
+    """Backends by their addresses, each with all that it was made of."""
+    found: dict[str, BackendInfo] = {}
+    for info in infos:
+        before = found.get(info.address, info).made_of
+        made = {
+            name: _each([before.get(name, "none"), info.made_of.get(name, "none")])
+            for name in {**before, **info.made_of}
+        }
+        found[info.address] = replace(info, made_of=made)
+    return found
+
+
+def several_builds(whole: Header) -> Iterator[str]:
+    """Backends that were not made of the same in all parts of a whole, and in what they differ."""
+    for info in (*whole.backends, *whole.oracles):
+        unlike = [name for name, digests in info.made_of.items() if ", " in digests]
+        if unlike:
+            yield f"{info} was not made of the same everywhere: {', '.join(unlike)}"
 
 
 def misfits(parts: Sequence[Part]) -> Iterator[str]:

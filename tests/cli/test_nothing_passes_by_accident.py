@@ -214,6 +214,32 @@ def test_a_tolerance_admits_everything(run, tmp_path, tolerance):
     assert "cases.yaml:8:" in found.stderr
 
 
+ONE = "output: [[0.1, 0.2, 0.7]]"
+
+
+@pytest.mark.parametrize(
+    ("more", "backends"),
+    [
+        ("", ["zeros"]),
+        (f"expect: {{{ONE}}}, ", ["zeros"]),
+        ("expect: {agree: true}, ", ["zeros", "numpy"]),
+        ("expect: {oracle: reference}, ", ["zeros"]),
+        (
+            f"rule: open, expect: {{any_of: [{{as: a, {ONE}}}, {{as: b, output: [[0, 0, 1]]}}]}}, ",
+            ["zeros"],
+        ),
+    ],
+)
+def test_a_tolerance_that_admits_all_that_the_operator_can_answer(run, tmp_path, more, backends):
+    case = f"{{name: a, {more}inputs: {{input: [[0, 1, 2]]}}, tolerance: {{rtol: 0, atol: 1}}}}"
+    head = "op: Softmax\nopset: 13\ndtype: float32\nattrs: {axis: 1}\ncases:\n"
+    (tmp_path / "cases.yaml").write_text(f"{head}- {case}\n")
+    found = run("run", "cases.yaml", *(word for name in backends for word in ("-b", name)))
+    assert found.exit_code == 2
+    assert "admits 0 for every element: an answer that ignores the input passes" in found.stdout
+    assert "say that the case is wrong" in last(found).replace("says", "say")
+
+
 @pytest.mark.parametrize("option", ["--timeout", "--max-fail", "--repeat", "--expect-cases", "-j"])
 @pytest.mark.parametrize("value", ["nan", "inf", "-1", "0", ""])
 def test_an_option_without_a_meaning(run, option, value):

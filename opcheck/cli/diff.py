@@ -52,6 +52,7 @@ def command(
     compared.
     """
     from opcheck.records.comparing import compare, judged
+    from opcheck.records.merging import apart
     from opcheck.report import diff, diff_markdown
 
     if verbose and form != "pretty":
@@ -60,6 +61,8 @@ def command(
     old, new = stored.read(old_path, new_path)
     if STANDARD not in (old_path, new_path) and old_path.samefile(new_path):
         raise UsageError(f"{old_path} and {new_path} are one file: nothing can have changed")
+    if apart(old.header, new.header) < 0:
+        click.echo(f"opcheck: {new_path} began before {old_path}: is it NEW?", err=True)
     found = compare(old, new)
     if form == "pretty":
         with stored.printed(out) as console:

@@ -56,7 +56,7 @@ within_option = click.option(
     "--resume-within",
     "hours",
     type=Duration("hours"),
-    default=12.0,
+    default=12.0,  # as records.merging.APART
     show_default=True,
     metavar="HOURS",
     help="How long after it began --resume goes on with a run.",

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 
 from opcheck.errors import UsageError
 from opcheck.model import Ending, Header, Record, Verdict
 from opcheck.reading import quoted
-from opcheck.records.merging import Part, joined, misfits
+from opcheck.records.merging import APART, Part, apart, joined, misfits
 
 #: What the run that goes on is called beside the file.
 _NOW = "this run"
@@ -46,7 +44,7 @@ def resumed(
     now: Header,
     digests: Mapping[str, tuple[int, str]],
     compared: Collection[str] = (),
-    hours: float = math.inf,
+    hours: float = APART,
 ) -> Kept:
     """What a run with the header `now` can keep of `earlier`: all that was delivered.
 
@@ -101,10 +99,9 @@ def _unlike(name: str, old: Header, now: Header) -> Iterator[str]:
 
 def _too_late(name: str, old: Header, now: Header, hours: float) -> Iterator[str]:
     """Why too much may have changed since a run began that nothing in it shows."""
-    began, ends = (datetime.fromisoformat(header.started) for header in (old, now))
-    passed = (ends - began).total_seconds() / 3600
+    passed = apart(old, now)
     if abs(passed) > hours:
-        when = f"{passed:.3g} hours ago" if passed > 0 else f"{-passed:.3g} hours from now"
+        when = f"{abs(passed):,.1f} hours {'ago' if passed > 0 else 'from now'}"
         yield f"{name} began {when}; --resume-within {hours:g} allows no more"
 
 

@@ -9,7 +9,7 @@ from opcheck.errors import Exit
 from opcheck.model import WRONG, BackendInfo, Header, Record, Result, Run, Verdict
 
 _RED = frozenset([*WRONG, Verdict.UNEXPECTED_PASS])
-_UNJUDGED = (Verdict.UNSUPPORTED, Verdict.NOT_RUN, Verdict.BAD_CASE)
+UNJUDGED = (Verdict.UNSUPPORTED, Verdict.NOT_RUN, Verdict.BAD_CASE)
 
 
 def reds(*, strict: bool = False, require_supported: bool = False) -> frozenset[Verdict]:
@@ -138,15 +138,15 @@ def _found(result: Record) -> Verdict:
 
 def _is_judged(result: Record) -> bool:
     """Whether a backend showed what it computes: one that is known to support nothing did not."""
-    return _found(result) not in _UNJUDGED
+    return _found(result) not in UNJUDGED
 
 
 def _without_a_pass(
     header: Header, idle: Collection[str], results: Iterable[Record]
 ) -> Iterator[str]:
-    """Backends that passed nothing, for which a user's ledger is to be thanked for the green."""
+    """Backends that are green only because a ledger excuses every failure."""
     passed = {result.backend for result in results if result.verdict is not Verdict.KNOWN}
-    for backend in header.backends if header.ledgers else ():
+    for backend in header.backends:
         if backend.address not in {*passed, *idle}:
             yield f"{backend.address} passed no case: all that it fails is listed"
 

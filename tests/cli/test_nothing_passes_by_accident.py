@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import datetime as real_datetime
 import json
+import os
 import re
 import sys
 import time
+from datetime import datetime, timedelta
 from itertools import count
 from pathlib import Path
 
@@ -14,7 +16,7 @@ import pytest
 
 from opcheck.errors import Exit
 from opcheck.report import store
-from tests.cli.conftest import environment
+from tests.cli.conftest import ROOT, environment
 from tests.cli.test_bad_input import GOOD
 from tests.cli.test_run import CASES
 
@@ -190,6 +192,33 @@ def test_one_name_for_two_backends_in_runs_that_are_joined_or_resumed(run, tmp_p
     assert "'mine' has " in found.stderr
 
 
+@pytest.mark.parametrize(
+    ("text", "words", "code"),
+    [
+        ("raise SystemExit(0)", ["-b", "py:tests.cli.fakes:NARROW"], 1),
+        ("raise ImportError", ["-b", "py:tests.cli.fakes:RIGHT"], 0),
+    ],
+)
+def test_a_file_beside_the_cases_is_called_like_a_module_of_opcheck_s(
+    start, tmp_path, text, words, code
+):
+    (tmp_path / "yaml.py").write_text(text)
+    process = start(*WORDS, *words, cwd=tmp_path)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == code
+    assert out.splitlines()[-1].startswith(f"exit {code}: ")
+
+
+def test_opcheck_itself_is_broken(start, tmp_path):
+    (tmp_path / "yaml.py").write_text("raise ImportError('of another NumPy')")
+    path = f"{tmp_path}{os.pathsep}{ROOT}"
+    process = start(*WORDS, "-b", "numpy", cwd=tmp_path, env=environment(PYTHONPATH=path))
+    out, err = process.communicate(timeout=60)
+    # Python would say 1, which is a verdict.
+    assert (process.returncode, out) == (4, "")
+    assert "ImportError: of another NumPy" in err
+
+
 # ── every answer would do ─────────────────────────────────────────────────────────────────────
 
 
@@ -280,6 +309,41 @@ def test_a_report_lost_a_line(run, gone):
     assert judgements(run, "cut") == [2, 2, 2, 2, 2]
 
 
+@pytest.mark.parametrize("more", [b"\0" * 99, b'{"type":"result"', b"{}\n"])
+def test_another_writer_left_something_behind_the_footer(run, more):
+    data = Path("whole").read_bytes()
+    Path("cut").write_bytes(data + more)
+    assert judgements(run, "cut") == [2, 2, 2, 2, 2]
+    Path("cut").write_bytes(data + b"\n \n")
+    assert judgements(run, "cut")[:2] == [0, 0]
+
+
+def test_a_shard_of_another_day_and_another_build_is_left_over(run):
+    for number in (1, 2):
+        run(*WORDS, "-b", "right", "--shard", f"{number}/2", "--report", f"json=part-{number}")
+    first, *rest = Path("part-2").read_text().splitlines(keepends=True)
+    for days, build, code, said in (
+        (0, "a", 0, "right 1.5 was not made of the same everywhere: it"),
+        (9, "a", 2, "part-1 and part-2 began 216.0 hours apart, with other files of 'right'"),
+        (9, None, 0, "exit 0: joined"),
+    ):
+        head = json.loads(first)
+        head["backends"][0]["made_of"] = {"it": build} if build else {}
+        began = datetime.fromisoformat(head["started"]) - timedelta(days=days)
+        head["started"] = began.isoformat()
+        Path("part-2").write_text("".join([json.dumps(head), "\n", *rest]))
+        found = run("merge", "part-1", "part-2", "-o", "joined")
+        assert (found.exit_code, said in found.output) == (code, True)
+
+
+def test_the_files_of_a_comparison_are_swapped(run):
+    first, *rest = Path("whole").read_text().splitlines(keepends=True)
+    head = json.loads(first) | {"started": "2020-01-01T00:00:00+00:00"}
+    Path("old").write_text("".join([json.dumps(head), "\n", *rest]))
+    assert run("diff", "old", "whole").stderr == ""
+    assert run("diff", "whole", "old").stderr == "opcheck: old began before whole: is it NEW?\n"
+
+
 def test_a_footer_praises_what_is_not_there(run):
     head, *results, footer = map(json.loads, Path("whole").read_text().splitlines())
     footer["totals"] = {"right": {"pass": len(results) - 1}}
@@ -364,7 +428,9 @@ def test_the_clock_is_set_back(run, monkeypatch):
     # Nobody can tell how old it is.
     found = run(*WORDS, "-b", "right", "--resume", "joined")
     assert found.exit_code == 2
-    assert re.search(r"joined began \d+ hours from now; --resume-within 12 allows", found.stderr)
+    assert re.search(
+        r"joined began \d+\.\d hours from now; --resume-within 12 allows", found.stderr
+    )
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals and terminals")

@@ -375,7 +375,7 @@ def test_a_run_that_began_long_ago_is_not_gone_on_with(run, hours, within, code)
     words = ["--resume-within", within] if within else []
     found = run("run", *ALL, "--resume", "run.jsonl", *words)
     assert found.exit_code == code
-    when = f"{abs(hours)} hours {'ago' if hours > 0 else 'from now'}; --resume-within"
+    when = f"{abs(hours)}.0 hours {'ago' if hours > 0 else 'from now'}; --resume-within"
     assert (when in found.stderr) is (code == 2)
 
 

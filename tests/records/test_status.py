@@ -238,4 +238,4 @@ def test_a_backend_that_passes_nothing_is_told():
     code, said = status(replace(ONE, **LEDGER), [known])
     assert code is Exit.CONFORMS
     assert said.endswith("1 known; one passed no case: all that it fails is listed")
-    assert status(ONE, [known])[1].endswith("; 1 known")
+    assert status(ONE, [known])[1].endswith(said[-20:])

@@ -177,7 +177,9 @@ def test_every_problem_of_every_test_is_told_at_once(tmp_path):
     assert "rtol -1, atol nan" in found[1]
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{", '{"rtol": "1"}', '{"rtol": true}', "[" * 9999])
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{", '{"rtoll": 1}', '{"rtol": "1"}', '{"rtol": true}', "[" * 9999]
+)
 def test_a_data_json_without_numbers_is_told(tmp_path, text):
     folder = _test(tmp_path, relu(), [X], [Y])
     (folder / "data.json").write_text(text)

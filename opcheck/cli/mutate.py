@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from opcheck.cli.options import chosen_cases, leave, processes_option, selection_options
+from opcheck.cli.options import chosen_cases, end, leave, processes_option, selection_options
 from opcheck.errors import Exit, UsageError, did_you_mean
 
 if TYPE_CHECKING:
@@ -182,6 +182,6 @@ def _print(records: Iterable[dict[str, Any]]) -> None:
 def _leave(told: Sequence[str], otherwise: str, *, as_json: bool) -> None:
     """Say what the exit code means, and end."""
     code = Exit.NONCONFORMING if told else Exit.CONFORMS
-    if not as_json:
-        click.echo(f"exit {int(code)}: {', '.join(told) or otherwise}")
-    leave(code)
+    if as_json:
+        leave(code)
+    end(code, ", ".join(told) or otherwise)

@@ -19,20 +19,21 @@ if TYPE_CHECKING:
     from opcheck.model import Case
 
 
-class Seconds(click.FloatRange):
+class Duration(click.FloatRange):
     """How long something may take: above 0, and an end to it."""
 
-    def __init__(self) -> None:
+    def __init__(self, unit: str = "seconds") -> None:
         super().__init__(min=0, min_open=True)
+        self.unit = unit
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
         """As click does, for which NaN and infinity lie in a range."""
-        seconds = float(super().convert(value, param, ctx))
-        if not math.isfinite(seconds):
-            self.fail(f"{seconds} is no number of seconds.", param, ctx)
-        return seconds
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"{number} is no number of {self.unit}.", param, ctx)
+        return number
 
 
 class Share(click.FloatRange):
@@ -69,7 +70,7 @@ _BACKENDS = (
     ),
     click.option(
         "--timeout",
-        type=Seconds(),
+        type=Duration(),
         metavar="SECONDS",
         help="How long a backend may take for a case that does not ask for more.  [default: as the"
         " backend's profile says, or 30]",
@@ -224,6 +225,12 @@ def chosen_of(
         if opset not in asked:
             raise UsageError(f"no case at opset {opset}", f"opsets: {', '.join(map(str, asked))}")
     return select(cases, selection), str(selection)
+
+
+def end(code: Exit, meaning: str, *, err: bool = False) -> NoReturn:
+    """Print the exit code and what it means, and end the program with it."""
+    click.echo(f"exit {code:d}: {meaning}", err=err)
+    leave(code)
 
 
 def leave(code: Exit) -> NoReturn:

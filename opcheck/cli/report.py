@@ -9,11 +9,12 @@ import click
 from opcheck.cli import stored
 from opcheck.cli.bench_setup import was_timed
 from opcheck.cli.options import durations_option, leave
+from opcheck.cli.outputs import Command
 from opcheck.errors import Exit, UsageError
 from opcheck.report.formats import FORMATS, lines
 
 
-@click.command(name="report")
+@click.command(name="report", cls=Command)
 @click.argument("path", type=click.Path(path_type=Path), metavar="RUN")
 @click.option(
     "--format",

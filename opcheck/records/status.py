@@ -9,7 +9,7 @@ from opcheck.errors import Exit
 from opcheck.model import WRONG, BackendInfo, Header, Record, Result, Run, Verdict
 
 _RED = frozenset([*WRONG, Verdict.UNEXPECTED_PASS])
-_UNJUDGED = (Verdict.UNSUPPORTED, Verdict.NOT_RUN, Verdict.BAD_CASE)
+UNJUDGED = (Verdict.UNSUPPORTED, Verdict.NOT_RUN, Verdict.BAD_CASE)
 
 
 def reds(*, strict: bool = False, require_supported: bool = False) -> frozenset[Verdict]:
@@ -26,7 +26,8 @@ def reds_of(header: Header) -> frozenset[Verdict]:
 
 def is_red(result: Record | Result, red: Collection[Verdict]) -> bool:
     """Whether a result fails a run that these verdicts fail."""
-    return result.unexpected or (result.verdict in red and not result.inexpressible)
+    excused = result.inexpressible and not result.beyond
+    return result.unexpected or (result.verdict in red and not excused)
 
 
 def is_failure(result: Record | Result, red: Collection[Verdict]) -> bool:
@@ -61,8 +62,11 @@ def status(
         for why in dict.fromkeys(asked.values())
         if why
     ]
-    failed = Counter(result.verdict for result in results if is_red(result, red))
-    wrong = [*([_spelt(failed)] if failed else []), *accidents]
+    failed = [result for result in results if is_red(result, red)]
+    wrong = [_spelt(Counter(result.verdict for result in failed))] * bool(failed)
+    if beyond := sum(result.beyond for result in failed):
+        wrong.append(f"{beyond:,} of these unsupported by opcheck, not by a backend")
+    wrong += accidents
     also = "".join(f"; {said}" for said in wrong)
     if interrupted:
         return Exit.INTERRUPTED, "interrupted: the run is incomplete"
@@ -134,15 +138,15 @@ def _found(result: Record) -> Verdict:
 
 def _is_judged(result: Record) -> bool:
     """Whether a backend showed what it computes: one that is known to support nothing did not."""
-    return _found(result) not in _UNJUDGED
+    return _found(result) not in UNJUDGED
 
 
 def _without_a_pass(
     header: Header, idle: Collection[str], results: Iterable[Record]
 ) -> Iterator[str]:
-    """Backends that passed nothing, for which a user's ledger is to be thanked for the green."""
+    """Backends that are green only because a ledger excuses every failure."""
     passed = {result.backend for result in results if result.verdict is not Verdict.KNOWN}
-    for backend in header.backends if header.ledgers else ():
+    for backend in header.backends:
         if backend.address not in {*passed, *idle}:
             yield f"{backend.address} passed no case: all that it fails is listed"
 

@@ -113,6 +113,8 @@ class Reading(Generic[Head, Line]):
 
     def __init__(self, file: str, form: Form[Head, Line], problems: Problems) -> None:
         self.file, self.form, self.problems = file, form, problems
+        #: The number of the last line, where it is cut short.
+        self.cut: int | None = None
 
     def add(self, number: int, message: str, hint: str | None = None) -> None:
         """Tell what is wrong with a line, or with the file as a whole if its number is 0."""
@@ -207,7 +209,9 @@ class Reading(Generic[Head, Line]):
             except ValidationError as error:
                 if raw.ended or not _is_no_json(error):
                     self._refuse(raw.number, error)
-                elif not self.form.may_be_cut_short:
+                elif self.form.may_be_cut_short:
+                    self.cut = raw.number
+                else:
                     told = "this line is cut short", "without it, the rest can be used"
                     self.add(raw.number, *told)
 

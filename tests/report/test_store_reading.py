@@ -203,6 +203,7 @@ def results():
         failure=st.none() | st.sampled_from(FAILURES),
         refused=st.booleans(),
         inexpressible=st.booleans(),
+        beyond=st.booleans(),
         self_check=st.booleans(),
         alternative=st.none() | TEXT,
         comparisons=st.lists(comparisons(), max_size=2).map(tuple),

@@ -83,12 +83,21 @@ _BACKENDS = (
     ),
 )
 
-durations_option = click.option(
-    "--durations",
-    "slowest",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="List the N results that took longest, too.",
+_PRETTY = (
+    click.option("-q", "--quiet", is_flag=True, help="Only the summary, no failure in full."),
+    click.option(
+        "-v",
+        "--verbose",
+        count=True,
+        help="Every table in full; -vv: every failure, warning and known failure too.",
+    ),
+    click.option(
+        "--durations",
+        "slowest",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="List the N results that took longest, too.",
+    ),
 )
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -113,6 +122,13 @@ _SELECTION = (
 def selection_options(function: Function) -> Function:
     """PATH, --case, -k, --op, --opset, --dtype, --level."""
     for option in reversed(_SELECTION):
+        function = option(function)
+    return function
+
+
+def pretty_options(function: Function) -> Function:
+    """-q, -v, --durations."""
+    for option in reversed(_PRETTY):
         function = option(function)
     return function
 

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from opcheck.diagnose import Cause, causes
-from opcheck.model import BackendInfo, Known, OpVersion, Record, Verdict
+from opcheck.model import WRONG, BackendInfo, Known, OpVersion, Record, Verdict
+from opcheck.records.status import before_ledgers, is_judged
 from opcheck.report import words
 
 
@@ -37,6 +38,40 @@ def counts(backends: Iterable[BackendInfo], results: Iterable[Record]) -> list[C
                 row.used = max(row.used or 0.0, comparison.used)
     order = {backend.address: number for number, backend in enumerate(backends)}
     return [found[key] for key in sorted(found, key=lambda key: (key[0], order[key[1]]))]
+
+
+def totals(
+    backends: Iterable[BackendInfo], results: Iterable[Record]
+) -> dict[str, dict[str, Counter[str]]]:
+    """By operator and backend, how many results are wrong of how many judged, and of what kind.
+
+    What a ledger lists counts as what it was found to be; as `known` too where it is wrong.
+    """
+    found: dict[str, dict[str, Counter[str]]] = {}
+    for result in sorted(results, key=lambda result: result.op):
+        row = found.setdefault(result.op.name, {one.address: Counter() for one in backends})
+        row[result.backend].update(_kinds(result))
+    return found
+
+
+def _kinds(result: Record) -> Iterator[str]:
+    verdict = before_ledgers(result)
+    if is_judged(result):
+        yield "judged"
+    # That answers differ accuses nobody.
+    if verdict in WRONG and verdict is not Verdict.DIFFER:
+        yield "wrong"
+        yield result.verdict.value
+    elif verdict is not Verdict.PASS:
+        yield verdict.value
+    elif result.self_check:
+        yield "self"
+
+
+def kinds(counts: Iterable[Counter[str]]) -> list[str]:
+    """The kinds of results that occur, but for passes."""
+    occur = {kind for count in counts for kind in count}
+    return [kind for kind in (*list(Verdict)[1:], "self") if kind in occur]
 
 
 def columns(rows: Iterable[Counts]) -> list[str]:

@@ -1,0 +1,195 @@
+"""The end of a run on one screen: known defects, wrong results by operator and backend, a legend.
+
+What matters most comes last, next to the prompt.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from opcheck.model import Header, Record, Verdict
+from opcheck.report import tally, words
+from opcheck.report.look import COLOURS, add_numbers, least, new_table, put
+
+#: Lines of a screen: of one whose height is unknown, and at least.
+_SCREEN = 40
+_SMALL_SCREEN = 24
+#: How wide a name may stand above numbers.
+_HEAD = 12
+#: How wide a name may stand beside them before it is folded.
+_NAME = 40
+_ALL = "all"
+_LEGEND = {
+    "known": "wrong as a ledger lists it, which does not fail the run",
+    "self": "opcheck's engine against itself, which is no evidence",
+    "used": "the largest error of a pass as a part of the allowed one",
+}
+_MORE = "-v: counts by version, every known defect, why something is unsupported"
+
+_COLOURS = {"wrong": "red", "self": "green", **{str(verdict): c for verdict, c in COLOURS.items()}}
+
+#: Counts by backend, with the name of their row.
+_Row = tuple[str, Mapping[str, Counter[str]]]
+
+
+def show(console: Console, header: Header, results: Sequence[Record]) -> None:
+    """Print the overview of `results`."""
+    names = {backend.address: words.brief(str(backend)) for backend in header.backends}
+    height = console.height if console.file.isatty() else _SCREEN
+    screen = min(max(height, _SMALL_SCREEN), _SCREEN)
+    rows = _rows(tally.totals(header.backends, results), screen // 3)
+    if not rows:
+        return
+    kinds = tally.kinds(rows[-1][1].values())
+    table = _table(console.width, names, rows, kinds)
+    notes = _legend(kinds, console.width)
+    if {"known", Verdict.UNSUPPORTED} & {*kinds}:
+        notes += textwrap.wrap(_MORE, console.width)
+    # The head of the table takes three lines, the exit code two, and so does the prompt.
+    room = screen - table.row_count - len(notes) - 8
+    for line in _known(console.width, room, header, names, results):
+        console.print(line, soft_wrap=True)
+    put(console, table)
+    console.print()
+    _print(console, notes)
+
+
+def legend(console: Console, columns: Iterable[str]) -> None:
+    """Explain those of the columns that are not plain."""
+    if notes := _legend(columns, console.width):
+        _print(console, [*notes, ""])
+
+
+def _print(console: Console, notes: Iterable[str]) -> None:
+    for line in notes:
+        console.print(Text(line, "dim"), soft_wrap=True)
+
+
+def _legend(columns: Iterable[str], width: int) -> list[str]:
+    named = {*columns}
+    told = [f"{name}: {text}" for name, text in _LEGEND.items() if name in named]
+    return textwrap.wrap("; ".join(told), width)
+
+
+def _rows(totals: Mapping[str, Mapping[str, Counter[str]]], most: int) -> list[_Row]:
+    """A row for each operator, the worst where there are too many, and the last for all."""
+    rows: list[_Row] = [*totals.items()]
+    if len(rows) > most:
+        worst = sorted(totals, key=lambda name: -sum(c["wrong"] for c in totals[name].values()))
+        left = worst[most - 1 :]
+        rows = [row for row in rows if row[0] not in left]
+        rows.append((words.plural(len(left), "other"), _sum(totals[name] for name in left)))
+    return [*rows, (_ALL, _sum(totals.values()))] if len(rows) > 1 else rows
+
+
+def _sum(counts: Iterable[Mapping[str, Counter[str]]]) -> Mapping[str, Counter[str]]:
+    total: dict[str, Counter[str]] = {}
+    for by_backend in counts:
+        for address, count in by_backend.items():
+            total.setdefault(address, Counter()).update(count)
+    return total
+
+
+def _table(
+    width: int, names: Mapping[str, str], rows: Sequence[_Row], kinds: Sequence[str]
+) -> Table:
+    """A column for each backend; a row where that is too wide, at worst without operators."""
+    table = _by_operator(names, rows, kinds)
+    short = {address: words.brief(address) for address in names}
+    for form, some in ((names, rows), (short, rows), (short, rows[-1:])):
+        if len(names) == 1 or least(table, folded=_NAME) <= width:
+            break
+        table = _by_backend(form, some, kinds)
+    return table
+
+
+def _by_operator(names: Mapping[str, str], rows: Sequence[_Row], kinds: Sequence[str]) -> Table:
+    table = new_table("wrong, of those judged")
+    for name in names.values():
+        add_numbers(table, _folded(name))
+    for label, counts in rows:
+        style = "bold" if label == _ALL else ""
+        table.add_row(Text(words.brief(label), style), *_shares([counts[a] for a in names]))
+    for kind in kinds:
+        table.add_row(f"  {kind}", *(_count(rows[-1][1][address], kind) for address in names))
+    return table
+
+
+def _by_backend(names: Mapping[str, str], rows: Sequence[_Row], kinds: Sequence[str]) -> Table:
+    *operators, (label, total) = rows
+    table = new_table("backend")
+    for column in (*(operator for operator, _ in operators), f"wrong, {label}", *kinds):
+        add_numbers(table, _folded(column))
+    shares = _shares([total[address] for address in names])
+    for (address, name), share in zip(names.items(), shares, strict=True):
+        wrong = (_count(counts[address], "wrong") for _, counts in operators)
+        table.add_row(name, *wrong, share, *(_count(total[address], kind) for kind in kinds))
+    return table
+
+
+def _folded(name: str) -> str:
+    """A name above numbers in several lines, if it is long."""
+    spaced = name.replace("_", "_\0").replace(":", ":\0").replace(" ", " \0")
+    lines = [""]
+    for part in spaced.split("\0"):
+        if len(lines[-1]) + len(part.rstrip()) > _HEAD:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _shares(counts: Sequence[Counter[str]]) -> list[Text]:
+    """`93 of   706`, in a row one below the other."""
+    return [
+        Text.assemble(_count(count, "wrong", "0"), f" of {count['judged']:,}")
+        if count["judged"]
+        else Text("·", "bright_black")
+        for count in counts
+    ]
+
+
+def _count(counts: Counter[str], kind: str, none: str = "·") -> Text:
+    if not counts[kind]:
+        return Text(none, "green" if kind == "wrong" else "bright_black")
+    excused = kind == "wrong" and counts[kind] == counts["known"]
+    colour = "cyan" if excused else _COLOURS[kind]
+    return Text(f"{counts[kind]:,}", colour)
+
+
+def _known(
+    width: int, room: int, header: Header, names: Mapping[str, str], results: Sequence[Record]
+) -> Iterator[Text]:
+    """The most frequent known defects of each backend, in so many lines."""
+    found: dict[str, list[tuple[int, str]]] = {}
+    for address, known, count in tally.known(header.backends, results):
+        found.setdefault(address, []).append((count, words.one_line(known.cause)))
+    for address, causes in found.items():
+        # A title and a blank line are needed as well, and a line about those left out.
+        lines = [*_listed(causes, width, room // len(found) - 3)]
+        if lines:
+            title = f"{names[address]}: {words.plural(len(causes), 'known defect')}"
+            yield Text(title, "bold")
+            yield from map(Text, [*lines, ""])
+
+
+def _listed(causes: Sequence[tuple[int, str]], width: int, room: int) -> Iterator[str]:
+    """The causes that fit into so many lines, then how many others there are."""
+    digits = len(f"{sum(count for count, _ in causes):,}") + 2
+    for number, (count, cause) in enumerate(causes):
+        text = f"{count:{digits},}  {cause}"
+        lines = textwrap.wrap(text, width, subsequent_indent=" " * (digits + 2))
+        room -= len(lines)
+        if room < 0 and not number:
+            return
+        if room < 0:
+            left = causes[number:]
+            total = sum(count for count, _ in left)
+            yield f"{total:{digits},}  by {words.plural(len(left), 'other defect')}"
+            return
+        yield from lines

@@ -176,8 +176,11 @@ def _cases(
         fields, sound, lost = validate(_LISTS[part], entry, name, problems)
         if not (head and fields and expansion):
             continue
-        file = CaseFile(name, path, shipped, head.domain, head.op, problems)
-        for concrete in chain.from_iterable(map(sizes, expansion.expand(sound, lost))):
+        concretes = [*chain.from_iterable(map(sizes, expansion.expand(sound, lost)))]
+        opsets = (get(concrete.node, ("opset",)) for concrete in concretes)
+        numbers = frozenset(node.value for node in opsets if node and isinstance(node.value, int))
+        file = CaseFile(name, path, shipped, head.domain, head.op, problems, numbers)
+        for concrete in concretes:
             case = resolve(file, concrete)
             if case is not None:
                 yield case

@@ -276,9 +276,11 @@ def test_one_mistake_is_one_problem_at_its_place(
     [
         ({"opset": ""}, "opset is not stated (opset: 13, or matrix: {opset: …})"),
         ({"opset": "null"}, "opset is not stated (opset: 13, or matrix: {opset: …})"),
-        ({"attrs": ""}, "attrs.axis must be stated: its default differs between versions "
+        ({"attrs": "", "opset": "", "matrix": "{opset: [1, 13]}"},
+         "attrs.axis must be stated: its default differs between the case's opsets "
          "(attrs: {axis: null} leaves it out)"),
-        ({"attrs": "null"}, "attrs.axis must be stated: its default differs between versions "
+        ({"attrs": "null", "opset": "", "matrix": "{opset: all}"},
+         "attrs.axis must be stated: its default differs between the case's opsets "
          "(attrs: {axis: null} leaves it out)"),
         ({"inputs": ""}, "Hardmax-13 needs input 'input'"),
         ({"inputs": "null"}, "Hardmax-13 needs input 'input'"),
@@ -289,6 +291,17 @@ def test_what_a_case_lacks_is_missed_at_the_case(
     problems: ProblemsOf, fields: dict[str, str], message: str
 ) -> None:
     assert problems(hardmax(**fields)) == [f"3:3: {message}"]
+
+
+@pytest.mark.parametrize("opsets", ["[13]", "[13, 21]", "[1, 11]", "['13+']"])
+def test_a_default_that_all_opsets_of_a_case_share_need_not_be_stated(
+    cases: Cases, opsets: str
+) -> None:
+    # What other cases of the file ask is no matter.
+    other = "- {name: b, opset: 1, dtype: float32, inputs: {input: [1]}}\n"
+    found = cases(hardmax(attrs="", opset="", matrix=f"{{opset: {opsets}}}") + other)
+    assert len(found) > 1
+    assert all(case.attrs == {} for case in found)
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ def connect(detail: str | None, options: Mapping[str, str]) -> OnnxRuntime:
         known, here = ort.get_all_providers(), ort.get_available_providers()
     provider = detail or _CPU
     if provider not in known:
-        hint = did_you_mean(provider, known) or f"known providers: {', '.join(known)}"
+        hint = did_you_mean(provider, known) or f"it has {', '.join(here)}"
         raise UsageError(f"onnxruntime has no execution provider {provider!r}", hint)
     if provider not in here:
         hint = f"it has {', '.join(here)}; install the onnxruntime package that carries {provider}"

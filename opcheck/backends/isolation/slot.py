@@ -99,6 +99,7 @@ class Slot:
         if info is None:
             return
         name = self._settings.name
+        info = replace(info, asked=self._settings.address)
         info = replace(info, address=name, of=info.address) if name else info
         if self.info not in (None, info):
             raise BackendUnavailable(f"started again, it is another: {info} and not {self.info}")

@@ -209,11 +209,16 @@ def test_what_is_pruned_because_its_file_was_not_read_is_told(run, cases):
 
 
 def test_a_ledger_of_which_each_line_was_deleted_lists_nothing(run, cases):
-    (cases / "mine.yaml").write_text(f"{TIES.partition('known:')[0]}known:\n")
+    # With the ends of lines that it has, it is written too.
+    empty = f"{TIES.partition('known:')[0]}known:\n".replace("\n", "\r\n")
+    (cases / "mine.yaml").write_bytes(empty.encode())
     words = ("run", "my.yaml", "-q", "-b", "last_of_ties")
     found = run(*words, "--known", "mine.yaml")
     assert (found.exit_code, "exit 1: does not conform: 8" in found.stdout) == (1, True)
     run(*words, "--update-known", "mine.yaml")
+    lines = (cases / "mine.yaml").read_bytes().splitlines(keepends=True)
+    assert len(lines) > 3
+    assert all(line.endswith(b"\r\n") for line in lines)
     assert run(*words, "--known", "mine.yaml").exit_code == 0
 
 
@@ -397,3 +402,14 @@ def test_a_repeat_asks_the_ledger_again(run, cases):
     repeat = next(line for line in found.stdout.splitlines() if line.startswith("  repeat"))
     again = run(*repeat.split()[2:])
     assert again.stdout.endswith("exit 1: does not conform: 1 unexpected pass\n")
+
+
+@pytest.mark.parametrize(("asked", "written"), [("py:rt", "py:rt"), ("py:rt:Rt", "py:rt")])
+def test_a_ledger_is_found_however_its_backend_is_written(run, cases, asked, written):
+    code = "class Rt:\n def prepare(self, task): return self\n def run(self, xs): return [xs[0]]\n"
+    (cases / "rt.py").write_text(code)
+    words = ("run", "my.yaml", "-k", "ties", "-b", asked)
+    run(*words, "-q", "--update-known", "mine.yaml")
+    text = (cases / "mine.yaml").read_text()
+    (cases / "mine.yaml").write_text(text.replace("backend: py:rt:Rt", f"backend: {written}"))
+    assert run(*words, "--known", "mine.yaml").exit_code == 0

@@ -205,9 +205,9 @@ def _margin(found: Ratio) -> str:
 
 
 def show_means(console: Console, bench: Bench, rows: Sequence[Timed]) -> None:
-    """Print the mean of each backend over all cases; nothing where there is but one."""
+    """Print the mean of each backend over all cases; nothing where they tell too little."""
     found = means(rows, bench.baseline)
-    if not found or found[0].of < 2:
+    if not found:
         return
     lines = Lines(console)
     over = f"{found[0].cases:,} of " * (found[0].cases < found[0].of)

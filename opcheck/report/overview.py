@@ -8,6 +8,7 @@ from __future__ import annotations
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 
 from rich.console import Console
 from rich.table import Table
@@ -20,14 +21,13 @@ from opcheck.report.look import COLOURS, add_numbers, least, new_table, put
 #: Lines of a screen: of one whose height is unknown, and at least.
 _SCREEN = 40
 _SMALL_SCREEN = 24
-#: How wide a name may stand above numbers.
-_HEAD = 12
-#: How wide a name may stand beside them before it is folded.
+#: How wide a name may stand beside numbers, and above them where space is short.
 _NAME = 40
+_HEAD = 12
 _ALL = "all"
 _LEGEND = {
     "known": "wrong as a ledger lists it, which does not fail the run",
-    "self": "opcheck's engine against itself, which is no evidence",
+    "self": "compared with itself, which is no evidence",
     "used": "the largest error of a pass as a part of the allowed one",
 }
 _MORE = "-v: counts by version, every known defect, why something is unsupported"
@@ -100,19 +100,25 @@ def _table(
     width: int, names: Mapping[str, str], rows: Sequence[_Row], kinds: Sequence[str]
 ) -> Table:
     """A column for each backend; a row where that is too wide, at worst without operators."""
-    table = _by_operator(names, rows, kinds)
     short = {address: words.brief(address) for address in names}
-    for form, some in ((names, rows), (short, rows), (short, rows[-1:])):
-        if len(names) == 1 or least(table, folded=_NAME) <= width:
-            break
-        table = _by_backend(form, some, kinds)
-    return table
+    forms = (
+        partial(_by_operator, names, rows, kinds, head=_NAME),
+        partial(_by_operator, names, rows, kinds, head=_HEAD),
+        partial(_by_backend, names, rows, kinds),
+        partial(_by_backend, short, rows, kinds),
+        partial(_by_backend, short, rows[-1:], kinds),
+    )
+    tables = [form() for form in forms]
+    fitting = (table for table in tables if least(table, folded=_NAME) <= width)
+    return next(fitting, tables[-1])
 
 
-def _by_operator(names: Mapping[str, str], rows: Sequence[_Row], kinds: Sequence[str]) -> Table:
+def _by_operator(
+    names: Mapping[str, str], rows: Sequence[_Row], kinds: Sequence[str], *, head: int
+) -> Table:
     table = new_table("wrong, of those judged")
     for name in names.values():
-        add_numbers(table, _folded(name))
+        add_numbers(table, _folded(name, head))
     for label, counts in rows:
         style = "bold" if label == _ALL else ""
         table.add_row(Text(words.brief(label), style), *_shares([counts[a] for a in names]))
@@ -125,7 +131,7 @@ def _by_backend(names: Mapping[str, str], rows: Sequence[_Row], kinds: Sequence[
     *operators, (label, total) = rows
     table = new_table("backend")
     for column in (*(operator for operator, _ in operators), f"wrong, {label}", *kinds):
-        add_numbers(table, _folded(column))
+        add_numbers(table, _folded(column, _HEAD))
     shares = _shares([total[address] for address in names])
     for (address, name), share in zip(names.items(), shares, strict=True):
         wrong = (_count(counts[address], "wrong") for _, counts in operators)
@@ -133,12 +139,12 @@ def _by_backend(names: Mapping[str, str], rows: Sequence[_Row], kinds: Sequence[
     return table
 
 
-def _folded(name: str) -> str:
+def _folded(name: str, width: int) -> str:
     """A name above numbers in several lines, if it is long."""
     spaced = name.replace("_", "_\0").replace(":", ":\0").replace(" ", " \0")
     lines = [""]
     for part in spaced.split("\0"):
-        if len(lines[-1]) + len(part.rstrip()) > _HEAD:
+        if len(lines[-1]) + len(part.rstrip()) > width:
             lines.append("")
         lines[-1] += part
     return "\n".join(line.rstrip() for line in lines)

@@ -82,7 +82,7 @@ def test_the_first_run_is_green_and_shows_what_is_known(first, kept):
     assert nan
     assert re.fullmatch(r"first_nan ×\d+ +numpy, reference", nan[1])
     assert re.fullmatch(r"no_one ×\d+, skips_nan ×\d+ +onnxruntime", nan[2])
-    assert "self: opcheck's engine" in found.stdout
+    assert "self: compared with itself" in found.stdout
     assert "used: the largest error" in " ".join(found.stdout.split())
     assert found.stdout.splitlines()[-1] == lines[-1]
 

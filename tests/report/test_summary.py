@@ -346,7 +346,7 @@ def test_words_that_are_not_plain_are_explained_where_they_occur():
     excused = record(Verdict.KNOWN, known=LANES)
     results = [record(self_check=True), excused]
     text = shown(results, "acme", verbose=False, width=140).text
-    assert "self: opcheck's engine against itself" in text
+    assert "self: compared with itself" in text
     assert "known: wrong as a ledger lists it" in text
     assert "used: the largest error" in shown([record(comparisons=(bounded(0.5),))], "acme").text
 

@@ -5,6 +5,7 @@ What matters most comes last, next to the prompt.
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,7 +25,7 @@ _SMALL_SCREEN = 24
 #: How wide a name may stand beside numbers, and above them where space is short.
 _NAME = 40
 _HEAD = 12
-_ALL = "all"
+_COLOURS = {"wrong": "red", "self": "green", **{str(verdict): c for verdict, c in COLOURS.items()}}
 _LEGEND = {
     "known": "wrong as a ledger lists it, which does not fail the run",
     "self": "compared with itself, which is no evidence",
@@ -32,24 +33,31 @@ _LEGEND = {
 }
 _MORE = "-v: counts by version, every known defect, why something is unsupported"
 
-_COLOURS = {"wrong": "red", "self": "green", **{str(verdict): c for verdict, c in COLOURS.items()}}
-
-#: Counts by backend, with the name of their row.
-_Row = tuple[str, Mapping[str, Counter[str]]]
+#: Counts by backend, by the label of their row.
+_Rows = Mapping[str, Mapping[str, Counter[str]]]
 
 
 def show(console: Console, header: Header, results: Sequence[Record]) -> None:
     """Print the overview of `results`."""
-    names = {backend.address: words.brief(str(backend)) for backend in header.backends}
     height = console.height if console.file.isatty() else _SCREEN
     screen = min(max(height, _SMALL_SCREEN), _SCREEN)
-    rows = _rows(tally.totals(header.backends, results), screen // 3)
-    if not rows:
+    rows = tally.totals(header.backends, results, screen // 3)
+    if not results:
         return
-    kinds = tally.kinds(rows[-1][1].values())
-    table = _table(console.width, names, rows, kinds)
+    occur = {kind for counts in rows.values() for count in counts.values() for kind in count}
+    kinds = [kind for kind in (*list(Verdict)[1:], "self") if kind in occur]
+    names = {backend.address: words.brief(str(backend)) for backend in header.backends}
+    forms = (
+        partial(_by_operator, names, rows, kinds, _NAME),
+        partial(_by_operator, names, rows, kinds, _HEAD),
+        partial(_by_backend, names, rows, kinds),
+        partial(_by_backend, names, {label: rows[label] for label in [*rows][-1:]}, kinds),
+    )
+    tables = [form() for form in forms]
+    fitting = (table for table in tables if least(table, folded=_NAME) <= console.width)
+    table = next(fitting, tables[-1])
     notes = _legend(kinds, console.width)
-    if {"known", Verdict.UNSUPPORTED} & {*kinds}:
+    if {"known", Verdict.UNSUPPORTED} & occur:
         notes += textwrap.wrap(_MORE, console.width)
     # The head of the table takes three lines, the exit code two, and so does the prompt.
     room = screen - table.row_count - len(notes) - 8
@@ -77,81 +85,43 @@ def _legend(columns: Iterable[str], width: int) -> list[str]:
     return textwrap.wrap("; ".join(told), width)
 
 
-def _rows(totals: Mapping[str, Mapping[str, Counter[str]]], most: int) -> list[_Row]:
-    """A row for each operator, the worst where there are too many, and the last for all."""
-    rows: list[_Row] = [*totals.items()]
-    if len(rows) > most:
-        worst = sorted(totals, key=lambda name: -sum(c["wrong"] for c in totals[name].values()))
-        left = worst[most - 1 :]
-        rows = [row for row in rows if row[0] not in left]
-        rows.append((words.plural(len(left), "other"), _sum(totals[name] for name in left)))
-    return [*rows, (_ALL, _sum(totals.values()))] if len(rows) > 1 else rows
-
-
-def _sum(counts: Iterable[Mapping[str, Counter[str]]]) -> Mapping[str, Counter[str]]:
-    total: dict[str, Counter[str]] = {}
-    for by_backend in counts:
-        for address, count in by_backend.items():
-            total.setdefault(address, Counter()).update(count)
-    return total
-
-
-def _table(
-    width: int, names: Mapping[str, str], rows: Sequence[_Row], kinds: Sequence[str]
-) -> Table:
-    """A column for each backend; a row where that is too wide, at worst without operators."""
-    short = {address: words.brief(address) for address in names}
-    forms = (
-        partial(_by_operator, names, rows, kinds, head=_NAME),
-        partial(_by_operator, names, rows, kinds, head=_HEAD),
-        partial(_by_backend, names, rows, kinds),
-        partial(_by_backend, short, rows, kinds),
-        partial(_by_backend, short, rows[-1:], kinds),
-    )
-    tables = [form() for form in forms]
-    fitting = (table for table in tables if least(table, folded=_NAME) <= width)
-    return next(fitting, tables[-1])
-
-
-def _by_operator(
-    names: Mapping[str, str], rows: Sequence[_Row], kinds: Sequence[str], *, head: int
-) -> Table:
+def _by_operator(names: Mapping[str, str], rows: _Rows, kinds: Iterable[str], head: int) -> Table:
     table = new_table("wrong, of those judged")
     for name in names.values():
         add_numbers(table, _folded(name, head))
-    for label, counts in rows:
-        style = "bold" if label == _ALL else ""
+    for label, counts in rows.items():
+        style = "bold" if label == tally.ALL else ""
         table.add_row(Text(words.brief(label), style), *_shares([counts[a] for a in names]))
+    total = [*rows.values()][-1]
     for kind in kinds:
-        table.add_row(f"  {kind}", *(_count(rows[-1][1][address], kind) for address in names))
+        table.add_row(f"  {kind}", *(_count(total[address], kind) for address in names))
     return table
 
 
-def _by_backend(names: Mapping[str, str], rows: Sequence[_Row], kinds: Sequence[str]) -> Table:
-    *operators, (label, total) = rows
+def _by_backend(names: Mapping[str, str], rows: _Rows, kinds: Iterable[str]) -> Table:
+    *operators, last = rows
     table = new_table("backend")
-    for column in (*(operator for operator, _ in operators), f"wrong, {label}", *kinds):
+    for column in (*operators, f"wrong, {last}", *kinds):
         add_numbers(table, _folded(column, _HEAD))
-    shares = _shares([total[address] for address in names])
+    shares = _shares([rows[last][address] for address in names])
     for (address, name), share in zip(names.items(), shares, strict=True):
-        wrong = (_count(counts[address], "wrong") for _, counts in operators)
-        table.add_row(name, *wrong, share, *(_count(total[address], kind) for kind in kinds))
+        wrong = (_count(rows[operator][address], "wrong") for operator in operators)
+        table.add_row(name, *wrong, share, *(_count(rows[last][address], kind) for kind in kinds))
     return table
 
 
 def _folded(name: str, width: int) -> str:
-    """A name above numbers in several lines, if it is long."""
-    spaced = name.replace("_", "_\0").replace(":", ":\0").replace(" ", " \0")
+    """Break a long name, which stands above numbers, into lines."""
     lines = [""]
-    for part in spaced.split("\0"):
+    for part in re.findall("[^ _:]*[ _:]?", name):
         if len(lines[-1]) + len(part.rstrip()) > width:
             lines.append("")
         lines[-1] += part
     return "\n".join(line.rstrip() for line in lines)
 
 
-def _shares(counts: Sequence[Counter[str]]) -> list[Text]:
-    """`93 of   706`, in a row one below the other."""
+def _shares(counts: Iterable[Counter[str]]) -> list[Text]:
+    """`93 of 706`, or a dot where nothing was judged."""
     return [
         Text.assemble(_count(count, "wrong", "0"), f" of {count['judged']:,}")
         if count["judged"]
@@ -164,8 +134,7 @@ def _count(counts: Counter[str], kind: str, none: str = "·") -> Text:
     if not counts[kind]:
         return Text(none, "green" if kind == "wrong" else "bright_black")
     excused = kind == "wrong" and counts[kind] == counts["known"]
-    colour = "cyan" if excused else _COLOURS[kind]
-    return Text(f"{counts[kind]:,}", colour)
+    return Text(f"{counts[kind]:,}", "cyan" if excused else _COLOURS[kind])
 
 
 def _known(
@@ -179,8 +148,7 @@ def _known(
         # A title and a blank line are needed as well, and a line about those left out.
         lines = [*_listed(causes, width, room // len(found) - 3)]
         if lines:
-            title = f"{names[address]}: {words.plural(len(causes), 'known defect')}"
-            yield Text(title, "bold")
+            yield Text(f"{names[address]}: {words.plural(len(causes), 'known defect')}", "bold")
             yield from map(Text, [*lines, ""])
 
 
@@ -191,11 +159,10 @@ def _listed(causes: Sequence[tuple[int, str]], width: int, room: int) -> Iterato
         text = f"{count:{digits},}  {cause}"
         lines = textwrap.wrap(text, width, subsequent_indent=" " * (digits + 2))
         room -= len(lines)
-        if room < 0 and not number:
-            return
         if room < 0:
             left = causes[number:]
             total = sum(count for count, _ in left)
-            yield f"{total:{digits},}  by {words.plural(len(left), 'other defect')}"
+            if number:
+                yield f"{total:{digits},}  by {words.plural(len(left), 'other defect')}"
             return
         yield from lines

@@ -11,6 +11,9 @@ from opcheck.model import WRONG, BackendInfo, Known, OpVersion, Record, Verdict
 from opcheck.records.status import before_ledgers, is_judged
 from opcheck.report import words
 
+#: The row of all operators.
+ALL = "all"
+
 
 @dataclass
 class Counts:
@@ -41,17 +44,26 @@ def counts(backends: Iterable[BackendInfo], results: Iterable[Record]) -> list[C
 
 
 def totals(
-    backends: Iterable[BackendInfo], results: Iterable[Record]
+    backends: Iterable[BackendInfo], results: Sequence[Record], most: int
 ) -> dict[str, dict[str, Counter[str]]]:
-    """By operator and backend, how many results are wrong of how many judged, and of what kind.
+    """Count by operator and backend how many results are `wrong`, `judged`, and of which kind.
 
-    What a ledger lists counts as what it was found to be; as `known` too where it is wrong.
+    Of more than `most` operators the worst have a row of their own. The last row is for all. What
+    a ledger lists counts as what it was found to be; as `known` too where it is wrong.
     """
-    found: dict[str, dict[str, Counter[str]]] = {}
-    for result in sorted(results, key=lambda result: result.op):
-        row = found.setdefault(result.op.name, {one.address: Counter() for one in backends})
-        row[result.backend].update(_kinds(result))
-    return found
+    kinds = [(result, [*_kinds(result)]) for result in sorted(results, key=lambda one: one.op)]
+    wrong = Counter(dict.fromkeys((result.op.name for result, _ in kinds), 0))
+    wrong.update(result.op.name for result, found in kinds if "wrong" in found)
+    own = wrong if len(wrong) <= most else dict(wrong.most_common(most - 1))
+    others = f"{len(wrong) - len(own)} others"
+    labels = [*(name for name in wrong if name in own), *[others] * (len(own) < len(wrong)), ALL]
+    rows = {label: {one.address: Counter[str]() for one in backends} for label in labels}
+    for result, found in kinds:
+        for label in (result.op.name if result.op.name in own else others, ALL):
+            rows[label][result.backend].update(found)
+    if len(wrong) < 2:
+        del rows[ALL]
+    return rows
 
 
 def _kinds(result: Record) -> Iterator[str]:
@@ -66,12 +78,6 @@ def _kinds(result: Record) -> Iterator[str]:
         yield verdict.value
     elif result.self_check:
         yield "self"
-
-
-def kinds(counts: Iterable[Counter[str]]) -> list[str]:
-    """The kinds of results that occur, but for passes."""
-    occur = {kind for count in counts for kind in count}
-    return [kind for kind in (*list(Verdict)[1:], "self") if kind in occur]
 
 
 def columns(rows: Iterable[Counts]) -> list[str]:

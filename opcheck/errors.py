@@ -20,6 +20,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
+#: What people call some names.
+_SHORT = {
+    short: name
+    for name, *shorts in (
+        ("onnxruntime", "ort"),
+        ("float16", "half", "fp16", "f16"),
+        ("bfloat16", "bf16"),
+        ("float32", "float", "single", "fp32", "f32"),
+        ("float64", "double", "fp64", "f64"),
+        ("int32", "int"),
+        ("int64", "long"),
+    )
+    for short in shorts
+}
 #: How many letters a part of a word needs to stand for it.
 _PART = 3
 #: The most problems shown at once: a generated file may repeat one mistake in every line.
@@ -131,7 +145,9 @@ def did_you_mean(word: str, known: Iterable[str]) -> str | None:
     import difflib
 
     candidates = {name.lower(): name for name in known}
-    near = difflib.get_close_matches(word.lower(), candidates, n=2, cutoff=0.6)
+    meant = _SHORT.get(word.lower())
+    close = difflib.get_close_matches(word.lower(), candidates, n=2, cutoff=0.6)
+    near = [meant] if meant in candidates else close
     if not near and len(word) >= _PART:
         parts = (name for name in candidates if word.lower() in name)
         near = sorted(parts, key=lambda name: name.index(word.lower()))[:2]

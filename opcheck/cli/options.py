@@ -28,11 +28,14 @@ class Seconds(click.FloatRange):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
-        """As click does, for which NaN and infinity lie in a range."""
-        seconds = float(super().convert(value, param, ctx))
-        if not math.isfinite(seconds):
-            self.fail(f"{seconds} is no number of seconds.", param, ctx)
-        return seconds
+        """Convert `5` or `5s`; click takes NaN and infinity for numbers of a range."""
+        try:
+            number = float(str(value).removesuffix("s"))
+        except ValueError:
+            number = math.nan
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is no number of seconds.", param, ctx)
+        return float(super().convert(number, param, ctx))
 
 
 class Share(click.FloatRange):
@@ -82,6 +85,9 @@ _BACKENDS = (
         " backend's profile says, or any]",
     ),
 )
+
+#: How many operators a hint names.
+_TOLD = 12
 
 _PRETTY = (
     click.option("-q", "--quiet", is_flag=True, help="Only the summary, no failure in full."),
@@ -223,7 +229,8 @@ def chosen_of(
 
     for dtype in dtypes:
         if dtype not in ELEMENT_TYPES:
-            raise UsageError(f"unknown dtype {dtype!r}", _completions(dtype, ELEMENT_TYPES))
+            hint = did_you_mean(dtype, ELEMENT_TYPES) or f"known: {', '.join(ELEMENT_TYPES)}"
+            raise UsageError(f"unknown dtype {dtype!r}", hint)
     selection = Selection(ids, keywords, ops, opsets, dtypes, level)
     interrupt.safe_place()
     # A mistyped one would go unnoticed beside one that is not.
@@ -234,7 +241,9 @@ def chosen_of(
             raise UsageError(f"no case {wanted!r}", _completions(wanted, here))
     for op in ops:
         if op.lower() not in names:
-            raise UsageError(f"no case of operator {op!r}", _completions(op, names.values()))
+            there = f"there are cases of {', '.join(sorted(names.values())[:_TOLD])}"
+            hint = _completions(op, names.values()) or there
+            raise UsageError(f"no case of operator {op!r}", hint)
     asked = sorted({case.opset for case in cases})
     for opset in opsets:
         if opset not in asked:

@@ -40,7 +40,8 @@ def _parsed(ctx: click.Context, param: click.Parameter, values: Sequence[str]) -
     for value in values:
         form, _, path = value.partition("=")
         if form not in FORMATS:
-            hint = did_you_mean(form, FORMATS) or f"formats: {', '.join(FORMATS)}"
+            hint = f"formats: {', '.join(FORMATS)}; such as json={'run.jsonl' if path else value}"
+            hint = (did_you_mean(form, FORMATS) if path else None) or hint
             raise click.BadParameter(f"no format {form!r} ({hint})", ctx, param)
         if not path:
             raise click.BadParameter(f"no file: write {form}=PATH", ctx, param)

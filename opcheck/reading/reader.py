@@ -21,6 +21,7 @@ DIRECTIVE_LIMIT: Final = 16
 #: What is wrong with text of 16 or 32 bits a character, as Windows may save it.
 WIDE: Final = "this file is UTF-16 or UTF-32, not UTF-8"
 
+_WIDE_TEXT: Final = re.compile(rb"\xff\xfe|\xfe\xff|([ -~]\0+){2}|(\0+[ -~]){2}")
 _BREAK: Final = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 _DIRECTIVE: Final = re.compile("^%TAG|[\n\r\x85\u2028\u2029]%TAG")
 #: https://yaml.org/spec/1.2.2/#51-character-set
@@ -91,8 +92,8 @@ def contents(path: Path) -> bytes:
 
 
 def is_wide(data: bytes) -> bool:
-    """Return True for text in UTF-16 or UTF-32: it has a mark, or a NUL beside ASCII."""
-    return data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in data[:2]
+    """Return True for text in UTF-16 or UTF-32: it has a mark, or NULs around ASCII."""
+    return _WIDE_TEXT.match(data) is not None
 
 
 def decoded(data: bytes) -> str:

@@ -49,7 +49,7 @@ class Pretty:
     def is_in_full(self, result: Record | Result) -> bool:
         """Return True if a result is of a kind that is shown in full."""
         if self._quiet:
-            return False
+            return result.verdict is Verdict.BAD_CASE
         if self._verbose >= _EVERYTHING and result.verdict in (Verdict.WARN, Verdict.KNOWN):
             return True
         return is_failure(result, self._red)

@@ -94,6 +94,10 @@ def _files(paths: Sequence[Path], problems: Problems) -> Iterator[tuple[str, Pat
                 message = "neither case files nor test data in this folder"
                 hint = f"case files end in {SUFFIXES[0]}, a test is a folder with a model.onnx"
                 problems.add(str(path), _WHOLE_FILE, message, hint)
+        if path.suffix == ".py":
+            hint = f"a backend in it is -b py:{path.stem}"
+            problems.add(str(path), _WHOLE_FILE, "this is a Python file, not a case file", hint)
+            found = []
         for file in found:
             real = _real(file)
             if real not in seen:

@@ -165,6 +165,13 @@ def test_a_run_stops_at_enough_failures(run, words, red):
     assert f"INCOMPLETE: {2 * red} of 10 results\n" in found.stdout
 
 
+@pytest.mark.parametrize("quiet", [[], ["-q"]])
+def test_a_case_that_is_wrong_is_never_left_without_its_reason(run, tmp_path, quiet):
+    (tmp_path / "cases.yaml").write_text(CASES.replace("[[1, 0, 0], [1", "[[0, 1, 0], [1"))
+    found = run("run", "cases.yaml", "-b", "right", "-k", "ties", *quiet)
+    assert "\n  found   the case and opcheck's engine contradict each other" in found.stdout
+
+
 def test_a_case_that_is_wrong_counts_as_a_failure(run, tmp_path):
     (tmp_path / "cases.yaml").write_text(CASES.replace("[[1, 0, 0], [1", "[[0, 1, 0], [1"))
     found = run("run", "cases.yaml", "-b", "right", "-x")

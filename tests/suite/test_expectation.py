@@ -149,7 +149,10 @@ def test_a_row_replaces_answers_by_an_expectation_of_its_own(cases: Cases) -> No
             "(did you mean 'rejected'?)",
         ),
         ("expect: »{}", "expect: must hold at least 1"),
-        ("expect: »[1, 0]", "expect: must be a mapping, got a list"),
+        (
+            "expect: »[1, 0]",
+            "expect: must be a mapping, got a list (by the name of the output: {output: [1, 0]})",
+        ),
         ("expect: {output: »null}", "output: null is no value of float32"),
         ("expect: {output: [1, »x]}", "output: 'x' is no value of float32"),
         (

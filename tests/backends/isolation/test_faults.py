@@ -186,12 +186,12 @@ def test_what_is_printed_is_kept_apart_and_shown_at_its_end_only(survivals, capf
     assert printed.endswith("z\x1b[2Jnot \ufffd text\n\ufffd C\n")
     assert len(survivals["a__prints"].printed) == 8 << 10
     assert survivals["after_prints"].printed == ""
+    assert capfd.readouterr() == ("", "")
 
 
 def test_where_somebody_s_code_raised_is_told_with_the_failure(survivals):
     assert re.fullmatch(r"raised at \S+faulty\.py:\d+\n", survivals["a__odd"].printed)
     assert survivals["a__unsupported"].printed == ""
-    assert capfd.readouterr() == ("", "")
 
 
 # ── all of them in one run ──────────────────────────────────────────────────────────────────────

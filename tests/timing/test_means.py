@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -22,12 +23,12 @@ def without(one: Timed, backend: str) -> Timed:
 
 
 def test_the_mean_of_twice_and_half_as_slow_is_as_slow():
-    cases = [timed(base=1.0, a=2.0), timed(base=3.0, a=1.5)] * 2
+    cases = timed(base=1.0, a=1.5), timed(base=3.0, a=2.0), timed(base=2.0, a=2.0)
     (found,) = means(cases, "base")
-    assert (found.backend, found.cases, found.of) == ("a", 4, 4)
+    assert (found.backend, found.cases, found.of) == ("a", 3, 3)
     assert found.value == pytest.approx(1.0)
-    assert found.low < 0.5
-    assert found.high > 2
+    assert 0.2 < found.low < 0.5
+    assert 2 < found.high < 5
 
 
 def test_only_cases_that_all_have_times_for_count():
@@ -52,12 +53,15 @@ def test_without_a_case_in_common_there_is_no_mean():
     assert means([], "base") == ()
 
 
-@pytest.mark.parametrize(
-    ("ratios", "tells"),
-    [([2.0], 0), ([2.0, 2.1], 0), ([2.0, 2.1, 1.9], 1), ([0.3, 1.0, 270.0], 0)],
-)
-def test_few_cases_or_cases_that_differ_much_tell_nothing_about_others(ratios, tells):
-    assert len(means([timed(base=1.0, a=ratio) for ratio in ratios], "base")) == tells
+@pytest.mark.parametrize("cases", [1, 2])
+def test_one_case_or_two_say_nothing_about_others(cases):
+    assert means([timed(base=1.0, a=2.0)] * cases, "base") == ()
+
+
+def test_an_interval_that_could_be_anything_is_boundless():
+    (found,) = means([timed(base=1.0, a=a) for a in (0.1, 1.0, 10.0)], "base")
+    assert found.value == pytest.approx(1.0)
+    assert (found.low, found.high) == (0.0, math.inf)
 
 
 def test_the_interval_covers_the_mean_of_all_cases_that_these_were_drawn_from():

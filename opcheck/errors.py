@@ -21,19 +21,9 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 #: What people call some names.
-_SHORT = {
-    short: name
-    for name, *shorts in (
-        ("onnxruntime", "ort"),
-        ("float16", "half", "fp16", "f16"),
-        ("bfloat16", "bf16"),
-        ("float32", "float", "single", "fp32", "f32"),
-        ("float64", "double", "fp64", "f64"),
-        ("int32", "int"),
-        ("int64", "long"),
-    )
-    for short in shorts
-}
+_SHORT = {"half": "float16", "single": "float32", "float": "float32", "double": "float64"}
+_SHORT |= {"bf16": "bfloat16", "int": "int32", "long": "int64", "ort": "onnxruntime"}
+_SHORT |= {f"{f}{bits}": f"float{bits}" for f in ("f", "fp") for bits in (16, 32, 64)}
 #: How many letters a part of a word needs to stand for it.
 _PART = 3
 #: The most problems shown at once: a generated file may repeat one mistake in every line.

@@ -152,7 +152,10 @@ class _Checked:
             text = "\n".join(target.lines) if target else new_ledger(self.backend.address)
             node = read_text(text, str(path), Problems())
             assert node
-            write_text(path, revised(text, node, str(path), found.revision))
+            text = revised(text, node, str(path), found.revision)
+            if target and b"\r\n" in path.read_bytes():
+                text = text.replace("\n", "\r\n")
+            write_text(path, text)
         for line in _told(found, is_ci=not self.ledgers.add):
             _tell(f"{path}: {line}")
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from opcheck.cli import interrupt
 from opcheck.cli.options import chosen_cases, end, leave, processes_option, selection_options
 from opcheck.errors import Exit, UsageError, did_you_mean
 
@@ -108,7 +109,7 @@ def _mutations(cases: Sequence[Case], settings: Settings, jobs: int) -> tuple[Mu
     from opcheck.run.mutate import count, mutations
 
     with counted("trying mistakes", count(cases, settings)) as each:
-        return tuple(each(mutations(cases, settings, jobs)))
+        return tuple(each(mutations(cases, settings, jobs, interrupt.safe_place)))
 
 
 def _power(
@@ -126,7 +127,8 @@ def _power(
     found = []
     if left and tries:
         with counted("looking for cases", None) as each:
-            found = sorted(each(proposals(left, cases, tries, jobs)), key=lambda p: p.mutants)
+            made = proposals(left, cases, tries, jobs, interrupt.safe_place)
+            found = sorted(each(made), key=lambda p: p.mutants)
     return Power(mutations, tuple(found), _yardsticks(settings, mutations), tries)
 
 

@@ -29,11 +29,14 @@ class Duration(click.FloatRange):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
-        """As click does, for which NaN and infinity lie in a range."""
-        number = float(super().convert(value, param, ctx))
+        """Convert `5` or `5s`; click takes NaN and infinity for numbers of a range."""
+        try:
+            number = float(str(value).removesuffix("s"))
+        except ValueError:
+            number = math.nan
         if not math.isfinite(number):
-            self.fail(f"{number} is no number of {self.unit}.", param, ctx)
-        return number
+            self.fail(f"{value!r} is no number of {self.unit}.", param, ctx)
+        return float(super().convert(number, param, ctx))
 
 
 class Share(click.FloatRange):
@@ -84,12 +87,24 @@ _BACKENDS = (
     ),
 )
 
-durations_option = click.option(
-    "--durations",
-    "slowest",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="List the N results that took longest, too.",
+#: How many operators a hint names.
+_TOLD = 12
+
+_PRETTY = (
+    click.option("-q", "--quiet", is_flag=True, help="Only the summary, no failure in full."),
+    click.option(
+        "-v",
+        "--verbose",
+        count=True,
+        help="Every table in full; -vv: every failure, warning and known failure too.",
+    ),
+    click.option(
+        "--durations",
+        "slowest",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="List the N results that took longest, too.",
+    ),
 )
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -114,6 +129,13 @@ _SELECTION = (
 def selection_options(function: Function) -> Function:
     """PATH, --case, -k, --op, --opset, --dtype, --level."""
     for option in reversed(_SELECTION):
+        function = option(function)
+    return function
+
+
+def pretty_options(function: Function) -> Function:
+    """-q, -v, --durations."""
+    for option in reversed(_PRETTY):
         function = option(function)
     return function
 
@@ -208,7 +230,8 @@ def chosen_of(
 
     for dtype in dtypes:
         if dtype not in ELEMENT_TYPES:
-            raise UsageError(f"unknown dtype {dtype!r}", _completions(dtype, ELEMENT_TYPES))
+            hint = did_you_mean(dtype, ELEMENT_TYPES) or f"known: {', '.join(ELEMENT_TYPES)}"
+            raise UsageError(f"unknown dtype {dtype!r}", hint)
     selection = Selection(ids, keywords, ops, opsets, dtypes, level)
     interrupt.safe_place()
     # A mistyped one would go unnoticed beside one that is not.
@@ -219,7 +242,9 @@ def chosen_of(
             raise UsageError(f"no case {wanted!r}", _completions(wanted, here))
     for op in ops:
         if op.lower() not in names:
-            raise UsageError(f"no case of operator {op!r}", _completions(op, names.values()))
+            there = f"there are cases of {', '.join(sorted(names.values())[:_TOLD])}"
+            hint = _completions(op, names.values()) or there
+            raise UsageError(f"no case of operator {op!r}", hint)
     asked = sorted({case.opset for case in cases})
     for opset in opsets:
         if opset not in asked:

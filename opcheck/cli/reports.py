@@ -42,7 +42,8 @@ class _ReportFile(Output):
         """Return the target; fail for an unknown format."""
         form, _, path = str(value).partition("=")
         if form not in FORMATS:
-            hint = did_you_mean(form, FORMATS) or f"formats: {', '.join(FORMATS)}"
+            hint = f"formats: {', '.join(FORMATS)}; such as json={'run.jsonl' if path else value}"
+            hint = (did_you_mean(form, FORMATS) if path else None) or hint
             self.fail(f"no format {form!r} ({hint})", param, ctx)
         if not path:
             self.fail(f"no file: write {form}=PATH", param, ctx)

@@ -16,8 +16,8 @@ from opcheck.cli import ledgers as user_ledgers
 from opcheck.cli.options import (
     chosen_of,
     dim_option,
-    durations_option,
     leave,
+    pretty_options,
     selection_options,
     worker_options,
 )
@@ -70,11 +70,7 @@ def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
 @resuming.within_option
 @click.option("-x", "--exitfirst", is_flag=True, help="Stop at the first failure.")
 @click.option("--max-fail", type=click.IntRange(min=1), metavar="N", help="Stop after N failures.")
-@click.option("-q", "--quiet", is_flag=True, help="No table for each failure, only the summary.")
-@click.option(
-    "-v", "--verbose", is_flag=True, help="All in full: failures, warnings, known failures."
-)
-@durations_option
+@pretty_options
 @click.option(
     "--format",
     "form",
@@ -103,7 +99,7 @@ def command(
     exitfirst: bool,
     max_fail: int | None,
     quiet: bool,
-    verbose: bool,
+    verbose: int,
     slowest: int | None,
     form: str,
     **selection: Any,

@@ -206,6 +206,7 @@ class BackendInfo:
     """A backend that took part: its address on the command line, its kind and its version.
 
     `of` is the address it goes by elsewhere: behind a profile's name, or outputs that were saved.
+    `asked` is the address as it was written, which may be shorter than the backend's own.
     `accumulate` names arithmetic poorer than expected that it is declared to compute in: a 16-bit
     dtype, or "stored" for intermediate results kept in the tensor's dtype. `engine` marks opcheck's
     own, whose passes against itself prove nothing. What it prepares can be run any number of times
@@ -224,6 +225,7 @@ class BackendInfo:
     threads: int | None = None
     of: str | None = None
     made_of: Mapping[str, str] = field(default_factory=dict, compare=False)
+    asked: str | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
         return f"{self.address} {self.version}".rstrip()

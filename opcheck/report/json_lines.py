@@ -7,6 +7,7 @@ packed by gzip: then that is said of what is in it.
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import json
 import re
@@ -21,6 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from opcheck.reading import Mark, Problems, quoted
 from opcheck.reading.form import shown
+from opcheck.reading.reader import WIDE, is_wide
 
 _COLUMN = re.compile(r" at line \d+ column (\d+)$")
 #: What a file packed by gzip begins with; no JSON does.
@@ -151,6 +153,8 @@ class Reading(Generic[Head, Line]):
         try:
             while data := stream.readline(min(form.longest, form.limit - size) + 1):
                 number, size = number + 1, size + len(data)
+                if number == 1:
+                    data = data.removeprefix(codecs.BOM_UTF8)
                 blank = blank and not data.strip()
                 if size > form.limit:
                     self.add(0, f"the file is larger than {form.limit >> 20} MiB")
@@ -173,6 +177,9 @@ class Reading(Generic[Head, Line]):
 
     def _head(self, raw: _Raw) -> Head | None:
         form = self.form
+        if is_wide(raw.data):
+            self.add(raw.number, WIDE, "save it as UTF-8, as `--report json=FILE` does")
+            return None
         try:
             found = _Format.model_validate_json(raw.data)
         except ValidationError as error:

@@ -78,7 +78,7 @@ def test_a_green_run_has_a_notice():
     green = [record(), record(Verdict.KNOWN), record(Verdict.WARN), record(Verdict.UNSUPPORTED)]
     [(kind, _, data)] = commands(run_of(*green))
     assert kind == "notice"
-    assert data.startswith("conforms: 3 results")
+    assert data.startswith("nothing new: 3 results; acme is wrong on 1 known case; ")
 
 
 def test_warnings_are_errors_under_strict():

@@ -140,9 +140,20 @@ def test_a_shard_is_part_of_a_suite(file):
     assert store.read(file(lines_of(run))) == run
 
 
-def test_ends_of_lines_of_windows_and_empty_lines_do_no_harm(file):
+def test_ends_of_lines_of_windows_its_mark_and_empty_lines_do_no_harm(file):
     lines = [f"{line}\r" for line in LINES]
+    lines[0] = f"\ufeff{lines[0]}"
     assert store.read(file([*lines[:2], "", *lines[2:], " "])) == RUN
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_a_run_that_a_shell_of_windows_wrote_is_told_from_a_damaged_one(file, encoding):
+    path = file(LINES)
+    path.write_bytes(path.read_text(encoding="utf-8").encode(encoding))
+    with pytest.raises(CaseFileError) as caught:
+        store.read(path)
+    (problem,) = caught.value.problems
+    assert str(problem).startswith(f"{path}:1:1: this file is UTF-16 or UTF-32, not UTF-8 (save")
 
 
 TEXT = st.text(max_size=12)

@@ -106,6 +106,7 @@ class Slot:
         if info is None:
             return
         name = self._settings.name
+        info = replace(info, asked=self._settings.address)
         info = replace(info, address=name, of=info.address) if name else info
         info = replace(info, made_of={**info.made_of, **self._settings.digest})
         if self.info not in (None, info):

@@ -87,6 +87,7 @@ class Record:
     refused: bool = False
     inexpressible: bool = False
     irreproducible: bool = False
+    beyond: bool = False
     self_check: bool = False
     alternative: str | None = None
     known: Known | None = None

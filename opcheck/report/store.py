@@ -150,6 +150,8 @@ def _run(reading: _Reading, stream: BinaryIO) -> Run | None:
             ending = fields.ending()
             if not reading.problems:
                 check.footer(number, fields, records)
+    if ending is not None and reading.cut:
+        reading.nothing_may_follow(reading.cut)
     return Run(header, tuple(records), ending)
 
 

@@ -57,6 +57,7 @@ def test_the_header_tells_format_machine_and_backends():
                 "devices": [],
                 "threads": None,
                 "of": None,
+                "made_of": {},
             }
             for address in ("acme", "bolt")
         ],
@@ -91,6 +92,7 @@ def test_a_record_names_its_case_in_full():
         "refused": False,
         "inexpressible": False,
         "irreproducible": False,
+        "beyond": False,
         "printed": "",
         "alternative": None,
         "oracle": "",

@@ -45,7 +45,7 @@ def outcome(seen: Observed, question: Question) -> Outcome:
         assert seen.kept is not None
         kept = _changed(seen.first, seen.kept, "the first result, once the second run is over,")
         differs = _changed(seen.first, seen.again, "the third run, on the first run's data,")
-        alike = question.random or _of_one_form(seen.first, seen.again)
+        alike = question.random or [*map(_form, seen.first)] == [*map(_form, seen.again)]
         contradictions += [
             kept,
             None if alike else differs,
@@ -168,17 +168,11 @@ def _changed(judged: Outputs, later: Outputs, what: str) -> str | None:
     return None
 
 
-def _of_one_form(one: Outputs, other: Outputs) -> bool:
-    """Return True if two answers have the same types and shapes, whatever their values."""
-    return len(one) == len(other) and all(map(_same_form, one, other))
-
-
-def _same_form(one: Array | Foreign, other: Array | Foreign) -> bool:
-    if isinstance(one, Items) and isinstance(other, Items):
-        return _of_one_form(one.values, other.values)
-    if isinstance(one, Foreign) or isinstance(other, Foreign):
-        return isinstance(one, Foreign) and isinstance(other, Foreign) and one == other
-    return one.dtype == other.dtype and one.shape == other.shape
+def _form(value: Array | Foreign) -> object:
+    """Return the type and the shape of an output, which the same data decide."""
+    if isinstance(value, Items):
+        return [*map(_form, value.values)]
+    return value if isinstance(value, Foreign) else (value.dtype, value.shape)
 
 
 def _equal(one: Array, other: Array) -> bool:

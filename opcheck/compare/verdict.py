@@ -23,6 +23,7 @@ from opcheck.model import (
     OutOfMemory,
     Produced,
     Raised,
+    Result,
     Rule,
     TimedOut,
     Tolerance,
@@ -127,7 +128,7 @@ def judge(
             if again is not None:
                 found = _of_both(found, judged(again), outcome.differs)
             told = misdeclared(outcome, [want.name for want in answers[0].wants])
-            if told and (found.verdict is Verdict.PASS or found.failure == "precision"):
+            if told and is_right(found):
                 return Judgement(Verdict.FAIL, told, "declared")
             return found
 
@@ -202,6 +203,12 @@ def unanswered(rule: Rule, outcome: Outcome, why: str) -> Judgement:
     if depends(outcome) or isinstance(outcome, Declined):
         return Judgement(Verdict.NOT_RUN, why)
     return by_itself(rule, outcome)
+
+
+def is_right(said: Result | Judgement) -> bool:
+    """Return True for a pass, and for a warning of no more than poorer arithmetic."""
+    tolerated = said.verdict is Verdict.WARN and said.failure == "precision"
+    return said.verdict is Verdict.PASS or tolerated
 
 
 def unstable(contradiction: str) -> Judgement:

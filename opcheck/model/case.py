@@ -139,6 +139,12 @@ class Tolerance:
     signed_zeros: bool = False
     strict: bool = False
 
+    def __str__(self) -> str:
+        zeros = ", signed zeros" if self.signed_zeros else ""
+        if self.ulp is None:
+            return f"rtol {self.rtol:g}, atol {self.atol:g}{zeros}"
+        return f"{'exact' if self.ulp == 0 else f'{self.ulp} ULP'}{zeros}"
+
 
 EXACT = Tolerance(ulp=0)
 

@@ -140,10 +140,15 @@ def oracles(results: Iterable[Record]) -> Iterator[str]:
         yield f"{words.plural(count, 'result')} {verb} judged by what oracle {oracle} answers"
 
 
-#: What a failure of one of these verdicts is called.
-_KINDS = {Verdict.KNOWN: "known failure", Verdict.WARN: "warning"}
+_KINDS = ("failure", "known failure", "warning")
 #: Failures of which there is nothing to be looked into.
 _LOST = ("crash", "timeout", "oom", "unstable")
+
+
+def _kind(result: Record) -> str:
+    if before_ledgers(result) is Verdict.WARN:
+        return "warning"
+    return "known failure" if result.verdict is Verdict.KNOWN else "failure"
 
 
 @dataclass(frozen=True)
@@ -170,9 +175,8 @@ def wrong(backends: Iterable[BackendInfo], results: Iterable[Record]) -> Iterato
         found = causes(mine)
         named = sum(cause.mistake is not None for cause in found)
         left = sum(cause.failures for cause in found if cause.mistake is None)
-        kinds = Counter(_KINDS.get(result.verdict, "failure") for result in mine)
-        told = [words.plural(kinds[kind], kind) for kind in ("failure", *_KINDS.values())]
-        told = [said for said in told if not said.startswith("0 ")]
+        kinds = Counter(map(_kind, mine))
+        told = [words.plural(kinds[kind], kind) for kind in _KINDS if kind in kinds]
         if named:
             told.append("one cause" if named == 1 else words.plural(named, "cause"))
         if left:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from opcheck.backends import same_answers
-from opcheck.compare.verdict import IRREPRODUCIBLE
+from opcheck.compare.verdict import IRREPRODUCIBLE, is_right
 from opcheck.model import BackendInfo, Produced, Question, Reply, Result, Verdict
 from opcheck.run.trial import Judged, Trial
 
@@ -45,7 +45,7 @@ def _marked(judged: Judged) -> Judged:
 def as_required(judged: Judged) -> Judged:
     """What a result is worth where answers have to be the same to the bit: else *unstable*."""
     result = judged.result
-    if not result.irreproducible or not _is_right(result):
+    if not result.irreproducible or not is_right(result):
         return judged
     failed = replace(result, verdict=Verdict.UNSTABLE, failure="unstable")
     if IRREPRODUCIBLE not in result.reason:
@@ -90,14 +90,7 @@ def together(judged: Sequence[Judged]) -> Judged:
 
 def _answer(result: Result) -> tuple[object, ...]:
     """What has to be alike each time: not the numbers, of which several may be right."""
-    return (result.refused, *(() if _is_right(result) else (result.verdict, result.failure)))
-
-
-def _is_right(result: Result) -> bool:
-    """Return True for a pass, and for a warning of no more than poorer arithmetic."""
-    return result.verdict is Verdict.PASS or (
-        result.verdict is Verdict.WARN and result.failure == "precision"
-    )
+    return (result.refused, *(() if is_right(result) else (result.verdict, result.failure)))
 
 
 def _unlike(worst: Judged, judged: Sequence[Judged]) -> list[Judged]:

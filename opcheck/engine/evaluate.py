@@ -27,21 +27,6 @@ def dtypes_of(op: OpVersion) -> tuple[str, ...]:
     return operator.kernels[op.since].dtypes if operator else ()
 
 
-@cache
-def attributes_of(op: OpVersion) -> Mapping[str, tuple[str, bool]]:
-    """The type of each attribute of a version, as ONNX calls it, and whether it is required."""
-    operator = operator_of(op)
-    if operator is None:
-        return {}
-    plan = operator.kernels[op.since].plan
-    types, words = get_type_hints(plan), {int: "int", float: "float", str: "string"}
-    return {
-        p.name: (words.get(types[p.name], "ints"), p.default is p.empty)
-        for p in _parameters(plan)
-        if p.kind is p.KEYWORD_ONLY
-    }
-
-
 @dataclass(frozen=True)
 class Planned:
     """An operator version with its attributes, for inputs of certain shapes and dtypes."""

@@ -7,8 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from opcheck.diagnose import Cause, causes
-from opcheck.model import BackendInfo, Known, OpVersion, Record, Verdict
+from opcheck.model import WRONG, BackendInfo, Known, OpVersion, Record, Verdict
+from opcheck.records.status import before_ledgers, is_judged
 from opcheck.report import words
+
+#: The row of all operators.
+ALL = "all"
 
 
 @dataclass
@@ -37,6 +41,43 @@ def counts(backends: Iterable[BackendInfo], results: Iterable[Record]) -> list[C
                 row.used = max(row.used or 0.0, comparison.used)
     order = {backend.address: number for number, backend in enumerate(backends)}
     return [found[key] for key in sorted(found, key=lambda key: (key[0], order[key[1]]))]
+
+
+def totals(
+    backends: Iterable[BackendInfo], results: Sequence[Record], most: int
+) -> dict[str, dict[str, Counter[str]]]:
+    """Count by operator and backend how many results are `wrong`, `judged`, and of which kind.
+
+    Of more than `most` operators the worst have a row of their own. The last row is for all. What
+    a ledger lists counts as what it was found to be; as `known` too where it is wrong.
+    """
+    kinds = [(result, [*_kinds(result)]) for result in sorted(results, key=lambda one: one.op)]
+    wrong = Counter(dict.fromkeys((result.op.name for result, _ in kinds), 0))
+    wrong.update(result.op.name for result, found in kinds if "wrong" in found)
+    own = wrong if len(wrong) <= most else dict(wrong.most_common(most - 1))
+    others = f"{len(wrong) - len(own)} others"
+    labels = [*(name for name in wrong if name in own), *[others] * (len(own) < len(wrong)), ALL]
+    rows = {label: {one.address: Counter[str]() for one in backends} for label in labels}
+    for result, found in kinds:
+        for label in (result.op.name if result.op.name in own else others, ALL):
+            rows[label][result.backend].update(found)
+    if len(wrong) < 2:
+        del rows[ALL]
+    return rows
+
+
+def _kinds(result: Record) -> Iterator[str]:
+    verdict = before_ledgers(result)
+    if is_judged(result):
+        yield "judged"
+    # That answers differ accuses nobody.
+    if verdict in WRONG and verdict is not Verdict.DIFFER:
+        yield "wrong"
+        yield result.verdict.value
+    elif verdict is not Verdict.PASS:
+        yield verdict.value
+    elif result.self_check:
+        yield "self"
 
 
 def columns(rows: Iterable[Counts]) -> list[str]:

@@ -8,23 +8,22 @@ from dataclasses import replace
 from functools import cache
 from typing import Any, TypeAlias
 
-from opcheck import opset
+from opcheck.engine.evaluate import attributes_of
 from opcheck.engine.mistakes import Mistake, Node
 from opcheck.errors import InvalidNode
 from opcheck.model import AttrValue, OpVersion, Typed
-from opcheck.opset import Attribute
 
 #: Places in a list of three or more, from either end.
 _ENTRIES = (0, 1, 2, 3, -1, -2, -3, -4)
-#: The value that a malformed attribute is taken for, None for none.
-Reading: TypeAlias = Callable[[Attribute | None, Typed], AttrValue | Typed | None]
+#: What a value is taken for where such a type is declared, or no such attribute; None for none.
+Reading: TypeAlias = Callable[[str | None, Typed], AttrValue | Typed | None]
 
 
 @cache
 def of_attributes(op: OpVersion) -> tuple[Mistake, ...]:
     """Return the mistakes about the lists of integers that a version declares."""
-    attributes = opset.versions(op.domain, op.name)[op.since].attributes.values()
-    return tuple(m for it in attributes if it.type == "ints" for m in _entries(it.name))
+    lists = (name for name, declared in attributes_of(op).items() if declared == "ints")
+    return tuple(mistake for name in lists for mistake in _entries(name))
 
 
 def _entries(name: str) -> Iterator[Mistake]:
@@ -53,17 +52,17 @@ def _with_entry(
     right, values = node.right, node.attrs.get(name)
     if isinstance(values, tuple) and len(values) > 2 and -len(values) <= i < len(values):
         for entry in entries(values):
-            changed = list(values)
-            changed[i] = entry
+            place = i % len(values)
+            changed = (*values[:place], entry, *values[place + 1 :])
             with suppress(InvalidNode):
-                return replace(node, attrs={**node.attrs, name: tuple(changed)}).right
+                return replace(node, attrs={**node.attrs, name: changed}).right
     return right
 
 
-def _converted(attribute: Attribute | None, value: Typed) -> AttrValue | Typed | None:
+def _converted(declared: str | None, value: Typed) -> AttrValue | Typed | None:
     items = value.value if isinstance(value.value, tuple) else (value.value,)
     try:
-        match attribute and attribute.type:
+        match declared:
             case "int":
                 return int(float(items[0]))
             case "float":
@@ -77,7 +76,7 @@ def _converted(attribute: Attribute | None, value: Typed) -> AttrValue | Typed |
 
 def _malformed(name: str, text: str, reading: Reading, harmless: Mapping[str, str]) -> Mistake:
     def answer(node: Node) -> Sequence[Any]:
-        declared = opset.versions(node.op.domain, node.op.name)[node.op.since].attributes
+        declared = attributes_of(node.op)
         read = {
             key: reading(declared.get(key), value) if isinstance(value, Typed) else value
             for key, value in node.attrs.items()
@@ -99,13 +98,13 @@ MISTAKES: tuple[Mistake, ...] = (
     _malformed(
         "attributes_of_another_type_ignored",
         "attributes of another type than the declared one were ignored",
-        lambda attribute, value: None if attribute else value,
+        lambda declared, value: None if declared else value,
         _STRUCTURE,
     ),
     _malformed(
         "unknown_attributes_ignored",
         "attributes that the version does not declare were ignored",
-        lambda attribute, value: value if attribute else None,
+        lambda declared, value: value if declared else None,
         _STRUCTURE,
     ),
 )

@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any, TypeAlias
 
 from opcheck.engine.evaluate import attributes_of
+from opcheck.engine.generic.making import but
 from opcheck.engine.mistakes import Mistake, Node
 from opcheck.errors import InvalidNode
 from opcheck.model import AttrValue, OpVersion, Typed
@@ -38,25 +39,28 @@ def _entries(name: str) -> Iterator[Mistake]:
 
 
 def _as_next(name: str, i: int) -> Callable[[Node], Sequence[Any]]:
-    return lambda node: _with_entry(node, name, i, lambda values: [values[(i + 1) % len(values)]])
+    return lambda node: _with_entry(node, name, i, lambda v: v[(i + 1) % len(v)])
 
 
 def _as_0(name: str, i: int) -> Callable[[Node], Sequence[Any]]:
-    return lambda node: _with_entry(node, name, i, lambda _: [0, 1])
+    def answer(node: Node) -> Sequence[Any]:
+        with suppress(InvalidNode):
+            return _with_entry(node, name, i, lambda _: 0)
+        return _with_entry(node, name, i, lambda _: 1)
+
+    return answer
 
 
 def _with_entry(
-    node: Node, name: str, i: int, entries: Callable[[tuple[Any, ...]], Sequence[int]]
+    node: Node, name: str, i: int, entry: Callable[[tuple[Any, ...]], int]
 ) -> Sequence[Any]:
-    """The answer to a legal node with another entry: the first that is legal."""
+    """The answer to a legal node with another entry."""
     right, values = node.right, node.attrs.get(name)
-    if isinstance(values, tuple) and len(values) > 2 and -len(values) <= i < len(values):
-        for entry in entries(values):
-            place = i % len(values)
-            changed = (*values[:place], entry, *values[place + 1 :])
-            with suppress(InvalidNode):
-                return replace(node, attrs={**node.attrs, name: changed}).right
-    return right
+    if not isinstance(values, tuple) or len(values) < 3 or not -len(values) <= i < len(values):
+        return right
+    i %= len(values)
+    changed = (*values[:i], entry(values), *values[i + 1 :])
+    return replace(node, attrs={**node.attrs, name: changed}).right
 
 
 def _converted(declared: str | None, value: Typed) -> AttrValue | Typed | None:
@@ -87,24 +91,27 @@ def _malformed(name: str, text: str, reading: Reading, harmless: Mapping[str, st
     return Mistake(name, text, answer, harmless, of_form=True)
 
 
-_STRUCTURE = {"DML_ACTIVATION_HARDMAX1": "its descriptor is a structure of C, with typed members"}
+#: How a node is read does not depend on the type of its tensors, so cases of one type decide.
+_HARMLESS = but("float32") | {
+    "DML_ACTIVATION_HARDMAX1": "its descriptor is a structure of C, with typed members"
+}
 MISTAKES: tuple[Mistake, ...] = (
     _malformed(
         "attributes_converted",
         "attributes of another type were converted to the declared one",
         _converted,
-        _STRUCTURE,
+        _HARMLESS,
     ),
     _malformed(
         "attributes_of_another_type_ignored",
         "attributes of another type than the declared one were ignored",
         lambda declared, value: None if declared else value,
-        _STRUCTURE,
+        _HARMLESS,
     ),
     _malformed(
         "unknown_attributes_ignored",
         "attributes that the version does not declare were ignored",
         lambda declared, value: value if declared else None,
-        _STRUCTURE,
+        _HARMLESS,
     ),
 )

@@ -53,13 +53,15 @@ def _repeated_tail(width: int) -> Callable[[Array], Array]:
     return change
 
 
-def _read_again(axis: int) -> Callable[[Array], Array]:
-    def change(x: Array) -> Array:
-        if not -x.ndim <= axis < x.ndim or x.shape[axis] <= 1024:
-            return x
-        return np.take(x, np.arange(x.shape[axis]) % 1024, axis=axis)
+def _read_again(axis: int) -> Callable[[Node], Sequence[Any]]:
+    def answer(node: Node) -> Sequence[Any]:
+        x, *others = node.inputs
+        if not -x.ndim <= axis < x.ndim or x.shape[axis] <= 1024 or node.dtype != "float32":
+            return node.right
+        again = np.take(x, np.arange(x.shape[axis]) % 1024, axis=axis)
+        return replace(node, inputs=(again, *others)).right
 
-    return change
+    return answer
 
 
 def _quarters_of_rows(out: Array) -> Array:
@@ -183,9 +185,9 @@ MISTAKES: tuple[Mistake, ...] = (
         _quarters_of_rows,
     ),
     *(
-        of_input(
+        Mistake(
             f"axis_{axis}_read_up_to_1024",
-            f"of more than 1,024 entries along axis {axis} the first 1,024 were read again",
+            f"of more than 1,024 float32 entries along axis {axis} the first 1,024 were read again",
             _read_again(axis),
             but("float32"),
         )

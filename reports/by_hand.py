@@ -365,6 +365,17 @@ def reference() -> Iterator[Check]:
         norms,
     )
 
+    yield Check(
+        "reference",
+        "Types of attributes",
+        _with(five, p=2.5),
+        [],
+        Gives(_pool(*[(n**2.5 + (2 * n) ** 2.5) ** 0.4 for n in (1, 2, 4, 8)])),
+        "p is an INT",
+        _with(five, p=2),
+        norms,
+    )
+
 
 def openvino() -> Iterator[Check]:
     """On OpenVINO's CPU device."""
@@ -486,6 +497,16 @@ def openvino() -> Iterator[Check]:
         "a pad has to be “greater than or equal to 0”",
         _with(six, pads=[1, 0]),
         _pool(*norms, 16 * _R5),
+    )
+    yield Check(
+        "openvino",
+        "A number is taken",
+        _with(six, pads=1),
+        [],
+        Gives(_pool(1, *norms, 16 * _R5, 32)),
+        "pads are INTS, two for each axis",
+        _with(six, pads=[1, 1]),
+        _pool(1, *norms, 16 * _R5, 32),
     )
     square = Model("LpPool", 18, {"kernel_shape": [2, 2]}, _IMAGE)
     edges = [[[[1, _R2, _R2, 1], [_R2, 2, 2, _R2], [1, _R2, _R2, 1]]]]

@@ -32,6 +32,7 @@ from opcheck.model.case import (
     Source,
     TensorSpec,
     Tolerance,
+    Typed,
     Values,
 )
 from opcheck.model.outcome import (
@@ -140,6 +141,7 @@ __all__ = [
     "TensorType",
     "TimedOut",
     "Tolerance",
+    "Typed",
     "Value",
     "Values",
     "Verdict",

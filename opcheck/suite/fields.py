@@ -28,6 +28,7 @@ _ATTRIBUTE = {
     "description": "An attribute by its ONNX name; null leaves it out.",
     "anyOf": [
         {"type": ["number", "string", "null"]},
+        {"type": "object", "minProperties": 1, "maxProperties": 1},
         {"type": "array", "items": {"type": ["number", "string"]}},
     ],
 }

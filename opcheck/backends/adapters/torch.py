@@ -17,7 +17,7 @@ from opcheck.backends.base import Bare, only_nodes, only_tensors
 from opcheck.engine.axes import coerced_to_2d, from_either_end, from_the_front
 from opcheck.engine.windows import windows_of
 from opcheck.errors import InvalidNode, NotSupported
-from opcheck.model import Array, BackendInfo, Task
+from opcheck.model import Array, BackendInfo, Task, Typed
 
 ABOUT = About("PyTorch's own functions", "torch", "pip install 'opcheck[torch]'", threads=True)
 
@@ -54,6 +54,8 @@ class Torch:
             raise NotSupported(f"the mapping on torch has no {task.op}")
         if unknown := task.attrs.keys() - schema.attributes.keys():
             raise InvalidNode(f"{task.op} has no {', '.join(unknown)}")
+        if mistyped := [name for name, it in task.attrs.items() if isinstance(it, Typed)]:
+            raise InvalidNode(f"{task.op}: {', '.join(mistyped)} of another type")
         return Mapped(task, function, schema.inputs[0].types)
 
 

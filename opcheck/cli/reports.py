@@ -199,16 +199,21 @@ class Reports:
         self._is_unordered |= is_kept and self._has_new
         self._has_new |= not is_kept
 
-    def finish(self, run: Run) -> None:
-        """Write the rest, but for what is to be printed."""
+    def finish(self, run: Run, revised: Sequence[Record] = ()) -> None:
+        """Write the rest, but for what is to be printed.
+
+        Files are written anew if results were `revised` after their lines were written; what went
+        through a pipe has the footer only.
+        """
         from opcheck.report import store
 
         for one in (*self._streams, *([self._resumed] if self._resumed else [])):
             if run.ending is not None:
-                one.write(store.footer(run.records, run.ending))
+                one.write(store.footer(run.records, run.ending, revised))
             one.close()
-        if self._resumed and self._is_unordered and not self._resumed.error:
-            self._put_in_order(self._resumed, run)
+            unordered = one is self._resumed and self._is_unordered
+            if (unordered or revised) and not one.error and one.target.path.is_file():
+                self._put_in_order(one, run)
         for one in self._others:
             if one.target.path != _STDOUT:
                 for line in lines(one.target.form, run):

@@ -205,18 +205,18 @@ def command(
         failures = 0
         stopped = False
         began = time.monotonic()
+        stream = resume(
+            cases,
+            backends,
+            kept.records,
+            shipped,
+            output.is_shown,
+            oracles,
+            mine.gate,
+            times=times,
+        )
         try:
             with output:
-                stream = resume(
-                    cases,
-                    backends,
-                    kept.records,
-                    shipped,
-                    output.is_shown,
-                    oracles,
-                    mine.gate,
-                    times=times,
-                )
                 for result in stream:
                     is_kept = isinstance(result, Record)
                     record = result if isinstance(result, Record) else recorder.record(result)
@@ -237,6 +237,8 @@ def command(
             records.append(record)
             output.take(record)
             reports.take(record, is_kept=True)
+        settled = stream.settled(records)
+        revised = [one for one, before in zip(settled, records, strict=True) if one is not before]
         everybody = {
             **{pool.info.address: pool for pool in pools},
             **{f"oracle {address}": pool for address, pool in oracles.items()},
@@ -263,10 +265,10 @@ def command(
         )
         seconds = round(kept.ending.seconds + time.monotonic() - began, 3)
         ending = Ending(complete, int(code), meaning, seconds, accidents, partings)
-        run = Run(header, tuple(records), ending)
-        reports.finish(run)
+        run = Run(header, tuple(settled), ending)
+        reports.finish(run, revised)
         code, meaning = reports.judged(code, meaning)
-        output.finish(records, replace(ending, exit_code=int(code), meaning=meaning))
+        output.finish(settled, replace(ending, exit_code=int(code), meaning=meaning), revised)
         reports.show(run)
         checked.update(run)
     leave(code)

@@ -6,9 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from opcheck.diagnose import Cause, causes
-from opcheck.model import BackendInfo, Known, OpVersion, Record, Verdict
+from opcheck.diagnose import Cause, causes, number_of
+from opcheck.model import WRONG, BackendInfo, Header, Known, OpVersion, Record, Verdict
+from opcheck.records.status import is_red, reds_of
 from opcheck.report import words
+
+_DIFFER = Verdict.DIFFER
 
 
 @dataclass
@@ -108,19 +111,20 @@ class Wrong:
     causes: Sequence[Cause]
 
 
-def wrong(backends: Iterable[BackendInfo], results: Iterable[Record]) -> Iterator[Wrong]:
-    """For each backend what its failures look like; each counts for one cause."""
-    puzzling = [r for r in results if r.diagnoses or r.verdict in (Verdict.FAIL, Verdict.ERROR)]
-    for backend in backends:
-        mine = [result for result in puzzling if result.backend == backend.address]
+def wrong(header: Header, results: Iterable[Record]) -> Iterator[Wrong]:
+    """For each backend the causes of all that makes the run red; each failure counts for one."""
+    red = reds_of(header)
+    failures = [r for r in results if is_red(r, red) and r.verdict in (*WRONG, Verdict.WARN)]
+    for backend in header.backends:
+        # That answers differ accuses nobody.
+        mine = [r for r in failures if r.backend == backend.address and r.verdict is not _DIFFER]
         if not mine:
             continue
         found = causes(mine)
-        named = sum(cause.mistake is not None for cause in found)
-        left = sum(cause.failures for cause in found if cause.mistake is None)
-        told = [words.plural(len(mine), "failure")]
-        if named:
-            told.append("one cause" if named == 1 else words.plural(named, "cause"))
+        explained = sum(cause.failures for cause in found if cause.explained)
+        told, left = words.plural(len(mine), "failure"), len(mine) - explained
+        if explained:
+            told += f": {explained:,} explained by {words.plural(number_of(found), 'cause')}"
         if left:
-            told.append(f"{left:,} unexplained" if named else "unexplained")
-        yield Wrong(backend.address, ", ".join(told), found)
+            told += f", {left:,} unexplained"
+        yield Wrong(backend.address, told, found)

@@ -8,12 +8,22 @@ from multiprocessing.connection import Connection, wait
 from types import MappingProxyType
 from typing import Any, Protocol, TypeAlias, cast
 
-from opcheck.diagnose import Suspects, looks_like
+from opcheck.diagnose import Seen, Suspects, looks_like, settled
 from opcheck.known import Gate, Ledger, explain
-from opcheck.model import Agreement, BackendInfo, Case, Question, Record, Reply, Result, Verdict
+from opcheck.model import (
+    Agreement,
+    BackendInfo,
+    Case,
+    Diagnosis,
+    Question,
+    Record,
+    Reply,
+    Result,
+    Verdict,
+)
 from opcheck.run.diagnosis import evidence, recall, was_looked_into
 from opcheck.run.repeating import Rounds, repeated, together
-from opcheck.run.together import settled
+from opcheck.run.together import settled as compared
 from opcheck.run.trial import Judged, Trial
 from opcheck.run.witness import Testimony, oracle_of
 
@@ -77,7 +87,7 @@ def conduct(
     so many `times`.
     """
     stream = resume(cases, backends, {}, ledgers, is_puzzling, oracles, gate, times=times)
-    return cast(Iterator[Result], stream)
+    return cast(Iterator[Result], iter(stream))
 
 
 def resume(
@@ -90,18 +100,13 @@ def resume(
     gate: Gate | None = None,
     *,
     times: int = 1,
-) -> Iterator[Result | Record]:
+) -> Conductor:
     """The same, but that what is `kept` of an earlier run comes in its turn, and is not asked.
 
     The new results are those of a run that was never cut short. Of a case that compares backends
     with each other, all results are kept or none.
     """
-    if not backends:
-        return iter(())
-    conductor = _Conductor(
-        cases, backends, kept, ledgers, is_puzzling, oracles, gate or Gate(), times
-    )
-    return conductor.results()
+    return Conductor(cases, backends, kept, ledgers, is_puzzling, oracles, gate or Gate(), times)
 
 
 @dataclass(eq=False)
@@ -120,7 +125,9 @@ class _Open:
     unsettled: dict[int, list[Judged]] = field(default_factory=dict)
 
 
-class _Conductor:
+class Conductor:
+    """A run, which yields its results once; then it knows their causes."""
+
     def __init__(
         self,
         cases: Sequence[Case],
@@ -148,10 +155,27 @@ class _Conductor:
         #: What is under way at each oracle, by ticket: the case's number.
         self.consulted: dict[str, dict[int, int]] = {address: {} for address in oracles}
 
-    def results(self) -> Iterator[Result | Record]:
+    def settled(self, records: Sequence[Record]) -> list[Record]:
+        """Return the records of the results with what is said of failures when all are there."""
+        cases = {case.id: case for case in self.cases}
+        found: dict[tuple[str, str], tuple[Diagnosis, ...]] = {}
+        for number, backend in enumerate(self.backends):
+            address = backend.info.address
+            mine = [record for record in records if record.backend == address]
+            seen = [Seen(cases[one.case], one, self.is_puzzling(one)) for one in mine]
+            said = settled(seen, self.suspects[number])
+            found.update(((case, address), diagnoses) for case, diagnoses in said.items())
+        return [
+            one
+            if found.get((one.case, one.backend), one.diagnoses) == one.diagnoses
+            else replace(one, diagnoses=found[one.case, one.backend])
+            for one in records
+        ]
+
+    def __iter__(self) -> Iterator[Result | Record]:
         """The results; those that come out of turn are held back."""
         emitted, told = 0, 0
-        while emitted < len(self.cases):
+        while self.backends and emitted < len(self.cases):
             self._begin(emitted)
             while emitted < len(self.cases) and (result := self._in_turn(emitted, told)):
                 yield result
@@ -243,7 +267,7 @@ class _Conductor:
             infos = [backend.info for backend in self.backends]
             # What backends answered the first time is compared with each other, and so on.
             told = zip(*(opened.unsettled[one] for one in range(len(infos))), strict=True)
-            found = [settled(opened.trial, some, infos) for some in told]
+            found = [compared(opened.trial, some, infos) for some in told]
             for one, judged in enumerate(zip(*found, strict=True)):
                 # Held back until its turn, and so without the answer.
                 opened.results[one] = replace(together(judged), open=None)
@@ -257,7 +281,7 @@ class _Conductor:
         if judged.failed is None or not self.is_puzzling(result):
             return result
         seen = evidence(opened.trial, *judged.failed)
-        found = self.suspects[number].diagnose(seen) if seen else ()
+        found = self.suspects[number].diagnose(seen, result.case.id) if seen else ()
         return replace(result, diagnoses=found)
 
     def _explained(self, number: int, opened: _Open) -> tuple[Judged, Result]:

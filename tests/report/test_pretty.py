@@ -33,7 +33,7 @@ def test_of_failures_that_look_alike_three_are_told_and_the_others_counted():
     page = shown(*[record(Verdict.FAIL, diagnoses=(LAST,)) for _ in range(50)])
     assert len(in_full(page)) == 3
     assert "… and 47 more failures, which are each like 3 of those above: -v shows all" in page.text
-    assert "50 failures, one cause" in page.text
+    assert "50 failures: 50 explained by 1 cause" in page.text
 
 
 def test_three_are_no_reason_to_leave_anything_out():
@@ -85,5 +85,5 @@ def test_verbose_tells_all_and_quiet_none():
 def test_every_cause_is_in_the_tables_though_it_is_told_in_full_no_more():
     looks = [Diagnosis(f"mistake_{n}", f"as if {n}") for n in range(30)]
     page = shown(*[record(Verdict.FAIL, diagnoses=(look,)) for look in looks for _ in range(5)])
-    assert "150 failures, 30 causes" in page.text
+    assert "150 failures: 150 explained by 30 causes" in page.text
     assert all(f"({look.mistake})" in page.text for look in looks)

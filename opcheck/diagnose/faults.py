@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -105,3 +105,14 @@ FAULTS = {
     for dtype in DTYPES.values()
     for fault in (Fault("output", dtype), Fault("computed", dtype), Fault("saturated", dtype))
 }
+
+
+def mistake_named(name: str, mistakes: Mapping[str, Mistake]) -> Mistake | None:
+    """Return the mistake, the fault or the two of them that go by a name; None if none does."""
+    first, *rest = (mistakes.get(part) or FAULTS.get(part) for part in name.split("+"))
+    found = first.beside() if isinstance(first, Fault) else first
+    for part in rest if found else ():
+        if part is None or found is None:
+            return None
+        found = part.beside(found) if isinstance(part, Fault) else both(found, part)
+    return found

@@ -269,15 +269,8 @@ class _Part:
         self, left: Iterable[Seen], others: int, group: Iterable[Seen], *, few: bool = True
     ) -> Rule | None:
         """Return what those left have in common, of a group that fails alike."""
-        return rule(
-            self.features,
-            self._bits(one.subject for one in left),
-            others,
-            all_failing=self._bits(one.subject for one in group),
-            within=[one for one in self.features if one.text.startswith("the version is ")],
-            questions=self.questions,
-            few=few,
-        )
+        failing, alike = (self._bits(one.subject for one in those) for those in (left, group))
+        return rule(self.features, failing, others, alike, self.questions, few=few)
 
     def _bits(self, cases: Iterable[Case]) -> int:
         return sum(1 << number for number in {self.numbers[id(case)] for case in cases})

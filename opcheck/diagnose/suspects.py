@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TypeAlias
@@ -12,7 +12,7 @@ import numpy as np
 
 from opcheck.compare import compare_outputs
 from opcheck.diagnose.evidence import Evidence
-from opcheck.diagnose.faults import FAULTS, Fault, both
+from opcheck.diagnose.faults import FAULTS, Fault, both, mistake_named
 from opcheck.diagnose.likeness import contradicts, refuses, reproduces
 from opcheck.diagnose.numbers import resemblance
 from opcheck.dtypes import DType
@@ -20,14 +20,12 @@ from opcheck.engine.mistakes import Mistake, mistakes_of
 from opcheck.model import Case, Comparison, Diagnosis, Foreign, OpVersion
 from opcheck.model.support import Cell
 
-#: Of so many failures of each version and dtype are all mistakes tried; later only those that
-#: explained one before, and if none of them fits, all again, but not more often than this in vain.
-_THOROUGHLY, _IN_VAIN = 12, 24
+#: Of so many failures of each version and dtype are all mistakes tried, later only those that
+#: explained one before; at the end all again on so many of what is left, of so many that are kept.
+_THOROUGHLY, _AGAIN, _KEPT = 24, 50, 2000
 #: The largest input on which mistakes are tried, and of a case that is looked at again, in bytes.
 _LARGEST = 1 << 20
 _SMALL = 16 << 10
-#: So many failures are kept for a second look, and all mistakes are tried on so many of them.
-_KEPT, _AGAIN = 2000, 50
 
 #: An invalid model is accepted, with an answer that no mistake gives.
 NOT_CHECKED = Diagnosis("not_checked", "as if it was not checked whether the model is valid")
@@ -42,7 +40,6 @@ class _Known:
     """What is known of one version and dtype."""
 
     failures: int = 0
-    in_vain: int = 0
     #: Cases that came out right, or at least were not refused, and what contradicts a mistake.
     passes: list[tuple[Case, _Asks]] = field(default_factory=list)
     #: How many of the passes were held against each mistake, and which of them contradict it.
@@ -65,25 +62,24 @@ def looks_like(name: str, evidence: Evidence) -> bool:
     """
     if name == NOT_CHECKED.mistake:
         return evidence.got is not None and not evidence.admitted
-
-    def quietly(what: _Asks, mistake: Mistake, seen: Evidence) -> bool:
-        try:
-            return what(mistake, seen)
-        # As in Suspects: the author of a mistake did not think of this node, so it says nothing.
-        except Exception:
-            return False
-
     mistakes = [one for one in mistakes_of(evidence.node.op) if one.name in name.split("+")]
-    found = [one.name for one in _fitting(evidence, mistakes, quietly)]
+    found = [one.name for one in _fitting(evidence, mistakes, {})]
     pairs = (both(*pair) for pair in combinations(mistakes, 2))
-    found += [one.name for one in pairs if name == one.name and quietly(reproduces, one, evidence)]
+    found += [one.name for one in pairs if _does(reproduces, one, evidence, {})]
     return any(name in (one, one.partition("+")[0]) for one in found)
 
 
+def _does(what: _Asks, mistake: Mistake, evidence: Evidence, broken: dict[str, str]) -> bool:
+    try:
+        return what(mistake, evidence)
+    # A node that the author of a mistake did not think of is no reason to end a run.
+    except Exception as error:
+        broken[mistake.name] = f"{type(error).__name__}: {error}"
+        return False
+
+
 def _fitting(
-    evidence: Evidence,
-    mistakes: Sequence[Mistake],
-    does: Callable[[_Asks, Mistake, Evidence], bool],
+    evidence: Evidence, mistakes: Sequence[Mistake], broken: dict[str, str]
 ) -> list[Mistake]:
     """The mistakes that give an answer, by themselves or beside a fault of any operator.
 
@@ -91,7 +87,7 @@ def _fitting(
     that is wrong; poorer arithmetic than the widest in which anything fits too much looks alike.
     """
     tried = mistakes if evidence.nbytes <= _LARGEST else ()
-    found = [one for one in tried if does(reproduces, one, evidence)]
+    found = [one for one in tried if _does(reproduces, one, evidence, broken)]
     names = {one.name for one in found}
     views: list[tuple[Fault, Evidence]] = []
     right: DType | None = None
@@ -105,7 +101,7 @@ def _fitting(
                 found.append(fault.beside())
     for fault, view in () if found else views:
         if fault.dtype == views[0][0].dtype:
-            found += [fault.beside(one) for one in tried if does(reproduces, one, view)]
+            found += [fault.beside(one) for one in tried if _does(reproduces, one, view, broken)]
     return [*{one.name: one for one in found}.values()]
 
 
@@ -138,11 +134,9 @@ class Suspects:
 
     def diagnosed(self, case: Case, diagnoses: Sequence[Diagnosis]) -> None:
         """Remember a failure on a case, of which `diagnose` said this in an earlier run."""
-        cell = self._cells[cell_of(case)]
-        named = [one.mistake for one in diagnoses if one.mistake and one != NOT_CHECKED]
+        self._cells[cell_of(case)].failures += 1
+        named = (one.mistake for one in diagnoses if one.mistake and one != NOT_CHECKED)
         self._explained[case.op.domain, case.op.name].update(named)
-        cell.failures += 1
-        cell.in_vain += not named
 
     def diagnose(self, evidence: Evidence, case: str = "") -> tuple[Diagnosis, ...]:
         """The mistakes that reproduce a failure, or else what its numbers have in common.
@@ -155,9 +149,11 @@ class Suspects:
         cell = Cell(op, evidence.node.dtype)
         explained = self._explained[op.domain, op.name]
         self._cells[cell].failures += 1
-        fits: list[Mistake] = []
-        for mistakes in self._stages(op, self._cells[cell], explained):
-            fits = fits or _fitting(evidence, mistakes, self._does)
+        mistakes = mistakes_of(op)
+        if self._cells[cell].failures > _THOROUGHLY:
+            parts = {part for name in explained for part in name.split("+")}
+            mistakes = tuple(one for one in mistakes if one.name in parts)
+        fits = _fitting(evidence, mistakes, self._broken)
         if case:
             self._fits[case] = fits
             if evidence.nbytes <= _SMALL and len(self._failed) < _KEPT:
@@ -165,7 +161,6 @@ class Suspects:
         said = [spelt(one) for one in fits if not self.against(one, cell, enough=1)]
         explained.update(one.mistake for one in said if one.mistake)
         said.sort(key=lambda one: -explained[str(one.mistake)])
-        self._cells[cell].in_vain += not said
         if not said and evidence.got is not None:
             if not evidence.admitted:
                 said.append(NOT_CHECKED)
@@ -176,40 +171,17 @@ class Suspects:
         excuse = "a mistake of opcheck's own could not be tried"
         return (*said, *(Diagnosis(None, f"{excuse}: {n}: {how}") for n, how in broken.items()))
 
-    def _stages(
-        self, op: OpVersion, cell: _Known, explained: Counter[str]
-    ) -> Iterator[Sequence[Mistake]]:
-        """The mistakes to try, and those to try if none of them fits."""
-        mistakes = mistakes_of(op)
-        if cell.failures <= _THOROUGHLY:
-            yield mistakes
-            return
-        parts = {part for name in explained for part in name.split("+")}
-        yield [one for one in mistakes if one.name in parts]
-        if cell.in_vain < _IN_VAIN:
-            yield [one for one in mistakes if one.name not in parts]
-
     # ── after the last result ─────────────────────────────────────────────────────────────────
 
     def fitting(self, case: Case, diagnoses: Iterable[Diagnosis]) -> dict[str, Mistake]:
         """Return all that gives the answer to a case, of which this was said at first."""
-        order = {one.name: (place, one) for place, one in enumerate(mistakes_of(case.op))}
-
-        def known(name: str) -> Mistake:
-            first, *second = name.split("+")
-            if first in FAULTS and not second:
-                return order[first][1] if first in order else FAULTS[first].beside()
-            mistake = order[first][1]
-            for part in second:
-                fault = FAULTS.get(part)
-                mistake = fault.beside(mistake) if fault else both(mistake, order[part][1])
-            return mistake
-
-        names = [one.mistake for one in diagnoses if one.mistake]
-        said = [known(n) for n in names if all(p in order or p in FAULTS for p in n.split("+"))]
-        fits = self._fits.get(case.id, said)
-        fits = sorted(fits, key=lambda one: order.get(one.name.split("+")[0], (len(order),))[0])
-        return {one.name: one for one in fits}
+        known = {one.name: one for one in mistakes_of(case.op)}
+        said = (mistake_named(one.mistake, known) for one in diagnoses if one.mistake)
+        fits = self._fits.get(case.id) or [one for one in said if one]
+        order = [*known]
+        first = [(one.name.split("+")[0], one) for one in fits]
+        first.sort(key=lambda pair: order.index(pair[0]) if pair[0] in known else len(order))
+        return {one.name: one for _, one in first}
 
     def against(self, mistake: Mistake, cell: Cell, enough: int | None = None) -> list[Case]:
         """Return the passes of a version and dtype that contradict a mistake, or `enough`."""
@@ -220,7 +192,7 @@ class Suspects:
                 break
             known.asked[mistake.name] += 1
             seen = self._remembered(case)
-            if seen and self._does(contradicts_it, mistake, seen):
+            if seen and _does(contradicts_it, mistake, seen, self._broken):
                 against.append(case)
         return against
 
@@ -235,7 +207,7 @@ class Suspects:
         self._again -= 1
         pairs = [both(*pair) for pair in combinations(known, 2)]
         for tried in (known, pairs, mistakes_of(case.op) if self._again >= 0 else ()):
-            if found := [one for one in tried if self._does(reproduces, one, evidence)]:
+            if found := [one for one in tried if _does(reproduces, one, evidence, self._broken)]:
                 return {one.name: one for one in found}
         return {}
 
@@ -244,14 +216,6 @@ class Suspects:
             small = sum(spec.nbytes for spec in case.inputs) <= _SMALL
             self._recalled[id(case)] = self._recall(case) if small else None
         return self._recalled[id(case)]
-
-    def _does(self, what: _Asks, mistake: Mistake, evidence: Evidence) -> bool:
-        try:
-            return what(mistake, evidence)
-        # A node that the author of a mistake did not think of is no reason to end a run.
-        except Exception as error:
-            self._broken[mistake.name] = f"{type(error).__name__}: {error}"
-            return False
 
 
 def cell_of(case: Case) -> Cell:

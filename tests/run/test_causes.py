@@ -193,12 +193,12 @@ MINIATURES: dict[str, tuple[str, Answer, set[str]]] = {
     "size_beyond_a_limit": (
         "Softmax",
         dies(lambda node: max(node.inputs[0].shape, default=0) > 64, TimedOut(30.0)),
-        {"hangs (no answer within * s) where the longest axis is 65 or more"},
+        {"hangs (no answer within * s) where the longest axis of the input is 65 or more"},
     ),
     "rank": (
         "Softmax",
         dies(lambda node: rank(node) > 5, OutOfMemory("took more than 2 GiB")),
-        {"takes too much memory (took more than * GiB) where the rank is 6 or more"},
+        {"takes too much memory (took more than * GiB) where the rank of the input is 6 or more"},
     ),
     "type_and_attribute": (
         "Softmax",
@@ -227,12 +227,12 @@ MINIATURES: dict[str, tuple[str, Answer, set[str]]] = {
     "values_beyond_a_length": (
         "Softmax",
         longer_than_32_along_axis_1,
-        {"gives wrong values where the length of axis 1 is 33 or more"},
+        {"gives wrong values where the length of axis 1 of the input is 33 or more"},
     ),
     "a_mistake_in_some_cases": (
         "Softmax",
         lambda node: [out * (2 if rank(node) == 5 else 1) for out in right(node)],
-        {"as if every value was twice as large, where the rank is 5"},
+        {"as if every value was twice as large, where the rank of the input is 5"},
     ),
     "a_mistake_and_a_type": (
         "Softmax",

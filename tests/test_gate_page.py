@@ -21,7 +21,7 @@ SHELL = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
 (WORKFLOW,) = [
     yaml.load(text, yaml.BaseLoader) for text in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
 ]
-PLAIN, COMPARED, RESUMED, WHEEL = SHELL
+PLAIN, COMPARED, RESUMED, WHEEL, SPEED = SHELL
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="POSIX signals and terminals")
 
@@ -272,6 +272,26 @@ def test_its_table_of_exit_codes_is_that_of_the_tool() -> None:
 def test_every_link_leads_somewhere() -> None:
     for link in re.findall(r"\]\(([^)]+)\)", PAGE):
         file, _, anchor = link.partition("#")
-        text = (ROOT / "docs" / file).read_text(encoding="utf-8")
+        text = (ROOT / "docs" / (file or "gate.md")).read_text(encoding="utf-8")
         headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
         assert anchor in [re.sub(r"[^\w -]", "", h).lower().replace(" ", "-") for h in headings]
+
+
+# ── speed ─────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(("new", "code"), [(0.004, 3), (0.001, 0)])
+def test_a_gate_for_speed_closes_on_a_slower_build_only(
+    folder: Path, new: float, code: int
+) -> None:
+    spin = "py:tests.backends.isolation.spinning:Spin?seconds="
+    (folder / "opcheck.toml").write_text(
+        "".join(
+            f'[backends.{name}]\naddress = "{spin}{seconds}"\n'
+            for name, seconds in (("new", new), ("old", 0.002))
+        )
+    )
+    (folder / "my.yaml").write_text(HEAD + TIES)
+    status, printed = shell(folder, SPEED)
+    assert status == code, printed
+    assert last(printed).endswith("; 0 of 1 unclear")

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from opcheck.cli import stored
-from opcheck.cli.measuring import was_timed
+from opcheck.cli.bench_setup import was_timed
 from opcheck.cli.options import durations_option, leave
 from opcheck.errors import Exit, UsageError
 from opcheck.report.formats import FORMATS, lines

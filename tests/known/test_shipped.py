@@ -14,7 +14,7 @@ from opcheck.backends.isolation.slot import Settings
 from opcheck.dtypes import DTYPES
 from opcheck.errors import CaseFileError
 from opcheck.known import explain, load_ledgers, shipped_ledgers, within
-from opcheck.model import FAILURES, BackendInfo, OpVersion, Source, Verdict
+from opcheck.model import FAILURES, BackendInfo, OpVersion, Rejected, Source, Verdict
 from opcheck.records.status import reds
 from opcheck.run import conduct
 from tests import inline
@@ -232,6 +232,11 @@ def test_a_line_holds_for_its_versions(tmp_path, version, versions, within):
         (line(opset="'13'"), ":3:", "opset"),
         (line(cause="''"), ":3:", "cause"),
         (LINE.replace("Hardmax", "Hardmax, opsets: 1"), ":3:", "did you mean 'opset'?"),
+        (line(kind="invalid"), ":3:61: ", "must be 'legal model' or 'invalid model'"),
+        (line(same_as="Why"), ":3:64: ", "'Why' begins 0 causes of other lines, not 1"),
+        (line(same_as="Because"), ":3:64: ", "'Because' begins 0 causes"),
+        (f"{line()}\n- {line()}\n- {line(same_as='Be')}", ":5:64: ", "'Be' begins 2 causes"),
+        (line(clause="x"), ":3:3: ", "state 'where', the cases that fail, or 'clause'"),
         ("{op: Hardmax}", ":3:3: ", "'versions' is missing"),
         ("[", ":4:1: ", "want a value"),
     ],
@@ -317,7 +322,7 @@ def shipped_lines():
         lines += [
             pytest.param(ledger, number, id=f"{ledger.file}-{number}")
             for number, stated in enumerate(ledger.fields.known)
-            if within(installed, stated.versions)
+            if stated.where and within(installed, stated.versions)
         ]
     return lines
 
@@ -390,6 +395,12 @@ def test_every_place_of_a_shipped_line_is_about_a_shipped_case(cases, stated):
         assert about
         for field in ("name", "row", "opset"):
             assert set(getattr(place, field) or ()) <= {getattr(case, field) for case in about}
+
+
+@pytest.mark.parametrize("stated", every_line(), ids=lambda stated: stated.cause[:40])
+def test_a_shipped_line_is_of_invalid_models_where_all_its_cases_are(cases, stated):
+    about = [isinstance(case.expect, Rejected) for case in cases if stated.is_about(case)]
+    assert (stated.kind == "invalid model") is (bool(about) and all(about))
 
 
 def test_a_shipped_ledger_is_named_like_its_backend_and_closes_its_sentences():

@@ -90,6 +90,11 @@ class Seen:
             return replace(self.case, opset=int(self._ours["opset"]))
         return legal_twin(self.case) if self.record.refused else None
 
+    @property
+    def is_answered(self) -> bool:
+        """Return True if the answer is wrong, though the model was not refused."""
+        return self.record.failure not in (None, "accepted", *_SILENT)
+
     def came_out(self, failure: Failure | None, words: str) -> bool:
         """Return True if the result shows that the case is not wrong in the way of `failure`."""
         way, refused = self.record.failure, self.record.refused
@@ -120,7 +125,8 @@ class _Part:
         self.suspects = suspects
         self.all = results
         beside = [one.accepted for one in results if one.accepted]
-        for case in beside:
+        answered = (one.subject for one in results if one.is_answered)
+        for case in (*beside, *answered):
             suspects.accepted(case)
         #: Every case of the results, then what was accepted beside them; known by their identity,
         #: because a legal twin has an id that is another's too.
@@ -176,6 +182,7 @@ class _Part:
             self.names[one.case.id] = self._upheld(one, everywhere=False)
         for group in groups:
             self._cover(group, standing, with_rules=False)
+        self._numbers_alike()
         for one in self.failing:
             case = one.case.id
             said = [d for d in one.record.diagnoses if d.mistake is None and d.counts is None]
@@ -236,6 +243,17 @@ class _Part:
             if found := self._learned(those, self._bits(against), those, few=False):
                 text = f"{spelt(mistake).text}, where {found.text}"
                 self._choose(Diagnosis(name, text, found.counts), self._about(found, those))
+
+    def _numbers_alike(self) -> None:
+        """Choose what wrong values have in common where nothing else is known."""
+        alike: dict[str, list[Seen]] = defaultdict(list)
+        wrong = [one for one in self.failing if one.record.failure == "values"]
+        for one in self._left(wrong):
+            alike[self.suspects.resemblance(one.case, one.record.diagnoses)].append(one)
+        for text, those in alike.items():
+            if text and len(those) >= FEWEST:
+                counts = len(those), len(wrong), 0, 0
+                self._choose(Diagnosis(None, text, counts), those)
 
     def _rule(
         self, left: Sequence[Seen], group: Sequence[Seen]

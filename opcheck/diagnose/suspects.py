@@ -121,6 +121,7 @@ class Suspects:
         self._failed: dict[str, Evidence] = {}
         #: By case all that gives its answer, contradicted or not.
         self._fits: dict[str, list[Mistake]] = {}
+        self._resemblances: dict[str, str] = {}
         self._broken: dict[str, str] = {}
         self._again = _AGAIN
 
@@ -154,8 +155,10 @@ class Suspects:
             parts = {part for name in explained for part in name.split("+")}
             mistakes = tuple(one for one in mistakes if one.name in parts)
         fits = _fitting(evidence, mistakes, self._broken)
+        seen = resemblance(evidence) or ""
         if case:
             self._fits[case] = fits
+            self._resemblances[case] = seen
             if evidence.nbytes <= _SMALL and len(self._failed) < _KEPT:
                 self._failed[case] = evidence
         said = [spelt(one) for one in fits if not self.against(one, cell, enough=1)]
@@ -164,7 +167,7 @@ class Suspects:
         if not said and evidence.got is not None:
             if not evidence.admitted:
                 said.append(NOT_CHECKED)
-            elif seen := resemblance(evidence):
+            elif seen:
                 said.append(Diagnosis(None, seen))
         # What went wrong in opcheck itself meanwhile, told once.
         broken, self._broken = self._broken, {}
@@ -182,6 +185,11 @@ class Suspects:
         first = [(one.name.split("+")[0], one) for one in fits]
         first.sort(key=lambda pair: order.index(pair[0]) if pair[0] in known else len(order))
         return {one.name: one for _, one in first}
+
+    def resemblance(self, case: Case, diagnoses: Iterable[Diagnosis]) -> str:
+        """Return what the numbers of an answer have in common, of which this was said at first."""
+        said = (one.text for one in diagnoses if one.mistake is None)
+        return self._resemblances.get(case.id) or next(said, "")
 
     def against(self, mistake: Mistake, cell: Cell, enough: int | None = None) -> list[Case]:
         """Return the passes of a version and dtype that contradict a mistake, or `enough`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -61,6 +62,14 @@ def dtype_of(array: Any) -> dtypes.DType:
     dtype = dtypes.of(array)
     assert dtype is not None
     return dtype
+
+
+@cache
+def shipped_cases() -> tuple[Case, ...]:
+    """The cases of the shipped suites, read once for all tests of a process."""
+    from opcheck.suite import load
+
+    return load()
 
 
 def cases_in(folder: Path, text: str) -> tuple[Case, ...]:

@@ -8,7 +8,9 @@ bound before that, and the comparing is done elsewhere.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from sys import stderr
 from time import perf_counter
 from typing import Literal, TypeAlias
 
@@ -103,7 +105,20 @@ def observe(backend: Backend, question: Question, *, alone: bool = False) -> Obs
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt) and not alone:
             raise
-        return replace(seen, exit=_exit(error, backend))
+        exit = _exit(error, backend)
+        if alone and exit.signal == "raised" and not exit.documented:
+            _print_place(error)
+        return replace(seen, exit=exit)
+
+
+def _print_place(error: BaseException) -> None:
+    """Print where somebody's Python code raised, which is shown with the failure."""
+    from opcheck.backends.modules import place_of
+
+    with suppress(BaseException):
+        place = place_of(error)
+        if place and "site-packages" not in place:
+            print(f"raised at {place}", file=stderr)
 
 
 def as_outputs(result: object) -> Outputs:

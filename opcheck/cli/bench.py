@@ -20,12 +20,12 @@ from opcheck.cli.bench_setup import (
     with_threads,
 )
 from opcheck.cli.options import (
-    Seconds,
+    Duration,
     backend_options,
-    leave,
+    end,
     selection_options,
 )
-from opcheck.cli.reports import check_files
+from opcheck.cli.outputs import Command, Output, check_files
 from opcheck.errors import Exit, UsageError, did_you_mean
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ _QUICK_SECONDS, _QUICK_ROUNDS, _QUICK_WARM = 0.7, 9, 0.03
 _WORKERS, _QUICK_WORKERS = 5, 3
 
 
-@click.command(name="bench")
+@click.command(name="bench", cls=Command)
 @selection_options
 @backend_options
 @click.option(
@@ -54,7 +54,7 @@ _WORKERS, _QUICK_WORKERS = 5, 3
     metavar="N",
     help="Processes a backend, of which each has luck of its own with memory.  [default: 5]",
 )
-@click.option("--seconds", type=Seconds(), help="At most for a case.  [default: 20]")
+@click.option("--seconds", type=Duration(), help="At most for a case.  [default: 20]")
 @click.option("--cold", is_flag=True, help="Empty the processor's caches before every call.")
 @click.option("--quick", is_flag=True, help="A first look: few rounds, wide intervals.")
 @click.option(
@@ -63,13 +63,23 @@ _WORKERS, _QUICK_WORKERS = 5, 3
     help="Each case in several sizes, such as 'inputs.input.shape=[[1, 1000], [64, 1000]]'.",
 )
 @click.option(
-    "--plot", type=_FILE, metavar="FILE", help="Draw how times grow in a sweep; .svg or .png."
+    "--plot",
+    type=Output(dir_okay=False),
+    metavar="FILE",
+    help="Draw how times grow in a sweep; .svg or .png.",
 )
 @click.option(
-    "--save", "saved", type=_FILE, metavar="FILE", help="Keep all samples, as JSON lines."
+    "--save",
+    "saved",
+    type=Output(dir_okay=False),
+    metavar="FILE",
+    help="Keep all samples, as JSON lines.",
 )
 @click.option(
-    "--pyperf", type=_FILE, metavar="FILE", help="The same for pyperf, once all is measured."
+    "--pyperf",
+    type=Output(dir_okay=False),
+    metavar="FILE",
+    help="The same for pyperf, once all is measured.",
 )
 @click.option(
     "--baseline",
@@ -148,7 +158,8 @@ def command(
     # Whatever is wrong with the command line is told before any process is started.
     cases = timable(*chosen(sweep, **selection))
     scalings.check([case.sweep for case in cases], plot)
-    check_files({"--save": saved, "--pyperf": pyperf, "--plot": plot}, [baseline])
+    files = {"--save": saved, "--pyperf": pyperf, "--plot": plot}
+    check_files([(f"{name} {path}", path) for name, path in files.items()], [baseline])
     gate = timing_gate.asked(most, unclear, stored=baseline is not None, base=base)
     old = timing_gate.baseline(baseline)
     with scratch() as folder:
@@ -216,5 +227,4 @@ def _end(rows: Sequence[Timed], wanted: int, gate: Exit | None, said: str) -> No
         code, meaning = Exit.INTERRUPTED, f"interrupted: {len(rows):,} of {wanted:,} cases"
     elif not timed:
         code, meaning = Exit.NOTHING_JUDGED, "nothing was timed"
-    click.echo(f"exit {int(code)}: {meaning}")
-    leave(code)
+    end(code, meaning)

@@ -63,7 +63,7 @@ class JsonOutput(_Output):
 class PrettyOutput(_Output):
     """Failures as they come, tables at the end."""
 
-    def __init__(self, header: Header, *, quiet: bool, verbose: bool, slowest: int | None) -> None:
+    def __init__(self, header: Header, *, quiet: bool, verbose: int, slowest: int | None) -> None:
         super().__init__(header, pausing=True)
         self.pretty = Pretty(output(), header, quiet=quiet, verbose=verbose, slowest=slowest)
 

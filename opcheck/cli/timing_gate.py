@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from opcheck.cli.options import Share, leave
+from opcheck.cli.options import Share, end
 from opcheck.errors import Exit, UsageError
 
 if TYPE_CHECKING:
@@ -210,5 +210,4 @@ def compare(old: Path, new: Path, most: float | None, unclear: str | None) -> No
     _tell_if_cut_short(old, one)
     _tell_if_cut_short(new, other)
     code, meaning = _compared(output(), gate, (one.bench, one.rows), (other.bench, other.rows))
-    click.echo(f"exit {int(code or 0)}: {meaning}")
-    leave(code or Exit.CONFORMS)
+    end(code or Exit.CONFORMS, meaning)

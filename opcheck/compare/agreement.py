@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 
 from opcheck import dtypes
-from opcheck.compare.outputs import compare_outputs
+from opcheck.compare.outputs import compare_outputs, too_wide
 from opcheck.compare.tensors import Want
 from opcheck.compare.verdict import (
     Comparisons,
@@ -199,6 +199,8 @@ class _Meeting:
         if not majority and len(others) > 1:
             said = f"{_names(others)} differ from each other"
         compared = self._compare(stand, others[0])
+        if wide := too_wide(wants_of(stand.answer or (), self.outputs), self.tolerance):
+            return Judgement(Verdict.BAD_CASE, wide)
         return Judgement(Verdict.PASS, said, comparisons=compared, against=_who(others))
 
     def _differing(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Annotated, Any, Literal, Self
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
@@ -222,6 +222,7 @@ def is_version(version: str) -> bool:
     return True
 
 
+@cache
 def within(version: str, versions: str) -> bool:
     """Whether a version lies in a range; one that is no version lies in none."""
     return is_version(version) and SpecifierSet(versions).contains(

@@ -186,7 +186,8 @@ class Result:
     `diagnoses` what the failure looks like, the likeliest first.
     `known` is what a ledger says of the case, `unexpected` that a user's ledger has something else
     come or that it does not list what is unsupported: red, whatever the verdict.
-    `inexpressible`: unsupported because no model states the case, which is not the backend's doing.
+    `inexpressible`: unsupported, but not by the backend: no model states the case, or it lies
+    `beyond` what opcheck itself can ask or judge.
     `printed` is the end of what the backend wrote to its standard output and error.
     `oracle` is the backend, and its version, whose answer is taken for right; one that passes by
     its own answer is a `self_check` too. Where nobody's is, `against` are the backends that this
@@ -201,6 +202,7 @@ class Result:
     failure: Failure | None = None
     refused: bool = False
     inexpressible: bool = False
+    beyond: bool = False
     self_check: bool = False
     alternative: str | None = None
     comparisons: tuple[Comparison, ...] = ()
@@ -220,11 +222,13 @@ class BackendInfo:
     """A backend that took part: its address on the command line, its kind and its version.
 
     `of` is the address it goes by elsewhere: behind a profile's name, or outputs that were saved.
+    `asked` is the address as it was written, which may be shorter than the backend's own.
     `accumulate` names arithmetic poorer than expected that it is declared to compute in: a 16-bit
     dtype, or "stored" for intermediate results kept in the tensor's dtype. `engine` marks opcheck's
     own, whose passes against itself prove nothing. What it prepares can be run any number of times
     if it is `repeatable`; otherwise it is asked once, on one data. `devices` are those it offers
     here, the one in use first; `threads` is how many it computes with, None where nobody can tell.
+    `made_of` are digests of the files it consists of, and of how its process is started.
     """
 
     address: str
@@ -236,6 +240,8 @@ class BackendInfo:
     devices: tuple[str, ...] = ()
     threads: int | None = None
     of: str | None = None
+    made_of: Mapping[str, str] = field(default_factory=dict, compare=False)
+    asked: str | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
         return f"{self.address} {self.version}".rstrip()

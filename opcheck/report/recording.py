@@ -63,6 +63,7 @@ class Recorder:
             failure=result.failure,
             refused=result.refused,
             inexpressible=result.inexpressible,
+            beyond=result.beyond,
             self_check=result.self_check,
             alternative=result.alternative,
             known=result.known,

@@ -66,6 +66,7 @@ def record(result: Record) -> str:
             "failure": result.failure,
             "refused": result.refused,
             "inexpressible": result.inexpressible,
+            "beyond": result.beyond,
             "printed": result.printed,
             "alternative": result.alternative,
             "oracle": result.oracle,
@@ -186,6 +187,8 @@ def _run(reading: _Reading, stream: BinaryIO) -> Run | None:
             if not reading.problems:
                 check.footer(number, fields, records)
             records = fields.revise(records)
+    if ending is not None and reading.cut:
+        reading.nothing_may_follow(reading.cut)
     return Run(header, tuple(records), ending)
 
 

@@ -65,6 +65,10 @@ def _nothing(result: Result | Record) -> bool:
     return False
 
 
+def _size(case: Case) -> int:
+    return sum(spec.nbytes for spec in case.inputs)
+
+
 #: Records by the case's id and the backend's address.
 Kept: TypeAlias = Mapping[tuple[str, str], Record]
 
@@ -117,7 +121,6 @@ class _Open:
     """
 
     trial: Trial
-    nbytes: int
     unheard: bool
     waiting: list[int] = field(default_factory=list)
     results: dict[int, Judged] = field(default_factory=dict)
@@ -149,6 +152,8 @@ class Conductor:
         self.suspects = [Suspects(recall) for _ in backends]
         self.next = [0] * len(backends)
         self.open: dict[int, _Open] = {}
+        #: How many bytes the data of the open cases have.
+        self.held = 0
         #: What is under way at each backend, by ticket: the case's number and its inquiry.
         self.asked: list[dict[int, tuple[int, Rounds]]] = [{} for _ in backends]
         self.oracles = oracles
@@ -181,7 +186,8 @@ class Conductor:
                 yield result
                 told += 1
                 if told == len(self.backends):
-                    self.open.pop(emitted, None)
+                    if self.open.pop(emitted, None):
+                        self.held -= _size(self.cases[emitted])
                     emitted, told = emitted + 1, 0
             if any(self.asked) or any(self.consulted.values()):
                 self._collect()
@@ -224,10 +230,10 @@ class Conductor:
     def _open(self, place: int) -> None:
         """Begin with a case, and consult its oracle, if it has one."""
         case = self.cases[place]
-        size = sum(spec.nbytes for spec in case.inputs)
         trial, address = Trial(case), oracle_of(case)
         question = trial.for_the_oracle
-        self.open[place] = _Open(trial, size, unheard=question is not None)
+        self.open[place] = _Open(trial, unheard=question is not None)
+        self.held += _size(case)
         if address and question:
             self.consulted[address][self.oracles[address].ask(question)] = place
 
@@ -244,8 +250,7 @@ class Conductor:
         address = oracle_of(self.cases[place])
         if address and not self.oracles[address].has_room:
             return False
-        held = sum(opened.nbytes for opened in self.open.values())
-        return not self.open or held + sum(s.nbytes for s in self.cases[place].inputs) <= _BYTES
+        return not self.open or self.held + _size(self.cases[place]) <= _BYTES
 
     def _go_on(self, number: int, place: int, inquiry: Rounds, reply: Reply | None) -> None:
         """Send an inquiry the reply to its last question, and ask its next."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import TypeAlias
@@ -83,7 +83,10 @@ def _dtypes(case: Case, allowed: Sequence[str]) -> tuple[str, ...]:
 
 
 def mutations(
-    cases: Iterable[Case], settings: Settings | None = None, jobs: int = 1
+    cases: Iterable[Case],
+    settings: Settings | None = None,
+    jobs: int = 1,
+    safe_place: Callable[[], None] = lambda: None,
 ) -> Iterator[Mutation]:
     """What `cases` see of every mistake in every cell, in no order; in `jobs` processes.
 
@@ -92,7 +95,7 @@ def mutations(
     plots = _plots(cells(cases), settings or Settings(), jobs)
     if jobs == 1:
         return chain.from_iterable(map(_each, plots))
-    return chain.from_iterable(in_parallel(_work, plots, jobs))
+    return chain.from_iterable(in_parallel(_work, plots, jobs, safe_place))
 
 
 def count(cases: Iterable[Case], settings: Settings) -> int:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from opcheck import dtypes
-from opcheck.compare import Want, compare_outputs
+from opcheck.compare import Want, compare_outputs, too_wide
 from opcheck.compare.verdict import Admitted, Answer, Refusal, what_is_wrong
 from opcheck.compare.wants import computed_want, stated_want
 from opcheck.engine import Exact, evaluate, exactly, operator_of, rounded
@@ -69,6 +69,9 @@ def admission(case: Case, asked: Question, testimony: Testimony | None = None) -
         case expect:
             parts = [_one(case, asked, expect, None)]
     answers = tuple(answer for answer, _ in parts)
+    for answer in answers:
+        if wide := too_wide(answer.wants, case.tolerance):
+            raise WrongCase(wide)
     return Admission(answers, next((twin for _, twin in parts if twin), None))
 
 

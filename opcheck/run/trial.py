@@ -103,9 +103,9 @@ class Trial:
         """The inquiry of one backend; a case that is itself wrong says so instead."""
         case = self.case
         if case.beyond:
-            unsupported = Verdict.UNSUPPORTED
-            told = f"unsupported by opcheck: {case.beyond}"
-            return Judged(Result(case, backend.address, unsupported, told, inexpressible=True))
+            result = Result(case, backend.address, Verdict.UNSUPPORTED, inexpressible=True)
+            reason = f"unsupported by opcheck: {case.beyond}"
+            return Judged(replace(result, reason=reason, beyond=True))
         try:
             asked = self.question
             admitted, silent = self.admission, ""

@@ -398,19 +398,26 @@ def test_force_color_colours_a_pipe(slow, cases):
 # ── pipes and encodings ─────────────────────────────────────────────────────────────────────────
 
 
+@pytest.fixture
+def command(start, cases, tmp_path):
+    """Starts a command in a folder with a case file."""
+    cases(3)
+    return lambda *words, **settings: start(*words, cwd=tmp_path, **settings)
+
+
 @pytest.mark.parametrize(
     "words",
     [
-        ["run", "-b", "numpy", "-k", "ties"],
-        ["run", "-b", "reference", "--no-known", "-k", "coerced"],
+        ["run", "slow.yaml", "-b", "numpy"],
+        ["run", "slow.yaml", "-b", NARROW],
         ["run", "-b", "numpy", "--format", "json"],
         ["list"],
-        ["list", "--format", "json"],
+        ["list", "slow.yaml", "--format", "json"],
         ["schema"],
     ],
 )
-def test_a_closed_pipe_is_no_error_and_no_verdict(start, words):
-    process = start(*words)
+def test_a_closed_pipe_is_no_error_and_no_verdict(command, words):
+    process = command(*words)
     process.stdout.close()
     assert process.stderr.read() == ""
     # Nothing failed, so not 1; yet it did not get to its end.
@@ -418,10 +425,10 @@ def test_a_closed_pipe_is_no_error_and_no_verdict(start, words):
 
 
 EACH_COMMAND = [
-    ["run", "-b", "numpy", "-k", "ties"],
-    ["run", "-b", "numpy", "-k", "ties", "--format", "json"],
-    ["list"],
-    ["list", "--format", "json"],
+    ["run", "slow.yaml", "-b", "numpy"],
+    ["run", "slow.yaml", "-b", "numpy", "--format", "json"],
+    ["list", "slow.yaml"],
+    ["list", "slow.yaml", "--format", "json"],
     ["schema"],
     ["--help"],
     ["--version"],
@@ -431,9 +438,9 @@ EACH_COMMAND = [
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a full device")
 @pytest.mark.parametrize("words", EACH_COMMAND)
-def test_an_output_that_takes_nothing_is_told_and_is_no_verdict(start, words):
+def test_an_output_that_takes_nothing_is_told_and_is_no_verdict(command, words):
     with Path("/dev/full").open("w", encoding="utf-8") as full:
-        process = start(*words, stdout=full)
+        process = command(*words, stdout=full)
         _, err = process.communicate(timeout=30)
     assert process.returncode == 4
     assert err == "opcheck: the output cannot be written: No space left on device\n"
@@ -450,8 +457,8 @@ def without(descriptor: int):
 
 
 @pytest.mark.parametrize("words", EACH_COMMAND)
-def test_a_closed_output_is_told(start, words):
-    process = start(*words, preexec_fn=without(1))
+def test_a_closed_output_is_told(command, words):
+    process = command(*words, preexec_fn=without(1))
     out, err = finish(process)
     assert process.returncode == 4
     assert out == ""
@@ -462,16 +469,16 @@ def test_a_closed_output_is_told(start, words):
     ("words", "code"),
     [*((words, 0) for words in EACH_COMMAND), (["nope"], 2), (["run", "--case", "nope"], 2)],
 )
-def test_nothing_needs_standard_error(start, words, code):
-    process = start(*words, preexec_fn=without(2))
+def test_nothing_needs_standard_error(command, words, code):
+    process = command(*words, preexec_fn=without(2))
     out, _ = finish(process)
     assert process.returncode == code
     assert bool(out) is (code == 0)
 
 
 @pytest.mark.parametrize("words", EACH_COMMAND)
-def test_nothing_needs_standard_input(start, words):
-    process = start(*words, preexec_fn=without(0))
+def test_nothing_needs_standard_input(command, words):
+    process = command(*words, preexec_fn=without(0))
     out, err = finish(process)
     assert process.returncode == 0
     assert out

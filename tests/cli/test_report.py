@@ -237,13 +237,6 @@ def test_a_stream_on_standard_output_has_it_to_itself(run):
     assert "--format json has standard output to itself" in found.stderr
 
 
-@pytest.mark.usefixtures("cases")
-def test_a_mistake_elsewhere_leaves_the_files_of_another_day(run, tmp_path):
-    (tmp_path / "run.jsonl").write_text("of another day")
-    assert run("run", "cases.yaml", "-b", "nope", "--report", "json=run.jsonl").exit_code == 2
-    assert (tmp_path / "run.jsonl").read_text() == "of another day"
-
-
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a full device")
 @pytest.mark.usefixtures("cases")
 @pytest.mark.parametrize("form", FORMATS)

@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import ml_dtypes
@@ -71,6 +72,11 @@ def softmax(row: Sequence[float]) -> list[Fraction]:
 
 def norm(window: Sequence[float], p: float) -> Fraction:
     """(Σ |x|^p)^(1/p), to DIGITS digits."""
+    return _norm(tuple(window), p)
+
+
+@cache  # each method is compared with it
+def _norm(window: tuple[float, ...], p: float) -> Fraction:
     with localcontext() as context:
         context.prec = DIGITS + 20
         context.Emin = -(10**9)

@@ -14,14 +14,14 @@ from opcheck.model import AnyOf, Case, Rejected
 from opcheck.precise import Precise, Undecided, evaluate
 from opcheck.run.golden.oracles import NEAR
 from opcheck.run.question import question
-from opcheck.suite import load
+from tests.asking import shipped_cases
 
 
 @pytest.fixture(scope="module")
 def answers() -> list[tuple[Case, Precise | Exception, Any]]:
     """Each case with what this oracle says, and what the engine does."""
     found = []
-    for case in load():
+    for case in shipped_cases():
         if case.level != "deep":
             asked = question(case)
             arrays = asked.arrays(asked.inputs)

@@ -22,8 +22,8 @@ from opcheck.model import (
     Values,
 )
 from opcheck.report.case_yaml import combinations, name_of, written
-from opcheck.suite import load, materialize, unrounded
-from tests.asking import cases_in
+from opcheck.suite import materialize, unrounded
+from tests.asking import cases_in, shipped_cases
 from tests.report.made import CASE
 
 AXIS = {"axis": 0}
@@ -60,7 +60,7 @@ def expected(case):
 
 SHIPPED = [
     case
-    for case in load()
+    for case in shipped_cases()
     if case.dtype
     and not isinstance(case.expect, AnyOf | Golden)
     and sum(math.prod(spec.shape) for spec in case.inputs) < 100

@@ -57,6 +57,7 @@ def test_the_header_tells_format_machine_and_backends():
                 "devices": [],
                 "threads": None,
                 "of": None,
+                "made_of": {},
             }
             for address in ("acme", "bolt")
         ],
@@ -90,6 +91,7 @@ def test_a_record_names_its_case_in_full():
         "failure": None,
         "refused": False,
         "inexpressible": False,
+        "beyond": False,
         "printed": "",
         "alternative": None,
         "oracle": "",

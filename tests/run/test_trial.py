@@ -95,7 +95,7 @@ def test_a_tolerance_is_the_case_s_own_or_the_operator_s(tmp_path: Path) -> None
 def test_a_value_outside_the_operator_s_range_is_wrong_whatever_the_tolerance(
     tmp_path: Path,
 ) -> None:
-    lenient = one(tmp_path, "{name: made, tolerance: {atol: 0.5}}")
+    lenient = one(tmp_path, "{name: made, tolerance: {atol: 0.4}}")
     assert result_of(lenient, outputs(lambda out: out * 0.75)).verdict is Verdict.PASS
     assert result_of(lenient, outputs(lambda out: out * 0.75 - 0.25)).verdict is Verdict.FAIL
     assert result_of(lenient, outputs(lambda out: out * 1.25)).verdict is Verdict.FAIL

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from onnx import TensorProto, numpy_helper
+from onnx import TensorProto, helper, numpy_helper
 
 from opcheck.backends.adapters import About, importing, take, threads
 from opcheck.backends.base import Bare, own_part
@@ -59,11 +59,13 @@ def connect(detail: str | None, options: Mapping[str, str]) -> OnnxRuntime:
         known, here = ort.get_all_providers(), ort.get_available_providers()
     provider = detail or _CPU
     if provider not in known:
-        hint = did_you_mean(provider, known) or f"known providers: {', '.join(known)}"
+        hint = did_you_mean(provider, known) or f"it has {', '.join(here)}"
         raise UsageError(f"onnxruntime has no execution provider {provider!r}", hint)
     if provider not in here:
         hint = f"it has {', '.join(here)}; install the onnxruntime package that carries {provider}"
         raise BackendUnavailable(f"this onnxruntime is built without {provider}", hint)
+    if provider != _CPU:
+        _check_works(ort, provider)
     address = "onnxruntime" if provider == _CPU else f"onnxruntime:{provider}"
     devices = (provider, *(other for other in here if other != provider))
     info = BackendInfo(address, "onnxruntime", ort.__version__, devices=devices, threads=count)
@@ -71,6 +73,24 @@ def connect(detail: str | None, options: Mapping[str, str]) -> OnnxRuntime:
     own = (it for it in vars(state).values() if isinstance(it, type) and issubclass(it, Exception))
     documented = (*own, RuntimeError, ValueError)
     return OnnxRuntime(info, documented, ort, state.NotImplemented)
+
+
+def _check_works(ort: Any, provider: str) -> None:
+    """Raise BackendUnavailable for a provider without its device or libraries.
+
+    ONNX Runtime would hand all nodes to the CPU, which is then said to lack their kernels.
+    """
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [1]) for name in "xy")
+    graph = helper.make_graph([helper.make_node("Identity", ["x"], ["y"])], "g", [x], [y])
+    opset = helper.make_opsetid("", 13)
+    model = helper.make_model(graph, opset_imports=[opset], ir_version=8).SerializeToString()
+    hint = "its device or libraries are missing: an InferenceSession with it in Python prints why"
+    try:
+        got = ort.InferenceSession(model, None, [provider], enable_fallback=0).get_providers()
+    except Exception as error:
+        raise BackendUnavailable(f"{provider} does not work here: {error}", hint) from error
+    if got[:1] != [provider]:
+        raise BackendUnavailable(f"{provider} does not work here: got {', '.join(got)}", hint)
 
 
 @dataclass(frozen=True)

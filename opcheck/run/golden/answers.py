@@ -26,10 +26,11 @@ from opcheck.model import (
     Tolerance,
 )
 from opcheck.precise import Undecided
-from opcheck.run.golden.oracles import Disagreement, Method, Outputs, outputs
+from opcheck.run.golden.oracles import Disagreement, Outputs, outputs
 from opcheck.run.golden.tolerances import Ends, ends
 from opcheck.run.oracle import admission, computed
 from opcheck.run.question import question
+from opcheck.suite.golden_manifest import Method
 
 #: The folders that tests lie in; see the package's docstring.
 Kind: TypeAlias = Literal["must", "should", "open", "rejected"]

@@ -13,8 +13,10 @@ from opcheck.graph.onnx_tolerance import DATA
 from opcheck.graph.tensors import tensor_bytes
 from opcheck.model import Array, OpVersion, OutputSpec, Task, TensorType, Tolerance
 from opcheck.run.golden.answers import DataSet, Test
-from opcheck.run.golden.archives import NPZ, npz_bytes
-from opcheck.run.golden.manifest import (
+from opcheck.run.golden.archives import npz_bytes
+from opcheck.run.golden.tolerances import as_rtol_and_atol
+from opcheck.suite.golden_manifest import (
+    NPZ,
     DataSetFields,
     Node,
     StatedTolerance,
@@ -23,7 +25,6 @@ from opcheck.run.golden.manifest import (
     spelt,
     value_of,
 )
-from opcheck.run.golden.tolerances import as_rtol_and_atol
 
 
 def written(test: Test, *, npz: bool) -> tuple[TestFields, dict[str, bytes]]:
@@ -66,19 +67,6 @@ def written(test: Test, *, npz: bool) -> tuple[TestFields, dict[str, bytes]]:
         files={name: sha256(data).hexdigest() for name, data in sorted(files.items())},
     )
     return fields, files
-
-
-def expected_files(test: TestFields, *, npz: bool) -> set[str]:
-    """The files that a test has, by what the manifest says of it."""
-    stems = [f"input_{number}" for number in range(len(test.inputs))]
-    found = {MODEL} if test.refused else {MODEL, DATA}
-    for data in test.data_sets:
-        kinds = ("output", "lowest", "highest") if test.tolerance == "bound" else ("output",)
-        more = [f"{kind}_{number}" for number in range(len(data.outputs)) for kind in kinds]
-        found |= {f"{data.folder}/{stem}.pb" for stem in (*stems, *more)}
-        if npz:
-            found.add(f"{data.folder}/{NPZ}")
-    return found
 
 
 def task_of(case: str, test: TestFields) -> Task:

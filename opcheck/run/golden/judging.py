@@ -13,8 +13,9 @@ from opcheck.engine import Exact, exactly, operator_of
 from opcheck.errors import InvalidNode
 from opcheck.model import Array, Task
 from opcheck.precise import Undecided
-from opcheck.run.golden.oracles import Disagreement, Method, by_engine, outputs, same
+from opcheck.run.golden.oracles import Disagreement, by_engine, outputs, same
 from opcheck.run.golden.tolerances import ends
+from opcheck.suite.golden_manifest import Method
 
 
 def accepted(task: Task, operands: Sequence[Array]) -> str | None:

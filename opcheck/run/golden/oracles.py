@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any
 
 import numpy as np
 
@@ -14,13 +14,7 @@ from opcheck.engine import exactly, operator_of, rounded
 from opcheck.errors import InvalidNode
 from opcheck.model import Array, Attrs, OpVersion
 from opcheck.precise import Precise, Undecided
-
-#: How values came about: the exact one, nothing being rounded; correctly rounded, from as many
-#: digits as it took; the same from double-doubles, where these would take too long; by opcheck's
-#: engine alone, where the other oracle does not know the operator or calls it undecided; as the
-#: case states them.
-Method: TypeAlias = Literal["exact", "mpmath", "double-double", "engine", "stated"]
-METHODS: tuple[Method, ...] = get_args(Method)
+from opcheck.suite.golden_manifest import Method
 
 #: How far from a midpoint, in ULP, the engine may take the other side: float64 is computed there
 #: in types of 64 bits at the least, where an ULP of float64 has 2^11 steps.

@@ -15,6 +15,7 @@ from opcheck.backends import attempt, connect, second_data
 from opcheck.backends.adapters import onnxruntime as adapter
 from opcheck.backends.base import Defect
 from opcheck.compare.verdict import Answer, Refusal, judge
+from opcheck.errors import BackendUnavailable
 from opcheck.model import (
     EXACT,
     Declined,
@@ -83,7 +84,9 @@ def pretend(monkeypatch: pytest.MonkeyPatch, session: Any) -> None:
         "get_available_providers",
         lambda: ["CUDAExecutionProvider", "CPUExecutionProvider"],
     )
-    monkeypatch.setattr(onnxruntime, "InferenceSession", lambda *_, **__: session)
+    # That of the first, which is asked for in connecting, is in order.
+    sessions = iter([Session(["CUDAExecutionProvider"])])
+    monkeypatch.setattr(onnxruntime, "InferenceSession", lambda *_, **__: next(sessions, session))
 
 
 # ── the requested provider and no other ───────────────────────────────────────────────────────
@@ -116,7 +119,7 @@ def test_a_session_has_as_many_threads_as_asked_for(made: list[Any]) -> None:
 
 def test_it_lists_the_providers_the_one_in_use_first(monkeypatch: pytest.MonkeyPatch) -> None:
     here = ["CUDAExecutionProvider", "CPUExecutionProvider"]
-    monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: here)
+    pretend(monkeypatch, None)
     assert adapter.connect("CUDAExecutionProvider", {}).info.devices == tuple(here)
     assert adapter.connect(None, {}).info.devices == tuple(reversed(here))
 
@@ -129,6 +132,22 @@ def test_a_provider_without_a_kernel_declines_and_the_cpu_does_not_step_in() -> 
     outcome = outcome_of(HARDMAX, X, address="onnxruntime:AzureExecutionProvider")
     assert isinstance(outcome, Declined)
     assert "assigned to the default CPU EP" in outcome.reason
+
+
+@pytest.mark.parametrize(
+    ("session", "told"),
+    [
+        (lambda *_, **__: Session(["CPUExecutionProvider"]), "got CPUExecutionProvider"),
+        (lambda *_, **__: [][0], "list index out of range"),
+    ],
+)
+def test_a_provider_without_its_device_cannot_be_used(session, told, monkeypatch) -> None:
+    pretend(monkeypatch, None)
+    monkeypatch.setattr(onnxruntime, "InferenceSession", session)
+    with pytest.raises(
+        BackendUnavailable, match="CUDAExecutionProvider does not work here: " + told
+    ):
+        adapter.connect("CUDAExecutionProvider", {})
 
 
 @pytest.mark.parametrize(

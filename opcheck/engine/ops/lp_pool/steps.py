@@ -58,10 +58,6 @@ class Windows:
         total = power(magnitudes / scale[..., None], self.p).sum(axis=2)
         return np.where(usual, root(total, self.p) * scale, top)
 
-    def with_values(self, values: Any) -> Windows:
-        """Other values are added up."""
-        return replace(self, values=values)
-
 
 def power(magnitudes: Floats, p: float) -> Floats:
     """Of each element."""

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from opcheck.run.golden.oracles import Method
-
+#: How values came about: the exact one, nothing being rounded; correctly rounded, from as many
+#: digits as it took; the same from double-doubles, where these would take too long; by opcheck's
+#: engine alone, where the other oracle does not know the operator or calls it undecided; as the
+#: case states them.
+Method: TypeAlias = Literal["exact", "mpmath", "double-double", "engine", "stated"]
+METHODS: tuple[Method, ...] = get_args(Method)
 MANIFEST = "manifest.json"
 SUMS = "SHA256SUMS"
+#: The archive of a data set.
+NPZ = "tensors.npz"
 #: No manifest may be larger, in bytes: it may come from a stranger.
 MAX_BYTES = 1 << 28
 

@@ -119,7 +119,7 @@ def test_an_interrupt_leaves_the_table_so_far(slow, cases, until_running):
     first, *_, last = out.splitlines()
     [judged] = map(int, re.findall(r"^INCOMPLETE: (\d+) of 400 results$", first))
     assert 1 <= judged < 200
-    assert re.search(rf"^Hardmax-13 +{SLOW} 1.5 +{judged}$", out, re.MULTILINE)
+    assert re.search(rf"^Hardmax +0 of {judged}$", out, re.MULTILINE)
     assert last.startswith("exit 130: interrupted")
 
 
@@ -331,14 +331,14 @@ def test_a_terminal_gets_colours_and_a_bar_that_leaves_no_trace(on_terminal, cas
     assert re.search(r"\d+/30", seen)
     # After the bar's last line has been erased, the table follows.
     end = seen[seen.rindex("judging") :]
-    assert "\x1b[2K" in end[: end.index("operator")]
+    assert "\x1b[2K" in end[: end.index("wrong, of those judged")]
 
 
 def test_failures_are_printed_between_two_bars(on_terminal, cases):
-    seen, _, code = on_terminal(cases(10), "-b", NARROW)
+    seen, _, code = on_terminal(cases(10), "-b", NARROW, "-v")
     assert code == 1
     assert len(re.findall(rf"FAIL\x1b\[0m\x1b\[1m {NARROW}", seen)) == 3
-    assert "and 7 more failures, which are each like 3 of those above" in seen
+    assert "more failures, which are each like" in seen
     assert seen.rindex("judging") > seen.index(NARROW)
     # Whole, however narrow the terminal: the bar has nothing to do with it.
     assert len(re.findall(rf"repeat .*opcheck run .+ -b {NARROW} --no-known\r\n", seen)) == 3

@@ -58,6 +58,7 @@ def test_the_header_tells_format_machine_and_backends():
                 "threads": None,
                 "of": None,
                 "made_of": {},
+                "asked": None,
             }
             for address in ("acme", "bolt")
         ],

@@ -170,11 +170,11 @@ class Conductor:
             seen = [Seen(cases[one.case], one, self.is_puzzling(one)) for one in mine]
             said = settled(seen, self.suspects[number])
             found.update(((case, address), diagnoses) for case, diagnoses in said.items())
+        final = [found.get((one.case, one.backend), one.diagnoses) for one in records]
+        # Counts tell no diagnoses apart, but they are spelt.
         return [
-            one
-            if found.get((one.case, one.backend), one.diagnoses) == one.diagnoses
-            else replace(one, diagnoses=found[one.case, one.backend])
-            for one in records
+            replace(one, diagnoses=said) if [*map(str, said)] != [*map(str, one.diagnoses)] else one
+            for one, said in zip(records, final, strict=True)
         ]
 
     def __iter__(self) -> Iterator[Result | Record]:

@@ -174,6 +174,20 @@ def longer_than_32_along_axis_1(node: Node) -> Any:
     return [(out * np.float64(1.5)).astype(out.dtype) if wrong else out for out in right(node)]
 
 
+def any_of_ties(node: Node) -> Any:
+    """In rows of 9 or more another of equal maxima has the one; which depends on the length."""
+    (x,) = node.inputs
+    axis = attr("axis", -1)(node)
+    if node.op.since < 13 or not x.size or x.shape[axis] < 9 or np.isnan(x).any():
+        return right(node)
+    ties = np.moveaxis(x == x.max(axis, keepdims=True), axis, -1)
+    order = np.argsort(~ties, axis=-1, kind="stable")
+    chosen = x.shape[axis] * 7 % ties.sum(axis=-1, keepdims=True)
+    places = np.take_along_axis(order, chosen, -1)
+    ones = np.arange(x.shape[axis]) == places
+    return [np.moveaxis(ones, -1, axis).astype(x.dtype)]
+
+
 NO_COERCION = "as if the input was not coerced to two dimensions, and each row ran along one axis"
 IN_FLOAT32 = "the output was float32 whatever the input"
 LAST = "as if the last of equal maxima won"
@@ -228,6 +242,11 @@ MINIATURES: dict[str, tuple[str, Answer, set[str]]] = {
         "Softmax",
         longer_than_32_along_axis_1,
         {"gives wrong values where the length of axis 1 of the input is 33 or more"},
+    ),
+    "another_of_equal_maxima": (
+        "Hardmax",
+        any_of_ties,
+        {"like the right values, swapped between equal elements of the input"},
     ),
     "a_mistake_in_some_cases": (
         "Softmax",

@@ -226,19 +226,19 @@ def command(
         failures = 0
         stopped = False
         began = time.monotonic()
+        stream = resume(
+            cases,
+            backends,
+            kept.records,
+            shipped,
+            output.is_shown,
+            oracles,
+            mine.gate,
+            times=times,
+            reproducible=reproducible,
+        )
         try:
             with output:
-                stream = resume(
-                    cases,
-                    backends,
-                    kept.records,
-                    shipped,
-                    output.is_shown,
-                    oracles,
-                    mine.gate,
-                    times=times,
-                    reproducible=reproducible,
-                )
                 for result in stream:
                     is_kept = isinstance(result, Record)
                     record = result if isinstance(result, Record) else recorder.record(result)
@@ -259,6 +259,8 @@ def command(
             records.append(record)
             output.take(record)
             reports.take(record, is_kept=True)
+        settled = stream.settled(records)
+        revised = [one for one, before in zip(settled, records, strict=True) if one is not before]
         everybody = {
             **{pool.info.address: pool for pool in pools},
             **{f"oracle {address}": pool for address, pool in oracles.items()},
@@ -285,10 +287,10 @@ def command(
         )
         seconds = round(kept.ending.seconds + time.monotonic() - began, 3)
         ending = Ending(complete, int(code), meaning, seconds, accidents, partings)
-        run = Run(header, tuple(records), ending)
+        run = Run(header, tuple(settled), ending)
         # Whatever may fail comes before the exit code is printed.
-        ending = reports.finish(run, checked.update(run))
-        output.finish(records, ending)
+        ending = reports.finish(run, checked.update(run), revised)
+        output.finish(settled, ending, revised)
         reports.show(run)
     leave(Exit(ending.exit_code))
 

@@ -154,11 +154,27 @@ class Known:
 class Diagnosis:
     """What a failure looks like: the mistake that reproduces it, or else what its numbers say.
 
-    `mistake` is a mistake's name, None where it is none; `text` says it in words.
+    `mistake` is a mistake's name, None where it is none; `text` says it in words. What was learned
+    from the cases of a run has `counts`: how many cases like these fail so, of how many that
+    answered or failed so, and the same of all others.
     """
 
     mistake: str | None
     text: str
+    counts: tuple[int, int, int, int] | None = field(default=None, compare=False)
+
+    @property
+    def evidence(self) -> str:
+        """The counts in words, "" where there are none."""
+        if self.counts is None:
+            return ""
+        here, such, elsewhere, others = self.counts
+        among = f"{elsewhere:,}" if elsewhere else "none"
+        return f"{here:,} of {such:,}" + (f", and {among} of {others:,} others" if others else "")
+
+    def __str__(self) -> str:
+        named = f"{self.text} ({self.mistake})" if self.mistake else self.text
+        return f"{named}: {self.evidence}" if self.counts else named
 
 
 @dataclass(frozen=True, eq=False)

@@ -165,7 +165,7 @@ def _companies(results: Iterable[Record]) -> Table:
 
 def _causes(header: Header, names: Mapping[str, str], results: Iterable[Record]) -> Iterable[Table]:
     """For each backend what its failures look like; each counts for one cause."""
-    for wrong in tally.wrong(header.backends, results):
+    for wrong in tally.wrong(header, results):
         table = new_table(title=f"What is wrong with {names[wrong.backend]}: {wrong.told}")
         add_numbers(table, "cases")
         table.add_column("looks", overflow="fold")

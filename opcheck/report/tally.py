@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from opcheck.diagnose import Cause, causes
-from opcheck.model import WRONG, BackendInfo, Known, OpVersion, Record, Verdict
-from opcheck.records.status import before_ledgers, is_judged
+from opcheck.diagnose import Cause, causes, number_of
+from opcheck.model import WRONG, BackendInfo, Header, Known, OpVersion, Record, Verdict
+from opcheck.records.status import before_ledgers, is_judged, is_red, reds_of
 from opcheck.report import words
 
 #: The row of all operators.
@@ -141,8 +141,6 @@ def oracles(results: Iterable[Record]) -> Iterator[str]:
 
 
 _KINDS = ("failure", "known failure", "warning")
-#: Failures of which there is nothing to be looked into.
-_LOST = ("crash", "timeout", "oom", "unstable")
 
 
 def _kind(result: Record) -> str:
@@ -160,25 +158,28 @@ class Wrong:
     causes: Sequence[Cause]
 
 
-def wrong(backends: Iterable[BackendInfo], results: Iterable[Record]) -> Iterator[Wrong]:
-    """For each backend what its failures look like; each counts for one cause.
+def wrong(header: Header, results: Iterable[Record]) -> Iterator[Wrong]:
+    """For each backend the causes of what is wrong with it; each result counts for one.
 
     Known failures and warnings are counted by these names, and only where they were diagnosed.
     """
-    failing = [one for one in results if one.failure not in _LOST]
-    for backend in backends:
-        mine = [result for result in failing if result.backend == backend.address]
-        diagnosed = {Verdict.FAIL, Verdict.ERROR, *(one.verdict for one in mine if one.diagnoses)}
-        mine = [result for result in mine if result.verdict in diagnosed]
+    red = reds_of(header)
+    # That answers differ accuses nobody.
+    some = {*WRONG, Verdict.WARN} - {Verdict.DIFFER}
+    results = [one for one in results if one.verdict in {*some, Verdict.KNOWN}]
+    for backend in header.backends:
+        mine = [result for result in results if result.backend == backend.address]
+        diagnosed = {one.verdict for one in mine if one.diagnoses}
+        mine = [one for one in mine if is_red(one, red) or one.verdict in diagnosed]
         if not mine:
             continue
         found = causes(mine)
-        named = sum(cause.mistake is not None for cause in found)
-        left = sum(cause.failures for cause in found if cause.mistake is None)
         kinds = Counter(map(_kind, mine))
-        told = [words.plural(kinds[kind], kind) for kind in _KINDS if kind in kinds]
-        if named:
-            told.append("one cause" if named == 1 else words.plural(named, "cause"))
+        told = ", ".join(words.plural(kinds[kind], kind) for kind in _KINDS if kind in kinds)
+        explained = sum(cause.failures for cause in found if cause.explained)
+        left = len(mine) - explained
+        if explained:
+            told += f": {explained:,} explained by {words.plural(number_of(found), 'cause')}"
         if left:
-            told.append(f"{left:,} unexplained" if named else "unexplained")
-        yield Wrong(backend.address, ", ".join(told), found)
+            told += f", {left:,} unexplained"
+        yield Wrong(backend.address, told, found)

@@ -8,12 +8,22 @@ from multiprocessing.connection import Connection, wait
 from types import MappingProxyType
 from typing import Any, Protocol, TypeAlias, cast
 
-from opcheck.diagnose import Suspects, looks_like
+from opcheck.diagnose import Seen, Suspects, looks_like, settled
 from opcheck.known import Gate, Ledger, explain
-from opcheck.model import Agreement, BackendInfo, Case, Question, Record, Reply, Result, Verdict
+from opcheck.model import (
+    Agreement,
+    BackendInfo,
+    Case,
+    Diagnosis,
+    Question,
+    Record,
+    Reply,
+    Result,
+    Verdict,
+)
 from opcheck.run.diagnosis import evidence, recall, was_looked_into
 from opcheck.run.repeating import Rounds, as_required, repeated, together
-from opcheck.run.together import settled
+from opcheck.run.together import settled as compared
 from opcheck.run.trial import Judged, Trial
 from opcheck.run.witness import Testimony, oracle_of
 
@@ -67,7 +77,7 @@ def conduct(
     cases: Sequence[Case], backends: Sequence[Asked], *more: Any, **options: Any
 ) -> Iterator[Result]:
     """Judge every case on every backend as `resume` does, with nothing kept of an earlier run."""
-    return cast(Iterator[Result], resume(cases, backends, {}, *more, **options))
+    return cast(Iterator[Result], iter(resume(cases, backends, {}, *more, **options)))
 
 
 def resume(
@@ -81,7 +91,7 @@ def resume(
     *,
     times: int = 1,
     reproducible: bool = False,
-) -> Iterator[Result | Record]:
+) -> Conductor:
     """Judge every case on every backend, case by case, in the given order.
 
     What is `kept` of an earlier run comes in its turn, and is not asked; the new results are those
@@ -93,12 +103,9 @@ def resume(
     more. `oracles` are those that the cases name, by these names. Each backend is asked each case
     so many `times`. `reproducible`: answers must be the same to the bit in all runs.
     """
-    if not backends:
-        return iter(())
-    conductor = _Conductor(
+    return Conductor(
         cases, backends, kept, ledgers, is_puzzling, oracles, gate or Gate(), times, reproducible
     )
-    return conductor.results()
 
 
 @dataclass(eq=False)
@@ -117,7 +124,9 @@ class _Open:
 
 
 @dataclass(eq=False)
-class _Conductor:
+class Conductor:
+    """A run, which yields its results once; then it knows their causes."""
+
     cases: Sequence[Case]
     backends: Sequence[Asked]
     kept: Kept
@@ -139,10 +148,27 @@ class _Conductor:
         #: What is under way at each oracle, by ticket: the case's number.
         self.consulted: dict[str, dict[int, int]] = {address: {} for address in self.oracles}
 
-    def results(self) -> Iterator[Result | Record]:
+    def settled(self, records: Sequence[Record]) -> list[Record]:
+        """Return the records of the results with what is said of failures when all are there."""
+        cases = {case.id: case for case in self.cases}
+        found: dict[tuple[str, str], tuple[Diagnosis, ...]] = {}
+        for number, backend in enumerate(self.backends):
+            address = backend.info.address
+            mine = [record for record in records if record.backend == address]
+            seen = [Seen(cases[one.case], one, self.is_puzzling(one)) for one in mine]
+            said = settled(seen, self.suspects[number])
+            found.update(((case, address), diagnoses) for case, diagnoses in said.items())
+        final = [found.get((one.case, one.backend), one.diagnoses) for one in records]
+        # Counts tell no diagnoses apart, but they are spelt.
+        return [
+            replace(one, diagnoses=said) if [*map(str, said)] != [*map(str, one.diagnoses)] else one
+            for one, said in zip(records, final, strict=True)
+        ]
+
+    def __iter__(self) -> Iterator[Result | Record]:
         """The results; those that come out of turn are held back."""
         emitted, told = 0, 0
-        while emitted < len(self.cases):
+        while self.backends and emitted < len(self.cases):
             self._begin(emitted)
             while emitted < len(self.cases) and (result := self._in_turn(emitted, told)):
                 yield result
@@ -234,7 +260,7 @@ class _Conductor:
             infos = [backend.info for backend in self.backends]
             # What backends answered the first time is compared with each other, and so on.
             told = zip(*(opened.unsettled[one] for one in range(len(infos))), strict=True)
-            found = [settled(opened.trial, some, infos) for some in told]
+            found = [compared(opened.trial, some, infos) for some in told]
             for one, judged in enumerate(zip(*found, strict=True)):
                 # Held back until its turn, and so without the answer.
                 opened.results[one] = replace(self._together(judged), open=None)
@@ -251,7 +277,7 @@ class _Conductor:
         if judged.failed is None or not self.is_puzzling(result):
             return result
         seen = evidence(opened.trial, *judged.failed)
-        found = self.suspects[number].diagnose(seen) if seen else ()
+        found = self.suspects[number].diagnose(seen, result.case.id) if seen else ()
         return replace(result, diagnoses=found)
 
     def _explained(self, number: int, opened: _Open) -> tuple[Judged, Result]:

@@ -27,6 +27,17 @@ def dtypes_of(op: OpVersion) -> tuple[str, ...]:
     return operator.kernels[op.since].dtypes if operator else ()
 
 
+@cache
+def attributes_of(op: OpVersion) -> Mapping[str, str]:
+    """The type of each attribute of a version that the engine knows, as ONNX calls it."""
+    operator = operator_of(op)
+    assert operator is not None
+    plan = operator.kernels[op.since].plan
+    types, words = get_type_hints(plan), {int: "int", float: "float", str: "string"}
+    named = (p.name for p in _parameters(plan) if p.kind is p.KEYWORD_ONLY)
+    return {name: words.get(types[name], "ints") for name in named}
+
+
 @dataclass(frozen=True)
 class Planned:
     """An operator version with its attributes, for inputs of certain shapes and dtypes."""

@@ -18,7 +18,7 @@ from opcheck import dtypes
 from opcheck.engine.evaluate import evaluate, operator_of
 from opcheck.engine.registry import module_of
 from opcheck.errors import InvalidNode
-from opcheck.model import Array, Attrs, OpVersion
+from opcheck.model import Array, Attrs, OpVersion, Typed
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +38,11 @@ class Node:
     def right(self) -> tuple[Array, ...]:
         """What the engine answers; raises InvalidNode where the specification forbids the node."""
         return evaluate(self.op, self.inputs, self.attrs)
+
+    @property
+    def malformed(self) -> bool:
+        """True where an attribute has another type than declared, or is not declared at all."""
+        return any(isinstance(value, Typed) for value in self.attrs.values())
 
     @property
     def rank(self) -> int:
@@ -68,18 +73,20 @@ class Mistake:
     recognises, and that fits after "as if": "the last of equal maxima won". `harmless` says where
     no legal input separates it from the right reading, and why: by operator ("Hardmax"), version
     ("13"), both ("Hardmax-13"), dtype ("float32"), or one of the former and a dtype ("13 float32").
+    Only mistakes `of_form` are made on malformed nodes, which others refuse.
     """
 
     name: str
     text: str
     answer: Answer
     harmless: Mapping[str, str] = field(default_factory=dict)
+    of_form: bool = False
 
     def made_on(self, node: Node) -> Sequence[Any] | InvalidNode:
         """What comes of it, or why the node is refused by who makes it."""
         try:
             with np.errstate(all="ignore"):
-                return self.answer(node)
+                return self.answer(node) if self.of_form or not node.malformed else node.right
         except InvalidNode as error:
             return error
         except Exception as error:
@@ -103,5 +110,5 @@ def mistakes_of(op: OpVersion) -> tuple[Mistake, ...]:
     if operator is None:
         return ()
     own = importlib.import_module(f"{module_of(operator)}.mistakes").MISTAKES
-    general = importlib.import_module("opcheck.engine.generic").MISTAKES
-    return (*own, *general)
+    generic = importlib.import_module("opcheck.engine.generic")
+    return (*own, *generic.MISTAKES, *generic.of_attributes(op))

@@ -11,7 +11,7 @@ from packaging.version import InvalidVersion, Version
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from opcheck.errors import did_you_mean
-from opcheck.model import FAILURES, WRONG, Case, Verdict
+from opcheck.model import FAILURES, WRONG, Case, Typed, Verdict
 from opcheck.reading import form
 
 #: The verdicts that a ledger of released backends can explain.
@@ -111,6 +111,8 @@ def value_of(case: Case, field: str) -> str | int | None:
 
 def _plain(value: Any) -> Any:
     """An attribute's value as a ledger spells it: a list of numbers is a list there."""
+    if isinstance(value, Typed):
+        return {value.type: _plain(value.value)}
     return list(value) if isinstance(value, tuple) else value
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from opcheck.errors import InvalidNode
-from opcheck.model import Array, Attrs, OpVersion
+from opcheck.model import Array, Attrs, OpVersion, Typed
 from opcheck.precise.answer import Precise, Undecided, UnsoundArithmetic
 from opcheck.precise.registry import Version, operators
 
@@ -45,9 +45,11 @@ def _computed(version: Version, inputs: Sequence[Array], attrs: Attrs) -> Precis
     if native.dtype.name not in version.dtypes:
         raise InvalidNode(f"{native.dtype.name} is none of {', '.join(version.dtypes)}")
     known = list(inspect.signature(version.compute).parameters)[1:]
-    for name in attrs:
+    for name, value in attrs.items():
         if name not in known:
             raise InvalidNode(f"{name} is none of its attributes ({', '.join(known)})")
+        if isinstance(value, Typed):
+            raise InvalidNode(f"{name} is of another type: {value}")
     return version.compute(native, **attrs)
 
 

@@ -168,6 +168,7 @@ class ResultFields(Fields):
     failure: Failure | None
     refused: bool
     inexpressible: bool
+    irreproducible: bool = False
     beyond: bool = False
     printed: str
     alternative: str | None

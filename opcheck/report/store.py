@@ -28,7 +28,8 @@ from opcheck.report.run_fields import LINE, FooterFields, HeaderFields, ResultFi
 #   3  the verdicts "unexpected pass" and "differ"; the header tells the user's ledgers and names
 #      oracles; a result whether a ledger has something else come, and what is known of it the
 #      ledger's line; whom it is held against; how often each verdict came, if asked several times;
-#      a diagnosis its counts; the footer diagnoses that were revised
+#      since then, whether the same question again gave other values; a diagnosis its counts; the
+#      footer diagnoses that were revised
 FORMAT = 3
 #: The largest file that is read, and the longest line, in bytes: some 500,000 results, and a
 #: hundred times what the longest result takes.
@@ -55,47 +56,22 @@ def header(run: Header) -> str:
 
 def record(result: Record) -> str:
     """The line of one result."""
+    fields = {field.name: getattr(result, field.name) for field in dataclasses.fields(result)}
+    del fields["self_check"]
     return line(
         {
             "type": "result",
-            "case": result.case,
-            "backend": result.backend,
-            "verdict": result.verdict,
+            **fields,
             "self": result.self_check,
-            "reason": result.reason,
-            "failure": result.failure,
-            "refused": result.refused,
-            "inexpressible": result.inexpressible,
-            "beyond": result.beyond,
-            "printed": result.printed,
-            "alternative": result.alternative,
-            "oracle": result.oracle,
-            "against": result.against,
             "known": dataclasses.asdict(result.known) if result.known else None,
-            "unexpected": result.unexpected,
-            "found": result.found,
             "diagnoses": _diagnoses(result),
             "op": result.op.name,
             "domain": result.op.domain,
             "since": result.op.since,
-            "opset": result.opset,
-            "dtype": result.dtype,
-            "name": result.name,
-            "row": result.row,
-            "rule": result.rule,
-            "level": result.level,
-            "clause": result.clause,
-            "rulings": result.rulings,
             "source": dataclasses.asdict(result.source),
-            "place": result.place,
-            "digest": result.digest,
-            "question": result.question,
-            "repeat": result.repeat,
             "used": _number(result.used),
             "unjudged": result.unjudged,
             "comparisons": [*map(_comparison, result.comparisons)],
-            "seconds": result.seconds,
-            "verdicts": result.verdicts,
         }
     )
 

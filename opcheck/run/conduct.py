@@ -22,7 +22,7 @@ from opcheck.model import (
     Verdict,
 )
 from opcheck.run.diagnosis import evidence, recall, was_looked_into
-from opcheck.run.repeating import Rounds, repeated, together
+from opcheck.run.repeating import Rounds, as_required, repeated, together
 from opcheck.run.together import settled as compared
 from opcheck.run.trial import Judged, Trial
 from opcheck.run.witness import Testimony, oracle_of
@@ -74,24 +74,10 @@ Kept: TypeAlias = Mapping[tuple[str, str], Record]
 
 
 def conduct(
-    cases: Sequence[Case],
-    backends: Sequence[Asked],
-    ledgers: Sequence[Ledger] = (),
-    is_puzzling: Callable[[Result | Record], bool] = _nothing,
-    oracles: Mapping[str, Asked] = MappingProxyType({}),
-    gate: Gate | None = None,
-    *,
-    times: int = 1,
+    cases: Sequence[Case], backends: Sequence[Asked], *more: Any, **options: Any
 ) -> Iterator[Result]:
-    """Every case on every backend, case by case, in the given order.
-
-    The user's `gate` decides about the cases that it lists, `ledgers` explain failures of others.
-    Those that are puzzling all the same are diagnosed, which takes as long as some hundred cases
-    more. `oracles` are those that the cases name, by these names. Each backend is asked each case
-    so many `times`.
-    """
-    stream = resume(cases, backends, {}, ledgers, is_puzzling, oracles, gate, times=times)
-    return cast(Iterator[Result], iter(stream))
+    """Judge every case on every backend as `resume` does, with nothing kept of an earlier run."""
+    return cast(Iterator[Result], iter(resume(cases, backends, {}, *more, **options)))
 
 
 def resume(
@@ -104,13 +90,22 @@ def resume(
     gate: Gate | None = None,
     *,
     times: int = 1,
+    reproducible: bool = False,
 ) -> Conductor:
-    """The same, but that what is `kept` of an earlier run comes in its turn, and is not asked.
+    """Judge every case on every backend, case by case, in the given order.
 
-    The new results are those of a run that was never cut short. Of a case that compares backends
-    with each other, all results are kept or none.
+    What is `kept` of an earlier run comes in its turn, and is not asked; the new results are those
+    of a run that was never cut short. Of a case that compares backends with each other, all results
+    are kept or none.
+
+    The user's `gate` decides about the cases that it lists, `ledgers` explain failures of others.
+    Those that are puzzling all the same are diagnosed, which takes as long as some hundred cases
+    more. `oracles` are those that the cases name, by these names. Each backend is asked each case
+    so many `times`. `reproducible`: answers must be the same to the bit in all runs.
     """
-    return Conductor(cases, backends, kept, ledgers, is_puzzling, oracles, gate or Gate(), times)
+    return Conductor(
+        cases, backends, kept, ledgers, is_puzzling, oracles, gate or Gate(), times, reproducible
+    )
 
 
 @dataclass(eq=False)
@@ -128,37 +123,30 @@ class _Open:
     unsettled: dict[int, list[Judged]] = field(default_factory=dict)
 
 
+@dataclass(eq=False)
 class Conductor:
     """A run, which yields its results once; then it knows their causes."""
 
-    def __init__(
-        self,
-        cases: Sequence[Case],
-        backends: Sequence[Asked],
-        kept: Kept,
-        ledgers: Sequence[Ledger],
-        is_puzzling: Callable[[Result | Record], bool],
-        oracles: Mapping[str, Asked],
-        gate: Gate,
-        times: int,
-    ) -> None:
-        self.cases = cases
-        self.backends = backends
-        self.kept = kept
-        self.ledgers = ledgers
-        self.is_puzzling = is_puzzling
-        self.gate = gate
-        self.times = times
-        self.suspects = [Suspects(recall) for _ in backends]
-        self.next = [0] * len(backends)
+    cases: Sequence[Case]
+    backends: Sequence[Asked]
+    kept: Kept
+    ledgers: Sequence[Ledger]
+    is_puzzling: Callable[[Result | Record], bool]
+    oracles: Mapping[str, Asked]
+    gate: Gate
+    times: int
+    reproducible: bool
+
+    def __post_init__(self) -> None:
+        self.suspects = [Suspects(recall) for _ in self.backends]
+        self.next = [0] * len(self.backends)
         self.open: dict[int, _Open] = {}
         #: How many bytes the data of the open cases have.
         self.held = 0
         #: What is under way at each backend, by ticket: the case's number and its inquiry.
-        self.asked: list[dict[int, tuple[int, Rounds]]] = [{} for _ in backends]
-        self.oracles = oracles
+        self.asked: list[dict[int, tuple[int, Rounds]]] = [{} for _ in self.backends]
         #: What is under way at each oracle, by ticket: the case's number.
-        self.consulted: dict[str, dict[int, int]] = {address: {} for address in oracles}
+        self.consulted: dict[str, dict[int, int]] = {address: {} for address in self.oracles}
 
     def settled(self, records: Sequence[Record]) -> list[Record]:
         """Return the records of the results with what is said of failures when all are there."""
@@ -265,7 +253,7 @@ class Conductor:
     def _end(self, number: int, opened: _Open, rounds: list[Judged]) -> None:
         """Take what an inquiry has come to, which may be worth nothing before others end."""
         if not isinstance(opened.trial.case.expect, Agreement):
-            opened.results[number] = together(rounds)
+            opened.results[number] = self._together(rounds)
             return
         opened.unsettled[number] = rounds
         if len(opened.unsettled) == len(self.backends):
@@ -275,7 +263,10 @@ class Conductor:
             found = [compared(opened.trial, some, infos) for some in told]
             for one, judged in enumerate(zip(*found, strict=True)):
                 # Held back until its turn, and so without the answer.
-                opened.results[one] = replace(together(judged), open=None)
+                opened.results[one] = replace(self._together(judged), open=None)
+
+    def _together(self, rounds: Sequence[Judged]) -> Judged:
+        return as_required(together(rounds)) if self.reproducible else together(rounds)
 
     def _diagnosed(self, number: int, opened: _Open) -> Result:
         """The result of a backend; made when its turn comes, because the order tells."""

@@ -30,7 +30,7 @@ def evidence(trial: Trial, asked: Question, outcome: Outcome) -> Evidence | None
 
 def was_looked_into(record: Record) -> bool:
     """Whether there was `evidence` of a failure of which no more than the record is left."""
-    if record.failure in (None, "crash", "timeout", "oom", "unstable"):
+    if record.failure in (None, "declared", "crash", "timeout", "oom", "unstable"):
         return False
     return operator_of(record.op) is not None and not record.reason.startswith(UNUSABLE)
 

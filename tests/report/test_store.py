@@ -92,6 +92,7 @@ def test_a_record_names_its_case_in_full():
         "failure": None,
         "refused": False,
         "inexpressible": False,
+        "irreproducible": False,
         "beyond": False,
         "printed": "",
         "alternative": None,

@@ -82,6 +82,34 @@ def test_warnings_are_failures_where_they_are_red_and_known_ones_nowhere():
     ]
 
 
+def test_known_failures_and_warnings_are_called_so():
+    listed = Known("a defect", None, "acme.yaml")
+    known = [record(Verdict.KNOWN, failure="values", found=Verdict.FAIL, known=listed)] * 2
+    assert "What is wrong" not in shown(known, "acme").text
+    # One was looked into, as all are with -vv: now they all count.
+    known.append(replace(known[0], diagnoses=(LAST,)))
+    warned = record(Verdict.WARN, failure="values", diagnoses=(ZEROS,))
+    for results, said in (
+        (known, "3 known failures, one cause, 2 unexplained"),
+        ([*known, warned], "3 known failures, 1 warning, 2 causes, 2 unexplained"),
+        (
+            [*known, replace(known[0], found=Verdict.WARN)],
+            "3 known failures, 1 warning, one cause, 3 unexplained",
+        ),
+        ([*known, record(Verdict.FAIL)], "1 failure, 3 known failures, one cause, 3 unexplained"),
+    ):
+        assert f"What is wrong with acme 1.5: {said}" in shown(results, "acme", width=100).text
+
+
+def test_answers_that_differ_between_runs_are_counted_by_backend():
+    results = [record(irreproducible=True, name=name) for name in ("a", "a", "b", "c", "d")]
+    results += [record(), record(backend="numpy")]
+    page = shown(results, "acme", "numpy", width=140)
+    told = "acme 1.5: 5 results not reproducible to the bit (red with --require-reproducible)"
+    assert f"{told}, in Hardmax/a, Hardmax/b, Hardmax/c and 1 more" in page.text
+    assert "numpy 1.5: " not in page.text
+
+
 def test_failures_without_any_cause():
     page = shown([record(Verdict.FAIL), record(Verdict.FAIL)], "acme")
     assert "What is wrong with acme 1.5: 2 failures, 2 unexplained" in page.text

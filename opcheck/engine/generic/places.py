@@ -53,6 +53,17 @@ def _repeated_tail(width: int) -> Callable[[Array], Array]:
     return change
 
 
+def _read_again(axis: int) -> Callable[[Node], Sequence[Any]]:
+    def answer(node: Node) -> Sequence[Any]:
+        x, *others = node.inputs
+        if not -x.ndim <= axis < x.ndim or x.shape[axis] <= 1024 or node.dtype != "float32":
+            return node.right
+        again = np.take(x, np.arange(x.shape[axis]) % 1024, axis=axis)
+        return replace(node, inputs=(again, *others)).right
+
+    return answer
+
+
 def _quarters_of_rows(out: Array) -> Array:
     """Of 2,048 elements or more, each of four threads computes a quarter of the rows."""
     if out.size < 2048:
@@ -172,6 +183,15 @@ MISTAKES: tuple[Mistake, ...] = (
         "of 2,048 elements or more four threads computed as many rows each, and what was left of "
         "them stayed zero",
         _quarters_of_rows,
+    ),
+    *(
+        Mistake(
+            f"axis_{axis}_read_up_to_1024",
+            f"of more than 1,024 float32 entries along axis {axis} the first 1,024 were read again",
+            _read_again(axis),
+            but("float32"),
+        )
+        for axis in (0, 1, -1)
     ),
     of_output(
         "index_in_8_bits",

@@ -503,10 +503,10 @@ def openvino() -> Iterator[Check]:
         "A number is taken",
         _with(six, pads=1),
         [],
-        Gives(_pool(1, *norms, 16 * _R5, 32)),
+        Gives(_pool(*norms, 16 * _R5, 32)),
         "pads are INTS, two for each axis",
         _with(six, pads=[1, 1]),
-        _pool(1, *norms, 16 * _R5, 32),
+        _pool(*norms, 16 * _R5, 32),
     )
     square = Model("LpPool", 18, {"kernel_shape": [2, 2]}, _IMAGE)
     edges = [[[[1, _R2, _R2, 1], [_R2, 2, 2, _R2], [1, _R2, _R2, 1]]]]

@@ -140,15 +140,6 @@ def oracles(results: Iterable[Record]) -> Iterator[str]:
         yield f"{words.plural(count, 'result')} {verb} judged by what oracle {oracle} answers"
 
 
-_KINDS = ("failure", "known failure", "warning")
-
-
-def _kind(result: Record) -> str:
-    if before_ledgers(result) is Verdict.WARN:
-        return "warning"
-    return "known failure" if result.verdict is Verdict.KNOWN else "failure"
-
-
 @dataclass(frozen=True)
 class Wrong:
     """What is wrong with a backend: its causes, and their number in words."""
@@ -159,25 +150,18 @@ class Wrong:
 
 
 def wrong(header: Header, results: Iterable[Record]) -> Iterator[Wrong]:
-    """For each backend the causes of what is wrong with it; each result counts for one.
-
-    Known failures and warnings are counted by these names, and only where they were diagnosed.
-    """
+    """For each backend the causes of all that makes the run red; each failure counts for one."""
     red = reds_of(header)
     # That answers differ accuses nobody.
     some = {*WRONG, Verdict.WARN} - {Verdict.DIFFER}
-    results = [one for one in results if one.verdict in {*some, Verdict.KNOWN}]
+    failures = [r for r in results if is_red(r, red) and r.verdict in some]
     for backend in header.backends:
-        mine = [result for result in results if result.backend == backend.address]
-        diagnosed = {one.verdict for one in mine if one.diagnoses}
-        mine = [one for one in mine if is_red(one, red) or one.verdict in diagnosed]
+        mine = [result for result in failures if result.backend == backend.address]
         if not mine:
             continue
         found = causes(mine)
-        kinds = Counter(map(_kind, mine))
-        told = ", ".join(words.plural(kinds[kind], kind) for kind in _KINDS if kind in kinds)
         explained = sum(cause.failures for cause in found if cause.explained)
-        left = len(mine) - explained
+        told, left = words.plural(len(mine), "failure"), len(mine) - explained
         if explained:
             told += f": {explained:,} explained by {words.plural(number_of(found), 'cause')}"
         if left:

@@ -25,7 +25,7 @@ from opcheck.model import Level, Rule
 from opcheck.suite.tensor_fields import DTypeName, Fields, TensorField
 
 _ATTRIBUTE = {
-    "description": "An attribute by its ONNX name; null leaves it out.",
+    "description": "An attribute by its ONNX name; null leaves it out; {type: value} if illegal.",
     "anyOf": [
         {"type": ["number", "string", "null"]},
         {"type": "object", "minProperties": 1, "maxProperties": 1},

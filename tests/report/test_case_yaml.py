@@ -19,6 +19,7 @@ from opcheck.model import (
     Put,
     Rejected,
     TensorSpec,
+    Typed,
     Values,
 )
 from opcheck.report.case_yaml import combinations, name_of, written
@@ -206,6 +207,7 @@ def test_what_is_long_takes_several_lines(tmp_path):
         ({"auto_pad": "same, upper"}, '{auto_pad: "same, upper"}'),
         ({"auto_pad": ""}, '{auto_pad: ""}'),
         ({"kernel_shape": ()}, "{kernel_shape: []}"),
+        ({"axis": Typed("floats", (1.5,))}, "{axis: {floats: [1.5]}}"),
     ],
 )
 def test_attributes_are_written_as_they_are_read(attrs, said):

@@ -82,25 +82,6 @@ def test_warnings_are_failures_where_they_are_red_and_known_ones_nowhere():
     ]
 
 
-def test_known_failures_and_warnings_are_called_so():
-    listed = Known("a defect", None, "acme.yaml")
-    known = [record(Verdict.KNOWN, failure="values", found=Verdict.FAIL, known=listed)] * 2
-    assert "What is wrong" not in shown(known, "acme").text
-    # One was looked into, as all are with -vv: now they all count.
-    known.append(replace(known[0], diagnoses=(LAST,)))
-    warned = record(Verdict.WARN, failure="values", diagnoses=(ZEROS,))
-    for results, said in (
-        (known, "3 known failures, one cause, 2 unexplained"),
-        ([*known, warned], "3 known failures, 1 warning, 2 causes, 2 unexplained"),
-        (
-            [*known, replace(known[0], found=Verdict.WARN)],
-            "3 known failures, 1 warning, one cause, 3 unexplained",
-        ),
-        ([*known, record(Verdict.FAIL)], "1 failure, 3 known failures, one cause, 3 unexplained"),
-    ):
-        assert f"What is wrong with acme 1.5: {said}" in shown(results, "acme", width=100).text
-
-
 def test_answers_that_differ_between_runs_are_counted_by_backend():
     results = [record(irreproducible=True, name=name) for name in ("a", "a", "b", "c", "d")]
     results += [record(), record(backend="numpy")]

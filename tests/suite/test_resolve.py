@@ -194,6 +194,12 @@ def test_so_may_a_case_of_which_a_rejection_is_one_answer(cases: Cases) -> None:
         ({"attrs": "{axis: »1.0}"}, "attribute axis must be a whole number, got 1.0"),
         ({"attrs": "{axis: »true}"}, "attribute axis must be a whole number, got true"),
         ({"attrs": "{axis: »[0]}"}, "attribute axis must be a whole number, got a list"),
+        ({"attrs": "{axis: »{float: 1}}"}, "attribute axis must be a whole number, got a mapping"),
+        ({"attrs": "{axis: 0, »scale: {float: 1}}"},
+         "'scale' is no attribute of Hardmax-13 (has: axis)"),
+        ({"attrs": "{axis: »{flaot: 1}}", "expect": "{rejected: x, legal: {attrs.axis: 0}}"},
+         "attribute axis must be a value, or {type: value} with one of int, float, string, ints, "
+         "floats, strings, tensor"),
         ({"attrs": f"{{axis: »{'[' * 40}{']' * 40}}}"},
          "attribute axis must be a whole number, got a list"),
         ({"attrs": f"{{axis: »1{'0' * 400}}}"},

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from opcheck.diagnose import UNEXPLAINED, Cause, causes, number_of
-from opcheck.model import Diagnosis, OpVersion, Record, Verdict
+from opcheck.diagnose.settle import WAYS
+from opcheck.model import FAILURES, Diagnosis, OpVersion, Record, Verdict
 from tests.report.made import record
 
 
@@ -55,3 +56,7 @@ def test_counts_of_several_operators_are_added() -> None:
 
 def test_no_failure_no_cause() -> None:
     assert causes([]) == []
+
+
+def test_every_way_to_fail_has_words() -> None:
+    assert {*WAYS} == {*FAILURES}

@@ -38,7 +38,7 @@ CASES = (
     "Hardmax/coerced_to_2d@opset=11,dtype=float32#axis_1",
     "Softmax/worked_example@opset=1,dtype=float64",
     "LpPool/fractional_p@dtype=float32#random_2.5",
-    "LpPool/three_and_four_dimensions@opset=22,dtype=float32#2x4x3_with_strides_and_pads",
+    "LpPool/three_and_four_dimensions@opset=22,dtype=float32#6x3x8_with_strides_and_pads",
     "DML_ACTIVATION_HARDMAX1/unsorted_axes@dtype=float16#axes_2_0",
 )
 

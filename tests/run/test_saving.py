@@ -148,7 +148,10 @@ def test_saved_outputs_are_judged_like_the_backend_that_gave_them(
 ) -> None:
     live = recorded(tmp_path / "out", connect(address), SOME)
     later = list(judged(SOME, [connect(f"saved:{tmp_path / 'out'}")]))
-    assert verdicts(later) == verdicts(live)
+    # Saved outputs declare no shapes.
+    declared = {result.case.id for result in live if result.failure == "declared"}
+    expected = {case: found for case, found in verdicts(live).items() if case not in declared}
+    assert {case: verdicts(later)[case] for case in expected} == expected
     assert len({result.verdict for result in live} - {Verdict.UNSUPPORTED}) > (address != "numpy")
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 from opcheck.diagnose import UNEXPLAINED, Cause, causes, number_of
-from opcheck.model import Diagnosis, OpVersion, Record, Verdict
+from opcheck.diagnose.settle import WAYS
+from opcheck.model import Diagnosis, Failure, OpVersion, Record, Verdict
 from tests.report.made import record
 
 
@@ -30,6 +33,10 @@ def test_what_is_left_over_comes_last_by_the_way_it_fails() -> None:
         (None, f"{UNEXPLAINED}: gives wrong values", 2, False),
         (None, f"{UNEXPLAINED}: dies", 1, False),
     ]
+
+
+def test_every_way_to_fail_has_words() -> None:
+    assert {*WAYS} == {*get_args(Failure)}
 
 
 def test_two_mistakes_made_at_once_are_two_causes() -> None:

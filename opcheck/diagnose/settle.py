@@ -26,7 +26,7 @@ WAYS: dict[Failure | None, str] = {
     "shape": "gives an output of the wrong shape",
     "values": "gives wrong values",
     "precision": "is less precise than expected",
-    "declared": "declares an output otherwise than it returns it",
+    "declared": "gives another output than it declared",
     "accepted": "accepts an invalid model",
     "raised": "refuses the model",
     "crash": "dies",

@@ -8,11 +8,11 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
-
 from opcheck.engine.mistakes import Node
 from opcheck.engine.ops.dml_activation_hardmax1.mistakes import RIGHT as DIRECTML
-from opcheck.engine.ops.hardmax import choices
 from opcheck.engine.ops.hardmax.steps import RIGHT, numbers
+
+from opcheck.engine.ops.hardmax import choices
 from opcheck.errors import InvalidNode
 from opcheck.model import Task
 from tests.miniatures import Fake, Run, of_operand

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from opcheck.engine.registry import operators
 
 from opcheck import backends, opset
 from opcheck.backends import attempt
 from opcheck.engine import evaluate
-from opcheck.engine.registry import operators
 from opcheck.model import (
     AnyOf,
     Array,
@@ -33,10 +33,11 @@ from opcheck.reading import shipped_folder
 from opcheck.run.question import question
 from opcheck.suite import load, materialize
 from opcheck.suite.load import shipped_suites
+from tests.asking import shipped_cases
 from tests.inline import judged
 from tests.node_tests import node_tests_of
 
-CASES = load()
+CASES = shipped_cases()
 ENGINE = backends.connect("numpy")
 README = (shipped_folder("_cases", "cases") / "README.md").read_text(encoding="utf-8")
 

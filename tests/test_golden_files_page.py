@@ -9,9 +9,8 @@ from typing import get_args
 from opcheck.engine import rounding
 from opcheck.graph.onnx_tolerance import DATA
 from opcheck.run.golden.answers import Kind
-from opcheck.run.golden.archives import NPZ
-from opcheck.run.golden.manifest import MANIFEST, SUMS, read_manifest
 from opcheck.run.golden.writing import METHOD_TEXTS
+from opcheck.suite.golden_manifest import MANIFEST, NPZ, SUMS, read_manifest
 from tests.run.golden.made import golden
 from tests.shell import ROOT
 

@@ -497,8 +497,8 @@ class Expected:
             own = np.where(np.isfinite(size), own, 0.0)
         common = output.errors.common
         if common is not None:
-            ends = (end.astype(np.float64, copy=False) for end in (common.down, common.up))
-            common = Common(*ends, common.group)
+            down, up = (end.astype(np.float64, copy=False) for end in (common.down, common.up))
+            common = Common(down, up, common.group)
         return Room(own, common, output.lost)
 
     def range_loss(self, tier: Tier) -> Any:

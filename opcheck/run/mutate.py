@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import TypeAlias
@@ -85,7 +85,10 @@ def _dtypes(case: Case, allowed: Sequence[str]) -> tuple[str, ...]:
 
 
 def mutations(
-    cases: Iterable[Case], settings: Settings | None = None, jobs: int = 1
+    cases: Iterable[Case],
+    settings: Settings | None = None,
+    jobs: int = 1,
+    safe_place: Callable[[], None] = lambda: None,
 ) -> Iterator[Mutation]:
     """What `cases` see of every mistake in every cell, in no order; in `jobs` processes.
 
@@ -94,7 +97,7 @@ def mutations(
     plots = _plots(cells(cases), settings or Settings(), jobs)
     if jobs == 1:
         return chain.from_iterable(map(_each, plots))
-    return chain.from_iterable(in_parallel(_work, plots, jobs))
+    return chain.from_iterable(in_parallel(_work, plots, jobs, safe_place))
 
 
 def count(cases: Iterable[Case], settings: Settings) -> int:
@@ -156,9 +159,7 @@ def _each(plot: Plot) -> Iterator[Mutation]:
         for sight in chain.from_iterable(sights.values()):
             _check(sight)
     made = {
-        cell: {
-            w.name: w for w in _chosen(cell.op, plot.settings) if _concerns(w, cell.dtype, own)
-        }
+        cell: {w.name: w for w in _chosen(cell.op, plot.settings) if _concerns(w, cell.dtype, own)}
         for cell, own in sights.items()
     }
     for name in plot.mistakes:

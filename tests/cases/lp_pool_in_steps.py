@@ -10,9 +10,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-
 from opcheck.engine.mistakes import Answer, Mistake, Node
 from opcheck.engine.ops.lp_pool.steps import Steps, Windows
+
 from opcheck.errors import InvalidNode
 from opcheck.run.lying import Lying
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
-
 from opcheck.engine.mistakes import Answer, Node
 from opcheck.engine.ops.softmax.steps import Matrix, Steps, maximum, total, wide
 from opcheck.engine.ops.softmax.wrong_shares import each_share
+
 from opcheck.errors import InvalidNode
 from opcheck.model import Array, Question, Task
 from tests.miniatures import Fake

@@ -11,9 +11,9 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-
 from opcheck.engine.mistakes import Answer
 from opcheck.engine.ops.softmax.mistakes import MISTAKES
+
 from opcheck.errors import InvalidNode
 from opcheck.model import (
     AnyOf,

@@ -7,15 +7,18 @@ from functools import cache
 from itertools import combinations
 
 import pytest
-
 from opcheck.engine.mistakes import Mistake, mistakes_of
+
 from opcheck.errors import InvalidNode
 from opcheck.model.support import Cell
 from opcheck.run.mutate import cells
 from opcheck.run.sight import Sight, digest
-from opcheck.suite import Selection, load, select
+from opcheck.suite import Selection, select
+from tests.asking import shipped_cases
 
-CELLS = cells(select(load(), Selection(level="core")))
+pytestmark = pytest.mark.mutation
+
+CELLS = cells(select(shipped_cases(), Selection(level="core")))
 OPS = sorted({(cell.op.domain, cell.op.name) for cell in CELLS})
 #: From this share of agreement on two mistakes are one.
 SAME = 0.99

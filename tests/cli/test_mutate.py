@@ -7,7 +7,6 @@ import sys
 import time
 
 import pytest
-
 from opcheck.engine.mistakes import Mistake, mistakes_of
 
 HEAD = "op: Hardmax\ndtype: float32\nopset: 13\nattrs: {axis: 1}\ncases:\n"

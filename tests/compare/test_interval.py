@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from opcheck.compare.interval import interval, stepped
 
 from opcheck.compare import compare
-from opcheck.compare.interval import interval, stepped
 from opcheck.compare.wants import computed_want
 from opcheck.dtypes import DTYPES
 from opcheck.engine import exactly, rounded

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from opcheck.engine.bounds import Tier
 
 from opcheck.compare import Want, compare
 from opcheck.compare.bounded import FULL
 from opcheck.dtypes import DTYPES
-from opcheck.engine.bounds import Tier
 from opcheck.model import Picture, Tolerance
 from tests.compare.test_bounded import Fake, arithmetic, judged
 

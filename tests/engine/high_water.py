@@ -17,10 +17,10 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
+from opcheck.engine.registry import operators
 
 from opcheck.dtypes import DTYPES
 from opcheck.engine import natively
-from opcheck.engine.registry import operators
 from opcheck.model import OpVersion
 
 

@@ -10,11 +10,11 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from opcheck.engine.registry import Kernel, Operator, _by_module, operators
 
 from opcheck import dtypes
 from opcheck.engine import evaluate, operator_of
 from opcheck.engine.evaluate import evaluate as evaluate_function
-from opcheck.engine.registry import Kernel, Operator, _by_module, operators
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import Array, AttrValue, OpVersion
 

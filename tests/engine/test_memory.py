@@ -9,9 +9,9 @@ import sys
 from typing import Any
 
 import pytest
+from opcheck.engine.registry import operators
 
 from opcheck.dtypes import DTYPES
-from opcheck.engine.registry import operators
 from tests.engine.test_registry import NEEDED
 
 pytest.importorskip("resource", reason="only POSIX tells a process's high-water mark")

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from opcheck.engine.registry import Kernel, operators
 
 from opcheck.compare import Want, compare
 from opcheck.dtypes import DTYPES
 from opcheck.engine import Exact, evaluate, exactly, natively
-from opcheck.engine.registry import Kernel, operators
 from opcheck.model import OpVersion
 from tests.engine.ops.layouts import LAYOUTS
 from tests.engine.test_registry import NEEDED

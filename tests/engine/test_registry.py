@@ -6,11 +6,11 @@ import inspect
 
 import numpy as np
 import pytest
+from opcheck.engine.registry import Kernel, operators
 
 from opcheck import opset
 from opcheck.dtypes import DTYPES
 from opcheck.engine import Exact, exactly
-from opcheck.engine.registry import Kernel, operators
 from opcheck.model import OpVersion
 
 KERNELS = [

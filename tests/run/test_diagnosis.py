@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from opcheck.diagnose import Suspects, causes
 from opcheck.engine.mutants import Mutant, mutants_of
@@ -17,8 +18,7 @@ from opcheck.run.lying import Lying, Telling, judged, node_of, told
 from opcheck.run.mutate import cells
 from opcheck.run.sight import RED, Answer, right_of, same
 from opcheck.run.trial import Judged, Trial
-from opcheck.suite import load
-from tests.asking import cases_in
+from tests.asking import cases_in, shipped_cases
 from tests.hardmax import Hardmax
 from tests.inline import diagnosed
 from tests.miniatures import answering, refusing
@@ -77,7 +77,7 @@ def shown(op: OpVersion) -> list[Trial]:
 
 @cache
 def core() -> tuple[Case, ...]:
-    return tuple(case for case in load() if case.level != "deep")
+    return tuple(case for case in shipped_cases() if case.level != "deep")
 
 
 @cache
@@ -117,6 +117,7 @@ VERSIONS = [
 ]
 
 
+@pytest.mark.mutation
 def test_nine_lies_of_ten_are_named_first() -> None:
     lies, wrong = 0, {}
     for op in VERSIONS:

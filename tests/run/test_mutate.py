@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-
 from opcheck.engine.habits import HABITS
 from opcheck.engine.mistakes import Mistake, mistakes_of
+
 from opcheck.errors import InvalidNode, UsageError
 from opcheck.model import Case, OpVersion
 from opcheck.model.mutation import Fate, Mutant, Mutation, Score, score
 from opcheck.run.lying import Habitual, Lying
 from opcheck.run.mutate import Settings, cells, count, mistakes_in, mutations
+from opcheck.run.parallel import in_parallel
 from opcheck.run.sight import Sight
 from opcheck.run.trial import Trial
-from opcheck.suite import Selection, load, select
+from opcheck.suite import Selection, select
 from tests import inline
-from tests.asking import cases_in
+from tests.asking import cases_in, shipped_cases
 
 HARDMAX13 = OpVersion("", "Hardmax", 13)
 HEAD = "op: Hardmax\ndtype: float32\nopset: 13\nattrs: {axis: 1}\ncases:\n"
@@ -246,7 +249,7 @@ def test_a_mistake_must_not_change_what_it_is_made_of(
 
 
 def smoke(*ops: str, dtype: str = "float32") -> tuple[Case, ...]:
-    return select(load(), Selection(ops=ops, dtypes=(dtype,), level="smoke"))
+    return select(shipped_cases(), Selection(ops=ops, dtypes=(dtype,), level="smoke"))
 
 
 @pytest.mark.parametrize("op", ["Hardmax", "Softmax", "LpPool", "DML_ACTIVATION_HARDMAX1"])
@@ -303,3 +306,16 @@ def test_a_score_is_the_part_that_is_seen_of_what_can_be() -> None:
     assert (found.total, found.share) == (7, 6 / 7)
     assert score([mutation(harmless="why", noticers=("b",))]) == Score(warned=1)
     assert score([mutation(harmless="why")]).share is None
+
+
+def test_work_that_is_to_end_ends_at_once_however_long_its_parts_take():
+    before, began, asked = {*multiprocessing.active_children()}, time.monotonic(), iter(range(50))
+
+    def enough():
+        if next(asked, None) is None:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        list(in_parallel(time.sleep, [600, 600, 600], 2, enough))
+    assert time.monotonic() - began < 300
+    assert {*multiprocessing.active_children()} == before

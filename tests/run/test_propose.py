@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-
 from opcheck.engine.habits import HABITS
 from opcheck.engine.mistakes import Mistake, mistakes_of
+
 from opcheck.model import Case, Computed, Fill, Given, OpVersion, Rejected, Values, Verdict
 from opcheck.model.mutation import Mutant, Proposal
 from opcheck.run.lying import Lying

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from opcheck import dtypes
 from opcheck.compare import Want, compare_outputs
 from opcheck.compare.verdict import Answer, Refusal, what_is_wrong
-from opcheck.dtypes import round_to
+from opcheck.compare.wants import in_its_dtype
 from opcheck.errors import InvalidNode
 from opcheck.model import (
     Agreement,
@@ -25,10 +24,11 @@ from opcheck.model import (
     TensorSpec,
     Tolerance,
 )
-from opcheck.run.golden.oracles import Disagreement, Method, Outputs, outputs
+from opcheck.run.golden.oracles import Disagreement, Outputs, outputs
 from opcheck.run.golden.tolerances import Ends, ends
 from opcheck.run.oracle import admission, computed
 from opcheck.run.question import question
+from opcheck.suite.golden_manifest import Method
 
 #: The folders that tests lie in; see the package's docstring.
 Kind: TypeAlias = Literal["must", "should", "open", "rejected"]
@@ -124,7 +124,7 @@ def _answered(case: Case, asked: Question, data_sets: int) -> Made:
     found = outputs(asked.task, asked.inputs)
     if found is not None and not isinstance(case.expect, Computed):
         _check_stated(answer.wants, found, case.tolerance)
-    stated = found or Outputs(tuple(map(_rounded, answer.wants)), "stated")
+    stated = found or Outputs(tuple(map(in_its_dtype, answer.wants)), "stated")
     sets = [_data_set(0, asked, answer.wants, stated, case.tolerance)]
     fixed = _fixed(case)
     left: list[LeftOut] = []
@@ -199,16 +199,6 @@ def _check_stated(wants: Sequence[Want], found: Outputs, tolerance: Tolerance | 
             raise Disagreement(f"the case and the oracle contradict each other: {told}")
 
 
-def _rounded(want: Want) -> Array:
-    """What the case states, in its dtype."""
-    dtype = want.dtype or dtypes.of(want.values)
-    if want.dtype is None and want.values.dtype == "float64":
-        raise ValueError(f"{want.name}: only the backend's answer tells its dtype: state it")
-    if dtype is None or want.values.dtype == dtype.numpy or dtype.kind != "float":
-        return want.values
-    return round_to(want.values.astype("float64"), dtype)
-
-
 def _rejected(case: Case, asked: Question, reason: str, legal: Case) -> Made:
     admission(case, asked)
     try:
@@ -254,7 +244,7 @@ def _alternatives(case: Case, asked: Question) -> Iterator[Test]:
             case Answer(wants):
                 is_computed = isinstance(alternative.expect, Computed)
                 found = outputs(asked.task, asked.inputs) if is_computed else None
-                found = found or Outputs(tuple(map(_rounded, wants)), "stated")
+                found = found or Outputs(tuple(map(in_its_dtype, wants)), "stated")
                 data = _data_set(0, asked, wants, found, case.tolerance)
                 test = _test(name, "open", asked.task, case, [data])
                 yield replace(test, alternative=alternative.name)

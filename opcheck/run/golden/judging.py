@@ -13,8 +13,9 @@ from opcheck.engine import Expected, operator_of
 from opcheck.engine.evaluate import exactly
 from opcheck.errors import InvalidNode
 from opcheck.model import Array, Task
-from opcheck.run.golden.oracles import Method, node_of, outputs, same
+from opcheck.run.golden.oracles import node_of, outputs, same
 from opcheck.run.golden.tolerances import ends
+from opcheck.suite.golden_manifest import Method
 
 
 def accepted(task: Task, inputs: Sequence[Array]) -> str | None:

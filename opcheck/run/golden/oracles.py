@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any
 
 import numpy as np
 
 from opcheck import dtypes
 from opcheck.engine import Node, operator_of
-from opcheck.engine.rounding import Method as ComputedMethod
 from opcheck.engine.rounding import correctly_rounded
 from opcheck.errors import Exit, NotSupported, OpcheckError
 from opcheck.model import Array, Task
-
-#: How values came about: those of `engine.rounding`, or as the case states them.
-Method: TypeAlias = ComputedMethod | Literal["stated"]
-METHODS: tuple[Method, ...] = (*get_args(ComputedMethod), "stated")
+from opcheck.suite.golden_manifest import Method
 
 
 class Disagreement(ValueError):

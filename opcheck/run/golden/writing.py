@@ -15,21 +15,22 @@ from opcheck.errors import NotExpressible, Unwritable, UsageError
 from opcheck.model import Case
 from opcheck.run.golden.answers import LeftOut, made_of
 from opcheck.run.golden.files import written
-from opcheck.run.golden.manifest import (
+from opcheck.run.parallel import in_parallel
+from opcheck.run.staging import staged
+from opcheck.suite import case_digest
+from opcheck.suite.golden_manifest import (
     MANIFEST,
+    METHODS,
     SUMS,
     CaseFields,
     LeftOutFields,
     Manifest,
+    Method,
     NotReadable,
     TestFields,
     read_manifest,
     sums,
 )
-from opcheck.run.golden.oracles import METHODS, Method
-from opcheck.run.parallel import in_parallel
-from opcheck.run.staging import staged
-from opcheck.suite import case_digest
 
 #: What values may rest on.
 _PACKAGES = ("ml_dtypes", "mpmath", "numpy", "onnx")

@@ -23,8 +23,8 @@ from benchmarks.golden_corruptions import made as made_to_be_damaged
 from opcheck.errors import UsageError
 from opcheck.run.golden import judging
 from opcheck.run.golden.checking import check
-from opcheck.run.golden.manifest import MANIFEST, SUMS
 from opcheck.run.golden.oracles import Outputs
+from opcheck.suite.golden_manifest import MANIFEST, SUMS
 from tests.run.golden.made import RANDOM, WRITTEN_OUT, findings, golden, rewrite
 
 INPUT, OUTPUT = (f"{RANDOM}/test_data_set_0/{name}_0.pb" for name in ("input", "output"))

@@ -5,11 +5,11 @@ from itertools import pairwise
 from random import Random
 
 import pytest
+from opcheck.engine.registry import operators
 
 from opcheck import opset
 from opcheck.dtypes import DTYPES
 from opcheck.engine.evaluate import evaluate
-from opcheck.engine.registry import operators
 from opcheck.errors import InvalidNode
 from opcheck.model import Fill, Given
 from opcheck.run.search.attributes import attribute

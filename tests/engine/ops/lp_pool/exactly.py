@@ -10,10 +10,10 @@ from typing import Any
 
 import mpmath
 import numpy as np
+from opcheck.engine.exact import Exact
 
 from opcheck.dtypes import DTYPES, DType, limits
 from opcheck.engine import exactly
-from opcheck.engine.exact import Exact
 from opcheck.model import OpVersion
 
 #: The types of each version, from the text.

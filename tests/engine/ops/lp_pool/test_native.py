@@ -12,17 +12,17 @@ import numpy as np
 import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
+from opcheck.engine.exact import Exact
+from opcheck.engine.ops.lp_pool.block_sums import along, parts, ways, workspace
+from opcheck.engine.ops.lp_pool.block_sums.calls import via
+from opcheck.engine.ops.lp_pool.block_sums.sums import BlockSums, room
+from opcheck.engine.ops.lp_pool.native_norms import _extremes
 
 from opcheck.compare import Want, compare
 from opcheck.dtypes import DTYPES, limits
 from opcheck.engine import exactly, wide
 from opcheck.engine.evaluate import natively
-from opcheck.engine.exact import Exact
 from opcheck.engine.ops.lp_pool import native_norms, norms
-from opcheck.engine.ops.lp_pool.block_sums import along, parts, ways, workspace
-from opcheck.engine.ops.lp_pool.block_sums.calls import via
-from opcheck.engine.ops.lp_pool.block_sums.sums import BlockSums, room
-from opcheck.engine.ops.lp_pool.native_norms import _extremes
 from opcheck.engine.windows import AxisWindows, Windows
 from opcheck.model import Comparison, OpVersion
 from tests.engine.ops.lp_pool.exactly import VERSIONED, loop, norm, rounded, rows, tensor

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from opcheck.engine.bounds import Allowance, Bound, Part, Tier
 
 from opcheck.engine import Exact, exactly
-from opcheck.engine.bounds import Allowance, Bound, Part, Tier
 from opcheck.model import OpVersion
 
 FLOATS = ("bfloat16", "float16", "float32", "float64")

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from opcheck.engine.bounds import Tier
 
 from opcheck.dtypes import DTYPES
-from opcheck.engine.bounds import Tier
 from tests.engine.ops.softmax.asked import (
     DOUBLE,
     FLOATS,

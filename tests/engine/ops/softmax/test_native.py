@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
+from opcheck.engine.exact import Exact
 
 from opcheck.compare import Want, compare
 from opcheck.dtypes import DTYPES
 from opcheck.engine import exactly, natively
-from opcheck.engine.exact import Exact
 from opcheck.model import OpVersion
 from tests.bounds.softmax import rows
 from tests.bounds.softmax.judging import told, want_of_batch

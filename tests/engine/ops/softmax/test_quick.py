@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from opcheck.engine.bounds import Part, smallest_normal
 
 from opcheck.dtypes import DTYPES, DType, round_to
 from opcheck.engine import Exact
-from opcheck.engine.bounds import Part, smallest_normal
 from tests.engine.ops.softmax.asked import DOUBLE, FLOATS, SINGLE, WHOLE, exact_of, quickly
 
 #: What y may be given in; a narrower output's is given in float64 only.

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from opcheck.run.golden.oracles import Method
-
+#: How values came about: those of `engine.rounding`, or as the case states them.
+Method: TypeAlias = Literal["exact", "bounded", "mpmath", "stated"]
+METHODS: tuple[Method, ...] = get_args(Method)
 MANIFEST = "manifest.json"
 SUMS = "SHA256SUMS"
+#: The archive of a data set.
+NPZ = "tensors.npz"
 #: No manifest may be larger, in bytes: it may come from a stranger.
 MAX_BYTES = 1 << 28
 
@@ -60,12 +63,13 @@ class Node(Fields):
 
 
 class StatedTolerance(Fields):
-    """So many ULP, or atol + rtol·|want|."""
+    """So many ULP, or atol + rtol·|want|; an error up to `floor` is right all the same."""
 
     ulp: int | None
     rtol: float
     atol: float
     signed_zeros: bool
+    floor: float = 0.0
 
 
 class DataSetFields(Fields):

@@ -30,7 +30,7 @@ LONG, FIRST = [0, 3, *[1] * 37, 3], [0, 1, *[0] * 38]
 FAR = f"- {{name: far, inputs: {{input: [{LONG}]}}, expect: {{output: [{FIRST}]}}}}\n"
 
 
-def by_name(name: str) -> Mistake:
+def by_name(name: str) -> Mutant:
     return next(one for one in mutants_of(OpVersion("", "Hardmax", 13)) if one.name == name)
 
 

@@ -10,7 +10,6 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from opcheck.diagnose import causes, number_of
 from opcheck.engine import Node, evaluate
 from opcheck.engine.mutants import mutants_of
 from opcheck.errors import InvalidNode
@@ -25,6 +24,7 @@ from opcheck.model import (
     Result,
     TimedOut,
 )
+from opcheck.records.causes import causes, number_of
 from opcheck.records.status import is_failure, reds
 from opcheck.report.recording import Recorder
 from opcheck.run import resume

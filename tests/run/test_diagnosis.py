@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from opcheck.diagnose import Suspects, causes
+from opcheck.diagnose import Suspects
 from opcheck.engine.mutants import Mutant, mutants_of
 from opcheck.model import Case, OpVersion, Question, Result, Verdict
+from opcheck.records.causes import causes
 from opcheck.run.diagnosis import evidence, recall
 from opcheck.run.lying import Lying, Telling, judged, node_of, told
 from opcheck.run.mutate import cells

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from opcheck.engine.registry import operators
 
 from opcheck import backends, opset
 from opcheck.backends import attempt
-from opcheck.engine import evaluate
+from opcheck.engine import dtypes_of, evaluate
+from opcheck.engine.operators import every
 from opcheck.model import (
     AnyOf,
     Array,
@@ -44,9 +44,9 @@ README = (shipped_folder("_cases", "cases") / "README.md").read_text(encoding="u
 #: Every version that the engine has, with each of its types.
 KERNELS = [
     (operator.domain, operator.name, since, dtype)
-    for operator in operators().values()
-    for since, kernel in operator.kernels.items()
-    for dtype in kernel.dtypes
+    for operator in every()
+    for since in operator.formulas
+    for dtype in dtypes_of(OpVersion(operator.domain, operator.name, since))
 ]
 
 

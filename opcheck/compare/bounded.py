@@ -317,7 +317,8 @@ def _slacks(y: Floats, own: Floats, room: Room) -> tuple[Floats, Floats]:
         return own, own
     size = np.abs(y)
     down, up = (end * _SECOND_ORDER for end in (room.shared.down, room.shared.up))
-    more = np.where(size + own > 0, own + (size + own) * up, 0.0)
+    # An error of its own without limit is one, though nothing is in common.
+    more = own + np.where((size + own > 0) & (up > 0), (size + own) * up, 0.0)
     less = np.where(own <= size, own + size * (1 - 1 / (1 + down)), more)
     return np.where(y < 0, more, less), np.where(y < 0, less, more)
 

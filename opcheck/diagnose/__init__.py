@@ -3,25 +3,19 @@
 `likeness` says if a mistake gives what a backend gave, `faults` makes two of one, `numbers` looks
 at wrong values by themselves. `suspects` remembers across the failures and passes of a backend.
 Once all results are there, `settle` chooses a cause for each failure, by the mistakes that no pass
-contradicts or by `rules` about the `features` of its case; `causes` sums them up.
+contradicts or by `rules` about the `features` of its case.
 """
 
-from opcheck.diagnose.causes import UNEXPLAINED, Cause, by_cause, causes, number_of
 from opcheck.diagnose.evidence import Evidence
 from opcheck.diagnose.settle import PARTICULARS, Seen, settled
 from opcheck.diagnose.suspects import Suspects, looks_like, names_of
 
 __all__ = [
     "PARTICULARS",
-    "UNEXPLAINED",
-    "Cause",
     "Evidence",
     "Seen",
     "Suspects",
-    "by_cause",
-    "causes",
     "looks_like",
     "names_of",
-    "number_of",
     "settled",
 ]

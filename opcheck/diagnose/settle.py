@@ -17,23 +17,8 @@ from opcheck.diagnose.features import Feature, features, invalid, legal_twin
 from opcheck.diagnose.rules import FEWEST, Rule, rule
 from opcheck.diagnose.suspects import NOT_CHECKED, Suspects, cell_of, spelt
 from opcheck.model import Case, Diagnosis, Failure, Record, Verdict
+from opcheck.records.causes import WAYS
 
-#: How a backend fails, in words that fit before "where".
-WAYS: dict[Failure | None, str] = {
-    "count": "gives a wrong number of outputs",
-    "type": "gives an output that is no tensor",
-    "dtype": "gives an output of the wrong type",
-    "shape": "gives an output of the wrong shape",
-    "values": "gives wrong values",
-    "precision": "is less precise than expected",
-    "declared": "gives another output than it declared",
-    "accepted": "accepts an invalid model",
-    "raised": "refuses the model",
-    "crash": "dies",
-    "timeout": "hangs",
-    "oom": "takes too much memory",
-    "unstable": "answers otherwise from run to run",
-}
 #: Ways to fail after which nobody knows what would have been answered; of these and some more a
 #: message is all there is, and like messages are evidence.
 _SILENT = ("raised", "crash", "timeout", "oom")

@@ -233,7 +233,7 @@ class Evaluation:
         yield Tier(name, plain)
         for other in (s for s in sound if not s.remark):
             yield Tier(name, plain, other.function)
-        yield Tier(name, replace(plain, flushes=True), None, _OUT_OF_RANGE, ranged=True)
+        yield Tier("range", replace(plain, flushes=True), None, _OUT_OF_RANGE, ranged=True)
         for other in (s for s in sound if s.remark):
             arithmetic = replace(plain, flushes=True)
             yield Tier(name, arithmetic, other.function, f"right only {other.remark}")

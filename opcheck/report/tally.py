@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from opcheck.diagnose import Cause, causes, number_of
 from opcheck.model import WRONG, BackendInfo, Header, Known, OpVersion, Record, Verdict
+from opcheck.records.causes import Cause, causes, number_of
 from opcheck.records.status import before_ledgers, is_judged, is_red, reds_of
 from opcheck.report import words
 

@@ -100,5 +100,5 @@ def _of_mistake(name: str, grounds: Sequence[Ground]) -> Iterator[Proposal]:
 
 
 def _mistakes(cell: Cell, name: str) -> list[Mistake]:
-    found = (wrong for wrong in mistakes_in(cell.op) if wrong.name == name)
+    found = (wrong for wrong in mistakes_in(cell.op, cell.dtype) if wrong.name == name)
     return [wrong for wrong in found if isinstance(wrong, Mistake)]

@@ -9,10 +9,9 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from opcheck.engine.mistakes import Node, mistakes_of
 
-from opcheck.diagnose import causes, number_of
-from opcheck.engine import evaluate
+from opcheck.engine import Node, evaluate
+from opcheck.engine.mutants import mutants_of
 from opcheck.errors import InvalidNode
 from opcheck.model import (
     Case,
@@ -25,6 +24,7 @@ from opcheck.model import (
     Result,
     TimedOut,
 )
+from opcheck.records.causes import causes, number_of
 from opcheck.records.status import is_failure, reds
 from opcheck.report.recording import Recorder
 from opcheck.run import resume
@@ -73,7 +73,7 @@ def mistaken(name: str) -> Answer:
     """The mistake of this name, where the operator has it."""
 
     def answer(node: Node) -> Any:
-        found = [one for one in mistakes_of(node.op) if one.name == name]
+        found = [one for one in mutants_of(node.op) if one.name == name]
         return found[0].answer(node) if found else right(node)
 
     return answer
@@ -162,8 +162,8 @@ def attr(name: str, default: Any) -> Callable[[Node], Any]:
 
 
 def two_refusals(node: Node) -> Any:
-    if node.attrs.get("auto_pad", "NOTSET") != "NOTSET":
-        raise InvalidNode("auto_pad is not implemented")
+    if node.attrs.get("auto_pad") == "SAME_UPPER":
+        raise InvalidNode("SAME_UPPER is not implemented")
     if rank(node) > 4:
         raise InvalidNode(f"only 1-D and 2-D pooling: rank {rank(node)}")
     return right(node)
@@ -188,7 +188,7 @@ def any_of_ties(node: Node) -> Any:
     return [np.moveaxis(ones, -1, axis).astype(x.dtype)]
 
 
-NO_COERCION = "as if the input was not coerced to two dimensions, and each row ran along one axis"
+NO_COERCION = "as if version 13 was computed, whatever the model's opset"
 IN_FLOAT32 = "the output was float32 whatever the input"
 LAST = "as if the last of equal maxima won"
 
@@ -223,8 +223,8 @@ MINIATURES: dict[str, tuple[str, Answer, set[str]]] = {
         "LpPool",
         two_refusals,
         {
-            "refuses the model (InvalidNode: auto_pad is not implemented) where `pads` is left out"
-            " and `auto_pad` is given",
+            "refuses the model (InvalidNode: SAME_UPPER is not implemented)"
+            " where `auto_pad` is SAME_UPPER",
             "as if more than four axes were not supported",
         },
     ),
@@ -255,7 +255,7 @@ MINIATURES: dict[str, tuple[str, Answer, set[str]]] = {
     ),
     "a_mistake_and_a_type": (
         "Softmax",
-        in_type(np.float32, mistaken("no_coercion_before_13")),
+        in_type(np.float32, mistaken("version_13_always")),
         {NO_COERCION, f"as if {IN_FLOAT32}", f"{NO_COERCION}, and {IN_FLOAT32}"},
     ),
     "a_choice_and_a_type": (
@@ -297,7 +297,7 @@ def test_a_pass_that_comes_later_counts_too() -> None:
     asymmetric = refuses(lambda node: rank(node) > 5, "only three spatial axes")
     for order in (cases, cases[::-1]):
         names = {d.mistake for one in failures(judged(order, asymmetric)) for d in one.diagnoses}
-        assert "refuses_four_axes" in names
+        assert "refuses_four_spatial_axes" in names
         assert "refuses_asymmetric_pads" not in names
 
 

@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from opcheck.diagnose import Suspects, causes
+from opcheck.diagnose import Suspects
 from opcheck.engine.mutants import Mutant, mutants_of
 from opcheck.model import Case, OpVersion, Question, Result, Verdict
+from opcheck.records.causes import causes
 from opcheck.run.diagnosis import evidence, recall
 from opcheck.run.lying import Lying, Telling, judged, node_of, told
 from opcheck.run.mutate import cells
@@ -30,7 +31,7 @@ LONG, FIRST = [0, 3, *[1] * 37, 3], [0, 1, *[0] * 38]
 FAR = f"- {{name: far, inputs: {{input: [{LONG}]}}, expect: {{output: [{FIRST}]}}}}\n"
 
 
-def by_name(name: str) -> Mistake:
+def by_name(name: str) -> Mutant:
     return next(one for one in mutants_of(OpVersion("", "Hardmax", 13)) if one.name == name)
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from opcheck.engine.mistakes import mistakes_of
 
 from opcheck import suite
 from opcheck.diagnose import names_of
+from opcheck.engine.mutants import mutants_of
 from opcheck.errors import BackendUnavailable
 from opcheck.known import Gate, load_user_ledgers
 from opcheck.known.writing import new_ledger, revised
@@ -29,8 +29,8 @@ LAST = np.array([[0, 1, 0], [0, 0, 1]], np.float32)
 NINES = np.full((2, 3), 9, np.float32)
 LIES = [
     (HARDMAX, "last_of_ties"),
-    (HARDMAX, "rank_is_an_axis"),
-    (SOFTMAX, "newest_version_always"),
+    (HARDMAX, "out_of_range_is_no_axis"),
+    (SOFTMAX, "version_1_always"),
     (SOFTMAX, "refuses_float16"),
 ]
 
@@ -41,7 +41,7 @@ def cases():
 
 
 def mistake(op, name):
-    (found,) = [one for one in mistakes_of(op) if one.name == name]
+    (found,) = [one for one in mutants_of(op) if one.name == name]
     return found
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from opcheck.diagnose import UNEXPLAINED, Cause, causes, number_of
-from opcheck.diagnose.settle import WAYS
 from opcheck.model import FAILURES, Diagnosis, OpVersion, Record, Verdict
+from opcheck.records.causes import UNEXPLAINED, WAYS, Cause, causes, number_of
 from tests.report.made import record
 
 

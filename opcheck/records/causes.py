@@ -6,9 +6,24 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from opcheck.diagnose.settle import WAYS
-from opcheck.model import Diagnosis, Record
+from opcheck.model import Diagnosis, Failure, Record
 
+#: How a backend fails, in words that fit before "where".
+WAYS: dict[Failure | None, str] = {
+    "count": "gives a wrong number of outputs",
+    "type": "gives an output that is no tensor",
+    "dtype": "gives an output of the wrong type",
+    "shape": "gives an output of the wrong shape",
+    "values": "gives wrong values",
+    "precision": "is less precise than expected",
+    "declared": "gives another output than it declared",
+    "accepted": "accepts an invalid model",
+    "raised": "refuses the model",
+    "crash": "dies",
+    "timeout": "hangs",
+    "oom": "takes too much memory",
+    "unstable": "answers otherwise from run to run",
+}
 #: In front of how failures fail that have no cause in common.
 UNEXPLAINED = "not explained"
 

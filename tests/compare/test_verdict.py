@@ -315,7 +315,8 @@ def test_if_one_is_wrong_the_backend_is_unstable(rule: Rule, first: Any, again: 
 
 
 def test_the_worse_of_two_tolerable_answers_counts() -> None:
-    bound = Fake((3, 1, 1), (Tier("good", arithmetic(1e-6)), Tier("poor", arithmetic(), "poor")))
+    poorer = Tier("poor", arithmetic(), None, "poor")
+    bound: Any = Fake((Tier("good", arithmetic(1e-6)), poorer), values=np.ones(3))
     want = Want("y", DTYPES["float32"], np.ones(3), bound=bound)
     exact, poor = np.ones(3, np.float32), np.full(3, 1.0001, np.float32)
     found = [

@@ -153,6 +153,44 @@ def examine(reference: Reference, got: Array, dtype: DType, declared: Collection
     return decision(tier, tier, False, found, apart)
 
 
+def pardon(
+    reference: Reference | None,
+    values: Floats,
+    got: Array,
+    floor: float,
+    declared: Collection[str],
+    wrong: Mask,
+) -> tuple[str, Floats]:
+    """Judge what is `wrong` by a stated tolerance by the floor and the range rules alone.
+
+    Returns the remark of the tier that admits most, and each element's share of the floor: 0 where
+    a range rule excuses it, infinite where neither says anything. Two zeros differ in their signs
+    only, which is the tolerance's affair.
+    """
+    got = native(got)
+    actual = wide(got)
+    with np.errstate(all="ignore"):
+        error = np.abs(actual - values)
+        if reference is not None and reference.rest is not None:
+            error = np.abs(actual - values - reference.rest)
+        shares = np.where((error <= floor) & (error != 0), error / floor, np.inf)
+    if reference is None:
+        return "", shares
+    shares[outside(actual, reference.low, reference.high)] = np.inf
+    found: list[tuple[int, str, Floats]] = []
+    for tier in reference.bound.tiers(declared):
+        those = shares.copy()
+        for at, part in reference.bound.pieces:
+            room = part.room(tier)
+            those[at][room.own == 0] = np.inf
+            those[at][_out_of_range(_part(reference, at, part), actual[at], room, tier)] = 0.0
+        left = int(np.count_nonzero((those > 1) & wrong))
+        found.append((left, tier.remark, those))
+        if not left:
+            break
+    return min(found, key=lambda one: one[0])[1:]
+
+
 def _part(reference: Reference, at: Any, bound: Expected) -> Reference:
     if at is ...:
         return reference
@@ -254,17 +292,23 @@ def _judge(
         (~np.isfinite(actual) & ~fits) | outside(actual, reference.low, reference.high)
     )
     shares[never] = np.inf
+    shares[_out_of_range(reference, actual, room, tier) & finite] = 0.0
+    unjudged = _unjudged(y, own, room, tier)
+    return Judged(shares, allowed, (apart > 1) & ~never, int(np.count_nonzero(unjudged)))
+
+
+def _out_of_range(reference: Reference, actual: Floats, room: Room, tier: Tier) -> Mask:
+    """Elements that are what comes out where an intermediate result leaves the range."""
     beyond = (actual < (-np.inf if reference.low is None else reference.low)) | (
         actual > (np.inf if reference.high is None else reference.high)
     )
     if tier.ranged:
         gone = (~np.isfinite(actual) | (actual == 0)) & ~beyond
-        shares[reference.bound.range_loss(tier) & gone & finite] = 0.0
-    elif tier.arithmetic.flushes and not tier.remark and room.lost is not None:
+        return np.asarray(reference.bound.range_loss(tier) & gone)
+    if tier.arithmetic.flushes and not tier.remark and room.lost is not None:
         # Whoever declares a poorer arithmetic has its range too.
-        shares[room.lost & ~np.isfinite(actual) & ~beyond & finite] = 0.0
-    unjudged = _unjudged(y, own, room, tier)
-    return Judged(shares, allowed, (apart > 1) & ~never, int(np.count_nonzero(unjudged)))
+        return np.asarray(room.lost & ~np.isfinite(actual) & ~beyond)
+    return np.zeros(actual.shape, np.bool_)
 
 
 def _slacks(y: Floats, own: Floats, room: Room) -> tuple[Floats, Floats]:
@@ -273,7 +317,8 @@ def _slacks(y: Floats, own: Floats, room: Room) -> tuple[Floats, Floats]:
         return own, own
     size = np.abs(y)
     down, up = (end * _SECOND_ORDER for end in (room.shared.down, room.shared.up))
-    more = np.where(size + own > 0, own + (size + own) * up, 0.0)
+    # An error of its own without limit is one, though nothing is in common.
+    more = own + np.where((size + own > 0) & (up > 0), (size + own) * up, 0.0)
     less = np.where(own <= size, own + size * (1 - 1 / (1 + down)), more)
     return np.where(y < 0, more, less), np.where(y < 0, less, more)
 

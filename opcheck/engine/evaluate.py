@@ -241,7 +241,7 @@ class Evaluation:
         yield Tier(name, plain)
         for other in (s for s in sound if not s.remark):
             yield Tier(name, plain, other.function)
-        yield Tier(name, replace(plain, flushes=True), None, _OUT_OF_RANGE, ranged=True)
+        yield Tier("range", replace(plain, flushes=True), None, _OUT_OF_RANGE, ranged=True)
         for other in (s for s in sound if s.remark):
             arithmetic = replace(plain, flushes=True)
             yield Tier(name, arithmetic, other.function, f"right only {other.remark}")
@@ -530,8 +530,8 @@ class Expected:
             own = np.where(np.isfinite(size), own, 0.0)
         common = output.errors.common
         if common is not None:
-            ends = (end.astype(np.float64, copy=False) for end in (common.down, common.up))
-            common = Common(*ends, common.group)
+            down, up = (end.astype(np.float64, copy=False) for end in (common.down, common.up))
+            common = Common(down, up, common.group)
         return Room(own, common, output.lost)
 
     def range_loss(self, tier: Tier) -> Any:

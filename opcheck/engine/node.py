@@ -14,7 +14,7 @@ from opcheck import dtypes, opset
 from opcheck.dtypes import DType
 from opcheck.engine.operators import Formula, Operator, find, parameters_of
 from opcheck.errors import InvalidNode, NotSupported
-from opcheck.model import Array, Attrs, OpVersion
+from opcheck.model import Array, Attrs, OpVersion, Typed
 from opcheck.opset import Parameter, Schema
 
 
@@ -59,6 +59,20 @@ class Node:
         with suppress(InvalidNode):
             evaluate(self, trace=found)
         return frozenset(found)
+
+    @property
+    def is_legal(self) -> bool:
+        """True if the specification does not forbid the node."""
+        try:
+            _ = self.right
+        except InvalidNode:
+            return False
+        return True
+
+    @property
+    def malformed(self) -> bool:
+        """True if an attribute has another type than declared, or is not declared."""
+        return any(isinstance(value, Typed) for value in self.attrs.values())
 
     @property
     def rank(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 from onnx import (
     AttributeProto,
     ModelProto,
@@ -15,7 +16,7 @@ from onnx import (
 )
 
 from opcheck import opset
-from opcheck.model import Array, AttrValue, OpVersion, OutputSpec, Task
+from opcheck.model import Array, AttrValue, OpVersion, OutputSpec, Task, Typed
 from opcheck.opset import directml
 
 _ATTRIBUTE_TYPES = {
@@ -90,11 +91,20 @@ def ir_version(domain: str, at_opset: int) -> int:
     return version
 
 
-def _attribute(op: OpVersion, name: str, value: AttrValue) -> AttributeProto:
+def _attribute(op: OpVersion, name: str, value: AttrValue | Typed) -> AttributeProto:
+    if isinstance(value, Typed) and value.type == "tensor":
+        return helper.make_attribute(name, numpy_helper.from_array(_tensor(value.value), name))
+    if isinstance(value, Typed):
+        return helper.make_attribute(name, value.value, attr_type=_ATTRIBUTE_TYPES[value.type])
     declared = opset.attribute(op, name)
     # The declared type and not the value's: an empty list has none of its own.
     kind = _ATTRIBUTE_TYPES.get(declared.type) if declared else None
     return helper.make_attribute(name, value, attr_type=kind)
+
+
+def _tensor(value: AttrValue) -> Array:
+    array = np.array(value)
+    return array.astype(np.int64 if array.dtype.kind == "i" else np.float32)
 
 
 def _info(name: str, code: int, shape: Sequence[int]) -> ValueInfoProto:

@@ -18,9 +18,24 @@ Arrays: TypeAlias = Mapping[str, Array]
 AttrValue: TypeAlias = (
     int | float | str | Array | tuple[int, ...] | tuple[float, ...] | tuple[str, ...]
 )
-Attrs: TypeAlias = Mapping[str, AttrValue]
+Attrs: TypeAlias = "Mapping[str, AttrValue | Typed]"
 Rule: TypeAlias = Literal["must", "should", "open"]
 Level: TypeAlias = Literal["smoke", "core", "deep"]
+
+
+@dataclass(frozen=True, repr=False)
+class Typed:
+    """An attribute value of another type than the operator declares: `{float: 1.5}`.
+
+    `type` is a type of ONNX attributes. The value of a `tensor` is a number or a list of numbers.
+    """
+
+    type: str
+    value: AttrValue
+
+    def __repr__(self) -> str:
+        value = [*self.value] if isinstance(self.value, tuple) else self.value
+        return f"{{{self.type}: {value!r}}}"
 
 
 @dataclass(frozen=True, order=True)
@@ -131,13 +146,15 @@ class Tolerance:
     """How far `got` may lie from `want`: `ulp` steps of the output's dtype, or atol + rtol·|want|.
 
     Exactly one of `ulp` and the pair (`rtol`, `atol`) is set. NaN equals NaN; +0 equals -0
-    unless `signed_zeros`.
+    unless `signed_zeros`. Unless `strict`, what an operator of the engine may flush or lose at the
+    ends of its range is right too.
     """
 
     ulp: int | None = None
     rtol: float = 0.0
     atol: float = 0.0
     signed_zeros: bool = False
+    strict: bool = False
 
     def __str__(self) -> str:
         zeros = ", signed zeros" if self.signed_zeros else ""

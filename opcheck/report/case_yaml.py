@@ -12,7 +12,18 @@ import numpy as np
 
 from opcheck import dtypes, opset
 from opcheck.dtypes import DTYPES, DType
-from opcheck.model import Array, AttrValue, Case, Fill, Given, Put, Rejected, TensorSpec, Values
+from opcheck.model import (
+    Array,
+    AttrValue,
+    Case,
+    Fill,
+    Given,
+    Put,
+    Rejected,
+    TensorSpec,
+    Typed,
+    Values,
+)
 from opcheck.suite.attributes import changed_defaults
 
 _WIDTH = 100
@@ -65,18 +76,18 @@ def _matrix(places: Sequence[tuple[int, str]]) -> list[str]:
     return [*([f"  matrix: {{{', '.join(varied)}}}"] if varied else []), *lines]
 
 
-def _attrs(case: Case) -> dict[str, AttrValue | None]:
+def _attrs(case: Case) -> dict[str, AttrValue | Typed | None]:
     """The attributes, with those left out whose defaults differ between versions."""
     schema = opset.describe(case.op.domain, case.op.name, case.opset)
     changed = changed_defaults(schema) if schema else ()
     return {**dict.fromkeys(changed), **case.attrs}
 
 
-def _mapping(attrs: Mapping[str, AttrValue | None]) -> str:
+def _mapping(attrs: Mapping[str, AttrValue | Typed | None]) -> str:
     return "{" + ", ".join(f"{name}: {_value(value)}" for name, value in attrs.items()) + "}"
 
 
-def _value(value: AttrValue | None) -> str:
+def _value(value: AttrValue | Typed | None) -> str:
     match value:
         case None:
             return "null"
@@ -86,6 +97,8 @@ def _value(value: AttrValue | None) -> str:
             return f"[{', '.join(map(_value, value))}]"
         case np.ndarray():
             return _value(tuple(value.reshape(-1).tolist()))
+        case Typed():
+            return f"{{{value.type}: {_value(value.value)}}}"
         case _:
             return number(value, None)
 

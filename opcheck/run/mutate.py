@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain
 from typing import TypeAlias
 
 from opcheck.engine import dtypes_of, operator_of
 from opcheck.engine.mutants import Mutant as Mistake
-from opcheck.engine.mutants import mutants_of as mistakes_of
-from opcheck.engine.mutants.stateful import STATEFUL as HABITS
-from opcheck.engine.mutants.stateful import StatefulMutant as Habit
+from opcheck.engine.mutants import mutants_of
+from opcheck.engine.mutants.stateful import STATEFUL, StatefulMutant
 from opcheck.errors import UsageError
 from opcheck.model import Agreement, Case, OpVersion, Oracle, Verdict
 from opcheck.model.mutation import Mutant, Mutation
 from opcheck.model.support import Cell
 from opcheck.run.parallel import in_parallel
+from opcheck.run.search.ground import nodes_of
 from opcheck.run.sight import RED, Sight
 
-Wrong: TypeAlias = Mistake | Habit
+Wrong: TypeAlias = Mistake | StatefulMutant
+
+#: Nodes that are drawn to see what a formula calls; the first ten or so that are legal show it.
+_DRAWN = 40
 
 
 @dataclass(frozen=True)
@@ -55,9 +59,17 @@ def has_answer(case: Case) -> bool:
     return not isinstance(case.expect, Oracle | Agreement)
 
 
-def mistakes_in(op: OpVersion) -> tuple[Wrong, ...]:
-    """What can be wrong with an operator: mistakes, most specific first, then habits."""
-    return (*mistakes_of(op), *HABITS) if operator_of(op) else ()
+@cache
+def mistakes_in(op: OpVersion, dtype: str | None = None) -> tuple[Wrong, ...]:
+    """What can be wrong with an operator, on one dtype or on any, the most specific first.
+
+    Mutants of what its formula calls on none of some drawn nodes are left out. A suite's own cases
+    do not decide that: what they never reach is a mistake that they do not see.
+    """
+    allowed = dtypes_of(op) if dtype is None else (dtype,)
+    nodes = list(chain.from_iterable(nodes_of(Cell(op, one), _DRAWN) for one in allowed))
+    concerned = (one for one in mutants_of(op) if any(map(one.concerns, nodes)))
+    return (*concerned, *STATEFUL) if operator_of(op) else ()
 
 
 def cells(cases: Iterable[Case]) -> dict[Cell, tuple[Case, ...]]:
@@ -85,7 +97,10 @@ def _dtypes(case: Case, allowed: Sequence[str]) -> tuple[str, ...]:
 
 
 def mutations(
-    cases: Iterable[Case], settings: Settings | None = None, jobs: int = 1
+    cases: Iterable[Case],
+    settings: Settings | None = None,
+    jobs: int = 1,
+    safe_place: Callable[[], None] = lambda: None,
 ) -> Iterator[Mutation]:
     """What `cases` see of every mistake in every cell, in no order; in `jobs` processes.
 
@@ -94,12 +109,12 @@ def mutations(
     plots = _plots(cells(cases), settings or Settings(), jobs)
     if jobs == 1:
         return chain.from_iterable(map(_each, plots))
-    return chain.from_iterable(in_parallel(_work, plots, jobs))
+    return chain.from_iterable(in_parallel(_work, plots, jobs, safe_place))
 
 
 def count(cases: Iterable[Case], settings: Settings) -> int:
     """How many mutations there will be."""
-    return sum(len(_chosen(cell.op, settings)) for cell in cells(cases))
+    return sum(len(_chosen(cell, settings)) for cell in cells(cases))
 
 
 def _plots(found: Mapping[Cell, tuple[Case, ...]], settings: Settings, jobs: int) -> list[Plot]:
@@ -114,9 +129,7 @@ def _plots(found: Mapping[Cell, tuple[Case, ...]], settings: Settings, jobs: int
     enough = sum(costs.values()) / (4 * jobs)
     plots = []
     for op in sorted(by_op, key=lambda op: -costs[op]):
-        names = list(
-            dict.fromkeys(w.name for cell in by_op[op] for w in _chosen(cell.op, settings))
-        )
+        names = list(dict.fromkeys(w.name for cell in by_op[op] for w in _chosen(cell, settings)))
         parts = 1 if jobs == 1 else math.ceil(costs[op] / enough)
         for part in range(parts):
             # Neighbours are alike, and take as long.
@@ -136,9 +149,9 @@ def size(case: Case) -> int:
     return sum(math.prod(spec.shape) for spec in case.inputs)
 
 
-def _chosen(op: OpVersion, settings: Settings) -> list[Wrong]:
-    wanted = settings.names
-    return [wrong for wrong in mistakes_in(op) if not wanted or wrong.name in wanted]
+def _chosen(cell: Cell, settings: Settings) -> list[Wrong]:
+    wanted, found = settings.names, mistakes_in(cell.op, cell.dtype)
+    return [wrong for wrong in found if not wanted or wrong.name in wanted]
 
 
 def _work(plot: Plot) -> list[Mutation]:
@@ -155,23 +168,13 @@ def _each(plot: Plot) -> Iterator[Mutation]:
     if plot.first:
         for sight in chain.from_iterable(sights.values()):
             _check(sight)
-    made = {
-        cell: {w.name: w for w in _chosen(cell.op, plot.settings) if _concerns(w, own)}
-        for cell, own in sights.items()
-    }
+    made = {cell: {w.name: w for w in _chosen(cell, plot.settings)} for cell in sights}
     for name in plot.mistakes:
         # What kills a mistake in one place is asked first in the others.
         known: dict[str, None] = {}
         for cell in sights:
             if name in made[cell]:
                 yield _mutation(cell, made[cell][name], sights[cell], plot.settings, known)
-
-
-def _concerns(wrong: Wrong, sights: Sequence[Sight]) -> bool:
-    """Return True if a case's node has to do with what is wrong."""
-    if not isinstance(wrong, Mistake):
-        return True
-    return any(sight.problem is None and wrong.concerns(sight.node) for sight in sights)
 
 
 def _check(sight: Sight) -> None:

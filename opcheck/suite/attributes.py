@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from opcheck import dtypes, opset
 from opcheck.errors import did_you_mean
-from opcheck.model import AttrValue
+from opcheck.model import AttrValue, Typed
 from opcheck.opset import Attribute, Schema
 from opcheck.reading import quoted
 from opcheck.reading.form import shown
@@ -21,15 +22,20 @@ _WORDS = {"int": "whole number", "float": "number", "string": "text"}
 _LARGEST = dtypes.limits(dtypes.DTYPES["float32"])[1]
 
 
-def resolve(resolver: Resolver, schema: Schema) -> dict[str, AttrValue]:
+def resolve(resolver: Resolver, schema: Schema) -> dict[str, AttrValue | Typed]:
     """The attributes of a case; problems are reported through `resolver`."""
     stated = resolver.fields.attrs or {}
     unknown: list[str] = []
-    found: dict[str, AttrValue] = {}
+    found: dict[str, AttrValue | Typed] = {}
     for name, value in stated.items():
         attribute = schema.attributes.get(name)
         if attribute is None and (resolver.may_be_illegal or value is None):
             attribute = opset.attribute(schema.op, name)
+        typed = resolver.may_be_illegal and isinstance(value, dict)
+        if typed:
+            attribute = attribute or Attribute(name, "other", False, None)
+        if value is None and not resolver.needs_answer:
+            continue  # A legal twin leaves out what is illegal.
         if attribute is None:
             unknown.append(name)
             has = f"has: {', '.join(schema.attributes) or 'none'}"
@@ -38,17 +44,17 @@ def resolve(resolver: Resolver, schema: Schema) -> dict[str, AttrValue]:
             resolver.problem(resolver.at("attrs", name), message, hint)
         elif value is not None:
             try:
-                found[name] = attribute_value(attribute, value)
+                found[name] = (typed_value if typed else attribute_value)(attribute, value)
             except ValueError as error:
                 resolver.problem(resolver.node.at(("attrs", name)), f"attribute {name} {error}")
-    changed = set(changed_defaults(schema))
+    changed = {*changed_defaults(schema, resolver.file.opsets)}
     for name, attribute in schema.attributes.items():
         if any(did_you_mean(word, [name]) for word in unknown):
             continue
         if attribute.required and stated.get(name) is None and not resolver.may_be_illegal:
             resolver.lacking(resolver.node.mark, f"{schema.op} needs attribute {name!r}")
         elif name not in stated and name in changed:
-            message = f"attrs.{name} must be stated: its default differs between versions"
+            message = f"attrs.{name} must be stated: its default differs between the case's opsets"
             hint = f"attrs: {{{name}: null}} leaves it out"
             resolver.lacking(resolver.node.mark, message, hint)
     return found
@@ -67,6 +73,21 @@ def attribute_value(attribute: Attribute, value: Any) -> AttrValue:
     return tuple(_scalar(kind, item) for item in value)
 
 
+def typed_value(attribute: Attribute, value: Mapping[str, Any]) -> AttrValue | Typed:
+    """The value of `{type: value}`; raises ValueError with what it must be."""
+    kinds = (*_SCALARS, *(f"{kind}s" for kind in _SCALARS), "tensor")
+    if len(value) != 1 or not value.keys() <= {*kinds}:
+        raise ValueError(f"must be a value, or {{type: value}} with one of {', '.join(kinds)}")
+    [(kind, stated)] = value.items()
+    items = stated if isinstance(stated, list) else [stated]
+    held: Any = kind
+    if kind == "tensor":
+        whole = all(isinstance(item, int) for item in items)
+        held = f"{'int' if whole else 'float'}{'s' if items is stated else ''}"
+    plain = attribute_value(replace(attribute, type=held), stated)
+    return plain if kind == attribute.type else Typed(kind, plain)
+
+
 def _scalar(kind: str, value: Any) -> Any:
     fits = isinstance(value, _SCALARS[kind]) and not isinstance(value, bool)
     if not fits:
@@ -81,10 +102,12 @@ def _scalar(kind: str, value: Any) -> Any:
     return float(value)
 
 
-def changed_defaults(schema: Schema) -> Iterator[str]:
-    """The attributes of this version whose default another version of the operator changed."""
-    others = opset.versions(schema.op.domain, schema.op.name).values()
+def changed_defaults(schema: Schema, opsets: Collection[int] = ()) -> Iterator[str]:
+    """Yield the attributes whose default differs between versions, of those `opsets` if given."""
+    domain, operator = schema.op.domain, schema.op.name
+    others = [opset.describe(domain, operator, number) for number in opsets]
+    schemas = [*filter(None, others)] or opset.versions(domain, operator).values()
     for name, attribute in schema.attributes.items():
-        defaults = {o.attributes[name].default for o in others if name in o.attributes}
-        if defaults != {attribute.default}:
+        defaults = {o.attributes[name].default for o in schemas if name in o.attributes}
+        if defaults - {attribute.default}:
             yield name

@@ -31,6 +31,7 @@ from opcheck.model import (
     Rejected,
     TensorSpec,
     Tolerance,
+    Typed,
     Values,
 )
 
@@ -68,7 +69,7 @@ def _tolerance(tolerance: Tolerance | None) -> list[Any] | None:
     if tolerance is None:
         return None
     parts = tolerance.ulp, tolerance.rtol, tolerance.atol, tolerance.signed_zeros
-    return [*map(_plain, parts)]
+    return [*map(_plain, parts), *["strict"] * tolerance.strict]
 
 
 def _expectation(expect: Expectation) -> list[Any]:
@@ -113,6 +114,8 @@ def _content(content: Given | Fill | FromFile) -> list[Any]:
 
 def _plain(value: Any) -> Any:
     """A value that is told from all others: 1 from 1.0 and from "1", 0.0 from -0.0."""
+    if isinstance(value, Typed):
+        return {value.type: _plain(value.value)}
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
     return ["float", value.hex()] if isinstance(value, float) else value

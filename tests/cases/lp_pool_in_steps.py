@@ -1,4 +1,4 @@
-"""LpPool by the product's own steps, and what is done with them that is no mistake.
+"""LpPool in NumPy, and what is done with its steps that is no mutant.
 
 `LIBERTIES` are what the shipped suite must not mind, `NARROW` and `LAPSES` what it warns of.
 """
@@ -6,30 +6,85 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
 
 import numpy as np
 
-from opcheck.engine.mistakes import Answer, Mistake, Node
-from opcheck.engine.ops.lp_pool.steps import Steps, Windows
+from opcheck.engine import Node
+from opcheck.engine.mutants import Mutant
+from opcheck.engine.mutants.mutant import Answer
 from opcheck.errors import InvalidNode
+from opcheck.model import Array
 from opcheck.run.lying import Lying
+from tests.precise.by_the_text import windows
+
+
+@dataclass(frozen=True, eq=False)
+class Windows:
+    """`values` has the shape (N·C, windows, elements), with 0 for padding."""
+
+    values: Any
+    p: float
+    dtype: np.dtype[Any]
+
+
+def _gathered(x: Array, attrs: Any) -> tuple[Windows, tuple[int, ...]]:
+    """The windows of a legal node, and the shape of its output."""
+    spatial = x.shape[2:]
+    every = [windows(length, axis, attrs) for axis, length in enumerate(spatial)]
+    rank, at, held = len(spatial), np.zeros((), np.intp), np.ones((), np.bool_)
+    for axis, places in enumerate(every):
+        most = max(map(len, places), default=0)
+        filled = np.array([[*one, *[-1] * (most - len(one))] for one in places], np.intp)
+        spread = [1] * 2 * rank
+        spread[axis], spread[rank + axis] = len(places), most
+        filled = filled.reshape(spread)
+        at, held = at * spatial[axis] + np.maximum(filled, 0), held & (filled >= 0)
+    number = prod(map(len, every))
+    at, held = at.reshape(number, prod(at.shape[rank:])), held.reshape(number, -1)
+    images = x.reshape(prod(x.shape[:2]), prod(spatial)).astype(np.float64)
+    values = np.pad(images, ((0, 0), (0, 1)))[:, np.where(held, at, -1)]
+    p = float(np.float32(attrs.get("p", 2)))
+    return Windows(values, p, x.dtype), (*x.shape[:2], *map(len, every))
+
+
+def _norms(w: Windows) -> Any:
+    """(Σ |x|^p)^(1/p) of each, scaled so that no power leaves the range."""
+    sizes = np.abs(w.values)
+    top = sizes.max(axis=2, initial=0.0)
+    usual = np.isfinite(top) & (top > 0)
+    scale = np.where(usual, top, 1.0)
+    sums = ((sizes / scale[..., None]) ** w.p).sum(axis=2)
+    return np.where(usual, sums ** (1 / w.p) * scale, top)
+
+
+@dataclass(frozen=True)
+class Steps:
+    """What is done at each step; the defaults are right.
+
+    `window` may change what is in the windows, `norm` makes a number of each, and `narrow` one of
+    the output's dtype.
+    """
+
+    window: Callable[[Windows], Windows] = lambda window: window
+    norm: Callable[[Windows], Any] = _norms
+    narrow: Callable[[Any, np.dtype[Any]], Array] = lambda y, dtype: y.astype(dtype)
+
+    def __call__(self, node: Node) -> tuple[Array]:
+        """The output; raises InvalidNode for what the specification forbids."""
+        assert node.right
+        (x,) = node.given
+        with np.errstate(all="ignore"):
+            gathered, shape = _gathered(x, node.attrs)
+            out = self.narrow(self.norm(self.window(gathered)), x.dtype)
+        return (out.reshape(shape),)
 
 
 def answering(answer: Answer) -> Lying:
     """A backend that answers so."""
-    return Lying(Mistake("", "", answer))
-
-
-def _every_step(steps: Steps) -> Answer:
-    """`steps` on what is legal, taken even where nothing is done otherwise."""
-
-    def answer(node: Node) -> Sequence[Any]:
-        assert node.right
-        return steps.computed(node)
-
-    return answer
+    return Lying(Mutant("", "", answer))
 
 
 def _refusing(when: Callable[[Node], bool], answer: Answer) -> Answer:
@@ -58,10 +113,8 @@ def _size_zero(node: Node) -> bool:
 
 #: What the text permits, or does not decide: no case may fail for it.
 LIBERTIES: dict[str, Answer] = {
-    "none": _every_step(Steps()),
-    "negative_zeros_and_no_outputs_of_size_0": _refusing(
-        _size_zero, _negative_zeros(_every_step(Steps()))
-    ),
+    "none": Steps(),
+    "negative_zeros_and_no_outputs_of_size_0": _refusing(_size_zero, _negative_zeros(Steps())),
 }
 
 # ── what is warned of ─────────────────────────────────────────────────────────────────────────

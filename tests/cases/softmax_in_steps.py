@@ -1,4 +1,4 @@
-"""Softmax by the product's own steps, and what is done with them that is no mistake.
+"""Softmax in NumPy, and what is done with its steps that is no mutant.
 
 `LIBERTIES` are what the shipped suite must not mind, `LAPSES` what it warns of, and `NUDGES` are
 errors without a cause, as small as the error bound has to see. `lying` makes a backend of each.
@@ -7,32 +7,83 @@ errors without a cause, as small as the error bound has to see. `lying` makes a 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Any, TypeAlias
 
 import ml_dtypes
 import numpy as np
 
-from opcheck.engine.mistakes import Answer, Node
-from opcheck.engine.ops.softmax.steps import Matrix, Steps, maximum, total, wide
-from opcheck.engine.ops.softmax.wrong_shares import each_share
+from opcheck.engine import Node
+from opcheck.engine.mutants import Mutant
+from opcheck.engine.mutants.mutant import Answer
 from opcheck.errors import InvalidNode
-from opcheck.model import Array, Question, Task
-from tests.miniatures import Fake
+from opcheck.model import Array, Question
+from opcheck.run.lying import Lying, node_of
 
-
-def node_of(task: Task, inputs: Any) -> Node:
-    return Node(task.op, tuple(task.operands(inputs)), task.attrs, bool(task.initializers))
+#: The rows, or one number for each, in the type that is computed in.
+Matrix: TypeAlias = Any
 
 
 def asked(question: Question) -> Node:
     return node_of(question.task, question.inputs)
 
 
-def lying(answer: Answer) -> Fake:
+def lying(answer: Answer) -> Lying:
     """A backend that answers so."""
-    prepared = lambda task: lambda inputs: list(answer(node_of(task, inputs)))  # noqa: E731
-    return Fake(prepared, documented_errors=(InvalidNode,))
+    return Lying(Mutant("", "", answer))
+
+
+def wide(x: Array) -> Matrix:
+    return x if x.dtype == np.float64 else x.astype(np.float32)
+
+
+def maximum(x: Matrix) -> Matrix:
+    return x.max(axis=1, keepdims=True)
+
+
+def total(e: Matrix) -> Matrix:
+    return e.sum(axis=1, keepdims=True)
+
+
+@dataclass(frozen=True)
+class Steps:
+    """What is done at each step; the defaults are right.
+
+    `wide` makes the numbers computed with. `exp` of each less the maximum of its row is divided by
+    their `sum`, unless `shares` does it all. `narrow` makes numbers of the output's dtype.
+    """
+
+    wide: Callable[[Array], Matrix] = wide
+    exp: Callable[[Matrix], Matrix] = np.exp
+    sum: Callable[[Matrix], Matrix] = total
+    shares: Callable[[Steps, Matrix], Matrix] | None = None
+    narrow: Callable[[Matrix, np.dtype[Any]], Array] = lambda y, dtype: y.astype(dtype)
+
+    def __call__(self, node: Node) -> tuple[Array]:
+        """The output; raises InvalidNode for what the specification forbids."""
+        assert node.right
+        (x,) = node.given
+        if not x.size:
+            return (x.copy(),)
+        since, shape = node.op.since, x.shape
+        axis: Any = node.attrs.get("axis", -1 if since == 13 else 1)
+        end = axis % x.ndim + 1 if since == 13 else x.ndim
+        parted = x.reshape(-1, prod(shape[axis % x.ndim : end]), prod(shape[end:])).swapaxes(1, 2)
+        with np.errstate(all="ignore"):
+            matrix = self.wide(parted.reshape(-1, parted.shape[2]))
+            made = self.shares(self, matrix) if self.shares else self.normalised(matrix)
+            y = self.narrow(made, x.dtype)
+        return (y.reshape(parted.shape).swapaxes(1, 2).reshape(shape),)
+
+    def normalised(self, matrix: Matrix) -> Matrix:
+        e = self.exp(matrix - maximum(matrix))
+        return e / self.sum(e)
+
+
+def each_share(change: Callable[[Matrix], Matrix]) -> Steps:
+    """The right shares, changed afterwards."""
+    return Steps(shares=lambda steps, x: change(steps.normalised(x)).astype(x.dtype))
 
 
 # ── other ways that are right ─────────────────────────────────────────────────────────────────

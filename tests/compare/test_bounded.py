@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from opcheck.compare import Want, compare
 from opcheck.compare.bounded import Reference, ends, scatter
 from opcheck.compare.ulp import native
-from opcheck.compare.wants import computed_want
+from opcheck.compare.wants import computed_want, stated_want
 from opcheck.dtypes import DTYPES, round_to
 from opcheck.engine import Expected, Room, Tier, exactly
-from opcheck.model import Comparison, OpVersion
+from opcheck.model import Comparison, OpVersion, Tolerance
 from opcheck.numbers.arithmetic import Arithmetic, Grid
 from opcheck.numbers.bounded import Common
 
@@ -287,6 +287,95 @@ def test_unjudged_elements_are_counted_and_excuse_nothing() -> None:
     assert (most.problem, most.unjudged) == ("undecided", 2)
     found = judged([0.5, 0.5, 0.0], [0.5, math.nan, 0.0], bound)
     assert (found.problem, found.wrong) == ("values", 1)
+
+
+# ── a stated tolerance, beside which the floor and the range rules hold ───────────────────────
+
+EXACTLY = Tolerance(ulp=0)
+FLOORED = (Tier("plain", arithmetic(floor=0.25)),)
+
+
+def by_tolerance(
+    y: Any, got: Any, bound: Fake, tolerance: Tolerance = EXACTLY, **rest: Any
+) -> Comparison:
+    values = np.asarray(y, np.float64)
+    made: Any = replace(bound, values=values)
+    want = Want("y", FLOAT32, values, floor=bound.kinds[0].arithmetic.floor, bound=made)
+    declared = rest.pop("declared", ())
+    got = np.asarray(got, np.float32)
+    return compare(replace(want, **rest), got, tolerance, declared=declared)
+
+
+@pytest.mark.parametrize("tolerance", [EXACTLY, Tolerance(ulp=3), Tolerance(rtol=1e-6)])
+def test_what_the_floor_admits_is_right_whatever_the_tolerance(tolerance: Tolerance) -> None:
+    y, got = [0, 1, 1], [0.25, 0.75, 1.125]
+    found = by_tolerance(y, got, Fake(FLOORED), tolerance)
+    assert (found.problem, found.wrong, found.used) == (None, 0, 1.0)
+    far = by_tolerance(y, [0.2501, 0.75, 1.125], Fake(FLOORED), tolerance)
+    assert (far.problem, far.wrong, far.worst[0].index) == ("values", 1, (0,))
+    strict = by_tolerance(y, got, Fake(FLOORED), replace(tolerance, strict=True))
+    assert (strict.problem, strict.wrong) == ("values", 3)
+
+
+def test_the_tolerance_is_not_widened_by_the_bound_s_own_error() -> None:
+    bound = plain(0.5, 1e-3)
+    assert by_tolerance([1], [1.002], bound).problem == "values"
+    assert by_tolerance([1], [1.0009], bound).problem is None
+
+
+@pytest.mark.parametrize(
+    ("y", "got", "more"),
+    [
+        (0, 0.1, {"bound": Fake(FLOORED, zeros=True)}),
+        (0, -0.1, {"low": 0.0}),
+        (1, 1.1, {"high": 1.0}),
+        (0, np.nan, {}),
+        (np.inf, 0.1, {}),
+    ],
+    ids=["exact", "below the range", "above the range", "NaN", "infinite"],
+)
+def test_the_floor_excuses_nothing_else(y: float, got: float, more: Any) -> None:
+    fields = {"bound": Fake(FLOORED), **more}
+    assert by_tolerance([y], [got], **fields).problem == "values"
+
+
+def test_a_floor_is_no_excuse_for_the_sign_of_a_zero() -> None:
+    zeros = Tolerance(ulp=0, signed_zeros=True)
+    assert by_tolerance([0.0, 1], [-0.0, 1], Fake(FLOORED), zeros).wrong == 1
+    assert by_tolerance([0.0, 1], [-0.0, 1], Fake(FLOORED)).wrong == 0
+
+
+def test_a_tier_excuses_what_is_out_of_range_whatever_the_tolerance() -> None:
+    ranged = Tier("range", arithmetic(), None, "out of range", ranged=True)
+    bound = Fake((Tier("plain", arithmetic()), ranged), free=np.array([False, True]))
+    floor = {"floor": 0.25}
+    found = by_tolerance([1, 1], [1, math.inf], bound, **floor)
+    assert (found.problem, found.remark, found.wrong) == ("precision", "out of range", 1)
+    assert by_tolerance([1, 1], [math.inf, math.inf], bound, **floor).problem == "values"
+    declared = by_tolerance([1, 1], [1, math.inf], bound, declared=["range"], **floor)
+    assert declared.problem is None
+
+
+def test_the_picture_shows_as_wrong_what_neither_admits() -> None:
+    found = by_tolerance([0, 1, 1], [0.125, 2, 1], Fake(FLOORED))
+    assert found.picture
+    assert found.picture().cells[0][0] in "yz"
+    assert found.picture().cells[0][1:] == "Z."
+
+
+@pytest.mark.parametrize(
+    ("dtype", "got", "problem"),
+    [
+        (FLOAT32, 2.0**-125, None),
+        (FLOAT32, 2.01 * 2.0**-126, "values"),
+        (FLOAT16, 2.0**-24, "values"),
+    ],
+)
+def test_an_output_that_is_stated_has_the_floor_of_its_dtype_alone(
+    dtype: Any, got: float, problem: str | None
+) -> None:
+    want = stated_want(OpVersion("", "Softmax", 13), "y", np.zeros(1), dtype)
+    assert compare(want, np.array([got], dtype.numpy), EXACTLY).problem == problem
 
 
 # ── outputs in parts ──────────────────────────────────────────────────────────────────────────

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from opcheck.engine.habits import HABITS
-from opcheck.engine.mistakes import Mistake, mistakes_of
+from opcheck.engine.mutants import Mutant as Mistake
+from opcheck.engine.mutants import mutants_of
+from opcheck.engine.mutants.stateful import STATEFUL
 from opcheck.model import Case, Computed, Fill, Given, OpVersion, Rejected, Values, Verdict
 from opcheck.model.mutation import Mutant, Proposal
 from opcheck.run.lying import Lying
@@ -32,7 +33,7 @@ def weak(folder: Path, op: str, since: int, *types: str) -> tuple[Case, ...]:
 
 
 def named(op: OpVersion, name: str) -> Mistake:
-    return next(mistake for mistake in mistakes_of(op) if mistake.name == name)
+    return next(mistake for mistake in mutants_of(op) if mistake.name == name)
 
 
 def mutants(cases: Sequence[Case], name: str) -> list[Mutant]:
@@ -142,13 +143,12 @@ def test_the_same_is_proposed_each_time_in_however_many_processes(tmp_path: Path
 
 
 def test_nothing_is_proposed_where_nothing_is_found(tmp_path: Path) -> None:
-    cases = weak(tmp_path, "Hardmax", 13, "float16")
-    assert proposed(cases, "result_through_bfloat16") == []
-    assert proposed(cases, "last_of_ties", tries=0) == []
+    assert proposed(weak(tmp_path, "Softmax", 13, "float32"), "subnormal_inputs_flushed") == []
+    assert proposed(weak(tmp_path, "Hardmax", 13, "float16"), "last_of_ties", tries=0) == []
 
 
 def test_habits_show_in_no_single_input(tmp_path: Path) -> None:
     cases = weak(tmp_path, "Hardmax", 13, "float32")
-    habit = HABITS[0]
+    habit = STATEFUL[0]
     survivor = Mutant(cases[0].op, "float32", habit.name, habit.text)
     assert list(proposals([survivor], cases, 50)) == []

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from itertools import chain
 
+from opcheck import opset
 from opcheck.engine.evaluate import evaluate
 from opcheck.engine.mutants import axes, elements, layout, refusals, rows, schema, values, windows
 from opcheck.engine.mutants.mutant import Mutant
 from opcheck.engine.node import operator_of
-from opcheck.engine.operators import Operator, OwnMutant
+from opcheck.engine.operators import OwnMutant
 from opcheck.model import OpVersion
 
 __all__ = ["Mutant", "mutants_of"]
 
 _FAULTS = (*rows.FAULTS, *elements.FAULTS, *axes.FAULTS, *windows.FAULTS)
-_GENERIC = (*layout.MUTANTS, *values.MUTANTS, *refusals.MUTANTS)
+_GENERAL = (
+    *(fault.mutant() for fault in _FAULTS),
+    *windows.MUTANTS,
+    *layout.MUTANTS,
+    *values.MUTANTS,
+    *refusals.MUTANTS,
+)
 
 
 @cache
@@ -28,16 +36,19 @@ def mutants_of(op: OpVersion) -> tuple[Mutant, ...]:
     operator = operator_of(op)
     if operator is None:
         return ()
-    own = [_own(one) for one in operator.mutants if one.since == op.since]
-    faulty = [one.mutant(operator.equivalents.get(one.name, {})) for one in _FAULTS]
-    generic = [one for one in _GENERIC if not (one.rounded and operator.exact)]
-    generic = [_argued(one, operator) for one in generic]
-    found: dict[str, Mutant] = {}
-    for mutant in chain(own, schema.mutants(op, operator), faulty, generic):
+    attributes = opset.versions(op.domain, op.name)[op.since].attributes
+    own = (_own(one) for one in operator.mutants if one.since == op.since)
+    general = (
+        mutant
+        for mutant in _GENERAL
+        if not (mutant.rounded and operator.exact) and mutant.needs in {"", *attributes}
+    )
+    found: dict[tuple[str, str], Mutant] = {}
+    for mutant in chain(own, schema.mutants(op, operator), general):
         # One of the operator's own takes the place of a general one of that name.
-        if mutant.name not in found or mutant.primitive:
-            key = mutant.name if mutant.name not in found else f"{mutant.name} {mutant.primitive}"
-            found.setdefault(key, mutant)
+        if (mutant.name, "") not in found:
+            argued = {**mutant.equivalent, **operator.equivalents.get(mutant.name, {})}
+            found.setdefault((mutant.name, mutant.primitive), replace(mutant, equivalent=argued))
     return tuple(found.values())
 
 
@@ -49,10 +60,3 @@ def _own(mutant: OwnMutant) -> Mutant:
         lambda node: evaluate(node, function),
         equivalent=mutant.equivalent,
     )
-
-
-def _argued(mutant: Mutant, operator: Operator) -> Mutant:
-    from dataclasses import replace
-
-    argued = operator.equivalents.get(mutant.name)
-    return replace(mutant, equivalent=argued) if argued else mutant

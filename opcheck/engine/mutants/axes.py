@@ -1,119 +1,345 @@
-"""Faults of how an axis is read and how an input is coerced to a matrix, which operators share."""
+"""Mutants about an attribute that names an axis, or several, and faults of coercion to a matrix."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from math import prod
-from typing import Any
+from typing import Any, TypeAlias
 
-from opcheck.engine.mutants.mutant import Faulty
+import numpy as np
+
+from opcheck.engine.evaluate import evaluate
+from opcheck.engine.mutants import rows
+from opcheck.engine.mutants.mutant import Faulty, Mutant
+from opcheck.engine.node import Node
 from opcheck.errors import InvalidNode
+from opcheck.model import Array
 from opcheck.numbers import Fault
+from opcheck.opset import Attribute
 
-_EITHER_END = "from_either_end"
-_BOTH = (_EITHER_END, "from_the_front")
+#: Another axis than the one given, for tensors of a rank.
+Change: TypeAlias = Callable[[int, int], int]
+#: Axes counted from the front and in order, and the rank, to others.
+Axes: TypeAlias = tuple[int, ...]
+
+_FROM_THE_BACK, _COERCED = "from_either_end", "matrix_of"
+
+#: What is taken for an axis that is out of range.
+_OUTSIDE: tuple[tuple[str, str, Change], ...] = (
+    ("axis_wraps", "an axis out of range was taken modulo the rank", lambda axis, r: axis % r),
+    ("axis_clamped", "an axis out of range was clamped to the nearest one",
+     lambda axis, r: min(max(axis, 0), r - 1)),
+    ("out_of_range_is_last", "an axis out of range was taken for the last one",
+     lambda axis, r: r - 1),
+)  # fmt: skip
+
+#: What is taken for an axis, counted from the front.
+_FOUND: tuple[tuple[str, str, Change], ...] = (
+    ("axis_1_always", "axis 1 was taken, whatever the attribute", lambda axis, r: min(1, r - 1)),
+    ("first_axis_always", "the first axis was taken, whatever the attribute", lambda axis, r: 0),
+    ("last_axis_always", "the last axis was taken, whatever the attribute", lambda axis, r: r - 1),
+    ("axis_mirrored", "the axis was counted from the wrong end", lambda axis, r: r - 1 - axis),
+    ("axis_minus_1", "the axis before the right one was taken", lambda axis, r: (axis - 1) % r),
+    ("axis_plus_1", "the axis after the right one was taken", lambda axis, r: (axis + 1) % r),
+    ("axis_0_is_1_of_rank_5",
+     "axis 1 was taken in place of axis 0 where there are more than four axes",
+     lambda axis, r: (axis or 1) if r > 4 else axis),
+    ("axis_of_rank_5_exchanged", "the first two of more than four axes were exchanged",
+     lambda axis, r: 1 - axis if r > 4 and axis < 2 else axis),
+    ("axes_of_four_channels_last",
+     "of four axes, axis 1 was taken for the last one, and those behind it for one before",
+     lambda axis, r: (0, 3, 1, 2)[axis] if r == 4 else axis),
+)  # fmt: skip
+
+#: What is taken for the axis as it is stated, from either end.
+_STATED: tuple[tuple[str, str, Change], ...] = (
+    ("negative_axis_off_by_one",
+     "negative axes were counted from -2, so that -2 was taken for the last one",
+     lambda axis, r: axis if axis >= -1 else axis + 1),
+    ("minus_sign_ignored", "the minus sign of a negative axis was ignored",
+     lambda axis, r: abs(axis)),
+    ("axis_of_vector_as_of_a_matrix",
+     "a vector, taken for a matrix of one row, had the range of a matrix's axis",
+     lambda axis, r: 0 if r == 1 and -2 <= axis < 2 else axis),
+)  # fmt: skip
 
 
-def _outside(change: Callable[[int, int], int]) -> Fault:
-    """What `change` makes of an axis that is out of range; a tensor of rank 0 has none."""
+def of_attribute(attribute: Attribute) -> Iterator[Mutant]:
+    """The mutants of an attribute that is called `axis` or `axes`."""
+    if attribute.name.lower() in ("axis", "axes"):
+        yield from _Named(attribute).mutants()
 
-    def axis_of(original: Any, axis: int, rank: int) -> int:
+
+class _Named:
+    """An attribute that names one axis, or a list of them."""
+
+    def __init__(self, attribute: Attribute) -> None:
+        self.name, self.default = attribute.name, attribute.default
+        self.is_list = attribute.type == "ints"
+
+    def stated(self, node: Node) -> Axes:
+        """The axes as they are stated, or the default."""
+        value: Any = node.attrs.get(self.name, self.default)
+        return tuple(value) if self.is_list else (value,)
+
+    def found(self, node: Node) -> Axes:
+        """The axes of a legal node, counted from the front."""
+        return tuple(axis % node.rank for axis in self.stated(node))
+
+    def taking(self, node: Node, axes: Sequence[int]) -> Node:
+        """The node with other axes."""
+        value = tuple(dict.fromkeys(axes)) if self.is_list else axes[0]
+        return node.with_attrs(**{self.name: value})
+
+    def changed(self, node: Node, axes: Sequence[int], change: Change) -> Sequence[Any]:
+        """The right answer to a node with `change` made to these of its axes."""
+        others = tuple(change(axis, node.rank) for axis in axes)
+        return node.right if others == tuple(axes) else self.taking(node, others).right
+
+    def elsewhere(self, node: Node, x: Array, axes: Sequence[int]) -> Sequence[Any]:
+        """The right answer to `x` in place of the first input, written in the output's shape."""
+        right, made = node.right, self.taking(node.with_input(0, x), axes).right
+        if [out.size for out in made] != [out.size for out in right]:
+            return right
+        return [out.reshape(own.shape) for out, own in zip(made, right, strict=True)]
+
+    def mutants(self) -> Iterator[Mutant]:
+        """All of them."""
+        for name, text, change in _OUTSIDE:
+            yield Mutant(name, text, lambda n, change=change: self._outside(n, change))
+        for name, text, change in _FOUND:
+            yield Mutant(name, text, lambda n, change=change: self._found(n, change))
+        if not self.is_list:
+            yield from self._of_one()
+        for place in (0, -2):
+            for rank in (4, 5):
+                which = "last" if place else "first"
+                yield Mutant(
+                    f"{which}_two_of_more_than_{rank}_axes_merged",
+                    f"of more than {rank} axes the {which} two were one, so that either meant both",
+                    lambda n, place=place, rank=rank: self._merged(n, place, rank),
+                )
+        yield Mutant(
+            "shape_reversed",
+            "the shape was read from the last axis to the first",
+            lambda n: self._or_right(
+                n, lambda x, axes: self.elsewhere(n, x.reshape(x.shape[::-1]), axes)
+            ),
+        )
+        yield Mutant(
+            "whole_tensor",
+            "the whole tensor was one row",
+            lambda n: self._or_right(n, lambda x, axes: self.elsewhere(n, x.reshape(1, -1), (1,))),
+        )
+        for name, text, answer in (
+            ("rows_side_by_side", "neighbours in a row were taken to lie side by side in memory",
+             self._side_by_side),
+            ("not_transposed_back", "the axis was moved to the end, and not back in the output",
+             self._not_transposed_back),
+            *((f"tail_of_{width}_across_memory_missing",
+               f"of rows across memory, what is left by whole vectors of {width} of them was zero",
+               lambda n, width=width: self._without_the_last_rows(n, width))
+              for width in (16, 8, 4)),
+        ):  # fmt: skip
+            yield Mutant(name, text, answer, unless=_COERCED)
+        yield Mutant(
+            "argmax_in_8_bits_across_memory",
+            "where rows lie across memory, the place of the maximum in its row had 8 bits",
+            lambda n: self._by(rows.IN_8_BITS, n, n.is_legal and self._beside(n) > 1),
+            "argmax",
+            unless=_COERCED,
+        )
+        yield Mutant(
+            "last_of_ties_beyond_four_axes",
+            "with more than four axes the last of equal maxima won",
+            lambda n: self._by(rows.LAST_OF_TIES, n, n.rank > 4),
+            "argmax",
+        )
+
+    def _of_one(self) -> Iterator[Mutant]:
+        """Those of a single axis."""
+        for name, text, change in _STATED:
+            yield Mutant(
+                name,
+                text,
+                lambda n, change=change: self.changed(n, self.stated(n), change),
+                _FROM_THE_BACK,
+            )
+        for name, text, answer in (
+            ("negative_axis_after_squeezing",
+             "the last axes of one element were dropped before a negative axis was counted",
+             self._squeezed_first),
+            ("refuses_negative_axes", "negative axes were refused", self._refusing_negative),
+        ):  # fmt: skip
+            yield Mutant(name, text, answer, _FROM_THE_BACK)
+        for name, text, answer in (
+            ("left_coerced", "the output kept the two dimensions that the input was coerced to",
+             self._left_coerced),
+            ("coercion_without_the_last_axis",
+             "the rows of the matrix that the input was coerced to lacked the last axis",
+             self._without_the_last),
+        ):  # fmt: skip
+            yield Mutant(name, text, answer, _COERCED)
+        yield Mutant(
+            "rank_5_coerced",
+            "the input was coerced to two dimensions where it has more than four",
+            self._coerced_above_4,
+            unless=_COERCED,
+        )
+        for name, text, answer in (
+            ("axis_of_empty_tensor_unchecked",
+             "an empty tensor was returned before its axis was checked", self._of_some_elements),
+            ("rank_0_is_a_vector", "a tensor of rank 0 was taken for a vector", self._rank_0),
+            ("out_of_range_is_no_axis", "an axis out of range made a row of every element",
+             self._each_a_row),
+        ):  # fmt: skip
+            yield Mutant(name, text, answer)
+        if isinstance(self.default, int) and self.default > 0:
+            yield Mutant(
+                "default_axis_kept_in_range",
+                "a missing axis was taken for the last one where the default is out of range",
+                lambda n: (
+                    n.right if self.name in n.attrs else self._outside(n, lambda axis, r: r - 1)
+                ),
+            )
+
+    def _outside(self, node: Node, change: Change) -> Sequence[Any]:
+        """The answer to an invalid node, with `change` made to axes that are out of range."""
         try:
-            return int(original(axis, rank))
+            return node.right
         except InvalidNode:
-            if not rank:
+            r = node.rank
+            if not r:
                 raise
-            return change(axis, rank)
+            axes = self.stated(node)
+            return self.taking(node, [a if 0 <= a < r else change(a, r) for a in axes]).right
 
-    return axis_of
+    def _found(self, node: Node, change: Change) -> Sequence[Any]:
+        right = node.right
+        return self.changed(node, self.found(node), change) if node.rank else right
 
+    def _or_right(self, node: Node, made: Callable[[Array, Axes], Sequence[Any]]) -> Sequence[Any]:
+        """What is made of the first input of a legal node, if it has elements, and of its axes."""
+        right, x = node.right, node.inputs[0]
+        return made(x, self.found(node)) if x is not None and x.size and x.ndim else right
 
-def _stated(change: Callable[[int, int], int]) -> Fault:
-    """Another axis is taken; `change` takes the axis as it is stated, and the rank."""
+    def _merged(self, node: Node, place: int, rank: int) -> Sequence[Any]:
+        def made(x: Array, axes: Axes) -> Sequence[Any]:
+            if x.ndim <= rank:
+                return node.right
+            at = place % x.ndim
+            shape = (*x.shape[:at], -1, *x.shape[at + 2 :])
+            return self.elsewhere(node, x.reshape(shape), [a - (a > at) for a in axes])
 
-    def axis_of(original: Any, axis: int, rank: int) -> int:
-        return int(original(change(axis, rank), rank))
+        return self._or_right(node, made)
 
-    return axis_of
+    def _apart(self, node: Node) -> tuple[list[int], int]:
+        """All axes with those stated at the end, and how many elements these have."""
+        axes, shape = sorted(self.found(node)), node.given[0].shape
+        order = [axis for axis in range(node.rank) if axis not in axes] + axes
+        return order, prod(shape[axis] for axis in axes)
 
+    def _side_by_side(self, node: Node) -> Sequence[Any]:
+        return self._or_right(
+            node, lambda x, _: self.elsewhere(node, x.reshape(-1, self._apart(node)[1]), (1,))
+        )
 
-def _found(change: Callable[[int, int], int]) -> Fault:
-    """Another axis is taken; `change` takes the right one, counted from the front."""
+    def _beside(self, node: Node) -> int:
+        """How many rows lie side by side in memory."""
+        return prod(node.given[0].shape[max(self.found(node)) + 1 :])
 
-    def axis_of(original: Any, axis: int, rank: int) -> int:
-        return change(int(original(axis, rank)), rank)
+    def _by(self, argmax: Fault, node: Node, when: bool) -> Sequence[Any]:
+        return evaluate(node, faults={"argmax": argmax}) if when else node.right
 
-    return axis_of
+    def _without_the_last_rows(self, node: Node, width: int) -> Sequence[Any]:
+        right = node.right
+        beside = self._beside(node) if node.rank else 0
+        if beside <= width or right[0].shape != node.given[0].shape or not right[0].size:
+            return right
+        out = right[0].copy()
+        out.reshape(-1, beside)[:, beside // width * width :] = 0
+        return [out, *right[1:]]
 
+    def _not_transposed_back(self, node: Node) -> Sequence[Any]:
+        order, _ = self._apart(node) if node.right else ([], 0)
+        return [
+            np.ascontiguousarray(out.transpose(order)).reshape(out.shape)
+            if out.ndim == len(order)
+            else out
+            for out in node.right
+        ]
 
-def _refused(when: Callable[[int], bool], why: str) -> Fault:
-    def axis_of(original: Any, axis: int, rank: int) -> int:
-        if when(axis):
-            raise InvalidNode(why)
-        return int(original(axis, rank))
+    def _squeezed_first(self, node: Node) -> Sequence[Any]:
+        """A negative axis, counted from the end of what is left without the last axes of one."""
+        last = max(
+            (place for place, size in enumerate(node.given[0].shape) if size != 1), default=0
+        )
+        return self.changed(
+            node,
+            self.stated(node),
+            lambda axis, r: (
+                max(axis + last + 1, 0) if -r <= axis < 0 and self.name in node.attrs else axis
+            ),
+        )
 
-    return axis_of
+    def _refusing_negative(self, node: Node) -> Sequence[Any]:
+        if self.name in node.attrs and self.stated(node)[0] < 0:
+            raise InvalidNode("the axis is negative")
+        return node.right
 
+    def _left_coerced(self, node: Node) -> Sequence[Any]:
+        right = node.right
+        axis, shape = self.found(node)[0], node.given[0].shape
+        return [out.reshape(prod(shape[:axis]), prod(shape[axis:])) for out in right]
 
-def _axes() -> Iterator[Faulty]:
-    for name, text, fault in (
-        ("axis_wraps", "an axis out of range was taken modulo the rank", _outside(
-            lambda axis, rank: axis % rank)),
-        ("axis_clamped", "an axis out of range was clamped to the nearest one", _outside(
-            lambda axis, rank: min(max(axis, 0), rank - 1))),
-        ("out_of_range_is_last", "an axis out of range was taken for the last one", _outside(
-            lambda axis, rank: rank - 1)),
-        ("axis_1_always", "axis 1 was taken, whatever the attribute", _found(
-            lambda axis, rank: min(1, rank - 1))),
-        ("first_axis_always", "the first axis was taken, whatever the attribute", _found(
-            lambda axis, rank: 0)),
-        ("last_axis_always", "the last axis was taken, whatever the attribute", _found(
-            lambda axis, rank: rank - 1)),
-        ("axis_mirrored", "the axis was counted from the wrong end", _found(
-            lambda axis, rank: rank - 1 - axis)),
-        ("axis_minus_1", "the axis before the right one was taken", _found(
-            lambda axis, rank: (axis - 1) % rank)),
-        ("axis_plus_1", "the axis after the right one was taken", _found(
-            lambda axis, rank: (axis + 1) % rank)),
-        ("axis_0_is_1_of_rank_5",
-         "axis 1 was taken in place of axis 0 where there are more than four axes", _found(
-            lambda axis, rank: (axis or 1) if rank > 4 else axis)),
-        ("axis_of_rank_5_exchanged",
-         "the first two of more than four axes were exchanged", _found(
-            lambda axis, rank: 1 - axis if rank > 4 and axis < 2 else axis)),
-    ):  # fmt: skip
-        for primitive in _BOTH:
-            yield Faulty(primitive, name, text, fault)
-    for name, text, fault in (
-        ("axis_in_32_bits", "the axis was cut down to 32 bits", _stated(
-            lambda axis, rank: (axis + 2**31) % 2**32 - 2**31)),
-        ("negative_axis_off_by_one",
-         "negative axes were counted from -2, so that -2 was taken for the last one", _stated(
-            lambda axis, rank: axis if axis >= -1 else axis + 1)),
-        ("minus_sign_ignored", "the minus sign of a negative axis was ignored", _stated(
-            lambda axis, rank: abs(axis))),
-        ("axis_of_vector_as_of_a_matrix",
-         "a vector, taken for a matrix of one row, had the range of a matrix's axis", _stated(
-            lambda axis, rank: 0 if rank == 1 and -2 <= axis < 2 else axis)),
-        ("refuses_negative_axes", "negative axes were refused", _refused(
-            lambda axis: axis < 0, "the axis is negative")),
-    ):  # fmt: skip
-        yield Faulty(_EITHER_END, name, text, fault)
+    def _without_the_last(self, node: Node) -> Sequence[Any]:
+        def made(x: Array, axes: Axes) -> Sequence[Any]:
+            if axes[0] == x.ndim - 1:
+                return node.right
+            moved = node.with_input(0, np.ascontiguousarray(np.moveaxis(x, -1, 0)))
+            return [np.moveaxis(out, 0, -1) for out in self.taking(moved, [axes[0] + 1]).right]
+
+        return self._or_right(node, made)
+
+    def _coerced_above_4(self, node: Node) -> Sequence[Any]:
+        def made(x: Array, axes: Axes) -> Sequence[Any]:
+            matrix = x.reshape(prod(x.shape[: axes[0]]), -1)
+            return self.elsewhere(node, matrix, (1,)) if x.ndim > 4 else node.right
+
+        return self._or_right(node, made)
+
+    def _of_some_elements(self, node: Node) -> Sequence[Any]:
+        """The axis matters where there are elements."""
+        empty = bool(node.rank) and not node.given[0].size
+        return (self.taking(node, (0,)) if empty else node).right
+
+    def _rank_0(self, node: Node) -> Sequence[Any]:
+        if node.rank or self.stated(node)[0] not in (-1, 0, self.default):
+            return node.right
+        vector = self.taking(node.with_input(0, node.given[0].reshape(1)), (0,))
+        return [out.reshape(()) for out in vector.right]
+
+    def _each_a_row(self, node: Node) -> Sequence[Any]:
+        try:
+            return node.right
+        except InvalidNode:
+            x = node.given[0]
+            if not x.ndim:
+                raise
+            each = self.taking(node.with_input(0, x[..., None]), (x.ndim,))
+            return [out.reshape(x.shape) for out in each.right]
 
 
 def _matrices() -> Iterator[Faulty]:
-    for name, text, matrix in (
+    for name, text, at in (
         ("coercion_one_axis_long",
          "the input was coerced to two dimensions one axis before the right one",
-         lambda shape, axis: (prod(shape[: max(axis - 1, 0)]), prod(shape[max(axis - 1, 0) :]))),
+         lambda axis: max(axis - 1, 0)),
         ("coercion_one_axis_short",
          "the input was coerced to two dimensions behind the axis, not before it",
-         lambda shape, axis: (prod(shape[: axis + 1]), prod(shape[axis + 1 :]))),
-        ("whole_tensor", "the whole tensor was one row", lambda shape, axis: (1, prod(shape))),
-        ("shape_reversed", "the shape was read from the last axis to the first",
-         lambda shape, axis: (prod(shape[::-1][:axis]), prod(shape[::-1][axis:]))),
+         lambda axis: axis + 1),
     ):  # fmt: skip
-        yield Faulty("matrix_of", name, text, lambda _, shape, axis, m=matrix: m(shape, axis))
+        yield Faulty(_COERCED, name, text, lambda f, shape, axis, at=at: f(shape, at(axis)))
 
 
-FAULTS: tuple[Faulty, ...] = (*_axes(), *_matrices())
+FAULTS: tuple[Faulty, ...] = tuple(_matrices())

@@ -178,7 +178,7 @@ def arithmetic() -> Iterator[Faulty]:
         "a reciprocal was estimated to 12 bits, and not refined",
         _on_tensors(lambda a, b: a * cut_to_bits(1 / b, 12)),
     )
-    epsilons = ((1e-5, None), (1e-6, None), (2.0**-23, ("float32", "float64")),
+    epsilons = ((1e-5, None), (1e-6, ("float32", "float64")), (2.0**-23, ("float32", "float64")),
                 (1e-8, _WIDE), (1e-12, _WIDE))  # fmt: skip
     for epsilon, only in epsilons:
         yield Faulty(
@@ -193,6 +193,12 @@ def arithmetic() -> Iterator[Faulty]:
 # ── other functions ───────────────────────────────────────────────────────────────────────────
 
 
+def _power_to_bits(bits: int, original: Any, x: Any, p: Any) -> Any:
+    """The first power is `x` itself."""
+    y = original(x, p)
+    return y if np.ndim(p) == 0 and p == 1 else cut_to_bits(y, bits, np.trunc)
+
+
 def others() -> Iterator[Faulty]:
     """Faults of other functions of one element."""
     yield Faulty("abs", "absolute_value_forgotten", "the absolute value was forgotten",
@@ -200,6 +206,16 @@ def others() -> Iterator[Faulty]:
     yield Faulty("abs", "negative_values_are_zero", "negative values counted as 0",
                  _instead(lambda x: np.maximum(x, x.dtype.type(0))))  # fmt: skip
     yield Faulty("sqrt", "root_forgotten", "the root was forgotten", _instead(lambda x: x))
+    yield Faulty("pow", "root_forgotten", "the root was forgotten",
+                 lambda original, x, p: x if np.ndim(p) == 0 and p < 1 else original(x, p))  # fmt: skip
+    for bits in (12, 16):
+        yield Faulty(
+            "pow",
+            f"pow_of_{bits}_bits",
+            f"powers and roots were good to {bits} bits",
+            partial(_power_to_bits, bits),
+            only=("float32", "float64"),
+        )
     for name in ("sqrt", "log", "tanh", "erf", "sin", "cos"):
         for bits in (12, 16):
             yield Faulty(

@@ -74,6 +74,18 @@ def _places_in_16_bits(node: Node) -> Sequence[Any]:
     return [wrapped(out) for out in read.right]
 
 
+def _read_again(axis: int) -> Callable[[Node], Sequence[Any]]:
+    """The first 1,024 entries along an axis stand in place of all that follow."""
+
+    def answer(node: Node) -> Sequence[Any]:
+        x = node.inputs[0]
+        if x is None or not -x.ndim <= axis < x.ndim or x.shape[axis] <= 1024:
+            return node.right
+        return node.with_input(0, np.take(x, np.arange(x.shape[axis]) % 1024, axis=axis)).right
+
+    return answer
+
+
 def _as(dtype: Any) -> Callable[[Array], Array]:
     return lambda out: out.astype(dtype)
 
@@ -174,6 +186,16 @@ MUTANTS: tuple[Mutant, ...] = (
         "them stayed zero",
         _quarters_of_rows,
     ),
+    # How much is read does not depend on the type: one type decides.
+    *(
+        Mutant(
+            f"axis_{axis}_read_up_to_1024".replace("-", "minus_"),
+            f"of more than 1,024 entries along axis {axis} the first 1,024 were read again",
+            _read_again(axis),
+            only=("float32",),
+        )
+        for axis in (0, 1, -1)
+    ),
     of_output(
         "index_in_8_bits",
         "an element's place in the tensor was kept in 8 bits",
@@ -215,4 +237,6 @@ MUTANTS: tuple[Mutant, ...] = (
         )
         for name in ("float32", "float64")
     ),
+    of_output("output_as_bool", "the output was a mask of booleans", _as(np.bool_)),
+    of_output("output_as_int64", "the output was of type int64", _as(np.int64)),
 )

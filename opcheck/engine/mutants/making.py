@@ -46,18 +46,15 @@ def of_input(
     return Mutant(name, text, answer, only=only)
 
 
-def through_float32(node: Node) -> Sequence[Any]:
-    """The right answer to the first input in float32, cut down to the type that it came in."""
-    first, *others = node.inputs
-    assert first is not None
+def computed_in_float32(node: Node) -> Sequence[Any]:
+    """The right answer to inputs cast to float32, cast to the type that they came in."""
+    own = node.given[0].dtype
     with np.errstate(all="ignore"):
-        right = replace(node, inputs=(first.astype(np.float32), *others)).right
-        return tuple(out.astype(first.dtype) for out in right)
-
-
-def integers_accepted(node: Node) -> Sequence[Any]:
-    """Integers and booleans are computed so; what is of another type is right."""
-    return through_float32(node) if node.given[0].dtype.kind in "biu" else node.right
+        cast = (
+            a.astype(np.float32) if a is not None and a.dtype == own else a for a in node.inputs
+        )
+        right = replace(node, inputs=tuple(cast)).right
+        return tuple(out.astype(own) if out.dtype == np.float32 else out for out in right)
 
 
 def refusing(

@@ -34,9 +34,13 @@ class Mutant:
         answer: What it makes of a node.
         primitive: The function of the formula that is wrong. A formula that does not call it has
             no such mutant. "" where it is something else.
+        unless: A function that the formula must not call for this to be wrong.
         only: The dtypes in which it is wrong; None for all.
+        needs: The attribute without which nobody can be so wrong; "" where none is needed.
         rounded: It loses something in rounding, so that operators whose answers are exact have no
             such mutant.
+        of_form: It is about attributes of another type than declared, or that are not declared.
+            Other mutants refuse such nodes.
         equivalent: Where no legal input tells it from the formula, and why; by version ("13"),
             dtype ("float32") or both ("13 float32").
     """
@@ -47,13 +51,16 @@ class Mutant:
     primitive: str = ""
     only: tuple[str, ...] | None = None
     rounded: bool = False
+    needs: str = ""
+    unless: str = ""
+    of_form: bool = False
     equivalent: Mapping[str, str] = field(default_factory=dict)
 
     def made_on(self, node: Node) -> Sequence[Any] | InvalidNode:
         """What it makes of a node, or why it refuses it."""
         try:
             with np.errstate(all="ignore"):
-                return self.answer(node)
+                return self.answer(node) if self.of_form or not node.malformed else node.right
         except InvalidNode as error:
             return error
         except Exception as error:
@@ -63,6 +70,8 @@ class Mutant:
     def concerns(self, node: Node) -> bool:
         """Return True if the formula calls what is wrong, in a dtype in which it is wrong."""
         if self.only is not None and node.dtype not in self.only:
+            return False
+        if self.unless and (not node.is_legal or self.unless in node.primitives):
             return False
         return not self.primitive or self.primitive in node.primitives
 
@@ -81,8 +90,10 @@ class Faulty:
     text: str
     fault: Fault
     only: tuple[str, ...] | None = None
+    needs: str = ""
+    unless: str = ""
 
-    def mutant(self, equivalent: Mapping[str, str]) -> Mutant:
+    def mutant(self) -> Mutant:
         """The formula with this function in it."""
         faults = {self.primitive: self.fault}
         return Mutant(
@@ -91,5 +102,6 @@ class Faulty:
             lambda node: evaluate(node, faults=faults),
             self.primitive,
             self.only,
-            equivalent=equivalent,
+            needs=self.needs,
+            unless=self.unless,
         )

@@ -86,6 +86,25 @@ def _with_the_row_before(m: Matrix) -> Matrix:
     return s + np.concatenate([np.zeros_like(s[:1]), s[:-1]])
 
 
+def left_out() -> Iterator[Faulty]:
+    """Rows that nobody computes: those with no place, and those divided by an infinite sum."""
+
+    def rows(start: Callable[[int], int], value: float, m: Matrix) -> Matrix:
+        found = np.asarray(_right(_comparable(m)) if value < 0 else m.sum(axis=1))
+        found = found.copy()
+        found[start(len(m)) :] = value
+        return found[:, None]
+
+    for primitive, value in (("sum", np.inf), ("argmax", -1)):
+        for name, text, start in (
+            ("last_row_missing", "the last row was left out", lambda n: max(1, n - 1)),
+            ("first_row_only", "only the first row was computed", lambda n: 1),
+            ("rows_stop_at_65535", "only the first 65,535 rows were computed", lambda n: 65535),
+            ("rows_stop_at_1024", "only the first 1,024 rows were computed", lambda n: 1024),
+        ):
+            yield Faulty(primitive, name, text, along(partial(rows, start, value)))
+
+
 def sums() -> Iterator[Faulty]:
     """Faults of `sum`."""
 
@@ -96,6 +115,11 @@ def sums() -> Iterator[Faulty]:
         "sum_across_the_rows",
         "elements were added up across the rows, not along them",
         lambda m: m.sum(axis=0)[:1, None] if m.shape[0] != m.shape[1] else m.sum(axis=0)[:, None],
+    )
+    yield fault(
+        "nan_in_every_row",
+        "one NaN made NaN of all rows",
+        lambda m: np.full_like(_total(m), np.nan) if np.isnan(m).any() else _total(m),
     )
     yield fault("sum_is_the_mean", "the mean was taken, not the sum", lambda m: m.mean(1)[:, None])
     yield fault(
@@ -125,6 +149,7 @@ def sums() -> Iterator[Faulty]:
             f"of a row across memory only the first {count} elements were added up",
             partial(lambda count, m: _total(m[:, :count]), count),
             across_memory=True,
+            unless="matrix_of",
         )
     yield fault(
         "sum_of_the_row_before_added", "the sum was not reset between rows", _with_the_row_before
@@ -195,6 +220,11 @@ def extremes() -> Iterator[Faulty]:
             partial(lambda start, m: np.maximum(top(m), m.dtype.type(start)), start),
             only=only,
         )
+    yield fault(
+        "maximum_across_the_rows",
+        "the maximum was taken across the rows, not along them",
+        lambda m: m.max(axis=0)[:1, None] if m.shape[0] != m.shape[1] else m.max(axis=0)[:, None],
+    )
     yield fault(
         "maximum_of_the_bits", "the maximum was found by comparing bits as integers", _by_bits
     )
@@ -379,10 +409,6 @@ def _index_in(dtype: Any) -> Change:
     return places
 
 
-def _rows_before(limit: int) -> Change:
-    return lambda m: _no_one(_right(m), np.arange(len(m)) >= limit)
-
-
 def _carried_over(m: Matrix) -> Any:
     """The running maximum does not start anew, so that only what exceeds it is found."""
     tops = _top(m)[:, 0]
@@ -415,13 +441,12 @@ def places() -> Iterator[Faulty]:
     """Faults of `argmax`; a row without a place has −1."""
 
     def fault(name: str, text: str, change: Change, **where: Any) -> Faulty:
-        across = where.pop("across_memory", False)
         raw = where.pop("raw", False)
 
         def one(m: Matrix) -> Any:
             return np.asarray(change(m if raw else _comparable(m)))[:, None]
 
-        return Faulty("argmax", name, text, along(one, across), **where)
+        return Faulty("argmax", name, text, along(one), **where)
 
     yield fault("zeros_apart", "-0 was less than +0", _of(lambda m: m + np.where(
         (m == 0) & np.signbit(m), -5e-324, 0.0)))  # fmt: skip
@@ -524,12 +549,6 @@ def places() -> Iterator[Faulty]:
             _index_in(dtype),
         )
     yield fault(
-        "argmax_in_8_bits_across_memory",
-        "where rows lie across memory, the place of the maximum in its row had 8 bits",
-        lambda m: _right(m) % 256,
-        across_memory=True,
-    )
-    yield fault(
         "last_element_forgotten", "the last element of a row was not looked at", _among(slice(-1))
     )
     yield fault(
@@ -549,12 +568,6 @@ def places() -> Iterator[Faulty]:
         "the last element won whatever the others are",
         lambda m: np.full(len(m), m.shape[1] - 1),
     )
-    for limit in (65535, 1024):
-        yield fault(
-            f"rows_stop_at_{limit}",
-            f"only the first {limit:,} rows were computed",
-            _rows_before(limit),
-        )
     yield fault(
         "maximum_carried_over",
         "the maximum of the rows before was kept, so that a row that is not above it stayed empty",
@@ -617,4 +630,9 @@ def _ties(fault: Callable[..., Faulty]) -> Iterator[Faulty]:
         )
 
 
-FAULTS: tuple[Faulty, ...] = (*sums(), *extremes(), *places())
+#: Wrong `argmax` of some tensors alone.
+LAST_OF_TIES = along(lambda m: _last(maxima(_comparable(m)))[:, None])
+IN_8_BITS = along(lambda m: _right(_comparable(m))[:, None] % 256)
+
+
+FAULTS: tuple[Faulty, ...] = (*sums(), *extremes(), *places(), *left_out())

@@ -2,63 +2,447 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import partial
-from typing import Any
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from itertools import combinations, islice, repeat
+from typing import Any, TypeAlias
 
-from opcheck import opset
-from opcheck.engine.mutants.mutant import Mutant
+import numpy as np
+
+from opcheck import dtypes, opset
+from opcheck.engine.mutants import axes
+from opcheck.engine.mutants.making import computed_in_float32
+from opcheck.engine.mutants.mutant import Answer, Mutant
 from opcheck.engine.node import Node
 from opcheck.engine.operators import Operator
-from opcheck.model import OpVersion
-from opcheck.opset import Attribute
+from opcheck.errors import InvalidNode
+from opcheck.model import OpVersion, Typed
+from opcheck.opset import Attribute, Schema
+
+#: A stated value of an attribute, read wrongly.
+Reading: TypeAlias = Callable[[Any], Any]
+#: Values for which an invalid one may be taken, the likeliest first.
+Repairs: TypeAlias = Callable[[Any, Node], Iterable[Any]]
+
+#: How a node is read does not depend on the type of its tensors, so that cases of one type decide.
+_ONE_TYPE = ("float32",)
+#: Entries of a list of three or more, from either end.
+_ENTRIES = (0, 1, 2, 3, -1, -2, -3, -4)
 
 
 def mutants(op: OpVersion, operator: Operator) -> Iterator[Mutant]:
     """What the schema of a version and its neighbours make."""
-    schema = opset.versions(op.domain, op.name)[op.since]
-    argued = operator.equivalents
+    versions = opset.versions(op.domain, op.name)
+    schema = versions[op.since]
     for attribute in schema.attributes.values():
-        for mutant in _of_attribute(op, attribute):
-            yield mutant if mutant.name not in argued else _with(mutant, argued[mutant.name])
+        if attribute.name not in operator.ignores:
+            yield from _of_any(attribute, versions.values())
+            yield from _BY_TYPE.get(attribute.type, _of_nothing)(attribute)
+            yield from axes.of_attribute(attribute)
+    yield from _of_form(schema)
+    yield from _of_versions(op, operator, versions)
+    yield from _of_inputs(schema)
+
+
+# ── how the answers are made ──────────────────────────────────────────────────────────────────
+
+
+def _read(name: str, change: Reading) -> Answer:
+    """The right answer to a legal node with a stated value misread."""
+
+    def answer(node: Node) -> Sequence[Any]:
+        right = node.right
+        if name not in node.attrs:
+            return right
+        value = change(node.attrs[name])
+        return right if value == node.attrs[name] else node.with_attrs(**{name: value}).right
+
+    return answer
+
+
+def _repaired(name: str, repairs: Repairs) -> Answer:
+    """An invalid node is accepted if another value of this attribute makes it legal."""
+
+    def answer(node: Node) -> Sequence[Any]:
+        try:
+            return node.right
+        except InvalidNode:
+            if name in node.attrs:
+                for value in repairs(node.attrs[name], node):
+                    with suppress(InvalidNode):
+                        return node.with_attrs(**{name: value}).right
+            raise
+
+    return answer
+
+
+def _missing(name: str, value: Any) -> Answer:
+    """The right answer, but for nodes without the attribute, which has this value there."""
+    return lambda n: n.right if name in n.attrs else n.with_attrs(**{name: value}).right
+
+
+def _refusing(text: str, when: Callable[[Node], bool]) -> Answer:
+    def answer(node: Node) -> Sequence[Any]:
+        right = node.right
+        if when(node):
+            raise InvalidNode(text)
+        return right
+
+    return answer
+
+
+def _in_32_bits(value: int) -> int:
+    return (value + 2**31) % 2**32 - 2**31
+
+
+# ── attributes ────────────────────────────────────────────────────────────────────────────────
+
+
+def _of_any(attribute: Attribute, schemas: Iterable[Schema]) -> Iterator[Mutant]:
+    name, default = attribute.name, attribute.default
+    # What says nothing: the default, or for a list without one 0 or 1 along each axis.
+    neutral = {default} if default is not None else {0, 1}
+
+    def says_something(node: Node) -> bool:
+        value = node.attrs.get(name)
+        return (
+            value is not None
+            and not {*(value if isinstance(value, tuple) else (value,))} <= neutral
+        )
+
+    if attribute.required:
+        return
+    yield Mutant(
+        f"{name}_ignored",
+        f"{name} was ignored, and taken for its default",
+        lambda node: node.with_attrs(**{name: None}).right if name in node.attrs else node.right,
+    )
+    text = f"a node without {name} was not supported"
+    yield Mutant(f"refuses_default_{name}", text, _refusing(text, lambda n: name not in n.attrs))
+    text = f"{name} was not supported, but for its default"
+    yield Mutant(f"refuses_{name}", text, _refusing(text, says_something))
+    others = {s.attributes[name].default for s in schemas if name in s.attributes}
+    misread = dict.fromkeys(sorted(others - {default, None}, key=str), "of another version")
+    if isinstance(default, int | float):
+        near = {default - 1, default + 1} if default else {default + 1}
+        misread |= dict.fromkeys(near - misread.keys(), "wrong")
+    for value, which in misread.items():
+        yield Mutant(
+            f"default_{name}_{value}".replace("-", "minus_"),
+            f"a missing {name} was taken for {value}"
+            + (", the default of another version" if which != "wrong" else ""),
+            _missing(name, value),
+        )
+
+
+def _of_nothing(attribute: Attribute) -> Iterator[Mutant]:
+    return iter(())
+
+
+def _of_int(attribute: Attribute) -> Iterator[Mutant]:
+    name = attribute.name
+    for step, words in ((1, "larger"), (-1, "smaller")):
+        yield Mutant(
+            f"{name}_one_{words}",
+            f"a stated {name} was taken for one {words}",
+            _read(name, lambda value, step=step: value + step),
+        )
+    yield Mutant(
+        f"{name}_in_32_bits",
+        f"{name} was cut down to 32 bits",
+        _repaired_or_read(name, _in_32_bits),
+        only=_ONE_TYPE,
+    )
+    yield Mutant(
+        f"invalid_{name}_is_0_or_1",
+        f"a {name} that is invalid was taken for 0, or for 1 if that is invalid too",
+        _repaired(name, lambda value, node: (0, 1)),
+    )
+    if attribute.default:
+        yield Mutant(
+            f"{name}_0_is_the_default",
+            f"a {name} of 0 was taken for a missing one",
+            lambda n: (n if n.attrs.get(name, 1) else n.with_attrs(**{name: None})).right,
+            only=_ONE_TYPE,
+        )
+
+
+def _repaired_or_read(name: str, change: Reading) -> Answer:
+    """A value is misread, in legal nodes and in those that become legal by that."""
+
+    def answer(node: Node) -> Sequence[Any]:
+        if name not in node.attrs:
+            return node.right
+        value = change(node.attrs[name])
+        return node.right if value == node.attrs[name] else node.with_attrs(**{name: value}).right
+
+    return answer
+
+
+def _of_float(attribute: Attribute) -> Iterator[Mutant]:
+    name = attribute.name
+    for word, change in (("cut off", math.trunc), ("rounded", round)):
+        yield Mutant(
+            f"{name}_{word.replace(' ', '_')}",
+            f"{name} was {word} to a whole number, but not to 0",
+            _read(name, lambda value, change=change: float(change(value) or 1)),
+        )
+    text = f"a {name} that is no whole number was not supported"
+    yield Mutant(
+        f"refuses_fractions_of_{name}",
+        text,
+        _refusing(text, lambda node: float(node.attrs.get(name, 0)) % 1 != 0),
+    )
+    yield Mutant(
+        f"invalid_{name}_is_0_or_1",
+        f"a {name} that is invalid was taken for 0, or for 1 if that is invalid too",
+        _repaired(name, lambda value, node: (0.0, 1.0)),
+    )
+
+
+def _of_string(attribute: Attribute) -> Iterator[Mutant]:
+    name = attribute.name
+    yield Mutant(
+        f"{name}_in_any_case",
+        f"{name} was read in lower case too",
+        _repaired(name, lambda value, node: (value.upper(), value.lower())),
+    )
+    yield Mutant(
+        f"unknown_{name}_is_the_default",
+        f"a {name} that does not exist was taken for the default",
+        _repaired(name, lambda value, node: (attribute.default,)),
+    )
+
+
+def _of_ints(attribute: Attribute) -> Iterator[Mutant]:
+    name = attribute.name
+
+    def misread(end: str, text: str, change: Reading) -> Mutant:
+        return Mutant(f"{name}_{end}", text, _read(name, change))
+
+    def accepted(end: str, text: str, repairs: Repairs) -> Mutant:
+        return Mutant(f"{name}_{end}", text, _repaired(name, repairs))
+
+    yield misread("reversed", f"{name} was read from the last entry to the first", _reversed)
+    yield misread(
+        "first_for_all",
+        f"the first of {name} served for all",
+        lambda v: v[:1] * len(v),
+    )
+    yield misread(
+        "one_larger", f"each of {name} was taken for one larger", lambda v: tuple(i + 1 for i in v)
+    )
+    for i in _ENTRIES:
+        yield misread(
+            f"entry_{i}_as_next".replace("-", "minus_"),
+            f"of three or more {name} entry {i} was taken for the next",
+            lambda v, i=i: _with_entry(v, i, lambda at: v[(at + 1) % len(v)]),
+        )
+        text = f"of three or more {name} entry {i} was taken for 0, or 1 if that is illegal"
+        key = f"{name}_entry_{i}_as_default".replace("-", "minus_")
+        yield Mutant(key, text, _entry_as_default(name, i))
+    yield Mutant(
+        f"{name}_in_32_bits",
+        f"{name} were cut down to 32 bits",
+        _repaired_or_read(name, lambda v: tuple(map(_in_32_bits, v))),
+        only=_ONE_TYPE,
+    )
+    yield accepted(
+        "of_any_length",
+        f"what {name} had too much was cut off, and what it lacked filled up with 0 or 1",
+        lambda v, node: (_fitted(v, n, fill) for n in _lengths(node) for fill in (0, 1)),
+    )
+    yield accepted(
+        "repeated",
+        f"too few {name} were accepted, and served again for the other axes",
+        lambda v, node: ((*v * n,)[:n] for n in _lengths(node) if v and n > len(v)),
+    )
+    yield accepted(
+        "clamped",
+        f"{name} that are too small were taken for the least that is legal",
+        lambda v, node: (tuple(max(least, i) for i in v) for least in (0, 1)),
+    )
+
+
+def _reversed(values: Any) -> Any:
+    return values[::-1]
+
+
+def _lengths(node: Node) -> range:
+    """What lists of an operator on a tensor of this rank may have for a length."""
+    return range(1, 2 * node.rank + 1)
+
+
+def _fitted(values: Any, length: int, filler: int) -> Any:
+    return tuple(islice((*values, *repeat(filler, length)), length))
+
+
+def _with_entry(values: Any, place: int, value: Callable[[int], int]) -> Any:
+    if len(values) < 3 or not -len(values) <= place < len(values):
+        return values
+    at = place % len(values)
+    return (*values[:at], value(at), *values[at + 1 :])
+
+
+def _entry_as_default(name: str, place: int) -> Answer:
+    def answer(node: Node) -> Sequence[Any]:
+        with suppress(InvalidNode):
+            return _read(name, lambda v: _with_entry(v, place, lambda at: 0))(node)
+        return _read(name, lambda v: _with_entry(v, place, lambda at: 1))(node)
+
+    return answer
+
+
+_BY_TYPE: Mapping[str, Callable[[Attribute], Iterator[Mutant]]] = {
+    "int": _of_int,
+    "float": _of_float,
+    "string": _of_string,
+    "ints": _of_ints,
+}
+
+
+def _of_form(schema: Schema) -> Iterator[Mutant]:
+    """How attributes are read that are of another type than declared, or not declared at all."""
+    declared = {name: attribute.type for name, attribute in schema.attributes.items()}
+    for name, text, read in (
+        ("attributes_converted", "attributes of another type were converted to the declared one",
+         _converted),
+        ("attributes_of_another_type_ignored",
+         "attributes of another type than the declared one were ignored",
+         lambda kind, value: None if kind else value),
+        ("unknown_attributes_ignored", "attributes that the version does not declare were ignored",
+         lambda kind, value: value if kind else None),
+    ):  # fmt: skip
+
+        def answer(node: Node, read: Any = read) -> Sequence[Any]:
+            attrs = {
+                key: read(declared.get(key), value) if isinstance(value, Typed) else value
+                for key, value in node.attrs.items()
+            }
+            return node.with_attrs(**attrs).right
+
+        yield Mutant(name, text, answer, only=_ONE_TYPE, of_form=True)
+
+
+def _converted(declared: str | None, value: Typed) -> Any:
+    items = value.value if isinstance(value.value, tuple) else (value.value,)
+    with suppress(ValueError, IndexError):
+        match declared:
+            case "int":
+                return int(float(items[0]))
+            case "float":
+                return float(items[0])
+            case "ints":
+                return tuple(int(float(item)) for item in items)
+    return value
+
+
+# ── versions and types ────────────────────────────────────────────────────────────────────────
+
+
+def _of_versions(
+    op: OpVersion, operator: Operator, versions: Mapping[int, Schema]
+) -> Iterator[Mutant]:
     for since, formula in operator.formulas.items():
         if formula is not operator.formulas[op.since]:
-            name = f"version_{since}_always"
             yield Mutant(
-                name,
+                f"version_{since}_always",
                 f"version {since} was computed, whatever the model's opset",
-                partial(lambda since, node: node.at(since).right, since),
-                equivalent=argued.get(name, {}),
+                lambda node, since=since: node.at(since).right,
+            )
+    later = [schema for since, schema in versions.items() if since > op.since]
+    own = versions[op.since]
+    if any(schema.attributes.keys() - own.attributes.keys() for schema in later):
+        yield Mutant(
+            "later_attributes_accepted",
+            "attributes of a later version were taken already",
+            lambda node: _at_the_first(node, later),
+        )
+    first = own.inputs[0] if own.inputs else None
+    if first is None:
+        return
+    new = frozenset().union(*(schema.inputs[0].types for schema in later)) - first.types
+    for name, words, accepted in (
+        ("later_types", "a type that came with a later version was", new),
+        ("integers", "integers and booleans were", _texts("int", "bool") - first.types - new),
+        ("other_floats", "other floating types were", _texts("float") - first.types - new),
+    ):
+        if accepted:
+            yield Mutant(
+                f"{name}_accepted",
+                f"{words} taken, and computed by way of float32",
+                lambda node, accepted=accepted: _of_types(node, accepted),
             )
 
 
-def _with(mutant: Mutant, why: Any) -> Mutant:
-    from dataclasses import replace
-
-    return replace(mutant, equivalent=why)
+def _texts(*kinds: str) -> frozenset[str]:
+    return frozenset(d.text for d in dtypes.DTYPES.values() if d.kind in kinds)
 
 
-def _of_attribute(op: OpVersion, attribute: Attribute) -> Iterator[Mutant]:
-    name = attribute.name
-    if attribute.required:
-        return
+def _of_types(node: Node, accepted: Iterable[str]) -> Sequence[Any]:
+    known = dtypes.element_type(node.given[0]) if node.given else None
+    return computed_in_float32(node) if known and known.text in accepted else node.right
 
-    def ignored(node: Node) -> Sequence[Any]:
-        return node.with_attrs(**{name: None}).right if name in node.attrs else node.right
 
-    yield Mutant(f"{name}_ignored", f"{name} was ignored, and taken for its default", ignored)
-    others = {
-        schema.attributes[name].default
-        for schema in opset.versions(op.domain, op.name).values()
-        if name in schema.attributes and not isinstance(schema.attributes[name].default, list)
-    }
-    for default in sorted(others - {attribute.default, None}, key=str):
+def _at_the_first(node: Node, later: Sequence[Schema]) -> Sequence[Any]:
+    try:
+        return node.right
+    except InvalidNode:
+        for schema in later:
+            if node.attrs.keys() <= schema.attributes.keys():
+                return node.at(schema.op.since).right
+        raise
 
-        def another(node: Node, default: Any = default) -> Sequence[Any]:
-            return node.right if name in node.attrs else node.with_attrs(**{name: default}).right
 
+# ── inputs ────────────────────────────────────────────────────────────────────────────────────
+
+
+def _of_inputs(schema: Schema) -> Iterator[Mutant]:
+    places = [n for n, p in enumerate(schema.inputs) if p.option != "variadic"]
+    for place in places:
+        name = schema.inputs[place].name
+        if schema.inputs[place].option == "optional":
+            yield Mutant(
+                f"input_{name}_ignored",
+                f"the input {name} was ignored",
+                lambda n, place=place: (
+                    n.with_input(place, None).right if _has(n, place) else n.right
+                ),
+            )
+    for one, other in combinations(places, 2):
+        first, second = schema.inputs[one], schema.inputs[other]
+        if first.types & second.types:
+            yield Mutant(
+                f"inputs_{first.name}_and_{second.name}_exchanged",
+                f"the inputs {first.name} and {second.name} were exchanged",
+                lambda n, one=one, other=other: _exchanged(n, one, other).right,
+            )
+    if schema.inputs and schema.inputs[-1].option == "variadic":
+        start = len(schema.inputs) - 1
         yield Mutant(
-            f"default_{name}_{default}_always".replace("-", "minus_"),
-            f"a missing {name} was taken for {default}, the default of another version",
-            another,
+            "inputs_reversed",
+            "inputs were taken from the last to the first",
+            lambda n: replace(n, inputs=(*n.inputs[:start], *n.inputs[start:][::-1])).right,
         )
+        yield Mutant(
+            "last_input_ignored",
+            "of several inputs the last was ignored",
+            lambda n: (replace(n, inputs=n.inputs[:-1]) if len(n.inputs) > start + 1 else n).right,
+        )
+
+
+def _has(node: Node, place: int) -> bool:
+    return len(node.inputs) > place and node.inputs[place] is not None
+
+
+def _exchanged(node: Node, one: int, other: int) -> Node:
+    if not (_has(node, one) and _has(node, other)):
+        return node
+    first, second = node.inputs[one], node.inputs[other]
+    assert first is not None
+    assert second is not None
+    if np.array_equal(first, second):
+        return node
+    return node.with_input(one, second).with_input(other, first)

@@ -10,6 +10,7 @@ import numpy as np
 
 from opcheck import dtypes
 from opcheck.engine.evaluate import Expected, exactly
+from opcheck.engine.mutants.elements import cut_to_bits
 from opcheck.engine.mutants.making import FLOATS, floating, of_input, of_output
 from opcheck.engine.mutants.mutant import Mutant
 from opcheck.engine.node import Node
@@ -60,6 +61,14 @@ def _clamped(array: Array) -> Array:
     return np.clip(array, low, high)
 
 
+def _if_floating(change: Callable[[Array], Array]) -> Callable[[Array], Array]:
+    return lambda array: array if floating(array) is None else change(array)
+
+
+def _instead_of_minus_infinity(value: float) -> Callable[[Array], Array]:
+    return _if_floating(lambda x: np.where(np.isneginf(x), x.dtype.type(value), x))
+
+
 def _nan_as_zero(array: Array) -> Array:
     return (
         array if floating(array) is None else np.where(np.isnan(array), np.zeros_like(array), array)
@@ -89,6 +98,17 @@ _NARROWED_TO = {
 
 MUTANTS: tuple[Mutant, ...] = (
     of_output("negated", "every sign was turned", lambda out: -out),
+    of_output("inverted", "every result was taken from 1", lambda out: 1 - out),
+    of_output(
+        "zeros_are_tiny",
+        "1e-6 stood in place of every zero",
+        lambda out: np.where(out == 0, out.dtype.type(1e-6), out),
+    ),
+    of_output(
+        "zeros_are_nan",
+        "NaN stood in place of every zero",
+        lambda out: np.where(out == 0, out.dtype.type(np.nan), out),
+    ),
     of_output("doubled", "every value was twice as large", lambda out: out + out),
     of_output("zeros", "nothing was computed, and all left zero", np.zeros_like),
     of_output("nan_everywhere", "every element was NaN", lambda out: np.full_like(out, np.nan)),
@@ -123,12 +143,37 @@ MUTANTS: tuple[Mutant, ...] = (
         of_input(f"input_in_{name}", f"the input was narrowed to {name}", _through(name), only)
         for name, only in _NARROWED_TO.items()
     ),
-    of_input("infinities_clamped", "infinities were taken for the largest number", _clamped),
     of_input(
-        "minus_infinity_taken_for_minus_1e4",
-        "-inf in the input was taken for -1e4",
-        lambda x: x if floating(x) is None else np.where(np.isneginf(x), x.dtype.type(-1e4), x),
+        "input_in_tf32",
+        "the input was rounded to 11 bits, as in TF32",
+        _if_floating(lambda x: cut_to_bits(x, 11)),
+        ("float32", "float64"),
     ),
+    of_input("infinities_clamped", "infinities were taken for the largest number", _clamped),
+    *(
+        of_input(
+            f"minus_infinity_taken_for_{name}",
+            f"-inf in the input was taken for {value:g}",
+            _instead_of_minus_infinity(value),
+            only,
+        )
+        for name, value, only in (
+            ("minus_1e4", -1e4, None),
+            ("minus_1e9", -1e9, ("bfloat16", "float32", "float64")),
+            ("nan", np.nan, None),
+        )
+    ),
+    of_input(
+        "input_in_the_range_of_float16",
+        "finite numbers in the input were clamped to the range of float16",
+        _if_floating(
+            lambda x: np.where(
+                np.isinf(x), x, np.clip(x, x.dtype.type(-65504), x.dtype.type(65504))
+            )
+        ),
+        ("bfloat16", "float32", "float64"),
+    ),
+    of_input("whole_numbers", "the input was cut off to whole numbers", _if_floating(np.trunc)),
     of_input("nan_taken_for_zero", "NaN in the input was taken for zero", _nan_as_zero),
     of_output("nan_becomes_zero", "NaN in the result became zero", _nan_as_zero, rounded=True),
     *(

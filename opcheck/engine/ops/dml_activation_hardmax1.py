@@ -13,7 +13,7 @@ from opcheck import numbers as xp
 from opcheck.engine.operators import operator
 from opcheck.engine.ops.hardmax import one_hot
 from opcheck.errors import InvalidNode
-from opcheck.opset.directml import DOMAIN, invalid_axes, reduced_last
+from opcheck.opset.directml import DOMAIN, MAX_RANK, invalid_axes
 
 OP = operator("DML_ACTIVATION_HARDMAX1", DOMAIN, low=0.0, high=1.0, exact=True)
 
@@ -22,8 +22,142 @@ OP = operator("DML_ACTIVATION_HARDMAX1", DOMAIN, low=0.0, high=1.0, exact=True)
 def over_axes(InputTensor, *, Axes):
     if problem := invalid_axes(Axes, InputTensor.ndim):
         raise InvalidNode(problem)
-    order = reduced_last(Axes, InputTensor.ndim)
-    moved = xp.permute_dims(InputTensor, order)
-    rows = xp.reshape(moved, (prod(moved.shape[: -len(Axes)]), -1)) if moved.size else moved
-    ones = one_hot(rows, 1) if moved.size else moved
-    return xp.permute_dims(xp.reshape(ones, moved.shape), np.argsort(order))
+    return first_maxima(InputTensor, sorted(Axes))
+
+
+def first_maxima(x, axes):
+    """1 for the first maximum over `axes`, of which the last runs fastest."""
+    if not x.size:
+        return x
+    order = [*(axis for axis in range(x.ndim) if axis not in axes), *axes]
+    moved = xp.permute_dims(x, order)
+    rows = xp.reshape(moved, (prod(moved.shape[: x.ndim - len(axes)]), -1))
+    return xp.permute_dims(xp.reshape(one_hot(rows, 1), moved.shape), np.argsort(order))
+
+
+# ── mutants ───────────────────────────────────────────────────────────────────────────────────
+
+
+def over(change):
+    """The formula over what `change` makes of legal axes, sorted, and the rank."""
+
+    def formula(InputTensor, *, Axes):
+        over_axes(InputTensor, Axes=Axes)
+        return first_maxima(InputTensor, change(sorted(Axes), InputTensor.ndim))
+
+    return formula
+
+
+def accepting(read):
+    """The formula over what `read` makes of the axes as they are stated, and the rank."""
+    return lambda InputTensor, *, Axes: over_axes(InputTensor, Axes=read(Axes, InputTensor.ndim))
+
+
+def inside(axes, rank):
+    return sorted({axis for axis in axes if 0 <= axis < rank})
+
+
+def of_rank(accepted):
+    """The formula for tensors of some more ranks, over the axes that there are."""
+
+    def formula(InputTensor, *, Axes):
+        x = InputTensor
+        return (
+            first_maxima(x, inside(Axes, x.ndim)) if accepted(x.ndim) else over_axes(x, Axes=Axes)
+        )
+
+    return formula
+
+
+def in_the_order_stated(InputTensor, *, Axes):
+    over_axes(InputTensor, Axes=Axes)
+    return first_maxima(InputTensor, Axes)
+
+
+def refusing_unsorted(InputTensor, *, Axes):
+    if list(Axes) != sorted(Axes):
+        raise InvalidNode("Axes are not sorted")
+    return over_axes(InputTensor, Axes=Axes)
+
+
+def one_after_another(InputTensor, *, Axes):
+    over_axes(InputTensor, Axes=Axes)
+    for axis in sorted(Axes):
+        InputTensor = first_maxima(InputTensor, [axis])
+    return InputTensor
+
+
+def written(change):
+    """What `change` makes of the output and the input."""
+    return lambda InputTensor, *, Axes: change(over_axes(InputTensor, Axes=Axes), InputTensor)
+
+
+def copied_alone(InputTensor, *, Axes):
+    ones = over_axes(InputTensor, Axes=Axes)
+    return InputTensor if prod(InputTensor.shape[axis] for axis in Axes) == 1 else ones
+
+
+def all_of_them(InputTensor, *, Axes):
+    over_axes(InputTensor, Axes=Axes)
+    top = InputTensor.max(axis=tuple(Axes), keepdims=True) if InputTensor.size else InputTensor
+    return (InputTensor == top).astype(InputTensor.dtype)
+
+
+MUTANTS = {
+    "axes_in_the_order_stated": (
+        "joint indices ran through the axes in the order in which they are stated",
+        in_the_order_stated),
+    "nine_dimensions_accepted": ("more than 8 dimensions were accepted",
+                                 of_rank(lambda rank: rank > MAX_RANK)),
+    "no_dimension_accepted": ("a tensor without dimensions was accepted",
+                              of_rank(lambda rank: rank < 1)),
+    "refuses_unsorted_axes": ("axes that do not increase were refused", refusing_unsorted),
+    "repeated_axes_counted_once": ("an axis that is listed twice was taken once",
+                                   accepting(lambda axes, rank: sorted({*axes}))),
+    "no_axes_are_all": ("no axes at all were taken for all of them",
+                        accepting(lambda axes, rank: axes or range(rank))),
+    "negative_axes_accepted": ("negative axes were counted from the back", accepting(
+        lambda axes, rank: [a % rank if -rank <= a < 0 else a for a in axes])),
+    "ties_in_column_major_order": ("the first of equal maxima was that of the transposed tensor",
+                                   over(lambda axes, rank: axes[::-1])),
+    "axes_between_too": ("all axes from the first to the last of those stated competed",
+                         over(lambda axes, rank: [*range(axes[0], axes[-1] + 1)])),
+    "axes_complemented": ("the axes stated were kept apart, and the others competed",
+                          over(lambda axes, rank: [a for a in range(rank) if a not in axes])),
+    "first_of_the_axes_only": ("only the first of the axes competed",
+                               over(lambda axes, rank: axes[:1])),
+    "last_of_the_axes_only": ("only the last of the axes competed",
+                              over(lambda axes, rank: axes[-1:])),
+    "coercion": ("all axes from the first stated competed, as in ONNX's Hardmax before 13",
+                 over(lambda axes, rank: [*range(axes[0], rank)])),
+    "one_axis_after_another": (
+        "the operator was computed along one axis, and of that along the next", one_after_another),
+    "all_maxima": ("every maximum of a row had a one", all_of_them),
+    "maximum_in_place_of_one": ("the maximum itself stood in place of a one",
+                                written(lambda ones, x: np.where(ones == 1, x, 0).astype(x.dtype))),
+    "nan_passed_on": ("NaN of the input was passed on to the output",
+                      written(lambda ones, x: np.where(np.isnan(x), x, ones))),
+    "rows_of_one_copied": (
+        "rows of one element were left out as nothing to do, and the input copied", copied_alone),
+}  # fmt: skip
+
+for called, (text, function) in MUTANTS.items():
+    OP.mutant(text, 1, name=called)(function)
+
+
+# ── what no legal input shows ─────────────────────────────────────────────────────────────────
+
+for called in ("nan_skipped", "nan_leaves_its_row_empty", "nan_taken_for_zero"):
+    OP.equivalent(called, "the text does not say whether NaN is a maximum")
+for called in ("Axes_reversed", "axes_in_the_order_stated"):
+    OP.equivalent(called, "the text does not say in which order unsorted axes count")
+for called in (
+    "attributes_converted",
+    "attributes_of_another_type_ignored",
+    "unknown_attributes_ignored",
+):
+    OP.equivalent(called, "its descriptor is a structure of C, with typed members")
+OP.equivalent("Axes_in_32_bits", "members of its descriptor have 32 bits")
+OP.equivalent("Axes_repeated", "axes that are repeated are as invalid")
+OP.equivalent("invalid_attribute_ignored", "Axes is mandatory")
+OP.equivalent("refuses_constants", "DirectML's operators have no initializers")

@@ -1,5 +1,7 @@
 """Hardmax (1, 11, 13): 1 for the first maximum of each row, 0 for the rest."""
 
+from functools import partial
+
 import numpy as np
 
 from opcheck import numbers as xp
@@ -20,3 +22,43 @@ def one_hot(x, axis):
 @OP.mutant("every maximum of a row had a one", by=by_rows)
 def all_maxima(x, axis):
     return xp.astype(xp.equal(x, xp.max(x, axis=axis, keepdims=True)), x.dtype)
+
+
+@OP.mutant("the maximum itself stood in place of a one", by=by_rows)
+def maximum_in_place_of_one(x, axis):
+    return np.where(one_hot(x, axis) == 1, x, 0).astype(x.dtype)
+
+
+@OP.mutant("NaN of the input was passed on to the output", by=by_rows)
+def nan_passed_on(x, axis):
+    return np.where(np.isnan(x), x, one_hot(x, axis))
+
+
+@OP.mutant("rows of one element were left out as nothing to do, and the input copied", by=by_rows)
+def rows_of_one_copied(x, axis):
+    return x if x.shape[axis] == 1 else one_hot(x, axis)
+
+
+def transposed(function):
+    """Versions 1 and 11 of what competes in the order of the last axis first."""
+
+    def formula(since, input, *, axis):
+        competing = range(axis % max(1, input.ndim), input.ndim)
+        order = [*range(input.ndim - len(competing)), *reversed(competing)]
+        return function(OP.formulas[since](input.transpose(order), axis=axis), order)
+
+    return {since: partial(formula, since) for since in (1, 11)}
+
+
+@OP.mutant("the first of equal maxima was that of the transposed tensor", by=transposed)
+def ties_in_column_major_order(ones, order):
+    return ones.transpose(np.argsort(order))
+
+
+# ── what no legal input shows ─────────────────────────────────────────────────────────────────
+
+for called in ("nan_skipped", "nan_leaves_its_row_empty", "nan_taken_for_zero"):
+    OP.equivalent(called, "the text does not say whether NaN is a maximum")
+OP.equivalent("version_11_always", "version 1 says nothing of negative axes, which 11 accepts", "1")
+for called in ("axis_in_32_bits", "axis_of_empty_tensor_unchecked"):
+    OP.equivalent(called, "version 1 names no range for its axis, so nothing is outside", "1")

@@ -43,3 +43,139 @@ def plain(X, p, windows):
 def scaled(X, p, windows):
     """Powers of shares of the window's maximum, or the mean of the powers times how many."""
     return xp.inexact(plain(X, p, windows), 4 + 2 / p)
+
+
+# ── mutants ───────────────────────────────────────────────────────────────────────────────────
+
+
+def with_p(change):
+    """The formula, where `change` is made to p."""
+    return lambda X, p, windows: plain(X, change(p), windows)
+
+
+def of_norms(change):
+    """The norms, changed by `change(norms, magnitudes, p, windows)`."""
+    return lambda X, p, windows: change(plain(X, p, windows), np.abs(X), p, windows)
+
+
+def of_sums(change):
+    """The root of the sum, changed by `change(sum, p)`."""
+
+    def norms(X, p, windows):
+        total = windows.sums(np.power(np.abs(X), p))
+        return np.power(change(total, p), 1 / p).astype(X.dtype)
+
+    return norms
+
+
+def with_root(change):
+    """The sum to another power than 1/p."""
+    return lambda X, p, windows: np.power(
+        windows.sums(np.power(np.abs(X), p)).astype(np.float64), change(1 / p)
+    ).astype(X.dtype)
+
+
+def any_in(mask, windows):
+    """Windows with an element of which `mask` is True."""
+    return windows.sums(mask.astype(np.int64)) > 0
+
+
+def signed(X, p, windows):
+    """The sum of the powers, of which the odd ones keep the sign."""
+    powers = np.power(np.abs(X), p)
+    total = windows.sums(powers * np.sign(X) if p % 2 else powers)
+    return np.copysign(np.power(np.abs(total), 1 / p), total).astype(X.dtype)
+
+
+def without_nan(X, p, windows):
+    """Norms of what is no NaN, scaled up to the whole window."""
+    nan = np.isnan(X)
+    size = math.prod(axis.kernel for axis in windows.axes)
+    rest = np.maximum(1, size - windows.sums(nan.astype(np.int64)))
+    norms = plain(np.where(nan, X.dtype.type(0), X), p, windows)
+    return (norms * (size / rest) ** (1 / p)).astype(X.dtype)
+
+
+def largest(X, p, windows):
+    out = np.zeros(windows.shape, X.dtype)
+    for portion, values, _ in windows.gathered(np.abs(X), np.arange(out.size)):
+        out.reshape(-1)[portion] = values.max(axis=1)
+    return out
+
+
+def copied_alone(X, p, windows):
+    """The elements themselves where a window has one."""
+    alone = all(axis.kernel == 1 for axis in windows.axes)
+    return windows.sums(X) if alone else plain(X, p, windows)
+
+
+def saturated(y, m, p, windows):
+    """The largest finite number where the norm of finite numbers is out of range."""
+    top = np.finfo(y.dtype).max
+    return np.where(np.isinf(y) & ~any_in(~np.isfinite(m), windows), top, y).astype(y.dtype)
+
+
+MUTANTS = {
+    "p_is_1": ("magnitudes were added up, whatever p", with_p(lambda p: 1.0)),
+    "large_p_is_infinity": (
+        "a p above 16 was taken for infinity, and the norm for the largest magnitude",
+        lambda X, p, windows: (largest if p > 16 else plain)(X, p, windows),
+    ),
+    "powers_by_squaring_alone": (
+        "powers above the fourth were made by squaring alone, which stops at a power of two",
+        with_p(lambda p: 2.0 ** math.floor(math.log2(p)) if p > 4 else p),
+    ),
+    "maximum": ("the largest magnitude was taken for the norm", largest),
+    "signs_kept": ("the absolute value was forgotten, and a negative sum had a negative root",
+                   signed),
+    "signs_kept_for_p_1": ("values were added up with their signs where p is 1",
+        lambda X, p, windows: windows.sums(X) if p == 1 else plain(X, p, windows)),
+    "windows_of_one_copied": ("windows of one element were copied, and kept their signs",
+                              copied_alone),
+    "tiny_values_are_zero": ("values below 2^-23, float32's epsilon, counted as 0",
+        lambda X, p, windows: plain(np.where(np.abs(X) < 2**-23, 0, X), p, windows)),
+    "nan_dropped_and_rescaled": (
+        "NaN was dropped, and what is left of the window was scaled up to a whole one",
+        without_nan),
+    "infinity_beats_nan": ("a window of an infinity and a NaN gave infinity", of_norms(
+        lambda y, m, p, windows: np.where(any_in(np.isinf(m), windows), np.inf, y))),
+    "infinity_gives_nan": (
+        "a window with an infinity gave NaN, as where infinity is divided by itself", of_norms(
+        lambda y, m, p, windows: np.where(any_in(np.isinf(m), windows), np.nan, y))),
+    "zeros_give_nan": ("a window of zeros gave NaN, as where 0 is divided by itself", of_norms(
+        lambda y, m, p, windows: np.where(any_in(m > 0, windows) | (y != 0), y, np.nan))),
+    "at_least_1e_5": ("norms below 1e-5 were raised to that", of_norms(
+        lambda y, m, p, windows: np.maximum(y, y.dtype.type(1e-5)))),
+    "square_root_always": ("the square root was taken whatever p", with_root(lambda part: 0.5)),
+    "integer_division": (
+        "1/p was an integer division, and every norm was 1, the sum to the power of 0",
+        with_root(lambda part: part if part >= 1 or (1 / part) % 1 else 0.0)),
+    "inverse_of_p_of_6_digits": ("1/p was cut off after six decimals", with_root(
+        lambda part: math.floor(part * 1e6) / 1e6)),
+    "inverse_of_p_in_float16": ("1/p was a float16", with_root(lambda p: float(np.float16(p)))),
+    "inverse_of_p_in_float32": ("1/p was a float32", with_root(lambda p: float(np.float32(p)))),
+    "overflow_saturates": ("a norm beyond the type's range became its largest number",
+                           of_norms(saturated)),
+    **{f"epsilon_of_1e_{digits}": (f"1e-{digits} was added to the sum before the root",
+           of_sums(lambda total, p, digits=digits: total + total.dtype.type(10.0**-digits)))
+       for digits in (30, 12, 5)},
+}  # fmt: skip
+
+for called, (text, function) in MUTANTS.items():
+    OP.mutant(text, by=by_windows, name=called)(function)
+
+
+# ── what no legal input shows ─────────────────────────────────────────────────────────────────
+
+for called in ("refuses_rank_1", "vector_becomes_a_row"):
+    OP.equivalent(called, "a batch axis and a channel axis come before any that is pooled")
+for called in ("kernel_defaults_to_the_extent", "refuses_default_kernel_shape"):
+    OP.equivalent(called, "the text does not say what leaving out kernel_shape means", "1")
+for called in ("invalid_ceil_mode_is_0_or_1", "ceil_mode_in_32_bits"):
+    OP.equivalent(called, "the text does not say what other numbers than 0 and 1 mean")
+OP.equivalent("version_1_always", "a whole p means the same in version 1", "2", "11")
+OP.equivalent(
+    "subnormal_inputs_flushed",
+    "what subnormal numbers add may be flushed, and the bound leaves it out too",
+    *("bfloat16", "float32", "float64"),
+)

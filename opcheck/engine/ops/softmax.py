@@ -147,3 +147,115 @@ def no_share_in_a_masked_row(x, axis):
 def equal_shares_in_a_masked_row(x, axis):
     equal = xp.full_like(x, 1 / x.shape[axis])
     return xp.where(xp.max(x, axis=axis, keepdims=True) > -np.inf, plain(x, axis), equal)
+
+
+def where_nan(x, then, y):
+    return np.where(np.isnan(x), then, y).astype(x.dtype)
+
+
+@OP.mutant("NaN stayed where it was, and made 0 of the other elements of its row", by=by_rows)
+def nan_alone(x, axis):
+    return where_nan(x, x, np.where(np.isnan(x).any(axis, keepdims=True), 0, plain(x, axis)))
+
+
+@OP.mutant("NaN was taken for -inf, and got no share", by=by_rows)
+def nan_masked(x, axis):
+    return where_nan(x, 0, plain(where_nan(x, -np.inf, x), axis))
+
+
+@OP.mutant("NaN was left out of the maximum and the sum, and stayed where it was", by=by_rows)
+def nan_skipped(x, axis):
+    e = np.exp(x - np.fmax.reduce(x, axis=axis, keepdims=True))
+    return e / np.nansum(e, axis=axis, keepdims=True)
+
+
+@OP.mutant("the magnitudes of the elements were taken", by=by_rows)
+def sign_lost(x, axis):
+    return plain(np.abs(x), axis)
+
+
+@OP.mutant("the signs were changed, and the smallest element got the largest share", by=by_rows)
+def sign_changed(x, axis):
+    return plain(-x, axis)
+
+
+@OP.mutant("a row of one element was left as it was", by=by_rows)
+def row_of_one_element_kept(x, axis):
+    return x if x.shape[axis] == 1 else plain(x, axis)
+
+
+@OP.mutant("the elements were clamped to [-88, 88], and nothing subtracted", by=by_rows)
+def clamped_not_shifted(x, axis):
+    return no_shift(np.where(np.isinf(x), x, np.clip(x, -88, 88)).astype(x.dtype), axis)
+
+
+def so_far(x, axis):
+    """The maximum of each element and those before it in its row."""
+    return np.maximum.accumulate(x, axis=axis)
+
+
+@OP.mutant("the running sum was not rescaled at a new maximum", by=by_rows)
+def new_maximum_does_not_rescale(x, axis):
+    total = np.exp(x - so_far(x, axis)).sum(axis, keepdims=True)
+    return np.exp(x - x.max(axis, keepdims=True)) / total
+
+
+@OP.mutant("an element equal to the running maximum was left out of the sum", by=by_rows)
+def equal_maxima_counted_once(x, axis):
+    e = np.exp(x - x.max(axis, keepdims=True))
+    added = np.moveaxis(e.copy(), axis, -1)
+    x, before = np.moveaxis(x, axis, -1), np.moveaxis(so_far(x, axis), axis, -1)
+    added[..., 1:][x[..., 1:] == before[..., :-1]] = 0
+    return e / np.moveaxis(added.sum(-1, keepdims=True), -1, axis)
+
+
+@OP.mutant("-inf was subtracted from -inf at the start of a row", by=by_rows)
+def minus_infinity_less_minus_infinity(x, axis):
+    top, before = x.max(axis, keepdims=True), so_far(x, axis)
+    total = (np.exp(x - before) * np.exp(before - top)).sum(axis, keepdims=True)
+    return np.exp(x - top) / total
+
+
+def first_block_masked(width):
+    def shares(x, axis):
+        first = np.take(x, range(min(width, x.shape[axis])), axis)
+        masked = np.isneginf(first).all(axis, keepdims=True) & (x.shape[axis] > width)
+        return np.where(masked, np.nan, plain(x, axis)).astype(x.dtype)
+
+    return shares
+
+
+def padded_with_zeros(width):
+    def shares(x, axis):
+        missing = -x.shape[axis] % width
+        top = np.maximum(x.max(axis, keepdims=True), 0) if missing else x.max(axis, keepdims=True)
+        e = np.exp(x - top)
+        return e / (e.sum(axis, keepdims=True) + missing * np.exp(-top)).astype(x.dtype)
+
+    return shares
+
+
+for width in (8, 16, 32, 64, 128):
+    OP.mutant(
+        f"-inf was subtracted from -inf where the first {width} elements of a row are all -inf",
+        by=by_rows,
+        name=f"first_block_of_{width}_masked_is_nan",
+    )(first_block_masked(width))
+for width in (4, 8, 16, 32):
+    OP.mutant(
+        f"the last vector of {width} was filled up with zeros, and they were added up too",
+        by=by_rows,
+        name=f"sum_padded_to_vectors_of_{width}",
+    )(padded_with_zeros(width))
+
+
+# ── what no legal input shows ─────────────────────────────────────────────────────────────────
+
+OP.equivalent("version_11_always", "version 1 says nothing of negative axes, which 11 accepts", "1")
+for called in ("axis_in_32_bits", "axis_of_empty_tensor_unchecked"):
+    OP.equivalent(called, "version 1 names no range for its axis, so nothing is outside", "1")
+OP.equivalent(
+    "subnormal_inputs_flushed",
+    "e to a subnormal power differs from 1 by less than 2^-125 of it",
+    *("bfloat16", "float32", "float64"),
+)

@@ -64,7 +64,8 @@ def vanished(v: Reals, e: Bound, where: Callable[[], Mask]) -> Bound:
 
     `where()` tells for what operands 0 is not the exact result.
     """
-    zero = v == 0
+    # An object of mpmath's compares to a plain bool.
+    zero = np.asarray(v == 0)
     return plus(e, np.where(zero & where(), _LEAST, 0.0)) if zero.any() else e
 
 
@@ -186,11 +187,11 @@ def _sharing(
                 return *pair_, common
     for place in (0,) if divides else (0, 1):
         keeps, other = (a, b)[place], (a, b)[1 - place]
-        common = None if keeps.exact else keeps.errors.common
-        if common is not None and keeps.shape == shape:
+        own = None if keeps.exact else keeps.errors.common
+        if own is not None and keeps.shape == shape:
             plain = keeps.without_common().settled()
             pair_ = (other.settled(), plain) if place else (plain, other.settled())
-            return *pair_, common
+            return *pair_, own
     return a.settled(), b.settled(), None
 
 

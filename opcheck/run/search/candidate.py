@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from opcheck import dtypes
 from opcheck.dtypes import DType
-from opcheck.model import AttrValue, Given, TensorSpec
+from opcheck.model import Attrs, Given, TensorSpec
 
 Shape: TypeAlias = tuple[int, ...]
 
@@ -20,7 +20,7 @@ Shape: TypeAlias = tuple[int, ...]
 class Candidate:
     """Attributes and inputs, legal or not."""
 
-    attrs: Mapping[str, AttrValue]
+    attrs: Attrs
     inputs: tuple[TensorSpec, ...]
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
@@ -14,6 +14,7 @@ from opcheck.engine import Expected, exactly
 from opcheck.errors import InvalidNode
 from opcheck.model import (
     Array,
+    Attrs,
     AttrValue,
     Case,
     Computed,
@@ -124,7 +125,7 @@ def _by_an_attribute(schema: Schema, node: Candidate, arrays: Sequence[Array]) -
     return None
 
 
-def _refusal(op: OpVersion, arrays: Sequence[Array], attrs: Mapping[str, AttrValue]) -> str | None:
+def _refusal(op: OpVersion, arrays: Sequence[Array], attrs: Attrs) -> str | None:
     """Why the engine refuses a node, None where it does not."""
     try:
         exactly(op, arrays, attrs)
@@ -133,7 +134,7 @@ def _refusal(op: OpVersion, arrays: Sequence[Array], attrs: Mapping[str, AttrVal
     return None
 
 
-def _says_little(op: OpVersion, arrays: Sequence[Array], attrs: Mapping[str, AttrValue]) -> str:
+def _says_little(op: OpVersion, arrays: Sequence[Array], attrs: Attrs) -> str:
     """What a case has to say of itself if most of its answer is 0 or NaN; "" if it is not."""
     for answer in exactly(op, arrays, attrs):
         if isinstance(answer, Expected):

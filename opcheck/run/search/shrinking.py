@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from opcheck.model import Array, AttrValue, Given, TensorSpec
+from opcheck.model import Array, Given, TensorSpec
 from opcheck.run.search.candidate import Candidate
 
 #: How many nodes are tried; what is found by then is small enough.
@@ -83,7 +83,7 @@ def _plainer_attributes(found: Candidate) -> Iterator[Candidate]:
             yield replace(found, attrs={**found.attrs, name: plainer})
 
 
-def _plainer(value: AttrValue) -> Iterator[Any]:
+def _plainer(value: object) -> Iterator[Any]:
     match value:
         case tuple() if value and all(isinstance(one, int) for one in value):
             for place, one in enumerate(value):

@@ -111,7 +111,7 @@ def test_tiers_go_from_the_expected_to_the_tolerated(name: str) -> None:
     )
     found = [(tier.name, tier.remark) for tier in bound.tiers()]
     # As the text says, by a logarithm, in blocks.
-    assert found[:5] == [(inside, "")] * 3 + [(inside, RANGE), (inside, RAW)]
+    assert found[:5] == [(inside, "")] * 3 + [("range", RANGE), (inside, RAW)]
     stored, narrow = f"kept in {name} between operations", f"computed in {name}"
     words = [f"{word}; declare accumulate={name}" for word in [stored] * 3 + [narrow] * 3]
     names = [f"{name} stored"] * 3 + [f"{name} arithmetic"] * 3
@@ -212,7 +212,7 @@ def test_special_values_are_those_of_the_formula_also_by_digits() -> None:
 
 
 def test_what_no_number_of_digits_decides_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("opcheck.engine.rounding._DIGITS", (160,))
+    monkeypatch.setattr("opcheck.engine.rounding.DIGITS", (160,))
     x = np.array([[[1, 2.0**-24]]], np.float32)
     with pytest.raises(Unrounded, match="LpPool-22: 160 binary digits do not tell"):
         correctly_rounded(node_of(x, POOL, kernel_shape=(2,), p=1))

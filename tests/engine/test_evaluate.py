@@ -173,6 +173,10 @@ def test_values_are_as_wide_as_it_takes() -> None:
     # A NaN, or an infinity, is none the wider for it.
     assert kind(np.array([np.nan, 1.0], np.float32), 2) == np.float64
     assert kind(np.array([np.inf, 1e38], np.float32), 10) != np.float64
+    # Nor are values wider in a poorer arithmetic, whatever it leaves open of them.
+    masked = expected(np.array([[0, -6e4, 1]], np.float16))
+    kinds = {masked.evaluation.outputs(tier)[0].v.dtype for tier in masked.tiers()}
+    assert kinds == {np.dtype(np.float64)}
     with np.errstate(all="raise"):
         out = expected(np.array([[[1e38, 1e38]]], np.float32), POOL, kernel_shape=(2,), p=10)
         assert out.rounded().item() == pytest.approx(1e38 * 2**0.1, rel=1e-7)

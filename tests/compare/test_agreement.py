@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opcheck.compare.agreement import ALONE, Party, judge_among
@@ -137,6 +137,7 @@ def test_whoever_passes_agrees_with_somebody_and_if_two_differ_somebody_fails(
             assert any(abs(values[number] - other) <= 0.1 for other in others)
 
 
+@settings(deadline=None)
 @given(st.lists(st.sampled_from([0.0, 0.08, 0.16, 5.0]), min_size=2, max_size=4))
 def test_the_order_of_the_backends_is_no_matter(values: list[float]) -> None:
     found = verdicts(among(*map(says, values)))

@@ -62,13 +62,13 @@ class Want:
     values: Array
     low: float | None = None
     high: float | None = None
-    floor: float = 0.0
     bound: Expected | None = None
     rest: Floats | None = None
     rounded: DType | None = None
     random: bool = False
     form: Literal["tensor", "sequence", "nothing"] = "tensor"
     items: tuple[Want, ...] = ()
+    floor: float = 0.0
 
 
 def compare(

@@ -21,7 +21,7 @@ def stated_want(op: OpVersion, name: str, values: Array, dtype: DType | None) ->
         return Want(name, dtype, values)
     floored = not operator.exact and dtype is not None and dtype.kind == "float"
     floor = expected(dtype).floor if floored and dtype else 0.0
-    return Want(name, dtype, values, operator.low, operator.high, floor)
+    return Want(name, dtype, values, operator.low, operator.high, floor=floor)
 
 
 def in_its_dtype(want: Want) -> Array:

@@ -28,6 +28,7 @@ class Unrounded(ValueError):
     """It is not certain what an output rounds to."""
 
 
+@np.errstate(all="ignore")
 def correctly_rounded(node: Node) -> tuple[tuple[Array, ...], Method]:
     """The outputs of a node, each value rounded once to its dtype, and how they came about.
 

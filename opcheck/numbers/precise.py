@@ -63,10 +63,12 @@ class Precise(Number):
 def _number(x: Any) -> Any:
     if isinstance(x, mpmath.mpf):
         return x
-    if isinstance(x, np.longdouble):
+    if isinstance(x, np.longdouble) and np.isfinite(x):
         # In two halves, each of which float64 holds.
-        high = float(x)
-        return mpmath.mpf(high) + mpmath.mpf(float(x - np.longdouble(high)))
+        mantissa, exponent = np.frexp(x)
+        high = float(mantissa)
+        low = float(mantissa - np.longdouble(high))
+        return mpmath.ldexp(mpmath.mpf(high) + mpmath.mpf(low), int(exponent))
     return (
         mpmath.mpf(int(x)) if isinstance(x, int | np.integer | np.bool_) else mpmath.mpf(float(x))
     )
@@ -89,16 +91,20 @@ def objects(x: Any) -> Objects:
     array = np.asarray(x)
     if array.dtype.kind == "V":  # ml_dtypes
         array = array.astype(np.float64)
-    return _array(_numbers(array))
+    with np.errstate(invalid="ignore"):  # NaN is a value like any other.
+        return _array(_numbers(array))
 
 
 def longdoubles(x: Objects) -> NDArray[np.longdouble]:
     """mpmath's numbers in longdouble, rounded in two steps."""
 
     def one(number: Any) -> Any:
-        high = float(number)
-        rest = float(number - mpmath.mpf(high)) if np.isfinite(high) else 0.0
-        return np.longdouble(high) + np.longdouble(rest)
+        if not mpmath.isfinite(number) or number == 0:
+            return np.longdouble(float(number))
+        mantissa, exponent = mpmath.frexp(number)
+        high = float(mantissa)
+        low = float(mantissa - mpmath.mpf(high))
+        return np.ldexp(np.longdouble(high) + np.longdouble(low), int(exponent))
 
     flat = [one(number) for number in x.reshape(-1)]
     return np.array(flat, np.longdouble).reshape(x.shape)
@@ -178,7 +184,7 @@ def _real(function: Callable[..., Any]) -> Callable[..., Any]:
     """NaN where a function of real numbers is not defined."""
 
     def real(*operands: Any) -> Any:
-        if any(x != x for x in operands):
+        if any(x != x for x in operands) and function is not _power:
             return _NAN
         try:
             found = function(*operands)
@@ -198,6 +204,8 @@ def _divided(a: Any, b: Any) -> Any:
 def _power(x: Any, p: Any) -> Any:
     if p == 0 or x == 1:
         return mpmath.mpf(1)
+    if p != p or x != x:
+        return _NAN
     if x == 0:
         return mpmath.mpf(0) if p > 0 else _INF
     if mpmath.isinf(x) and x > 0:

@@ -4,11 +4,11 @@ from typing import Any, get_args
 
 import numpy as np
 import pytest
-from opcheck.engine.bounds import Tier
 
 from opcheck.compare import Want
 from opcheck.compare.verdict import Admitted, Answer, Judgement, Refusal, judge
 from opcheck.dtypes import DTYPES
+from opcheck.engine import Tier
 from opcheck.model import (
     EXACT,
     Crashed,
@@ -315,7 +315,8 @@ def test_if_one_is_wrong_the_backend_is_unstable(rule: Rule, first: Any, again: 
 
 
 def test_the_worse_of_two_tolerable_answers_counts() -> None:
-    bound = Fake((3, 1, 1), (Tier("good", arithmetic(1e-6)), Tier("poor", arithmetic(), "poor")))
+    poorer = Tier("poor", arithmetic(), None, "poor")
+    bound: Any = Fake((Tier("good", arithmetic(1e-6)), poorer), values=np.ones(3))
     want = Want("y", DTYPES["float32"], np.ones(3), bound=bound)
     exact, poor = np.ones(3, np.float32), np.full(3, 1.0001, np.float32)
     found = [
@@ -442,13 +443,13 @@ def test_wrong_elements_are_shown_beside_the_input() -> None:
 # ── error bounds ──────────────────────────────────────────────────────────────────────────────
 
 THIRD = np.array([1 / 3, 2 / 3])
-POOR = (Tier("plain", arithmetic(1e-6)), Tier("float16", arithmetic(1e-2), "in float16"))
+POOR = (Tier("plain", arithmetic(1e-6)), Tier("float16", arithmetic(1e-2), None, "in float16"))
 
 
 def by_bound(
-    rule: Rule, factor: float, declared: tuple[str, ...] = (), limit: float = 0.5
+    rule: Rule, factor: float, declared: tuple[str, ...] = (), tiers: tuple[Tier, ...] = POOR
 ) -> Judgement:
-    bound = Fake((1, 2, 1), POOR, limit=limit)
+    bound: Any = Fake(tiers, values=THIRD)
     want = Want("y", DTYPES["float32"], THIRD, 0, 1, bound)
     got = made((THIRD * factor).astype(np.float32))
     return judge(rule, [Answer((want,))], got, None, declared=declared)
@@ -469,7 +470,7 @@ def test_what_no_arithmetic_explains_fails() -> None:
 
 
 def test_a_case_that_decides_too_little_is_a_bad_case() -> None:
-    found = by_bound("must", 1.0, limit=0.0)
+    found = by_bound("must", 1.0, tiers=(Tier("plain", arithmetic(0.6)),))
     assert found.verdict is Verdict.BAD_CASE
     assert found.reason == (
         "y: 2 of 2 elements unjudged: a correct implementation may miss most of its elements by"
@@ -478,7 +479,7 @@ def test_a_case_that_decides_too_little_is_a_bad_case() -> None:
 
 
 def test_a_wrong_output_beside_a_poor_one_decides() -> None:
-    bound = Fake((1, 2, 1), POOR)
+    bound: Any = Fake(POOR, values=THIRD)
     wants = tuple(Want(name, DTYPES["float32"], THIRD, 0, 1, bound) for name in ("poor", "wrong"))
     got = made(*((THIRD * factor).astype(np.float32) for factor in (1.001, 1.1)))
     found = judge("must", [Answer(wants)], got, None)

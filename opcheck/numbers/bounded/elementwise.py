@@ -187,11 +187,11 @@ def _sharing(
                 return *pair_, common
     for place in (0,) if divides else (0, 1):
         keeps, other = (a, b)[place], (a, b)[1 - place]
-        common = None if keeps.exact else keeps.errors.common
-        if common is not None and keeps.shape == shape:
+        own = None if keeps.exact else keeps.errors.common
+        if own is not None and keeps.shape == shape:
             plain = keeps.without_common().settled()
             pair_ = (other.settled(), plain) if place else (plain, other.settled())
-            return *pair_, common
+            return *pair_, own
     return a.settled(), b.settled(), None
 
 

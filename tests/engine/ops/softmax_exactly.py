@@ -14,12 +14,6 @@ MP = mpmath.MPContext()
 MP.dps = 80
 
 
-def rows_of(version: int, shape: tuple[int, ...], axis: int) -> list[brute.Row]:
-    """What is normalised together, as places in the flat tensor."""
-    axis = axis + len(shape) if axis < 0 else axis
-    return brute.along(shape, [axis]) if version == 13 else brute.coerced(shape, axis)
-
-
 def softmax(x: Any, rows: list[brute.Row]) -> list[Any]:
     """exp of each element over the sum of its row, in the flat tensor's order; `x` is finite."""
     values = [MP.mpf(float(value)) for value in x.reshape(-1)]
@@ -31,13 +25,8 @@ def softmax(x: Any, rows: list[brute.Row]) -> list[Any]:
     return out
 
 
-def step(value: Any, dtype: DType) -> Any:
-    """The distance of the numbers of `dtype` around `value`."""
-    exponent = MP.frexp(value)[1] if value else dtype.min_exponent
-    return MP.ldexp(1, max(exponent - dtype.precision, dtype.min_exponent))
-
-
 def rounded(value: Any, dtype: DType) -> float:
     """`value` in `dtype`, to nearest, ties to even."""
-    quantum = step(value, dtype)
-    return float(MP.nint(value / quantum) * quantum)
+    exponent = MP.frexp(value)[1] if value else dtype.min_exponent
+    step = MP.ldexp(1, max(exponent - dtype.precision, dtype.min_exponent))
+    return float(MP.nint(value / step) * step)

@@ -10,10 +10,9 @@ from typing import Any
 
 import mpmath
 import numpy as np
-from opcheck.engine.exact import Exact
 
 from opcheck.dtypes import DTYPES, DType, limits
-from opcheck.engine import exactly
+from opcheck.engine import Expected, exactly
 from opcheck.model import OpVersion
 
 #: The types of each version, from the text.
@@ -27,10 +26,10 @@ TYPES = {
 VERSIONED = [(version, name) for version, names in TYPES.items() for name in names]
 
 
-def pooled(version: int, x: Any, **attrs: Any) -> Exact:
+def pooled(version: int, x: Any, **attrs: Any) -> Expected:
     """What the engine answers, unrounded."""
     (out,) = exactly(OpVersion("", "LpPool", version), [x], attrs)
-    assert isinstance(out, Exact)
+    assert isinstance(out, Expected)
     return out
 
 
@@ -44,7 +43,7 @@ def tensor(values: Any, name: str = "float32") -> Any:
     return np.array(values, np.float64).astype(DTYPES[name].numpy).reshape(1, 1, -1)
 
 
-def rows(values: Any, p: float) -> Exact:
+def rows(values: Any, p: float) -> Expected:
     """The norms of rows, (n, K), by the version that admits this p and dtype."""
     version = 22 if p == int(p) else 1
     count, length = values.shape

@@ -36,13 +36,13 @@ def mutants(op: OpVersion, operator: Operator) -> Iterator[Mutant]:
     """What the schema of a version and its neighbours make."""
     versions = opset.versions(op.domain, op.name)
     schema = versions[op.since]
+    yield from _of_versions(op, operator, versions)
     for attribute in schema.attributes.values():
         if attribute.name not in operator.ignores:
             yield from _of_any(attribute, versions.values())
             yield from _BY_TYPE.get(attribute.type, _of_nothing)(attribute)
             yield from axes.of_attribute(attribute)
     yield from _of_form(schema)
-    yield from _of_versions(op, operator, versions)
     yield from _of_inputs(schema)
 
 

@@ -4,12 +4,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from opcheck.engine.registry import Kernel, Operator, operators
 
 from opcheck.backends import attempt, connect, second_data
 from opcheck.backends.adapters import numpy as adapter
 from opcheck.backends.base import Defect
-from opcheck.engine import evaluate
+from opcheck.engine import native
+from opcheck.engine.operators import find
 from opcheck.errors import UsageError
 from opcheck.model import BackendInfo, Declined, Outcome, Produced, Question, Raised, Task
 from tests.asking import dml_problem, task_of
@@ -78,29 +78,32 @@ def test_directml_runs_natively() -> None:
 def test_a_model_against_the_specification_is_refused_on_purpose() -> None:
     outcome = outcome_of(task_of("Hardmax", 13, {"axis": 7}, X), X)
     assert isinstance(outcome, Raised)
-    assert (outcome.stage, outcome.kind, outcome.documented) == ("prepare", "InvalidNode", True)
+    assert (outcome.stage, outcome.kind, outcome.documented) == ("run", "InvalidNode", True)
     assert "axis 7 is outside [-2, 1]" in outcome.detail
     missing = outcome_of(task_of("Hardmax", 13, {}))
     assert isinstance(missing, Raised)
     assert missing.detail == "Hardmax-13: 0 inputs; allowed: 1"
 
 
-def test_an_operator_without_kernel_is_declined() -> None:
+def test_an_operator_without_formula_is_declined() -> None:
     assert outcome_of(task_of("Abs", 13, {}, X), X) == Declined(
-        "the engine has no kernel for Abs-13"
+        "the engine has no formula for Abs-13"
     )
 
 
+@pytest.mark.parametrize("mode", ["native", "exact"])
 @pytest.mark.parametrize("error", [AssertionError(), IndexError("x"), TypeError("y")])
-def test_a_bug_in_a_kernel_is_no_refusal(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
-    def plan(input: Any, *, axis: int = -1) -> None:
-        return None
-
-    def broken(plan: None, input: Any, *, threads: int = 1) -> Any:
+def test_a_bug_of_the_engine_is_no_refusal(
+    mode: str, error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(input: Any, *, axis: int) -> Any:
         raise error
 
-    made = Operator("", "Hardmax", {13: Kernel(plan, ("float32",))}, broken, broken)
-    table = {**operators(), ("", "Hardmax"): made}
-    monkeypatch.setitem(evaluate.__globals__, "operators", lambda: table)
+    hardmax = find("", "Hardmax")
+    assert hardmax
+    monkeypatch.setitem(hardmax.formulas, 13, broken)
+    monkeypatch.setattr(native, "_kernel", lambda name: lambda bound, x, threads: broken(x, axis=0))
     with pytest.raises(Defect, match=type(error).__name__):
-        outcome_of(task_of("Hardmax", 13, {}, X), X)
+        attempt(
+            connect(f"numpy?mode={mode}"), Question(task_of("Hardmax", 13, {}, X), (X,), (), True)
+        )

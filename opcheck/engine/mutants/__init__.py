@@ -8,7 +8,17 @@ from itertools import chain
 
 from opcheck import opset
 from opcheck.engine.evaluate import evaluate
-from opcheck.engine.mutants import axes, elements, layout, refusals, rows, schema, values, windows
+from opcheck.engine.mutants import (
+    axes,
+    elements,
+    layout,
+    pooling,
+    refusals,
+    rows,
+    schema,
+    values,
+    windows,
+)
 from opcheck.engine.mutants.mutant import Mutant
 from opcheck.engine.node import operator_of
 from opcheck.engine.operators import OwnMutant
@@ -16,10 +26,10 @@ from opcheck.model import OpVersion
 
 __all__ = ["Mutant", "mutants_of"]
 
-_FAULTS = (*rows.FAULTS, *elements.FAULTS, *axes.FAULTS, *windows.FAULTS)
+_FAULTS = (*rows.FAULTS, *elements.FAULTS, *axes.FAULTS, *windows.FAULTS, *pooling.FAULTS)
 _GENERAL = (
     *(fault.mutant() for fault in _FAULTS),
-    *windows.MUTANTS,
+    *pooling.MUTANTS,
     *layout.MUTANTS,
     *values.MUTANTS,
     *refusals.MUTANTS,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from itertools import combinations, islice, repeat
-from typing import Any, TypeAlias
-
-import numpy as np
+from typing import Any, TypeAlias, cast
 
 from opcheck import dtypes, opset
 from opcheck.engine.mutants import axes
@@ -32,17 +32,17 @@ _ONE_TYPE = ("float32",)
 _ENTRIES = (0, 1, 2, 3, -1, -2, -3, -4)
 
 
-def mutants(op: OpVersion, operator: Operator) -> Iterator[Mutant]:
+def mutants(op: OpVersion, known: Operator) -> Iterator[Mutant]:
     """What the schema of a version and its neighbours make."""
     versions = opset.versions(op.domain, op.name)
     schema = versions[op.since]
     for attribute in schema.attributes.values():
-        if attribute.name not in operator.ignores:
+        if attribute.name not in known.ignores:
             yield from _of_any(attribute, versions.values())
             yield from _BY_TYPE.get(attribute.type, _of_nothing)(attribute)
             yield from axes.of_attribute(attribute)
     yield from _of_form(schema)
-    yield from _of_versions(op, operator, versions)
+    yield from _of_versions(op, known, versions)
     yield from _of_inputs(schema)
 
 
@@ -107,10 +107,8 @@ def _of_any(attribute: Attribute, schemas: Iterable[Schema]) -> Iterator[Mutant]
 
     def says_something(node: Node) -> bool:
         value = node.attrs.get(name)
-        return (
-            value is not None
-            and not {*(value if isinstance(value, tuple) else (value,))} <= neutral
-        )
+        values = value if isinstance(value, tuple) else (value,)
+        return value is not None and not {*values} <= neutral
 
     if attribute.required:
         return
@@ -147,7 +145,7 @@ def _of_int(attribute: Attribute) -> Iterator[Mutant]:
         yield Mutant(
             f"{name}_one_{words}",
             f"a stated {name} was taken for one {words}",
-            _read(name, lambda value, step=step: value + step),
+            _read(name, partial(operator.add, step)),
         )
     yield Mutant(
         f"{name}_in_32_bits",
@@ -187,19 +185,23 @@ def _of_float(attribute: Attribute) -> Iterator[Mutant]:
         yield Mutant(
             f"{name}_{word.replace(' ', '_')}",
             f"{name} was {word} to a whole number, but not to 0",
-            _read(name, lambda value, change=change: float(change(value) or 1)),
+            _read(name, partial(_whole, change)),
         )
     text = f"a {name} that is no whole number was not supported"
     yield Mutant(
         f"refuses_fractions_of_{name}",
         text,
-        _refusing(text, lambda node: float(node.attrs.get(name, 0)) % 1 != 0),
+        _refusing(text, lambda node: cast(float, node.attrs.get(name, 0)) % 1 != 0),
     )
     yield Mutant(
         f"invalid_{name}_is_0_or_1",
         f"a {name} that is invalid was taken for 0, or for 1 if that is invalid too",
         _repaired(name, lambda value, node: (0.0, 1.0)),
     )
+
+
+def _whole(change: Callable[[float], int], value: float) -> float:
+    return float(change(value) or 1)
 
 
 def _of_string(attribute: Attribute) -> Iterator[Mutant]:
@@ -238,7 +240,7 @@ def _of_ints(attribute: Attribute) -> Iterator[Mutant]:
         yield misread(
             f"entry_{i}_as_next".replace("-", "minus_"),
             f"of three or more {name} entry {i} was taken for the next",
-            lambda v, i=i: _with_entry(v, i, lambda at: v[(at + 1) % len(v)]),
+            partial(_as_next, i),
         )
         text = f"of three or more {name} entry {i} was taken for 0, or 1 if that is illegal"
         key = f"{name}_entry_{i}_as_default".replace("-", "minus_")
@@ -284,6 +286,10 @@ def _with_entry(values: Any, place: int, value: Callable[[int], int]) -> Any:
         return values
     at = place % len(values)
     return (*values[:at], value(at), *values[at + 1 :])
+
+
+def _as_next(place: int, values: Any) -> Any:
+    return _with_entry(values, place, lambda at: values[(at + 1) % len(values)])
 
 
 def _entry_as_default(name: str, place: int) -> Answer:
@@ -343,14 +349,14 @@ def _converted(declared: str | None, value: Typed) -> Any:
 
 
 def _of_versions(
-    op: OpVersion, operator: Operator, versions: Mapping[int, Schema]
+    op: OpVersion, known: Operator, versions: Mapping[int, Schema]
 ) -> Iterator[Mutant]:
-    for since, formula in operator.formulas.items():
-        if formula is not operator.formulas[op.since]:
+    for since, formula in known.formulas.items():
+        if formula is not known.formulas[op.since]:
             yield Mutant(
                 f"version_{since}_always",
                 f"version {since} was computed, whatever the model's opset",
-                lambda node, since=since: node.at(since).right,
+                partial(lambda since, node: node.at(since).right, since),
             )
     later = [schema for since, schema in versions.items() if since > op.since]
     own = versions[op.since]
@@ -373,7 +379,7 @@ def _of_versions(
             yield Mutant(
                 f"{name}_accepted",
                 f"{words} taken, and computed by way of float32",
-                lambda node, accepted=accepted: _of_types(node, accepted),
+                partial(_of_types, accepted),
             )
 
 
@@ -381,7 +387,7 @@ def _texts(*kinds: str) -> frozenset[str]:
     return frozenset(d.text for d in dtypes.DTYPES.values() if d.kind in kinds)
 
 
-def _of_types(node: Node, accepted: Iterable[str]) -> Sequence[Any]:
+def _of_types(accepted: Iterable[str], node: Node) -> Sequence[Any]:
     known = dtypes.element_type(node.given[0]) if node.given else None
     return computed_in_float32(node) if known and known.text in accepted else node.right
 
@@ -407,9 +413,7 @@ def _of_inputs(schema: Schema) -> Iterator[Mutant]:
             yield Mutant(
                 f"input_{name}_ignored",
                 f"the input {name} was ignored",
-                lambda n, place=place: (
-                    n.with_input(place, None).right if _has(n, place) else n.right
-                ),
+                partial(_without, place),
             )
     for one, other in combinations(places, 2):
         first, second = schema.inputs[one], schema.inputs[other]
@@ -417,7 +421,7 @@ def _of_inputs(schema: Schema) -> Iterator[Mutant]:
             yield Mutant(
                 f"inputs_{first.name}_and_{second.name}_exchanged",
                 f"the inputs {first.name} and {second.name} were exchanged",
-                lambda n, one=one, other=other: _exchanged(n, one, other).right,
+                partial(_exchanged, one, other),
             )
     if schema.inputs and schema.inputs[-1].option == "variadic":
         start = len(schema.inputs) - 1
@@ -437,12 +441,12 @@ def _has(node: Node, place: int) -> bool:
     return len(node.inputs) > place and node.inputs[place] is not None
 
 
-def _exchanged(node: Node, one: int, other: int) -> Node:
+def _without(place: int, node: Node) -> Sequence[Any]:
+    return (node.with_input(place, None) if _has(node, place) else node).right
+
+
+def _exchanged(one: int, other: int, node: Node) -> Sequence[Any]:
     if not (_has(node, one) and _has(node, other)):
-        return node
+        return node.right
     first, second = node.inputs[one], node.inputs[other]
-    assert first is not None
-    assert second is not None
-    if np.array_equal(first, second):
-        return node
-    return node.with_input(one, second).with_input(other, first)
+    return node.with_input(one, second).with_input(other, first).right

@@ -19,7 +19,8 @@ def node_of(task: Task, inputs: Sequence[Array]) -> Node:
     """The node of `task`, whose data nobody may change."""
     operands = tuple(task.operands(inputs))
     for array in operands:
-        array.flags.writeable = False
+        if array is not None:
+            array.flags.writeable = False
     return Node(task.op, operands, task.attrs, constant=bool(task.initializers))
 
 

@@ -51,7 +51,9 @@ def mutants_of(op: OpVersion) -> tuple[Mutant, ...]:
     general = (
         mutant
         for mutant in _GENERAL
-        if not (mutant.rounded and operator.exact) and mutant.needs in {"", *attributes}
+        if not (mutant.rounded and operator.exact)
+        and not (mutant.unbounded and operator.high is not None)
+        and mutant.needs in {"", *attributes}
     )
     found: dict[tuple[str, str], Mutant] = {}
     for mutant in chain(own, schema.mutants(op, operator), general):

@@ -41,6 +41,7 @@ class Mutant:
             such mutant.
         of_form: It is about attributes of another type than declared, or that are not declared.
             Other mutants refuse such nodes.
+        unbounded: It is about results out of range, which an operator with an upper end has not.
         equivalent: Where no legal input tells it from the formula, and why; by version ("13"),
             dtype ("float32") or both ("13 float32").
     """
@@ -54,6 +55,7 @@ class Mutant:
     needs: str = ""
     unless: str = ""
     of_form: bool = False
+    unbounded: bool = False
     equivalent: Mapping[str, str] = field(default_factory=dict)
 
     def made_on(self, node: Node) -> Sequence[Any] | InvalidNode:

@@ -117,9 +117,11 @@ def _times(part: Callable[[Asked, Windows], Any]) -> Change:
 
 
 def _half_before(axis: Axis, right: AxisWindows) -> AxisWindows:
-    """Half of what hangs over is put before the input."""
+    """Half of what hangs over the end is put before the input, and cut off behind it."""
     over = (right.size - 1) * right.stride - axis.room if axis.hangs else 0
-    return replace(right, begin=right.begin + max(0, over) // 2)
+    half = max(0, over) // 2
+    length = axis.length + min(0, axis.end - half)
+    return replace(right, begin=right.begin + half, length=length)
 
 
 def _where(mask: Callable[[Windows, Any], Any]) -> Change:

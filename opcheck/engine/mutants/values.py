@@ -61,6 +61,13 @@ def _clamped(array: Array) -> Array:
     return np.clip(array, low, high)
 
 
+def _saturated(node: Node) -> Sequence[Any]:
+    right = node.right
+    if not all(floating(array) is None or np.isfinite(array).all() for array in node.given):
+        return right
+    return [_clamped(out) for out in right]
+
+
 def _if_floating(change: Callable[[Array], Array]) -> Callable[[Array], Array]:
     return lambda array: array if floating(array) is None else change(array)
 
@@ -119,6 +126,12 @@ MUTANTS: tuple[Mutant, ...] = (
         _truncated,
         only=("float16", "bfloat16"),
         rounded=True,
+    ),
+    Mutant(
+        "overflow_saturates",
+        "a result beyond the type's range became its largest number",
+        _saturated,
+        unbounded=True,
     ),
     *(
         of_output(

@@ -44,7 +44,8 @@ class Asked:
         n = len(self.shape) - 2
         strides, dilations = self.strides or [1] * n, self.dilations or [1] * n
         pads = self.pads or [0] * 2 * n
-        each = zip(self.shape[2:], self.kernel_shape, strides, dilations, pads[:n], pads[n:])
+        each = zip(self.shape[2:], self.kernel_shape, strides, dilations, pads[:n], pads[n:],
+                   strict=True)  # fmt: skip
         ceil = bool(self.ceil_mode)
         return [Axis(d, k, s, dil, b, e, self.auto_pad, ceil) for d, k, s, dil, b, e in each]
 

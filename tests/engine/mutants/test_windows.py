@@ -1,4 +1,4 @@
-"""What is wrongly read about windows is just that, each shown on one small input."""
+"""Mutants of windows are what they say, each shown on one small input of LpPool."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcheck.engine.mistakes import Node
-from opcheck.engine.ops.lp_pool.mistakes import auto_pad, ceil_mode, geometry, memory, padding
+from opcheck.engine.mutants import pooling, windows
+from opcheck.engine.node import Node
 from opcheck.model import OpVersion
-from tests.engine.ops.lp_pool.wrong import BITS, BY_NAME, IMAGE, INF, NAN, SMALL, Shown
+from tests.engine.mutants.pooled import BITS, IMAGE, INF, NAN, SMALL, Shown, by_name
 
 LARGEST = 3.4028234663852886e38
 
@@ -93,46 +93,44 @@ AUTO_PAD = [
           *valid(6, kernel_shape=(2,), dilations=(3,), strides=(2,)), [9, 36, 0]),
     Shown("valid_rounded_up", *valid(4, kernel_shape=(3,), strides=(2,)), [7, 12]),
     Shown("valid_is_same", *valid(3, kernel_shape=(2,)), [3, 6, 4]),
-    # As the engine reads what is open, VALID does not round up; NOTSET does.
-    Shown("valid_is_notset", *valid(4, kernel_shape=(3,), strides=(2,), ceil_mode=1), [7, 12]),
 ]  # fmt: skip
 
 GEOMETRY = [
-    Shown("dilation_axes_exchanged", *image(kernel_shape=(2, 2), dilations=(2, 1)),
+    Shown("dilations_reversed", *image(kernel_shape=(2, 2), dilations=(2, 1)),
           [[85, 170], [1360, 2720]]),
-    Shown("first_dilation_for_all", *image(kernel_shape=(2, 2), dilations=(2, 1)),
+    Shown("dilations_first_for_all", *image(kernel_shape=(2, 2), dilations=(2, 1)),
           [[1285, 2570]]),
-    Shown("second_dilation_for_the_third", [[[1, 2, 4]]], {"kernel_shape": (1, 1, 2),
+    Shown("dilation_of_the_third_axis", [[[1, 2, 4]]], {"kernel_shape": (1, 1, 2),
           "dilations": (1, 1, 2)}, [[[3]]]),
-    Shown("third_dilation_ignored", [[[1, 2, 4]]], {"kernel_shape": (1, 1, 2),
+    Shown("dilations_entry_2_as_default", [[[1, 2, 4]]], {"kernel_shape": (1, 1, 2),
           "dilations": (1, 1, 2)}, [[[3, 6]]]),
     Shown("dilation_ignored_in_the_size", *vector(4, kernel_shape=(2,), dilations=(2,)),
           [5, 10, 4]),
     Shown("dilation_ignored_in_the_window", *vector(4, kernel_shape=(2,), dilations=(2,)),
           [3, 6]),
     Shown("dilations_ignored", *vector(4, kernel_shape=(2,), dilations=(2,)), [3, 6, 12]),
-    Shown("dilations_are_gaps", *vector(4, kernel_shape=(2,), dilations=(2,)), [9]),
+    Shown("dilations_one_larger", *vector(4, kernel_shape=(2,), dilations=(2,)), [9]),
     Shown("strides_default_to_the_kernel", *vector(4, kernel_shape=(2,)), [3, 12]),
     Shown("strides_at_most_the_kernel", *vector(3, kernel_shape=(1,), strides=(2,)), [1, 2, 4]),
     Shown("strides_are_dilations_too", *vector(4, kernel_shape=(2,), strides=(2,)), [5]),
-    Shown("second_stride_for_the_third_of_a_cube", *EVERY_OTHER, [[[1, 2]]]),
-    Shown("second_stride_for_the_third", *EVERY_OTHER, [[[1, 2]]]),
-    Shown("third_stride_for_the_fourth", [[[[1, 2, 4]]]],
+    Shown("stride_of_the_third_axis_of_a_cube", *EVERY_OTHER, [[[1, 2]]]),
+    Shown("stride_of_the_third_axis", *EVERY_OTHER, [[[1, 2]]]),
+    Shown("stride_of_the_fourth_axis", [[[[1, 2, 4]]]],
           {"kernel_shape": (1, 1, 1, 1), "strides": (1, 1, 1, 2)}, [[[[1, 2]]]]),
     Shown("beginning_rounded_to_the_dilation",
           *vector(4, kernel_shape=(2,), strides=(2,), dilations=(2,), pads=(1, 0)), [5, 4]),
     Shown("beginning_rounded_to_the_stride",
           *vector(4, kernel_shape=(2,), strides=(2,), pads=(1, 0)), [3, 12]),
-    Shown("stride_axes_exchanged", *image(kernel_shape=(1, 1), strides=(2, 3)), [[1, 4]]),
-    Shown("first_stride_for_all", *image(kernel_shape=(1, 1), strides=(2, 3)),
+    Shown("strides_reversed", *image(kernel_shape=(1, 1), strides=(2, 3)), [[1, 4]]),
+    Shown("strides_first_for_all", *image(kernel_shape=(1, 1), strides=(2, 3)),
           [[1, 4], [256, 1024]]),
     Shown("strides_ignored", *vector(4, kernel_shape=(2,), strides=(2,)), [3, 6, 12]),
     Shown("strides_are_the_kernel", *vector(4, kernel_shape=(2,), strides=(1,)), [3, 12]),
-    Shown("second_kernel_size_for_the_third", [[[1, 2]]], {"kernel_shape": (1, 1, 2)},
+    Shown("kernel_of_the_third_axis", [[[1, 2]]], {"kernel_shape": (1, 1, 2)},
           [[[1]]]),
     Shown("third_axis_not_pooled", [[[1, 2]]], {"kernel_shape": (1, 1, 2)}, [[[1, 2]]]),
-    Shown("kernel_axes_exchanged", *image(kernel_shape=(1, 3)), [[273, 546, 1092, 2184]]),
-    Shown("first_kernel_size_for_all", *image(kernel_shape=(1, 3)), IMAGE),
+    Shown("kernel_shape_reversed", *image(kernel_shape=(1, 3)), [[273, 546, 1092, 2184]]),
+    Shown("kernel_shape_first_for_all", *image(kernel_shape=(1, 3)), IMAGE),
     Shown("width_before_height", *image(kernel_shape=(1, 2), strides=(1, 2)),
           [[17, 34, 68, 136]]),
     Shown("last_window_missing", *vector(3, kernel_shape=(2,)), [3]),
@@ -151,10 +149,8 @@ PADDING = [
     Shown("pads_ends_for_both", *padded(0, 1, 0, 0), [[15]]),
     Shown("pads_ends_ignored", *padded(0, 1, 0, 1), [[5, 15]]),
     Shown("pads_beginnings_ignored", *padded(0, 1, 0, 1), [[15, 10]]),
-    Shown("second_beginning_for_the_third", [[[1, 2]]],
+    Shown("begin_of_the_third_axis", [[[1, 2]]],
           {"kernel_shape": (1, 1, 2), "pads": (0, 0, 1, 0, 0, 0)}, [[[3, 2]]]),
-    Shown("second_end_for_the_third", [[[1, 2]]],
-          {"kernel_shape": (1, 1, 2), "pads": (0, 0, 0, 0, 0, 1)}, [[[3]]]),
     Shown("pads_in_the_size_only", *padded(0, 1, 0, 0), [[15, 10]]),
     Shown("pads_ignored", *padded(0, 1, 0, 1), [[15]]),
     Shown("pads_default_to_half_the_kernel", *vector(3, kernel_shape=(2,)), [1, 3, 6, 4]),
@@ -166,7 +162,7 @@ PADDING = [
     Shown("padding_repeats_the_edge", [2, 8], BEHIND_PADDING, [4, 10]),
     Shown("padding_wraps_around", [2, 8], BEHIND_PADDING, [10, 10]),
     Shown("padded_windows_rescaled", [3, 4], {**BEHIND_PADDING, "p": 2}, [18**0.5, 5]),
-    Shown("mean_without_padding", [3, 5], BEHIND_PADDING, [3, 4]),
+    Shown("window_mean_without_padding", [3, 5], BEHIND_PADDING, [3, 4]),
 ]  # fmt: skip
 
 
@@ -179,22 +175,66 @@ MEMORY = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("shown", [*CEIL_MODE, *AUTO_PAD, *GEOMETRY, *PADDING, *MEMORY], ids=str)
-def test_a_mistake_is_what_it_says(shown: Shown) -> None:
+REFUSED = [
+    Shown("refuses_ceil_mode_beside_same",
+          *same(9, "UPPER", kernel_shape=(2,), ceil_mode=1), None),
+    Shown("refuses_negative_same_padding",
+          *same(9, "LOWER", kernel_shape=(2,), strides=(5,)), None),
+    Shown("refuses_pads_of_the_kernel", *vector(9, kernel_shape=(2,), pads=(0, 2)), None),
+    Shown("refuses_asymmetric_pads", *vector(9, kernel_shape=(2,), pads=(1, 0)), None),
+    Shown("refuses_kernels_of_1", *image(kernel_shape=(1, 2)), None),
+    Shown("refuses_one_spatial_axis", *vector(9, kernel_shape=(2,)), None),
+    Shown("refuses_four_spatial_axes", [[[[1]]]], {"kernel_shape": (1,) * 4}, None),
+]  # fmt: skip
+
+ACCEPTED = [
+    Shown("kernel_defaults_to_the_extent", [1, 2, 4], {}, [7]),
+    Shown("negative_pads_cut", [1, 2, 4], {"kernel_shape": (2,), "pads": (1, -1)}, [1, 3]),
+    Shown("negative_pads_cut", [1, 2, 4], {"kernel_shape": (2,), "pads": (-1, 0)}, [6]),
+    Shown("nothing_below_dilation_1", [1, 2], {"kernel_shape": (2,), "dilations": (0,)}, [0]),
+    Shown("size_cut_towards_zero", [1, 2], {"kernel_shape": (5,), "strides": (2,)}, []),
+    Shown("negative_size_is_empty", [1, 2], {"kernel_shape": (5,)}, []),
+    Shown("dilated_kernel_not_compared", [1, 2], {"kernel_shape": (2,), "dilations": (5,)}, []),
+]
+
+SUMS = [
+    *(
+        Shown(f"window_tail_of_{width}", [1.0] * (width + 1), {"kernel_shape": (width + 1,)},
+              [width])
+        for width in pooling.WIDTHS
+    ),
+    Shown("window_tail_of_4", *image(kernel_shape=(3, 2)), [[51, 102, 204]]),
+    Shown("last_element_of_a_window", *image(kernel_shape=(2, 2)),
+          [[19, 38, 76], [304, 608, 1216]]),
+    Shown("window_mean", [3, 5], {"kernel_shape": (2,)}, [4]),
+    Shown("window_terms_in_float16", [300, 1], {"kernel_shape": (2,), "p": 2}, [INF]),
+    Shown("window_sums_in_float16", [2048, 1], {"kernel_shape": (2,)}, [2048]),
+    Shown("window_sums_in_bfloat16", [256, 1], {"kernel_shape": (2,)}, [256]),
+]  # fmt: skip
+
+EVERY = [*CEIL_MODE, *AUTO_PAD, *GEOMETRY, *PADDING, *MEMORY, *SUMS, *REFUSED, *ACCEPTED]
+
+
+@pytest.mark.parametrize("shown", EVERY, ids=str)
+def test_a_mutant_is_what_it_says(shown: Shown) -> None:
     assert shown.holds(), (shown.made(), shown.right())
 
 
-@pytest.mark.parametrize(
-    ("examples", "module"),
-    [(CEIL_MODE, ceil_mode), (AUTO_PAD, auto_pad), (GEOMETRY, geometry), (PADDING, padding)],
-)
-def test_every_mistake_is_shown(examples: list[Shown], module: Any) -> None:
-    assert {shown.name for shown in examples} == {one.name for one in module.MISTAKES}
+def test_every_mutant_of_windows_is_shown() -> None:
+    apart = {"tail_channels_of_the_first_batch", "channels_added_up", "rank_2_is_unbatched"}
+    every = (*windows.FAULTS, *pooling.FAULTS, *pooling.MUTANTS)
+    assert {one.name for one in every} - apart <= {shown.name for shown in EVERY}
 
 
-def test_every_mistake_about_memory_is_shown() -> None:
-    shown = {one.name for one in MEMORY} | {"tail_channels_of_the_first_batch"}
-    assert shown == {one.name for one in memory.MISTAKES}
+@pytest.mark.parametrize("shown", ACCEPTED, ids=str)
+def test_what_is_invalid_in_another_way_is_refused_all_the_same(shown: Shown) -> None:
+    assert shown.right() is None
+    assert Shown(shown.name, shown.x, {**shown.attrs, "p": 0}, None).made() is None
+
+
+@pytest.mark.parametrize("shown", REFUSED, ids=str)
+def test_nothing_else_is_refused(shown: Shown) -> None:
+    assert Shown(shown.name, IMAGE, {"kernel_shape": (2, 2)}, None).made() is not None
 
 
 def test_nothing_follows_the_last_row_or_a_channel_of_one_row() -> None:
@@ -202,8 +242,20 @@ def test_nothing_follows_the_last_row_or_a_channel_of_one_row() -> None:
     assert shown.made() == shown.right() == [3, 2]
 
 
-def test_the_channels_left_over_by_whole_blocks() -> None:
-    x = np.arange(10, dtype=np.float32).reshape(2, 5, 1)
-    node = Node(OpVersion("", "LpPool", 22), (x,), {"kernel_shape": (1,)})
-    [out] = BY_NAME["tail_channels_of_the_first_batch"].answer(node)
-    assert out[..., 0].tolist() == [[0, 1, 2, 3, 4], [5, 6, 7, 8, 4]]
+def made(name: str, x: Any, kernel: int) -> Any:
+    node = Node(
+        OpVersion("", "LpPool", 22), (np.array(x, np.float32),), {"kernel_shape": (kernel,)}
+    )
+    [out] = by_name(name).made_on(node)
+    return out.tolist()
+
+
+def test_channels_are_mixed() -> None:
+    x = np.arange(10).reshape(2, 5, 1)
+    mixed = [[[0], [1], [2], [3], [4]], [[5], [6], [7], [8], [4]]]
+    assert made("tail_channels_of_the_first_batch", x, 1) == mixed
+    assert made("channels_added_up", np.ones((1, 3, 1)), 1) == [[[3], [3], [3]]]
+
+
+def test_an_input_of_two_axes_has_no_batches() -> None:
+    assert made("rank_2_is_unbatched", [[3.0, 4], [8, 6]], 2) == [[5], [10]]

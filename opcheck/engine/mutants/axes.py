@@ -81,7 +81,7 @@ class _Named:
     def stated(self, node: Node) -> Axes:
         """The axes as they are stated, or the default."""
         value: Any = node.attrs.get(self.name, self.default)
-        return tuple(value) if self.is_list else (value,)
+        return tuple(value or ()) if self.is_list else (value,)
 
     def found(self, node: Node) -> Axes:
         """The axes of a legal node, counted from the front."""
@@ -201,10 +201,9 @@ class _Named:
         try:
             return node.right
         except InvalidNode:
-            r = node.rank
-            if not r:
+            r, axes = node.rank, self.stated(node)
+            if not r or not axes:
                 raise
-            axes = self.stated(node)
             return self.taking(node, [a if 0 <= a < r else change(a, r) for a in axes]).right
 
     def _default_in_range(self, node: Node) -> Sequence[Any]:
@@ -321,7 +320,7 @@ class _Named:
         return (self.taking(node, (0,)) if empty else node).right
 
     def _rank_0(self, node: Node) -> Sequence[Any]:
-        if node.rank or self.stated(node)[0] not in (-1, 0, self.default):
+        if node.rank or self.stated(node)[0] not in (-1, 0):
             return node.right
         vector = self.taking(node.with_input(0, node.given[0].reshape(1)), (0,))
         return [out.reshape(()) for out in vector.right]

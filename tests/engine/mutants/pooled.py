@@ -12,7 +12,6 @@ from opcheck.engine.node import Node
 from opcheck.errors import InvalidNode
 from opcheck.model import OpVersion
 
-
 #: The functions that the formula calls.
 _CALLED = ("", "abs", "pow", "sums", "windows_of")
 

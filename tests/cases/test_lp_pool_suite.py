@@ -20,7 +20,7 @@ from opcheck.model import AnyOf, Case, Fill, Given, Rejected, TensorSpec, Values
 from opcheck.run.trial import Trial
 from opcheck.suite import load, materialize, unrounded
 from opcheck.suite.load import shipped_suites
-from tests.cases.lp_pool_in_steps import LAPSES, LIBERTIES, NARROW, PLAIN, answering
+from tests.cases.lp_pool_backends import LAPSES, LIBERTIES, NARROW, PLAIN, answering
 from tests.inline import result_of
 from tests.node_tests import node_tests_of
 
@@ -262,17 +262,17 @@ def named(name: str) -> list[Trial]:
     return found
 
 
-NARROWLY = [(case, mistake) for case, mistakes in NARROW.items() for mistake in mistakes]
+NARROWLY = [(case, way) for case, ways in NARROW.items() for way in ways]
 
 
-@pytest.mark.parametrize(("name", "mistake"), NARROWLY)
-def test_sixteen_bits_inside_are_warned_of(name: str, mistake: str) -> None:
-    backend = answering(NARROW[name][mistake])
+@pytest.mark.parametrize(("name", "way"), NARROWLY)
+def test_sixteen_bits_inside_are_warned_of(name: str, way: str) -> None:
+    backend = answering(NARROW[name][way])
     found = [result_of(trial, backend) for trial in named(name)]
     assert {result.verdict for result in found} <= {Verdict.PASS, Verdict.WARN}
     warned = [result for result in found if result.verdict is Verdict.WARN]
     assert warned
-    assert all(f"computed in {result.case.dtype}" in result.reason for result in warned)
+    assert all(f"declare accumulate={r.case.dtype}" in r.reason for r in warned)
 
 
 @pytest.mark.parametrize("name", LAPSES)

@@ -1,4 +1,4 @@
-"""Two mistakes that give the same answers wherever either shows are one, however worded."""
+"""Two mutants that give the same answers wherever either shows are one, however worded."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import combinations
 
 import pytest
 
-from opcheck.engine.mistakes import Mistake, mistakes_of
+from opcheck.engine.mutants import Mutant, mutants_of
 from opcheck.errors import InvalidNode
 from opcheck.model.support import Cell
 from opcheck.run.mutate import cells
@@ -17,9 +17,9 @@ from opcheck.suite import Selection, load, select
 
 CELLS = cells(select(load(), Selection(level="core")))
 OPS = sorted({(cell.op.domain, cell.op.name) for cell in CELLS})
-#: From this share of agreement on two mistakes are one.
+#: From this share of agreement on two mutants are one.
 SAME = 0.99
-#: What a mistake answers to each case, by its id; where it is right, it is left out.
+#: What a mutant answers to each case, by its id; where it is right, it is left out.
 Answers = dict[str, object]
 
 
@@ -34,32 +34,35 @@ def sights(cell: Cell) -> list[Sight]:
     return [Sight(case, cell.dtype) for case in CELLS[cell]]
 
 
-def given(sight: Sight, mistake: Mistake) -> object:
+def given(sight: Sight, mutant: Mutant) -> object:
     """All that is to be seen of an answer."""
-    answer = mistake.made_on(sight.node)
+    answer = mutant.made_on(sight.node)
     if isinstance(answer, InvalidNode):
         return InvalidNode
     return digest(answer) or repr(answer)
 
 
 def wrong(cell: Cell, names: set[str]) -> dict[str, Answers]:
-    """The wrong answers of these mistakes to the cases of a cell.
+    """The wrong answers of these mutants to the cases of a cell.
 
-    What a third of a sample of all mistakes answer is right but for its rounding, in another
+    What a third of a sample of all mutants answer is right but for its rounding, in another
     arithmetic than the engine's.
     """
-    every = mistakes_of(cell.op)
+    every = mutants_of(cell.op)
     sample = every[::9]
-    chosen = [mistake for mistake in every if mistake.name in names]
+    chosen = [mutant for mutant in every if mutant.name in names]
     found: dict[str, Answers] = defaultdict(dict)
     for sight in sights(cell):
-        right = given(sight, Mistake("none", "all was well", lambda node: node.right))
-        answers = {mistake.name: given(sight, mistake) for mistake in {*sample, *chosen}}
-        counted = Counter(answers[mistake.name] for mistake in sample)
+        right = given(sight, Mutant("none", "all was well", lambda node: node.right))
+        answers = {
+            mutant.name: given(sight, mutant) if mutant.concerns(sight.node) else right
+            for mutant in {*sample, *chosen}
+        }
+        counted = Counter(answers[mutant.name] for mutant in sample)
         usual = {answer for answer, count in counted.items() if 3 * count > len(sample)}
-        for mistake in chosen:
-            if answers[mistake.name] not in {right, *usual}:
-                found[mistake.name][sight.case.id] = answers[mistake.name]
+        for mutant in chosen:
+            if answers[mutant.name] not in {right, *usual}:
+                found[mutant.name][sight.case.id] = answers[mutant.name]
     return found
 
 
@@ -70,9 +73,9 @@ def agreement(one: Answers, other: Answers) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("op", OPS, ids=lambda op: op[1])
-def test_no_two_mistakes_are_one(op):
+def test_no_two_mutants_are_one(op):
     first, *others = cells_of(op)
-    seen = wrong(first, {mistake.name for mistake in mistakes_of(first.op)})
+    seen = wrong(first, {mutant.name for mutant in mutants_of(first.op)})
     counts = {
         pair: agreement(*(seen[name] for name in pair)) for pair in combinations(sorted(seen), 2)
     }

@@ -468,7 +468,7 @@ ACCEPTED: tuple[tuple[str, str, Fault, str], ...] = (
      _accepting(_small, _none_fits), "kernel_shape"),
     ("dilated_kernel_not_compared",
      "a dilated kernel larger than the input was accepted, and gave an empty output",
-     _accepting(lambda a: replace(a, dilations=None) if min(a.dilations or [0]) > 0 else None,
+     _accepting(lambda a: replace(a, dilations=[min(1, d) for d in a.dilations or ()]),
                 _none_fits), "dilations"),
 )  # fmt: skip
 

@@ -115,6 +115,7 @@ def strange(op: OpVersion) -> Iterator[Node]:
     attrs += [{"Axes": ()}, {"Axes": (0, 0, 9)}, {"axis": Typed("float", 1.5)}, lists]
     attrs += [{**lists, "p": 0}, {**lists, "pads": (-1, 0)}, {**lists, "auto_pad": "FULL"}]
     attrs += [{"kernel_shape": ()}, {"kernel_shape": (9, 9)}, {**lists, "dilations": (0, 1)}]
+    attrs += [{**lists, name: (1,)} for name in ("kernel_shape", "strides", "dilations", "pads")]
     for shape, dtype in product(((), (0,), (3,), (2, 3), (1, 2, 3, 4), (2, 0, 3), (1, 1, 2, 2, 2)),
                                 ("float32", "int8", "bool")):  # fmt: skip
         for stated in attrs:

@@ -4,23 +4,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from itertools import chain
+from functools import cache
+from itertools import chain, islice
 from typing import TypeAlias
 
-from opcheck.engine import dtypes_of, operator_of
+from opcheck import opset
+from opcheck.dtypes import DTYPES
+from opcheck.engine import Node, dtypes_of, operator_of
+from opcheck.engine.evaluate import evaluate
 from opcheck.engine.mutants import Mutant as Mistake
 from opcheck.engine.mutants import mutants_of as mistakes_of
 from opcheck.engine.mutants.stateful import STATEFUL as HABITS
 from opcheck.engine.mutants.stateful import StatefulMutant as Habit
-from opcheck.errors import UsageError
+from opcheck.errors import InvalidNode, UsageError
 from opcheck.model import Agreement, Case, OpVersion, Oracle, Verdict
 from opcheck.model.mutation import Mutant, Mutation
 from opcheck.model.support import Cell
 from opcheck.run.parallel import in_parallel
+from opcheck.run.search.drawing import drawn
 from opcheck.run.sight import RED, Sight
+from opcheck.suite import materialize
 
 Wrong: TypeAlias = Mistake | Habit
+
+#: Nodes that are drawn to find out which functions a formula calls.
+_DRAWN = 60
 
 
 @dataclass(frozen=True)
@@ -56,8 +66,28 @@ def has_answer(case: Case) -> bool:
 
 
 def mistakes_in(op: OpVersion) -> tuple[Wrong, ...]:
-    """What can be wrong with an operator: mistakes, most specific first, then habits."""
-    return (*mistakes_of(op), *HABITS) if operator_of(op) else ()
+    """The mutants of a version, the most specific first, then the stateful ones.
+
+    Those of functions that its formula never calls are none, whatever the cases at hand ask for.
+    """
+    if not operator_of(op):
+        return ()
+    calls = _calls(op)
+    return (*(mutant for mutant in mistakes_of(op) if mutant.exists_in(calls)), *HABITS)
+
+
+@cache
+def _calls(op: OpVersion) -> set[frozenset[str]]:
+    """The functions that the formula of a version calls, on each of some legal nodes."""
+    schema = opset.versions(op.domain, op.name)[op.since]
+    found: list[frozenset[str]] = []
+    for candidate in islice(drawn(schema, DTYPES["float32"], (), 4 * _DRAWN), 2 * _DRAWN):
+        with suppress(InvalidNode, ValueError):
+            called: set[str] = set()
+            node = Node(op, tuple(map(materialize, candidate.inputs)), candidate.attrs)
+            evaluate(node, trace=called)
+            found.append(frozenset(called))
+    return set(found)
 
 
 def cells(cases: Iterable[Case]) -> dict[Cell, tuple[Case, ...]]:
@@ -99,7 +129,7 @@ def mutations(
 
 def count(cases: Iterable[Case], settings: Settings) -> int:
     """How many mutations there will be."""
-    return sum(len(_chosen(cell.op, settings)) for cell in cells(cases))
+    return sum(len(_chosen(cell, settings)) for cell in cells(cases))
 
 
 def _plots(found: Mapping[Cell, tuple[Case, ...]], settings: Settings, jobs: int) -> list[Plot]:
@@ -114,9 +144,7 @@ def _plots(found: Mapping[Cell, tuple[Case, ...]], settings: Settings, jobs: int
     enough = sum(costs.values()) / (4 * jobs)
     plots = []
     for op in sorted(by_op, key=lambda op: -costs[op]):
-        names = list(
-            dict.fromkeys(w.name for cell in by_op[op] for w in _chosen(cell.op, settings))
-        )
+        names = list(dict.fromkeys(w.name for cell in by_op[op] for w in _chosen(cell, settings)))
         parts = 1 if jobs == 1 else math.ceil(costs[op] / enough)
         for part in range(parts):
             # Neighbours are alike, and take as long.
@@ -136,9 +164,14 @@ def size(case: Case) -> int:
     return sum(math.prod(spec.shape) for spec in case.inputs)
 
 
-def _chosen(op: OpVersion, settings: Settings) -> list[Wrong]:
+def _chosen(cell: Cell, settings: Settings) -> list[Wrong]:
     wanted = settings.names
-    return [wrong for wrong in mistakes_in(op) if not wanted or wrong.name in wanted]
+    return [
+        wrong
+        for wrong in mistakes_in(cell.op)
+        if not wanted or wrong.name in wanted
+        if not isinstance(wrong, Mistake) or wrong.only is None or cell.dtype in wrong.only
+    ]
 
 
 def _work(plot: Plot) -> list[Mutation]:
@@ -155,27 +188,13 @@ def _each(plot: Plot) -> Iterator[Mutation]:
     if plot.first:
         for sight in chain.from_iterable(sights.values()):
             _check(sight)
-    made = {
-        cell: {
-            w.name: w for w in _chosen(cell.op, plot.settings) if _concerns(w, cell.dtype, own)
-        }
-        for cell, own in sights.items()
-    }
+    made = {cell: {w.name: w for w in _chosen(cell, plot.settings)} for cell in sights}
     for name in plot.mistakes:
         # What kills a mistake in one place is asked first in the others.
         known: dict[str, None] = {}
         for cell in sights:
             if name in made[cell]:
                 yield _mutation(cell, made[cell][name], sights[cell], plot.settings, known)
-
-
-def _concerns(wrong: Wrong, dtype: str, sights: Sequence[Sight]) -> bool:
-    """Return True if a mutant is wrong in a dtype, on the node of a case."""
-    if not isinstance(wrong, Mistake):
-        return True
-    if wrong.only is not None and dtype not in wrong.only:
-        return False
-    return any(sight.problem is None and wrong.concerns(sight.node) for sight in sights)
 
 
 def _check(sight: Sight) -> None:

@@ -8,9 +8,9 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+from opcheck.engine.mistakes import Mistake, mistakes_of
 
 from opcheck.diagnose import Suspects, causes
-from opcheck.engine.mistakes import Mistake, mistakes_of
 from opcheck.model import Case, OpVersion, Question, Result, Verdict
 from opcheck.run.diagnosis import evidence, recall
 from opcheck.run.lying import Lying, Telling, judged, node_of, told

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from opcheck.engine.mistakes import mistakes_of
 
 from opcheck import suite
 from opcheck.diagnose import names_of
-from opcheck.engine.mistakes import mistakes_of
 from opcheck.errors import BackendUnavailable
 from opcheck.known import Gate, load_user_ledgers
 from opcheck.known.writing import new_ledger, revised

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from opcheck.engine.habits import HABITS
-from opcheck.engine.mistakes import Mistake, mistakes_of
+from opcheck.engine.mutants import Mutant as Mistake
+from opcheck.engine.mutants import mutants_of as mistakes_of
+from opcheck.engine.mutants.stateful import STATEFUL as HABITS
 from opcheck.model import Case, Computed, Fill, Given, OpVersion, Rejected, Values, Verdict
 from opcheck.model.mutation import Mutant, Proposal
 from opcheck.run.lying import Lying
@@ -143,7 +144,8 @@ def test_the_same_is_proposed_each_time_in_however_many_processes(tmp_path: Path
 
 def test_nothing_is_proposed_where_nothing_is_found(tmp_path: Path) -> None:
     cases = weak(tmp_path, "Hardmax", 13, "float16")
-    assert proposed(cases, "result_through_bfloat16") == []
+    never = weak(tmp_path, "LpPool", 22, "float16")
+    assert proposed(never, "vector_becomes_a_row", 300) == []
     assert proposed(cases, "last_of_ties", tries=0) == []
 
 

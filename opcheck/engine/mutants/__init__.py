@@ -19,7 +19,7 @@ from opcheck.engine.mutants import (
     values,
     windows,
 )
-from opcheck.engine.mutants.mutant import Mutant
+from opcheck.engine.mutants.mutant import Mutant, apart_from_rounding
 from opcheck.engine.node import operator_of
 from opcheck.engine.operators import OwnMutant
 from opcheck.model import OpVersion
@@ -69,6 +69,6 @@ def _own(mutant: OwnMutant) -> Mutant:
     return Mutant(
         mutant.name,
         mutant.text,
-        lambda node: evaluate(node, function),
+        lambda node: apart_from_rounding(node, evaluate(node, function)),
         equivalent=mutant.equivalent,
     )

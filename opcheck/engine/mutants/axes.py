@@ -320,7 +320,7 @@ class _Named:
         return (self.taking(node, (0,)) if empty else node).right
 
     def _rank_0(self, node: Node) -> Sequence[Any]:
-        if node.rank or self.stated(node)[0] not in (-1, 0):
+        if node.rank or (self.name in node.attrs and self.stated(node)[0] not in (-1, 0)):
             return node.right
         vector = self.taking(node.with_input(0, node.given[0].reshape(1)), (0,))
         return [out.reshape(()) for out in vector.right]

@@ -6,7 +6,7 @@ sees, and it is a wrong backend in tests.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -59,10 +59,12 @@ class Mutant:
     equivalent: Mapping[str, str] = field(default_factory=dict)
 
     def made_on(self, node: Node) -> Sequence[Any] | InvalidNode:
-        """What it makes of a node, or why it refuses it."""
+        """What it makes of a node, or why it refuses it; what does not concern it is right."""
         try:
+            if not self.concerns(node) or (node.malformed and not self.of_form):
+                return node.right
             with np.errstate(all="ignore"):
-                return self.answer(node) if self.of_form or not node.malformed else node.right
+                return self.answer(node)
         except InvalidNode as error:
             return error
         except Exception as error:
@@ -77,10 +79,39 @@ class Mutant:
             return False
         return not self.primitive or self.primitive in node.primitives
 
+    def exists_in(self, calls: Collection[frozenset[str]]) -> bool:
+        """Return True if it concerns one of the legal nodes on which a formula calls these."""
+        return not calls or any(
+            (not self.primitive or self.primitive in called) and self.unless not in called
+            for called in calls
+        )
+
     def why_harmless(self, op: OpVersion, dtype: str | None) -> str | None:
         """The argument that no input tells it from the formula; None where nobody argues so."""
         keys = (str(op.since), str(dtype), f"{op.since} {dtype}", "")
         return next((self.equivalent[key] for key in keys if key in self.equivalent), None)
+
+
+def apart_from_rounding(node: Node, made: Sequence[Any]) -> Sequence[Any]:
+    """What a wrong plain evaluation makes, with the right answer wherever it makes no difference.
+
+    The plain one rounds between operations, and may leave the range of its arithmetic there, which
+    is no part of what is wrong.
+    """
+    if not node.is_legal:
+        return made
+    return [
+        _different(*each) if each[0].shape == each[1].shape == each[2].shape else each[0]
+        for each in zip(made, node.plain, node.right, strict=True)
+    ]
+
+
+def _different(made: Any, plain: Any, right: Any) -> Any:
+    if not made.dtype == plain.dtype == right.dtype or made.dtype.hasobject:
+        return made
+    bits = f"u{made.dtype.itemsize}"
+    same = np.ascontiguousarray(made).view(bits) == np.ascontiguousarray(plain).view(bits)
+    return np.where(same.reshape(made.shape) | ((made != made) & (plain != plain)), right, made)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +132,7 @@ class Faulty:
         return Mutant(
             self.name,
             self.text,
-            lambda node: evaluate(node, faults=faults),
+            lambda node: apart_from_rounding(node, evaluate(node, faults=faults)),
             self.primitive,
             self.only,
             needs=self.needs,

@@ -391,5 +391,5 @@ _ON_NODES: tuple[tuple[str, str, Callable[[Node], Any], str], ...] = (
 )  # fmt: skip
 
 MUTANTS: tuple[Mutant, ...] = tuple(
-    Mutant(name, text, answer, NAME, needs=needs) for name, text, answer, needs in _ON_NODES
+    Mutant(name, text, answer, needs=needs) for name, text, answer, needs in _ON_NODES
 )

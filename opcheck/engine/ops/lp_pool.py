@@ -180,12 +180,25 @@ def p_in_64_bits(X, *, kernel_shape, p, strides, pads, auto_pad):
 
 # ── what no legal input shows ─────────────────────────────────────────────────────────────────
 
+_SHORT = ("bfloat16", "float16")
 for called in ("refuses_rank_1", "vector_becomes_a_row"):
     OP.equivalent(called, "a batch axis and a channel axis come before any that is pooled")
 for called in ("kernel_defaults_to_the_extent", "refuses_default_kernel_shape"):
     OP.equivalent(called, "the text does not say what leaving out kernel_shape means", "1")
 for called in ("invalid_ceil_mode_is_0_or_1", "ceil_mode_in_32_bits"):
     OP.equivalent(called, "the text does not say what other numbers than 0 and 1 mean")
+for called in (
+    "refuses_negative_same_padding",
+    "same_negative_padding",
+    "same_padding_for_stride_1",
+    "same_rounded_down",
+    "same_size_of_the_input",
+):
+    OP.equivalent(called, "what SAME means for strides above 1 is open before version 11", "1", "2")
+_SMALL = "the error is smaller than that of arithmetic in the type itself, which is only warned of"
+OP.equivalent("inverse_of_p_in_float32", "it is computed in float32", *_SHORT, "float32")
+for called in ("inverse_of_p_of_6_digits", "inverse_of_p_in_float16"):
+    OP.equivalent(called, _SMALL, *_SHORT)
 OP.equivalent("version_1_always", "a whole p means the same in version 1", "2", "11")
 OP.equivalent(
     "subnormal_inputs_flushed",

@@ -109,7 +109,7 @@ class Ground:
             return None
         for array in arrays:
             array.flags.writeable = False
-        node = Node(self.cell.op, arrays, candidate.attrs, candidate.constant)
+        node = Node(self.cell.op, arrays, candidate.attrs, constant=candidate.constant)
         with np.errstate(all="ignore"):
             return _Tried(candidate, node, right_of(node))
 

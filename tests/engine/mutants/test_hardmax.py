@@ -369,7 +369,8 @@ def test_an_axis_is_in_range_that_is_not() -> None:
     assert wrong("axis_of_vector_as_of_a_matrix", vector, axis=2) is None
     assert wrong("axis_of_vector_as_of_a_matrix", CUBE, axis=3) is None
     assert wrong("rank_0_is_a_vector", 5) == 1
-    assert wrong("rank_0_is_a_vector", 5, 11) is None
+    assert wrong("rank_0_is_a_vector", 5, 11) == 1
+    assert wrong("rank_0_is_a_vector", 5, 11, axis=1) is None
     assert wrong("rank_0_is_a_vector", 5, 11, axis=0) == 1
     assert wrong("axis_of_empty_tensor_unchecked", [[]], axis=7) == [[]]
     assert wrong("axis_of_empty_tensor_unchecked", vector, axis=7) is None

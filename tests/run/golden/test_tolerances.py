@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from onnx.backend.test.runner import Runner
-
 from opcheck.compare.interval import stepped
+
 from opcheck.run.golden.tolerances import Ends, as_rtol_and_atol, stated_ends
 
 NUMBERS = st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=6)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 
 from opcheck.dtypes import DTYPES
-from opcheck.engine.mistakes import Mistake
+from opcheck.engine.mutants import Mutant as Mistake
 from opcheck.errors import InvalidNode
 from opcheck.model import Computed, Fill, Given, OpVersion, TensorSpec
 from opcheck.model.support import Cell

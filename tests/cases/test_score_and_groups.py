@@ -37,13 +37,14 @@ NOT_DECIDED = {
     "LpPool": """
         empty_windows_are_nan integers_accepted invalid_p_is_0_or_1 later_attributes_accepted
         later_types_accepted overflow_saturates p_0_is_the_default p_in_32_bits
-        refuses_pads_of_the_kernel same_padding_for_stride_1 unknown_attributes_ignored
+        refuses_pads_of_the_kernel root_4_ulp_too_large same_padding_for_stride_1
+        unknown_attributes_ignored
     """,
     "Softmax": """
         axis_clamped axis_wraps default_axis_kept_in_range integers_accepted
-        invalid_attribute_ignored invalid_axis_is_0_or_1 invalid_is_copied invalid_is_zero
-        later_types_accepted out_of_range_is_last out_of_range_is_no_axis rank_0_is_a_vector
-        unknown_attributes_ignored
+        equal_shares_in_a_masked_row invalid_attribute_ignored invalid_axis_is_0_or_1
+        invalid_is_copied invalid_is_zero later_types_accepted no_share_in_a_masked_row
+        out_of_range_is_last out_of_range_is_no_axis rank_0_is_a_vector unknown_attributes_ignored
     """,
 }
 

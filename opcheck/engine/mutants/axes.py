@@ -67,8 +67,13 @@ _STATED: tuple[tuple[str, str, Change], ...] = (
 
 def of_attribute(attribute: Attribute) -> Iterator[Mutant]:
     """The mutants of an attribute that is called `axis` or `axes`."""
-    if attribute.name.lower() in ("axis", "axes"):
+    if names_axes(attribute):
         yield from _Named(attribute).mutants()
+
+
+def names_axes(attribute: Attribute) -> bool:
+    """Return True for an attribute that is called `axis` or `axes`."""
+    return attribute.name.lower() in ("axis", "axes")
 
 
 class _Named:

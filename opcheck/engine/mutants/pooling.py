@@ -135,7 +135,8 @@ def _pushed_back(asked: Asked) -> Sums:
     def sums(windows: Windows, values: Any) -> Any:
         for n, (axis, own) in enumerate(zip(asked.axes, windows.axes, strict=True)):
             last = max(axis.length + axis.end - axis.width, -axis.begin)
-            over = own.size - max(0, (last + own.begin) // own.stride + 1) if axis.hangs else 0
+            fitting = max(0, (last + own.begin) // own.stride + 1)
+            over = max(0, own.size - fitting) if axis.hangs else 0
             fits = replace(own, size=own.size - over)
             ends = replace(own, size=min(over, 1), begin=-last)
             parts = [_along(values, n, fits), *[_along(values, n, ends)] * over]
@@ -390,6 +391,13 @@ _ON_NODES: tuple[tuple[str, str, Callable[[Node], Any], str], ...] = (
      _refusing_ranks(6, 99), "kernel_shape"),
 )  # fmt: skip
 
-MUTANTS: tuple[Mutant, ...] = tuple(
-    Mutant(name, text, answer, needs=needs) for name, text, answer, needs in _ON_NODES
+MUTANTS: tuple[Mutant, ...] = (
+    *(Mutant(name, text, answer, needs=needs) for name, text, answer, needs in _ON_NODES),
+    Mutant(
+        "ceil_mode_stated_is_1",
+        "ceil_mode was taken for 1 wherever it was stated",
+        lambda n: (n.with_attrs(ceil_mode=1) if n.attrs.get("ceil_mode") == 0 else n).right,
+        needs="ceil_mode",
+        only=("float32",),
+    ),
 )

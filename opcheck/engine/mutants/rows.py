@@ -451,11 +451,6 @@ def places() -> Iterator[Faulty]:
     yield fault("zeros_apart", "-0 was less than +0", _of(lambda m: m + np.where(
         (m == 0) & np.signbit(m), -5e-324, 0.0)))  # fmt: skip
     yield fault(
-        "minus_infinity_is_minus_1e4",
-        "-inf was taken for -10000",
-        _of(lambda m: np.where(np.isneginf(m), -1e4, m)),
-    )
-    yield fault(
         "infinity_is_nothing",
         "+inf was taken for -inf",
         _of(lambda m: np.where(np.isposinf(m), -np.inf, m)),

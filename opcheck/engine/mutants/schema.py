@@ -50,14 +50,13 @@ def mutants(op: OpVersion, known: Operator) -> Iterator[Mutant]:
 
 
 def _read(name: str, change: Reading) -> Answer:
-    """The right answer to a legal node with a stated value misread."""
+    """The right answer to a node with a stated value misread, which may make it legal, or not."""
 
     def answer(node: Node) -> Sequence[Any]:
-        right = node.right
         if name not in node.attrs:
-            return right
+            return node.right
         value = change(node.attrs[name])
-        return right if value == node.attrs[name] else node.with_attrs(**{name: value}).right
+        return node.right if value == node.attrs[name] else node.with_attrs(**{name: value}).right
 
     return answer
 
@@ -150,7 +149,7 @@ def _of_int(attribute: Attribute) -> Iterator[Mutant]:
     yield Mutant(
         f"{name}_in_32_bits",
         f"{name} was cut down to 32 bits",
-        _repaired_or_read(name, _in_32_bits),
+        _read(name, _in_32_bits),
         only=_ONE_TYPE,
     )
     yield Mutant(
@@ -165,18 +164,6 @@ def _of_int(attribute: Attribute) -> Iterator[Mutant]:
             lambda n: (n if n.attrs.get(name, 1) else n.with_attrs(**{name: None})).right,
             only=_ONE_TYPE,
         )
-
-
-def _repaired_or_read(name: str, change: Reading) -> Answer:
-    """A value is misread, in legal nodes and in those that become legal by that."""
-
-    def answer(node: Node) -> Sequence[Any]:
-        if name not in node.attrs:
-            return node.right
-        value = change(node.attrs[name])
-        return node.right if value == node.attrs[name] else node.with_attrs(**{name: value}).right
-
-    return answer
 
 
 def _of_float(attribute: Attribute) -> Iterator[Mutant]:
@@ -219,43 +206,35 @@ def _of_string(attribute: Attribute) -> Iterator[Mutant]:
 
 
 def _of_ints(attribute: Attribute) -> Iterator[Mutant]:
+    """Lists have an entry for each axis, or name axes; of the latter each stands there once."""
     name = attribute.name
 
-    def misread(end: str, text: str, change: Reading) -> Mutant:
-        return Mutant(f"{name}_{end}", text, _read(name, change))
+    def misread(end: str, text: str, change: Reading, only: Any = None) -> Mutant:
+        return Mutant(f"{name}_{end}", text, _read(name, change), only=only)
 
     def accepted(end: str, text: str, repairs: Repairs) -> Mutant:
         return Mutant(f"{name}_{end}", text, _repaired(name, repairs))
 
     yield misread("reversed", f"{name} was read from the last entry to the first", _reversed)
-    yield misread(
-        "first_for_all",
-        f"the first of {name} served for all",
-        lambda v: v[:1] * len(v),
-    )
-    yield misread(
-        "one_larger", f"each of {name} was taken for one larger", lambda v: tuple(i + 1 for i in v)
-    )
-    for i in _ENTRIES:
-        yield misread(
-            f"entry_{i}_as_next".replace("-", "minus_"),
-            f"of three or more {name} entry {i} was taken for the next",
-            partial(_as_next, i),
-        )
-        text = f"of three or more {name} entry {i} was taken for 0, or 1 if that is illegal"
-        key = f"{name}_entry_{i}_as_default".replace("-", "minus_")
-        yield Mutant(key, text, _entry_as_default(name, i))
-    yield Mutant(
-        f"{name}_in_32_bits",
-        f"{name} were cut down to 32 bits",
-        _repaired_or_read(name, lambda v: tuple(map(_in_32_bits, v))),
-        only=_ONE_TYPE,
-    )
+    text = f"each of {name} was taken for one larger"
+    yield misread("one_larger", text, lambda v: tuple(i + 1 for i in v))
+    text = f"{name} were cut down to 32 bits"
+    yield misread("in_32_bits", text, lambda v: tuple(map(_in_32_bits, v)), _ONE_TYPE)
     yield accepted(
         "of_any_length",
         f"what {name} had too much was cut off, and what it lacked filled up with 0 or 1",
         lambda v, node: (_fitted(v, n, fill) for n in _lengths(node) for fill in (0, 1)),
     )
+    if axes.names_axes(attribute):
+        return
+    text = f"the first of {name} served for all"
+    yield misread("first_for_all", text, lambda v: v[:1] * len(v))
+    for i in _ENTRIES:
+        place = f"{name}_entry_{i}".replace("-", "minus_")
+        text = f"of three or more {name} entry {i} was taken for"
+        yield Mutant(f"{place}_as_next", f"{text} the next", _read(name, partial(_as_next, i)))
+        text += " 0, or 1 if that is illegal"
+        yield Mutant(f"{place}_as_default", text, _entry_as_default(name, i))
     yield accepted(
         "repeated",
         f"too few {name} were accepted, and served again for the other axes",

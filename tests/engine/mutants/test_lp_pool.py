@@ -36,7 +36,7 @@ POWERS = [
     Shown("negative_values_are_zero", *window(-1, 4), [4]),
     Shown("tiny_values_are_zero", *window(2.0**-24), [0]),
     Shown("windows_of_one_copied", [-3, 4], {"kernel_shape": (1,)}, [-3, 4]),
-    Shown("zeros_give_nan", *window(0, 0), [NAN]),
+    Shown("zeros_are_nan", *window(0, 0), [NAN]),
     Shown("epsilon_of_1e_5", *window(0), [1e-5]),
     Shown("epsilon_of_1e_12", *window(0, p=2), [1e-6]),
     Shown("epsilon_of_1e_30", *window(0, p=3), [1e-10]),
@@ -53,6 +53,7 @@ PRECISION = [
     Shown("pow_of_12_bits", *window(1 + 2.0**-12, p=2), [1]),
     Shown("pow_of_16_bits", *window(1 + 2.0**-16, p=2), [1]),
     Shown("input_in_tf32", *window(1 + 3 * 2.0**-12), [1 + 2.0**-10]),
+    Shown("root_4_ulp_too_large", *window(3, 4, p=2), [5 + 2 * 2.0**-20]),
     Shown("overflow_saturates", *window(60000, 60000), [65504], dtype="float16"),
 ]
 

@@ -97,7 +97,7 @@ ROWS: list[tuple[str, list[list[float]], list[list[float]]]] = [
     ("row_of_one_element_kept", [[0, 0]], [[0.5, 0.5]]),
     ("last_row_missing", [[0, 0], [0, 0]], [[0.5, 0.5], [0, 0]]),
     # What is taken away, where it matters: beyond the range of float64.
-    ("no_shift", [[1000, 0]], [[nan, 0]]),
+    ("nothing_subtracted", [[1000, 0]], [[nan, 0]]),
     (
         "clamped_not_shifted",
         [[1000, 500, -1000], [0, log(3), -inf]],

@@ -63,6 +63,8 @@ CEIL_MODE = [
     Shown("ceil_mode_of_the_last_axis", [[1, 2, 4], [8, 16, 32], [64, 128, 256]],
           {"ceil_mode": 1, "kernel_shape": (2, 2), "strides": (2, 2)}, [[27, 36]]),
     Shown("ceil_mode_adds_one", *ceil(4, kernel_shape=(2,), strides=(2,)), [3, 12, 0]),
+    Shown("ceil_mode_stated_is_1",
+          *vector(4, kernel_shape=(3,), strides=(2,), ceil_mode=0), [7, 12]),
     Shown("ceil_mode_ignored", *ceil(4, kernel_shape=(3,), strides=(2,)), [7]),
     Shown("always_rounded_up", *vector(4, kernel_shape=(3,), strides=(2,)), [7, 12]),
 ]  # fmt: skip

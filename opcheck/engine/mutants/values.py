@@ -68,6 +68,12 @@ def _saturated(node: Node) -> Sequence[Any]:
     return [_clamped(out) for out in right]
 
 
+def _narrowed(name: str) -> Callable[[Array], Array]:
+    """Integers by way of a type that does not hold all of them."""
+    narrow = dtypes.DTYPES[name].numpy
+    return lambda x: x.astype(narrow).astype(x.dtype) if x.dtype.kind in "iu" else x
+
+
 def _if_floating(change: Callable[[Array], Array]) -> Callable[[Array], Array]:
     return lambda array: array if floating(array) is None else change(array)
 
@@ -185,6 +191,14 @@ MUTANTS: tuple[Mutant, ...] = (
             )
         ),
         ("bfloat16", "float32", "float64"),
+    ),
+    *(
+        of_input(f"integers_through_{name}", f"integers went through {name}", _narrowed(name), only)
+        for name, only in (
+            ("float32", ("int32", "int64", "uint32", "uint64")),
+            ("float64", ("int64", "uint64")),
+            ("int32", ("int64", "uint32", "uint64")),
+        )
     ),
     of_input("whole_numbers", "the input was cut off to whole numbers", _if_floating(np.trunc)),
     of_input("nan_taken_for_zero", "NaN in the input was taken for zero", _nan_as_zero),

@@ -81,6 +81,23 @@ def test_of_many_inputs_the_order_counts_and_the_last() -> None:
     assert made["last_input_ignored"] == [1, 2, 3]
 
 
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize(
+    ("through", "value", "made"),
+    [
+        ("float32", 2**24 + 1, 2**24),
+        ("float64", 2**53 + 1, 2**53),
+        ("int32", 2**32 + 5, 5),
+        ("int32", -7, -7),
+    ],
+)
+def test_integers_lose_something_on_the_way(through: str, value: int, made: int) -> None:
+    op = OpVersion("", "Concat", 13)
+    [mutant] = [one for one in mutants_of(op) if one.name == f"integers_through_{through}"]
+    node = Node(op, (np.array([value]), np.array([3])), {"axis": 0})
+    assert mutant.made_on(node)[0].tolist() == [made, 3]  # type: ignore[index]
+
+
 # ── attributes ────────────────────────────────────────────────────────────────────────────────
 
 CUBE = [[[1, 2, 4], [8, 16, 32]]]

@@ -30,6 +30,9 @@ class MyBackend:
             raise NotSupported(f"there is no {task.op}")
         if len(task.inputs) != 1 or task.inputs[0].dtype.name not in ("float32", "float64"):
             raise NotSupported("only float32 and float64, and no constants")
+        for name, value in task.attrs.items():
+            if name != "axis" or not isinstance(value, int):
+                raise InvalidModel(f"there is no attribute {name} = {value}")
         # An attribute that the model leaves out is not in `attrs`: the default is yours.
         axis = task.attrs.get("axis", -1)
         rank = len(task.inputs[0].shape)

@@ -78,11 +78,15 @@ static Node read_model(const std::string& path) {
                 if (n.number != 5) continue;                   // NodeProto.attribute
                 std::string name;
                 int64_t value = 0;
+                uint64_t type = 0;
                 for (const Field& a : fields(n.bytes)) {
                     if (a.number == 1) name = a.bytes;         // AttributeProto.name
                     if (a.number == 3) value = int64_t(a.value);  // .i
+                    if (a.number == 20) type = a.value;        // .type
                 }
-                if (name == "axis") node.axis = value;
+                if (name != "axis" || type != 2)               // INT
+                    throw std::runtime_error("attribute " + name + " of type " + std::to_string(type));
+                node.axis = value;
             }
         }
     }

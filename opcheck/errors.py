@@ -20,6 +20,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
+#: What people call some names.
+_SHORT = {"half": "float16", "single": "float32", "float": "float32", "double": "float64"}
+_SHORT |= {"bf16": "bfloat16", "int": "int32", "long": "int64", "ort": "onnxruntime"}
+_SHORT |= {f"{f}{bits}": f"float{bits}" for f in ("f", "fp") for bits in (16, 32, 64)}
+#: How many letters a part of a word needs to stand for it.
+_PART = 3
 #: The most problems shown at once: a generated file may repeat one mistake in every line.
 _SHOWN = 100
 
@@ -125,9 +131,14 @@ class NotExpressible(NotSupported):
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:
-    """A hint naming the known words nearest to `word`, or None when nothing is near."""
+    """Name the known words nearest to `word`, or else those it is a part of; None without any."""
     import difflib
 
     candidates = {name.lower(): name for name in known}
-    near = difflib.get_close_matches(word.lower(), candidates, n=2, cutoff=0.6)
+    meant = _SHORT.get(word.lower())
+    close = difflib.get_close_matches(word.lower(), candidates, n=2, cutoff=0.6)
+    near = [meant] if meant in candidates else close
+    if not near and len(word) >= _PART:
+        parts = (name for name in candidates if word.lower() in name)
+        near = sorted(parts, key=lambda name: name.index(word.lower()))[:2]
     return f"did you mean {' or '.join(repr(candidates[name]) for name in near)}?" if near else None

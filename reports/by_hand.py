@@ -7,294 +7,602 @@ the arithmetic, or the sentence of the specification that forbids the model.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, nan
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
+import ml_dtypes
 import numpy as np
 import numpy.typing as npt
+
+Array: TypeAlias = npt.NDArray[Any]
 
 _LOWEST = -3.4028234663852886e38
 
 
 @dataclass(frozen=True)
-class Check:
-    """A model of one node, what must come of it, and the defect that it shows.
+class Model:
+    """A model of one node, with its input: fed, or a constant stored in one of two ways."""
 
-    `cause` is how the ledger's sentence on the defect begins. `wants` are the right answers; where
-    there is none, the model must be refused. A right answer lies within `rtol`. `constant`: the
-    tensor is an initializer of the model, in bfloat16.
+    op: str
+    opset: int
+    attrs: dict[str, Any]
+    x: Array
+    stored: Literal["fed", "raw_data", "int32_data"] = "fed"
+
+
+@dataclass(frozen=True)
+class Gives:
+    """This wrong answer shows the defect."""
+
+    answer: npt.ArrayLike
+
+
+@dataclass(frozen=True)
+class Leftovers:
+    """Whatever the memory holds shows the defect: any wrong answer of this shape."""
+
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Raises:
+    """An exception with these words shows the defect."""
+
+    words: str
+
+
+@dataclass(frozen=True)
+class Declares(Raises):
+    """An answer of another shape than the session declared, in these words, shows the defect."""
+
+
+@dataclass(frozen=True)
+class Dies:
+    """The death of the process shows the defect, with these words on standard error."""
+
+    words: str
+
+
+@dataclass(frozen=True)
+class Check:
+    """A model, what must come of it, and what comes where the defect is.
+
+    `cause` begins the ledger's sentence on the defect. `wants` are the right answers; where there
+    is none, the model must be refused. The engine is first asked a `control`, a model like this
+    one that the defect is not about, and has to answer as `control_wants` says. Answers are equal
+    within `rtol`. With `sometimes`, the defect is not on every CPU.
     """
 
     engine: str
     cause: str
-    op: str
-    opset: int
-    attrs: dict[str, Any]
-    x: npt.NDArray[Any]
+    model: Model
     wants: Sequence[npt.ArrayLike]
+    shows: Gives | Leftovers | Raises | Dies
     why: str
+    control: Model
+    control_wants: npt.ArrayLike
     rtol: float = 1e-3
-    constant: bool = False
+    sometimes: bool = False
 
 
-def _x(*values: Any, dtype: Any = np.float32) -> npt.NDArray[Any]:
+def _x(*values: Any, dtype: Any = np.float32) -> Array:
     """Values as a tensor of one image with one channel, in one dimension."""
     return np.array([[values]], dtype)
 
 
-def _pool(*values: float) -> npt.NDArray[Any]:
+def _row(*values: Any, dtype: Any = np.float32) -> Array:
+    return np.array([values], dtype)
+
+
+def _pool(*values: float) -> Array:
     return np.array([[values]])
 
 
-_POWERS = [2.0**n for n in range(11)]
-_SIX = _x(1, 2, 4, 8, 16, 32)
+def _with(model: Model, **attrs: Any) -> Model:
+    """The model with other attributes."""
+    return replace(model, attrs={**model.attrs, **attrs})
+
+
+_R2, _R5 = 2**0.5, 5**0.5
+_FIVE, _SIX = _x(1, 2, 4, 8, 16), _x(1, 2, 4, 8, 16, 32)
+_VECTOR = np.array([1, 4, 2], np.float32)
+_IMAGE = np.ones((1, 1, 2, 3), np.float32)
+
+
+# ── defects that two engines have ─────────────────────────────────────────────────────────────
 
 
 def _rescaled(engine: str) -> Check:
-    norms = _pool(14**0.5, 50**0.5, 61**0.5)
     attrs = {"kernel_shape": [3], "strides": [2], "ceil_mode": 1}
-    why = "the windows are [1, 2, 3], [3, 4, 5] and [5, 6]; the last has √(25 + 36) = 7.81"
+    model = Model("LpPool", 18, attrs, _x(*range(1, 7)))
     return Check(
-        engine, "The norm is computed as", "LpPool", 18, attrs, _x(*range(1, 7)), [norms], why
+        engine,
+        "The norm is computed as",
+        model,
+        [_pool(14**0.5, 50**0.5, 61**0.5)],
+        Gives(_pool(14**0.5, 50**0.5, (3 * 61 / 2) ** 0.5)),
+        "the windows are [1, 2, 3], [3, 4, 5] and [5, 6]; the last has √(25 + 36) = 7.81",
+        _with(model, ceil_mode=0),
+        _pool(14**0.5, 50**0.5),
     )
 
 
-def _four_axes(engine: str) -> Check:
-    x = np.array([[[[[[3.0, 4.0]]]]]], np.float32)
-    why = "windows of one element leave all as it is; the text allows any number of spatial axes"
-    return Check(
-        engine, "More than 3 spatial", "LpPool", 18, {"kernel_shape": [1, 1, 1, 1]}, x, [x], why
-    )
-
-
-def _beyond(engine: str) -> Check:
+def _beyond(engine: str, shows: Gives | Raises) -> Check:
     """A padding that is computed as below 0, and must be 0."""
     attrs = {"kernel_shape": [2], "strides": [6], "auto_pad": "SAME_LOWER", "p": 1}
-    why = (
-        "⌈11 / 6⌉ = 2 windows need 6 + 2 = 8 of 11 elements, so no padding: "
-        "1 + 2 = 3, 64 + 128 = 192"
-    )
+    model = Model("LpPool", 18, attrs, _x(*(2.0**n for n in range(11))))
     return Check(
         engine,
         "The padding of SAME_UPPER and SAME_LOWER is not clamped",
-        "LpPool",
-        18,
-        attrs,
-        _x(*_POWERS),
+        model,
         [_pool(3, 192)],
-        why,
+        shows,
+        "⌈11 / 6⌉ = 2 windows need 6 + 2 = 8 of 11 elements, so no padding: "
+        "1 + 2 = 3, 64 + 128 = 192",
+        _with(model, strides=[2]),
+        _pool(1, 6, 24, 96, 384, 1536),
     )
 
 
-def _dilated(engine: str) -> Check:
+def _dilated(engine: str, *wrong: float) -> Check:
     attrs = {"kernel_shape": [2], "dilations": [3], "auto_pad": "SAME_UPPER", "p": 1}
-    why = (
-        "5 windows span 4 elements each, so 3 are padded, 1 of them before: "
-        "x[i - 1] + x[i + 2] are 4, 1 + 8, 2 + 16, 4 and 8"
-    )
+    model = Model("LpPool", 18, attrs, _FIVE)
     return Check(
         engine,
         "SAME_UPPER and SAME_LOWER pad for",
-        "LpPool",
-        18,
-        attrs,
-        _x(1, 2, 4, 8, 16),
+        model,
         [_pool(4, 9, 18, 4, 8)],
-        why,
+        Gives(_pool(*wrong)),
+        "5 windows span 4 elements each, so 3 are padded, 1 of them before: "
+        "x[i - 1] + x[i + 2] are 4, 1 + 8, 2 + 16, 4 and 8",
+        _with(model, dilations=[1]),
+        _pool(3, 6, 12, 24, 16),
     )
 
 
-def _coerced(engine: str, cause: str, op: str, x: list[Any], want: list[Any], why: str) -> Check:
-    return Check(engine, cause, op, 11, {"axis": 1}, np.array(x, np.float32), [want], why)
+# ── each engine ───────────────────────────────────────────────────────────────────────────────
 
 
 def onnxruntime() -> Iterator[Check]:
     """On ONNX Runtime's CPU provider."""
-    one = np.array([[1, 3, 2]], np.float16)
-    why = "3 is the maximum, and Hardmax-1 takes float16"
+    half = Model("Hardmax", 1, {"axis": 1}, _row(1, 3, 2, dtype=np.float16))
     yield Check(
-        "onnxruntime", "A float16 model", "Hardmax", 1, {"axis": 1}, one, [[[0, 1, 0]]], why
+        "onnxruntime",
+        "A float16 model",
+        half,
+        [[[0, 1, 0]]],
+        Raises("Mismatched attribute type in 'InsertedPrecisionFreeCast_x : to'"),
+        "3 is the maximum, and Hardmax-1 takes float16",
+        replace(half, opset=7),
+        [[0, 1, 0]],
     )
-    row = np.array([[3, nan, 0, 5]], np.float32)
-    wants = [[[0, 1, 0, 0]], [[0, 0, 0, 1]], [[0, 0, 0, 0]]]
-    why = "the one belongs to NaN, to the maximum of the others or to nobody, but never to 3"
+    row = Model("Hardmax", 13, {"axis": 1}, _row(3, nan, 0, 5))
     yield Check(
-        "onnxruntime", "The vectorised maximum", "Hardmax", 13, {"axis": 1}, row, wants, why
+        "onnxruntime",
+        "The vectorised maximum",
+        row,
+        [[[0, 1, 0, 0]], [[0, 0, 0, 1]], [[0, 0, 0, 0]]],
+        Gives([[1, 0, 0, 0]]),
+        "the one belongs to NaN, to the maximum of the others or to nobody, but never to 3",
+        replace(row, x=_row(3, 4, 0, 5)),
+        [[0, 0, 0, 1]],
     )
-    ties = np.array([[3, 3, 1], [3, 0, 3]], np.float32)
-    why = "“Accepted range is [-r, r-1]”, and an axis has 64 bits"
-    axis = {"axis": (1 << 32) + 1}
-    yield Check("onnxruntime", "The range of axis", "Hardmax", 13, axis, ties, [], why)
-    yield _beyond("onnxruntime")
-    yield _dilated("onnxruntime")
-    why = "the size is ⌊(3 - 6) / 2⌋ + 1 = -1, which no tensor has"
-    attrs = {"kernel_shape": [6], "strides": [2]}
-    yield Check("onnxruntime", "An output size below 0", "LpPool", 11, attrs, _x(1, 2, 4), [], why)
-    yield _four_axes("onnxruntime")
+    ties = Model("Hardmax", 13, {"axis": (1 << 32) + 1}, np.array([[3, 3, 1], [3, 0, 3]], "f4"))
+    first = [[1, 0, 0], [1, 0, 0]]
+    yield Check(
+        "onnxruntime",
+        "The range of axis",
+        ties,
+        [],
+        Gives(first),
+        "“Accepted range is [-r, r-1]”, and an axis has 64 bits",
+        _with(ties, axis=1),
+        first,
+    )
+    yield _beyond("onnxruntime", Gives(_pool(2 + 4, 128 + 256)))
+    yield _dilated("onnxruntime", 9, 18, 4)
+    short = Model("LpPool", 18, {"kernel_shape": [6], "strides": [2]}, _x(1, 2, 4))
+    yield Check(
+        "onnxruntime",
+        "An output size below 0",
+        short,
+        [],
+        Gives(np.zeros((1, 1, 0))),
+        "the size is ⌊(3 - 6) / 2 + 1⌋ = -1, which no tensor has",
+        _with(short, kernel_shape=[3]),
+        _pool(21**0.5),
+    )
+    past = {"kernel_shape": [2], "strides": [3], "auto_pad": "SAME_UPPER", "ceil_mode": 1, "p": 1}
+    model = Model("LpPool", 18, past, _SIX)
+    yield Check(
+        "onnxruntime",
+        "In version 18 a session declares",
+        model,
+        [_pool(3, 24)],
+        Declares("declared [1, 1, 3], returned [1, 1, 2]"),
+        "SAME has ⌈6 / 3⌉ = 2 windows, with or without ceil_mode: 1 + 2 and 8 + 16",
+        _with(model, ceil_mode=0),
+        _pool(3, 24),
+    )
 
 
 def reference() -> Iterator[Check]:
     """On onnx.reference."""
-    why = "with axis 1 the input is coerced to one row of 4 elements, whose maximum is 4"
-    yield _coerced(
+    coerced = Model("Hardmax", 11, {"axis": 1}, np.array([[[1, 2], [4, 3]]], np.float32))
+    yield Check(
         "reference",
         "Versions 1 and 11",
-        "Hardmax",
-        [[[1, 2], [4, 3]]],
-        [[[0, 0], [1, 0]]],
-        why,
+        coerced,
+        [[[[0, 0], [1, 0]]]],
+        Gives([[[0, 0], [1, 1]]]),
+        "with axis 1 the input is coerced to one row of 4 elements, whose maximum is 4",
+        _with(coerced, axis=2),
+        [[[0, 1], [1, 0]]],
     )
-    vector = np.array([1, 4, 2], np.float32)
-    for cause, opset, axis, x, why in (
-        ("The range of axis", 13, {"axis": 2}, np.zeros((0, 3), np.float32), "axes are -2 to 1"),
-        ("Version 11's default axis", 11, {}, vector, "the default is 1; a vector has -1 and 0"),
-    ):
-        yield Check("reference", cause, "Hardmax", opset, axis, x, [], why)
-    third = {"kernel_shape": [2], "p": 3.0}
-    x = _x(1, 2, dtype=np.float64)
-    why = "1 + 2³ = 9, whose third root is 2.0800838230519041"
+    default = Model("Hardmax", 11, {}, _VECTOR)
+    yield Check(
+        "reference",
+        "Version 11's default axis",
+        default,
+        [],
+        Gives([0, 1, 0]),
+        "the default is 1; a vector has -1 and 0",
+        _with(default, axis=0),
+        [0, 1, 0],
+    )
+    empty = Model("Hardmax", 13, {"axis": 2}, np.zeros((0, 3), np.float32))
+    yield Check(
+        "reference",
+        "The range of axis",
+        empty,
+        [],
+        Gives(empty.x),
+        "axes are -2 to 1",
+        _with(empty, axis=1),
+        empty.x,
+    )
+    third = Model("LpPool", 1, {"kernel_shape": [2], "p": 3.0}, _x(1, 2, dtype=np.float64))
     yield Check(
         "reference",
         "Version 1's exponent",
-        "LpPool",
-        1,
         third,
-        x,
         [_pool(2.0800838230519041)],
-        why,
-        1e-12,
+        Gives(_pool(9 ** float(np.float32(1 / 3)))),
+        "1 + 2³ = 9, whose third root is 2.0800838230519041",
+        _with(third, p=2.0),
+        _pool(_R5),
+        rtol=1e-12,
     )
-    yield _beyond("reference")
-    yield _dilated("reference")
-    attrs: dict[str, Any] = {"kernel_shape": [2], "dilations": [3], "strides": [2], "p": 1}
-    why = "windows span 4 of 6 elements, so there are 2: 1 + 8 and 4 + 32"
-    valid = {**attrs, "auto_pad": "VALID"}
-    yield Check("reference", "VALID's output size", "LpPool", 18, valid, _SIX, [_pool(9, 36)], why)
-    yield _rescaled("reference")
-    attrs = {"kernel_shape": [4], "strides": [5], "ceil_mode": 1, "p": 1}
-    why = "the windows are [1, 2, 4, 8] and [32]"
+    yield _beyond("reference", Raises("index can't contain negative values"))
+    yield _dilated("reference", 9, 18, 4, 0, 0)
+    valid = {"kernel_shape": [2], "dilations": [3], "strides": [2], "p": 1, "auto_pad": "VALID"}
+    model = Model("LpPool", 18, valid, _SIX)
     yield Check(
-        "reference", "Under ceil_mode a last", "LpPool", 18, attrs, _SIX, [_pool(15, 32)], why
+        "reference",
+        "VALID's output size",
+        model,
+        [_pool(9, 36)],
+        Gives(_pool(9, 36, 0)),
+        "windows span 4 of 6 elements, so there are 2: 1 + 8 and 4 + 32",
+        _with(model, dilations=[1]),
+        _pool(3, 12, 48),
     )
-    attrs = {"kernel_shape": [3], "strides": [2], "ceil_mode": 1, "auto_pad": "VALID", "p": 1}
-    why = "with or without ceil_mode the windows are [1, 2, 4] and [4, 8, 16]"
-    five = _x(1, 2, 4, 8, 16)
-    yield Check("reference", "An assertion", "LpPool", 18, attrs, five, [_pool(7, 28)], why)
-    why = "a window with a NaN has no other sum than NaN"
-    two = {"kernel_shape": [2]}
-    x = _x(1, nan, 3)
-    yield Check("reference", "NaN is taken for", "LpPool", 18, two, x, [_pool(nan, nan)], why)
-    why = "√(300² + 400²) = 500, which float16 has"
-    x = _x(300, 400, dtype=np.float16)
-    yield Check("reference", "The powers of float16", "LpPool", 18, two, x, [_pool(500)], why)
-    image = np.ones((1, 1, 2, 3), np.float32)
-    for cause, attrs, x, why in (
-        ("Lengths are not", {"kernel_shape": [2, 2, 2]}, image, "an image has two spatial axes"),
-        ("A kernel size below 1", {"kernel_shape": [-1]}, five, "a window has no -1 elements"),
-        ("A tensor without", two, image[0, 0], "it has to be (N x C x D1 x …)"),
-        (
-            "An auto_pad that",
-            {**two, "auto_pad": "same_upper"},
-            five,
-            "“auto_pad must be either NOTSET, SAME_UPPER, SAME_LOWER or VALID”",
-        ),
-    ):
-        yield Check("reference", cause, "LpPool", 18, attrs, x, [], why)
+    yield _rescaled("reference")
+    model = Model("LpPool", 18, {"kernel_shape": [4], "strides": [5], "ceil_mode": 1, "p": 1}, _SIX)
+    yield Check(
+        "reference",
+        "Under ceil_mode a last",
+        model,
+        [_pool(15, 32)],
+        Gives(_pool(1 + 2 + 4, (16 + 32) * 4 / 3)),
+        "the windows are [1, 2, 4, 8] and [32]",
+        _with(model, ceil_mode=0),
+        _pool(15),
+    )
+    two = Model("LpPool", 18, {"kernel_shape": [2]}, _x(1, nan, 3))
+    yield Check(
+        "reference",
+        "NaN is taken for",
+        two,
+        [_pool(nan, nan)],
+        Gives(_pool(_R2, 3 * _R2)),
+        "a window with a NaN has no other sum than NaN",
+        replace(two, x=_x(1, 2, 4)),
+        _pool(_R5, 2 * _R5),
+    )
+    yield Check(
+        "reference",
+        "The powers of float16",
+        replace(two, x=_x(300, 400, dtype=np.float16)),
+        [_pool(500)],
+        Gives(_pool(inf)),
+        "√(300² + 400²) = 500, which float16 has",
+        replace(two, x=_x(3, 4, dtype=np.float16)),
+        _pool(5),
+    )
+    surplus = Model("LpPool", 18, {"kernel_shape": [2, 2, 2]}, _IMAGE)
+    yield Check(
+        "reference",
+        "Lengths are not",
+        surplus,
+        [],
+        Gives([[[[8**0.5, 8**0.5]]]]),
+        "an image has two spatial axes",
+        _with(surplus, kernel_shape=[2, 2]),
+        [[[[2, 2]]]],
+    )
+    norms = _pool(_R5, 2 * _R5, 4 * _R5, 8 * _R5)
+    five = replace(two, x=_FIVE)
+    yield Check(
+        "reference",
+        "A kernel size below 1",
+        _with(five, kernel_shape=[-1]),
+        [],
+        Gives(_pool(*[nan] * 7)),
+        "a window has no -1 elements",
+        five,
+        norms,
+    )
+    yield Check(
+        "reference",
+        "A tensor without",
+        replace(two, x=_IMAGE[0, 0]),
+        [],
+        Gives(np.full((2, 3), _R2)),
+        "it has to be (N x C x D1 x …)",
+        replace(two, x=_IMAGE[0]),
+        np.full((1, 2, 2), _R2),
+    )
+    yield Check(
+        "reference",
+        "An auto_pad that",
+        _with(five, auto_pad="same_upper"),
+        [],
+        Gives(norms),
+        "“auto_pad must be either NOTSET, SAME_UPPER, SAME_LOWER or VALID”",
+        _with(five, auto_pad="NOTSET"),
+        norms,
+    )
+
+    yield Check(
+        "reference",
+        "Types of attributes",
+        _with(five, p=2.5),
+        [],
+        Gives(_pool(*[(n**2.5 + (2 * n) ** 2.5) ** 0.4 for n in (1, 2, 4, 8)])),
+        "p is an INT",
+        _with(five, p=2),
+        norms,
+    )
 
 
 def openvino() -> Iterator[Check]:
     """On OpenVINO's CPU device."""
-    x: npt.NDArray[Any] = np.zeros((1, 64), np.float32)
+    x = np.zeros((1, 64), np.float32)
     x[0, [15, 32]] = 1
-    want = np.zeros_like(x)
-    want[0, 15] = 1
-    why = "15 is the first of two equal maxima"
-    last = {"axis": 1}
-    yield Check("openvino", "Hardmax does not keep", "Hardmax", 13, last, x, [want], why)
+    at_15, at_32 = np.zeros_like(x), np.zeros_like(x)
+    at_15[0, 15] = at_32[0, 32] = 1
+    ties = Model("Hardmax", 13, {"axis": 1}, x)
+    yield Check(
+        "openvino",
+        "Hardmax does not keep",
+        ties,
+        [at_15],
+        Gives(at_32),
+        "15 is the first of two equal maxima",
+        replace(ties, x=at_15),
+        at_15,
+        sometimes=True,
+    )
+    same_shape = "the output has the shape of the input, which has no elements"
     empty = np.zeros((2, 0), np.float32)
-    why = "the output has the shape of the input, which has no elements"
-    first = {"axis": 0}
-    yield Check("openvino", "Hardmax along an axis", "Hardmax", 13, first, empty, [empty], why)
-    quarter = [[[0.25, 0.25], [0.25, 0.25]]]
-    zeros = [[[0, 0], [0, 0]]]
-    told = "with axis 1 the input is coerced to one row of 4 equal elements"
-    yield _coerced("openvino", "Softmax-11 is", "Softmax", zeros, quarter, told)
-    x = np.array([[1, nan, 3]], np.float32)
-    nans = [[nan, nan, nan]]
-    told = "the sum that divides all of them is NaN"
-    yield Check("openvino", "A NaN makes its own", "Softmax", 13, last, x, [nans], told)
-    for cause, axis, shape in (("Softmax-1 of a", 0, (0, 3)), ("Softmax-1 refuses", 1, (2, 3, 0))):
-        x = np.zeros(shape, np.float32)
-        yield Check("openvino", cause, "Softmax", 1, {"axis": axis}, x, [x], why)
-    x = np.zeros((1, 3))
-    thirds = [[1 / 3, 1 / 3, 1 / 3]]
-    told = "three equal elements have a third each, in float64 to 16 digits"
-    yield Check("openvino", "float64 is", "Softmax", 13, last, x, [thirds], told, 1e-12)
-    yield _rescaled("openvino")
-    attrs: dict[str, Any] = {"kernel_shape": [7], "strides": [2], "ceil_mode": 1, "p": 1}
-    told = "⌈(6 - 7) / 2⌉ + 1 = 1 window, of all 6 elements: 63"
-    yield Check("openvino", "Under ceil_mode, a", "LpPool", 18, attrs, _SIX, [_pool(63)], told)
-    yield _four_axes("openvino")
-    two = {"kernel_shape": [2]}
-    x = np.zeros((0, 1, 3), np.float32)
-    told = "no images of 3 elements give no images of 2"
-    yield Check("openvino", "LpPool refuses an", "LpPool", 18, two, x, [x[..., :2]], told)
-    x = np.zeros((1, 3, 0, 4), np.float32)
-    told = "each channel has 1 × 5 windows, of zeros that are padding"
-    padded = {"kernel_shape": [2, 2], "pads": [1, 1, 1, 1]}
-    want = np.zeros((1, 3, 1, 5))
-    yield Check("openvino", "Where all that", "LpPool", 18, padded, x, [want], told)
-    image = np.ones((1, 1, 2, 3), np.float32)
-    square = {"kernel_shape": [2, 2]}
-    for cause, attrs, x, told in (
-        (
-            "A negative pad",
-            {**two, "pads": [1, -1]},
-            _SIX,
-            "a pad has to be “greater than or equal to 0”",
-        ),
-        ("Half as many", {**square, "pads": [1, 1]}, image, "two axes have four ends"),
-        ("Dilations that are", {**square, "dilations": [1]}, image, "two axes, one dilation"),
+    yield Check(
+        "openvino",
+        "Hardmax along an axis",
+        Model("Hardmax", 13, {"axis": 0}, empty),
+        [empty],
+        Leftovers((2, 1)),
+        same_shape,
+        Model("Hardmax", 13, {"axis": 0}, np.zeros((2, 1), np.float32)),
+        [[1], [0]],
+    )
+    coerced = Model("Softmax", 11, {"axis": 1}, np.zeros((1, 2, 2), np.float32))
+    yield Check(
+        "openvino",
+        "Softmax-11 is",
+        coerced,
+        [[[[0.25, 0.25], [0.25, 0.25]]]],
+        Gives([[[0.5, 0.5], [0.5, 0.5]]]),
+        "with axis 1 the input is coerced to one row of 4 equal elements",
+        _with(coerced, axis=2),
+        [[[0.5, 0.5], [0.5, 0.5]]],
+    )
+    row = Model("Softmax", 13, {"axis": 1}, _row(1, nan, 3))
+    yield Check(
+        "openvino",
+        "A NaN makes its own",
+        row,
+        [[[nan, nan, nan]]],
+        Gives([[0, nan, 0]]),
+        "the sum that divides all of them is NaN",
+        replace(row, x=_row(3, 3)),
+        [[0.5, 0.5]],
+    )
+    for cause, axis, shape, full, shows in (
+        ("Softmax-1 of a", 0, (0, 3), (1, 3), Leftovers((1, 3))),
+        ("Softmax-1 refuses", 1, (2, 3, 0), (2, 3, 1), Raises("'0' dimension is out of range")),
     ):
-        yield Check("openvino", cause, "LpPool", 18, attrs, x, [], told)
-    told = "√(3² + 4²) = 5"
+        none = Model("Softmax", 1, {"axis": axis}, np.zeros(shape, np.float32))
+        control = replace(none, x=np.zeros(full, np.float32))
+        thirds = np.full(full, 1 / 3)
+        yield Check("openvino", cause, none, [none.x], shows, same_shape, control, thirds)
+    double = Model("Softmax", 13, {"axis": 1}, np.zeros((1, 3)))
+    yield Check(
+        "openvino",
+        "float64 is",
+        double,
+        [[[1 / 3, 1 / 3, 1 / 3]]],
+        Gives([[float(np.float32(1 / 3))] * 3]),
+        "three equal elements have a third each, in float64 to 16 digits",
+        replace(double, x=np.zeros((1, 2))),
+        [[0.5, 0.5]],
+        rtol=1e-12,
+    )
+    yield _rescaled("openvino")
+    over = {"kernel_shape": [7], "strides": [2], "ceil_mode": 1, "p": 1}
+    model = Model("LpPool", 18, over, _SIX)
+    yield Check(
+        "openvino",
+        "Under ceil_mode, a",
+        model,
+        [_pool(63)],
+        Raises("(dim: 7) larger than the data shape after padding (dim: 6)"),
+        "⌈(6 - 7) / 2 + 1⌉ = 1 window, of all 6 elements: 63",
+        _with(model, kernel_shape=[6]),
+        _pool(63),
+    )
+    two = Model("LpPool", 18, {"kernel_shape": [2]}, np.zeros((0, 1, 3), np.float32))
+    yield Check(
+        "openvino",
+        "LpPool refuses an",
+        two,
+        [two.x[..., :2]],
+        Raises("Batch size is zero"),
+        "no images of 3 elements give no images of 2",
+        replace(two, x=_x(0, 0, 0)),
+        _pool(0, 0),
+    )
+    padded = {"kernel_shape": [2, 2], "pads": [1, 1, 1, 1]}
+    model = Model("LpPool", 18, padded, np.zeros((1, 3, 0, 4), np.float32))
+    yield Check(
+        "openvino",
+        "Where all that",
+        model,
+        [np.zeros((1, 3, 1, 5))],
+        Leftovers((1, 3, 1, 5)),
+        "each channel has 1 × 5 windows, of zeros that are padding",
+        replace(model, x=np.ones((1, 1, 1, 3), np.float32)),
+        [[[[1, _R2, _R2, 1], [1, _R2, _R2, 1]]]],
+        sometimes=True,
+    )
+    six = replace(two, x=_SIX)
+    norms = (1, _R5, 2 * _R5, 4 * _R5, 8 * _R5)
+    yield Check(
+        "openvino",
+        "A negative pad",
+        _with(six, pads=[1, -1]),
+        [],
+        Gives(_pool(*norms)),
+        "a pad has to be “greater than or equal to 0”",
+        _with(six, pads=[1, 0]),
+        _pool(*norms, 16 * _R5),
+    )
+    yield Check(
+        "openvino",
+        "A number is taken",
+        _with(six, pads=1),
+        [],
+        Gives(_pool(*norms, 16 * _R5, 32)),
+        "pads are INTS, two for each axis",
+        _with(six, pads=[1, 1]),
+        _pool(*norms, 16 * _R5, 32),
+    )
+    square = Model("LpPool", 18, {"kernel_shape": [2, 2]}, _IMAGE)
+    edges = [[[[1, _R2, _R2, 1], [_R2, 2, 2, _R2], [1, _R2, _R2, 1]]]]
+    for cause, wrong, right, answer, why in (
+        ("Half as many", {"pads": [1, 1]}, {"pads": [1] * 4}, edges, "two axes have four ends"),
+        (
+            "Dilations that are",
+            {"dilations": [1]},
+            {"dilations": [1, 1]},
+            [[[[2, 2]]]],
+            "two axes, one dilation",
+        ),
+    ):
+        model, control = _with(square, **wrong), _with(square, **right)
+        yield Check("openvino", cause, model, [], Gives(answer), why, control, answer)
+    x = _x(3, 4, dtype=ml_dtypes.bfloat16)
+    constant = Model("LpPool", 22, {"kernel_shape": [2]}, x, "raw_data")
     yield Check(
         "openvino",
         "LpPool of a constant",
-        "LpPool",
-        22,
-        two,
-        _x(3, 4),
+        constant,
         [_pool(5)],
-        told,
-        constant=True,
+        Raises("Supported primitive descriptors list is empty for node: AvgPool"),
+        "√(3² + 4²) = 5",
+        replace(constant, stored="fed"),
+        _pool(5),
+        sometimes=True,
+    )
+    signs = Model("Hardmax", 13, {"axis": 1}, _row(1, -1, dtype=ml_dtypes.bfloat16), "int32_data")
+    yield Check(
+        "openvino",
+        "A bfloat16 constant in",
+        signs,
+        [[[1, 0]]],
+        Gives([[0, 1]]),
+        "1 is the maximum",
+        replace(signs, stored="raw_data"),
+        [[1, 0]],
     )
 
 
 def tract() -> Iterator[Check]:
     """On tract."""
-    why = "the output has the shape of the input, which has no elements"
-    last = {"axis": 1}
-    empty = np.zeros((2, 0), np.float32)
-    yield Check(
-        "tract", "Hardmax aborts the process where there", "Hardmax", 13, last, empty, [empty], why
-    )
-    wide = empty.astype(np.float64)
-    yield Check("tract", "Softmax aborts", "Softmax", 13, last, wide, [wide], why)
-    vector = np.array([1, 4, 2], np.float32)
-    why = "a vector has the axes -1 and 0; a model that is wrong ends in an error, not in an abort"
-    yield Check(
-        "tract", "Hardmax aborts the process where axis", "Hardmax", 13, last, vector, [], why
-    )
-    for cause, op, opset in (
-        ("Hardmax before version 13", "Hardmax", 11),
-        ("The range of axis", "Softmax", 13),
+    same_shape = "the output has the shape of the input, which has no elements"
+    for cause, op, dtype, words in (
+        ("Hardmax aborts the process where there", "Hardmax", "f4", "ndarray: index out of bounds"),
+        ("Softmax aborts", "Softmax", "f8", "called `Option::unwrap()` on a `None` value"),
     ):
-        yield Check("tract", cause, op, opset, last, vector, [], "a vector has the axes -1 and 0")
-    x = np.array([[-inf, _LOWEST]], np.float32)
-    why = "every number is greater than -inf"
-    yield Check("tract", "The search for a maximum", "Hardmax", 13, last, x, [[[0, 1]]], why)
+        none = Model(op, 13, {"axis": 1}, np.zeros((2, 0), dtype))
+        control = replace(none, x=np.zeros((2, 1), dtype))
+        yield Check("tract", cause, none, [none.x], Dies(words), same_shape, control, [[1], [1]])
+    why = "a vector has the axes -1 and 0"
+    model = Model("Hardmax", 13, {"axis": 1}, _VECTOR)
+    yield Check(
+        "tract",
+        "Hardmax aborts the process where axis",
+        model,
+        [],
+        Dies("index out of bounds: the len is 1 but the index is 1"),
+        f"{why}; a model that is wrong ends in an error, not in an abort",
+        _with(model, axis=0),
+        [0, 1, 0],
+    )
+    older = replace(model, opset=11)
+    yield Check(
+        "tract",
+        "Hardmax before version 13",
+        older,
+        [],
+        Gives([1, 1, 1]),
+        why,
+        _with(older, axis=0),
+        [0, 1, 0],
+    )
+    equal = Model("Softmax", 13, {"axis": 1}, np.zeros(4, np.float32))
+    yield Check(
+        "tract",
+        "The range of axis",
+        equal,
+        [],
+        Gives([1, 1, 1, 1]),
+        why,
+        _with(equal, axis=0),
+        [0.25] * 4,
+    )
+    low = Model("Hardmax", 13, {"axis": 1}, _row(-inf, _LOWEST))
+    yield Check(
+        "tract",
+        "The search for a maximum",
+        low,
+        [[[0, 1]]],
+        Gives([[1, 0]]),
+        "every number is greater than -inf",
+        replace(low, x=_row(-inf, 0)),
+        [[0, 1]],
+    )
 
 
 CHECKS: tuple[Check, ...] = (*onnxruntime(), *reference(), *openvino(), *tract())

@@ -12,11 +12,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TypeAlias
 
-from packaging.specifiers import SpecifierSet
-
-from opcheck.known import Ledger, Line, load_ledgers
-from opcheck.model import Known, OpVersion, Record, Run, Verdict
+from opcheck.known import Ledger, Line, load_ledgers, within
+from opcheck.model import OpVersion, Record, Run, Verdict
 from opcheck.model.timing import Bench, Timed
 from opcheck.records.status import reds
 from opcheck.report import amounts, store, timing_store, words
@@ -25,6 +24,7 @@ from opcheck.timing.means import means
 from opcheck.timing.ratios import ratio
 from opcheck.timing.ratios import words as verdict_on
 from opcheck.timing.spread import spread
+from reports.confirm import SHOWS
 
 HERE = Path(__file__).parent
 #: What Markdown might take for its own; texts here are those of ledgers, pages and engines.
@@ -37,7 +37,6 @@ _UNJUDGED = (Verdict.UNSUPPORTED, Verdict.NOT_RUN)
 class Defect:
     """One line of a ledger, with the results of a run that it explains."""
 
-    known: Known
     line: Line
     records: tuple[Record, ...]
 
@@ -48,13 +47,20 @@ class Defect:
 
     @cached_property
     def example(self) -> Record:
-        """The smallest of them: the one of which the least has to be said."""
-        return min(self.wrong or self.records, key=lambda one: (len(one.question), one.place))
+        """The result that needs the fewest words, if possible where the text decides."""
+        return min(
+            self.wrong or self.records,
+            key=lambda record: (record.rule != "must", len(record.question), record.place),
+        )
+
+
+#: Lines about one defect, the first of them about most of it.
+Group: TypeAlias = tuple[Defect, ...]
 
 
 @dataclass(frozen=True)
 class Published:
-    """One backend's run, its ledger, and what was worked out by hand of its defects."""
+    """One backend's run, its ledger, and what `confirm.py` saw of its defects."""
 
     run: Run
     ledger: Ledger | None
@@ -75,38 +81,37 @@ class Published:
 
     @cached_property
     def defects(self) -> tuple[Defect, ...]:
-        """What its ledger explained in this run, in the ledger's order."""
+        """What its ledger explained in this run, and what was confirmed that no case shows."""
         by_cause: dict[str, list[Record]] = {}
         for record in self.run.records:
             # What passes although a defect is listed shows nothing of it.
             if record.known and record.found is not Verdict.PASS:
                 by_cause.setdefault(record.known.cause, []).append(record)
-        found = []
-        for line in self._lines:
-            if records := by_cause.get(line.cause):
-                known = records[0].known
-                assert known is not None
-                found.append(Defect(known, line, tuple(records)))
-        return tuple(found)
+        defects = [Defect(line, tuple(by_cause.get(line.cause, ()))) for line in self._lines]
+        return tuple(one for one in defects if one.records or (one.line.clause and self.seen(one)))
 
-    @property
-    def real(self) -> list[Defect]:
-        """The defects that contradict what the text decides."""
-        return [defect for defect in self.defects if defect.wrong]
+    @cached_property
+    def real(self) -> tuple[Group, ...]:
+        """The defects that contradict what the text decides, each once."""
+        groups: dict[str, list[Defect]] = {}
+        for defect in self.defects:
+            if defect.wrong or defect.line.clause:
+                groups.setdefault(self._root(defect.line), []).append(defect)
+        return tuple(map(tuple, groups.values()))
 
     @property
     def deviations(self) -> list[Defect]:
         """What is only warned of: the text is not strict there, or a sound backend may differ."""
-        return [defect for defect in self.defects if not defect.wrong]
+        return [one for one in self.defects if not one.wrong and not one.line.clause]
 
     @property
     def unseen(self) -> list[tuple[Line, str]]:
         """Lines of the ledger that explain nothing here, with why."""
-        seen = {defect.known.cause for defect in self.defects}
+        seen = {defect.line.cause for defect in self.defects}
         return [(line, self._why(line)) for line in self._lines if line.cause not in seen]
 
     def _why(self, line: Line) -> str:
-        if self.version not in SpecifierSet(line.versions):
+        if not within(self.version, line.versions):
             return f"mended: only in {line.versions}"
         return "depends on the processor, or on memory" if line.sometimes else "not seen any more"
 
@@ -114,24 +119,48 @@ class Published:
     def _lines(self) -> Sequence[Line]:
         return self.ledger.fields.known if self.ledger else ()
 
-    def hand(self, defect: Defect) -> Mapping[str, str] | None:
-        """The check by hand of a defect, if there is one that shows it in this version."""
-        for one in self.by_hand:
-            shows = one["holds"] and one["version"] == self.version
-            if shows and defect.known.cause.startswith(one["cause"]):
-                return one
-        return None
+    def _root(self, line: Line) -> str:
+        """Return the cause of the line that this one says it is the same as, else its own."""
+        if line.same_as is None:
+            return line.cause
+        return next(
+            one.cause
+            for one in self._lines
+            if one.same_as is None and one.cause.startswith(line.same_as)
+        )
+
+    def hand(self, defect: Defect) -> list[Mapping[str, str]]:
+        """Return the checks by hand of a defect in this version, on each processor."""
+        return [
+            one
+            for one in self.by_hand
+            if one["version"] == self.version and defect.line.cause.startswith(one["cause"])
+        ]
+
+    def seen(self, defect: Defect) -> list[Mapping[str, str]]:
+        """Return those of the checks by hand that show the defect."""
+        return [one for one in self.hand(defect) if one["outcome"] == SHOWS]
+
+    def processors(self, group: Group) -> set[str]:
+        """Return the kinds of processor on which a defect was confirmed; a limit makes none."""
+        seen = [one for defect in group for one in self.seen(defect)]
+        return {one["processor"] for one in seen if not one["limit"]}
+
+
+def ledgers(folder: Path = HERE) -> tuple[Ledger, ...]:
+    """Return the ledgers of the folder; raises CaseFileError with all that is wrong with them."""
+    return load_ledgers(sorted((folder / "known").glob("*.yaml")))
 
 
 def published(folder: Path = HERE) -> list[Published]:
     """All runs of the folder; raises CaseFileError where a file is unsound."""
-    ledgers = load_ledgers(sorted((folder / "known").glob("*.yaml")))
+    there = ledgers(folder)
     by_hand = json.loads((folder / "by_hand.json").read_text("utf-8"))
     found = []
     for path in sorted((folder / "runs").glob("*.jsonl.gz")):
         run = store.read(path)
         (backend,) = run.header.backends
-        ledger = next((one for one in ledgers if backend.address in one.fields.backend), None)
+        ledger = next((one for one in there if backend.address in one.fields.backend), None)
         mine = tuple(one for one in by_hand if one["engine"] == backend.address)
         found.append(Published(run, ledger, mine))
     return found
@@ -139,19 +168,14 @@ def published(folder: Path = HERE) -> list[Published]:
 
 def lines(runs: Sequence[Published], bench: timing_store.Stored) -> Iterator[str]:
     """The page."""
-    real = sum(len(one.real) for one in runs)
-    engines = sum(bool(one.real) for one in runs)
-    first = runs[0].run.header
     yield "# What opcheck found"
     yield ""
     yield "<!-- Made by `python reports/regenerate.py`; edits are lost. -->"
     yield ""
+    yield from _headline(runs)
     yield (
-        f"{real} distinct defects in {engines} released engines, on {first.suite.cases:,} cases of "
-        "the shipped suites. Each was confirmed without opcheck, as is told beside it; what two "
-        "engines have in common counts for each. The runs are in "
-        "[runs](runs), and `opcheck report reports/runs/onnxruntime.jsonl.gz` shows one; the "
-        "ledgers of what is known are in [known](known)."
+        "The runs are in [runs](runs), and `opcheck report reports/runs/onnxruntime.jsonl.gz` "
+        "shows one; the ledgers of what is known are in [known](known)."
     )
     yield ""
     yield from _scoreboard(runs)
@@ -161,6 +185,32 @@ def lines(runs: Sequence[Published], bench: timing_store.Stored) -> Iterator[str
     yield from _deviations(runs)
     yield from _unseen(runs)
     yield from _bench(bench)
+
+
+def _headline(runs: Sequence[Published]) -> Iterator[str]:
+    """Count the defects by what the ledgers and the checks by hand say of them."""
+    groups = [(one, group) for one in runs for group in one.real]
+    every = [[defect.line for defect in group] for _, group in groups]
+    invalid = sum(all(line.kind == "invalid model" for line in lines) for lines in every)
+    documented = sum(any(line.documented for line in lines) for lines in every)
+    upstream = sum(any(line.upstream for line in lines) for lines in every)
+    kinds = [len(one.processors(group)) for one, group in groups]
+    engines = len({one.address for one, _ in groups})
+    cases = runs[0].run.header.suite.cases
+    yield (
+        f"**{len(every)} distinct defects in {engines} released engines: {len(every) - invalid} on "
+        f"legal models, where an answer is wrong, refused or ends the process, and {invalid} on "
+        f"invalid models alone, which are accepted or end the process.** What two engines have in "
+        f"common counts for each. {documented} concern what the engine's documentation calls "
+        f"unsupported. {upstream} are mended upstream, but not in the release."
+    )
+    yield ""
+    yield (
+        f"They were found on {cases:,} cases of the shipped suites. {sum(map(bool, kinds))} are "
+        f"confirmed without opcheck, {sum(count > 1 for count in kinds)} of them on two kinds of "
+        f"processor and {kinds.count(1)} on one; each says so below."
+    )
+    yield ""
 
 
 # ── the scoreboard ────────────────────────────────────────────────────────────────────────────
@@ -226,6 +276,14 @@ def _environment(runs: Sequence[Published]) -> Iterator[str]:
         f"`{header.suite.digest[:16]}`."
     )
     yield ""
+    names = sorted({one["processor"] for run in runs for one in run.by_hand})
+    yield (
+        f"Confirmed by hand on: {text(', '.join(names))}. Where AVX-512 is hidden, "
+        "[hide_avx512.c](hide_avx512.c) makes CPUID of the same machine report neither AVX-512 nor "
+        "AMX. A limit, such as ONEDNN\\_MAX\\_CPU\\_ISA for openvino, reaches one library only and "
+        "counts as no other kind of processor; onnxruntime and tract have none."
+    )
+    yield ""
 
 
 # ── defects ───────────────────────────────────────────────────────────────────────────────────
@@ -236,30 +294,44 @@ def _real(one: Published, runs: Sequence[Published]) -> Iterator[str]:
         return
     yield f"## {one}: {words.plural(len(one.real), 'defect')}"
     yield ""
-    for number, defect in enumerate(one.real, 1):
-        example = defect.example
-        yield f"### {number}. {text(defect.known.cause)}"
+    for number, group in enumerate(one.real, 1):
+        yield f"### {number}. {text(group[0].line.cause)}"
         yield ""
-        yield f"- Clause of {example.op}: {text(f'“{example.clause}”')}"
+        for defect in group:
+            if defect is not group[0]:
+                yield f"The same defect: {text(defect.line.cause)}"
+                yield ""
+            yield from (f"- {said}" for said in _facts(one, defect, runs))
+            yield ""
+            confirm = f"python reports/confirm.py {one.address}"
+            yield from block(defect.example.repeat if defect.records else confirm, "sh")
+            yield ""
+
+
+def _facts(one: Published, defect: Defect, runs: Sequence[Published]) -> Iterator[str]:
+    """What is known of a defect, and how: without opcheck's own engine."""
+    line = defect.line
+    if defect.records:
+        example = defect.example
+        rulings = (
+            f". opcheck's ruling: {text(' '.join(example.rulings))}" if example.rulings else ""
+        )
+        yield f"Clause of {example.op}: {text(f'“{example.clause}”')}{rulings}"
         where = ", ".join(map(str, sorted({record.op for record in defect.wrong})))
         count = words.plural(len(defect.wrong), "case")
-        yield f"- Seen in {one}, in {count} of {where}; listed for {text(defect.line.versions)}."
-        if defect.known.link:
-            yield f"- Reported: <{defect.known.link}>"
-        yield from (f"- {told}" for told in _confirmed(one, defect, runs))
-        yield ""
-        yield from block(example.repeat, "sh")
-        yield ""
-
-
-def _confirmed(one: Published, defect: Defect, runs: Sequence[Published]) -> Iterator[str]:
-    """How it is known, without opcheck's own engine, that the backend is wrong."""
-    hand = one.hand(defect)
-    if hand:
-        yield (
-            f"By hand ([confirm.py](confirm.py)): {_code(hand['asked'])} has to give "
-            f"{_code(hand['want'])}: {text(hand['why'])}. It gives {_code(hand['got'])}."
-        )
+        yield f"Seen in {one}, in {count} of {where}; listed for {text(line.versions)}."
+    else:
+        yield f"Clause: {text(f'“{line.clause}”')}"
+        yield f"Seen in {one}, in no case of the suites; listed for {text(line.versions)}."
+    if line.kind == "invalid model":
+        yield "On invalid models only."
+    if line.documented:
+        yield f"Documented as unsupported: {text(line.documented)}"
+    if line.link:
+        yield f"Reported: <{line.link}>"
+    if line.upstream:
+        yield f"Upstream: {text(line.upstream)}"
+    yield from _by_hand(one, defect)
     cases = {record.case for record in defect.wrong}
     others = []
     for other in runs:
@@ -270,9 +342,32 @@ def _confirmed(one: Published, defect: Defect, runs: Sequence[Published]) -> Ite
         yield f"By other engines, which are right: {', '.join(others)} of these cases."
 
 
+def _by_hand(one: Published, defect: Defect) -> Iterator[str]:
+    seen = one.seen(defect)
+    if not seen:
+        yield "**Not confirmed without opcheck.**"
+        return
+    first = seen[0]
+    yield (
+        f"By hand ([confirm.py](confirm.py)): {_code(first['asked'])} has to give "
+        f"{_code(first['want'])}: {text(first['why'])}. It gives {_code(first['got'])}. "
+        f"Control, right: {_code(first['control'])}."
+    )
+    alone = "" if len(one.processors((defect,))) > 1 else "**Seen on one kind of processor.** "
+    told = f"{alone}Confirmed on {text('; '.join(map(_processor, seen)))}."
+    for other in one.hand(defect):
+        if other not in seen:
+            told += f" On {text(_processor(other))} it {other['outcome']}: {_code(other['got'])}."
+    yield told
+
+
+def _processor(one: Mapping[str, str]) -> str:
+    return f"{one['processor']} with {one['limit']}" if one["limit"] else one["processor"]
+
+
 def _deviations(runs: Sequence[Published]) -> Iterator[str]:
     rows = [
-        [str(one), text(defect.known.cause), f"{len(defect.records):,}"]
+        [str(one), text(defect.line.cause), f"{len(defect.records):,}"]
         for one in runs
         for defect in one.deviations
     ]

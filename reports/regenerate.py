@@ -5,7 +5,8 @@
     python reports/regenerate.py --page        the page only, of what is stored
 
 Runs go to `runs/`, what `confirm.py` sees to `by_hand.json`, timings to `bench.jsonl.gz`, and the
-page of it all to `README.md`. A run that fails, or that is incomplete, is not published.
+page of it all to `README.md`. Ledgers are checked first. A run that fails, or that is incomplete,
+is not published: its last lines are printed, the stored one stays, and the exit status is 1.
 """
 
 from __future__ import annotations
@@ -23,8 +24,10 @@ HERE = Path(__file__).parent
 if __package__ in (None, ""):
     sys.path.insert(0, str(HERE.parent))
 
-from opcheck.report import timing_store  # noqa: E402  (it may be run as a script)
+from opcheck.errors import CaseFileError  # noqa: E402  (it may be run as a script)
+from opcheck.report import timing_store  # noqa: E402
 from reports import page  # noqa: E402
+from reports.by_hand import CHECKS  # noqa: E402
 
 ENGINES = ("onnxruntime", "openvino", "reference", "torch", "tract")
 BENCH = HERE / "bench.jsonl.gz"
@@ -42,17 +45,28 @@ def main() -> int:
     args = asked.parse_args()
     began = time.monotonic()
     failed = []
+    try:
+        page.ledgers(HERE)
+    except CaseFileError as error:
+        print("\n".join(error.lines()), file=sys.stderr)
+        return 2
     if not args.page:
-        failed = [one for one in args.backend or ENGINES if not _run(one, args.jobs)]
-        engines = [one for one in args.backend or ENGINES if one != "torch"]
+        asked_for = args.backend or ENGINES
+        failed = [
+            f"{one} failed; its stored run stays" for one in asked_for if not _run(one, args.jobs)
+        ]
+        engines = [one for one in asked_for if any(check.engine == one for check in CHECKS)]
         if engines and subprocess.run([sys.executable, HERE / "confirm.py", *engines]).returncode:
-            failed.append("confirm.py")
+            failed.append("confirm.py: not every defect shows as expected, see NOT CONFIRMED above")
         if not args.backend and not _bench():
-            failed.append("bench")
+            failed.append("bench failed; its stored times stay")
+    runs = page.published(HERE)
+    if len({one.run.header.suite.digest for one in runs}) > 1:
+        failed.append("the stored runs are of different suites: run it without -b")
     PAGE.write_text(text(), "utf-8")
     print(f"{PAGE}: {time.monotonic() - began:.0f} s")
-    for one in failed:
-        print(f"failed, and left as it was: {one}", file=sys.stderr)
+    for reason in failed:
+        print(reason, file=sys.stderr)
     return int(bool(failed))
 
 
@@ -80,7 +94,11 @@ def _stored(path: Path, command: Sequence[str], option: str, prefix: str) -> boo
         opcheck = [sys.executable, "-m", "opcheck", *command, option, f"{prefix}{file}"]
         done = subprocess.run(opcheck, cwd=HERE.parent, stdout=subprocess.PIPE, encoding="utf-8")
         print(f"{time.monotonic() - began:5.0f} s  {' '.join(command)}")
-        print(f"         {(done.stdout.strip().splitlines() or [''])[-1]}", flush=True)
+        said = done.stdout.strip().splitlines() or [""]
+        print(
+            "\n".join(f"         {line}" for line in said[-60 if done.returncode else -1 :]),
+            flush=True,
+        )
         if done.returncode:
             return False
         data = file.read_bytes().replace(f"{HERE.parent.resolve()}/".encode(), b"")

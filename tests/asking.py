@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
 from opcheck import dtypes, opset
-from opcheck.backends import second_data
-from opcheck.model import AttrValue, Case, OutputSpec, Question, Task, TensorType
+from opcheck.backends import Backend, attempt, second_data
+from opcheck.model import (
+    AttrValue,
+    Case,
+    Outcome,
+    OutputSpec,
+    Produced,
+    Question,
+    Task,
+    TensorType,
+)
 from opcheck.opset import directml
 
 HARDMAX1 = "DML_ACTIVATION_HARDMAX1"
@@ -53,6 +63,25 @@ def asking(
     return Question(task, inputs, tuple(between), second_is_legal)
 
 
+def outcome_of(backend: Backend, task: Task, *inputs: Any) -> Outcome:
+    """What `backend` does with `task` in this process."""
+    return attempt(backend, asking(task, *inputs))
+
+
+def outputs_of(backend: Backend, task: Task, *inputs: Any) -> tuple[Any, ...]:
+    """The outputs of a backend that answers, and does not contradict itself."""
+    outcome = outcome_of(backend, task, *inputs)
+    assert isinstance(outcome, Produced), outcome
+    assert (outcome.unstable, outcome.again) == (None, None)
+    return outcome.outputs
+
+
+def output_of(backend: Backend, task: Task, *inputs: Any) -> Any:
+    """The only output."""
+    (output,) = outputs_of(backend, task, *inputs)
+    return output
+
+
 def dml_problem(axes: tuple[int, ...], *arrays: Any) -> Task:
     return task_of(HARDMAX1, 1, {"Axes": axes}, *arrays, domain=directml.DOMAIN)
 
@@ -61,6 +90,14 @@ def dtype_of(array: Any) -> dtypes.DType:
     dtype = dtypes.of(array)
     assert dtype is not None
     return dtype
+
+
+@cache
+def shipped_cases() -> tuple[Case, ...]:
+    """The cases of the shipped suites, read once for all tests of a process."""
+    from opcheck.suite import load
+
+    return load()
 
 
 def cases_in(folder: Path, text: str) -> tuple[Case, ...]:

@@ -1,4 +1,4 @@
-"""Snapshots, and why a test may be skipped.
+"""Snapshots, the first run, and why a test may be skipped.
 
 Snapshots are texts that a test compares exactly with a committed file in the folder `snapshots`
 beside the test. After a change that is meant, write them anew with `OPCHECK_UPDATE_SNAPSHOTS=1
@@ -10,10 +10,16 @@ listed here fails the run.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+
+from opcheck.cli.group import program
 
 #: What the reason of a skip begins with.
 REASONS = (
@@ -49,6 +55,33 @@ def snapshot(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
         assert text == file.read_text(encoding="utf-8")
 
     return check
+
+
+@dataclass(frozen=True)
+class FirstRun:
+    """`opcheck run`: its exit code, what it prints, and the stored run."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
+    stored: Path
+
+
+@pytest.fixture(scope="session")
+def first_run(tmp_path_factory: pytest.TempPathFactory) -> FirstRun:
+    """Run the shipped suites on the default backends, once for all processes of these tests."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    stored, done = folder / "first.jsonl", folder / "first.json"
+    with (folder / "first.lock").open("w") as lock:
+        fcntl = pytest.importorskip("fcntl", reason="POSIX signals and terminals")
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not done.exists():
+            words = ["run", "--report", f"json={stored}"]
+            run = CliRunner().invoke(program, words, env={"COLUMNS": "100"})
+            done.write_text(json.dumps([run.exit_code, run.stdout, run.stderr]), encoding="utf-8")
+    return FirstRun(*json.loads(done.read_text(encoding="utf-8")), stored)
 
 
 _unlisted: list[str] = []

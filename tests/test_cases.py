@@ -12,8 +12,8 @@ import pytest
 
 from opcheck import backends, opset
 from opcheck.backends import attempt
-from opcheck.engine import evaluate
-from opcheck.engine.registry import operators
+from opcheck.engine import dtypes_of, evaluate
+from opcheck.engine.operators import every
 from opcheck.model import (
     AnyOf,
     Array,
@@ -33,19 +33,20 @@ from opcheck.reading import shipped_folder
 from opcheck.run.question import question
 from opcheck.suite import load, materialize
 from opcheck.suite.load import shipped_suites
+from tests.asking import shipped_cases
 from tests.inline import judged
 from tests.node_tests import node_tests_of
 
-CASES = load()
+CASES = shipped_cases()
 ENGINE = backends.connect("numpy")
 README = (shipped_folder("_cases", "cases") / "README.md").read_text(encoding="utf-8")
 
 #: Every version that the engine has, with each of its types.
 KERNELS = [
     (operator.domain, operator.name, since, dtype)
-    for operator in operators().values()
-    for since, kernel in operator.kernels.items()
-    for dtype in kernel.dtypes
+    for operator in every()
+    for since in operator.formulas
+    for dtype in dtypes_of(OpVersion(operator.domain, operator.name, since))
 ]
 
 

@@ -18,12 +18,13 @@ from packaging.version import Version
 from opcheck import opset
 from opcheck.clauses import Pages, Sentence, Survey, shipped_pages, survey
 from opcheck.model import Case
-from opcheck.suite import Selection, load, select
+from opcheck.suite import Selection, select
+from tests.asking import shipped_cases
 
 #: The last release of onnx whose texts were compared with the pages here.
 LAST_READ = Version("1.23.2")
 
-CASES = load()
+CASES = shipped_cases()
 PAGES = {pages.op: pages for pages in shipped_pages()}
 ONNX = [(pages.op, version) for pages in PAGES.values() if not pages.domain
         for version in pages.versions]  # fmt: skip

@@ -98,6 +98,8 @@ def test_no_more_problems_are_shown_than_one_reads():
         ("flaot32", "did you mean 'float32'?"),
         ("FLOAT32", "did you mean 'float32' or 'float16'?"),
         ("hardmx", "did you mean 'Hardmax'?"),
+        ("max", "did you mean 'Hardmax'?"),
+        ("16", None),
         ("zzz", None),
         ("", None),
     ],

@@ -21,7 +21,7 @@ SHELL = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
 (WORKFLOW,) = [
     yaml.load(text, yaml.BaseLoader) for text in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
 ]
-PLAIN, COMPARED, RESUMED, WHEEL = SHELL
+PLAIN, COMPARED, RESUMED, WHEEL, SPEED = SHELL
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="POSIX signals and terminals")
 
@@ -70,16 +70,18 @@ def test_a_gate_that_compares_lets_old_failures_pass_and_no_new_one(folder: Path
     assert "main.jsonl: this file cannot be read" in printed
     (folder / "new.jsonl").rename(folder / "main.jsonl")
     status, printed = shell(folder, COMPARED)
-    assert (status, last(printed)) == (0, "exit 0: no regression: 2 results are as they were")
+    told = "exit 0: no regression: 2 results are as they were; 1 failing in both"
+    assert (status, last(printed)) == (0, told)
     mine(folder, "py:tests.cli.fakes:NARROW")
     status, printed = shell(folder, COMPARED)
     assert status == 1
     assert "1 newly failing" in last(printed)
-    # What cannot be used leaves the run of before, which is not held against anything.
+    # What cannot be used leaves no run of before, not even for a shell that goes on.
     mine(folder, "py:tests.cli.nowhere:NONE")
     status, printed = shell(folder, COMPARED)
     assert status == 2
     assert "regression" not in printed
+    assert shell(folder, "opcheck diff main.jsonl new.jsonl")[0] == 2
 
 
 def test_a_gate_that_goes_on_asks_only_what_is_missing(folder: Path) -> None:
@@ -90,10 +92,21 @@ def test_a_gate_that_goes_on_asks_only_what_is_missing(folder: Path) -> None:
     status, printed = shell(folder, RESUMED)
     assert status == 0
     assert "run.jsonl has 1 of 2 results; 1 to come" in printed
+    # In a workspace that persists, a complete run is no verdict about another day's backend.
+    whole = (folder / "run.jsonl").read_text()
     mine(folder, WRONG)
+    assert shell(folder, RESUMED)[0] == 1
+    (folder / "run.jsonl").write_text("".join(whole.splitlines(keepends=True)[:2]))
     status, printed = shell(folder, RESUMED)
     assert status == 2
     assert "another file begins a new run; run.jsonl is as it was" in printed
+    # Nor is one with the same version that was built anew.
+    mine(folder, RIGHT)
+    with (folder / "opcheck.toml").open("a") as profile:
+        profile.write('environment = {MODE = "fast"}\n')
+    status, printed = shell(folder, RESUMED)
+    assert status == 2
+    assert "'mine' was made of other files in run.jsonl: environment and limits" in printed
 
 
 # ── on GitHub ─────────────────────────────────────────────────────────────────────────────────
@@ -272,6 +285,26 @@ def test_its_table_of_exit_codes_is_that_of_the_tool() -> None:
 def test_every_link_leads_somewhere() -> None:
     for link in re.findall(r"\]\(([^)]+)\)", PAGE):
         file, _, anchor = link.partition("#")
-        text = (ROOT / "docs" / file).read_text(encoding="utf-8")
+        text = (ROOT / "docs" / (file or "gate.md")).read_text(encoding="utf-8")
         headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
         assert anchor in [re.sub(r"[^\w -]", "", h).lower().replace(" ", "-") for h in headings]
+
+
+# ── speed ─────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(("new", "code"), [(0.004, 3), (0.001, 0)])
+def test_a_gate_for_speed_closes_on_a_slower_build_only(
+    folder: Path, new: float, code: int
+) -> None:
+    spin = "py:tests.backends.isolation.spinning:Spin?seconds="
+    (folder / "opcheck.toml").write_text(
+        "".join(
+            f'[backends.{name}]\naddress = "{spin}{seconds}"\n'
+            for name, seconds in (("new", new), ("old", 0.002))
+        )
+    )
+    (folder / "my.yaml").write_text(HEAD + TIES)
+    status, printed = shell(folder, SPEED)
+    assert status == code, printed
+    assert last(printed).endswith("; 0 of 1 unclear")

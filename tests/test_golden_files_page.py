@@ -6,12 +6,11 @@ import re
 from pathlib import Path
 from typing import get_args
 
+from opcheck.engine import rounding
 from opcheck.graph.onnx_tolerance import DATA
 from opcheck.run.golden.answers import Kind
-from opcheck.run.golden.archives import NPZ
-from opcheck.run.golden.manifest import MANIFEST, SUMS, read_manifest
-from opcheck.run.golden.oracles import METHODS, NEAR
 from opcheck.run.golden.writing import METHOD_TEXTS
+from opcheck.suite.golden_manifest import MANIFEST, NPZ, SUMS, read_manifest
 from tests.run.golden.made import golden
 from tests.shell import ROOT
 
@@ -38,11 +37,11 @@ def test_every_file_and_folder_is_named(tmp_path: Path) -> None:
 def test_links_numbers_and_methods_are_those_of_the_code() -> None:
     for link in re.findall(r"\]\(([^)]+)\)", PAGE):
         assert (ROOT / "docs" / link).exists(), link
-    assert NEAR == 2.0**-9
-    assert "2⁻⁹ ULP" in PAGE
+    *digits, most = (f"{bits:,}" for bits in rounding.DIGITS)
+    assert f"with {', '.join(digits)} and {most} binary digits" in PAGE
+    assert f"that {rounding.DIGITS[-1] // 2:,} digits do not tell" in PAGE
     flat = " ".join(PAGE.split())
-    shown = [method for method in METHODS if method != "engine"]
-    assert all(" ".join(METHOD_TEXTS[method].split()) in flat for method in shown)
+    assert all(text in flat for text in METHOD_TEXTS.values())
 
 
 def test_the_example_is_as_short_as_is_said() -> None:

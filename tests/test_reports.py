@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import gzip
 import json
+import sys
 from collections import Counter
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
+import numpy as np
+import onnx
 import pytest
+import yaml
 
 from opcheck.records.status import outcome
 from opcheck.report import store
-from reports import page, regenerate
-from reports.by_hand import CHECKS
-from reports.confirm import shown
+from reports import confirm, page, regenerate
+from reports.by_hand import CHECKS, Check, Dies, Gives, Leftovers, Model, Raises
 from tests.releases import needs_known_releases
 from tests.shell import ROOT
 
@@ -82,47 +87,168 @@ def test_the_scoreboard_counts_what_is_right_and_what_was_judged():
         assert cells(op) == told
 
 
-def test_the_defects_are_those_that_would_fail_a_run():
-    defects = set()
-    for path in RUNS:
-        for line in lines_of(path)[1:-1]:
-            if line["verdict"] == "known" and line["found"] not in ("pass", "warn"):
-                defects.add((line["backend"], line["known"]["cause"]))
-    assert PAGE.count("\n### ") == len(defects)
-    assert f"{len(defects)} distinct defects in {len({b for b, _ in defects})} " in PAGE
+@cache
+def known_lines() -> dict[tuple[str, str], dict[str, Any]]:
+    """The lines of the ledgers as YAML has them, by backend and cause."""
+    ledgers = [yaml.safe_load(path.read_text("utf-8")) for path in REPORTS.glob("known/*.yaml")]
+    return {(one["backend"], line["cause"]): line for one in ledgers for line in one["known"]}
 
 
-def test_every_defect_is_shown_by_hand_in_the_version_that_was_run():
-    shown_by_hand = [one.hand(defect) for one in page.published() for defect in one.real]
-    assert None not in shown_by_hand
-    assert len(shown_by_hand) == len(CHECKS)
+def test_the_headline_counts_each_defect_once_and_by_its_kind():
+    shows = {
+        (line["backend"], line["known"]["cause"])
+        for path in RUNS
+        for line in lines_of(path)[1:-1]
+        if line["verdict"] == "known" and line["found"] not in ("pass", "warn")
+    }
+    known = known_lines()
+    kinds: dict[tuple[str, str], set[str]] = {}
+    for (backend, cause), line in known.items():
+        if (backend, cause) in shows or "clause" in line:
+            begins = line.get("same_as", cause)
+            (root,) = [key for key in known if key[0] == backend and key[1].startswith(begins)]
+            kinds.setdefault(root, set()).add(line.get("kind", "legal model"))
+    invalid = sum(those == {"invalid model"} for those in kinds.values())
+    engines = len({backend for backend, _ in kinds})
+    told = f"**{len(kinds)} distinct defects in {engines} released engines: "
+    assert f"{told}{len(kinds) - invalid} on legal models, where" in PAGE
+    assert f" and {invalid} on invalid models alone, " in PAGE
+    assert PAGE.count("\n### ") == len(kinds)
 
 
-def test_every_defect_has_one_line_that_repeats_it():
-    assert PAGE.count("\nopcheck run --case ") == PAGE.count("\n### ")
-    assert PAGE.count(" --no-known\n```") == PAGE.count("\n### ")
+def test_every_defect_is_confirmed_in_the_version_that_was_run_and_can_be_repeated():
+    real = [(one, defect) for one in page.published() for group in one.real for defect in group]
+    assert [defect.line.cause for one, defect in real if not one.seen(defect)] == []
+    assert PAGE.count(" --no-known\n```") + PAGE.count("\npython reports/") == len(real)
 
 
-# ── the engines themselves ────────────────────────────────────────────────────────────────────
+def test_every_check_by_hand_is_about_one_line_of_its_ledger():
+    for check in CHECKS:
+        about = [key for key in known_lines() if key[0] == check.engine]
+        assert sum(cause.startswith(check.cause) for _, cause in about) == 1, check.cause
+
+
+def test_a_defect_that_one_kind_of_processor_shows_is_published_as_such():
+    one = next(one for one in page.published() if one.address == "openvino")
+    (defect,) = one.real[0]
+    (hand, *_) = one.hand(defect)
+    limited = {**hand, "limit": "ONEDNN_MAX_CPU_ISA=AVX2"}
+    other = {**hand, "processor": "AVX2"}
+    for hands, kinds in (([hand, limited], 1), ([hand, other], 2)):
+        alone = replace(one, by_hand=tuple(hands))
+        assert len(alone.processors((defect,))) == kinds
+        assert ("**Seen on one kind" in "".join(page._by_hand(alone, defect))) is (kinds == 1)
+    wrong = replace(one, by_hand=({**hand, "outcome": confirm.CONTROL},))
+    assert "Not confirmed" in "".join(page._by_hand(wrong, defect))
+
+
+# ── regenerating ──────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_broken_ledger_is_reported_before_anything_runs(tmp_path, monkeypatch, capsys):
+    (tmp_path / "known").mkdir()
+    (tmp_path / "known" / "acme.yaml").write_text("backend: acme\nknow: []\n")
+    monkeypatch.setattr(regenerate, "HERE", tmp_path)
+    monkeypatch.setattr("sys.argv", ["regenerate.py"])
+    assert regenerate.main() == 2
+    assert "acme.yaml:2:1: unknown key 'know'" in capsys.readouterr().err
+
+
+def test_a_run_that_fails_says_why_and_is_not_published(tmp_path, capsys):
+    assert not regenerate._stored(tmp_path / "run.gz", ("run", "no-such-file.yaml"), "--save", "")
+    assert not (tmp_path / "run.gz").exists()
+    assert "run no-such-file.yaml" in capsys.readouterr().out
+
+
+# ── the checks by hand ────────────────────────────────────────────────────────────────────────
 
 
 @needs_known_releases
 @pytest.mark.parametrize("engine", ["onnxruntime", "reference"])
 def test_defects_show_without_opcheck(engine):
-    seen = list(shown([engine]))
+    seen = list(confirm.shown([engine], [confirm.Processor("this one")]))
     assert len(seen) > 5
-    assert [one.cause for one in seen if not one.holds] == []
+    assert {one.outcome for one in seen} == {confirm.SHOWS}
 
 
-def test_what_is_right_is_no_defect(monkeypatch):
-    """The check by hand can fail: asked for what the engine gives, it shows nothing."""
-    (check,) = [one for one in CHECKS if one.cause.startswith("The vectorised maximum")]
-    (seen,) = shown_with(check, monkeypatch, wants=[[[1, 0, 0, 0]]])
-    assert not seen.holds
-    (seen,) = shown_with(check, monkeypatch, wants=[])
-    assert seen.holds
+FED = Model("Hardmax", 13, {"axis": 1}, np.array([[1, 2]], np.float32))
+CHECK = Check("acme", "Because", FED, [[[0, 1]]], Gives([[1, 0]]), "2 > 1", FED, [[0, 1]])
+INVALID = replace(CHECK, wants=[])
 
 
-def shown_with(check, monkeypatch, **changes):
-    monkeypatch.setattr("reports.confirm.CHECKS", (replace(check, **changes),))
-    return list(shown(["onnxruntime"]))
+@pytest.mark.parametrize(
+    ("check", "answer", "outcome"),
+    [
+        (CHECK, [[1, 0]], confirm.SHOWS),
+        (CHECK, [[0, 1]], confirm.RIGHT),
+        (CHECK, [[1, 1]], confirm.OTHERWISE),
+        (CHECK, [1, 0], confirm.OTHERWISE),
+        (CHECK, np.array([[1, 0]], np.float16), confirm.OTHERWISE),
+        (CHECK, ImportError("no module named acme"), confirm.OTHERWISE),
+        (replace(CHECK, shows=Raises("no kernel")), RuntimeError("no kernel"), confirm.SHOWS),
+        (replace(CHECK, shows=Raises("no kernel")), RuntimeError("no memory"), confirm.OTHERWISE),
+        (replace(CHECK, shows=Raises("no kernel")), [[1, 0]], confirm.OTHERWISE),
+        (replace(CHECK, shows=Leftovers((2,))), [7, 8], confirm.SHOWS),
+        (replace(CHECK, shows=Leftovers((1, 2))), [[0, 1]], confirm.RIGHT),
+        (replace(CHECK, shows=Leftovers((2,))), [7], confirm.OTHERWISE),
+        (INVALID, [[1, 0]], confirm.SHOWS),
+        (INVALID, RuntimeError("axis is out of range"), confirm.RIGHT),
+        (INVALID, [[0, 1]], confirm.OTHERWISE),
+    ],
+)
+def test_only_what_is_expected_of_a_defect_confirms_it(check, answer, outcome):
+    if isinstance(answer, list):
+        answer = np.array(answer, np.float32)
+    assert confirm.judged(check, answer) == outcome
+
+
+@pytest.mark.parametrize(
+    ("answer", "outcome"), [([[0, 1]], confirm.RIGHT), (ImportError("gone"), confirm.CONTROL)]
+)
+def test_the_control_goes_through_the_same_code_and_has_to_be_right(monkeypatch, answer, outcome):
+    def run(model, x):
+        if isinstance(answer, Exception):
+            raise answer
+        return np.array(answer, np.float32)
+
+    monkeypatch.setitem(confirm._RUN, "acme", run)
+    assert confirm.controlled(CHECK)[0] == outcome
+
+
+#: What a process prints on the check with this number before it dies, and its last words.
+DYING = """
+import json, os, sys
+number = int(sys.argv[1])
+for line in {0: [["answers rightly", "c"]], 1: [["answers rightly", "c"]], 2: []}[number]:
+    print(json.dumps(line), flush=True)
+sys.stderr.write(["index out of bounds", "out of memory", "index out of bounds"][number])
+sys.stderr.flush()
+os.abort()
+"""
+
+
+def test_only_the_expected_death_after_a_right_control_confirms_a_defect():
+    dies = replace(CHECK, shows=Dies("index out of bounds"))
+    asked = list(confirm.ask([sys.executable, "-c", DYING], [dies] * 3, {}))
+    outcomes = [outcome for _, (_, outcome, _) in asked]
+    assert outcomes == [confirm.SHOWS, confirm.OTHERWISE, confirm.CONTROL]
+    assert asked[1][1][2].startswith("the process dies: ")
+
+
+def test_bfloat16_is_stored_by_its_bits_and_fed_as_it_is():
+    bits = {"raw_data": b"\x40\x40", "int32_data": [0x4040]}
+    for stored, data in bits.items():
+        three = replace(FED, x=np.array([3], ml_dtypes.bfloat16), stored=stored)
+        (tensor,) = onnx.load_from_string(confirm._proto(three)).graph.initializer
+        assert getattr(tensor, stored) == data
+        assert onnx.numpy_helper.to_array(tensor).tolist() == [3.0]
+
+
+def test_what_other_processors_showed_is_kept_while_the_check_is_the_same():
+    here = confirm.Shown(*("onnxruntime", "1", "AVX2", "", *"abcdefg"))
+    there = replace(here, processor="AVX-512")
+    assert confirm.joined([here, there], [here]) == [there, here]
+    for change in ({"asked": "x"}, {"version": "0"}, {"want": "x"}):
+        assert confirm.joined([replace(there, **change)], [here]) == [here]
+    other = replace(there, engine="tract")
+    assert confirm.joined([other], [here]) == [here, other]

@@ -9,6 +9,7 @@ import pkgutil
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from opcheck.backends import adapters
@@ -77,6 +78,9 @@ def parse(text: str, profiles: Iterable[str] = ()) -> Address:
         names = sorted({*built_in(), *offered, *profiles})
         known = f"known backends: {', '.join(names)}"
         hint = did_you_mean(kind, names)
+        file = Path(place if place.endswith(".py") else f"{place}.py")
+        if place.endswith(".py") or file.is_file():
+            hint = f"write py:{'.'.join(file.with_suffix('').parts)} for {file}."
         raise UsageError(f"unknown backend {place!r}", f"{hint} {known}" if hint else known)
     if kind in _FREE and ":" in place:
         end = _END.search(text)

@@ -45,7 +45,7 @@ def blamed(what: str) -> Iterator[None]:
         # That of a SyntaxError repeats its place.
         text = error.msg if isinstance(error, SyntaxError) else str(error)
         said = f"{type(error).__name__}: {text}" if text else type(error).__name__
-        place = _place(error)
+        place = place_of(error)
         hint = None
         if isinstance(error, ModuleNotFoundError):
             hint = "install what is missing, or put its folder on PYTHONPATH"
@@ -166,6 +166,8 @@ def _imported(backend: str, name: str, here: str) -> ModuleType:
             return importlib.import_module(name)
     near = _near(name, [[here], None] if paths is None else [paths])
     looked = f"it was looked for in {here}, on PYTHONPATH, and among what is installed"
+    if name.endswith(".py"):
+        near = f"write {name.removesuffix('.py')}, as Python's import does"
     raise UsageError(f"backend {backend!r}: there is no module {name!r}", near or looked)
 
 
@@ -179,7 +181,7 @@ def _near(name: str, places: Sequence[Sequence[str] | None]) -> str | None:
     return None
 
 
-def _place(error: BaseException) -> str:
+def place_of(error: BaseException) -> str:
     """File and line where somebody's code failed: the last frame in the folder it lies in."""
     if isinstance(error, SyntaxError) and error.filename and Path(error.filename).is_file():
         return f"{error.filename}:{error.lineno}"

@@ -15,8 +15,8 @@ from types import MappingProxyType
 
 from opcheck.backends.address import Address, parse
 from opcheck.errors import UsageError
-from opcheck.reading.nodes import Mark, Node
-from opcheck.reading.problems import Problems
+from opcheck.reading.nodes import Node
+from opcheck.reading.problems import Problems, Unreadable
 
 _UNITS = {"": 1, "b": 1}
 for _n, _prefix in enumerate("kmgt", 1):
@@ -108,15 +108,16 @@ def _tables(folder: Path, problems: Problems) -> Iterator[tuple[str, Node]]:
 
 
 def _read(path: Path, file: str, problems: Problems) -> Node | None:
-    try:
-        data = path.read_bytes()
-        # Most files of projects have nothing to do with opcheck, be they well-formed or not.
-        if b"opcheck" not in data and path.name == "pyproject.toml":
-            return None
-        text = data.decode("utf-8-sig")
-    except (OSError, ValueError) as error:
-        problems.add(file, Mark(0, 0), f"cannot be read: {error}")
-        return None
+    from opcheck.reading.reader import contents, decoded
     from opcheck.reading.toml import parse_toml
 
+    try:
+        data = contents(path)
+        # Most files of projects have nothing to do with opcheck, be they well-formed or not.
+        if b"opcheck" not in data.replace(b"\0", b"") and path.name == "pyproject.toml":
+            return None
+        text = decoded(data).removeprefix("\ufeff")
+    except Unreadable as error:
+        problems.add(file, error.mark, error.message, error.hint)
+        return None
     return parse_toml(text, file, problems)

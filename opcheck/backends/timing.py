@@ -9,7 +9,9 @@ import gc
 from collections.abc import Callable
 from functools import partial
 from itertools import repeat
-from time import perf_counter
+from math import nan
+from pathlib import Path
+from time import perf_counter, process_time
 from typing import Any
 
 from numpy import uint8, zeros
@@ -17,12 +19,13 @@ from numpy import uint8, zeros
 from opcheck.backends.base import Backend, Bare, Repeatable
 from opcheck.backends.observe import Outputs, as_outputs
 from opcheck.model import Question
-from opcheck.model.stopwatch import Measure
+from opcheck.model.stopwatch import Elapsed, Measure
 
 #: How far apart memory is touched, in bytes: no processor has shorter lines in its caches.
 _LINE = 64
 #: Where opcheck's own adapters are.
 _OWN = "opcheck.backends.adapters."
+_THREADS = Path("/proc/self/task")
 #: To a call of so many seconds it matters little that others have emptied the caches.
 _LONG = 0.01
 
@@ -35,26 +38,46 @@ class Repeated:
         self._last = 0.0
         self._other = zeros(0, uint8)
 
-    def seconds(self, asked: Measure) -> float:
-        """How long a call takes, the mean of as many as asked for."""
-        call, loops = self._call, asked.loops
+    def elapsed(self, asked: Measure) -> Elapsed:
+        """Time as many calls as asked for."""
+        loops = asked.loops
         if asked.flushed:
-            return sum(self._after_flush(asked.flushed) for _ in range(loops)) / loops
-        if self._last < _LONG:
+            parts = [self._timed(1, asked.flushed) for _ in range(loops)]
+        else:
+            parts = [self._timed(loops)]
+        seconds, waited = (sum(column) / loops for column in zip(*parts, strict=True))
+        self._last = seconds
+        return Elapsed(seconds, waited)
+
+    def _timed(self, loops: int, flushed: int = 0) -> tuple[float, float]:
+        """Seconds of all calls: those at work or asleep, and those waiting for a processor."""
+        call, queued = self._call, _queued()
+        if flushed:
+            if self._other.size != flushed:
+                self._other = zeros(flushed, uint8)
+            self._other[::_LINE] += 1
+        elif self._last < _LONG:
             call()
-        start = perf_counter()
+        used, start = process_time(), perf_counter()
         for _ in repeat(None, loops):
             call()
-        self._last = (perf_counter() - start) / loops
-        return self._last
+        taken = perf_counter() - start
+        used = process_time() - used
+        # Threads at work at the same time use more than `taken`: then no wait holds up the call.
+        # Of NaN, `max` makes 0.
+        waited = max(0.0, min(_queued() - queued, taken - used))
+        return taken - waited, waited
 
-    def _after_flush(self, size: int) -> float:
-        if self._other.size != size:
-            self._other = zeros(size, uint8)
-        self._other[::_LINE] += 1
-        start = perf_counter()
-        self._call()
-        return perf_counter() - start
+
+def _queued() -> float:
+    """Return for how many seconds threads of this process were ready and did not run.
+
+    0 where the system does not say so; Linux does. NaN where a thread ended meanwhile.
+    """
+    try:
+        return 1e-9 * sum(int(one.read_bytes().split()[1]) for one in _THREADS.glob("*/schedstat"))
+    except (OSError, IndexError):
+        return nan
 
 
 class Held(Repeated):

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 from pathlib import Path
 
 from opcheck.cli import interrupt
+
+#: As `Exit.UNUSABLE`; nothing that takes time is imported for its sake.
+_FAILED = 4
 
 
 def main() -> None:
@@ -15,6 +19,10 @@ def main() -> None:
     interrupt.install()
     if sys.stderr is None:  # closed, as by 2>&-: who does so wants nothing said there
         sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 (to the end)
-    from opcheck.cli.group import program
+    try:
+        from opcheck.cli.group import program
 
-    program()
+        program()
+    except Exception:  # a bug, or a broken installation: no verdict, though Python would say 1
+        traceback.print_exc()
+        raise SystemExit(_FAILED) from None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import click
 
 from opcheck.cli import interrupt
-from opcheck.cli.options import Seconds, leave
+from opcheck.cli.options import Duration, leave
 from opcheck.errors import Exit, OpcheckError
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _PATIENCE = 20.0
 )
 @click.option(
     "--timeout",
-    type=Seconds(),
+    type=Duration(),
     metavar="SECONDS",
     help="How long a backend may take to start, and for a model of the probe.  [default:"
     f" {_PATIENCE:g}, for a model also as the backend's profile says]",

@@ -10,17 +10,22 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from opcheck.cli import interrupt, scalings, timing_gate
-from opcheck.cli.bench_cases import chosen, timable
-from opcheck.cli.entrants import entered, with_threads
-from opcheck.cli.measuring import Keeping, measured, was_timed
+from opcheck.cli.bench_setup import (
+    Keeping,
+    chosen,
+    entered,
+    measured,
+    timable,
+    was_timed,
+    with_threads,
+)
 from opcheck.cli.options import (
-    Seconds,
-    Share,
+    Duration,
     backend_options,
-    leave,
+    end,
     selection_options,
 )
-from opcheck.cli.reports import check_files
+from opcheck.cli.outputs import Command, Output, check_files
 from opcheck.errors import Exit, UsageError, did_you_mean
 
 if TYPE_CHECKING:
@@ -34,10 +39,12 @@ _QUICK_SECONDS, _QUICK_ROUNDS, _QUICK_WARM = 0.7, 9, 0.03
 _WORKERS, _QUICK_WORKERS = 5, 3
 
 
-@click.command(name="bench")
+@click.command(name="bench", cls=Command)
 @selection_options
 @backend_options
-@click.option("--base", metavar="ADDRESS", help="Whom ratios are to.  [default: the first backend]")
+@click.option(
+    "--base", metavar="ADDRESS", help="Backend that ratios are relative to.  [default: the first]"
+)
 @click.option(
     "--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Of a backend."
 )
@@ -47,7 +54,7 @@ _WORKERS, _QUICK_WORKERS = 5, 3
     metavar="N",
     help="Processes a backend, of which each has luck of its own with memory.  [default: 5]",
 )
-@click.option("--seconds", type=Seconds(), help="At most for a case.  [default: 20]")
+@click.option("--seconds", type=Duration(), help="At most for a case.  [default: 20]")
 @click.option("--cold", is_flag=True, help="Empty the processor's caches before every call.")
 @click.option("--quick", is_flag=True, help="A first look: few rounds, wide intervals.")
 @click.option(
@@ -57,20 +64,20 @@ _WORKERS, _QUICK_WORKERS = 5, 3
 )
 @click.option(
     "--plot",
-    type=_FILE,
+    type=Output(dir_okay=False),
     metavar="FILE",
     help="Draw how times grow in a sweep; .svg or .png.",
 )
 @click.option(
     "--save",
     "saved",
-    type=_FILE,
+    type=Output(dir_okay=False),
     metavar="FILE",
     help="Keep all samples, as JSON lines.",
 )
 @click.option(
     "--pyperf",
-    type=_FILE,
+    type=Output(dir_okay=False),
     metavar="FILE",
     help="The same for pyperf, once all is measured.",
 )
@@ -80,13 +87,8 @@ _WORKERS, _QUICK_WORKERS = 5, 3
     metavar="FILE",
     help="Hold what is measured against a saved benchmark.",
 )
-@click.option(
-    "--max-regression",
-    "most",
-    type=Share(),
-    metavar="SHARE",
-    help="How much slower than the baseline is too slow, 3% or more.  [default: 5%]",
-)
+@timing_gate.limit_option
+@timing_gate.unclear_option
 @click.option(
     "--compare",
     "compared",
@@ -111,6 +113,7 @@ def command(
     pyperf: Path | None,
     baseline: Path | None,
     most: float | None,
+    unclear: str | None,
     compared: tuple[Path, Path] | None,
     **selection: Any,
 ) -> None:
@@ -125,9 +128,10 @@ def command(
     opcheck bench -b numpy -b onnxruntime --quick      a first look at the shipped suites
     opcheck bench --op Softmax -k maps                 some cases on the default backends
     opcheck bench my.yaml -b old -b new --base old     two builds, as opcheck.toml names them
+    opcheck bench my.yaml -b old -b new --base old --max-regression 5%    a gate, the best one
     opcheck bench --op Softmax -k classes --sweep 'inputs.input.shape=[[1, 999], [99, 999]]'
     opcheck bench --save today.jsonl                   keep the samples
-    opcheck bench --baseline main.jsonl --max-regression 5%    a gate
+    opcheck bench --baseline main.jsonl --max-regression 5%    a gate where the old build is gone
     opcheck bench --compare monday.jsonl tuesday.jsonl
     opcheck report monday.jsonl                        the table once more
 
@@ -138,40 +142,41 @@ def command(
     Ctrl-C ends it after the round at hand, and what was measured is shown and kept.
 
     Exit codes: 0 something was timed, 2 wrong usage, case file or saved benchmark, 3 slower than
-    the baseline, 4 a backend or the output could not be used, or a row of the baseline has no time
-    now, 5 nothing was timed, 130 interrupted.
+    --max-regression allows, 4 a backend or the output could not be used, or a row that had a time
+    has none now, 5 nothing was timed or is clear, 130 interrupted.
     """
     if compared:
-        timing_gate.compare(*compared, most)
+        timing_gate.compare(*compared, most, unclear)
     from opcheck.cli.console import output
     from opcheck.cli.oracles import check_company, consulted
     from opcheck.cli.workers import chosen_backends, scratch
     from opcheck.report import timings
     from opcheck.report.pyperf import write as write_pyperf
     from opcheck.run.bench import Session
-    from opcheck.run.bench.about import about as describe
+    from opcheck.run.bench.plan import about as describe
 
     # Whatever is wrong with the command line is told before any process is started.
     cases = timable(*chosen(sweep, **selection))
     scalings.check([case.sweep for case in cases], plot)
-    check_files({"--save": saved, "--pyperf": pyperf, "--plot": plot}, [baseline])
-    old = timing_gate.baseline(baseline, most, threads=threads, cold=cold)
-    if baseline and quick:
-        click.echo("opcheck: a quick look finds large differences only", err=True)
+    files = {"--save": saved, "--pyperf": pyperf, "--plot": plot}
+    check_files([(f"{name} {path}", path) for name, path in files.items()], [baseline])
+    gate = timing_gate.asked(most, unclear, stored=baseline is not None, base=base)
+    old = timing_gate.baseline(baseline)
     with scratch() as folder:
         asked = chosen_backends(addresses, folder, timeout, memory_limit)
         settings = [with_threads(one, threads) for one in asked]
         number = _base(base, addresses, [one.address for one in settings])
+        if gate and not baseline and len(settings) < 2:
+            raise UsageError("--max-regression compares with --base: name another backend by -b")
         check_company(cases, len(settings))
         with (
             consulted(cases, addresses, folder, timeout, memory_limit) as oracles,
             entered(settings, workers or (_QUICK_WORKERS if quick else _WORKERS)) as entrants,
         ):
-            names = [entrant.name for entrant in entrants]
-            timing_gate.check_rows(baseline, old, cases, names)
-            processes = len(entrants[0].timed)
-            plan = _plan(names[number], processes, quick=quick, cold=cold, seconds=seconds)
+            address, processes = entrants[number].name, len(entrants[0].timed)
+            plan = _plan(address, processes, quick=quick, cold=cold, seconds=seconds)
             about = describe([one.judged.info for one in entrants], plan, threads=threads)
+            timing_gate.check(baseline, old, about, cases)
             console, session = output(), Session(cases, entrants, plan, oracles)
             timings.show_head(console, about)
             for pool in oracles.values():
@@ -182,11 +187,11 @@ def command(
         timings.show_case(console, about, row)
     timings.show_means(console, about, rows)
     scalings.show(console, about, rows, plot)
-    gate = timing_gate.gate(console, old, about, rows, most)
+    verdict = timing_gate.closed(console, gate, old, about, rows)
     if pyperf and was_timed(rows):
         write_pyperf(pyperf, about, rows)
     keeping.check()
-    _end(rows, len(cases), *gate)
+    _end(rows, len(cases), *verdict)
 
 
 def _base(wanted: str | None, given: Sequence[str], addresses: Sequence[str]) -> int:
@@ -222,5 +227,4 @@ def _end(rows: Sequence[Timed], wanted: int, gate: Exit | None, said: str) -> No
         code, meaning = Exit.INTERRUPTED, f"interrupted: {len(rows):,} of {wanted:,} cases"
     elif not timed:
         code, meaning = Exit.NOTHING_JUDGED, "nothing was timed"
-    click.echo(f"exit {int(code)}: {meaning}")
-    leave(code)
+    end(code, meaning)

@@ -8,12 +8,13 @@ import click
 
 from opcheck.cli import stored
 from opcheck.cli.options import leave
+from opcheck.cli.outputs import STANDARD, Command
 from opcheck.errors import UsageError
 
 _RUN = click.Path(path_type=Path)
 
 
-@click.command(name="diff")
+@click.command(name="diff", cls=Command)
 @click.argument("old_path", type=_RUN, metavar="OLD")
 @click.argument("new_path", type=_RUN, metavar="NEW")
 @click.option(
@@ -51,14 +52,17 @@ def command(
     compared.
     """
     from opcheck.records.comparing import compare, judged
+    from opcheck.records.merging import apart
     from opcheck.report import diff, diff_markdown
 
     if verbose and form != "pretty":
         raise UsageError(f"-v is for --format pretty, not for {form}")
     stored.check_output(out, [old_path, new_path])
     old, new = stored.read(old_path, new_path)
-    if stored.STANDARD not in (old_path, new_path) and old_path.samefile(new_path):
+    if STANDARD not in (old_path, new_path) and old_path.samefile(new_path):
         raise UsageError(f"{old_path} and {new_path} are one file: nothing can have changed")
+    if apart(old.header, new.header) < 0:
+        click.echo(f"opcheck: {new_path} began before {old_path}: is it NEW?", err=True)
     found = compare(old, new)
     if form == "pretty":
         with stored.printed(out) as console:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from opcheck.cli.reports import why_not
-from opcheck.errors import UsageError
+from opcheck.cli.outputs import check_files
+from opcheck.errors import Unwritable, UsageError
 
 if TYPE_CHECKING:
     from opcheck.cli.options import Function
@@ -110,18 +110,18 @@ class _Checked:
     facts: Facts
     backend: BackendInfo | None
 
-    def update(self, run: Run) -> None:
-        """Write the ledger that is to be written after a run, and tell what became of it."""
+    def update(self, run: Run) -> list[str]:
+        """Write the ledger after a run, and print what became of it; returns why it cannot be."""
         from opcheck.records.status import is_red, reds_of
         from opcheck.run.relisting import UNDECIDED, relisted
 
         if self.backend is None:
-            return
+            return []
         red = reds_of(run.header)
         mine = [record for record in run.records if record.backend == self.backend.address]
         if not run.complete or any(one.verdict in UNDECIDED for one in mine):
             _tell(f"{self.ledgers.updated}: not updated, because not every case was judged")
-            return
+            return []
         found = relisted(
             self.ledgers.target,
             mine,
@@ -131,7 +131,11 @@ class _Checked:
             add=self.ledgers.add,
             prune=self.ledgers.prune,
         )
-        self._write(found)
+        try:
+            self._write(found)
+        except Unwritable as error:
+            return [error.message]
+        return []
 
     def _write(self, found: Relisted) -> None:
         from opcheck.known.writing import new_ledger, revised
@@ -148,7 +152,10 @@ class _Checked:
             text = "\n".join(target.lines) if target else new_ledger(self.backend.address)
             node = read_text(text, str(path), Problems())
             assert node
-            write_text(path, revised(text, node, str(path), found.revision))
+            text = revised(text, node, str(path), found.revision)
+            if target and b"\r\n" in path.read_bytes():
+                text = text.replace("\n", "\r\n")
+            write_text(path, text)
         for line in _told(found, is_ci=not self.ledgers.add):
             _tell(f"{path}: {line}")
 
@@ -180,8 +187,7 @@ def opened(
                 raise UsageError(f"{option} goes with --update-known FILE")
     elif cut_short:
         raise UsageError("--update-known needs the whole run: leave -x and --max-fail out")
-    elif told := why_not(updated, taken):
-        raise UsageError(f"--update-known {updated}: {told}")
+    check_files([(f"--update-known {updated}", updated)], taken)
     paths = [*ledgers, *([updated] if updated and updated.exists() else [])]
     return Ledgers(
         Gate(load_user_ledgers(paths) if paths else ()),

@@ -7,17 +7,18 @@ from pathlib import Path
 import click
 
 from opcheck.cli import stored
-from opcheck.cli.options import leave
+from opcheck.cli.options import end
+from opcheck.cli.outputs import Command, Output
 from opcheck.errors import Exit
 
 
-@click.command(name="merge")
+@click.command(name="merge", cls=Command)
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN...")
 @click.option(
     "-o",
     "--output",
     "out",
-    type=click.Path(path_type=Path),
+    type=Output(),
     required=True,
     metavar="FILE",
     help="The whole; `-` is standard output.",
@@ -37,7 +38,7 @@ def command(paths: tuple[Path, ...], out: Path, mixed_versions: bool) -> None:
     Exit codes: 0 the whole is complete, whatever its verdicts; 2 a file cannot be read, or they are
     no parts of one whole; 4 it is incomplete, or cannot be written.
     """
-    from opcheck.records.merging import Part, merge
+    from opcheck.records.merging import Part, merge, several_builds
     from opcheck.report import store
     from opcheck.report.words import one_line, plural
 
@@ -47,7 +48,7 @@ def command(paths: tuple[Path, ...], out: Path, mixed_versions: bool) -> None:
     whole, lacks = merge(parts, mixed_versions=mixed_versions)
     stored.write(out, store.lines(whole))
     header = whole.header
-    for said in lacks:
+    for said in (*lacks, *several_builds(header)):
         click.echo(f"opcheck: {one_line(said)}", err=True)
     told = [
         plural(len(whole.records), "result"),
@@ -56,5 +57,4 @@ def command(paths: tuple[Path, ...], out: Path, mixed_versions: bool) -> None:
     ]
     code = Exit.CONFORMS if whole.complete else Exit.UNUSABLE
     meaning = "joined" if whole.complete else "incomplete"
-    click.echo(f"exit {int(code)}: {meaning}: {', '.join(told)}", err=str(out) == "-")
-    leave(code)
+    end(code, f"{meaning}: {', '.join(told)}", err=str(out) == "-")

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from opcheck.cli.options import chosen_cases, leave, processes_option, selection_options
+from opcheck.cli import interrupt
+from opcheck.cli.options import chosen_cases, end, leave, processes_option, selection_options
 from opcheck.errors import Exit, UsageError, did_you_mean
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def _mutations(cases: Sequence[Case], settings: Settings, jobs: int) -> tuple[Mu
     from opcheck.run.mutate import count, mutations
 
     with counted("trying mistakes", count(cases, settings)) as each:
-        return tuple(each(mutations(cases, settings, jobs)))
+        return tuple(each(mutations(cases, settings, jobs, interrupt.safe_place)))
 
 
 def _power(
@@ -126,7 +127,8 @@ def _power(
     found = []
     if left and tries:
         with counted("looking for cases", None) as each:
-            found = sorted(each(proposals(left, cases, tries, jobs)), key=lambda p: p.mutants)
+            made = proposals(left, cases, tries, jobs, interrupt.safe_place)
+            found = sorted(each(made), key=lambda p: p.mutants)
     return Power(mutations, tuple(found), _yardsticks(settings, mutations), tries)
 
 
@@ -182,6 +184,6 @@ def _print(records: Iterable[dict[str, Any]]) -> None:
 def _leave(told: Sequence[str], otherwise: str, *, as_json: bool) -> None:
     """Say what the exit code means, and end."""
     code = Exit.NONCONFORMING if told else Exit.CONFORMS
-    if not as_json:
-        click.echo(f"exit {int(code)}: {', '.join(told) or otherwise}")
-    leave(code)
+    if as_json:
+        leave(code)
+    end(code, ", ".join(told) or otherwise)

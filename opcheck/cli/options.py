@@ -19,20 +19,24 @@ if TYPE_CHECKING:
     from opcheck.model import Case
 
 
-class Seconds(click.FloatRange):
+class Duration(click.FloatRange):
     """How long something may take: above 0, and an end to it."""
 
-    def __init__(self) -> None:
+    def __init__(self, unit: str = "seconds") -> None:
         super().__init__(min=0, min_open=True)
+        self.unit = unit
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
-        """As click does, for which NaN and infinity lie in a range."""
-        seconds = float(super().convert(value, param, ctx))
-        if not math.isfinite(seconds):
-            self.fail(f"{seconds} is no number of seconds.", param, ctx)
-        return seconds
+        """Convert `5` or `5s`; click takes NaN and infinity for numbers of a range."""
+        try:
+            number = float(str(value).removesuffix("s"))
+        except ValueError:
+            number = math.nan
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is no number of {self.unit}.", param, ctx)
+        return float(super().convert(number, param, ctx))
 
 
 class Share(click.FloatRange):
@@ -69,7 +73,7 @@ _BACKENDS = (
     ),
     click.option(
         "--timeout",
-        type=Seconds(),
+        type=Duration(),
         metavar="SECONDS",
         help="How long a backend may take for a case that does not ask for more.  [default: as the"
         " backend's profile says, or 30]",
@@ -83,12 +87,24 @@ _BACKENDS = (
     ),
 )
 
-durations_option = click.option(
-    "--durations",
-    "slowest",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="List the N results that took longest, too.",
+#: How many operators a hint names.
+_TOLD = 12
+
+_PRETTY = (
+    click.option("-q", "--quiet", is_flag=True, help="Only the summary, no failure in full."),
+    click.option(
+        "-v",
+        "--verbose",
+        count=True,
+        help="Every table in full; -vv: every failure, warning and known failure too.",
+    ),
+    click.option(
+        "--durations",
+        "slowest",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="List the N results that took longest, too.",
+    ),
 )
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -113,6 +129,13 @@ _SELECTION = (
 def selection_options(function: Function) -> Function:
     """PATH, --case, -k, --op, --opset, --dtype, --level."""
     for option in reversed(_SELECTION):
+        function = option(function)
+    return function
+
+
+def pretty_options(function: Function) -> Function:
+    """-q, -v, --durations."""
+    for option in reversed(_PRETTY):
         function = option(function)
     return function
 
@@ -207,7 +230,8 @@ def chosen_of(
 
     for dtype in dtypes:
         if dtype not in ELEMENT_TYPES:
-            raise UsageError(f"unknown dtype {dtype!r}", _completions(dtype, ELEMENT_TYPES))
+            hint = did_you_mean(dtype, ELEMENT_TYPES) or f"known: {', '.join(ELEMENT_TYPES)}"
+            raise UsageError(f"unknown dtype {dtype!r}", hint)
     selection = Selection(ids, keywords, ops, opsets, dtypes, level)
     interrupt.safe_place()
     # A mistyped one would go unnoticed beside one that is not.
@@ -218,12 +242,20 @@ def chosen_of(
             raise UsageError(f"no case {wanted!r}", _completions(wanted, here))
     for op in ops:
         if op.lower() not in names:
-            raise UsageError(f"no case of operator {op!r}", _completions(op, names.values()))
+            there = f"there are cases of {', '.join(sorted(names.values())[:_TOLD])}"
+            hint = _completions(op, names.values()) or there
+            raise UsageError(f"no case of operator {op!r}", hint)
     asked = sorted({case.opset for case in cases})
     for opset in opsets:
         if opset not in asked:
             raise UsageError(f"no case at opset {opset}", f"opsets: {', '.join(map(str, asked))}")
     return select(cases, selection), str(selection)
+
+
+def end(code: Exit, meaning: str, *, err: bool = False) -> NoReturn:
+    """Print the exit code and what it means, and end the program with it."""
+    click.echo(f"exit {code:d}: {meaning}", err=err)
+    leave(code)
 
 
 def leave(code: Exit) -> NoReturn:

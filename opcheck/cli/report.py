@@ -7,13 +7,14 @@ from pathlib import Path
 import click
 
 from opcheck.cli import stored
-from opcheck.cli.measuring import was_timed
-from opcheck.cli.options import durations_option, leave
+from opcheck.cli.bench_setup import was_timed
+from opcheck.cli.options import leave, pretty_options
+from opcheck.cli.outputs import Command
 from opcheck.errors import Exit, UsageError
 from opcheck.report.formats import FORMATS, lines
 
 
-@click.command(name="report")
+@click.command(name="report", cls=Command)
 @click.argument("path", type=click.Path(path_type=Path), metavar="RUN")
 @click.option(
     "--format",
@@ -24,13 +25,9 @@ from opcheck.report.formats import FORMATS, lines
     help="; ".join(f"{name}: {form.about}" for name, form in FORMATS.items()) + ".",
 )
 @stored.out_option
-@click.option("-q", "--quiet", is_flag=True, help="No table for each failure, only the summary.")
-@click.option(
-    "-v", "--verbose", is_flag=True, help="All in full: failures, warnings, known failures."
-)
-@durations_option
+@pretty_options
 def command(
-    path: Path, form: str, out: Path | None, quiet: bool, verbose: bool, slowest: int | None
+    path: Path, form: str, out: Path | None, quiet: bool, verbose: int, slowest: int | None
 ) -> None:
     """Show a stored run, as `opcheck run` did or in another format.
 

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from opcheck.errors import Exit, Unwritable, UsageError, did_you_mean
+from opcheck.cli.outputs import STANDARD, Output, check_files, lock
+from opcheck.errors import Exit, Unwritable, did_you_mean
 from opcheck.report.formats import FORMATS, lines
 
 if TYPE_CHECKING:
-    from opcheck.model import Header, Record, Run
+    from opcheck.model import Ending, Header, Record, Run
 
 #: The format that is written as the run goes.
 _STREAM = "json"
-_STDOUT = Path("-")
 
 
 @dataclass(frozen=True)
@@ -35,24 +35,26 @@ class Target:
         return self.said or f"--report {self.form}={self.path}"
 
 
-def _parsed(ctx: click.Context, param: click.Parameter, values: Sequence[str]) -> list[Target]:
-    targets = []
-    for value in values:
-        form, _, path = value.partition("=")
+class _ReportFile(Output):
+    """`FORMAT=PATH`, as a target."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the target; fail for an unknown format."""
+        form, _, path = str(value).partition("=")
         if form not in FORMATS:
-            hint = did_you_mean(form, FORMATS) or f"formats: {', '.join(FORMATS)}"
-            raise click.BadParameter(f"no format {form!r} ({hint})", ctx, param)
+            hint = f"formats: {', '.join(FORMATS)}; such as json={'run.jsonl' if path else value}"
+            hint = (did_you_mean(form, FORMATS) if path else None) or hint
+            self.fail(f"no format {form!r} ({hint})", param, ctx)
         if not path:
-            raise click.BadParameter(f"no file: write {form}=PATH", ctx, param)
-        targets.append(Target(form, Path(path)))
-    return targets
+            self.fail(f"no file: write {form}=PATH", param, ctx)
+        return Target(form, Path(path))
 
 
 report_option = click.option(
     "--report",
     "targets",
     multiple=True,
-    callback=_parsed,
+    type=_ReportFile(),
     metavar="FORMAT=PATH",
     help=f"Write the run to a file too: {', '.join(FORMATS)}. Repeatable.",
 )
@@ -62,51 +64,10 @@ def check_targets(
     targets: Sequence[Target], read_from: Iterable[Path], *, stdout_is_stream: bool
 ) -> None:
     """Raise UsageError with every file that cannot be written, before anything is."""
-    wrong = []
-    taken = list(read_from)
-    for target in targets:
-        told = why_not(target.path, taken)
-        if target.path == _STDOUT:
-            told = told or _why_not_printed(target.form, stdout_is_stream)
-        if told:
-            wrong.append(f"{target}: {told}")
-        taken.append(target.path)
-    if wrong:
-        raise UsageError("\n".join(wrong))
-
-
-def check_files(files: Mapping[str, Path | None], read_from: Iterable[Path | None] = ()) -> None:
-    """Raise UsageError with every file, by the option that names it, that cannot be written."""
-    wrong = []
-    taken = [path for path in read_from if path]
-    for option, path in files.items():
-        if path:
-            told = why_not(path, taken)
-            wrong += [f"{option} {path}: {told}"] * bool(told)
-            taken.append(path)
-    if wrong:
-        raise UsageError("\n".join(wrong))
-
-
-def why_not(path: Path, taken: Iterable[Path]) -> str | None:
-    """Why a file cannot be written, as far as can be told without touching it.
-
-    Those that are `taken` are read or written by the same command. `-` is standard output.
-    """
-    try:
-        if path.resolve() in [other.resolve() for other in taken]:
-            return "the same command names this file twice"
-        if path == _STDOUT:
-            return None
-        if path.is_dir():
-            return "this is a folder"
-        if not path.parent.is_dir():
-            return f"there is no folder {path.parent}"
-        if not os.access(path if path.exists() else path.parent, os.W_OK):
-            return "this may not be written (permission denied)"
-    except (OSError, ValueError) as error:
-        return str(getattr(error, "strerror", None) or error)
-    return None
+    printed = [one for one in targets if one.path == STANDARD]
+    reasons = [(one, _why_not_printed(one.form, stdout_is_stream)) for one in printed]
+    wrong = [f"{target}: {reason}" for target, reason in reasons if reason]
+    check_files([(target, target.path) for target in targets], read_from, wrong)
 
 
 def _why_not_printed(form: str, stdout_is_stream: bool) -> str | None:
@@ -125,12 +86,16 @@ class _File:
     raw: io.FileIO | None = None
     error: str | None = None
 
-    def open(self, mode: str = "w") -> None:
-        """Empty it: a report of another run must not be taken for that of this one."""
-        if self.target.path != _STDOUT:
+    def open(self, *, empty: bool = True) -> None:
+        """Open the file for this process alone; raises Unwritable."""
+        if self.target.path != STANDARD:
             try:
-                self.raw = io.FileIO(self.target.path, mode)
+                self.raw = io.FileIO(self.target.path, "a")
+                lock(self.raw.fileno())
+                if empty and self.target.path.is_file():
+                    self.raw.truncate(0)
             except OSError as error:
+                self._fail(error)
                 raise Unwritable(self.target, error) from None
 
     def write(self, line: str) -> None:
@@ -140,17 +105,27 @@ class _File:
             while data and self.raw is not None:
                 data = data[self.raw.write(data) :]
         except OSError as error:
-            # Told at once: the run may last for hours.
-            self.error = Unwritable(self.target, error).message
+            # Printed at once: the run may last for hours.
+            self._fail(error)
             click.echo(f"opcheck: {self.error}", err=True)
-            self.close()
 
     def close(self) -> None:
-        """Let go of the file."""
-        raw, self.raw = self.raw, None
-        if raw is not None:
+        """Close the file, which has to be the one at its path still."""
+        if self.raw is not None:
+            try:
+                if not os.path.samestat(os.fstat(self.raw.fileno()), self.target.path.stat()):
+                    raise OSError("another file was put in its place meanwhile")
+                self.raw.close()
+            except OSError as error:
+                self._fail(error)
+            self.raw = None
+
+    def _fail(self, error: OSError) -> None:
+        self.error = Unwritable(self.target, error).message
+        if self.raw is not None:
             with suppress(OSError):
-                raw.close()
+                self.raw.close()
+        self.raw = None
 
 
 class Reports:
@@ -180,10 +155,14 @@ class Reports:
         from opcheck.report.files import write_text
 
         if self._resumed:
-            lines = (store.header(header), *map(store.record, kept))
-            write_text(self._resumed.target.path, "".join(f"{line}\n" for line in lines))
-        for one in self._files:
-            one.open("a" if one is self._resumed else "w")
+            # Nobody else may be going on with it, before and after it is replaced.
+            self._resumed.open(empty=False)
+            with self._resumed.raw or nullcontext():
+                lines = (store.header(header), *map(store.record, kept))
+                write_text(self._resumed.target.path, "".join(f"{line}\n" for line in lines))
+                self._resumed.open(empty=False)
+        for one in (*self._streams, *self._others):
+            one.open()
         for one in self._streams:
             one.write(store.header(header))
 
@@ -191,29 +170,44 @@ class Reports:
         """Write a result to the streams, a whole line, so that a run cut short leaves it."""
         from opcheck.report import store
 
-        line = store.record(result)
-        for one in self._streams:
+        files = [*self._streams, *([self._resumed] if self._resumed and not is_kept else [])]
+        line = store.record(result) if files else ""
+        for one in files:
             one.write(line)
-        if self._resumed and not is_kept:
-            self._resumed.write(line)
         self._is_unordered |= is_kept and self._has_new
         self._has_new |= not is_kept
 
-    def finish(self, run: Run) -> None:
-        """Write the rest, but for what is to be printed."""
+    def finish(self, run: Run, lacking: Sequence[str], revised: Sequence[Record] = ()) -> Ending:
+        """Write the rest, but for what is printed; returns how the run ends in fact.
+
+        What could not be written decides the exit code, `lacking` among it. Files are written anew
+        if results were `revised` after their lines were written.
+        """
         from opcheck.report import store
 
-        for one in (*self._streams, *([self._resumed] if self._resumed else [])):
-            if run.ending is not None:
-                one.write(store.footer(run.records, run.ending))
-            one.close()
-        if self._resumed and self._is_unordered and not self._resumed.error:
-            self._put_in_order(self._resumed, run)
+        assert run.ending
         for one in self._others:
-            if one.target.path != _STDOUT:
+            if one.target.path != STANDARD:
                 for line in lines(one.target.form, run):
                     one.write(line)
                 one.close()
+        ending = self._ended(run.ending, lacking)
+        for one in (*self._streams, *([self._resumed] if self._resumed else [])):
+            one.write(store.footer(run.records, ending, revised))
+            one.close()
+            unordered = one is self._resumed and self._is_unordered
+            if (unordered or revised) and not one.error and one.target.path.is_file():
+                self._put_in_order(one, replace(run, ending=ending))
+        return self._ended(run.ending, lacking)
+
+    def _ended(self, ending: Ending, lacking: Sequence[str]) -> Ending:
+        lacking = [*lacking, *(one.error for one in self._files if one.error)]
+        if not lacking:
+            return ending
+        first = ending.exit_code in (Exit.INTERRUPTED, Exit.USAGE)
+        said = [ending.meaning, *lacking] if first else [*lacking, ending.meaning]
+        code = ending.exit_code if first else int(Exit.UNUSABLE)
+        return replace(ending, exit_code=code, meaning="; ".join(said))
 
     def _put_in_order(self, file: _File, run: Run) -> None:
         from opcheck.report import store
@@ -227,15 +221,6 @@ class Reports:
     def show(self, run: Run) -> None:
         """Print what is to be printed, behind everything else."""
         for one in self._others:
-            if one.target.path == _STDOUT:
+            if one.target.path == STANDARD:
                 for line in lines(one.target.form, run):
                     click.echo(line)
-
-    def judged(self, code: Exit, meaning: str) -> tuple[Exit, str]:
-        """The exit code and what it means, unless a file could not be written: that comes first."""
-        lacking = [one.error for one in self._files if one.error]
-        if not lacking:
-            return code, meaning
-        first = code in (Exit.INTERRUPTED, Exit.USAGE)
-        said = "; ".join([meaning, *lacking] if first else [*lacking, meaning])
-        return (code if first else Exit.UNUSABLE), said

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import zlib
+from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from opcheck.cli import stored
+from opcheck.cli.options import Duration
+from opcheck.cli.outputs import STANDARD, Output
 from opcheck.cli.reports import Target
 from opcheck.errors import UsageError
 
@@ -18,19 +23,49 @@ if TYPE_CHECKING:
     from opcheck.records.resuming import Kept
     from opcheck.report.recording import Recorder
 
+#: How a result is counted in a footer that is missing all the same.
+_MISSING = "not run"
+
+
+def _is_finished(path: Path, words: Sequence[str]) -> bool:
+    """Return True for a run with all of its results: nothing that is asked now could be added."""
+    from opcheck.report.json_lines import unpacked
+
+    try:
+        # A device may have no end.
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
+            (last,) = deque(unpacked(file), maxlen=1)
+        footer = json.loads(last)
+        counts = footer["totals"].values()
+        return footer["complete"] is True and not any(_MISSING in count for count in counts)
+    except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError, AttributeError):
+        return False
+
+
 option = click.option(
     "--resume",
     "resumed",
-    type=click.Path(path_type=Path),
+    type=Output(_is_finished, kept=True),
     metavar="RUN",
     help="Go on with a stored run that was cut short, in its file, and ask only what is missing;"
-    " without such a file, begin it.",
+    " without such a file, or where it is complete, begin anew.",
+)
+within_option = click.option(
+    "--resume-within",
+    "hours",
+    type=Duration("hours"),
+    default=12.0,  # as records.merging.APART
+    show_default=True,
+    metavar="HOURS",
+    help="How long after it began --resume goes on with a run.",
 )
 
 
 def target(path: Path) -> Target:
     """The file as one that is written; raises UsageError for standard output."""
-    if path == stored.STANDARD:
+    if path == STANDARD:
         raise UsageError(f"--resume {path}: only a file can be gone on with")
     return Target("json", path, said=f"--resume {path}")
 
@@ -51,7 +86,9 @@ def earlier(path: Path | None) -> Run | None:
     return stored.read(path)[0]
 
 
-def kept(path: Path, run: Run, now: Header, recorder: Recorder, cases: Sequence[Case]) -> Kept:
+def kept(
+    path: Path, run: Run, now: Header, recorder: Recorder, cases: Sequence[Case], hours: float
+) -> Kept:
     """What need not be asked again, which is told; raises UsageError where it is another run."""
     from opcheck.model import Agreement
     from opcheck.records.merging import Part
@@ -59,7 +96,7 @@ def kept(path: Path, run: Run, now: Header, recorder: Recorder, cases: Sequence[
     from opcheck.report.words import plural
 
     compared = {case.id for case in cases if isinstance(case.expect, Agreement)}
-    found = resumed(Part(str(path), run), now, recorder.digests, compared)
+    found = resumed(Part(str(path), run), now, recorder.digests, compared, hours)
     there = f"{len(found.records):,} of {plural(found.header.results, 'result')}"
     click.echo(f"opcheck: {path} has {there}; {found.missing:,} to come", err=True)
     return found

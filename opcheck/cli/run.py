@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack
-from dataclasses import replace
+from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,20 +16,30 @@ from opcheck.cli import ledgers as user_ledgers
 from opcheck.cli.options import (
     chosen_of,
     dim_option,
-    durations_option,
     leave,
+    pretty_options,
     selection_options,
     worker_options,
 )
+from opcheck.cli.outputs import Command, Output
 from opcheck.cli.portion import Portion, portion_options
 from opcheck.cli.reports import Reports, Target, check_targets, report_option
-from opcheck.errors import UsageError
+from opcheck.errors import Exit, UsageError
 
 if TYPE_CHECKING:
     from opcheck.model import BackendInfo, Header, Suite
 
 
-@click.command(name="run")
+def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
+    """Return True for a folder of nothing but what an earlier run saved."""
+    from opcheck.run.saving import earlier_cases
+
+    with suppress(UsageError):
+        return folder.is_dir() and bool(earlier_cases(folder))
+    return False
+
+
+@click.command(name="run", cls=Command)
 @selection_options
 @dim_option
 @portion_options
@@ -44,25 +53,30 @@ if TYPE_CHECKING:
     help="Ask each case N times, anew each time; one failure, or two answers, and it fails.",
 )
 @click.option("--strict", is_flag=True, help="A warning is a failure.")
-@click.option("--require-supported", is_flag=True, help="What is unsupported is a failure.")
+@click.option(
+    "--require-supported", is_flag=True, help="What is unsupported, also by opcheck, fails."
+)
+@click.option(
+    "--require-reproducible",
+    "reproducible",
+    is_flag=True,
+    help="Right answers that differ between runs are a failure.",
+)
 @click.option("--no-known", is_flag=True, help="Judge the known defects of public backends too.")
 @user_ledgers.known_options
 @click.option(
     "--save-outputs",
     "saved",
-    type=click.Path(path_type=Path),
+    type=Output(_is_replaced),
     metavar="DIR",
     help="Keep models, inputs and the backend's outputs, for -b saved:DIR.",
 )
 @report_option
 @resuming.option
+@resuming.within_option
 @click.option("-x", "--exitfirst", is_flag=True, help="Stop at the first failure.")
 @click.option("--max-fail", type=click.IntRange(min=1), metavar="N", help="Stop after N failures.")
-@click.option("-q", "--quiet", is_flag=True, help="No table for each failure, only the summary.")
-@click.option(
-    "-v", "--verbose", is_flag=True, help="All in full: failures, warnings, known failures."
-)
-@durations_option
+@pretty_options
 @click.option(
     "--format",
     "form",
@@ -79,6 +93,7 @@ def command(
     times: int,
     strict: bool,
     require_supported: bool,
+    reproducible: bool,
     no_known: bool,
     ledgers: tuple[Path, ...],
     updated: Path | None,
@@ -87,10 +102,11 @@ def command(
     saved: Path | None,
     targets: list[Target],
     resumed: Path | None,
+    hours: float,
     exitfirst: bool,
     max_fail: int | None,
     quiet: bool,
-    verbose: bool,
+    verbose: int,
     slowest: int | None,
     form: str,
     **selection: Any,
@@ -186,12 +202,17 @@ def command(
             strict=strict,
             require_supported=require_supported,
             named=bool(addresses),
-            options=_options(timeout=timeout, memory_limit=memory_limit, times=times),
+            options=_options(
+                timeout=f"{timeout:g} s" if timeout else None,
+                memory_limit=memory_limit,
+                repeat=str(times) if times > 1 else None,
+                require_reproducible="yes" if reproducible else None,
+            ),
             oracles=tuple({pool.info.address: pool.info for pool in oracles.values()}.values()),
         )
         kept = Kept(header)
         if resumed and earlier:
-            kept = resuming.kept(resumed, earlier, header, recorder, suite)
+            kept = resuming.kept(resumed, earlier, header, recorder, suite, hours)
             header = kept.header
         reports = Reports(targets, going_on)
         reports.begin(header, kept.records.values())
@@ -205,18 +226,19 @@ def command(
         failures = 0
         stopped = False
         began = time.monotonic()
+        stream = resume(
+            cases,
+            backends,
+            kept.records,
+            shipped,
+            output.is_shown,
+            oracles,
+            mine.gate,
+            times=times,
+            reproducible=reproducible,
+        )
         try:
             with output:
-                stream = resume(
-                    cases,
-                    backends,
-                    kept.records,
-                    shipped,
-                    output.is_shown,
-                    oracles,
-                    mine.gate,
-                    times=times,
-                )
                 for result in stream:
                     is_kept = isinstance(result, Record)
                     record = result if isinstance(result, Record) else recorder.record(result)
@@ -237,6 +259,8 @@ def command(
             records.append(record)
             output.take(record)
             reports.take(record, is_kept=True)
+        settled = stream.settled(records)
+        revised = [one for one, before in zip(settled, records, strict=True) if one is not before]
         everybody = {
             **{pool.info.address: pool for pool in pools},
             **{f"oracle {address}": pool for address, pool in oracles.items()},
@@ -263,13 +287,12 @@ def command(
         )
         seconds = round(kept.ending.seconds + time.monotonic() - began, 3)
         ending = Ending(complete, int(code), meaning, seconds, accidents, partings)
-        run = Run(header, tuple(records), ending)
-        reports.finish(run)
-        code, meaning = reports.judged(code, meaning)
-        output.finish(records, replace(ending, exit_code=int(code), meaning=meaning))
+        run = Run(header, tuple(settled), ending)
+        # Whatever may fail comes before the exit code is printed.
+        ending = reports.finish(run, checked.update(run), revised)
+        output.finish(settled, ending, revised)
         reports.show(run)
-        checked.update(run)
-    leave(code)
+    leave(Exit(ending.exit_code))
 
 
 def _header(backends: Sequence[BackendInfo], suite: Suite, **asked: Any) -> Header:
@@ -281,11 +304,6 @@ def _header(backends: Sequence[BackendInfo], suite: Suite, **asked: Any) -> Head
     return Header(environment(), tuple(backends), suite=suite, started=now, **asked)
 
 
-def _options(*, timeout: float | None, memory_limit: str | None, times: int) -> dict[str, str]:
-    """What was said on the command line by which a verdict may differ."""
-    said = {
-        "timeout": timeout and f"{timeout:g} s",
-        "memory-limit": memory_limit,
-        "repeat": str(times) if times > 1 else None,
-    }
-    return {name: value for name, value in said.items() if value}
+def _options(**stated: str | None) -> dict[str, str]:
+    """Command-line options that can change a verdict."""
+    return {name.replace("_", "-"): value for name, value in stated.items() if value}

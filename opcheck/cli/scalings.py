@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from opcheck.cli.measuring import was_timed
+from opcheck.cli.bench_setup import was_timed
 from opcheck.errors import UsageError
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from opcheck.cli.reports import why_not
+from opcheck.cli.outputs import STANDARD, Output, check_files
 from opcheck.errors import CaseFileError, Problem, Unwritable, UsageError
 
 if TYPE_CHECKING:
@@ -19,15 +19,13 @@ if TYPE_CHECKING:
 
     from opcheck.model import Run
 
-#: In place of a file, standard input or output.
-STANDARD = Path("-")
 _BENCHMARK = b'{"type":"bench"'
 
 out_option = click.option(
     "-o",
     "--output",
     "out",
-    type=click.Path(path_type=Path),
+    type=Output(),
     metavar="PATH",
     help="A file to write to, in place of standard output.",
 )
@@ -80,9 +78,7 @@ def _read(path: Path) -> Run:
 
 def check_output(out: Path | None, read_from: Sequence[Path]) -> None:
     """Raise UsageError if `out` cannot be written, or is also read."""
-    told = out and why_not(out, [path for path in read_from if path != STANDARD])
-    if told:
-        raise UsageError(f"-o {out}: {told}")
+    check_files([(f"-o {out}", out)], read_from)
 
 
 def write(out: Path | None, lines: Iterable[str]) -> None:

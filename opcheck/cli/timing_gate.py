@@ -1,15 +1,15 @@
-"""Benchmarks against saved ones: what they need, what they show, and what it means."""
+"""Gates against slower builds: a saved benchmark, or another backend of the same run."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from opcheck.cli.options import leave
+from opcheck.cli.options import Share, end
 from opcheck.errors import Exit, UsageError
 
 if TYPE_CHECKING:
@@ -20,108 +20,166 @@ if TYPE_CHECKING:
     from opcheck.report.timing_store import Stored
     from opcheck.timing.comparing import Compared
 
+#: The exit code that a gate makes it, if any, and what the last line says.
+Verdict = tuple[Exit | None, str]
 
-def baseline(path: Path | None, most: float | None, *, threads: int, cold: bool) -> Stored | None:
-    """The saved benchmark; raises UsageError where it cannot be held against what is asked for."""
+limit_option = click.option(
+    "--max-regression",
+    "most",
+    type=Share(),
+    metavar="SHARE",
+    help="How much slower is too slow: than the backend that --base names, 2% or more, or than a"
+    " --baseline, 3% or more.  [default: 5% with --baseline]",
+)
+unclear_option = click.option(
+    "--unclear",
+    type=click.Choice(["fail", "pass"]),
+    help="What a row makes of a gate that may be too slow or not, exit code 5 or none.  [default:"
+    " fail where no row is clear]",
+)
+
+
+@dataclass(frozen=True)
+class Gate:
+    """How much slower is too slow, and what unclear rows mean: "fail", "pass", or None.
+
+    None stands for "fail" where nothing is clear, else for "pass".
+    """
+
+    most: float
+    unclear: str | None
+
+    def verdict(self, found: Compared, base: str = "", unfair: str = "") -> Verdict:
+        """Return what a comparison with an older run means, or with `base` in the same run.
+
+        `unfair` says why times would differ without the build, if they would.
+        """
+        than, by = base or "before", f"by more than {100 * found.beyond:g} %"
+        slower = sum(one.verdict == "slower" for one in found.changes)
+        together = any(one.verdict == "slower" for one in found.together)
+        rows = len(found.changes) + len(found.missing)
+        unclear = f"{found.unclear:,} of {rows:,} unclear"
+        code, said = None, []
+        if unfair:
+            code, said = Exit.NOTHING_JUDGED, [f"the runs cannot be compared: {unfair}"]
+        elif slower or together:
+            mean = ", and so are all together" if together else ""
+            code, said = Exit.SLOWER, [f"{slower:,} slower than {than} {by}{mean}"]
+        if lost := sum(one.lacks == "new" for one in found.missing):
+            had = f"have a time on {base}" if base else "had a time before"
+            code, said = Exit.UNUSABLE, [f"{lost:,} that {had} have none now", *said]
+        if code is None and not found.changes:
+            code, said = Exit.NOTHING_JUDGED, ["nothing could be compared"]
+        fails = found.unclear if self.unclear == "fail" else not found.is_decided
+        if code is None and fails and self.unclear != "pass":
+            code, said = Exit.NOTHING_JUDGED, [f"undecided whether slower than {than} {by}"]
+        said = said or [f"nothing is seen to be slower than {than} {by}"]
+        return code, "; ".join((*said, unclear))
+
+
+def asked(
+    most: float | None, unclear: str | None, *, stored: bool, base: str | None = None
+) -> Gate | None:
+    """Return the gate that is asked for, against something `stored` or against `base`.
+
+    Raises UsageError where there is nothing to compare with, or for less than can be measured.
+    """
+    from opcheck.timing.comparing import FINEST, FINEST_WITHIN, USUAL
+
+    if not stored and most is None:
+        if unclear:
+            raise UsageError("--unclear needs --baseline, --compare or --max-regression")
+        return None
+    if not stored and base is None:
+        # Else the first backend would be the old build, whichever it is.
+        raise UsageError("--max-regression needs --base BACKEND, or a saved --baseline FILE")
+    least = FINEST if stored else FINEST_WITHIN
+    if most is not None and most < least:
+        raise UsageError(
+            f"--max-regression {100 * most:g}%: {100 * least:g}% is the least that can be told",
+            "two builds in one run show less: -b old -b new --base old" if stored else None,
+        )
+    return Gate(USUAL if most is None else most, unclear)
+
+
+# ── against a saved benchmark ─────────────────────────────────────────────────────────────────
+
+
+def baseline(path: Path | None) -> Stored | None:
+    """Return the saved benchmark, if one is asked for."""
+    if path is None:
+        return None
     from opcheck.report.timing_store import read
 
-    if path is None:
-        if most is not None:
-            raise UsageError("--max-regression needs a --baseline")
-        return None
-    _limit(most)
     stored = read(path)
-    was = stored.bench
-    if was.threads != threads:
-        raise UsageError(
-            f"{path} was taken with --threads {was.threads}, and {threads} is asked for",
-            "what changed would be the threads",
-        )
-    if was.cold != cold:
-        caches = "--cold" if was.cold else "warm caches"
-        raise UsageError(f"{path} was taken with {caches}", "what changed would be the caches")
     _tell_if_cut_short(path, stored)
     return stored
 
 
-def _limit(most: float | None) -> float:
-    """How much slower is too slow; raises UsageError for less than two runs can tell."""
-    from opcheck.timing.comparing import FINEST, USUAL
-
-    if most is not None and most < FINEST:
-        raise UsageError(
-            f"--max-regression {100 * most:g}%: two runs of one build differ by as much;"
-            f" {100 * FINEST:g}% is the least",
-            "both builds in one run show less: -b old -b new",
-        )
-    return USUAL if most is None else most
-
-
-def check_rows(
-    path: Path | None, stored: Stored | None, cases: Sequence[Case], names: Sequence[str]
-) -> None:
-    """Raise UsageError where the saved benchmark lacks something that is asked for."""
+def check(path: Path | None, stored: Stored | None, about: Bench, cases: Sequence[Case]) -> None:
+    """Raise UsageError where the saved benchmark cannot be compared with what will be measured."""
     if stored is None:
         return
-    known = {(row.case, one.backend) for row in stored.rows for one in row.timings if one.samples}
-    asked = [(case.id, name) for case in cases for name in names]
-    lacking = [pair for pair in asked if pair not in known]
+    from opcheck.report import changes
+    from opcheck.suite import case_digest
+
+    ids, known = [case.id for case in cases], {row.case: row for row in stored.rows}
+    unfair = changes.unfair(changes.differences(stored.bench, about, [*known], ids))
+    if unfair:
+        raise UsageError(
+            f"{path} cannot be compared with this run: {unfair}",
+            "times would change without the build: ask for the same, or save a new baseline",
+        )
+    other = [case.id for case in cases if known[case.id].digest != case_digest(case)]
+    lacking = [f"{path} was taken when {case} was another case" for case in other]
+    for name in about.backends:
+        for case in ids:
+            timing = known[case].timing(name)
+            if timing is None or not timing.samples:
+                lacking.append(f"{path} has no time of {name} for {case}")
     if lacking:
-        case, backend = lacking[0]
         more = f", and {len(lacking) - 1:,} more" if len(lacking) > 1 else ""
-        hint = "leave it out by -k, or save a new baseline with `opcheck bench --save FILE`"
-        raise UsageError(f"{path} has no time of {backend} for {case}{more}", hint)
+        hint = "leave it out of both by -k, or save a new baseline with `opcheck bench --save FILE`"
+        raise UsageError(f"{lacking[0]}{more}", hint)
 
 
-def gate(
-    console: Console, old: Stored | None, about: Bench, rows: Sequence[Timed], most: float | None
-) -> tuple[Exit | None, str]:
-    """Show what changed since the baseline; what that means for the exit code."""
-    if old is None or not rows:
-        return None, ""
-    cases, backends = {row.case for row in rows}, {*about.backends}
-    before = [
-        replace(row, timings=tuple(one for one in row.timings if one.backend in backends))
-        for row in old.rows
-        if row.case in cases
-    ]
-    console.print()
-    return _shown(console, (old.bench, before), (about, rows), most)
-
-
-def _shown(
+def closed(
     console: Console,
+    gate: Gate | None,
+    old: Stored | None,
+    about: Bench,
+    rows: Sequence[Timed],
+) -> Verdict:
+    """Print what a gate sees in what was measured; return what it means."""
+    if gate is None or not rows:
+        return None, ""
+    console.print()
+    if old is not None:
+        return _compared(console, gate, (old.bench, old.rows), (about, rows))
+    from opcheck.report import changes
+    from opcheck.timing.comparing import compare_backends
+
+    found = compare_backends(rows, about.baseline, gate.most)
+    changes.show_within(console, about.baseline, found)
+    return gate.verdict(found, about.baseline)
+
+
+def _compared(
+    console: Console,
+    gate: Gate,
     old: tuple[Bench, Sequence[Timed]],
     new: tuple[Bench, Sequence[Timed]],
-    most: float | None,
-) -> tuple[Exit | None, str]:
-    """Print what changed; what that means for the exit code."""
+) -> Verdict:
+    """Print what changed between two runs; return what it means."""
     from opcheck.report import changes
     from opcheck.timing.comparing import compare_runs
 
     (before, was), (after, now) = old, new
-    found = compare_runs(was, now, _limit(most))
-    changes.show(console, before, after, found)
-    return _verdict(found)
-
-
-def _verdict(found: Compared) -> tuple[Exit | None, str]:
-    slower = sum(one.verdict == "slower" for one in found.changes)
-    together = any(one.verdict == "slower" for one in found.together)
-    by = f"by more than {100 * found.beyond:g} %"
-    said = []
-    if lost := sum(one.lacks == "new" for one in found.missing):
-        said.append(f"{lost:,} that had a time before have none now")
-    if slower or together:
-        mean = ", and so are all together" if together else ""
-        said.append(f"{slower:,} slower than before {by}{mean}")
-    if said:
-        return Exit.UNUSABLE if lost else Exit.SLOWER, "; ".join(said)
-    if not found.changes:
-        return Exit.NOTHING_JUDGED, "nothing could be compared"
-    unclear = sum(one.verdict == "unclear" for one in found.changes)
-    told = f"; {unclear:,} of {len(found.changes):,} unclear" if unclear else ""
-    return None, f"nothing is seen to be slower than before {by}{told}"
+    cases = [row.case for row in was], [row.case for row in now]
+    differences = changes.differences(before, after, *cases)
+    found = compare_runs(was, now, gate.most)
+    changes.show(console, differences, found)
+    return gate.verdict(found, unfair=changes.unfair(differences))
 
 
 def _tell_if_cut_short(path: Path, stored: Stored) -> None:
@@ -130,7 +188,7 @@ def _tell_if_cut_short(path: Path, stored: Stored) -> None:
         click.echo(f"opcheck: {path} is of a run that was cut short", err=True)
 
 
-def compare(old: Path, new: Path, most: float | None) -> NoReturn:
+def compare(old: Path, new: Path, most: float | None, unclear: str | None) -> NoReturn:
     """Show what changed from one saved benchmark to another, and end.
 
     Raises UsageError where something was asked for that only matters to what is measured.
@@ -143,14 +201,13 @@ def compare(old: Path, new: Path, most: float | None) -> NoReturn:
     context = click.get_current_context()
     for parameter in context.command.params:
         given = context.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE
-        if given and parameter.name not in ("compared", "most"):
+        if given and parameter.name not in ("compared", "most", "unclear"):
             name = parameter.opts[-1] if isinstance(parameter, click.Option) else "PATH"
             raise UsageError(f"--compare measures nothing: {name} has no place beside it")
-    _limit(most)
+    gate = asked(most, unclear, stored=True)
+    assert gate
     one, other = read(old), read(new)
     _tell_if_cut_short(old, one)
     _tell_if_cut_short(new, other)
-    runs = (one.bench, one.rows), (other.bench, other.rows)
-    code, meaning = _shown(output(), *runs, most)
-    click.echo(f"exit {int(code or 0)}: {meaning}")
-    leave(code or Exit.CONFORMS)
+    code, meaning = _compared(output(), gate, (one.bench, one.rows), (other.bench, other.rows))
+    end(code or Exit.CONFORMS, meaning)

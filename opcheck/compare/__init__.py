@@ -5,7 +5,7 @@ output with its expectation, which `wants` makes, `where` puts the place of the 
 words, and `picture` draws all of them.
 """
 
-from opcheck.compare.outputs import compare_outputs
+from opcheck.compare.outputs import compare_outputs, too_wide
 from opcheck.compare.tensors import Want, compare
 
-__all__ = ["Want", "compare", "compare_outputs"]
+__all__ = ["Want", "compare", "compare_outputs", "too_wide"]

@@ -153,6 +153,44 @@ def examine(reference: Reference, got: Array, dtype: DType, declared: Collection
     return decision(tier, tier, False, found, apart)
 
 
+def pardon(
+    reference: Reference | None,
+    values: Floats,
+    got: Array,
+    floor: float,
+    declared: Collection[str],
+    wrong: Mask,
+) -> tuple[str, Floats]:
+    """Judge what is `wrong` by a stated tolerance by the floor and the range rules alone.
+
+    Returns the remark of the tier that admits most, and each element's share of the floor: 0 where
+    a range rule excuses it, infinite where neither says anything. Two zeros differ in their signs
+    only, which is the tolerance's affair.
+    """
+    got = native(got)
+    actual = wide(got)
+    with np.errstate(all="ignore"):
+        error = np.abs(actual - values)
+        if reference is not None and reference.rest is not None:
+            error = np.abs(actual - values - reference.rest)
+        shares = np.where((error <= floor) & (error != 0), error / floor, np.inf)
+    if reference is None:
+        return "", shares
+    shares[outside(actual, reference.low, reference.high)] = np.inf
+    found: list[tuple[int, str, Floats]] = []
+    for tier in reference.bound.tiers(declared):
+        those = shares.copy()
+        for at, part in reference.bound.pieces:
+            room = part.room(tier)
+            those[at][room.own == 0] = np.inf
+            those[at][_out_of_range(_part(reference, at, part), actual[at], room, tier)] = 0.0
+        left = int(np.count_nonzero((those > 1) & wrong))
+        found.append((left, tier.remark, those))
+        if not left:
+            break
+    return min(found, key=lambda one: one[0])[1:]
+
+
 def _part(reference: Reference, at: Any, bound: Expected) -> Reference:
     if at is ...:
         return reference
@@ -209,7 +247,7 @@ def _unjudged(y: Floats, slack: Floats, room: Room, tier: Tier) -> Mask:
     size = np.abs(y)
     limit = slack / UNJUDGED
     if room.shared is not None:
-        limit = limit + size * (room.shared.size / UNJUDGED)
+        limit = limit + size * (room.shared.up / UNJUDGED)
     return (limit >= size) & (size > 2 * tier.arithmetic.floor) & np.isfinite(y)
 
 
@@ -227,10 +265,14 @@ def _judge(
     own = room.own
     if reference.rounded is not None:
         own = own + half_ulp(y, reference.rounded)
-    slack = own if room.shared is None else own + np.abs(y) * (room.shared.size * _SECOND_ORDER)
     rest = 0.0 if reference.rest is None else reference.rest
+    slacks = _slacks(y, own, room)
     # A tie may be broken either way only where there is room for it.
-    low, high = (round_to(y + (rest + sign * slack), dtype) for sign in (-1, 1))
+    low, high = (
+        round_to(y + (rest + sign * slack), dtype)
+        for sign, slack in zip((-1, 1), slacks, strict=True)
+    )
+    slack = np.where(error < 0, *slacks)
     fits = (got >= low) & (got <= high) & finite
     if tier.remark and not tier.ranged:
         # A poorer arithmetic, unless declared, is no excuse to lose an answer altogether.
@@ -250,11 +292,35 @@ def _judge(
         (~np.isfinite(actual) & ~fits) | outside(actual, reference.low, reference.high)
     )
     shares[never] = np.inf
-    if tier.ranged:
-        gone = ~np.isfinite(actual) | (actual == 0)
-        shares[reference.bound.range_loss(tier) & gone & finite] = 0.0
+    shares[_out_of_range(reference, actual, room, tier) & finite] = 0.0
     unjudged = _unjudged(y, own, room, tier)
     return Judged(shares, allowed, (apart > 1) & ~never, int(np.count_nonzero(unjudged)))
+
+
+def _out_of_range(reference: Reference, actual: Floats, room: Room, tier: Tier) -> Mask:
+    """Elements that are what comes out where an intermediate result leaves the range."""
+    beyond = (actual < (-np.inf if reference.low is None else reference.low)) | (
+        actual > (np.inf if reference.high is None else reference.high)
+    )
+    if tier.ranged:
+        gone = (~np.isfinite(actual) | (actual == 0)) & ~beyond
+        return np.asarray(reference.bound.range_loss(tier) & gone)
+    if tier.arithmetic.flushes and not tier.remark and room.lost is not None:
+        # Whoever declares a poorer arithmetic has its range too.
+        return np.asarray(room.lost & ~np.isfinite(actual) & ~beyond)
+    return np.zeros(actual.shape, np.bool_)
+
+
+def _slacks(y: Floats, own: Floats, room: Room) -> tuple[Floats, Floats]:
+    """How far an element may lie below its value and above, what it shares included."""
+    if room.shared is None:
+        return own, own
+    size = np.abs(y)
+    down, up = (end * _SECOND_ORDER for end in (room.shared.down, room.shared.up))
+    # An error of its own without limit is one, though nothing is in common.
+    more = own + np.where((size + own > 0) & (up > 0), (size + own) * up, 0.0)
+    less = np.where(own <= size, own + size * (1 - 1 / (1 + down)), more)
+    return np.where(y < 0, more, less), np.where(y < 0, less, more)
 
 
 def outside_anywhere(actual: Array, low: float | None, high: float | None) -> bool:
@@ -290,13 +356,15 @@ def _next_to_their_group(
     part = part & (size > _ABOVE_FLOOR * _FLOORS) & (absolute < UNJUDGED * size)
     divisor = np.where(part, y, 1.0)
     off = np.where(part, error / divisor, 0.0)
-    common = rows_of(
-        np.broadcast_to(shared.size, part.shape if shared.size.shape == () else own.shape)
+    down, up = (
+        rows_of(np.broadcast_to(end, part.shape if end.shape == () else own.shape))[:, :1]
+        * _SECOND_ORDER
+        for end in (shared.down, shared.up)
     )
-    common = common[:, :1] * _SECOND_ORDER
-    grown = 1 + np.minimum(common, 2 * np.abs(off).max(axis=1, keepdims=True, initial=0))
+    grown = 1 + np.minimum(up, 2 * np.abs(off).max(axis=1, keepdims=True, initial=0))
     tolerance = absolute / np.abs(divisor) * grown + 2.0**-51 * np.abs(off)
-    each = rows.shares(off, np.where(part, tolerance, np.inf), common, common)[1]
+    tolerance = np.where(part, tolerance, np.inf)
+    each = rows.shares(off, tolerance, 1 - 1 / (1 + down), up)[1]
     found = np.empty(y.size)
     found[index.reshape(-1)] = each.reshape(-1)
     return found.reshape(own.shape)
@@ -327,10 +395,9 @@ def ends(
     first = bound.tiers()[0]
     room = bound.room(first)
     y = bound.values
-    slack = room.own if room.shared is None else room.own + np.abs(y) * room.shared.size
     rest = 0.0 if bound.rest is None else bound.rest
     found = []
-    for sign in (-1, 1):
+    for sign, slack in zip((-1, 1), _slacks(y, room.own, room), strict=True):
         end = y + (rest + sign * slack)
         end = end if low is None else np.maximum(end, low)
         end = end if high is None else np.minimum(end, high)

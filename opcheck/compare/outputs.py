@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
 
-from opcheck.compare.elements import check
-from opcheck.compare.tensors import Want, compare, failed
+import numpy as np
+
+from opcheck.compare.elements import Judge, check
+from opcheck.compare.tensors import Want, compare, failed, range_end
+from opcheck.dtypes import element_type
 from opcheck.model import NOTHING, Array, Comparison, Foreign, Items, Tolerance
 
 
@@ -34,6 +37,44 @@ def compare_outputs(
     name = wants[len(got)].name if len(got) < len(wants) else f"output {len(wants)}"
     detail = f"{len(got)} output{'s' * (len(got) != 1)}, want {len(wants)}"
     return (Comparison(name, "count", detail, used=math.inf),)
+
+
+def too_wide(wants: Iterable[Want], tolerance: Tolerance | None) -> str | None:
+    """Name an answer that ignores the input, and that a tolerance admits; None if it admits none.
+
+    Such an answer has one value for all elements: 0, an end of the operator's range, or the middle
+    of what must come out. It has to be off by a quarter of the largest element, at one of them.
+    """
+    for want in chain.from_iterable(want.items or (want,) for want in wants):
+        dtype = want.dtype or element_type(want.values)
+        if tolerance is None or want.random or not want.values.size or dtype is None:
+            continue
+        if dtype.kind not in ("float", "int", "minifloat"):
+            continue
+        values = want.values.reshape(-1).astype(np.float64)
+        if not np.isfinite(values).all():
+            continue
+        judge = Judge(dtype, tolerance, want.low, range_end(want.high, dtype))
+        for value in (0.0, want.low, want.high, (values.max() + values.min()) / 2):
+            if value is None:
+                continue
+            answer = np.rint(value) if dtype.kind == "int" else np.float64(value)
+            error = np.abs(values - answer)
+            worst = int(error.argmax())
+            if error[worst] <= np.abs(values).max() / 4:
+                continue
+            # Most are wrong where they are worst.
+            for place in (slice(worst, worst + 1), slice(None)):
+                wanted = want.values.reshape(-1)[place]
+                got = np.full(wanted.shape, answer).astype(dtype.numpy)
+                if (judge.shares(wanted, got)[0] > 1).any():
+                    break
+            else:
+                said = (
+                    f"{want.name}: the tolerance, {tolerance}, admits {answer:g} for every element"
+                )
+                return f"{said}: an answer that ignores the input passes"
+    return None
 
 
 def _parts(want: Want, got: Array | Foreign) -> Sequence[tuple[Want, Array | Foreign] | Comparison]:

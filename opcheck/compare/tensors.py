@@ -7,14 +7,14 @@ a stated tolerance and `bounded` of an operator's error bound.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
 import numpy as np
 
-from opcheck.compare.bounded import Decision, Reference, examine
+from opcheck.compare.bounded import Decision, Reference, examine, pardon
 from opcheck.compare.elements import Floats, Judge, check
 from opcheck.compare.findings import Findings, Places
 from opcheck.compare.picture import picture
@@ -46,7 +46,8 @@ class Want:
 
     `dtype` None admits any dtype that can hold the values. `values`, in the output's shape, are
     float64 and unrounded or already in the output's dtype for floating dtypes, else exact. The
-    operator's range is [low, high], an end None where it has none.
+    operator's range is [low, high], an end None where it has none. Errors up to its `floor` are
+    right beside any tolerance that is not strict.
 
     `bound` is how far correct implementations may lie off, None where the answer is exact. With
     one, the exact value is `values` + `rest`, of which `rounded`, if it is not None, is the dtype
@@ -67,6 +68,7 @@ class Want:
     random: bool = False
     form: Literal["tensor", "sequence", "nothing"] = "tensor"
     items: tuple[Want, ...] = ()
+    floor: float = 0.0
 
 
 def compare(
@@ -108,7 +110,7 @@ def compare(
     want = replace(want, values=values, high=range_end(want.high, dtype))
     if want.bound is not None and tolerance is None:
         return _by_bound(want, want.bound, got, dtype, like, declared)
-    return _by_tolerance(want, got, dtype, tolerance or EXACT, like)
+    return _by_tolerance(want, got, dtype, tolerance or EXACT, like, declared)
 
 
 def failed(want: Want, problem: Failure, detail: str) -> Comparison:
@@ -140,31 +142,64 @@ def _exact_in(dtype: DType, values: Array) -> Array:
 
 
 def _by_tolerance(
-    want: Want, got: Array, dtype: DType, tolerance: Tolerance, like: Array | None
+    want: Want,
+    got: Array,
+    dtype: DType,
+    tolerance: Tolerance,
+    like: Array | None,
+    declared: Collection[str],
 ) -> Comparison:
+    """Judge by a tolerance and, unless that is strict, by the floor and the range rules too."""
     judge = Judge(dtype, tolerance, want.low, want.high)
-    found = Findings(got.size, steps=0 if dtype.kind == "float" else None)
-    for start, (wanted, actual) in chunks(want.values, got):
-        shares, furthest = judge.shares(wanted, actual)
-        places = np.arange(start, start + shares.size)
-        found.add(places, shares, partial(_allowed, judge, wanted, actual))
-        found.step(furthest)
+    pardoned: Floats | None = None
+    problem: Problem = "values"
+    remark = ""
+    found = _findings(judge, want.values, got, None)
+    if found.wrong is not None and want.floor and dtype.kind == "float" and not tolerance.strict:
+        reference = None if want.bound is None else _reference(want, want.bound)
+        wrong = found.wrong.reshape(want.values.shape)
+        values = want.values.astype(np.float64, copy=False)
+        by_tier, those = pardon(reference, values, got, want.floor, declared, wrong)
+        excused = those.reshape(-1)
+        left = _findings(judge, want.values, got, excused)
+        if not left.count and by_tier:
+            problem, remark = "precision", by_tier
+        else:
+            found, pardoned = left, excused
     comparison = _compared(want, got, dtype, found, like)
     if not found.count:
         return comparison
-    draw = partial(picture, want.values, got, dtype, partial(_shares, judge, want.values, got))
-    return replace(comparison, problem="values", picture=draw)
+    shares = partial(_shares, judge, want.values, got, pardoned)
+    draw = partial(picture, want.values, got, dtype, shares)
+    return replace(comparison, problem=problem, remark=remark, picture=draw)
 
 
-def _shares(judge: Judge, wanted: Array, got: Array) -> Iterator[tuple[Places, Floats]]:
-    """Every element's share, by places."""
+def _findings(judge: Judge, wanted: Array, got: Array, pardoned: Floats | None) -> Findings:
+    """What a tolerance says of all elements, but for those that are `pardoned`."""
+    found = Findings(got.size, steps=0 if judge.dtype.kind == "float" else None)
+    for places, shares in _shares(judge, wanted, got, pardoned, found.step):
+        found.add(places, shares, partial(_allowed, judge, wanted, got, int(places[0])))
+    return found
+
+
+def _shares(
+    judge: Judge,
+    wanted: Array,
+    got: Array,
+    pardoned: Floats | None,
+    step: Callable[[int | None], None] = lambda furthest: None,
+) -> Iterator[tuple[Places, Floats]]:
+    """Every element's share, by places; `step` is called with the largest distance of a piece."""
     for start, pieces in chunks(wanted, got):
-        shares, _ = judge.shares(*pieces)
-        yield np.arange(start, start + shares.size), shares
+        shares, furthest = judge.shares(*pieces)
+        step(furthest)
+        places = np.arange(start, start + shares.size)
+        yield places, shares if pardoned is None else np.minimum(shares, pardoned[places])
 
 
-def _allowed(judge: Judge, wanted: Array, got: Array, place: int) -> str:
-    return judge.allowed(wanted[[place]], got[[place]])
+def _allowed(judge: Judge, wanted: Array, got: Array, start: int, number: int) -> str:
+    pair = (native(array.flat[[start + number]]) for array in (wanted, got))
+    return judge.allowed(*pair)
 
 
 def _by_bound(
@@ -175,9 +210,7 @@ def _by_bound(
     like: Array | None,
     declared: Collection[str],
 ) -> Comparison:
-    values = want.values.astype(np.float64, copy=False)
-    rounded = want.rounded if want.values.dtype == np.float64 else dtype
-    reference = Reference(values, bound, want.rest, rounded, want.low, want.high)
+    reference = _reference(want, bound)
     decision = examine(reference, got, dtype, declared)
     comparison = _compared(want, got, dtype, decision.found, like)
     problem: Problem | None = None
@@ -188,7 +221,13 @@ def _by_bound(
         problem, remark = "undecided", UNDECIDED
     elif decision.tier.remark:
         problem, remark = "precision", decision.tier.remark
-    draw = partial(picture, values, got, dtype, lambda: [(np.arange(got.size), decision.shares())])
+    draw = partial(
+        picture,
+        reference.values,
+        got,
+        dtype,
+        lambda: [(np.arange(got.size), decision.shares())],
+    )
     return replace(
         comparison,
         problem=problem,
@@ -196,6 +235,13 @@ def _by_bound(
         tier=decision.tier.name,
         picture=draw if decision.found.count else None,
     )
+
+
+def _reference(want: Want, bound: Expected) -> Reference:
+    """What an output is compared with under a bound."""
+    rounded = want.rounded if want.values.dtype == np.float64 else bound.dtype
+    values = want.values.astype(np.float64, copy=False)
+    return Reference(values, bound, want.rest, rounded, want.low, want.high)
 
 
 def _why(decision: Decision, bound: Expected) -> str:

@@ -9,7 +9,7 @@ from opcheck.compare.ulp import distance
 from opcheck.diagnose.evidence import Evidence, Outputs
 from opcheck.dtypes import DType, of
 from opcheck.engine import operator_of
-from opcheck.engine.mutants import Mutant as Mistake
+from opcheck.engine.mutants import Mutant
 from opcheck.errors import InvalidNode
 from opcheck.model import Array, Foreign
 
@@ -21,7 +21,7 @@ _FARTHER = 16
 _NEARER = 2
 
 
-def reproduces(mistake: Mistake, evidence: Evidence) -> bool:
+def reproduces(mistake: Mutant, evidence: Evidence) -> bool:
     """Whether who makes `mistake` gives the same wrong answer, but for rounding."""
     answer = _answer(mistake, evidence)
     if evidence.got is None or answer is None:
@@ -29,7 +29,7 @@ def reproduces(mistake: Mistake, evidence: Evidence) -> bool:
     if not _same_kinds(evidence.got, answer):
         return False
     operator = operator_of(evidence.node.op)
-    rounded = operator is not None and operator.rounded
+    rounded = operator is not None and not operator.exact
     for place, (got, given) in enumerate(zip(evidence.got, answer, strict=True)):
         if not _alike(got, given, evidence.nearest(place), rounded):
             return False
@@ -37,13 +37,18 @@ def reproduces(mistake: Mistake, evidence: Evidence) -> bool:
     return not evidence.is_right(answer)
 
 
-def contradicts(mistake: Mistake, passed: Evidence) -> bool:
+def contradicts(mistake: Mutant, passed: Evidence) -> bool:
     """Whether who makes `mistake` would not have passed as the backend did."""
     answer = _answer(mistake, passed)
     return bool(passed.admitted) if answer is None else not passed.is_right(answer)
 
 
-def _answer(mistake: Mistake, evidence: Evidence) -> Outputs | None:
+def refuses(mistake: Mutant, accepted: Evidence) -> bool:
+    """Return True if who makes `mistake` would have refused a model that was accepted."""
+    return _answer(mistake, accepted) is None
+
+
+def _answer(mistake: Mutant, evidence: Evidence) -> Outputs | None:
     """What comes of a mistake, None where the node is refused."""
     answer = mistake.made_on(evidence.node)
     return None if isinstance(answer, InvalidNode) else as_outputs(answer)
@@ -74,9 +79,11 @@ def _alike(
     between = distance(got, answer)
     if not between.any():
         return True
-    if not rounded or right is None:
+    if not rounded:
         return False
     same = np.uint64(_SAME_IN_16_BITS if got.dtype.itemsize == 2 else _SAME)
+    if right is None:
+        return bool((between <= same).all())
     away = np.minimum(distance(right, answer) // np.uint64(_FARTHER), np.uint64(_most(dtype)))
     wrong = distance(got, right).max()
     return bool((between <= np.maximum(same, away)).all() and between.max() <= wrong // _NEARER)

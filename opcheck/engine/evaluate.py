@@ -58,7 +58,7 @@ def evaluate(
     """
     bound = bind(node, formula)
     convert = _as_it_is if bound.operator.exact else _widened
-    operands = [convert(array) for array in node.inputs]
+    operands = [convert(_native(array)) for array in node.inputs]
     if faults is None and trace is None:
         with numbers.lifting(_as_it_is):
             outputs = _called(bound, operands)
@@ -66,6 +66,13 @@ def evaluate(
         with numbers.lifting(_made_faulty, faults, trace):
             outputs = [bare(out) for out in _called(bound, list(map(_made_faulty, operands)))]
     return tuple(_typed(bound, place, output) for place, output in enumerate(outputs))
+
+
+def _native(array: Array | None) -> Array | None:
+    """`array` in the machine's byte order."""
+    if array is None or array.dtype.isnative:
+        return array
+    return array.astype(array.dtype.newbyteorder("="))
 
 
 def _made_faulty(array: Any) -> Any:
@@ -219,8 +226,11 @@ class Evaluation:
         return self._certain[tier][place]
 
     def tiers(self, declared: Collection[str] = ()) -> tuple[Tier, ...]:
-        """The tiers in the order in which they are tried; those `declared` bring no remark."""
-        return tuple(self._tiers(declared))
+        """The tiers in the order in which they are tried; those `declared` bring no remark.
+
+        Whatever needs no remark is tried before what does.
+        """
+        return tuple(sorted(self._tiers(declared), key=lambda tier: tier.remark != ""))
 
     def _tiers(self, declared: Collection[str]) -> Iterator[Tier]:
         since = self.node.op.since
@@ -230,23 +240,21 @@ class Evaluation:
         yield Tier(name, plain)
         for other in (s for s in sound if not s.remark):
             yield Tier(name, plain, other.function)
-        yield Tier(name, replace(plain, flushes=True), None, _OUT_OF_RANGE, ranged=True)
+        yield Tier("range", replace(plain, flushes=True), None, _OUT_OF_RANGE, ranged=True)
         for other in (s for s in sound if s.remark):
             arithmetic = replace(plain, flushes=True)
             yield Tier(name, arithmetic, other.function, f"right only {other.remark}")
         if self.dtype.numpy.itemsize == 2:
+            formulas = [None, *(one.function for one in sound if not one.remark)]
             for word, what, arithmetic in (
                 ("stored", "kept in {} between operations", stored(self.dtype)),
                 ("arithmetic", "computed in {}", narrow(self.dtype)),
             ):
                 told = what.format(self.dtype)
                 remark = f"{told}; declare accumulate={self.dtype}"
-                yield Tier(
-                    f"{self.dtype} {word}",
-                    arithmetic,
-                    None,
-                    "" if self.dtype.name in declared else remark,
-                )
+                remark = "" if self.dtype.name in declared else remark
+                for formula in formulas:
+                    yield Tier(f"{self.dtype} {word}", arithmetic, formula, remark)
 
     def outputs(self, tier: Tier) -> tuple[Output, ...]:
         """The outputs of a tier."""
@@ -269,16 +277,38 @@ class Evaluation:
         if self.is_exact:
             return evaluate(self.node, formula)
         outputs: Sequence[Any] = ()
+        inputs = self.node.inputs
         for values in range(arithmetic.values, len(VALUES())):
-            lift = partial(_lifted, replace(arithmetic, values=values))
-            with numbers.lifting(lift), _digits(VALUES()[values]):
-                outputs = _called(bound, [lift(array) for array in self.node.inputs])
-            if not any(isinstance(out, Bounded) and _ran_out(out) for out in outputs):
+            wide = replace(arithmetic, values=values)
+            outputs = _on_values(bound, wide, inputs)
+            if not any(map(_ran_out, outputs)):
+                break
+            # What infinities and NaN of the inputs make of outputs, they make of wider ones too.
+            tame = list(map(_tamed, inputs))
+            was_wild = any(a is not b for a, b in zip(tame, inputs, strict=True))
+            if was_wild and not any(map(_ran_out, _on_values(bound, wide, tame))):
                 break
         return tuple(
             output if isinstance(output, Bounded | Truth | Indices) else _typed(bound, n, output)
             for n, output in enumerate(outputs)
         )
+
+
+def _on_values(
+    bound: Bound, arithmetic: Arithmetic, inputs: Sequence[Array | None]
+) -> Sequence[Any]:
+    lift = partial(_lifted, arithmetic)
+    with numbers.lifting(lift), _digits(VALUES()[arithmetic.values]):
+        return _called(bound, list(map(lift, inputs)))
+
+
+def _tamed(array: Array | None) -> Array | None:
+    """`array` with zeros for what is no finite number; itself where all of it is."""
+    if array is None or not is_real(array):
+        return array
+    with np.errstate(invalid="ignore"):
+        finite = np.isfinite(array.astype(np.float64))
+    return array if finite.all() else np.where(finite, array, np.zeros((), array.dtype))
 
 
 _OUT_OF_RANGE = "right but where an intermediate result left the range of the arithmetic"
@@ -318,9 +348,9 @@ def _whole(shape: Sequence[int], at: Sequence[slice], lengths: Sequence[int]) ->
 _PARTED, _PART = 1 << 17, 1 << 16
 
 
-def _ran_out(output: Bounded) -> bool:
+def _ran_out(output: Any) -> bool:
     """True if the values may have left their own range on the way, as x^10 does for x = 1e38."""
-    if output.size > _LARGE:
+    if not isinstance(output, Bounded) or output.size > _LARGE:
         return False
     if not is_finite(output.v).all():
         return True
@@ -428,7 +458,8 @@ class Expected:
             return None
         with np.errstate(over="ignore", invalid="ignore"):
             rest = (self.output.v - self.values).astype(np.float64)
-        return np.where(np.isfinite(rest), rest, 0.0)
+        most = np.finfo(np.float64).max
+        return np.clip(np.where(np.isnan(rest), 0.0, rest), -most, most)
 
     def rounded(self) -> Array:
         """The values rounded to the output's dtype, to nearest, ties to even."""
@@ -495,7 +526,8 @@ class Expected:
             own = np.where(np.isfinite(size), own, 0.0)
         common = output.errors.common
         if common is not None:
-            common = Common(common.size.astype(np.float64, copy=False), common.group)
+            down, up = (end.astype(np.float64, copy=False) for end in (common.down, common.up))
+            common = Common(down, up, common.group)
         return Room(own, common, output.lost)
 
     def range_loss(self, tier: Tier) -> Any:

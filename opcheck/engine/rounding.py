@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any, Literal, TypeAlias, get_args
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -18,61 +19,70 @@ from opcheck.numbers.arithmetic import Arithmetic, Grid
 #: How the values of a node came about: nothing was rounded; an error bound of the reference's own
 #: arithmetic leaves one number each; computed by mpmath to as many digits as it took.
 Method: TypeAlias = Literal["exact", "bounded", "mpmath"]
-METHODS: tuple[Method, ...] = get_args(Method)
 
-#: Binary digits that are computed with, until two of them in a row give the same numbers.
-_DIGITS = (160, 320, 640, 1280)
+#: Binary digits that are computed with, until they tell what everything rounds to.
+DIGITS = (160, 640, 2560, 10240)
 
 
 class Unrounded(ValueError):
-    """No number of digits that was tried tells what an output rounds to."""
+    """It is not certain what an output rounds to."""
 
 
+@np.errstate(all="ignore")
 def correctly_rounded(node: Node) -> tuple[tuple[Array, ...], Method]:
     """The outputs of a node, each value rounded once to its dtype, and how they came about.
 
     Raises what `evaluate` raises, and Unrounded.
     """
-    expected = exactly(node)
-    found: list[Array] = []
-    methods: set[Method] = {"exact"}
-    fine: Sequence[Array] | None = None
-    for place, output in enumerate(expected):
+    found: dict[int, Array] = {}
+    method: Method = "exact"
+    left: dict[int, _Left] = {}
+    for place, output in enumerate(exactly(node)):
         if not isinstance(output, Expected):
-            found.append(output)
+            found[place] = output
             continue
-        array = _proven(output)
-        methods.add("bounded" if array is not None else "mpmath")
-        if array is None:
-            fine = fine or _by_digits(node, expected)
-            array = fine[place]
-        found.append(array)
-    return tuple(found), max(methods, key=METHODS.index)
+        method = "bounded"
+        low, high = _ends(output)
+        if np.array_equal(low, high, equal_nan=output.dtype.kind == "float"):
+            # A zero has its sign from the formula and not from its bound.
+            found[place] = np.where(output.values == 0, output.rounded(), low)
+        else:
+            left[place] = _Left(output, low, high)
+    if left:
+        method = "mpmath"
+        found |= _by_digits(node, left)
+    return tuple(found[place] for place in sorted(found)), method
 
 
-def _proven(output: Expected) -> Array | None:
-    """The rounded values, where the reference's own error leaves no choice; else None."""
+@dataclass(frozen=True, eq=False)
+class _Left:
+    """An output, and the lowest and highest numbers that its proven error leaves."""
+
+    output: Expected
+    low: Array
+    high: Array
+
+
+def _ends(output: Expected) -> tuple[Array, Array]:
+    """The lowest and highest numbers that the reference's own error leaves for each element."""
     if output.dtype.kind != "float":
-        low = high = output.rounded()
-        return low if np.array_equal(low, high) else None
-    whole = np.empty(output.values.shape, output.dtype.numpy)
+        return output.rounded(), output.rounded()
+    low, high = (np.empty(output.values.shape, output.dtype.numpy) for _ in range(2))
     for at, piece in output.pieces:
-        tier = _own_tier(piece.evaluation)
-        room = piece.room(tier)
-        slack = (
-            room.own
-            if room.shared is None
-            else room.own + np.abs(piece.values) * (2 * room.shared.size)
-        )
-        ends = [
-            nearest(*_sum(piece.values, piece.rest, sign * slack), output.dtype) for sign in (-1, 1)
-        ]
-        same = (ends[0] == ends[1]) | ~np.isfinite(piece.values)
-        if not same.all():
-            return None
-        whole[at] = np.where(np.isfinite(piece.values), ends[0], piece.rounded())
-    # A zero has its sign from the formula and not from its bound.
-    return np.where(output.values == 0, output.rounded(), whole)
+        room = piece.room(_own_tier(piece.evaluation))
+        size = np.abs(piece.values)
+        slack = room.own
+        if room.shared is not None:
+            slack = slack + size * (2 * np.maximum(room.shared.down, room.shared.up))
+        if output.dtype.name == "float64":
+            # What float64 has no room for is too small for a float64 itself.
+            slack = slack + np.where((size > 0) & (size < 2.0**-1021), 2.0**-1074, 0.0)
+        slack = np.where(np.isnan(slack), np.inf, slack)
+        for sign, whole in ((-1, low), (1, high)):
+            with np.errstate(over="ignore", invalid="ignore"):
+                end = nearest(*_sum(piece.values, piece.rest, sign * slack), output.dtype)
+            whole[at] = np.where(np.isfinite(size), end, piece.rounded())
+    return low, high
 
 
 def _own_tier(evaluation: Evaluation) -> Tier:
@@ -106,31 +116,44 @@ def nearest(high: Any, low: Any, dtype: DType) -> Array:
     return round_to(high, dtype)
 
 
-def _by_digits(node: Node, expected: Sequence[Array | Expected]) -> Sequence[Array]:
-    """The outputs with as many digits as it takes."""
-    before: list[Array] = []
-    for digits in _DIGITS:
-        now = [
-            array if not isinstance(output, Expected) else _rounded(array, output)
-            for array, output in zip(precisely(node, digits), expected, strict=True)
-        ]
-        if before and all(map(_same, before, now)):
-            return now
+def _by_digits(node: Node, wanted: Mapping[int, _Left]) -> Mapping[int, Array]:
+    """The wanted outputs, with as many digits as it takes."""
+    found: dict[int, Array] = {}
+    before = precisely(node, DIGITS[0])
+    for bits, more in pairwise(DIGITS):
+        now = precisely(node, more)
+        for place in wanted.keys() - found.keys():
+            array = _certain(before[place], now[place], bits, more, wanted[place].output)
+            if array is not None:
+                _check(node, place, array, wanted[place])
+                found[place] = array
+        if len(found) == len(wanted):
+            return found
         before = now
-    raise Unrounded(f"{node.op}: {_DIGITS[-1]} binary digits do not tell what it rounds to")
+    raise Unrounded(f"{node.op}: {DIGITS[-1]} binary digits do not tell what it rounds to")
 
 
-def _rounded(array: Any, output: Expected) -> Array:
-    from opcheck.numbers.precise import Precise, halves
+def _certain(before: Any, now: Any, bits: int, more: int, output: Expected) -> Array | None:
+    """The rounded values; None where the digits leave a choice."""
+    from opcheck.numbers.precise import rounded
 
-    if not isinstance(array, Precise):
-        return np.asarray(array).astype(output.dtype.numpy)
-    high, low = halves(array.v)
-    rounded = nearest(high, low, output.dtype)
-    # mpmath has no negative zero, and says less of what is no number.
-    keep = (output.values == 0) | ~np.isfinite(output.values)
-    return np.where(keep, output.rounded(), rounded)
+    found = output.rounded()
+    for place, (x, y) in enumerate(zip(before.v.flat, now.v.flat, strict=True)):
+        value = rounded(x, y, bits, more, output.dtype, last=more == DIGITS[-1])
+        if value is None:
+            return None
+        # What is no number, and a zero's sign, bounded numbers tell.
+        if value == value and (value or found.flat[place]):
+            found.flat[place] = value
+    return found
 
 
-def _same(one: Array, other: Array) -> bool:
-    return one.tobytes() == other.tobytes()
+def _check(node: Node, place: int, array: Array, left: _Left) -> None:
+    """Raise Unrounded where precise numbers are not what bounded ones prove."""
+    wrong = ~((left.low <= array) & (array <= left.high)) & np.isfinite(left.output.values)
+    if wrong.any():
+        at = tuple(map(int, np.argwhere(wrong)[0]))
+        raise Unrounded(
+            f"{node.op}: output {place} at {list(at)}: precise numbers give {array[at]!s},"
+            f" bounded ones {left.low[at]!s} to {left.high[at]!s}"
+        )

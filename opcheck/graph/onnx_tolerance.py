@@ -6,6 +6,8 @@ import json
 import sys
 from typing import Any
 
+from opcheck.errors import did_you_mean
+
 DATA = "data.json"
 #: What ONNX's runner allows where nothing else is said.
 RTOL, ATOL = 1e-3, 1e-7
@@ -16,6 +18,9 @@ def read_tolerance(data: bytes) -> tuple[float, float]:
     try:
         said = json.loads(data)
         found = said.get("rtol", RTOL), said.get("atol", ATOL)
+        for name in said.keys() - {"rtol", "atol"}:
+            if meant := did_you_mean(name, ("rtol", "atol")):
+                raise ValueError(f"{name!r} ({meant})")
     except (ValueError, AttributeError, RecursionError) as error:
         raise ValueError(f"this is no JSON object with rtol and atol: {error}") from None
     if not all(map(_is_tolerance, found)):

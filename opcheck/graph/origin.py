@@ -43,7 +43,7 @@ def read_origin(folder: Path) -> BackendInfo | None:
     Raises ValueError where the file is not one that this version of opcheck can read.
     """
     try:
-        text = (folder / MARKER).read_text(encoding="utf-8")
+        text = (folder / MARKER).read_bytes()
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:

@@ -25,7 +25,7 @@ from opcheck.graph.tensors import read_npy, read_whole
 from opcheck.graph.values import BeyondOpcheck, element, read_value, tensor_type
 from opcheck.model import Array, Value
 
-_UNANSWERED = "a test without outputs, of which nothing is known to be right"
+_UNANSWERED = "there are no outputs, so nothing is known to be right"
 _DATA_SET = re.compile(r"test_data_set_(\d+)")
 _NUMBERED = re.compile(r"(input|output)_(\d+)\.(pb|npy)")
 
@@ -35,7 +35,7 @@ class DataSet:
     """The inputs and outputs of one run of a model, in its order; its number as in its name.
 
     `beyond` says what of them opcheck neither feeds nor judges, and then there are none; or that
-    there are no outputs, and then there are the inputs alone.
+    there are no outputs of a model that is to be refused.
     """
 
     number: int
@@ -73,8 +73,11 @@ def is_test(names: Iterable[str]) -> bool:
     return MODEL in names or any(map(_DATA_SET.fullmatch, names))
 
 
-def read_test(folder: Path, name: str, told: Told) -> ModelTest | None:
-    """The test in a folder; None where something is wrong with it, which is `told`."""
+def read_test(folder: Path, name: str, told: Told, *, answered: bool = True) -> ModelTest | None:
+    """The test in a folder; None where something is wrong with it, which is `told`.
+
+    Unless it is to be `answered`, it may lack outputs, because its model is to be refused.
+    """
     known = len(told.problems)
     for path in sorted(folder.rglob("*")):
         if path.is_symlink() and not inside(path, folder):
@@ -82,9 +85,8 @@ def read_test(folder: Path, name: str, told: Told) -> ModelTest | None:
     if len(told.problems) > known:
         return None
     try:
-        # Of a model that no output is known of it may be right that it is refused.
-        answered = any(folder.glob("test_data_set_*/output_*"))
-        model = read_model(folder / MODEL, valid=answered)
+        answers = any(folder.glob("test_data_set_*/output_*"))
+        model = read_model(folder / MODEL, valid=answered or answers)
     except ValueError as error:
         told.add(folder / MODEL, error)
         return None
@@ -96,7 +98,7 @@ def read_test(folder: Path, name: str, told: Told) -> ModelTest | None:
     found = []
     for path in sorted(sets, key=_number):
         try:
-            fed, data = _data_set(path, model)
+            fed, data = _data_set(path, model, answered=answered)
             found.append(data)
         except _Wrong as error:
             told.add(error.path, error)
@@ -126,13 +128,17 @@ def _tolerance(path: Path, told: Told) -> tuple[float, float]:
     return RTOL, ATOL
 
 
-def _data_set(folder: Path, model: ModelProto) -> tuple[tuple[ValueInfoProto, ...], DataSet]:
+def _data_set(
+    folder: Path, model: ModelProto, *, answered: bool
+) -> tuple[tuple[ValueInfoProto, ...], DataSet]:
     """The inputs that data are for, and the data."""
     names = sorted(path.name for path in folder.iterdir())
     fed = _fed(model, _files(folder, names, "input"), folder)
     outputs = [*model.graph.output]
     files = _files(folder, names, "output")
     try:
+        if not files and answered:
+            raise _Wrong(folder, _UNANSWERED)
         if files and len(files) != len(outputs):
             raise _Wrong(folder, _numbers("output", len(files), [one.name for one in outputs]))
         inputs = [*_values(folder, names, "input", fed, shaped=True)]

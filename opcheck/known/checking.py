@@ -111,7 +111,8 @@ def _check_place(
     for item, name in enumerate(entry.looks or ()):
         known = {look for op in {case.op for case in about} for look in facts.looks(op)}
         if about and name not in known:
-            told = f"there is no mistake {quoted(name)} of {_listed({c.op.name for c in about})}"
+            names = " or ".join(sorted({case.op.name for case in about}))
+            told = f"there is no mistake {quoted(name)} of {names}"
             mark = ledger.node.at(("known", number, "looks", item))
             problems.add(ledger.file, mark, told, did_you_mean(name, known))
 
@@ -178,19 +179,14 @@ def _hint(value: str, known: list[str]) -> str | None:
     return f"there are {', '.join(known[:_TOLD])}{more}"
 
 
-def _listed(names: Iterable[str]) -> str:
-    return " or ".join(sorted(names))
-
-
 def _check_overlaps(gate: Gate, facts: Facts, problems: Problems) -> None:
     """A case that is listed twice has an entry that explains nothing."""
     told: set[tuple[str, int, str, int]] = set()
     for backend in filter(gate.is_about, facts.backends):
         for case in facts.cases:
-            first, *others = gate.listed(case, backend) or (None,)
-            for other in others:
-                if first is None or other is None:
-                    continue
+            listed = gate.listed(case, backend)
+            for other in listed[1:]:
+                first = listed[0]
                 key = first.ledger.file, first.line, other.ledger.file, other.line
                 if key in told:
                     continue

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Self
+from collections.abc import Sequence
+from functools import cache, partial
+from typing import Annotated, Any, Literal, Self
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
@@ -36,26 +38,23 @@ def _specifier(text: str) -> str:
     return text
 
 
-def _failure(text: str) -> str:
-    if text not in FAILURES:
-        raise ValueError(f"{text!r} is no way to fail: one of {', '.join(FAILURES)}")
-    return text
+def _one_of(known: Sequence[str], what: str) -> AfterValidator:
+    def checked(text: str) -> str:
+        if text not in known:
+            near = did_you_mean(text, map(str, known))
+            hint = f" ({near})" if near else ""
+            raise ValueError(f"{text!r} is no {what}: one of {', '.join(known)}{hint}")
+        return known[known.index(text)]
 
-
-def _verdict(text: str) -> Verdict:
-    if text not in LISTABLE:
-        near = did_you_mean(text, map(str, LISTABLE))
-        hint = f" ({near})" if near else ""
-        raise ValueError(f"{text!r} is no verdict to list: one of {', '.join(LISTABLE)}{hint}")
-    return Verdict(text)
+    return AfterValidator(checked)
 
 
 _AsList = BeforeValidator(_listed)
 _Some = Field(min_length=1)
 Text = Annotated[str, Field(min_length=1)]
 Words = Annotated[list[str], _AsList]
-Failures = Annotated[list[Annotated[str, AfterValidator(_failure)]], _AsList]
-Verdicts = Annotated[list[Annotated[str, AfterValidator(_verdict)]], _AsList]
+Failures = Annotated[list[Annotated[str, _one_of(FAILURES, "way to fail")]], _AsList]
+Verdicts = Annotated[list[Annotated[str, _one_of(LISTABLE, "verdict to list")]], _AsList]
 Versions = Annotated[str, AfterValidator(_specifier)]
 
 
@@ -121,7 +120,8 @@ class Line(Fields):
     """One known defect: in what way it fails, since which versions, where, and why.
 
     What fails only `sometimes`, because it depends on the CPU or on what memory happens to hold,
-    may also pass.
+    may also pass. The fields from `kind` to `clause` are for the scoreboard, and explained in
+    docs/known-failures.md. A defect that no case shows has no `where`, but a `clause`.
     """
 
     versions: Versions
@@ -129,10 +129,21 @@ class Line(Fields):
     sometimes: bool = False
     cause: Text
     link: str | None = None
-    where: Annotated[list[Place], _Some]
+    kind: Literal["legal model", "invalid model"] = "legal model"
+    same_as: Text | None = None
+    documented: Text | None = None
+    upstream: Text | None = None
+    clause: Text | None = None
+    where: Annotated[list[Place], _Some] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _says_where(self) -> Self:
+        if bool(self.where) == bool(self.clause):
+            raise ValueError("state 'where', the cases that fail, or 'clause' if no case shows it")
+        return self
 
     def is_about(self, case: Case) -> bool:
-        """Whether the defect shows in `case`, in some version of the backend."""
+        """Return True if the defect shows in `case`, in some version of the backend."""
         return any(place.fits(case) for place in self.where)
 
 
@@ -194,20 +205,14 @@ class UserFields(Fields):
     known: Annotated[list[Entry], BeforeValidator(lambda value: [] if value is None else value)]
 
 
-def keys(container: form.Location) -> list[str]:
-    """The keys allowed at a place of a shipped ledger."""
-    return _keys(container, LedgerFields, Line)
-
-
-def user_keys(container: form.Location) -> list[str]:
-    """The keys allowed at a place of a user's ledger."""
-    return _keys(container, UserFields, Entry)
-
-
-def _keys(container: form.Location, ledger: type[BaseModel], entry: type[BaseModel]) -> list[str]:
+def _keys(ledger: type[BaseModel], entry: type[BaseModel], container: form.Location) -> list[str]:
     if "where" in container:
         return form.aliases(Place)
     return form.aliases(entry if "known" in container else ledger)
+
+
+#: The keys allowed at a place of a shipped ledger, and of a user's.
+keys, user_keys = partial(_keys, LedgerFields, Line), partial(_keys, UserFields, Entry)
 
 
 def is_version(version: str) -> bool:
@@ -219,6 +224,7 @@ def is_version(version: str) -> bool:
     return True
 
 
+@cache
 def within(version: str, versions: str) -> bool:
     """Whether a version lies in a range; one that is no version lies in none."""
     return is_version(version) and SpecifierSet(versions).contains(

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from opcheck.known.fields import FAILING, LedgerFields, Line, keys, within
 from opcheck.model import BackendInfo, Known, Result, Verdict
-from opcheck.reading import Problems, form, read_file, shipped_folder
+from opcheck.reading import Node, Problems, form, quoted, read_file, shipped_folder
 
 
 @dataclass(frozen=True)
@@ -48,10 +48,20 @@ def load_ledgers(paths: Iterable[Path]) -> tuple[Ledger, ...]:
     for path in paths:
         node = read_file(path, problems)
         fields = form.validate(LedgerFields, node, str(path), problems, keys) if node else None
-        if fields:
+        if node and fields:
+            _check_same_as(fields, node, str(path), problems)
             ledgers.append(Ledger(path.name, fields))
     problems.raise_if_any()
     return tuple(ledgers)
+
+
+def _check_same_as(fields: LedgerFields, node: Node, file: str, problems: Problems) -> None:
+    """Report each `same_as` that does not begin the cause of exactly one independent line."""
+    causes = [line.cause for line in fields.known if line.same_as is None]
+    for number, begin in enumerate(line.same_as for line in fields.known):
+        if begin and (count := sum(cause.startswith(begin) for cause in causes)) != 1:
+            told = f"{quoted(begin)} begins {count} causes of other lines, not 1"
+            problems.add(file, node.at(("known", number, "same_as")), told)
 
 
 def shipped_ledgers() -> tuple[Ledger, ...]:

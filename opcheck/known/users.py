@@ -47,9 +47,13 @@ class UserLedger:
             return False
 
     def is_about(self, backend: BackendInfo) -> bool:
-        """Whether it is of this backend, by its address, its profile's name or what that means."""
-        names = {name for name in (backend.address, backend.of) if name}
+        """Return True if it names this backend: its profile, or its address, in full or as written.
+
+        An address of Python code may leave the class out.
+        """
+        names = {name for name in (backend.address, backend.of, backend.asked) if name}
         names |= {name.partition("?")[0] for name in names}
+        names |= {":".join(n.split(":")[:2]) for n in names if n.startswith(("py:", "onnx:"))}
         return not names.isdisjoint(self.fields.backend)
 
     def line_of(self, number: int, place: int) -> int:

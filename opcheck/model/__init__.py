@@ -38,6 +38,7 @@ from opcheck.model.case import (
 from opcheck.model.outcome import (
     NOTHING,
     Crashed,
+    Declared,
     Declined,
     Foreign,
     Items,
@@ -95,6 +96,7 @@ __all__ = [
     "ComparisonRecord",
     "Computed",
     "Crashed",
+    "Declared",
     "Declined",
     "Diagnosis",
     "Element",

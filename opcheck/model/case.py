@@ -146,13 +146,15 @@ class Tolerance:
     """How far `got` may lie from `want`: `ulp` steps of the output's dtype, or atol + rtol·|want|.
 
     Exactly one of `ulp` and the pair (`rtol`, `atol`) is set. NaN equals NaN; +0 equals -0
-    unless `signed_zeros`.
+    unless `signed_zeros`. Unless `strict`, what an operator of the engine may flush or lose at the
+    ends of its range is right too.
     """
 
     ulp: int | None = None
     rtol: float = 0.0
     atol: float = 0.0
     signed_zeros: bool = False
+    strict: bool = False
 
     def __str__(self) -> str:
         zeros = ", signed zeros" if self.signed_zeros else ""

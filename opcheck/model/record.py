@@ -86,6 +86,8 @@ class Record:
     failure: Failure | None = None
     refused: bool = False
     inexpressible: bool = False
+    irreproducible: bool = False
+    beyond: bool = False
     self_check: bool = False
     alternative: str | None = None
     known: Known | None = None

@@ -46,9 +46,9 @@ WRONG = (
 
 
 #: In what way a result fails, whatever its rule makes of it: an output differs in number, type,
-#: dtype, shape or values; its values are good only for a poorer arithmetic than expected; an
-#: invalid model is accepted, a legal one refused; the process dies, hangs or takes all memory; runs
-#: contradict.
+#: dtype, shape or values; its values are good only for a poorer arithmetic than expected; it is
+#: another than the backend declared; an invalid model is accepted, a legal one refused; the process
+#: dies, hangs or takes all memory; runs contradict.
 Failure: TypeAlias = Literal[
     "count",
     "type",
@@ -56,6 +56,7 @@ Failure: TypeAlias = Literal[
     "shape",
     "values",
     "precision",
+    "declared",
     "accepted",
     "raised",
     "crash",
@@ -153,11 +154,27 @@ class Known:
 class Diagnosis:
     """What a failure looks like: the mistake that reproduces it, or else what its numbers say.
 
-    `mistake` is a mistake's name, None where it is none; `text` says it in words.
+    `mistake` is a mistake's name, None where it is none; `text` says it in words. What was learned
+    from the cases of a run has `counts`: how many cases like these fail so, of how many that
+    answered or failed so, and the same of all others.
     """
 
     mistake: str | None
     text: str
+    counts: tuple[int, int, int, int] | None = field(default=None, compare=False)
+
+    @property
+    def evidence(self) -> str:
+        """The counts in words, "" where there are none."""
+        if self.counts is None:
+            return ""
+        here, such, elsewhere, others = self.counts
+        among = f"{elsewhere:,}" if elsewhere else "none"
+        return f"{here:,} of {such:,}" + (f", and {among} of {others:,} others" if others else "")
+
+    def __str__(self) -> str:
+        named = f"{self.text} ({self.mistake})" if self.mistake else self.text
+        return f"{named}: {self.evidence}" if self.counts else named
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,7 +187,9 @@ class Result:
     `diagnoses` what the failure looks like, the likeliest first.
     `known` is what a ledger says of the case, `unexpected` that a user's ledger has something else
     come or that it does not list what is unsupported: red, whatever the verdict.
-    `inexpressible`: unsupported because no model states the case, which is not the backend's doing.
+    `inexpressible`: unsupported, but not by the backend: no model states the case, or it lies
+    `beyond` what opcheck itself can ask or judge.
+    `irreproducible`: the same question again gave other values, which are right too.
     `printed` is the end of what the backend wrote to its standard output and error.
     `oracle` is the backend, and its version, whose answer is taken for right; one that passes by
     its own answer is a `self_check` too. Where nobody's is, `against` are the backends that this
@@ -185,6 +204,8 @@ class Result:
     failure: Failure | None = None
     refused: bool = False
     inexpressible: bool = False
+    irreproducible: bool = False
+    beyond: bool = False
     self_check: bool = False
     alternative: str | None = None
     comparisons: tuple[Comparison, ...] = ()
@@ -204,11 +225,13 @@ class BackendInfo:
     """A backend that took part: its address on the command line, its kind and its version.
 
     `of` is the address it goes by elsewhere: behind a profile's name, or outputs that were saved.
+    `asked` is the address as it was written, which may be shorter than the backend's own.
     `accumulate` names arithmetic poorer than expected that it is declared to compute in: a 16-bit
     dtype, or "stored" for intermediate results kept in the tensor's dtype. `engine` marks opcheck's
     own, whose passes against itself prove nothing. What it prepares can be run any number of times
     if it is `repeatable`; otherwise it is asked once, on one data. `devices` are those it offers
     here, the one in use first; `threads` is how many it computes with, None where nobody can tell.
+    `made_of` are digests of the files it consists of, and of how its process is started.
     """
 
     address: str
@@ -220,6 +243,8 @@ class BackendInfo:
     devices: tuple[str, ...] = ()
     threads: int | None = None
     of: str | None = None
+    made_of: Mapping[str, str] = field(default_factory=dict, compare=False)
+    asked: str | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
         return f"{self.address} {self.version}".rstrip()

@@ -37,6 +37,17 @@ class Measure:
 
 
 @dataclass(frozen=True)
+class Elapsed:
+    """The mean of some calls: the `seconds` of one, without those for which it only `waited`.
+
+    It waits while it could go on and other processes have the processors.
+    """
+
+    seconds: float
+    waited: float = 0.0
+
+
+@dataclass(frozen=True)
 class Release:
     """Run what is held once more, tell the answer, and let it go."""
 

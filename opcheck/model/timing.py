@@ -9,6 +9,8 @@ from dataclasses import dataclass
 class Sample:
     """The seconds of a call, the mean of `loops` calls one after the other.
 
+    They are without those that it `waited` while other processes had the processors.
+
     `round` and `worker` are counted from 0. In a round everybody takes one sample, in random order,
     and of a backend with W processes it is number `round` mod W that does.
     """
@@ -17,6 +19,7 @@ class Sample:
     worker: int
     loops: int
     seconds: float
+    waited: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ class Timed:
     `copy` are samples of copying half as many, which moves as many; `yardstick` are samples of a
     fixed piece of work that is the same in every run, by which stored runs are compared. Both were
     taken in the same rounds, in opcheck's own process. Cases of one `sweep` over sizes have that in
-    common, "" stands for a case of none.
+    common, "" stands for a case of none. `digest` tells a case from others that had its id.
     """
 
     case: str
@@ -55,6 +58,7 @@ class Timed:
     copy: tuple[Sample, ...]
     yardstick: tuple[Sample, ...]
     sweep: str = ""
+    digest: str = ""
 
     def timing(self, backend: str) -> Timing | None:
         """Of the backend with this address, None where it took no part."""
@@ -80,7 +84,7 @@ class Bench:
     `packages` are versions by distribution, `backends` versions by address. `threads` were asked
     for, `threads_of` are those that backends say they have, None where one does not tell.
     `included` is what the times of a backend hold beside its own work. `cold` says whether caches
-    were emptied before each call.
+    were emptied before each call, `warm` for how many seconds processes were warmed up at the most.
     """
 
     opcheck: str
@@ -95,6 +99,7 @@ class Bench:
     cold: bool
     baseline: str
     started: str
+    warm: float = 0.0
 
     @property
     def other_threads(self) -> dict[str, int]:

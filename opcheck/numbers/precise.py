@@ -6,6 +6,8 @@ They decide what a value rounds to. They know neither negative zero nor types: w
 
 from __future__ import annotations
 
+import builtins
+import math
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from functools import cache
@@ -15,6 +17,7 @@ import mpmath
 import numpy as np
 from numpy.typing import NDArray
 
+from opcheck.dtypes import DType, limits
 from opcheck.numbers import plain
 from opcheck.numbers.kinds import Number
 
@@ -60,10 +63,12 @@ class Precise(Number):
 def _number(x: Any) -> Any:
     if isinstance(x, mpmath.mpf):
         return x
-    if isinstance(x, np.longdouble):
+    if isinstance(x, np.longdouble) and np.isfinite(x):
         # In two halves, each of which float64 holds.
-        high = float(x)
-        return mpmath.mpf(high) + mpmath.mpf(float(x - np.longdouble(high)))
+        mantissa, exponent = np.frexp(x)
+        high = float(mantissa)
+        low = float(mantissa - np.longdouble(high))
+        return mpmath.ldexp(mpmath.mpf(high) + mpmath.mpf(low), int(exponent))
     return (
         mpmath.mpf(int(x)) if isinstance(x, int | np.integer | np.bool_) else mpmath.mpf(float(x))
     )
@@ -86,16 +91,20 @@ def objects(x: Any) -> Objects:
     array = np.asarray(x)
     if array.dtype.kind == "V":  # ml_dtypes
         array = array.astype(np.float64)
-    return _array(_numbers(array))
+    with np.errstate(invalid="ignore"):  # NaN is a value like any other.
+        return _array(_numbers(array))
 
 
 def longdoubles(x: Objects) -> NDArray[np.longdouble]:
     """mpmath's numbers in longdouble, rounded in two steps."""
 
     def one(number: Any) -> Any:
-        high = float(number)
-        rest = float(number - mpmath.mpf(high)) if np.isfinite(high) else 0.0
-        return np.longdouble(high) + np.longdouble(rest)
+        if not mpmath.isfinite(number) or number == 0:
+            return np.longdouble(float(number))
+        mantissa, exponent = mpmath.frexp(number)
+        high = float(mantissa)
+        low = float(mantissa - mpmath.mpf(high))
+        return np.ldexp(np.longdouble(high) + np.longdouble(low), int(exponent))
 
     flat = [one(number) for number in x.reshape(-1)]
     return np.array(flat, np.longdouble).reshape(x.shape)
@@ -109,15 +118,45 @@ def finite(x: Objects) -> NDArray[np.bool_]:
 _is_finite = np.frompyfunc(mpmath.isfinite, 1, 1)
 
 
-def halves(x: Objects) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """mpmath's numbers as the nearest float64 and what is left, as a float64."""
-    high = np.empty(x.shape)
-    low = np.zeros(x.shape)
-    for place, number in enumerate(x.reshape(-1)):
-        high.flat[place] = near = float(number)
-        if np.isfinite(near):
-            low.flat[place] = float(number - mpmath.mpf(near))
-    return high, low
+def rounded(x: Any, y: Any, bits: int, more: int, dtype: DType, *, last: bool) -> float | None:
+    """A number rounded once to a dtype, to nearest, ties to even; None where that is not certain.
+
+    It was computed as `x` with `bits` binary digits and as `y` with `more`. Half of the digits of y
+    count as right if it confirms half of those of x. If these are the `last` digits, what they do
+    not tell from a midpoint of two numbers is that midpoint. NaN where it is infinite or NaN.
+    """
+    if not mpmath.isfinite(y):
+        return float("nan")
+    with digits(2 * more):
+        apart, size = mpmath.fabs(y - x), mpmath.fabs(y)
+        confirmed = apart <= mpmath.ldexp(size, -bits // 2)
+        error = mpmath.ldexp(size, -more // 2) if confirmed else apart
+        low, high = (_nearest(y + sign * error, dtype) for sign in (-1, 1))
+    if low == high and mpmath.isfinite(x):
+        return low
+    if not (last and confirmed):
+        return None
+    with digits(more // 2):
+        return _nearest(+y, dtype)
+
+
+def _nearest(number: Any, dtype: DType) -> float:
+    sign, mantissa, exponent, length = number._mpf_
+    # How many of the last bits the dtype has no room for; all of a number below half its least.
+    shift = builtins.max(length - dtype.precision, dtype.min_exponent - exponent)
+    if shift > length:
+        return 0.0
+    if shift > 0:
+        half, rest = 1 << (shift - 1), mantissa & ((1 << shift) - 1)
+        mantissa >>= shift
+        mantissa += rest > half or (rest == half and mantissa & 1)
+        exponent += shift
+    try:
+        value = math.ldexp(mantissa, exponent)
+    except OverflowError:
+        value = math.inf
+    value = value if value <= limits(dtype)[1] else math.inf
+    return -value if sign else value
 
 
 def precise(x: NDArray[Any]) -> Precise:
@@ -145,7 +184,7 @@ def _real(function: Callable[..., Any]) -> Callable[..., Any]:
     """NaN where a function of real numbers is not defined."""
 
     def real(*operands: Any) -> Any:
-        if any(x != x for x in operands):
+        if any(x != x for x in operands) and function is not _power:
             return _NAN
         try:
             found = function(*operands)
@@ -165,6 +204,8 @@ def _divided(a: Any, b: Any) -> Any:
 def _power(x: Any, p: Any) -> Any:
     if p == 0 or x == 1:
         return mpmath.mpf(1)
+    if p != p or x != x:
+        return _NAN
     if x == 0:
         return mpmath.mpf(0) if p > 0 else _INF
     if mpmath.isinf(x) and x > 0:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
+from operator import or_
 
 from opcheck.dtypes import DType
-from opcheck.model import AttrValue, OpVersion
+from opcheck.model import Attrs, AttrValue, OpVersion
 from opcheck.opset import directml
 from opcheck.opset.schema import Attribute, Body, BodyNode, Parameter, Reference, Schema
 
@@ -25,11 +26,28 @@ __all__ = [
     "body",
     "describe",
     "domains",
+    "is_exact",
     "later",
     "newest",
     "operators",
     "versions",
 ]
+
+#: Operators that take no strings, of which no answer needs rounding all the same.
+_EXACT = (
+    *("Abs", "Ceil", "Clip", "EyeLike", "Floor", "GlobalMaxPool", "Max", "MaxPool", "Min", "Neg"),
+    *("ReduceMax", "ReduceMin", "Relu", "Round", "Sign", "TopK"),
+)
+#: Operators that take strings, and compute where another value of an attribute asks them to.
+_MOVE_WITH = {
+    "GridSample": ("mode", "nearest"),
+    "Resize": ("mode", "nearest"),
+    "ScatterElements": ("reduction", "none"),
+    "ScatterND": ("reduction", "none"),
+    "Upsample": ("mode", "nearest"),
+}
+#: Operators that take strings, and compute with what else they take, or run another graph.
+_COMPUTE = {"CastLike", "Col2Im", "Loop", "Scan", "SequenceMap"}
 
 
 @cache
@@ -75,6 +93,29 @@ def attribute(op: OpVersion, name: str) -> Attribute | None:
         versions(op.domain, op.name).items(), key=lambda item: abs(item[0] - op.since)
     )
     return next((s.attributes[name] for _, s in by_distance if name in s.attributes), None)
+
+
+def is_exact(op: OpVersion, attrs: Attrs) -> bool:
+    """Return True if an operator rounds nothing, because it only moves or selects elements.
+
+    One whose output may be of strings, as its input, cannot compute with its elements. That holds
+    for its versions without strings too.
+    """
+    schemas = versions(op.domain, op.name)
+    if op.domain or op.name in _COMPUTE:
+        return False
+    name, value = _MOVE_WITH.get(op.name, ("", ""))
+    declared = schemas[op.since].attributes.get(name)
+    if declared and attrs.get(name, declared.default) != value:
+        return False
+    return op.name in _EXACT or any(map(_moves, schemas.values()))
+
+
+def _moves(schema: Schema) -> bool:
+    taken = {parameter.constraint for parameter in schema.inputs}
+    moved = [o.constraint in taken and "tensor(string)" in o.types for o in schema.outputs]
+    whole = [not any("float" in t or "double" in t for t in o.types) for o in schema.outputs]
+    return any(moved) and all(map(or_, moved, whole))
 
 
 def operators(domain: str) -> tuple[str, ...]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -60,8 +61,12 @@ def check(
     file: str,
     problems: Problems,
     known_keys: KnownKeys | None = None,
+    hints: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[Model | None, list[Location]]:
-    """As `validate`, and the paths from `node` at which it has not the form."""
+    """As `validate`, and the paths from `node` at which it has not the form.
+
+    `hints` say how the values of some keys are written.
+    """
     try:
         return model.model_validate(node.plain()), []
     except ValidationError as error:
@@ -75,7 +80,7 @@ def check(
     for path, finding in zip(paths, findings, strict=True):
         beside = unknown.get(path[:-1], [])
         if not (finding["type"] == "missing" and _is_misspelt(str(path[-1]), beside)):
-            _report(finding, path, node, file, problems, keys)
+            _report(finding, path, node, file, problems, keys, hints)
     return None, paths
 
 
@@ -133,7 +138,13 @@ def _is_misspelt(missing: str, beside: Sequence[str]) -> bool:
 
 
 def _report(
-    finding: Any, path: Location, node: Node, file: str, problems: Problems, keys: KnownKeys
+    finding: Any,
+    path: Location,
+    node: Node,
+    file: str,
+    problems: Problems,
+    keys: KnownKeys,
+    hints: Mapping[str, str],
 ) -> None:
     if _is_unknown(finding):
         known = keys(finding["loc"][:-1])
@@ -143,7 +154,7 @@ def _report(
         problems.add(file, node.at(path[:-1]), f"{_spelt(path[:-1])}{path[-1]!r} is missing")
     else:
         mark = node.at(path, key=finding["loc"][-1:] == ("[key]",))
-        problems.add(file, mark, f"{_spelt(path)}{_reason(finding)}", _hint(finding))
+        problems.add(file, mark, f"{_spelt(path)}{_reason(finding)}", _hint(finding, path, hints))
 
 
 def _reason(finding: Any) -> str:
@@ -156,7 +167,9 @@ def _reason(finding: Any) -> str:
     return f"{_WORDS[kind].format(**finding.get('ctx', {}))}{got}"
 
 
-def _hint(finding: Any) -> str | None:
+def _hint(finding: Any, path: Location, hints: Mapping[str, str]) -> str | None:
+    if finding["type"] in ("list_type", "dict_type", "model_type", "model_attributes_type"):
+        return hints.get(str(path[-1]) if path else "")
     if finding["type"] != "literal_error" or not isinstance(finding["input"], str):
         return None
     return did_you_mean(finding["input"], re.findall("'(.*?)'", finding["ctx"]["expected"]))

@@ -13,11 +13,15 @@ from opcheck.reading.nodes import Mark, Node
 from opcheck.reading.problems import Problems, Unreadable
 from opcheck.reading.syntax import unreadable
 
-#: The largest file read, in bytes (for a text: in characters).
-FILE_LIMIT: Final = 16 * 2**20
+#: The largest file read, in bytes (for a text: in characters): larger ones take too long to parse.
+FILE_LIMIT: Final = 2 * 2**20
 #: How many %TAG directives a file may have: libyaml's time grows with the square of them.
 DIRECTIVE_LIMIT: Final = 16
 
+#: What is wrong with text of 16 or 32 bits a character, as Windows may save it.
+WIDE: Final = "this file is UTF-16 or UTF-32, not UTF-8"
+
+_WIDE_TEXT: Final = re.compile(rb"\xff\xfe|\xfe\xff|([ -~]\0+){2}|(\0+[ -~]){2}")
 _BREAK: Final = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 _DIRECTIVE: Final = re.compile("^%TAG|[\n\r\x85\u2028\u2029]%TAG")
 #: https://yaml.org/spec/1.2.2/#51-character-set
@@ -32,7 +36,7 @@ def read_file(path: Path, problems: Problems) -> Node | None:
     Returns the tree even with problems, as far as it can still be used, else None.
     """
     try:
-        text = _text(path)
+        text = decoded(contents(path))
     except Unreadable as why:
         problems.add(str(path), why.mark, why.message, why.hint)
         return None
@@ -63,16 +67,18 @@ def read_text(text: str, file: str, problems: Problems) -> Node | None:
     return None
 
 
-def _text(path: Path) -> str:
-    """The text of a regular file. Raises Unreadable."""
+def contents(path: Path) -> bytes:
+    """Return what a regular file holds. Raises Unreadable."""
     start = Mark(1, 1)
     try:
-        mode = path.stat().st_mode
-        if stat.S_ISDIR(mode):
+        status = path.stat()
+        if stat.S_ISDIR(status.st_mode):
             raise Unreadable(start, "this is a folder, not a file")
         # Reading a pipe or a device might never end.
-        if not stat.S_ISREG(mode):
+        if not stat.S_ISREG(status.st_mode):
             raise Unreadable(start, "this is no regular file")
+        if status.st_size > FILE_LIMIT:
+            raise _too_large(status.st_size)
         with path.open("rb") as file:
             data = file.read(FILE_LIMIT + 1)
     except FileNotFoundError:
@@ -82,15 +88,19 @@ def _text(path: Path) -> str:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise Unreadable(start, f"this file cannot be read: {reason}") from None
-    if len(data) > FILE_LIMIT:
-        raise _too_large()
-    return _decoded(data)
+    return data
 
 
-def _decoded(data: bytes) -> str:
+def is_wide(data: bytes) -> bool:
+    """Return True for text in UTF-16 or UTF-32: it has a mark, or NULs around ASCII."""
+    return _WIDE_TEXT.match(data) is not None
+
+
+def decoded(data: bytes) -> str:
+    """Return the text of a file. Raises Unreadable where it is not in UTF-8."""
     save = "save it as UTF-8"
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise Unreadable(Mark(1, 1), "this file is UTF-16 or UTF-32, not UTF-8", save)
+    if is_wide(data):
+        raise Unreadable(Mark(1, 1), WIDE, save)
     zero = data.find(b"\0")
     if zero >= 0:
         mark = _place(data[:zero].decode(errors="replace"))
@@ -106,7 +116,7 @@ def _decoded(data: bytes) -> str:
 def _checked(text: str) -> str:
     """The text without its byte order mark. Raises Unreadable for what no parser should see."""
     if len(text) > FILE_LIMIT:
-        raise _too_large()
+        raise _too_large(len(text))
     text = text.removeprefix("\ufeff")
     found = _FORBIDDEN.search(text)
     if found:
@@ -120,8 +130,9 @@ def _checked(text: str) -> str:
     return text
 
 
-def _too_large() -> Unreadable:
-    return Unreadable(Mark(1, 1), f"the file is larger than {FILE_LIMIT // 2**20} MiB")
+def _too_large(size: int) -> Unreadable:
+    message = f"the file has {size / 2**20:.1f} MiB, more than {FILE_LIMIT >> 20} MiB"
+    return Unreadable(Mark(1, 1), message, "large tensors are made by fills, or lie in .npy files")
 
 
 def _place(before: str) -> Mark:

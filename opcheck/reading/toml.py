@@ -33,7 +33,8 @@ def parse_toml(text: str, file: str, problems: Problems) -> Node | None:
         mark = Mark(len(last), len(last[-1]) + 1)
         if place and place[1]:
             mark = Mark(int(place[1]), int(place[2]))
-        problems.add(file, mark, f"no TOML: {_PLACE.sub('', str(error))}")
+        hint = "texts stand in quotes" if "Invalid value" in str(error) else None
+        problems.add(file, mark, f"no TOML: {_PLACE.sub('', str(error))}", hint)
         return None
     return _node(document, (), _marks(text))
 

@@ -7,13 +7,14 @@ the new run and was not in the old is a regression, and so is what was judged an
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from opcheck.errors import Exit
 from opcheck.model import OpVersion, Record, Run, Verdict
-from opcheck.records.status import is_red, reds_of
+from opcheck.records.status import UNJUDGED, is_red, reds_of
 
 #: A pass whose share of the allowed error grew by more than this, beyond that, is worth a remark.
 #: Below half, nothing is near its limit; and from one machine to the next, as from one number of
@@ -79,14 +80,17 @@ class Growth:
 class Difference:
     """All that changed, in the order of kinds and cases.
 
-    `compared` results were held against each other. `left_out` are those of the old run that the
-    new one was not asked for.
+    `compared` results were compared with each other. `left_out` are those of the old run that the
+    new one was not asked for, `failing` counts what failed in both, `unjudged` what was worth
+    nothing in both, by verdict.
     """
 
     changes: tuple[Change, ...]
     growths: tuple[Growth, ...]
     compared: int
     left_out: tuple[Record, ...]
+    failing: int = 0
+    unjudged: Mapping[Verdict, int] = field(default_factory=dict)
 
     @property
     def regressions(self) -> int:
@@ -129,7 +133,11 @@ def compare(old: Run, new: Run) -> Difference:
             changes.append(Change(kind, None, now))
     order = {kind: number for number, kind in enumerate(Kind)}
     changes.sort(key=lambda change: order[change.kind])
-    return Difference(tuple(changes), tuple(_growths(pairs)), len(pairs), tuple(left_out))
+    failing = sum(is_red(was, red[0]) and is_red(now, red[1]) for was, now in pairs)
+    same = Counter(now.verdict for was, now in pairs if was.verdict is now.verdict)
+    idle = {verdict: same[verdict] for verdict in UNJUDGED if same[verdict]}
+    growths = tuple(_growths(pairs))
+    return Difference(tuple(changes), growths, len(pairs), tuple(left_out), failing, idle)
 
 
 def judged(old: Run, new: Run, found: Difference, *, common: bool = False) -> tuple[Exit, str]:
@@ -141,16 +149,25 @@ def judged(old: Run, new: Run, found: Difference, *, common: bool = False) -> tu
     told = [f"{count:,} {kind}" for kind, count in counts.items()]
     told += [f"{len(found.growths):,} nearer to the limit"] * bool(found.growths)
     said = "; ".join(told) or f"{found.compared:,} results are as they were"
-    if found.left_out:
-        said += f"; {len(found.left_out):,} left out"
+    said += "".join(
+        f"; {count:,} {what}"
+        for what, count in {
+            "left out": len(found.left_out),
+            "failing in both": found.failing,
+            **{f"{verdict} in both": count for verdict, count in found.unjudged.items()},
+        }.items()
+        if count
+    )
     short = [name for name, run in (("OLD", old), ("NEW", new)) if not run.complete]
     if short:
         return Exit.UNUSABLE, f"incomplete: {' and '.join(short)} was cut short; {said}"
     if found.left_out and not common:
         return Exit.UNUSABLE, f"NEW was asked for less than OLD (--common: no matter); {said}"
+    if found.unjudged.keys() - {Verdict.UNSUPPORTED}:
+        return Exit.UNUSABLE, f"incomplete: {said}"
     if found.regressions:
         return Exit.NONCONFORMING, said
-    if not found.compared:
+    if found.compared == sum(found.unjudged.values()):
         return Exit.NOTHING_JUDGED, f"nothing could be compared; {said}"
     return Exit.CONFORMS, f"no regression: {said}"
 
@@ -236,11 +253,15 @@ def _listed(record: Record) -> tuple[object, ...]:
 
 
 def _looks_otherwise(was: Record, now: Record) -> bool:
-    """Whether two failures look different, if both were diagnosed: known defects are not.
+    """Return True if two failures look different and both were diagnosed: known defects are not.
 
-    Which of several mistakes is the likeliest depends on the failures before.
+    Which of several mistakes is the likeliest depends on other results, as does what was learned
+    from them.
     """
-    looks = [{said.mistake or said.text for said in one.diagnoses} for one in (was, now)]
+    looks = [
+        {said.mistake or said.text for said in one.diagnoses if said.mistake or not said.counts}
+        for one in (was, now)
+    ]
     return all(looks) and looks[0] != looks[1]
 
 

@@ -12,6 +12,8 @@ from opcheck.reading import quoted
 from opcheck.records.facts import rules
 from opcheck.records.status import status
 
+#: Runs that began more hours apart are hardly parts of one: less than lies between two nights.
+APART = 12.0
 #: How many results that stand in two runs are named.
 _NAMED = 3
 
@@ -33,12 +35,13 @@ def merge(parts: Sequence[Part], *, mixed_versions: bool = False) -> tuple[Run, 
     """
     versions = () if mixed_versions else _versions(parts)
     wrong = [*misfits(parts), *versions, *_repeated(parts), *_compared_apart(parts)]
+    wrong += _left_over(parts)
     if wrong:
         raise UsageError("\n".join(dict.fromkeys(wrong)))
     first = parts[0].run.header
     headers = [part.run.header for part in parts]
-    backends = {info.address: info for header in headers for info in header.backends}
-    oracles = {info.address: info for header in headers for info in header.oracles}
+    backends = _whole(info for header in headers for info in header.backends)
+    oracles = _whole(info for header in headers for info in header.oracles)
     header = replace(
         first,
         environment=joined([one.environment for one in headers]),
@@ -56,6 +59,45 @@ def merge(parts: Sequence[Part], *, mixed_versions: bool = False) -> tuple[Run, 
     )
     lacks = tuple(_lacks(parts, header))
     return Run(header, tuple(records), _ending(parts, header, records, complete=not lacks)), lacks
+
+
+def _whole(infos: Iterable[BackendInfo]) -> dict[str, BackendInfo]:
+    """Backends by their addresses, each with all that it was made of."""
+    found: dict[str, BackendInfo] = {}
+    for info in infos:
+        before = found.get(info.address, info).made_of
+        made = {
+            name: _each([before.get(name, "none"), info.made_of.get(name, "none")])
+            for name in {**before, **info.made_of}
+        }
+        found[info.address] = replace(info, made_of=made)
+    return found
+
+
+def several_builds(whole: Header) -> Iterator[str]:
+    """Backends that were not made of the same in all parts of a whole, and in what they differ."""
+    for info in (*whole.backends, *whole.oracles):
+        unlike = [name for name, digests in info.made_of.items() if ", " in digests]
+        if unlike:
+            yield f"{info} was not made of the same everywhere: {', '.join(unlike)}"
+
+
+def _left_over(parts: Sequence[Part]) -> Iterator[str]:
+    """Which parts are of another day, and of another build of a backend than one before them."""
+    for number, part in enumerate(parts):
+        for other in parts[:number]:
+            hours = abs(apart(other.run.header, part.run.header))
+            before = {info.address: info.made_of for info in other.run.header.backends}
+            for info in part.run.header.backends if hours > APART else ():
+                if before.get(info.address, info.made_of) != info.made_of:
+                    both = f"{other.name} and {part.name} began {hours:,.1f} hours apart"
+                    yield f"{both}, with other files of {quoted(info.address)}"
+
+
+def apart(one: Header, other: Header) -> float:
+    """How many hours after one run another began."""
+    first, second = (datetime.fromisoformat(header.started) for header in (one, other))
+    return (second - first).total_seconds() / 3600
 
 
 def misfits(parts: Sequence[Part]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from opcheck.errors import UsageError
 from opcheck.model import Ending, Header, Record, Verdict
 from opcheck.reading import quoted
-from opcheck.records.merging import Part, joined, misfits
+from opcheck.records.merging import APART, Part, apart, joined, misfits
 
 #: What the run that goes on is called beside the file.
 _NOW = "this run"
@@ -44,16 +44,21 @@ def resumed(
     now: Header,
     digests: Mapping[str, tuple[int, str]],
     compared: Collection[str] = (),
+    hours: float = APART,
 ) -> Kept:
     """What a run with the header `now` can keep of `earlier`: all that was delivered.
 
     `digests` are place and digest of the cases, by their ids; those `compared` among the backends
     are kept if all of their results are. Raises UsageError with every reason why it is another run:
-    another suite or shard, other backends, versions or rules.
+    another suite or shard, other backends, versions, files or rules, or more `hours` apart.
     """
     old = earlier.run.header
     wrong = [*misfits([earlier, Part(_NOW, replace(earlier.run, header=now))])]
-    wrong += [*_unlike(earlier.name, old, now)]
+    wrong += [*_unlike(earlier.name, old, now), *_too_late(earlier.name, old, now, hours)]
+    # What was not delivered is what is missing.
+    records = [one for one in earlier.run.records if one.verdict is not Verdict.NOT_RUN]
+    if earlier.run.complete and len(records) == len(earlier.run.records):
+        wrong.append(f"{earlier.name} is complete: there is nothing to go on with")
     for record in earlier.run.records if old.suite == now.suite else ():
         if digests.get(record.case) != (record.place, record.digest):
             wrong.append(f"{earlier.name} has another case {quoted(record.case)} than {_NOW}")
@@ -61,8 +66,6 @@ def resumed(
         hint = f"another file begins a new run; {earlier.name} is as it was"
         raise UsageError("\n".join(dict.fromkeys(wrong)), hint)
     order = {info.address: number for number, info in enumerate(old.backends)}
-    # What was not delivered is what is missing.
-    records = [one for one in earlier.run.records if one.verdict is not Verdict.NOT_RUN]
     # What a backend is worth beside the others is known once all of them have answered.
     count = Counter(one.case for one in records)
     torn = {case for case in compared if count[case] < len(old.backends)}
@@ -87,6 +90,19 @@ def _unlike(name: str, old: Header, now: Header) -> Iterator[str]:
     one, other = ([info.address for info in header.backends] for header in (old, now))
     if one != other:
         yield f"{name} has the backends {', '.join(one)}; {_NOW} {', '.join(other)}"
+    known = {info.address: info.made_of for info in (*old.backends, *old.oracles)}
+    for info in (*now.backends, *now.oracles):
+        before = known.get(info.address, info.made_of)
+        if unlike := sorted(dict(before.items() ^ info.made_of.items())):
+            yield f"{quoted(info.address)} was made of other files in {name}: {', '.join(unlike)}"
+
+
+def _too_late(name: str, old: Header, now: Header, hours: float) -> Iterator[str]:
+    """Why too much may have changed since a run began that nothing in it shows."""
+    passed = apart(old, now)
+    if abs(passed) > hours:
+        when = f"{abs(passed):,.1f} hours {'ago' if passed > 0 else 'from now'}"
+        yield f"{name} began {when}; --resume-within {hours:g} allows no more"
 
 
 def _which(header: Header) -> str:

@@ -9,7 +9,8 @@ from opcheck.errors import Exit
 from opcheck.model import WRONG, BackendInfo, Header, Record, Result, Run, Verdict
 
 _RED = frozenset([*WRONG, Verdict.UNEXPECTED_PASS])
-_UNJUDGED = (Verdict.UNSUPPORTED, Verdict.NOT_RUN, Verdict.BAD_CASE)
+_REMARKS = (Verdict.WARN, Verdict.DIFFER, Verdict.UNSUPPORTED)
+UNJUDGED = (Verdict.UNSUPPORTED, Verdict.NOT_RUN, Verdict.BAD_CASE)
 
 
 def reds(*, strict: bool = False, require_supported: bool = False) -> frozenset[Verdict]:
@@ -26,7 +27,8 @@ def reds_of(header: Header) -> frozenset[Verdict]:
 
 def is_red(result: Record | Result, red: Collection[Verdict]) -> bool:
     """Whether a result fails a run that these verdicts fail."""
-    return result.unexpected or (result.verdict in red and not result.inexpressible)
+    excused = result.inexpressible and not result.beyond
+    return result.unexpected or (result.verdict in red and not excused)
 
 
 def is_failure(result: Record | Result, red: Collection[Verdict]) -> bool:
@@ -61,8 +63,11 @@ def status(
         for why in dict.fromkeys(asked.values())
         if why
     ]
-    failed = Counter(result.verdict for result in results if is_red(result, red))
-    wrong = [*([_spelt(failed)] if failed else []), *accidents]
+    failed = [result for result in results if is_red(result, red)]
+    wrong = [_spelt(Counter(result.verdict for result in failed))] * bool(failed)
+    if beyond := sum(result.beyond for result in failed):
+        wrong.append(f"{beyond:,} of these unsupported by opcheck, not by a backend")
+    wrong += accidents
     also = "".join(f"; {said}" for said in wrong)
     if interrupted:
         return Exit.INTERRUPTED, "interrupted: the run is incomplete"
@@ -82,14 +87,19 @@ def status(
         return Exit.NOTHING_JUDGED, f"nothing was judged: {matched}"
     if idle and (header.named or len(idle) == len(header.backends)):
         return Exit.NOTHING_JUDGED, f"nothing was judged: {'; '.join(idly)}"
-    judged = _counted(sum(map(_is_judged, results)), "result", "results")
-    rest = (Verdict.KNOWN, Verdict.WARN, Verdict.UNSUPPORTED)
-    remarks = [_spelt({verdict: total[verdict] for verdict in rest})]
+    judged = _counted(sum(map(is_judged, results)), "result", "results")
+    known = Counter(result.backend for result in results if _is_known_wrong(result))
+    found = Counter(before_ledgers(result) for result in results)
+    remarks = [_known_wrong(known)] if known else []
+    remarks += [_spelt({verdict: found[verdict] for verdict in _REMARKS})]
+    other = sum(result.irreproducible for result in results)
+    remarks += [f"{other:,} not reproducible to the bit"] * bool(other)
     remarks += [f"{address} {asked[address]}" for address in idle]
     remarks += _without_a_pass(header, idle, results)
     remarks += [f"{part} only"] * bool(part)
     remarks += partings
-    said = "; ".join(filter(None, [f"conforms: {judged}, nothing unexpected", *remarks]))
+    head = f"nothing new: {judged}" if known else f"conforms: {judged}, nothing unexpected"
+    said = "; ".join(filter(None, [head, *remarks]))
     return Exit.CONFORMS, said
 
 
@@ -112,11 +122,11 @@ def _why_idle(backend: BackendInfo, results: Iterable[Record]) -> str:
     nor is it anything to answer as one does oneself.
     """
     mine = [result for result in results if result.backend == backend.address]
-    judged = [result for result in mine if _is_judged(result)]
+    judged = [result for result in mine if is_judged(result)]
     own = [result for result in judged if _is_self(result)]
     if own and len(own) == len(judged):
         return "was compared with itself only"
-    declined = any(_found(result) is Verdict.UNSUPPORTED for result in mine)
+    declined = any(before_ledgers(result) is Verdict.UNSUPPORTED for result in mine)
     idle = all(result.refused for result in judged) and (declined or not judged)
     return "supported no case" if idle else ""
 
@@ -127,22 +137,34 @@ def _is_self(result: Record) -> bool:
     return by_itself and result.verdict is Verdict.PASS
 
 
-def _found(result: Record) -> Verdict:
-    """The verdict, for what is known the one before a ledger was asked."""
-    return result.found if result.verdict is Verdict.KNOWN and result.found else result.verdict
+def before_ledgers(result: Record) -> Verdict:
+    """Return the verdict that a result had before any ledger excused it."""
+    return result.verdict if result.verdict is not Verdict.KNOWN else result.found or Verdict.FAIL
 
 
-def _is_judged(result: Record) -> bool:
+def _is_known_wrong(result: Record) -> bool:
+    found = before_ledgers(result)
+    return result.verdict is Verdict.KNOWN and found in WRONG and found is not Verdict.DIFFER
+
+
+def _known_wrong(counts: Mapping[str, int]) -> str:
+    """`acme is wrong on 5 known cases, bolt on 3`."""
+    (first, count), *others = counts.items()
+    said = f"{first} is wrong on {_counted(count, 'known case', 'known cases')}"
+    return ", ".join([said, *(f"{name} on {count:,}" for name, count in others)])
+
+
+def is_judged(result: Record) -> bool:
     """Whether a backend showed what it computes: one that is known to support nothing did not."""
-    return _found(result) not in _UNJUDGED
+    return before_ledgers(result) not in UNJUDGED
 
 
 def _without_a_pass(
     header: Header, idle: Collection[str], results: Iterable[Record]
 ) -> Iterator[str]:
-    """Backends that passed nothing, for which a user's ledger is to be thanked for the green."""
+    """Backends that are green only because a ledger excuses every failure."""
     passed = {result.backend for result in results if result.verdict is not Verdict.KNOWN}
-    for backend in header.backends if header.ledgers else ():
+    for backend in header.backends:
         if backend.address not in {*passed, *idle}:
             yield f"{backend.address} passed no case: all that it fails is listed"
 

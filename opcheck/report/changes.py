@@ -1,10 +1,12 @@
-"""Two benchmarks of different times: first what was not alike in them, then what changed."""
+"""What changed from one benchmark to another, or from one backend to another in the same."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from itertools import groupby
+from typing import TypeAlias
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -14,40 +16,88 @@ from opcheck.report import amounts, words
 from opcheck.report.amounts import digits
 from opcheck.report.lines import Column, Lines, together
 from opcheck.report.look import put, unlike
-from opcheck.timing.comparing import Change, Compared
-from opcheck.timing.ratios import Word
+from opcheck.timing.comparing import Change, Compared, Missing, Verdict
 
-_COLOURS: Mapping[Word, str] = {
+#: What differs between two runs, by its name: how it was in the old one, and in the new.
+Differences: TypeAlias = Mapping[str, tuple[str, str]]
+
+_COLOURS: Mapping[Verdict, str] = {
     "slower": "bold red",
     "faster": "green",
     "same": "",
+    "not slower": "",
     "unclear": "bright_black",
 }
 _WIDE = 100
 #: How many rows that lack for the same reason are named.
 _ROWS = 5
+#: Facts that times depend on as much as on the build. Others may be what is to be compared, such as
+#: versions of packages, or change little once times are relative to a fixed piece of work.
+_DECISIVE = {
+    *("processor", "processors", "governor", "threads", "caches", "warm-up", "cases", "opcheck")
+}
 
 
-def show(console: Console, old: Bench, new: Bench, compared: Compared) -> None:
-    """Print differences of the environment, every row, and how many there are of each kind."""
-    table = unlike(differences(old, new))
+def show(console: Console, differences: Differences, compared: Compared) -> None:
+    """Print what differs between two runs, every row, and how many there are of each kind."""
+    table = unlike(differences)
     if table.row_count:
         put(console, table)
         console.print()
     lines = Lines(console)
-    _show_changes(lines, compared)
-    _show_missing(lines, compared)
+    _show_changes(lines, "new / old", (*compared.changes, *compared.together), compared.beyond)
+    where = {"old": "in the old run", "new": "in the new run", "both": "in either run"}
+    _show_end(lines, compared, where)
+
+
+def show_within(console: Console, base: str, compared: Compared) -> None:
+    """Print rows of one run that are slower than `base`, or unclear, and counts of each kind."""
+    lines = Lines(console)
+    told = [one for one in compared.changes if one.verdict in ("slower", "unclear")]
+    to = words.brief(base)
+    _show_changes(lines, f"ratio to {to}", (*told, *compared.together), compared.beyond)
+    where = {"old": f"of {to}", "new": "of the backend itself", "both": f"in common with {to}"}
+    _show_end(lines, compared, where)
+
+
+def _show_end(lines: Lines, compared: Compared, where: Mapping[str, str]) -> None:
+    _show_missing(lines, compared.missing, where)
     counts = Counter(change.verdict for change in compared.changes)
     told = [f"{counts[word]:,} {word}" for word in _COLOURS if counts[word]]
     told += [f"{len(compared.missing):,} not compared"] * bool(compared.missing)
     lines.fill(", ".join(told) or "There is nothing to compare.")
 
 
-def differences(old: Bench, new: Bench) -> dict[str, tuple[str, str]]:
-    """What was not alike in the two runs, and how it was; an empty text where it was not at all."""
+def differences(
+    old: Bench, new: Bench, before: Collection[str] = (), after: Collection[str] = ()
+) -> Differences:
+    """Return what differs between two runs of these cases; "" is what one of them has not."""
     was, now = _facts(old), _facts(new)
     both = {name: (was.get(name, ""), now.get(name, "")) for name in {**was, **now}}
+    if {*before} != {*after}:
+        both["cases"] = _cases(before, after), _cases(after, before)
     return {name: (one, other) for name, (one, other) in both.items() if one != other}
+
+
+def unfair(differences: Differences) -> str:
+    """Return the differences that a change of times may come from, in words, or ""."""
+    return "; ".join(
+        f"{name} {was or 'absent'} there, {now or 'absent'} here"
+        for name, (was, now) in differences.items()
+        if name in _DECISIVE
+        or name.startswith("threads of ")
+        # Other backends change what is in caches, and may keep processors busy.
+        or (name.startswith("backend ") and not (was and now))
+    )
+
+
+def _cases(mine: Collection[str], others: Collection[str]) -> str:
+    """`16, of which 3 only there: Hardmax/x, …`: how many, and an example."""
+    alone = [case for case in mine if case not in others]
+    named = (
+        f" (only in this run: {', '.join(alone[:1])}{', …' * (len(alone) > 1)})" if alone else ""
+    )
+    return f"{len(mine):,}{named}"
 
 
 def _facts(bench: Bench) -> Mapping[str, str]:
@@ -65,6 +115,7 @@ def _facts(bench: Bench) -> Mapping[str, str]:
         **{f"threads of {name}": f"{count:,}" for name, count in bench.other_threads.items()},
         "processes a backend": f"{bench.workers:,}",
         "caches": "cold" if bench.cold else "warm",
+        "warm-up": f"{bench.warm:g} s",
         "Python": bench.python,
         "opcheck": bench.opcheck,
         **{f"package {name}": version for name, version in bench.packages.items()},
@@ -72,18 +123,19 @@ def _facts(bench: Bench) -> Mapping[str, str]:
     }
 
 
-def _show_changes(lines: Lines, compared: Compared) -> None:
-    changes = (*compared.changes, *compared.together)
+def _show_changes(lines: Lines, title: str, changes: Sequence[Change], beyond: float) -> None:
     if not changes:
         return
-    longest = max(cell_len(words.brief(change.backend)) for change in changes)
+    longest = max(len(title) - 2, *(cell_len(words.brief(change.backend)) for change in changes))
     columns = [
-        Column("new / old", 2 + min(longest, 32 if lines.width >= _WIDE else 20), left=True),
+        Column(title, 2 + min(longest, 32 if lines.width >= _WIDE else 20), left=True),
         Column("ratio", 5),
         Column("95 % interval", 13),
         Column("p", 6),
         Column("", 0, left=True),
     ]
+    if math.isnan(changes[0].p):
+        del columns[3]
     lines.head(columns, "  ")
     for case, alike in groupby(changes, key=lambda change: change.case):
         lines.put((words.brief(case) or "All cases together", "bold"))
@@ -93,8 +145,10 @@ def _show_changes(lines: Lines, compared: Compared) -> None:
                 (digits(change.ratio), ""),
                 (amounts.interval(change.low, change.high), ""),
                 ("<0.001" if change.p < 0.001 else f"{change.p:.3f}", ""),
-                _verdict(change, compared.beyond),
+                _verdict(change, beyond),
             ]
+            if math.isnan(change.p):
+                del cells[3]
             lines.row(columns, cells, "  ")
     lines.blank()
 
@@ -105,19 +159,18 @@ def _verdict(change: Change, beyond: float) -> tuple[str, str]:
     return f"{change.verdict}{by}", _COLOURS[change.verdict]
 
 
-def _show_missing(lines: Lines, compared: Compared) -> None:
+def _show_missing(lines: Lines, missing: Sequence[Missing], where: Mapping[str, str]) -> None:
     """What lacks for the same reason is told together, and counted where it is much."""
-    if not compared.missing:
+    if not missing:
         return
     lines.put(("Not compared", "bold"))
     alike: dict[tuple[str, str], list[str]] = {}
-    for one in compared.missing:
+    for one in missing:
         row = together(f"{words.brief(one.case)} [{words.brief(one.backend)}]")
         alike.setdefault((one.lacks, one.why), []).append(row)
     for (lacks, why), rows in alike.items():
-        run = "either run" if lacks == "both" else f"the {lacks} run"
         left = len(rows) - _ROWS
         more = f", and {left:,} more" if left > 0 else ""
-        said = f"no times in {run}: {words.brief(why)}: {', '.join(rows[:_ROWS])}{more}"
+        said = f"no times {where[lacks]}: {words.brief(why)}: {', '.join(rows[:_ROWS])}{more}"
         lines.fill(said, "yellow")
     lines.blank()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import textwrap
 from collections.abc import Sequence
+from itertools import chain
 
 from rich.console import Console
 from rich.table import Table
@@ -11,10 +13,12 @@ from rich.text import Text
 
 from opcheck.model import ComparisonRecord, Diagnosis, Record
 from opcheck.report import listed, words
-from opcheck.report.look import COLOURS, add_numbers, new_table, put
+from opcheck.report.look import COLOURS, add_numbers, least, new_table, put
 
 #: Where the text of a line begins, after its label.
 _INDENT = 10
+#: Labels of lines that are there to be copied, or whose blanks matter.
+_VERBATIM = ("printed", "written", "repeat")
 #: How many columns plain text has; no line of it is folded.
 _WIDTH = 100
 #: How many diagnoses are told of a failure.
@@ -74,20 +78,28 @@ def text(result: Record) -> str:
 def _diagnoses(console: Console, diagnoses: Sequence[Diagnosis]) -> None:
     """What the failure looks like; the likeliest, where many mistakes give the same."""
     for label, said in zip(["looks", *["or"] * (_LIKELIEST - 1)], diagnoses, strict=False):
-        name = f" ({said.mistake})" if said.mistake else ""
-        _line(console, label, f"{said.text}{name}")
+        _line(console, label, str(said))
     left = len(diagnoses) - _LIKELIEST
     if left > 0:
         verb = "gives" if left == 1 else "give"
         more = words.plural(left, "more mistake")
-        names = [str(said.mistake) for said in diagnoses[_LIKELIEST:]][:_NAMED]
+        names = [said.mistake or said.text for said in diagnoses[_LIKELIEST:]][:_NAMED]
         listed = ", ".join([*names, *["…"] * (left > _NAMED)])
         _line(console, "", f"… and {more} that {verb} the same here: {listed}")
 
 
 def _line(console: Console, label: str, text: str) -> None:
+    said = words.block(text)
+    # A pipe has no width: its lines stay whole, for grep.
+    if console.file.isatty() and label not in _VERBATIM:
+        width = max(console.width - _INDENT, _INDENT)
+        folded = (
+            textwrap.wrap(line, width, break_long_words=False, break_on_hyphens=False) or [""]
+            for line in said.split("\n")
+        )
+        said = "\n".join(chain.from_iterable(folded))
     # Further lines stand under the first, so that none of them can pass for one of ours.
-    said = words.block(text).replace("\n", "\n" + " " * _INDENT)
+    said = said.replace("\n", "\n" + " " * _INDENT)
     console.print(Text.assemble((f"  {label}".ljust(_INDENT), "dim"), said), soft_wrap=True)
 
 
@@ -99,7 +111,9 @@ def wanted(result: Record) -> str:
 def _evidence(console: Console, comparison: ComparisonRecord, wanted: str) -> None:
     """Where the wrong elements lie, and the worst of them."""
     _line(console, "where", f"{comparison.output}: {comparison.where}")
-    put(console, _worst(comparison, wanted), indent=_INDENT)
+    table = _worst(comparison, wanted)
+    is_narrow = console.file.isatty() and least(table) + _INDENT > console.width
+    put(console, table, indent=2 if is_narrow else _INDENT)
     left = comparison.wrong - len(comparison.worst)
     if left > 0:
         _line(console, "", f"… and {words.plural(left, 'more element')}")

@@ -28,7 +28,7 @@ def lines(run: Run) -> Iterator[str]:
     more = f"; {words.plural(left, 'more failure')}, of which no annotation is shown" * (left > 0)
     # Where nothing else is red, this line must be.
     kind = "notice" if failures or code is Exit.CONFORMS else "error"
-    yield _command(kind, {"title": f"opcheck: exit {int(code)}"}, f"{meaning}{more}")
+    yield _command(kind, {"title": "opcheck"}, f"{meaning}{more}")
 
 
 def _error(result: Record) -> str:

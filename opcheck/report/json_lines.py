@@ -7,6 +7,7 @@ packed by gzip: then that is said of what is in it.
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import json
 import re
@@ -21,6 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from opcheck.reading import Mark, Problems, quoted
 from opcheck.reading.form import shown
+from opcheck.reading.reader import WIDE, is_wide
 
 _COLUMN = re.compile(r" at line \d+ column (\d+)$")
 #: What a file packed by gzip begins with; no JSON does.
@@ -113,6 +115,8 @@ class Reading(Generic[Head, Line]):
 
     def __init__(self, file: str, form: Form[Head, Line], problems: Problems) -> None:
         self.file, self.form, self.problems = file, form, problems
+        #: The number of the last line, where it is cut short.
+        self.cut: int | None = None
 
     def add(self, number: int, message: str, hint: str | None = None) -> None:
         """Tell what is wrong with a line, or with the file as a whole if its number is 0."""
@@ -149,6 +153,8 @@ class Reading(Generic[Head, Line]):
         try:
             while data := stream.readline(min(form.longest, form.limit - size) + 1):
                 number, size = number + 1, size + len(data)
+                if number == 1:
+                    data = data.removeprefix(codecs.BOM_UTF8)
                 blank = blank and not data.strip()
                 if size > form.limit:
                     self.add(0, f"the file is larger than {form.limit >> 20} MiB")
@@ -171,6 +177,9 @@ class Reading(Generic[Head, Line]):
 
     def _head(self, raw: _Raw) -> Head | None:
         form = self.form
+        if is_wide(raw.data):
+            self.add(raw.number, WIDE, "save it as UTF-8, as `--report json=FILE` does")
+            return None
         try:
             found = _Format.model_validate_json(raw.data)
         except ValidationError as error:
@@ -207,7 +216,9 @@ class Reading(Generic[Head, Line]):
             except ValidationError as error:
                 if raw.ended or not _is_no_json(error):
                     self._refuse(raw.number, error)
-                elif not self.form.may_be_cut_short:
+                elif self.form.may_be_cut_short:
+                    self.cut = raw.number
+                else:
                     told = "this line is cut short", "without it, the rest can be used"
                     self.add(raw.number, *told)
 

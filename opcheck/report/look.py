@@ -98,7 +98,7 @@ def grouped(
     for said, rows in groups:
         for number, row in enumerate(rows):
             table.add_row("" if number else said, *row, end_section=apart and row is rows[-1])
-    if not of_several or _least(table, _ROOM) <= console.width:
+    if not of_several or least(table, _ROOM) <= console.width:
         return table
     table = new()
     for said, rows in groups:
@@ -130,17 +130,18 @@ def put(console: Console, table: Table, *, indent: int = 0) -> None:
         table.box = _ASCII
     boundless = console.options.update(max_width=_BOUNDLESS)
     natural = console.measure(table, options=boundless).maximum
-    table.width = max(_least(table), min(natural, console.width))
+    table.width = max(least(table), min(natural, console.width))
     for segments in console.render_lines(table, boundless, pad=False):
         line = Text.assemble(" " * indent, *((part.text, part.style or "") for part in segments))
         line.rstrip()
         console.print(line, soft_wrap=True)
 
 
-def _least(table: Table, folded: int = _FOLDED) -> int:
+def least(table: Table, folded: int = _FOLDED) -> int:
     """How wide a table must be, columns that can be folded no wider than `folded`."""
     width = -_GAP
     for column in table.columns:
-        cells = max(cell_len(str(cell)) for cell in (column.header, *column.cells))
+        texts = (str(text) for text in (column.header, *column.cells))
+        cells = max(cell_len(line) for text in texts for line in (text.splitlines() or [""]))
         width += _GAP + (cells if column.no_wrap else min(cells, folded))
     return width

@@ -13,16 +13,18 @@ from opcheck.model import Header, Record, Result, Run, Verdict
 from opcheck.records.status import is_failure, outcome, reds_of
 from opcheck.report import failure, listed, summary, words
 
-#: How many failures of a backend that look alike are told in full.
-_ALIKE = 3
+#: How many failures of a backend that look alike are shown in full: with and without a diagnosis.
+_EXPLAINED, _UNEXPLAINED = 1, 3
+#: The level of verbosity at which every failure is shown in full.
+_EVERYTHING = 2
 
 
 class Pretty:
     """Prints a run on a console, while it lasts just as afterwards.
 
-    Of failures that look alike the first few are told in full, and the others counted: `quiet`
-    tells none, `verbose` all of them, and warnings and known failures too. So many of the `slowest`
-    results are listed at the end.
+    Of failures that look alike the first few are shown in full, and the others counted. `quiet`
+    shows none of them; `verbose` 1 shows every table in full, and 2 also every failure, warning and
+    known failure. So many of the `slowest` results are listed at the end.
     """
 
     def __init__(
@@ -31,7 +33,7 @@ class Pretty:
         header: Header,
         *,
         quiet: bool,
-        verbose: bool,
+        verbose: int,
         slowest: int | None = None,
     ) -> None:
         self._console = console
@@ -45,10 +47,10 @@ class Pretty:
         self._left_out = 0
 
     def is_in_full(self, result: Record | Result) -> bool:
-        """Whether a result is told in full."""
+        """Return True if a result is of a kind that is shown in full."""
         if self._quiet:
-            return False
-        if self._verbose and result.verdict in (Verdict.WARN, Verdict.KNOWN):
+            return result.verdict is Verdict.BAD_CASE
+        if self._verbose >= _EVERYTHING and result.verdict in (Verdict.WARN, Verdict.KNOWN):
             return True
         return is_failure(result, self._red)
 
@@ -58,7 +60,8 @@ class Pretty:
             return False
         likeness = _likeness(result)
         self._alike[likeness] += 1
-        if self._verbose or self._alike[likeness] <= _ALIKE:
+        most = _EXPLAINED if result.diagnoses else _UNEXPLAINED
+        if self._verbose >= _EVERYTHING or self._alike[likeness] <= most:
             return True
         self._left_out += 1
         return False
@@ -72,10 +75,17 @@ class Pretty:
         if self._left_out:
             more = words.plural(self._left_out, "more failure")
             like = "is like" if self._left_out == 1 else "are each like"
-            told = f"… and {more}, which {like} {_ALIKE} of those above: -v shows all in full"
+            told = f"… and {more}, which {like} one of those above: -vv shows all in full"
             self._console.print(Text(told, "bold"))
             self._console.print()
-        summary.show(self._console, self._header, results, complete=complete, slowest=self._slowest)
+        summary.show(
+            self._console,
+            self._header,
+            results,
+            complete=complete,
+            verbose=self._verbose > 0,
+            slowest=self._slowest,
+        )
         said = f"{meaning} ({self._header.selection})" if not results else meaning
         colour = "green" if code is Exit.CONFORMS else "red"
         ending = f"exit {int(code)}", f"bold {colour}"
@@ -105,7 +115,7 @@ def show(
     run: Run,
     *,
     quiet: bool = False,
-    verbose: bool = False,
+    verbose: int = 0,
     slowest: int | None = None,
 ) -> None:
     """Print a stored run."""

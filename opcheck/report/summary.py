@@ -10,7 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from opcheck.model import Header, Record, Verdict
-from opcheck.report import amounts, listed, tally, words
+from opcheck.records.status import is_judged
+from opcheck.report import amounts, listed, overview, tally, words
 from opcheck.report.look import COLOURS, add_numbers, grouped, new_table, put
 
 #: How many kinds of reasons a list shows for a backend before it says how many more there are.
@@ -25,41 +26,59 @@ def show(
     results: Sequence[Record],
     *,
     complete: bool,
+    verbose: bool = False,
     slowest: int | None = None,
 ) -> None:
-    """Print the summary of `results`, a section after the other, and so many of the `slowest`."""
+    """Print what is wrong in `results`, then an overview; with `verbose` every section in full.
+
+    So many of the `slowest` results are listed too.
+    """
     # A version is the backend's own word.
     names = {backend.address: words.brief(str(backend)) for backend in header.backends}
     if not complete:
         said = f"INCOMPLETE: {len(results):,} of {words.plural(header.results, 'result')}"
         console.print(Text(said, "bold red"))
         console.print()
-    sections = [
-        _counts(console, header, names, results),
-        _open_answers(console, names, results),
-        _companies(results),
-        *_causes(header, names, results),
-        _known(console, header, names, results),
-        _listed(console, header, names, results),
+    if verbose:
+        counts = _counts(console, header, names, results)
+        _put(console, counts)
+        overview.legend(console, [str(column.header) for column in counts.columns])
+        _put(console, _open_answers(console, names, results))
+    _put(console, _companies(results), *_causes(header, names, results))
+    if verbose:
+        _put(
+            console,
+            _known(console, header, names, results),
+            _listed(console, header, names, results),
+        )
+    # Without -v, only of backends that there is nothing else to say of.
+    judged = set() if verbose else {one.backend for one in results if is_judged(one)}
+    idle = [result for result in results if result.backend not in judged]
+    warnings = "Warnings (in full with -vv, red with --strict)"
+    _put(
+        console,
         _passing(names, results),
         _reasons(console, names, results, Verdict.NOT_RUN, "Not run", _reason),
-        _reasons(console, names, results, Verdict.UNSUPPORTED, "Not supported", _reason),
-        _reasons(
-            console,
-            names,
-            results,
-            Verdict.WARN,
-            "Warnings (in full with -v, red with --strict)",
-            _name_and_reason,
-        ),
+        _reasons(console, names, idle, Verdict.UNSUPPORTED, "Not supported", _reason),
+        _reasons(console, names, results, Verdict.WARN, warnings, _name_and_reason),
         *([_slowest(names, results, slowest)] if slowest else []),
-    ]
+    )
+    remarks = [*tally.oracles(results), *_irreproducible(names, results)]
+    if verbose:
+        remarks += [*_unjudged(names, results), *_outdated(results)]
+    for remark in remarks:
+        console.print(Text(words.one_line(remark), "yellow"))
+    if not verbose:
+        if remarks:
+            console.print()
+        overview.show(console, header, results)
+
+
+def _put(console: Console, *sections: Table) -> None:
     for section in sections:
         if section.row_count:
             put(console, section)
             console.print()
-    for remark in (*tally.oracles(results), *_unjudged(names, results), *_outdated(results)):
-        console.print(Text(words.one_line(remark), "yellow"))
 
 
 def _counts(
@@ -100,7 +119,7 @@ def _open_answers(console: Console, names: Mapping[str, str], results: Iterable[
     """Which answer each backend gives where several are right."""
     chosen: dict[str, dict[str, Counter[str]]] = {}
     for result in results:
-        if result.alternative and result.verdict is Verdict.PASS:
+        if result.alternative and result.verdict in (Verdict.PASS, Verdict.WARN):
             by_backend = chosen.setdefault(f"{result.op.name}/{result.name}", {})
             by_backend.setdefault(result.backend, Counter())[result.alternative] += 1
     groups = {}
@@ -146,7 +165,7 @@ def _companies(results: Iterable[Record]) -> Table:
 
 def _causes(header: Header, names: Mapping[str, str], results: Iterable[Record]) -> Iterable[Table]:
     """For each backend what its failures look like; each counts for one cause."""
-    for wrong in tally.wrong(header.backends, results):
+    for wrong in tally.wrong(header, results):
         table = new_table(title=f"What is wrong with {names[wrong.backend]}: {wrong.told}")
         add_numbers(table, "cases")
         table.add_column("looks", overflow="fold")
@@ -209,15 +228,31 @@ def _passing(names: Mapping[str, str], results: Sequence[Record]) -> Table:
 
 def _unjudged(names: Mapping[str, str], results: Iterable[Record]) -> Iterable[str]:
     """About how many elements of passes the error bounds say little, and in which cases."""
-    passed = [result for result in results if result.verdict is Verdict.PASS]
+    passed = [one for one in results if one.verdict is Verdict.PASS and one.unjudged]
+    for name, mine in _by_name(names, passed):
+        some = sum(result.unjudged for result in mine)
+        yield f"{name}: {words.plural(some, 'element')} unjudged, in {_where(mine)}"
+
+
+def _irreproducible(names: Mapping[str, str], results: Iterable[Record]) -> Iterable[str]:
+    """How many right answers of each backend differ between runs, and in which cases."""
+    for name, mine in _by_name(names, [one for one in results if one.irreproducible]):
+        said = f"{words.plural(len(mine), 'result')} not reproducible to the bit"
+        yield f"{name}: {said} (red with --require-reproducible), in {_where(mine)}"
+
+
+def _by_name(
+    names: Mapping[str, str], results: Sequence[Record]
+) -> Iterable[tuple[str, list[Record]]]:
     for address, name in names.items():
-        mine = [result for result in passed if result.backend == address and result.unjudged]
-        if mine:
-            some = sum(result.unjudged for result in mine)
-            cases = sorted({f"{result.op.name}/{result.name}" for result in mine})
-            more = f" and {len(cases) - _REASONS} more" if len(cases) > _REASONS else ""
-            where = f"{', '.join(cases[:_REASONS])}{more}"
-            yield f"{name}: {words.plural(some, 'element')} unjudged, in {where}"
+        if mine := [result for result in results if result.backend == address]:
+            yield name, mine
+
+
+def _where(results: Iterable[Record]) -> str:
+    cases = sorted({f"{result.op.name}/{result.name}" for result in results})
+    more = f" and {len(cases) - _REASONS} more" if len(cases) > _REASONS else ""
+    return f"{', '.join(cases[:_REASONS])}{more}"
 
 
 def _outdated(results: Iterable[Record]) -> Iterable[str]:

@@ -21,8 +21,8 @@ from opcheck.report.look import COLOURS, add_numbers, new_table, put
 _WORDS = {Verdict.PASS: "right", Verdict.FAIL: "wrong", Verdict.ERROR: "refuses"}
 #: How many kinds of reasons are shown of a backend.
 _REASONS = 12
-#: What differs between reasons of one kind.
-_PARTICULARS = re.compile(r"\[[-\d, ]*\]|-?\d+|b?float\d+|double|tensor\(\w+\)")
+#: Names of types, which differ between reasons of one kind as numbers do.
+_TYPES = re.compile(r"b?float\d+|double|tensor\(\w+\)")
 
 
 def show(console: Console, backend: str, supports: Sequence[Support], declares: str) -> None:
@@ -135,7 +135,7 @@ def _reasons(supports: Iterable[Support]) -> Table:
             plain = support.reason.replace(support.cell.op.name, "#")
             # Of a wrong answer, the case tells more than the reason.
             case = re.split("[@#]", support.case)[0] if support.verdict is Verdict.FAIL else ""
-            kind = _word(support), case, _PARTICULARS.sub("#", plain)
+            kind = _word(support), case, words.kind(_TYPES.sub("#", plain))
             kinds.setdefault(kind, []).append(support)
     table = new_table("why")
     add_numbers(table, "cells")

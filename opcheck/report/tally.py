@@ -6,9 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from opcheck.diagnose import Cause, causes
-from opcheck.model import BackendInfo, Known, OpVersion, Record, Verdict
+from opcheck.model import WRONG, BackendInfo, Header, Known, OpVersion, Record, Verdict
+from opcheck.records.causes import Cause, causes, number_of
+from opcheck.records.status import before_ledgers, is_judged, is_red, reds_of
 from opcheck.report import words
+
+#: The row of all operators.
+ALL = "all"
 
 
 @dataclass
@@ -37,6 +41,43 @@ def counts(backends: Iterable[BackendInfo], results: Iterable[Record]) -> list[C
                 row.used = max(row.used or 0.0, comparison.used)
     order = {backend.address: number for number, backend in enumerate(backends)}
     return [found[key] for key in sorted(found, key=lambda key: (key[0], order[key[1]]))]
+
+
+def totals(
+    backends: Iterable[BackendInfo], results: Sequence[Record], most: int
+) -> dict[str, dict[str, Counter[str]]]:
+    """Count by operator and backend how many results are `wrong`, `judged`, and of which kind.
+
+    Of more than `most` operators the worst have a row of their own. The last row is for all. What
+    a ledger lists counts as what it was found to be; as `known` too where it is wrong.
+    """
+    kinds = [(result, [*_kinds(result)]) for result in sorted(results, key=lambda one: one.op)]
+    wrong = Counter(dict.fromkeys((result.op.name for result, _ in kinds), 0))
+    wrong.update(result.op.name for result, found in kinds if "wrong" in found)
+    own = wrong if len(wrong) <= most else dict(wrong.most_common(most - 1))
+    others = f"{len(wrong) - len(own)} others"
+    labels = [*(name for name in wrong if name in own), *[others] * (len(own) < len(wrong)), ALL]
+    rows = {label: {one.address: Counter[str]() for one in backends} for label in labels}
+    for result, found in kinds:
+        for label in (result.op.name if result.op.name in own else others, ALL):
+            rows[label][result.backend].update(found)
+    if len(wrong) < 2:
+        del rows[ALL]
+    return rows
+
+
+def _kinds(result: Record) -> Iterator[str]:
+    verdict = before_ledgers(result)
+    if is_judged(result):
+        yield "judged"
+    # That answers differ accuses nobody.
+    if verdict in WRONG and verdict is not Verdict.DIFFER:
+        yield "wrong"
+        yield result.verdict.value
+    elif verdict is not Verdict.PASS:
+        yield verdict.value
+    elif result.self_check:
+        yield "self"
 
 
 def columns(rows: Iterable[Counts]) -> list[str]:
@@ -108,19 +149,21 @@ class Wrong:
     causes: Sequence[Cause]
 
 
-def wrong(backends: Iterable[BackendInfo], results: Iterable[Record]) -> Iterator[Wrong]:
-    """For each backend what its failures look like; each counts for one cause."""
-    puzzling = [r for r in results if r.diagnoses or r.verdict in (Verdict.FAIL, Verdict.ERROR)]
-    for backend in backends:
-        mine = [result for result in puzzling if result.backend == backend.address]
+def wrong(header: Header, results: Iterable[Record]) -> Iterator[Wrong]:
+    """For each backend the causes of all that makes the run red; each failure counts for one."""
+    red = reds_of(header)
+    # That answers differ accuses nobody.
+    some = {*WRONG, Verdict.WARN} - {Verdict.DIFFER}
+    failures = [r for r in results if is_red(r, red) and r.verdict in some]
+    for backend in header.backends:
+        mine = [result for result in failures if result.backend == backend.address]
         if not mine:
             continue
         found = causes(mine)
-        named = sum(cause.mistake is not None for cause in found)
-        left = sum(cause.failures for cause in found if cause.mistake is None)
-        told = [words.plural(len(mine), "failure")]
-        if named:
-            told.append("one cause" if named == 1 else words.plural(named, "cause"))
+        explained = sum(cause.failures for cause in found if cause.explained)
+        told, left = words.plural(len(mine), "failure"), len(mine) - explained
+        if explained:
+            told += f": {explained:,} explained by {words.plural(number_of(found), 'cause')}"
         if left:
-            told.append(f"{left:,} unexplained" if named else "unexplained")
-        yield Wrong(backend.address, ", ".join(told), found)
+            told += f", {left:,} unexplained"
+        yield Wrong(backend.address, told, found)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, TypeAdapter, model_validator
 
@@ -37,10 +37,12 @@ class SamplesFields(Fields):
     worker: list[_Count]
     loops: list[Annotated[_Count, Field(ge=1)]]
     seconds: list[_Seconds]
+    # Absent from files written before it was measured.
+    waited: list[Annotated[float, Field(ge=0, le=1e9)]] = Field(default=[])
 
     @model_validator(mode="after")
     def _fit(self) -> Self:
-        if len({len(self.round), len(self.worker), len(self.loops), len(self.seconds)}) > 1:
+        if len({*map(len, self._columns())}) > 1:
             raise ValueError("the columns must be of equal length")
         if len(set(self.round)) < len(self.round):
             raise ValueError("a round must occur once")
@@ -48,8 +50,11 @@ class SamplesFields(Fields):
 
     def samples(self) -> tuple[Sample, ...]:
         """The same, a sample each."""
-        columns = zip(self.round, self.worker, self.loops, self.seconds, strict=True)
-        return tuple(Sample(*row) for row in columns)
+        return tuple(Sample(*row) for row in zip(*self._columns(), strict=True))
+
+    def _columns(self) -> tuple[list[Any], ...]:
+        waited = self.waited or [0.0] * len(self.round)
+        return self.round, self.worker, self.loops, self.seconds, waited
 
 
 class TimingFields(Fields):
@@ -75,6 +80,7 @@ class TimedFields(Fields):
     copy_: Annotated[SamplesFields, Field(alias="copy")]
     yardstick: SamplesFields
     sweep: str = ""
+    digest: str = ""
 
     @model_validator(mode="after")
     def _once(self) -> Self:
@@ -92,7 +98,7 @@ class TimedFields(Fields):
         )
         about = self.case, self.op, self.dtype, self.shapes, self.moved
         samples = self.copy_.samples(), self.yardstick.samples()
-        return Timed(*about, timings, *samples, self.sweep)
+        return Timed(*about, timings, *samples, self.sweep, self.digest)
 
 
 class FooterFields(Fields):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -23,6 +23,18 @@ _WIDE = 100
 _BARS = 3, 24
 #: From here on a distance is told as a factor.
 _FAR = 1.5
+#: What may be wrong with times, and by how much it is in some; "" where it is not.
+_MACHINE: Mapping[str, Callable[[Spread], str]] = {
+    "busy (other processes had the processor for so much of the time, which is left out)": (
+        lambda one: percent(one.waited) if one.busy else ""
+    ),
+    "noisy (one sample in ten took so many times the median, or longer)": (
+        lambda one: digits(one.tail) if one.noisy else ""
+    ),
+    "drifting (so much slower at the end of its processes than at the beginning)": (
+        lambda one: percent(one.drift) if one.drifts else ""
+    ),
+}
 #: A time that is shorter is good to see, a longer one to be looked at; neither is a mistake.
 _COLOURS = {"faster": "green", "slower": "yellow", "unclear": "bright_black"}
 
@@ -183,14 +195,10 @@ class _Case:
                 told = words.brief(timing.printed.rpartition("\n")[-1])
                 yield f"{words.brief(timing.backend)} prints while it is timed: {told}", "yellow"
         named = {words.brief(name): found for name, found in self.spreads.items()}
-        noisy = [f"{name} {digits(one.tail)}" for name, one in named.items() if one.noisy]
-        if noisy:
-            told = "one sample in ten took so many times the median, or longer"
-            yield f"noisy ({told}): {', '.join(map(together, noisy))}", "yellow"
-        drifts = [f"{name} {percent(one.drift)}" for name, one in named.items() if one.drifts]
-        if drifts:
-            told = "so much slower at the end of its processes than at the beginning"
-            yield f"drifting ({told}): {', '.join(map(together, drifts))}", "yellow"
+        for remark, value in _MACHINE.items():
+            some = [f"{name} {size}" for name, one in named.items() if (size := value(one))]
+            if some:
+                yield f"{remark}: {', '.join(map(together, some))}", "yellow"
 
 
 def _margin(found: Ratio) -> str:

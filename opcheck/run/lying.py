@@ -8,8 +8,8 @@ from typing import Any, cast
 
 from opcheck.backends import attempt
 from opcheck.engine import Node
-from opcheck.engine.mutants import Mutant as Mistake
-from opcheck.engine.mutants.stateful import StatefulMutant as Habit
+from opcheck.engine.mutants import Mutant
+from opcheck.engine.mutants.stateful import StatefulMutant
 from opcheck.errors import InvalidNode
 from opcheck.model import Array, BackendInfo, Outcome, Question, Reply, Result, Task
 from opcheck.run.trial import Judged, Trial
@@ -51,7 +51,7 @@ class Ready:
 class Lying:
     """A backend that makes one mistake; asked once, because it would make it every time."""
 
-    mistake: Mistake
+    mistake: Mutant
 
     @property
     def info(self) -> BackendInfo:
@@ -78,7 +78,7 @@ class Lying:
 class Habitual:
     """A backend whose single answers are right, but whose runs disturb each other."""
 
-    habit: Habit
+    habit: StatefulMutant
 
     @property
     def info(self) -> BackendInfo:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from opcheck.engine.mutants import Mutant as Mistake
@@ -35,7 +35,11 @@ class _Search:
 
 
 def proposals(
-    survivors: Iterable[Mutant], cases: Sequence[Case], tries: int = TRIES, jobs: int = 1
+    survivors: Iterable[Mutant],
+    cases: Sequence[Case],
+    tries: int = TRIES,
+    jobs: int = 1,
+    safe_place: Callable[[], None] = lambda: None,
 ) -> Iterator[Proposal]:
     """A case for each of `survivors`, as far as one is found in so many tries, in no order.
 
@@ -54,7 +58,7 @@ def proposals(
         for start in range(0, len(names), step):
             part = {n: tuple(wanted[n]) for n in names[start : start + step]}
             searches.append(_Search(part, mine, tries))
-    for found in in_parallel(_search, searches, jobs):
+    for found in in_parallel(_search, searches, jobs, safe_place):
         yield from found
 
 
@@ -96,5 +100,5 @@ def _of_mistake(name: str, grounds: Sequence[Ground]) -> Iterator[Proposal]:
 
 
 def _mistakes(cell: Cell, name: str) -> list[Mistake]:
-    found = (wrong for wrong in mistakes_in(cell.op) if wrong.name == name)
+    found = (wrong for wrong in mistakes_in(cell.op, cell.dtype) if wrong.name == name)
     return [wrong for wrong in found if isinstance(wrong, Mistake)]

@@ -144,9 +144,15 @@ def begin(folder: Path, backend: BackendInfo | None) -> None:
 def _clear(folder: Path) -> None:
     """Make `folder`, and make it empty if everything in it is of an earlier run."""
     folder.mkdir(parents=True, exist_ok=True)
+    for case in earlier_cases(folder):
+        shutil.rmtree(case)
+
+
+def earlier_cases(folder: Path) -> list[Path]:
+    """Return what an earlier run saved in a folder; raise UsageError if it holds anything else."""
     names = sorted(entry.name for entry in folder.iterdir())
     if not names:
-        return
+        return []
     hint = "choose a new folder, or empty it"
     if MARKER not in names:
         raise UsageError(f"{folder} is not empty, and no earlier run has saved outputs there", hint)
@@ -158,8 +164,7 @@ def _clear(folder: Path) -> None:
     for case in cases:
         if other := not_written_here(case, answered=answered):
             raise UsageError(f"{folder} holds {other}, which no earlier run has saved", hint)
-    for case in cases:
-        shutil.rmtree(case)
+    return cases
 
 
 def recording(backends: Sequence[Asked], folder: Path) -> list[Asked]:

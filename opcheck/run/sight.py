@@ -15,8 +15,8 @@ import numpy as np
 
 from opcheck.backends import attempt
 from opcheck.engine import Node, dtypes_of
-from opcheck.engine.mutants import Mutant as Mistake
-from opcheck.engine.mutants.stateful import StatefulMutant as Habit
+from opcheck.engine.mutants import Mutant
+from opcheck.engine.mutants.stateful import StatefulMutant
 from opcheck.errors import InvalidNode
 from opcheck.model import Case, Outcome, Question, Result, Verdict
 from opcheck.run.lying import Habitual, Telling, node_of, result_of, told
@@ -51,7 +51,7 @@ class Sight:
             return str(error)
         return None
 
-    def verdict(self, mistake: Mistake) -> Verdict:
+    def verdict(self, mistake: Mutant) -> Verdict:
         """What the case says of a backend that makes `mistake`."""
         right = self._right
         answer = mistake.made_on(self.node)
@@ -67,12 +67,12 @@ class Sight:
             self._verdicts[key] = self._judged(mistake, answer).verdict
         return self._verdicts[key]
 
-    def verdict_on_habit(self, habit: Habit) -> Verdict:
+    def verdict_on_habit(self, habit: StatefulMutant) -> Verdict:
         """What the case says of a backend whose runs disturb each other so."""
         backend = Habitual(habit)
         return result_of(self.trial, backend.info, lambda asked: attempt(backend, asked)).verdict
 
-    def _judged(self, mistake: Mistake, answer: Answer) -> Result:
+    def _judged(self, mistake: Mutant, answer: Answer) -> Result:
         own = self.trial.question.inputs
 
         def reply(asked: Question) -> Outcome:
@@ -84,11 +84,11 @@ class Sight:
 
         return result_of(self.trial, Telling.info, reply)
 
-    def _shows_in_its_twin(self, mistake: Mistake) -> bool:
+    def _shows_in_its_twin(self, mistake: Mutant) -> bool:
         assert self._twin
         return not same(self._of_twin(mistake, self._twin), self._right_of_twin)
 
-    def _of_twin(self, mistake: Mistake, twin: Node) -> Answer:
+    def _of_twin(self, mistake: Mutant, twin: Node) -> Answer:
         other = twin.dtype != self.dtype and twin.dtype in dtypes_of(twin.op)
         return self._right_of_twin if other else mistake.made_on(twin)
 

@@ -23,7 +23,7 @@ def write_node_tests(
     one of nothing but such tests. `counted` hands on each test before it is written. Raises
     UsageError, Unwritable.
     """
-    _check(folder, force=force)
+    check_tests(folder, force=force)
     tests = node_tests_called(source)
     try:
         with staged(folder) as (stage, put):
@@ -35,7 +35,7 @@ def write_node_tests(
     return len(tests)
 
 
-def _check(folder: Path, *, force: bool) -> None:
+def check_tests(folder: Path, *, force: bool) -> None:
     """Raise UsageError where something is at `folder` that must not be replaced."""
     try:
         if not folder.exists() and not folder.is_symlink():

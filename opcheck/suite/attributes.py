@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -47,14 +47,14 @@ def resolve(resolver: Resolver, schema: Schema) -> dict[str, AttrValue | Typed]:
                 found[name] = (typed_value if typed else attribute_value)(attribute, value)
             except ValueError as error:
                 resolver.problem(resolver.node.at(("attrs", name)), f"attribute {name} {error}")
-    changed = set(changed_defaults(schema))
+    changed = {*changed_defaults(schema, resolver.file.opsets)}
     for name, attribute in schema.attributes.items():
         if any(did_you_mean(word, [name]) for word in unknown):
             continue
         if attribute.required and stated.get(name) is None and not resolver.may_be_illegal:
             resolver.lacking(resolver.node.mark, f"{schema.op} needs attribute {name!r}")
         elif name not in stated and name in changed:
-            message = f"attrs.{name} must be stated: its default differs between versions"
+            message = f"attrs.{name} must be stated: its default differs between the case's opsets"
             hint = f"attrs: {{{name}: null}} leaves it out"
             resolver.lacking(resolver.node.mark, message, hint)
     return found
@@ -102,10 +102,12 @@ def _scalar(kind: str, value: Any) -> Any:
     return float(value)
 
 
-def changed_defaults(schema: Schema) -> Iterator[str]:
-    """The attributes of this version whose default another version of the operator changed."""
-    others = opset.versions(schema.op.domain, schema.op.name).values()
+def changed_defaults(schema: Schema, opsets: Collection[int] = ()) -> Iterator[str]:
+    """Yield the attributes whose default differs between versions, of those `opsets` if given."""
+    domain, operator = schema.op.domain, schema.op.name
+    others = [opset.describe(domain, operator, number) for number in opsets]
+    schemas = [*filter(None, others)] or opset.versions(domain, operator).values()
     for name, attribute in schema.attributes.items():
-        defaults = {o.attributes[name].default for o in others if name in o.attributes}
-        if defaults != {attribute.default}:
+        defaults = {o.attributes[name].default for o in schemas if name in o.attributes}
+        if defaults - {attribute.default}:
             yield name

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from opcheck import opset
 from opcheck.engine import operator_of
 from opcheck.errors import did_you_mean
 from opcheck.model import (
@@ -144,8 +145,15 @@ def _values(resolver: Resolver, case: Case, answer: object, path: tuple[str | in
     return Values(tuple(specs))
 
 
+def is_exact(case: Case) -> bool:
+    """Return True if floats are compared exactly where the case states no tolerance."""
+    floats = any(output.dtype is None or output.dtype.kind == "float" for output in case.outputs)
+    return floats and operator_of(case.op) is None and opset.is_exact(case.op, case.attrs)
+
+
 def _check_bound(resolver: Resolver, case: Case) -> None:
-    if resolver.fields.tolerance is None and operator_of(case.op) is None:
+    unknown = operator_of(case.op) is None and not is_exact(case)
+    if resolver.fields.tolerance is None and unknown:
         message = f"opcheck knows no error bound for {case.op}: tolerance must be stated"
         resolver.lacking(resolver.node.mark, message, "tolerance: {ulp: 0} compares exactly")
 
@@ -156,6 +164,7 @@ def _check_tolerance(resolver: Resolver, case: Case) -> None:
     An error bound is about the distance of one answer from the exact one.
     """
     exact = all(output.dtype and output.dtype.kind != "float" for output in case.outputs)
+    exact = exact or is_exact(case)
     if resolver.fields.tolerance is None and not exact:
         message = "a backend's answer has errors of its own: tolerance must be stated"
         hint = "such as tolerance: {rtol: 1e-5, atol: 1e-6}; {ulp: 0} compares exactly"

@@ -2,47 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
 
-from pydantic import BaseModel, ValidationError
-
-from opcheck.graph.tensors import read_whole
 from opcheck.graph.test_data import Told
 from opcheck.model import Alternative, AnyOf, Case, Given, Rejected, Rule, Tolerance, Values
+from opcheck.suite.golden_files import damage
+from opcheck.suite.golden_manifest import MANIFEST, MAX_BYTES, SUMS, Manifest, TestFields
 
-MANIFEST = "manifest.json"
-#: No manifest may be larger, in bytes: it may come from a stranger.
-MAX_BYTES = 1 << 28
 #: A test's folder lies so far below that of the manifest.
 _DEPTH = 2
-_NAMED = 3
 _NAME_THE_WHOLE = f"name the folder of {MANIFEST}"
-
-
-class _Test(BaseModel):
-    folder: str
-    alternative: str
-    legal_twin: bool
-    refused: str
-
-
-class _Case(BaseModel):
-    rule: Rule
-    tests: tuple[_Test, ...]
-
-
-class _Manifest(BaseModel):
-    """As much of the manifest as tests are judged by; `run.golden.manifest` has the whole."""
-
-    type: Literal["opcheck golden files"]
-    cases: tuple[_Case, ...]
-
-
-class _Typed(BaseModel):
-    type: Literal["opcheck golden files"]
+#: What stands in a manifest at its end, and at its beginning.
+_MARKS = (b'"type": "opcheck golden files"', b'{\n "cases": [\n  {\n   "clause": "')
 
 
 @dataclass(frozen=True)
@@ -50,51 +24,56 @@ class Golden:
     """The folder of golden files, and what it says of its tests."""
 
     folder: Path
-    manifest: _Manifest
+    manifest: Manifest
 
 
-def manifest_above(root: Path, told: Told) -> Golden | None:
-    """What golden files `root` is, or is a part of; None where it is none, or it is `told`."""
+def golden_above(root: Path, told: Told) -> Golden | None:
+    """What golden files `root` is, or is a part of; None where it is none.
+
+    Everything that is wrong with the files of these tests is `told`.
+    """
     whole = root.resolve()
     for folder in (whole, *whole.parents[:_DEPTH]):
-        path = folder / MANIFEST
-        if not path.is_file():
-            continue
-        if path.stat().st_size > MAX_BYTES:
-            told.add(path, f"is larger than {MAX_BYTES >> 20} MiB")
-            return None
-        try:
-            data = read_whole(path)
-            _Typed.model_validate_json(data)
-        except (OSError, ValueError, RecursionError):
-            continue  # somebody else's
-        try:
-            return Golden(folder, _Manifest.model_validate_json(data))
-        except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            place = ".".join(map(str, first["loc"]))
-            told.add(path, f"is damaged: {place}: {first['msg']}")
-            return None
+        if _is_ours(folder):
+            manifest, findings = damage(folder, whole.relative_to(folder).as_posix())
+            for one in findings:
+                told.add(folder / one.path, one.message)
+            return Golden(folder, manifest) if manifest else None
     return None
 
 
-def as_cases(
-    golden: Golden, root: Path, found: Mapping[Path, Sequence[Case]], told: Told
-) -> Iterator[Case]:
+def _is_ours(folder: Path) -> bool:
+    """Return True for a folder of golden files, though its manifest may be damaged or missing."""
+    marks = {MANIFEST: _MARKS, SUMS: (f"  {MANIFEST}\n".encode(),)}
+    for name, known in marks.items():
+        if (folder / name).is_file():
+            with suppress(OSError), (folder / name).open("rb") as file:
+                data = file.read(MAX_BYTES)
+                if any(mark in data for mark in known):
+                    return True
+    return False
+
+
+def orphans(tests: Iterable[Path]) -> Iterator[tuple[Path, str]]:
+    """Tests that opcheck wrote and that nobody can judge without their manifest."""
+    for path in tests:
+        kind = path.resolve().parent.name
+        if kind in ("should", "open", "rejected") and "%2F" in path.name:
+            yield path, f"opcheck wrote this test of {kind!r}, and there is no {MANIFEST}"
+
+
+def as_cases(golden: Golden, root: Path, found: Mapping[Path, Sequence[Case]]) -> Iterator[Case]:
     """The cases of the tests that were `found` below `root`, by their folders.
 
     Each answer of an undecided text is a test, and together they are one case; a model that is to
-    be refused is held against its legal twin. A test that the manifest names and that is not there
-    is `told`.
+    be refused is held against its legal twin.
     """
     place = root.resolve().relative_to(golden.folder)
     tests = {(place / path.relative_to(root)).as_posix(): found[path] for path in found}
-    _tell_missing(golden, root, told)
     named = {test.folder: (case, test) for case in golden.manifest.cases for test in case.tests}
     for name, cases in tests.items():
         if name not in named:
-            yield from (_beyond(one, f"a test that {MANIFEST} does not name") for one in cases)
-            continue
+            continue  # which is told
         case, test = named[name]
         if test.alternative:
             folders = {one.folder: one for one in case.tests if one.alternative}
@@ -105,16 +84,6 @@ def as_cases(
             yield _refused(cases[0], case.rule, test.refused, tests.get(twin))
         else:
             yield from (replace(one, rule=case.rule) for one in cases)
-
-
-def _tell_missing(golden: Golden, root: Path, told: Told) -> None:
-    whole = root.resolve()
-    folders = (golden.folder / test.folder for case in golden.manifest.cases for test in case.tests)
-    lost = [one for one in folders if one.is_relative_to(whole) and not one.is_dir()]
-    if lost:
-        names = ", ".join(one.name for one in lost[:_NAMED])
-        more = f" and {len(lost) - _NAMED:,} more" if len(lost) > _NAMED else ""
-        told.add(golden.folder / MANIFEST, f"tests that it names are not there: {names}{more}")
 
 
 def _beyond(case: Case, why: str) -> Case:
@@ -130,7 +99,10 @@ def _refused(case: Case, rule: Rule, reason: str, twin: Sequence[Case] | None) -
 
 
 def _undecided(
-    first: Case, test: _Test, answers: Sequence[_Test], tests: Mapping[str, Sequence[Case]]
+    first: Case,
+    test: TestFields,
+    answers: Sequence[TestFields],
+    tests: Mapping[str, Sequence[Case]],
 ) -> Case:
     """A case of all answers that its text admits, by the widest of their tolerances.
 

@@ -94,6 +94,10 @@ def _files(paths: Sequence[Path], problems: Problems) -> Iterator[tuple[str, Pat
                 message = "neither case files nor test data in this folder"
                 hint = f"case files end in {SUFFIXES[0]}, a test is a folder with a model.onnx"
                 problems.add(str(path), _WHOLE_FILE, message, hint)
+        if path.suffix == ".py":
+            hint = f"a backend in it is -b py:{path.stem}"
+            problems.add(str(path), _WHOLE_FILE, "this is a Python file, not a case file", hint)
+            found = []
         for file in found:
             real = _real(file)
             if real not in seen:
@@ -176,8 +180,11 @@ def _cases(
         fields, sound, lost = validate(_LISTS[part], entry, name, problems)
         if not (head and fields and expansion):
             continue
-        file = CaseFile(name, path, shipped, head.domain, head.op, problems)
-        for concrete in chain.from_iterable(map(sizes, expansion.expand(sound, lost))):
+        concretes = [*chain.from_iterable(map(sizes, expansion.expand(sound, lost)))]
+        opsets = (get(concrete.node, ("opset",)) for concrete in concretes)
+        numbers = frozenset(node.value for node in opsets if node and isinstance(node.value, int))
+        file = CaseFile(name, path, shipped, head.domain, head.op, problems, numbers)
+        for concrete in concretes:
             case = resolve(file, concrete)
             if case is not None:
                 yield case

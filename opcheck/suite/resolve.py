@@ -30,7 +30,7 @@ MAX_ID = 200
 
 @dataclass(frozen=True)
 class CaseFile:
-    """What all cases of one file share; `name` is how messages call it."""
+    """What all cases of one entry of a file share; `name` is how messages call the file."""
 
     name: str
     path: Path
@@ -38,6 +38,8 @@ class CaseFile:
     domain: str
     op: str
     problems: Problems
+    #: The opsets of the entry's cases.
+    opsets: frozenset[int] = frozenset()
     #: What was said, operator versions aside, and where: one mistake shows in many cases.
     said: set[tuple[Mark, str]] = field(default_factory=set)
 
@@ -210,7 +212,7 @@ class Resolver:
 
     def _tolerance(self, case: Case) -> Tolerance | None:
         if self.fields.tolerance is None:
-            return None
+            return Tolerance(ulp=0) if expectation.is_exact(case) else None
         stated = [spec.dtype for spec in expectation.stated(case.expect)]
         # An output whose dtype only the answer can tell has at most the steps of the widest.
         declared = [output.dtype or DTYPES["float64"] for output in case.outputs]

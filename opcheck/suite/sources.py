@@ -131,10 +131,11 @@ def _is_test_data(path: Path) -> bool:
 def _test_data(root: Path, problems: Problems) -> Iterator[Case]:
     """The tests in a folder and below."""
     from opcheck.graph.test_data import Told, is_test, read_test
-    from opcheck.suite.golden_tests import as_cases, manifest_above
+    from opcheck.suite.golden_tests import as_cases, golden_above, orphans
     from opcheck.suite.models import cases_of
 
     told = Told()
+    golden = golden_above(root, told)
     found: dict[Path, list[Case]] = {}
     room = MAX_HELD
 
@@ -151,7 +152,7 @@ def _test_data(root: Path, problems: Problems) -> Iterator[Case]:
         if not (name.isprintable() and name.isascii()):
             told.add(where, f"a test's name must be printable ASCII, not {name!a}")
             continue
-        test = read_test(where, name, told)
+        test = read_test(where, name, told, answered=golden is None)
         for case in cases_of(test, Source(str(root), 0, 0)) if test else ():
             room -= len(case.model or b"") + sum(spec.nbytes for spec in case.inputs)
             if room < 0:
@@ -161,10 +162,10 @@ def _test_data(root: Path, problems: Problems) -> Iterator[Case]:
             found.setdefault(where, []).append(case)
         if room < 0:
             break
-    golden = manifest_above(root, told)
     if golden:
-        yield from as_cases(golden, root, found, told)
+        yield from as_cases(golden, root, found)
     else:
+        told.problems += orphans(found)
         yield from (case for cases in found.values() for case in cases)
     for path, message in told.problems:
         problems.add(str(path), _WHOLE, message)

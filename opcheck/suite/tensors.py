@@ -216,6 +216,8 @@ def _check_scalar(name: str, node: Node, dtype: DType) -> None:
     if not isinstance(value, wanted) or isinstance(value, bool) != (dtype.kind == "bool"):
         words = str(value).lower().lstrip("+-")
         hint = "write .inf, -.inf or .nan" if words in ("inf", "infinity", "nan") else None
+        if words in ("random", "rand", "randn", "normal", "uniform"):
+            hint = "write {shape: [2, 3], normal: [0, 1]}, or uniform: [0, 1]"
         raise Refused(node.mark, f"{name}: {shown(node.plain())} is no value of {dtype}", hint)
     _check_held(dtype, value, node.mark)
 

@@ -25,6 +25,20 @@ _KEYS: dict[str | int, list[str]] = {
 }
 
 
+#: How some values are written, by their key, and a whole file.
+_FILE = {"": "write op: NAME and cases:"}
+_HINTS = {
+    "attrs": "by name: {axis: 1}",
+    "cases": "write - name: …",
+    "expect": "by the name of the output: {output: [1, 0]}",
+    "inputs": "by name: {input: [1, 2]}",
+    "tolerance": "such as {rtol: 1e-5}",
+    "arange": "[start, step]",
+    "normal": "[mean, deviation]",
+    "uniform": "[lowest, highest]",
+}
+
+
 class Lost(IntEnum):
     """What was left out of a case because it had not the form."""
 
@@ -47,7 +61,8 @@ def validate(
         nearest = (_KEYS[step] for step in reversed(container) if step in _KEYS)
         return next(nearest, form.aliases(model))
 
-    found, faults = form.check(model, node, file, problems, keys)
+    hints = _HINTS | _FILE if model is fields.HeadFields else _HINTS
+    found, faults = form.check(model, node, file, problems, keys, hints)
     if not faults:
         return found, node, Lost.NOTHING
     rest = _without(node, faults)

@@ -20,14 +20,11 @@ processors share; a row is so by 4 % or more in one of ten runs. Hence:
   nothing changed that keeps the chance of any false alarm in the whole run below 5 %, as Holm's
   does, and it finds more where many rows changed, as they do when a build is slow.
 
-Measured by `benchmarks/alarms.py`: 16 rows, 5 processes, a limit of 5 %, 2 virtual processors that
-others used as well. Of 50 runs of one build, each held against the run before it, none closes the
-gate, and in none is a row called faster; of 50 runs of a build that is 10 % slower all do. The
-rules were chosen by the first half of them; in the half held back it is 0 and 25 of 25. Of all
-1,275 pairs of the unchanged runs, up to half an hour apart, 17 close the gate, 12 of which have one
-of three runs that were off as a whole; in 26 a row is called slower or faster. One row of the 16
-that is 10 % slower is found in 57 % of the runs, 15 % in 85 %. Where the copy itself is the second
-ruler, the test asks for 3 %, and the gate for 5 % as seen, it is 2 false alarms and 48 of 50.
+`benchmarks/alarms.py` measures how often that is wrong, and docs/timings.md says what it found.
+Where the copy itself is the second ruler, the test asks for 3 %, and the gate for 5 % as seen, it
+is 2 false alarms in 50, and 48 of 50 slower builds.
+
+Backends of one run are compared in the same rounds, and need none of this: see `compare_backends`.
 """
 
 from __future__ import annotations
@@ -37,15 +34,21 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
+from typing import Literal
 
 from opcheck.model.timing import Sample, Timed, Timing
-from opcheck.timing.ratios import Word
+from opcheck.timing.ratios import LIMIT, Word, ratio, student
 from opcheck.timing.units import medians, pairs
+
+#: "not slower": it may be faster.
+Verdict = Literal[Word, "not slower"]
 
 #: How much a change has to be more than, where nobody says otherwise: a usual gate.
 USUAL = 0.05
 #: To ask for less is of no use: each run is 1–2 % off without any reason in the build.
 FINEST = 0.03
+#: The least within a run, whose ratios are measured until they are as precise as this.
+FINEST_WITHIN = LIMIT
 #: The chance of any false alarm in a run.
 ALARM = 0.05
 
@@ -57,8 +60,8 @@ class Change:
     Of all cases together, as the geometric mean, where `case` is "". `ratio` is the one nearer to 1
     of two, relative to the two rulers; `low` and `high` span the intervals of 95 % of both, for
     this row alone. `p`, adjusted for all rows, is how likely so much is if it changed by no more
-    than was asked for. "slower" and "faster" are what surely changed by more than that, "same" what
-    surely did not.
+    than was asked for, NaN within one run. "slower" and "faster" are what surely changed by more
+    than that, "same" what surely did not, "not slower" what surely became no slower by more.
     """
 
     case: str
@@ -66,15 +69,15 @@ class Change:
     ratio: float
     low: float
     high: float
-    p: float
-    verdict: Word = "unclear"
+    p: float = math.nan
+    verdict: Verdict = "unclear"
 
 
 @dataclass(frozen=True)
 class Missing:
-    """A row that cannot be compared: `lacks` says in which run there is nothing, `why` what is so.
+    """A row that cannot be compared, and `why`.
 
-    `lacks` is "old", "new" or "both".
+    `lacks` says in which run there is nothing to compare: "old", "new" or "both".
     """
 
     case: str
@@ -85,16 +88,27 @@ class Missing:
 
 @dataclass(frozen=True)
 class Compared:
-    """Two runs: every row of either is in one of the first two, in the order of the new run.
+    """Two runs, or backends of one: every row is in one of the first two, in the run's order.
 
-    `together` are the changes of all cases of a backend, where it has several. They were held
-    against a change by `beyond`: 0.05 stands for 5 %.
+    `together` are the changes of all cases of a backend, where it has several. Verdicts are about
+    a change by more than `beyond`: 0.05 stands for 5 %.
     """
 
     changes: tuple[Change, ...]
     missing: tuple[Missing, ...]
     together: tuple[Change, ...] = ()
     beyond: float = USUAL
+
+    @property
+    def unclear(self) -> int:
+        """How many rows could be slower by more than `beyond`, or not: nothing says which."""
+        unclear = sum(change.verdict == "unclear" for change in self.changes)
+        return unclear + sum(one.lacks != "new" for one in self.missing)
+
+    @property
+    def is_decided(self) -> bool:
+        """Return True if something is known of one row, or of all of them together."""
+        return any(one.verdict != "unclear" for one in (*self.changes, *self.together))
 
 
 def compare_runs(old: Sequence[Timed], new: Sequence[Timed], beyond: float = USUAL) -> Compared:
@@ -112,15 +126,48 @@ def compare_runs(old: Sequence[Timed], new: Sequence[Timed], beyond: float = USU
     return Compared(tuple(changes[: len(both)]), missing, tuple(changes[len(both) :]), beyond)
 
 
+def compare_backends(rows: Sequence[Timed], base: str, beyond: float = USUAL) -> Compared:
+    """Each case on each backend but `base`, compared with `base` in the same rounds.
+
+    A row is judged by the interval of its ratio, and all rows of a backend together by Student's
+    interval over the processes, of which each has the mean of its rows.
+    """
+    found: list[Change] = []
+    missing: list[Missing] = []
+    logs: dict[str, list[dict[int, float]]] = {}
+    for row in rows:
+        old = row.timing(base)
+        for new in row.timings:
+            if old is None or new is old:
+                continue
+            if one := ratio(new, old):
+                found.append(Change(row.case, new.backend, one.value, one.low, one.high))
+                logs.setdefault(new.backend, []).append(medians(pairs(new.samples, old.samples)))
+            else:
+                lacks = {(1, 0): "new", (0, 1): "old"}
+                has = bool(old.samples), bool(new.samples)
+                why = old.why_not or new.why_not or "no round in common"
+                missing.append(Missing(row.case, new.backend, lacks.get(has, "both"), why))
+    several = len(found)
+    for backend, its in logs.items():
+        mean = [*_mean(its).values()]
+        if len(its) > 1 and len(mean) > 1:
+            value, low, high = map(math.exp, (fmean(mean), *student(mean)))
+            found.append(Change("", backend, value, low, high))
+    low, high = 1 / (1 + beyond), 1 + beyond
+    found = [_called(one, beyond, is_clear=one.low > high or one.high < low) for one in found]
+    return Compared(tuple(found[:several]), tuple(missing), tuple(found[several:]), beyond)
+
+
 # ── rows ──────────────────────────────────────────────────────────────────────────────────────
 
-#: The case with its type and shapes, without which a time means nothing, and the backend.
-_Row = tuple[str, str, str, str]
+#: The case with its type, shapes and digest, without which a time means nothing, and the backend.
+_Row = tuple[str, str, str, str, str]
 
 
 class _Run:
     def __init__(self, run: Sequence[Timed]) -> None:
-        self.timed = {(one.case, one.dtype, one.shapes): one for one in run}
+        self.timed = {(one.case, one.dtype, one.shapes, one.digest): one for one in run}
         self.cases = {one.case for one in run}
 
     def has(self, row: _Row) -> tuple[Timed, Timing] | str:
@@ -128,7 +175,7 @@ class _Run:
         case, backend = row[0], row[-1]
         timed = self.timed.get(row[:-1])
         if timed is None:
-            return "of another type or shape" if case in self.cases else "no such case"
+            return "of another type, shape or content" if case in self.cases else "no such case"
         timing = timed.timing(backend)
         if timing is None:
             return "no such backend"
@@ -142,7 +189,7 @@ class _Run:
 def _rows(run: Iterable[Timed]) -> Iterator[_Row]:
     for one in run:
         for timing in one.timings:
-            yield one.case, one.dtype, one.shapes, timing.backend
+            yield one.case, one.dtype, one.shapes, one.digest, timing.backend
 
 
 #: The logarithms of what is seen in processes, by their number: in the old run and in the new one.
@@ -167,10 +214,16 @@ def _row(row: _Row, before: _Run, after: _Run) -> _Both | Missing:
         why = "; ".join(dict.fromkeys(lacks.values()))
         return Missing(case, backend, "both" if len(lacks) == 2 else next(iter(lacks)), why)
     (then, was), (today, now) = old, new
+    if _company(then) != _company(today):
+        return Missing(case, backend, "both", "timed next to other backends")
     work = _held(was, then.yardstick), _held(now, today.yardstick)
     copy = _held(was, then.copy), _held(now, today.copy)
     mixed = _mixed(work, copy) if all(copy) else copy
     return _Both(case, backend, (work, mixed) if all(mixed) else (work,))
+
+
+def _company(row: Timed) -> set[str]:
+    return {one.backend for one in row.timings if one.samples}
 
 
 def _held(timing: Timing, beside: Sequence[Sample]) -> dict[int, float]:
@@ -210,34 +263,23 @@ def _mean(rows: Sequence[dict[int, float]]) -> dict[int, float]:
 # ── the test ──────────────────────────────────────────────────────────────────────────────────
 
 
-@dataclass(frozen=True)
-class _Seen:
-    """How much slower it is relative to one ruler, as a logarithm with its interval.
-
-    `slower` and `faster` are how likely so much more or less is if it changed by no more than was
-    asked for.
-    """
-
-    shift: float
-    low: float = -math.inf
-    high: float = math.inf
-    slower: float = 1.0
-    faster: float = 1.0
-
-
 def _change(row: _Both, beyond: float) -> Change:
     zone = math.log1p(beyond)
-    seen = [_seen([*old.values()], [*new.values()], zone) for old, new in row.logs]
-    p = min(max(one.slower for one in seen), max(one.faster for one in seen))
-    low, high = min(one.low for one in seen), max(one.high for one in seen)
-    least = math.exp(min((one.shift for one in seen), key=abs))
-    return Change(row.case, row.backend, least, math.exp(low), math.exp(high), min(1.0, 2 * p))
+    seen = [_welch([*old.values()], [*new.values()], zone) for old, new in row.logs]
+    shifts, lows, highs, slower, faster = zip(*seen, strict=True)
+    p = min(1.0, 2 * min(max(slower), max(faster)))
+    value, low, high = map(math.exp, (min(shifts, key=abs), min(lows), max(highs)))
+    return Change(row.case, row.backend, value, low, high, p)
 
 
-def _seen(old: Sequence[float], new: Sequence[float], zone: float) -> _Seen:
+def _welch(old: Sequence[float], new: Sequence[float], zone: float) -> tuple[float, ...]:
+    """How much slower it is relative to one ruler, as a logarithm with its interval, and p-values.
+
+    Those say how likely so much more or less is if it changed by no more than `zone`.
+    """
     shift = fmean(new) - fmean(old)
     if min(len(old), len(new)) < 2:
-        return _Seen(shift)
+        return shift, -math.inf, math.inf, 1.0, 1.0
     import numpy as np
     from scipy import stats
 
@@ -250,8 +292,7 @@ def _seen(old: Sequence[float], new: Sequence[float], zone: float) -> _Seen:
         interval = found.confidence_interval(0.95)
         slower = stats.t.sf(found.statistic[0], found.df[0])
         faster = stats.t.cdf(found.statistic[1], found.df[1])
-    low, high = interval.low[0] + zone, interval.high[0] + zone
-    return _Seen(shift, float(low), float(high), float(slower), float(faster))
+    return shift, interval.low[0] + zone, interval.high[0] + zone, float(slower), float(faster)
 
 
 def _judged(changes: Sequence[Change], beyond: float) -> list[Change]:
@@ -261,12 +302,15 @@ def _judged(changes: Sequence[Change], beyond: float) -> list[Change]:
     from scipy import stats
 
     adjusted = stats.false_discovery_control([one.p for one in changes])
-    both = zip(changes, adjusted, strict=True)
-    return [_said(replace(one, p=float(p)), beyond) for one, p in both]
+    found = [replace(one, p=float(p)) for one, p in zip(changes, adjusted, strict=True)]
+    return [_called(one, beyond, is_clear=one.p <= ALARM) for one in found]
 
 
-def _said(change: Change, beyond: float) -> Change:
-    if change.p <= ALARM:
-        return replace(change, verdict="slower" if change.ratio > 1 else "faster")
-    same = change.low >= 1 / (1 + beyond) and change.high <= 1 + beyond
-    return replace(change, verdict="same" if same else "unclear")
+def _called(change: Change, beyond: float, *, is_clear: bool) -> Change:
+    """With a verdict: a change by more than `beyond` where it `is_clear`, else what it is not."""
+    verdict: Verdict = "same" if change.low >= 1 / (1 + beyond) else "not slower"
+    if is_clear:
+        verdict = "slower" if change.ratio > 1 else "faster"
+    elif change.high > 1 + beyond:
+        verdict = "unclear"
+    return replace(change, verdict=verdict)

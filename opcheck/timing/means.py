@@ -8,7 +8,12 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from opcheck.model.timing import Timed
-from opcheck.timing.ratios import ratio
+from opcheck.timing.ratios import ratio, student
+
+#: Fewer cases stand for no others.
+LEAST = 3
+#: The ends of an interval that says something are no further apart than this factor.
+SPAN = 10
 
 
 @dataclass(frozen=True)
@@ -16,8 +21,8 @@ class Mean:
     """The geometric mean of a backend's ratios to the baseline.
 
     `cases` are those it is taken over, `of` all there were. The interval of 95 % is about cases
-    like these: how far the mean moves with the choice of them, not how well each was measured. Of
-    a single case nothing follows about others, and it is boundless.
+    like these: how far the mean moves with the choice of them, not how well each was measured. It
+    is boundless where it would span more than a factor of `SPAN`, which says nothing.
     """
 
     backend: str
@@ -32,14 +37,14 @@ def means(timed: Sequence[Timed], base: str) -> tuple[Mean, ...]:
     """A mean for each backend but `base`, in order, over the cases that all of them have times for.
 
     Over others the means would be about different work. A backend without any time has no mean, and
-    takes none from the others.
+    takes none from the others. Fewer than `LEAST` cases have none.
     """
     found = {backend: _logs(timed, backend, base) for backend in _backends(timed)}
     found = {backend: logs for backend, logs in found.items() if logs and backend != base}
     common = [
         number for number in range(len(timed)) if all(number in logs for logs in found.values())
     ]
-    if not common:
+    if len(common) < LEAST:
         return ()
     return tuple(
         _mean(backend, [logs[number] for number in common], len(timed))
@@ -63,11 +68,8 @@ def _logs(timed: Sequence[Timed], backend: str, base: str) -> dict[int, float]:
 
 
 def _mean(backend: str, logs: Sequence[float], of: int) -> Mean:
-    middle, half = fmean(logs), math.inf
-    if len(logs) > 1:
-        from scipy import stats
-
-        # Student's: a handful of cases has no tails that a bootstrap could draw from.
-        half = float(stats.t.ppf(0.975, len(logs) - 1) * stats.sem(logs))
-    low, high = math.exp(middle - half), math.exp(middle + half)
-    return Mean(backend, math.exp(middle), low, high, len(logs), of)
+    # Student's: a handful of cases has no tails that a bootstrap could draw from.
+    low, high = student(logs)
+    if high - low > math.log(SPAN):
+        low, high = -math.inf, math.inf
+    return Mean(backend, math.exp(fmean(logs)), math.exp(low), math.exp(high), len(logs), of)

@@ -12,6 +12,8 @@ from opcheck.timing.units import by_worker, pairs
 
 #: A tail longer than this is the machine's doing: somebody else had the processor.
 NOISY = 1.3
+#: A larger part of the time that processes wait for a processor is the machine's doing, too.
+BUSY = 0.05
 #: Growth over a run that is called drift.
 DRIFTS = 0.05
 #: Fewer samples tell nothing about drift.
@@ -26,7 +28,8 @@ class Spread:
     """The median of samples, in seconds a call, with its quartiles.
 
     `tail` is their 90th percentile over the median. `drift` is how much longer they take at the end
-    of their processes than at the beginning, as a part: 0 where none is shown.
+    of their processes than at the beginning, as a part: 0 where none is shown. `waited` is the part
+    of all the time in which other processes had the processors; no sample holds any of it.
     """
 
     median: float
@@ -34,6 +37,12 @@ class Spread:
     high: float
     tail: float
     drift: float
+    waited: float = 0.0
+
+    @property
+    def busy(self) -> bool:
+        """Return True if processes waited for a processor."""
+        return self.waited > BUSY
 
     @property
     def noisy(self) -> bool:
@@ -54,7 +63,9 @@ def spread(samples: Sequence[Sample], beside: Sequence[Sample]) -> Spread | None
 
     seconds = [sample.seconds for sample in samples]
     low, middle, high, tail = map(float, np.percentile(seconds, (25, 50, 75, 90)))
-    return Spread(middle, low, high, tail / middle, drift(samples, beside))
+    waited = sum(sample.loops * sample.waited for sample in samples)
+    taken = waited + sum(sample.loops * sample.seconds for sample in samples)
+    return Spread(middle, low, high, tail / middle, drift(samples, beside), waited / taken)
 
 
 def drift(samples: Sequence[Sample], beside: Sequence[Sample]) -> float:

@@ -226,10 +226,28 @@ def test_a_file_of_a_project_is_checked_likewise(tmp_path: Path) -> None:
     assert problems_of(below) == [f"{tmp_path / found}"]
 
 
-def test_a_file_that_is_no_text_is_a_problem(tmp_path: Path) -> None:
-    (tmp_path / "opcheck.toml").write_bytes(b"\xff\xfe")
-    (found,) = problems_of(tmp_path)
-    assert found.startswith("opcheck.toml: cannot be read: ")
+@pytest.mark.parametrize(
+    ("encoding", "end", "told"),
+    [
+        ("utf-16", "\n", ":1:1: this file is UTF-16 or UTF-32, not UTF-8 (save it as UTF-8)"),
+        ("utf-16-le", "\n", ":1:1: this file is UTF-16 or UTF-32, not UTF-8 (save it as UTF-8)"),
+        ("latin-1", "\n", ":1:5: this file is not UTF-8 (byte 0xf6) (save it as UTF-8)"),
+        ("utf-8", "\r", ":1:8: no TOML: Found invalid character '\\r'"),
+        ("utf-8", "\r\n", None),
+        ("utf-8-sig", "\r\n", None),
+    ],
+)
+@pytest.mark.parametrize("name", ["opcheck.toml", "pyproject.toml"])
+def test_a_file_in_another_encoding_is_told_by_its_name(
+    tmp_path: Path, name: str, encoding: str, end: str, told: str | None
+) -> None:
+    table = "tool.opcheck.backends" if name == "pyproject.toml" else "backends"
+    text = f"# größe\n[{table}.mine]\naddress = 'numpy'\n".replace("\n", end)
+    (tmp_path / name).write_bytes(text.encode(encoding))
+    if told:
+        assert problems_of(tmp_path) == [name + told]
+    else:
+        assert [*profiles(tmp_path)] == ["mine"]
 
 
 # ── what -b means ─────────────────────────────────────────────────────────────────────────────

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from itertools import product
-from math import ceil, floor, isfinite
+from math import ceil
 from typing import Any
 
 import mpmath
@@ -20,9 +20,10 @@ from opcheck.model import AnyOf, Case, Fill, Given, Rejected, TensorSpec, Values
 from opcheck.run.trial import Trial
 from opcheck.suite import load, materialize, unrounded
 from opcheck.suite.load import shipped_suites
-from tests.cases.lp_pool_backends import LAPSES, LIBERTIES, NARROW, PLAIN, answering
+from tests.cases.lp_pool_in_steps import LAPSES, LIBERTIES, NARROW, PLAIN, answering
 from tests.inline import result_of
 from tests.node_tests import node_tests_of
+from tests.precise.by_the_text import norm, windows
 
 CASES = load([shipped_suites() / "onnx" / "lp_pool.yaml"])
 VERSIONS = (1, 2, 11, 18, 22)
@@ -32,56 +33,14 @@ NODE_TESTS = node_tests_of("LpPool")
 # ── LpPool straight from the sentences ────────────────────────────────────────────────────────
 
 
-def along(
-    size: int, kernel: int, stride: int, dilation: int, pads: tuple[int, int], attrs: Any
-) -> tuple[int, int]:
-    """The output's size along one axis, and the padding before the input."""
-    window = (kernel - 1) * dilation + 1
-    auto_pad = attrs.get("auto_pad", "NOTSET")
-    if auto_pad == "VALID":
-        return ceil(Fraction(size - window + 1, stride)), 0
-    if auto_pad in ("SAME_UPPER", "SAME_LOWER"):
-        output = ceil(Fraction(size, stride))
-        padding = max(0, (output - 1) * stride + window - size)
-        smaller, larger = padding // 2, padding - padding // 2
-        return output, smaller if auto_pad == "SAME_UPPER" else larger
-    exact = Fraction(size + sum(pads) - window, stride) + 1
-    return ceil(exact) if attrs.get("ceil_mode", 0) else floor(exact), pads[0]
-
-
-def norm(values: Sequence[float], p: float) -> Any:
-    """(Σ |x|^p)^(1/p) to 60 digits."""
-    if any(value != value for value in values):
-        return mpmath.nan
-    if not all(map(isfinite, values)):
-        return mpmath.inf
-    with mpmath.workdps(60):
-        total = mpmath.fsum(mpmath.power(abs(mpmath.mpf(value)), p) for value in values)
-        return mpmath.power(total, 1 / mpmath.mpf(p))
-
-
 def lp_pool(x: Any, attrs: Mapping[str, Any]) -> tuple[tuple[int, ...], list[Any]]:
     """The output's shape and its elements in row-major order."""
-    spatial = x.shape[2:]
-    rank = len(spatial)
-    kernel = attrs["kernel_shape"]
-    strides = attrs.get("strides", [1] * rank)
-    dilations = attrs.get("dilations", [1] * rank)
-    pads = attrs.get("pads", [0] * 2 * rank)
-    plan = [
-        along(spatial[i], kernel[i], strides[i], dilations[i], (pads[i], pads[rank + i]), attrs)
-        for i in range(rank)
-    ]
-    shape = (*x.shape[:2], *(size for size, _ in plan))
+    spatial = [windows(length, axis, attrs) for axis, length in enumerate(x.shape[2:])]
+    shape = (*x.shape[:2], *map(len, spatial))
     elements = []
-    for place in product(*map(range, shape)):
-        inside = []
-        for tap in product(*map(range, kernel)):
-            at = [
-                place[2 + i] * strides[i] + tap[i] * dilations[i] - plan[i][1] for i in range(rank)
-            ]
-            if all(0 <= at[i] < spatial[i] for i in range(rank)):
-                inside.append(float(x[(*place[:2], *at)]))
+    for n, c, *numbers in product(*map(range, shape)):
+        held = (spatial[axis][number] for axis, number in enumerate(numbers))
+        inside = [float(x[n, c, *place]) for place in product(*held)]
         elements.append(norm(inside, attrs.get("p", 2)))
     return shape, elements
 
@@ -262,17 +221,17 @@ def named(name: str) -> list[Trial]:
     return found
 
 
-NARROWLY = [(case, way) for case, ways in NARROW.items() for way in ways]
+NARROWLY = [(case, wrong) for case, several in NARROW.items() for wrong in several]
 
 
-@pytest.mark.parametrize(("name", "way"), NARROWLY)
-def test_sixteen_bits_inside_are_warned_of(name: str, way: str) -> None:
-    backend = answering(NARROW[name][way])
+@pytest.mark.parametrize(("name", "mutant"), NARROWLY)
+def test_sixteen_bits_inside_are_warned_of(name: str, mutant: str) -> None:
+    backend = answering(NARROW[name][mutant])
     found = [result_of(trial, backend) for trial in named(name)]
     assert {result.verdict for result in found} <= {Verdict.PASS, Verdict.WARN}
     warned = [result for result in found if result.verdict is Verdict.WARN]
     assert warned
-    assert all(f"declare accumulate={r.case.dtype}" in r.reason for r in warned)
+    assert all(f"accumulate={result.case.dtype}" in result.reason for result in warned)
 
 
 @pytest.mark.parametrize("name", LAPSES)

@@ -14,9 +14,12 @@ from opcheck.known import shipped_ledgers
 from opcheck.model.mutation import Fate, Mutation
 from opcheck.run.groups import groups
 from opcheck.run.mutate import Settings, mutations
-from opcheck.suite import Selection, load, select
+from opcheck.suite import Selection, select
+from tests.asking import shipped_cases
 
-CORE = select(load(), Selection(level="core"))
+pytestmark = pytest.mark.mutation
+
+CORE = select(shipped_cases(), Selection(level="core"))
 RULES = {case.id: case.rule for case in CORE}
 
 #: Mutants about what the text leaves open, or decides for `should` cases only, in some version:
@@ -90,4 +93,4 @@ def test_every_group_shows_something_that_no_other_shows(found):
 def test_no_group_is_of_level_deep_alone():
     """It would have to show something too, but takes too long to be asked here."""
     core = {(case.op, case.name) for case in CORE}
-    assert [case.id for case in load() if (case.op, case.name) not in core] == []
+    assert [case.id for case in shipped_cases() if (case.op, case.name) not in core] == []

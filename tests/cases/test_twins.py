@@ -13,12 +13,16 @@ from opcheck.errors import InvalidNode
 from opcheck.model.support import Cell
 from opcheck.run.mutate import cells
 from opcheck.run.sight import Sight, digest
-from opcheck.suite import Selection, load, select
+from opcheck.suite import Selection, select
+from tests.asking import shipped_cases
 
-CELLS = cells(select(load(), Selection(level="core")))
+pytestmark = pytest.mark.mutation
+
+CELLS = cells(select(shipped_cases(), Selection(level="core")))
 OPS = sorted({(cell.op.domain, cell.op.name) for cell in CELLS})
 #: From this share of agreement on two mutants are one.
 SAME = 0.99
+RIGHT = Mutant("none", "all was well", lambda node: node.right)
 #: What a mutant answers to each case, by its id; where it is right, it is left out.
 Answers = dict[str, object]
 
@@ -35,7 +39,9 @@ def sights(cell: Cell) -> list[Sight]:
 
 
 def given(sight: Sight, mutant: Mutant) -> object:
-    """All that is to be seen of an answer."""
+    """All that is to be seen of an answer, right where the formula calls nothing that is wrong."""
+    if not mutant.concerns(sight.node):
+        mutant = RIGHT
     answer = mutant.made_on(sight.node)
     if isinstance(answer, InvalidNode):
         return InvalidNode
@@ -53,11 +59,8 @@ def wrong(cell: Cell, names: set[str]) -> dict[str, Answers]:
     chosen = [mutant for mutant in every if mutant.name in names]
     found: dict[str, Answers] = defaultdict(dict)
     for sight in sights(cell):
-        right = given(sight, Mutant("none", "all was well", lambda node: node.right))
-        answers = {
-            mutant.name: given(sight, mutant) if mutant.concerns(sight.node) else right
-            for mutant in {*sample, *chosen}
-        }
+        right = given(sight, RIGHT)
+        answers = {mutant.name: given(sight, mutant) for mutant in {*sample, *chosen}}
         counted = Counter(answers[mutant.name] for mutant in sample)
         usual = {answer for answer, count in counted.items() if 3 * count > len(sample)}
         for mutant in chosen:

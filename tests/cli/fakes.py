@@ -166,6 +166,7 @@ FAKES: dict[str, Backend] = {
         NARROW,
         Fake(lambda task, x: [right(task, x)[0].reshape(-1)], "flat"),
         Fake(lambda task, x: right(task, x) * 2, "twice"),
+        Fake(lambda task, x: [np.zeros_like(x)], "zeros"),
         Fake(lambda task, x: [right(task, x)[0].tolist()], "lists"),
         Fake(refuses, "refuses"),
         Fake(rude, "rude"),

@@ -101,6 +101,17 @@ def test_one_bad_file_among_good_ones_stops_the_run(run, tmp_path):
         (["-b", "nope"], 2, "unknown backend 'nope'\n  known backends: cmd, "),
         (["-b", "onnxruntim"], 2, "did you mean 'onnxruntime'? known backends: cmd, "),
         (["-b", ""], 2, "unknown backend ''"),
+        (["-b", "ort"], 2, "did you mean 'onnxruntime'? known"),
+        (["-b", "./my_rt.py"], 2, "write py:my_rt for my_rt.py. known"),
+        (["-b", "py:my_rt.py"], 2, "write my_rt, as Python's import does"),
+        (["--report", "run.json"], 2, "such as json=run.json)"),
+        (["--dtype", "fp32"], 2, "did you mean 'float32'?"),
+        (["--dtype", "double"], 2, "did you mean 'float64'?"),
+        (
+            ["my_rt.py"],
+            2,
+            "not a case file (a backend in it is -b py:my_rt)",
+        ),
         (["-b", "numpy:fast"], 2, "backend 'numpy' takes no detail"),
         (["-b", "onnxruntime:"], 2, "'onnxruntime:' has nothing after the colon"),
         (["-b", "onnxruntime:CPU"], 2, "no execution provider 'CPU'"),
@@ -110,6 +121,7 @@ def test_one_bad_file_among_good_ones_stops_the_run(run, tmp_path):
         (["--dtype", "flot32"], 2, "unknown dtype 'flot32'\n  did you mean 'float32'"),
         (["--op", "Hardmx"], 2, "no case of operator 'Hardmx'\n  did you mean 'Hardmax'?"),
         (["--op", "Hardmax", "--op", "Hardmx"], 2, "no case of operator 'Hardmx'"),
+        (["--op", "Gather"], 2, "no case of operator 'Gather'\n  there are cases of Hardmax"),
         (["--case", "Hardmax/goood"], 2, "no case 'Hardmax/goood'\n  did you mean 'Hardmax/good'?"),
         (["--case", "Hardmax/good", "--case", "x"], 2, "no case 'x'"),
         (["--opset", "13", "--opset", "99"], 2, "no case at opset 99\n  opsets: 13\n"),
@@ -121,7 +133,7 @@ def test_one_bad_file_among_good_ones_stops_the_run(run, tmp_path):
         (["-j", "0"], 2, "0 is not in the range x>=1"),
         (["--timeout", "0"], 2, "0.0 is not in the range x>0"),
         (["--timeout", "-1"], 2, "-1.0 is not in the range x>0"),
-        (["--timeout", "1 min"], 2, "'1 min' is not a valid float"),
+        (["--timeout", "1 min"], 2, "'1 min' is no number of seconds"),
         (["--memory-limit", "much"], 2, "'much' is no size of memory; write for example 2GiB"),
         (["--memory-limit", "0"], 2, "'0' is no size of memory"),
         (["-b", "py:gone:Backend"], 2, "backend 'py:gone:Backend'"),
@@ -131,6 +143,7 @@ def test_one_bad_file_among_good_ones_stops_the_run(run, tmp_path):
 )
 def test_a_wrong_command_line_is_told(run, tmp_path, words, code, told):
     (tmp_path / "good.yaml").write_text(GOOD)
+    (tmp_path / "my_rt.py").touch()
     found = run("run", "good.yaml", *words)
     assert found.exit_code == code
     assert found.stdout == ""

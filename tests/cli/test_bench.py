@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from opcheck.cli.group import program
+from opcheck.cli.timing_gate import Gate
 from opcheck.errors import Unwritable
 from opcheck.report import timing_store
+from opcheck.timing.comparing import Change, Compared, Missing
 from tests.run.bench.suite import CASES, SPINNING
 
 SWEPT = """\
@@ -46,8 +51,8 @@ def test_a_row_shows_time_ratio_and_rate_and_whoever_is_wrong_none(bench):
 
 
 def test_another_backend_may_be_what_ratios_are_to(bench):
-    found = bench("-b", "numpy", "-b", SPIN, "-k", "one or two", "--base", SPIN)
-    assert f"Geometric mean of the ratios to {SPIN}, over 2 cases" in found.stdout
+    found = bench("-b", "numpy", "-b", SPIN, "-k", "one or two or 1x30", "--base", SPIN)
+    assert f"Geometric mean of the ratios to {SPIN}, over 3 cases" in found.stdout
 
 
 def test_the_samples_are_kept_and_can_be_compared(bench, run, tmp_path):
@@ -59,10 +64,11 @@ def test_the_samples_are_kept_and_can_be_compared(bench, run, tmp_path):
     assert row["case"] == "Hardmax/one"
     assert footer["complete"] is True
     assert json.loads((tmp_path / "c.json").read_text())["benchmarks"]
-    again = bench(*words, "--save", new, "--baseline", old, "--max-regression", "50%")
+    limit = "--max-regression", "900%", "--unclear", "pass"
+    again = bench(*words, "--save", new, "--baseline", old, *limit)
     assert again.exit_code == 0, again.stdout
-    assert "nothing is seen to be slower than before by more than 50 %" in again.stdout
-    compared = run("bench", "--compare", old, new)
+    assert "nothing is seen to be slower than before by more than 900 %" in again.stdout
+    compared = run("bench", "--compare", old, new, *limit)
     assert compared.exit_code == 0
     assert "Hardmax/one" in compared.stdout
 
@@ -75,63 +81,148 @@ def test_what_was_saved_is_shown_again_as_it_was(bench, run, tmp_path):
     assert again.stdout.splitlines() == first.stdout.splitlines()[:-1]
 
 
-def test_what_became_slower_closes_the_gate(bench, tmp_path):
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """What was kept of a backend that takes 1 ms for one case, and for another."""
+    folder = tmp_path_factory.mktemp("saved")
+    (folder / "f.yaml").write_text(CASES + SWEPT, encoding="utf-8")
+    words = "bench", str(folder / "f.yaml"), "--quick", "-b", f"{SPIN}?seconds=0.001"
+    found = CliRunner().invoke(program, [*words, "-k", "one or two", "--save", str(folder / "a")])
+    assert found.exit_code == 0, found.stderr
+    return (folder / "a").read_text()
+
+
+@pytest.fixture
+def old(saved, tmp_path):
+    """A function that writes it to a file, with some texts replaced, and returns the path."""
+
+    def write(*replaced):
+        text = saved
+        for was, now in replaced:
+            assert was in text
+            text = text.replace(was, now)
+        (tmp_path / "a.jsonl").write_text(text)
+        return str(tmp_path / "a.jsonl")
+
+    return write
+
+
+def test_what_became_slower_closes_the_gate(bench, old):
     """The same address is another build: its module says how long it takes."""
-    old = tmp_path / "a.jsonl"
-    address = f"{SPIN}?seconds=0.001"
-    assert bench("-b", address, "-k", "one", "--save", str(old)).exit_code == 0
-    faster = old.read_text().replace("seconds=0.001", "seconds=0.02")
-    old.write_text(faster)
-    found = bench("-b", f"{SPIN}?seconds=0.02", "-k", "one", "--baseline", str(old))
+    file = old(("seconds=0.001", "seconds=0.02"))
+    found = bench("-b", f"{SPIN}?seconds=0.02", "-k", "one or two", "--baseline", file)
     assert found.exit_code == 3
-    assert found.stdout.splitlines()[-1].endswith("1 slower than before by more than 5 %")
+    said = "2 slower than before by more than 5 %, and so are all together; 0 of 2 unclear"
+    assert found.stdout.splitlines()[-1].endswith(said)
 
 
-def test_a_row_that_has_no_time_any_more_is_worse_than_a_slower_one(bench, run, tmp_path):
-    old, new = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
-    assert bench("-b", SPIN, "-k", "one or two", "--save", str(old)).exit_code == 0
-    head, one, _, foot = old.read_text().splitlines()
-    row = json.loads(one)
-    for timing in row["timings"]:
+def test_a_row_that_has_no_time_any_more_is_worse_than_a_slower_one(run, old, tmp_path):
+    head, one, two, foot = Path(old()).read_text().splitlines()
+    slow, gone = json.loads(one), json.loads(two)
+    for timing in slow["timings"]:
         timing["samples"]["seconds"] = [20 * it for it in timing["samples"]["seconds"]]
-    foot = foot.replace('"cases":2', '"cases":1')
-    new.write_text("\n".join([head, json.dumps(row), foot]))
-    found = run("bench", "--compare", str(old), str(new))
+    gone["timings"][0]["samples"] = {name: [] for name in gone["copy"]}
+    new = tmp_path / "b.jsonl"
+    new.write_text("\n".join([head, json.dumps(slow), json.dumps(gone), foot]))
+    found = run("bench", "--compare", old(), str(new))
     assert found.exit_code == 4
     told = "1 that had a time before have none now; 1 slower than before by more than 5 %"
-    assert found.stdout.splitlines()[-1] == f"exit 4: {told}"
-
-
-def test_a_baseline_without_a_row_that_is_asked_for_is_refused_before_anything_runs(
-    bench, tmp_path
-):
-    old = tmp_path / "a.jsonl"
-    assert bench("-b", SPIN, "-k", "one", "--save", str(old)).exit_code == 0
-    found = bench("-b", SPIN, "-k", "one or two or three", "--baseline", str(old))
-    assert found.exit_code == 2
-    assert f"has no time of {SPIN} for Hardmax/two, and 3 more" in found.stderr
+    assert found.stdout.splitlines()[-1] == f"exit 4: {told}; 0 of 2 unclear"
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "replaced", "said"),
     [
-        (["--threads", "2"], "was taken with --threads 1, and 2 is asked for"),
-        (["--cold"], "was taken with warm caches"),
+        ("--threads 2", (), "cannot be compared with this run: threads 1 there, 2 here"),
+        ("--cold", (), "caches warm there, cold here"),
+        ("-b numpy", (), "backend numpy absent there, "),
+        ("-k one", (), "cases 2 (only in this run: Hardmax/two) there, 1 here"),
+        ("", (('"warm":0.03', '"warm":0.5'),), "warm-up 0.5 s there, 0.03 s here"),
+        ("", (('"cores":', '"cores":1'),), "processors 1"),
+        ("", (('"digest":"', '"digest":"f'),), "when Hardmax/one was another case, and 1 more"),
+        ("", ((SPIN, f"{SPIN}ning"),), "Spinning?seconds=0.001 1.0 there, absent here"),
     ],
 )
-def test_a_baseline_of_something_else_is_refused_before_anything_runs(bench, tmp_path, words, said):
-    old = tmp_path / "a.jsonl"
-    assert bench("-b", SPIN, "-k", "one", "--save", str(old)).exit_code == 0
-    found = bench("-b", SPIN, "-k", "one", "--baseline", str(old), *words)
+def test_a_baseline_of_something_else_is_refused_before_anything_runs(
+    bench, old, words, replaced, said
+):
+    file = old(*replaced)
+    usual = ["-b", f"{SPIN}?seconds=0.001", "-k", "one or two", "--baseline", file]
+    found = bench(*usual, *words.split())
     assert found.exit_code == 2
     assert said in found.stderr
     assert "GB/s" not in found.stdout
 
 
-def test_what_is_compared_is_not_measured(run):
-    found = run("bench", "--compare", "a.jsonl", "b.jsonl", "--cold")
+def test_a_baseline_without_a_time_that_is_asked_for_is_refused(bench, old):
+    path = Path(old())
+    lines = path.read_text().splitlines()
+    row = json.loads(lines[2])
+    row["timings"][0]["samples"] = {name: [] for name in row["copy"]}
+    path.write_text("\n".join([*lines[:2], json.dumps(row), lines[3]]))
+    address = f"{SPIN}?seconds=0.001"
+    found = bench("-b", address, "-k", "one or two", "--baseline", str(path))
     assert found.exit_code == 2
-    assert "--compare measures nothing: --cold has no place beside it" in found.stderr
+    assert f"has no time of {address} for Hardmax/two" in found.stderr
+
+
+def test_saved_runs_of_different_company_have_no_verdict(run, old, tmp_path):
+    alone = tmp_path / "b.jsonl"
+    alone.write_text(Path(old()).read_text())
+    both = old(('"backends":{', '"backends":{"numpy":"1",'))
+    found = run("bench", "--compare", both, str(alone), "--unclear", "pass")
+    assert found.exit_code == 5
+    said = "exit 5: the runs cannot be compared: backend numpy 1 there, absent here; "
+    assert found.stdout.splitlines()[-1].startswith(said)
+
+
+# ── a gate of one run ─────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("new", "base", "code", "said"),
+    [
+        (f"{SPIN}?seconds=0.002", SPIN, 3, "1 slower than {base} by more than 5 %; 0 of 1 unclear"),
+        (SPIN, f"{SPIN}?seconds=0.002", 0, "nothing is seen to be slower than {base} by more"),
+        (LIES, SPIN, 4, "1 that have a time on {base} have none now; 0 of 1 unclear"),
+        (SPIN, LIES, 5, "nothing could be compared; 1 of 1 unclear"),
+    ],
+)
+def test_a_build_is_held_against_another_of_the_same_run(bench, new, base, code, said):
+    words = "-k", "one", "--base", base, "--max-regression", "5%"
+    found = bench("-b", new, "-b", base, *words)
+    last = found.stdout.splitlines()[-1]
+    assert (found.exit_code, last.startswith(f"exit {code}: ")) == (code, True)
+    assert said.format(base=base) in last
+
+
+CLEAR, UNCLEAR = Change("x", "b", 1.0, 0.98, 1.02, verdict="same"), Change("y", "b", 1.1, 0.9, 1.3)
+
+
+@pytest.mark.parametrize(
+    ("changes", "unclear", "code"),
+    [
+        ((UNCLEAR,), None, 5),
+        ((UNCLEAR,), "fail", 5),
+        ((UNCLEAR,), "pass", None),
+        ((CLEAR, UNCLEAR), None, None),
+        ((CLEAR, UNCLEAR), "fail", 5),
+        ((CLEAR,), "fail", None),
+        ((), "pass", 5),
+    ],
+)
+def test_a_gate_may_ask_for_a_clear_answer_and_always_counts_unclear_ones(changes, unclear, code):
+    found, said = Gate(0.05, unclear).verdict(Compared(changes, ()))
+    assert found == code
+    assert said.endswith(f"; {changes.count(UNCLEAR)} of {len(changes)} unclear")
+
+
+def test_a_row_that_cannot_be_compared_is_not_clear():
+    found = Compared((CLEAR,), (Missing("y", "b", "old", "no such case"),))
+    assert Gate(0.05, "fail").verdict(found) == (
+        5,
+        "undecided whether slower than before by more than 5 %; 1 of 2 unclear",
+    )
 
 
 def test_a_sweep_shows_how_times_grow_and_is_drawn(bench, tmp_path):
@@ -155,12 +246,15 @@ def test_a_sweep_may_be_asked_for(bench):
     ("words", "code", "said"),
     [
         (["--base", "numpi"], 2, "--base numpi: no such backend takes part"),
-        (["--max-regression", "5%"], 2, "--max-regression needs a --baseline"),
+        (["--max-regression", "5%"], 2, "--max-regression needs --base BACKEND, or a saved"),
+        (["--max-regression", "5%", "--base", "numpy"], 2, "name another backend by -b"),
+        (["--max-regression", "1%", "--base", "numpy"], 2, "1%: 2% is the least"),
+        (["--unclear", "fail"], 2, "--unclear needs --baseline, --compare or --max-regression"),
         (["--max-regression", "-5%"], 2, "-0.05 is not in the range"),
         (
             ["--max-regression", "2%", "--baseline", "x"],
             2,
-            "two runs of one build differ by as much",
+            "2%: 3% is the least",
         ),
         (["--sweep", "attrs.axis=0"], 2, "two values or more are needed"),
         (["--sweep", "axis=[0, 1]"], 2, "'axis' is no path"),

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import datetime as real_datetime
 import json
+import os
+import re
 import sys
 import time
+from datetime import datetime, timedelta
 from itertools import count
 from pathlib import Path
 
@@ -13,7 +16,7 @@ import pytest
 
 from opcheck.errors import Exit
 from opcheck.report import store
-from tests.cli.conftest import environment
+from tests.cli.conftest import ROOT, environment
 from tests.cli.test_bad_input import GOOD
 from tests.cli.test_run import CASES
 
@@ -182,9 +185,38 @@ def test_one_name_for_two_backends_in_runs_that_are_joined_or_resumed(run, tmp_p
         words = ["--shard", f"{number}/2", "--report", f"json=part-{number}"]
         run(*WORDS, "-b", "mine", *words)
     assert run("merge", "part-1", "part-2", "-o", "joined").exit_code == 2
+    lines = Path("part-1").read_text().splitlines(keepends=True)
+    Path("part-1").write_text("".join(lines[:-1]))
     found = run(*WORDS, "-b", "mine", "--shard", "1/2", "--resume", "part-1")
     assert found.exit_code == 2
     assert "'mine' has " in found.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "code"),
+    [
+        ("raise SystemExit(0)", ["-b", "py:tests.cli.fakes:NARROW"], 1),
+        ("raise ImportError", ["-b", "py:tests.cli.fakes:RIGHT"], 0),
+    ],
+)
+def test_a_file_beside_the_cases_is_called_like_a_module_of_opcheck_s(
+    start, tmp_path, text, words, code
+):
+    (tmp_path / "yaml.py").write_text(text)
+    process = start(*WORDS, *words, cwd=tmp_path)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == code
+    assert out.splitlines()[-1].startswith(f"exit {code}: ")
+
+
+def test_opcheck_itself_is_broken(start, tmp_path):
+    (tmp_path / "yaml.py").write_text("raise ImportError('of another NumPy')")
+    path = f"{tmp_path}{os.pathsep}{ROOT}"
+    process = start(*WORDS, "-b", "numpy", cwd=tmp_path, env=environment(PYTHONPATH=path))
+    out, err = process.communicate(timeout=60)
+    # Python would say 1, which is a verdict.
+    assert (process.returncode, out) == (4, "")
+    assert "ImportError: of another NumPy" in err
 
 
 # ── every answer would do ─────────────────────────────────────────────────────────────────────
@@ -209,6 +241,32 @@ def test_a_tolerance_admits_everything(run, tmp_path, tolerance):
     found = run("run", "cases.yaml", "-b", "right")
     assert found.exit_code == 2
     assert "cases.yaml:8:" in found.stderr
+
+
+ONE = "output: [[0.1, 0.2, 0.7]]"
+
+
+@pytest.mark.parametrize(
+    ("more", "backends"),
+    [
+        ("", ["zeros"]),
+        (f"expect: {{{ONE}}}, ", ["zeros"]),
+        ("expect: {agree: true}, ", ["zeros", "numpy"]),
+        ("expect: {oracle: reference}, ", ["zeros"]),
+        (
+            f"rule: open, expect: {{any_of: [{{as: a, {ONE}}}, {{as: b, output: [[0, 0, 1]]}}]}}, ",
+            ["zeros"],
+        ),
+    ],
+)
+def test_a_tolerance_that_admits_all_that_the_operator_can_answer(run, tmp_path, more, backends):
+    case = f"{{name: a, {more}inputs: {{input: [[0, 1, 2]]}}, tolerance: {{rtol: 0, atol: 1}}}}"
+    head = "op: Softmax\nopset: 13\ndtype: float32\nattrs: {axis: 1}\ncases:\n"
+    (tmp_path / "cases.yaml").write_text(f"{head}- {case}\n")
+    found = run("run", "cases.yaml", *(word for name in backends for word in ("-b", name)))
+    assert found.exit_code == 2
+    assert "admits 0 for every element: an answer that ignores the input passes" in found.stdout
+    assert "say that the case is wrong" in last(found).replace("says", "say")
 
 
 @pytest.mark.parametrize("option", ["--timeout", "--max-fail", "--repeat", "--expect-cases", "-j"])
@@ -249,6 +307,41 @@ def test_a_report_lost_a_line(run, gone):
     del lines[gone]
     Path("cut").write_bytes(b"".join(lines))
     assert judgements(run, "cut") == [2, 2, 2, 2, 2]
+
+
+@pytest.mark.parametrize("more", [b"\0" * 99, b'{"type":"result"', b"{}\n"])
+def test_another_writer_left_something_behind_the_footer(run, more):
+    data = Path("whole").read_bytes()
+    Path("cut").write_bytes(data + more)
+    assert judgements(run, "cut") == [2, 2, 2, 2, 2]
+    Path("cut").write_bytes(data + b"\n \n")
+    assert judgements(run, "cut")[:2] == [0, 0]
+
+
+def test_a_shard_of_another_day_and_another_build_is_left_over(run):
+    for number in (1, 2):
+        run(*WORDS, "-b", "right", "--shard", f"{number}/2", "--report", f"json=part-{number}")
+    first, *rest = Path("part-2").read_text().splitlines(keepends=True)
+    for days, build, code, said in (
+        (0, "a", 0, "right 1.5 was not made of the same everywhere: it"),
+        (9, "a", 2, "part-1 and part-2 began 216.0 hours apart, with other files of 'right'"),
+        (9, None, 0, "exit 0: joined"),
+    ):
+        head = json.loads(first)
+        head["backends"][0]["made_of"] = {"it": build} if build else {}
+        began = datetime.fromisoformat(head["started"]) - timedelta(days=days)
+        head["started"] = began.isoformat()
+        Path("part-2").write_text("".join([json.dumps(head), "\n", *rest]))
+        found = run("merge", "part-1", "part-2", "-o", "joined")
+        assert (found.exit_code, said in found.output) == (code, True)
+
+
+def test_the_files_of_a_comparison_are_swapped(run):
+    first, *rest = Path("whole").read_text().splitlines(keepends=True)
+    head = json.loads(first) | {"started": "2020-01-01T00:00:00+00:00"}
+    Path("old").write_text("".join([json.dumps(head), "\n", *rest]))
+    assert run("diff", "old", "whole").stderr == ""
+    assert run("diff", "whole", "old").stderr == "opcheck: old began before whole: is it NEW?\n"
 
 
 def test_a_footer_praises_what_is_not_there(run):
@@ -332,7 +425,12 @@ def test_the_clock_is_set_back(run, monkeypatch):
     assert run("diff", "whole", "joined").exit_code == GREEN
     text = Path("joined").read_text().splitlines(keepends=True)
     Path("joined").write_text("".join(text[:2]))
-    assert run(*WORDS, "-b", "right", "--resume", "joined").exit_code == GREEN
+    # Nobody can tell how old it is.
+    found = run(*WORDS, "-b", "right", "--resume", "joined")
+    assert found.exit_code == 2
+    assert re.search(
+        r"joined began \d+\.\d hours from now; --resume-within 12 allows", found.stderr
+    )
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals and terminals")

@@ -119,7 +119,7 @@ def test_an_interrupt_leaves_the_table_so_far(slow, cases, until_running):
     first, *_, last = out.splitlines()
     [judged] = map(int, re.findall(r"^INCOMPLETE: (\d+) of 400 results$", first))
     assert 1 <= judged < 200
-    assert re.search(rf"^Hardmax-13 +{SLOW} 1.5 +{judged}$", out, re.MULTILINE)
+    assert re.search(rf"^Hardmax +0 of {judged}$", out, re.MULTILINE)
     assert last.startswith("exit 130: interrupted")
 
 
@@ -331,14 +331,14 @@ def test_a_terminal_gets_colours_and_a_bar_that_leaves_no_trace(on_terminal, cas
     assert re.search(r"\d+/30", seen)
     # After the bar's last line has been erased, the table follows.
     end = seen[seen.rindex("judging") :]
-    assert "\x1b[2K" in end[: end.index("operator")]
+    assert "\x1b[2K" in end[: end.index("wrong, of those judged")]
 
 
 def test_failures_are_printed_between_two_bars(on_terminal, cases):
-    seen, _, code = on_terminal(cases(10), "-b", NARROW)
+    seen, _, code = on_terminal(cases(10), "-b", NARROW, "-v")
     assert code == 1
     assert len(re.findall(rf"FAIL\x1b\[0m\x1b\[1m {NARROW}", seen)) == 3
-    assert "and 7 more failures, which are each like 3 of those above" in seen
+    assert "more failures, which are each like" in seen
     assert seen.rindex("judging") > seen.index(NARROW)
     # Whole, however narrow the terminal: the bar has nothing to do with it.
     assert len(re.findall(rf"repeat .*opcheck run .+ -b {NARROW} --no-known\r\n", seen)) == 3
@@ -398,19 +398,26 @@ def test_force_color_colours_a_pipe(slow, cases):
 # ── pipes and encodings ─────────────────────────────────────────────────────────────────────────
 
 
+@pytest.fixture
+def command(start, cases, tmp_path):
+    """Starts a command in a folder with a case file."""
+    cases(3)
+    return lambda *words, **settings: start(*words, cwd=tmp_path, **settings)
+
+
 @pytest.mark.parametrize(
     "words",
     [
-        ["run", "-b", "numpy", "-k", "ties"],
-        ["run", "-b", "reference", "--no-known", "-k", "coerced"],
+        ["run", "slow.yaml", "-b", "numpy"],
+        ["run", "slow.yaml", "-b", NARROW],
         ["run", "-b", "numpy", "--format", "json"],
         ["list"],
-        ["list", "--format", "json"],
+        ["list", "slow.yaml", "--format", "json"],
         ["schema"],
     ],
 )
-def test_a_closed_pipe_is_no_error_and_no_verdict(start, words):
-    process = start(*words)
+def test_a_closed_pipe_is_no_error_and_no_verdict(command, words):
+    process = command(*words)
     process.stdout.close()
     assert process.stderr.read() == ""
     # Nothing failed, so not 1; yet it did not get to its end.
@@ -418,10 +425,10 @@ def test_a_closed_pipe_is_no_error_and_no_verdict(start, words):
 
 
 EACH_COMMAND = [
-    ["run", "-b", "numpy", "-k", "ties"],
-    ["run", "-b", "numpy", "-k", "ties", "--format", "json"],
-    ["list"],
-    ["list", "--format", "json"],
+    ["run", "slow.yaml", "-b", "numpy"],
+    ["run", "slow.yaml", "-b", "numpy", "--format", "json"],
+    ["list", "slow.yaml"],
+    ["list", "slow.yaml", "--format", "json"],
     ["schema"],
     ["--help"],
     ["--version"],
@@ -431,9 +438,9 @@ EACH_COMMAND = [
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a full device")
 @pytest.mark.parametrize("words", EACH_COMMAND)
-def test_an_output_that_takes_nothing_is_told_and_is_no_verdict(start, words):
+def test_an_output_that_takes_nothing_is_told_and_is_no_verdict(command, words):
     with Path("/dev/full").open("w", encoding="utf-8") as full:
-        process = start(*words, stdout=full)
+        process = command(*words, stdout=full)
         _, err = process.communicate(timeout=30)
     assert process.returncode == 4
     assert err == "opcheck: the output cannot be written: No space left on device\n"
@@ -450,8 +457,8 @@ def without(descriptor: int):
 
 
 @pytest.mark.parametrize("words", EACH_COMMAND)
-def test_a_closed_output_is_told(start, words):
-    process = start(*words, preexec_fn=without(1))
+def test_a_closed_output_is_told(command, words):
+    process = command(*words, preexec_fn=without(1))
     out, err = finish(process)
     assert process.returncode == 4
     assert out == ""
@@ -462,16 +469,16 @@ def test_a_closed_output_is_told(start, words):
     ("words", "code"),
     [*((words, 0) for words in EACH_COMMAND), (["nope"], 2), (["run", "--case", "nope"], 2)],
 )
-def test_nothing_needs_standard_error(start, words, code):
-    process = start(*words, preexec_fn=without(2))
+def test_nothing_needs_standard_error(command, words, code):
+    process = command(*words, preexec_fn=without(2))
     out, _ = finish(process)
     assert process.returncode == code
     assert bool(out) is (code == 0)
 
 
 @pytest.mark.parametrize("words", EACH_COMMAND)
-def test_nothing_needs_standard_input(start, words):
-    process = start(*words, preexec_fn=without(0))
+def test_nothing_needs_standard_input(command, words):
+    process = command(*words, preexec_fn=without(0))
     out, err = finish(process)
     assert process.returncode == 0
     assert out

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ import pytest
 from opcheck.report import store
 from tests.cli.conftest import InlinePool
 from tests.cli.test_run import CASES
+from tests.cli.told import without_diagnoses
 
 #: Cases with failures of several causes, so that what failures look like depends on those before.
 MANY = """\
@@ -68,14 +71,16 @@ def lines_of(path):
 # ── the stream ────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("share", [0.1, 0.35, 0.5, 0.73, 0.98, 1.0])
+@pytest.mark.parametrize("share", [0.1, 0.35, 0.5, 0.73, 0.98, 0.9999])
 def test_a_run_that_goes_on_leaves_the_stream_of_one_that_ran_through(run, whole, share):
     size = int(share * Path("whole.jsonl").stat().st_size)
     cut("run.jsonl", size)
     found = run("run", "many.yaml", *BACKENDS, "--resume", "run.jsonl")
     assert found.exit_code == whole.exit_code
     assert without_times("run.jsonl") == without_times("whole.jsonl")
-    assert found.stdout == whole.stdout
+    # A finished file has final diagnoses; those printed at once were provisional.
+    shown = without_diagnoses(whole.stdout.splitlines())
+    assert without_diagnoses(found.stdout.splitlines()) == shown
     total = len(lines_of("whole.jsonl")) - 2
     there = Path("whole.jsonl").read_bytes()[:size].count(b"\n") - 1
     there = min(there, total)
@@ -157,16 +162,35 @@ def test_other_reports_are_of_the_whole(run):
     assert Path("run.xml").read_bytes() == told
     cut("run.jsonl", 20_000)
     found = run("run", "many.yaml", *BACKENDS, "--resume", "run.jsonl", "--format", "json")
-    assert found.stdout == Path("run.jsonl").read_text()
+    Path("piped.jsonl").write_text(found.stdout)
+    assert store.read(Path("piped.jsonl")).records == store.read(Path("run.jsonl")).records
 
 
 @pytest.mark.usefixtures("whole")
-def test_a_run_that_is_complete_is_shown_and_nobody_is_asked(run):
-    Path("run.jsonl").write_bytes(Path("whole.jsonl").read_bytes())
+@pytest.mark.parametrize("read_only", [False, True])
+def test_a_run_that_is_complete_says_nothing_about_today(run, monkeypatch, read_only):
+    done = Path("whole.jsonl").read_bytes()
+    Path("run.jsonl").write_bytes(done)
+    if read_only:
+        monkeypatch.setattr(Path, "replace", cannot)
+    asked = []
+    ask = InlinePool.ask
+    monkeypatch.setattr(InlinePool, "ask", lambda self, one: [asked.append(one), ask(self, one)][1])
     found = run("run", "many.yaml", *BACKENDS, "--resume", "run.jsonl")
+    if read_only:
+        assert found.exit_code == 2
+        assert "run.jsonl is complete: there is nothing to go on with" in found.stderr
+        assert not asked
+        return
     assert found.exit_code == 1
-    assert "; 0 to come" in found.stderr
+    assert "run.jsonl of an earlier command is run.jsonl.stale now" in found.stderr
+    assert len(asked) >= len(lines_of("whole.jsonl")) - 2
     assert without_times("run.jsonl") == without_times("whole.jsonl")
+    assert Path("run.jsonl.stale").read_bytes() == done
+
+
+def cannot(*_):
+    raise OSError(30, "Read-only file system")
 
 
 @pytest.mark.parametrize("there", [False, True])
@@ -258,6 +282,105 @@ def test_another_version_is_refused(run, field, said):
     found = run("run", *ALL, "--resume", "run.jsonl")
     assert found.exit_code == 2
     assert said in found.stderr
+
+
+BACKEND = """
+import numpy as np
+
+class Mine:
+    def prepare(self, *model): return self
+    def run(self, inputs):
+        return [np.eye(3, dtype=np.float32)[inputs[0].argmax(1)]]
+class Onnx:
+    prepare = classmethod(lambda cls, model, device: Mine())
+"""
+PROGRAM = """
+import sys
+import numpy as np, onnx
+from onnx import numpy_helper
+_, model, inputs, outputs = sys.argv
+x = numpy_helper.to_array(onnx.load_tensor(f"{inputs}/input_0.pb"))
+np.save(f"{outputs}/output_0.npy", np.eye(3, dtype=np.float32)[x.argmax(1)])
+"""
+PROFILE = "[backends.mine]\naddress = 'py:mine:Mine'\nenvironment = {MODE = 'fast'}\n"
+TWO = """\
+op: Hardmax
+opset: 13
+dtype: float32
+attrs: {axis: 1}
+cases:
+- {name: ties, inputs: {input: [[3, 3, 1]]}, expect: {output: [[1, 0, 0]]}}
+- {name: none, inputs: {input: [[3, 2, 1]]}, expect: {output: [[1, 0, 0]]}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("address", "file", "differs"),
+    [
+        ("py:mine:Mine", "mine.py", "mine"),
+        ("onnx:mine:Onnx", "mine.py", "mine"),
+        (f"cmd:{sys.executable} program.py {{model}} {{inputs}} {{outputs}}", "program.py", None),
+        ("saved:out", "out/*/test_data_set_0/output_0.pb", "folder"),
+        ("mine", "opcheck.toml", "environment and limits"),
+        ("mine", "mine.py", "mine"),
+    ],
+)
+def test_a_backend_that_was_built_anew_is_another_whatever_its_version(
+    run, tmp_path, address, file, differs
+):
+    texts = {"cases.yaml": TWO, "mine.py": BACKEND, "program.py": PROGRAM, "opcheck.toml": PROFILE}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    assert run("run", "cases.yaml", "-b", "py:mine:Mine", "--save-outputs", "out").exit_code == 0
+    words = ["run", "cases.yaml", "-b", address, "--resume", "run.jsonl"]
+    assert run(*words).exit_code == 0
+    part = b"".join(lines_of("run.jsonl")[:2])
+    (file, *_) = tmp_path.glob(file)
+    for change, code in ((b"", 0), (b"# built anew", 2)):
+        Path("run.jsonl").write_bytes(part)
+        text = file.read_bytes()
+        file.write_bytes(text.replace(b"fast", b"slow") + change if change else text)
+        found = run(*words)
+        assert found.exit_code == code
+    told = f"was made of other files in run.jsonl: {differs or file.name}\n"
+    assert told in found.stderr
+    assert Path("run.jsonl").read_bytes() == part
+
+
+DYING = """
+import os
+from pathlib import Path
+
+class Mine:
+    def prepare(self, task):
+        Path(__file__).write_text(Path(__file__).read_text() + "# built anew")
+        os._exit(1)
+"""
+
+
+def test_a_backend_that_is_built_anew_while_it_is_judged_is_not_judged_on(run, tmp_path):
+    (tmp_path / "cases.yaml").write_text(TWO)
+    (tmp_path / "mine.py").write_text(DYING)
+    found = run("run", "cases.yaml", "-b", "py:mine:Mine")
+    assert found.exit_code == 4
+    assert "started again, its files are not what they were: mine" in found.stdout
+
+
+@pytest.mark.usefixtures("whole")
+@pytest.mark.parametrize(
+    ("hours", "within", "code"),
+    [(11, "", 1), (13, "", 2), (13, "14", 1), (-13, "", 2), (1, "0.5", 2)],
+)
+def test_a_run_that_began_long_ago_is_not_gone_on_with(run, hours, within, code):
+    head, *rest = lines_of("whole.jsonl")
+    fields = json.loads(head)
+    fields["started"] = (datetime.now(UTC) - timedelta(hours=hours)).isoformat(timespec="seconds")
+    Path("run.jsonl").write_bytes(b"".join([json.dumps(fields).encode() + b"\n", *rest[:5]]))
+    words = ["--resume-within", within] if within else []
+    found = run("run", *ALL, "--resume", "run.jsonl", *words)
+    assert found.exit_code == code
+    when = f"{abs(hours)}.0 hours {'ago' if hours > 0 else 'from now'}; --resume-within"
+    assert (when in found.stderr) is (code == 2)
 
 
 @pytest.mark.usefixtures("whole")

@@ -8,6 +8,7 @@ import shlex
 
 import pytest
 
+from opcheck.report import store
 from tests.cli.fakes import FAKES
 from tests.cli.told import without_diagnoses
 
@@ -101,7 +102,7 @@ def test_warnings_are_red_under_strict_only(run):
     strict = run("run", "cases.yaml", "-b", "last_of_ties", "-k", "subnormal", "--strict")
     assert (lenient.exit_code, strict.exit_code) == (0, 1)
     assert "WARN last_of_ties" not in lenient.stdout
-    assert "Warnings (in full with -v, red with --strict)" in lenient.stdout
+    assert "Warnings (in full with -vv, red with --strict)" in lenient.stdout
     assert "WARN last_of_ties" in strict.stdout
 
 
@@ -143,12 +144,15 @@ def test_what_was_not_run_is_listed_and_makes_the_run_incomplete(run):
 @pytest.mark.usefixtures("cases")
 def test_quiet_leaves_out_the_failures_and_verbose_adds_the_warnings(run):
     words = ("run", "cases.yaml", "-b", "last_of_ties")
-    quiet, plain, verbose = (run(*words, *more).stdout for more in (["-q"], [], ["-v"]))
+    options = (["-q"], [], ["-v"], ["-vv"])
+    quiet, plain, tables, everything = (run(*words, *more).stdout for more in options)
     assert plain.endswith(quiet)
     assert "repeat" not in quiet
-    assert plain.count("\n  repeat") == 4
-    assert verbose.count("\n  repeat") == 5
-    assert "WARN last_of_ties  Hardmax/subnormal" in verbose
+    assert plain.count("\n  repeat") == tables.count("\n  repeat") == 3
+    assert "operator    backend " not in plain
+    assert "operator    backend " in tables
+    assert everything.count("\n  repeat") == 5
+    assert "WARN last_of_ties  Hardmax/subnormal" in everything
 
 
 @pytest.mark.usefixtures("cases")
@@ -158,8 +162,15 @@ def test_quiet_leaves_out_the_failures_and_verbose_adds_the_warnings(run):
 def test_a_run_stops_at_enough_failures(run, words, red):
     found = run("run", "cases.yaml", "-b", "right", "-b", "last_of_ties", *words)
     assert found.exit_code == 1
-    assert found.stdout.count("\nFAIL ") + found.stdout.startswith("FAIL ") == red
+    assert found.stdout.endswith(f"\nexit 1: does not conform: {red} fail\n")
     assert f"INCOMPLETE: {2 * red} of 10 results\n" in found.stdout
+
+
+@pytest.mark.parametrize("quiet", [[], ["-q"]])
+def test_a_case_that_is_wrong_is_never_left_without_its_reason(run, tmp_path, quiet):
+    (tmp_path / "cases.yaml").write_text(CASES.replace("[[1, 0, 0], [1", "[[0, 1, 0], [1"))
+    found = run("run", "cases.yaml", "-b", "right", "-k", "ties", *quiet)
+    assert "\n  found   the case and opcheck's engine contradict each other" in found.stdout
 
 
 def test_a_case_that_is_wrong_counts_as_a_failure(run, tmp_path):
@@ -199,7 +210,7 @@ def test_case_means_exactly_this_one(run):
 @pytest.mark.usefixtures("cases")
 @pytest.mark.parametrize("backend", ["last_of_ties", "narrow", "flat", "twice", "refuses"])
 def test_the_printed_command_repeats_the_failure(run, backend):
-    found = run("run", "cases.yaml", "-b", backend, "-v")
+    found = run("run", "cases.yaml", "-b", backend, "-vv")
     reports = found.stdout.split("\n\n")
     commands = {}
     for report in reports:
@@ -248,6 +259,35 @@ def test_the_stream_is_a_header_a_record_a_result_and_a_footer(run):
         of_backend = totals.setdefault(record["backend"], {})
         of_backend[record["verdict"]] = of_backend.get(record["verdict"], 0) + 1
     assert footer["totals"] == totals
+
+
+LATER = """\
+op: Hardmax
+opset: 13
+dtype: float32
+cases:
+- {name: ties, attrs: {axis: 1}, inputs: {input: [[3, 3, 1], [3, 0, 3]]}}
+- {name: plain, attrs: {axis: 1}, inputs: {input: [[1, 2, 3, 0], [4, 1, 0, 2]]}}
+"""
+
+
+def test_what_a_later_pass_contradicts_is_in_no_file(run, tmp_path):
+    (tmp_path / "later.yaml").write_text(LATER)
+    words = ("run", "later.yaml", "-b", "last_of_ties")
+    found = run(*words, "--format", "json", "--report", "json=file.jsonl")
+    (tmp_path / "piped.jsonl").write_text(found.stdout)
+    piped, file = map(store.read, (tmp_path / "piped.jsonl", tmp_path / "file.jsonl"))
+    assert piped.records == file.records
+    first, *_, footer = (json.loads(line) for line in found.stdout.splitlines()[1:])
+    (revised,) = footer["revised"]
+    before, after = ({d["mistake"] for d in one["diagnoses"]} for one in (first, revised))
+    assert "last_of_ties" in after < before
+    lines = [json.loads(line) for line in (tmp_path / "file.jsonl").read_text().splitlines()]
+    assert lines[1]["diagnoses"] == revised["diagnoses"]
+    assert "revised" not in lines[-1]
+    # A report shows what the run showed.
+    told = run(*words).stdout.split("What is wrong with")[1]
+    assert run("report", "piped.jsonl").stdout.split("What is wrong with")[1] == told
 
 
 @pytest.mark.usefixtures("cases")

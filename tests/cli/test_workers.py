@@ -105,7 +105,7 @@ def test_the_first_failure_is_that_of_the_first_case_though_others_come_sooner(r
 
 
 def test_what_a_backend_prints_is_shown_with_its_failures_and_stored(run):
-    found = run("run", "cases.yaml", "-b", UNSTEADY)
+    found = run("run", "cases.yaml", "-b", UNSTEADY, "-vv")
     assert [
         lines.count("  printed I beg your pardon") for lines in reports(found.stdout).values()
     ] == ([1, 1, 1])

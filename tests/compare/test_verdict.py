@@ -8,10 +8,11 @@ import pytest
 from opcheck.compare import Want
 from opcheck.compare.verdict import Admitted, Answer, Judgement, Refusal, judge
 from opcheck.dtypes import DTYPES
-from opcheck.engine.bounds import Tier
+from opcheck.engine import Tier
 from opcheck.model import (
     EXACT,
     Crashed,
+    Declared,
     Declined,
     Foreign,
     NotRun,
@@ -36,8 +37,8 @@ WANTS = (Want("y", DTYPES["float32"], RIGHT, 0, 1),)
 REFUSED = Raised("prepare", "Fail", "axis 7", documented=True)
 
 
-def made(*outputs: Any, unstable: str | None = None) -> Produced:
-    return Produced(outputs, 0.0, unstable)
+def made(*outputs: Any, unstable: str | None = None, **more: Any) -> Produced:
+    return Produced(outputs, 0.0, unstable, **more)
 
 
 def refusal(name: str | None = None, wants: tuple[Want, ...] = WANTS) -> Refusal:
@@ -81,7 +82,7 @@ _DELIVERED_NOTHING: list[tuple[str, Outcome, Verdict]] = [
     ("crashed", Crashed("killed by SIGSEGV"), CRASH),
     ("hangs", TimedOut(30), TIMEOUT),
     ("takes all memory", OutOfMemory("took more than 100 MiB of memory"), OOM),
-    ("declined", Declined("no kernel"), UNSUPPORTED),
+    ("inexpressible", Declined("no kernel", inexpressible=True), UNSUPPORTED),
     ("not run", NotRun("missing"), NOT_RUN),
 ]
 TABLE: list[tuple[str, list[Admitted], Outcome, tuple[Verdict, Verdict, Verdict]]] = [
@@ -95,6 +96,9 @@ TABLE: list[tuple[str, list[Admitted], Outcome, tuple[Verdict, Verdict, Verdict]
         for kind, admitted in (("legal", LEGAL), ("either", EITHER))
         for what, outcome in WRONG_OUTPUTS.items()
     ),
+    ("declines", LEGAL, Declined("no kernel"), (UNSUPPORTED,) * 3),
+    ("declines as expected", ILLEGAL, Declined("no kernel"), (PASS, PASS, PASS)),
+    ("declines where it may", EITHER, Declined("no kernel"), (PASS, PASS, PASS)),
     ("accepts", ILLEGAL, made(RIGHT), (FAIL, WARN, FAIL)),
     ("accepts with nonsense", ILLEGAL, made(), (FAIL, WARN, FAIL)),
     ("raises in prepare", LEGAL, REFUSED, (ERROR, WARN, ERROR)),
@@ -284,6 +288,83 @@ def test_a_refusal_by_accident_counts_and_is_called_so(
     assert (found.verdict, found.reason) == (PASS, said)
 
 
+# ── answers that differ between runs ──────────────────────────────────────────────────────────
+
+NEARLY = np.array([1, 0.25, 0.25], np.float32)
+WRONG = np.array([0, 1, 0], np.float32)
+QUARTER = Tolerance(atol=0.25)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("first", [RIGHT, NEARLY])
+@pytest.mark.parametrize("again", [RIGHT, NEARLY])
+def test_right_answers_that_differ_are_a_remark(rule: Rule, first: Any, again: Any) -> None:
+    found = judged(rule, EITHER, made(first, again=(again,), differs="so"), QUARTER)
+    assert (found.verdict, found.irreproducible) == (PASS, True)
+    assert found.reason == "not reproducible to the bit: so"
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize(
+    ("first", "again"), [(RIGHT, WRONG), (WRONG, RIGHT), (WRONG, -WRONG), (RIGHT, RIGHT[:2])]
+)
+def test_if_one_is_wrong_the_backend_is_unstable(rule: Rule, first: Any, again: Any) -> None:
+    found = judged(rule, LEGAL, made(first, again=(again,), differs="so"), QUARTER)
+    assert (found.verdict, found.failure, found.reason) == (UNSTABLE, "unstable", "so")
+    assert not found.irreproducible
+
+
+def test_the_worse_of_two_tolerable_answers_counts() -> None:
+    poorer = Tier("poor", arithmetic(), None, "poor")
+    bound: Any = Fake((Tier("good", arithmetic(1e-6)), poorer), values=np.ones(3))
+    want = Want("y", DTYPES["float32"], np.ones(3), bound=bound)
+    exact, poor = np.ones(3, np.float32), np.full(3, 1.0001, np.float32)
+    found = [
+        judge("must", [Answer((want,))], made(one, again=(other,), differs="so"), None)
+        for one, other in ((exact, poor), (poor, exact))
+    ]
+    assert [(one.verdict, one.failure, one.irreproducible) for one in found] == [
+        (WARN, "precision", True)
+    ] * 2
+
+
+# ── what the backend declared of its outputs ──────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("dtype", "shape", "said"),
+    [
+        ("float32", (3,), ""),
+        (None, None, ""),
+        (None, (None,), ""),
+        ("float32", None, ""),
+        ("float32", (4,), "y: declared as float32[4], returned as float32[3]"),
+        (None, (4,), "y: declared as [4], returned as float32[3]"),
+        (None, (), "y: declared as [], returned as float32[3]"),
+        (None, (3, None), "y: declared as [3, ?], returned as float32[3]"),
+        ("float16", (3,), "y: declared as float16[3], returned as float32[3]"),
+        ("float16", None, "y: declared as float16, returned as float32[3]"),
+    ],
+)
+def test_an_output_has_to_be_what_the_backend_declared(dtype: Any, shape: Any, said: str) -> None:
+    outcome = made(RIGHT, declared=(Declared(dtype, shape),))
+    for rule in RULES:
+        found = judged(rule, EITHER, outcome)
+        assert (found.verdict, found.reason) == (FAIL if said else PASS, said)
+        assert found.failure == ("declared" if said else None)
+
+
+def test_outputs_that_were_not_declared_are_too_many() -> None:
+    found = judged("must", LEGAL, made(RIGHT, declared=(Declared(None, None),) * 2))
+    assert (found.verdict, found.reason) == (FAIL, "2 outputs declared, 1 returned")
+
+
+def test_a_wrong_answer_is_that_before_it_is_another_than_declared() -> None:
+    outcome = made(RIGHT[None], declared=(Declared("float32", (3,)),))
+    assert judged("must", LEGAL, outcome).failure == "shape"
+    assert judged("should", ILLEGAL, outcome).failure == "accepted"
+
+
 @pytest.mark.parametrize(
     ("admitted", "outcome", "said"),
     [
@@ -362,13 +443,13 @@ def test_wrong_elements_are_shown_beside_the_input() -> None:
 # ── error bounds ──────────────────────────────────────────────────────────────────────────────
 
 THIRD = np.array([1 / 3, 2 / 3])
-POOR = (Tier("plain", arithmetic(1e-6)), Tier("float16", arithmetic(1e-2), "in float16"))
+POOR = (Tier("plain", arithmetic(1e-6)), Tier("float16", arithmetic(1e-2), None, "in float16"))
 
 
 def by_bound(
-    rule: Rule, factor: float, declared: tuple[str, ...] = (), limit: float = 0.5
+    rule: Rule, factor: float, declared: tuple[str, ...] = (), tiers: tuple[Tier, ...] = POOR
 ) -> Judgement:
-    bound = Fake((1, 2, 1), POOR, limit=limit)
+    bound: Any = Fake(tiers, values=THIRD)
     want = Want("y", DTYPES["float32"], THIRD, 0, 1, bound)
     got = made((THIRD * factor).astype(np.float32))
     return judge(rule, [Answer((want,))], got, None, declared=declared)
@@ -389,7 +470,7 @@ def test_what_no_arithmetic_explains_fails() -> None:
 
 
 def test_a_case_that_decides_too_little_is_a_bad_case() -> None:
-    found = by_bound("must", 1.0, limit=0.0)
+    found = by_bound("must", 1.0, tiers=(Tier("plain", arithmetic(0.6)),))
     assert found.verdict is Verdict.BAD_CASE
     assert found.reason == (
         "y: 2 of 2 elements unjudged: a correct implementation may miss most of its elements by"
@@ -398,7 +479,7 @@ def test_a_case_that_decides_too_little_is_a_bad_case() -> None:
 
 
 def test_a_wrong_output_beside_a_poor_one_decides() -> None:
-    bound = Fake((1, 2, 1), POOR)
+    bound: Any = Fake(POOR, values=THIRD)
     wants = tuple(Want(name, DTYPES["float32"], THIRD, 0, 1, bound) for name in ("poor", "wrong"))
     got = made(*((THIRD * factor).astype(np.float32) for factor in (1.001, 1.1)))
     found = judge("must", [Answer(wants)], got, None)

@@ -9,8 +9,9 @@ import numpy as np
 
 from opcheck.compare.wants import computed_want
 from opcheck.diagnose import Evidence
-from opcheck.engine import exactly
-from opcheck.engine.mistakes import Mistake, Node
+from opcheck.engine import Node
+from opcheck.engine.evaluate import exactly
+from opcheck.engine.mutants import Mutant
 from opcheck.errors import InvalidNode
 from opcheck.model import OpVersion
 
@@ -25,15 +26,15 @@ def node(op: OpVersion, values: Any, attrs: Mapping[str, Any], dtype: Any = np.f
 def wrong(made_on: Node, got: Any, tolerance: Any = None) -> Evidence:
     """`got`, None for a refusal, where the engine's answer is right."""
     try:
-        answers = exactly(made_on.op, made_on.inputs, made_on.attrs)
+        answers = exactly(made_on)
     except InvalidNode:
         return Evidence(made_on, got, (), tolerance)
     wants = tuple(computed_want(made_on.op, "output", answer) for answer in answers)
     return Evidence(made_on, got, (wants,), tolerance)
 
 
-def mistake(answer: Callable[[Node], Any], name: str = "made_up") -> Mistake:
-    return Mistake(name, "it was made up", answer)
+def mistake(answer: Callable[[Node], Any], name: str = "made_up") -> Mutant:
+    return Mutant(name, "it was made up", answer)
 
 
 def refuse(made_on: Node) -> Any:

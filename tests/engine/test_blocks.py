@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opcheck.engine.blocks import as_laid_out, blocks, buffer_for, each, slices
+from opcheck.engine.native.blocks import as_laid_out, blocks, buffer_for, each, slices
 
 # ── which blocks there are ────────────────────────────────────────────────────────────────────
 

@@ -1,202 +1,295 @@
+"""From a node to its outputs: in which arithmetics, in what parts, and what a defect is."""
+
 from __future__ import annotations
 
-import importlib
-import inspect
-import pkgutil
-from collections.abc import Callable, Mapping
-from types import SimpleNamespace
+from importlib import import_module
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import pytest
 
-from opcheck import dtypes
-from opcheck.engine import evaluate, operator_of
-from opcheck.engine.evaluate import evaluate as evaluate_function
-from opcheck.engine.registry import Kernel, Operator, _by_module, operators
+from opcheck.dtypes import DTYPES
+from opcheck.engine import Defect, Expected, Node, bodies, evaluate, exactly, exactly_node
+from opcheck.engine import evaluate_node as plainly
+from opcheck.engine import node as node_module
+from opcheck.engine.evaluate import Evaluation, precisely
+from opcheck.engine.operators import Operator
+from opcheck.engine.rounding import Unrounded, correctly_rounded
 from opcheck.errors import InvalidNode, NotSupported
-from opcheck.model import Array, AttrValue, OpVersion
+from opcheck.model import OpVersion
+from opcheck.numbers import precise
+from opcheck.numbers.bounded.array import VALUES
+from tests.engine.ops.softmax_exactly import rounded, softmax
 
-HARDMAX13 = OpVersion("", "Hardmax", 13)
-#: What a legal call of each operator needs beside a tensor; a new operator must add its own.
-MANDATORY: Mapping[str, Mapping[str, AttrValue]] = {
-    "DML_ACTIVATION_HARDMAX1": {"Axes": (1,)},
-    "LpPool": {"kernel_shape": (1,)},
-}
-#: The rank it needs at least; tensors of a smaller one get dimensions of size 1 in front.
-RANK: Mapping[str, int] = {"LpPool": 3}
-
-KERNELS = [
-    pytest.param(OpVersion(domain, name, since), name_of, id=f"{name}-{since}-{name_of}")
-    for (domain, name), operator in operators().items()
-    for since, kernel in operator.kernels.items()
-    for name_of in kernel.dtypes
-]
-
-
-def swapped(array: Array) -> Array:
-    """The same values in the other byte order."""
-    return array.view(f"u{array.itemsize}").byteswap().view(array.dtype.newbyteorder("S"))
-
-
-LAYOUTS: Mapping[str, Callable[[Array], Array]] = {
-    "fortran": np.asfortranarray,
-    "every_other": lambda x: np.repeat(x, 2, axis=1)[:, ::2],
-    "reversed": lambda x: np.ascontiguousarray(x[::-1, ::-1])[::-1, ::-1],
-    "transposed": lambda x: np.ascontiguousarray(x.T).T,
-    "byte_swapped": swapped,
-    "offset": lambda x: np.concatenate([x.reshape(-1)[:1], x.reshape(-1)])[1:].reshape(x.shape),
-}
-
-
-def call(op: OpVersion, x: Any) -> Any:
-    front = (1,) * (RANK.get(op.name, 0) - x.ndim)
-    # Not by reshape, which would copy some of the strange layouts.
-    (out,) = evaluate(op, [np.expand_dims(x, tuple(range(len(front))))], MANDATORY.get(op.name, {}))
-    return out.reshape(out.shape[len(front) :])
-
-
-def example(name: str) -> Any:
-    return np.array([[3, 0, 3, 1], [-1, -1, -2, -0.0]]).astype(dtypes.DTYPES[name].numpy)
-
-
-# ── every kernel there is ─────────────────────────────────────────────────────────────────────
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize(("op", "name"), KERNELS)
-def test_the_layout_of_the_input_does_not_matter(op: OpVersion, name: str, layout: str) -> None:
-    x = example(name)
-    strange = LAYOUTS[layout](x)
-    assert strange.astype(float).tolist() == x.astype(float).tolist()
-    want, got = call(op, x), call(op, strange)
-    assert got.dtype == x.dtype
-    assert got.astype(float).tolist() == want.astype(float).tolist()
-
-
-@pytest.mark.parametrize(("op", "name"), KERNELS)
-def test_inputs_are_neither_modified_nor_shared(op: OpVersion, name: str) -> None:
-    x = example(name)
-    before = x.tobytes()
-    out = call(op, x)
-    assert x.tobytes() == before
-    assert not np.shares_memory(out, x)
-    assert out.flags.writeable
-    assert call(op, x) is not out
-    x.flags.writeable = False
-    assert call(op, x).tobytes() == out.tobytes()
-
-
-@pytest.mark.parametrize("shape", [(0, 3), (2, 0), (0, 0), (2, 3, 0), (0, 2, 3)])
-@pytest.mark.parametrize(("op", "name"), KERNELS)
-def test_an_empty_tensor_stays_one(op: OpVersion, name: str, shape: tuple[int, ...]) -> None:
-    out = call(op, np.zeros(shape, dtypes.DTYPES[name].numpy))
-    assert (out.shape, dtypes.of(out)) == (shape, dtypes.DTYPES[name])
-
-
-@pytest.mark.parametrize(("op", "name"), KERNELS)
-def test_a_tensor_of_one_row_is_not_shared_either(op: OpVersion, name: str) -> None:
-    x = np.ones((1, 1), dtypes.DTYPES[name].numpy)
-    assert not np.shares_memory(call(op, x), x)
-
-
-# ── what is refused, and how it is said ───────────────────────────────────────────────────────
-
-
-@pytest.mark.parametrize("since", [0, 2, 10, 12, 14, 100])
-def test_a_version_without_kernel_is_not_supported(since: int) -> None:
-    op = OpVersion("", "Hardmax", since)
-    with pytest.raises(NotSupported, match=f"no kernel for {op}$"):
-        evaluate(op, [np.ones((2, 2))], {})
-    assert operator_of(op) is None
-
-
-def test_an_operator_of_another_domain_is_not_supported() -> None:
-    for domain in ("ai.onnx.ml", "com.microsoft.dml"):
-        with pytest.raises(NotSupported):
-            evaluate(OpVersion(domain, "Hardmax", 13), [np.ones((2, 2))], {})
-    with pytest.raises(NotSupported):
-        evaluate(OpVersion("", "NoSuchOperator", 13), [], {})
-
-
-def test_an_unknown_attribute_is_named_with_those_there_are() -> None:
-    with pytest.raises(InvalidNode, match=r"^Hardmax-13: no attribute axes; allowed: axis$"):
-        evaluate(HARDMAX13, [np.ones((2, 2))], {"axes": 1})
-
-
-def test_a_mandatory_attribute_is_named() -> None:
-    op = OpVersion("com.microsoft.dml", "DML_ACTIVATION_HARDMAX1", 1)
-    with pytest.raises(
-        InvalidNode, match=r"^DML_ACTIVATION_HARDMAX1-1: attribute Axes is mandatory$"
-    ):
-        evaluate(op, [np.ones((2, 2), np.float32)], {})
-
-
-@pytest.mark.parametrize("count", [0, 2])
-def test_the_number_of_inputs_is_checked(count: int) -> None:
-    with pytest.raises(InvalidNode, match=f"^Hardmax-13: {count} inputs; allowed: 1$"):
-        evaluate(HARDMAX13, [np.ones((2, 2))] * count, {})
-
-
-def test_optional_inputs_are_counted_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    def two(x: Array, y: Array | None = None, *, axis: int = 0) -> None:
-        return None
-
-    def first(plan: None, x: Array, y: Array | None = None, *, threads: int = 1) -> tuple[Array]:
-        return (x,)
-
-    kernels = {13: Kernel(two, ("float64",))}
-    table = {("", "Hardmax"): Operator("", "Hardmax", kernels, first, first)}
-    monkeypatch.setitem(evaluate_function.__globals__, "operators", lambda: table)
-    x = np.ones(3)
-    assert len(evaluate(HARDMAX13, [x, x], {})) == len(evaluate(HARDMAX13, [x], {})) == 1
-    with pytest.raises(InvalidNode, match=r"^Hardmax-13: 3 inputs; allowed: 1 to 2$"):
-        evaluate(HARDMAX13, [x, x, x], {})
-
-
-@pytest.mark.parametrize(
-    "dtype", [np.int32, np.bool_, np.complex128, np.str_, np.object_, ml_dtypes.float8_e4m3fn]
+SOFTMAX, HARDMAX, POOL = (
+    OpVersion("", n, v) for n, v in (("Softmax", 13), ("Hardmax", 13), ("LpPool", 22))
 )
-def test_a_foreign_dtype_is_named_with_the_choice(dtype: Any) -> None:
-    with pytest.raises(
-        InvalidNode, match=r"^Hardmax-13: input of type .*; allowed: bfloat16, float16, float32"
+FLOATS = ("float16", "bfloat16", "float32", "float64")
+
+
+def node_of(x: Any, op: OpVersion = SOFTMAX, **attrs: Any) -> Node:
+    return Node(op, (np.asarray(x),), attrs)
+
+
+def expected(x: Any, op: OpVersion = SOFTMAX, **attrs: Any) -> Expected:
+    (out,) = exactly_node(node_of(x, op, **attrs))
+    assert isinstance(out, Expected)
+    return out
+
+
+# ── what a formula may do ─────────────────────────────────────────────────────────────────────
+
+
+def test_a_defect_in_a_formula_says_so_and_what_is_forbidden_is_named_once() -> None:
+    node = node_of(np.ones((2, 2), np.float32))
+
+    def failing(error: BaseException) -> Any:
+        def formula(input: Any, *, axis: int) -> Any:
+            raise error
+
+        return formula
+
+    with pytest.raises(Defect, match=r"^Softmax-13: a defect of opcheck's engine: KeyError: 'a'$"):
+        plainly(node, failing(KeyError("a")))
+    for text in ("no such axis", "Softmax-13: no such axis"):
+        with pytest.raises(InvalidNode, match=r"^Softmax-13: no such axis$"):
+            plainly(node, failing(InvalidNode(text)))
+    with pytest.raises(MemoryError):
+        plainly(node, failing(MemoryError()))
+    with pytest.raises(Defect, match=r"^Softmax-13: output 0 is int64 and not float32$"):
+        plainly(node, lambda input, *, axis: np.zeros((2, 2), np.int64))
+
+
+def test_outputs_are_new_arrays_of_their_type() -> None:
+    for name in FLOATS:
+        x = np.array([[1.5, -2.5]], DTYPES[name].numpy)
+        for formula in (lambda input, *, axis: input, lambda input, *, axis: input[:, ::-1]):
+            (out,) = plainly(node_of(x), formula)
+            assert out.dtype == x.dtype
+            assert not np.shares_memory(out, x)
+    # Sixteen bits are computed with in float32, and rounded once.
+    x = np.array([[1.0, 2.0**-11]], np.float16)
+    (out,) = plainly(
+        node_of(x), lambda input, *, axis: np.sum(input, axis=1, keepdims=True) + 2.0**-22
+    )
+    assert out.tolist() == [[1 + 2.0**-10]]
+
+
+def test_faults_replace_functions_and_a_trace_names_them() -> None:
+    x, seen = np.array([[0.0, 0.0]], np.float32), set[str]()
+    (out,) = plainly(node_of(x), None, {"exp": lambda function, x: function(x) * 2}, seen)
+    assert out.tolist() == [[0.5, 0.5]]
+    assert seen == {"exp", "max", "sum", "subtract", "divide", "from_either_end"}
+    (out,) = plainly(node_of(x), None, {"sum": lambda function, x, **how: function(x, **how) * 2})
+    assert out.tolist() == [[0.25, 0.25]]
+    (out,) = plainly(node_of(x.reshape(2, 1)), None, {"from_either_end": lambda *_: 0})
+    assert out.tolist() == [[0.5], [0.5]]
+
+
+# ── bounded ───────────────────────────────────────────────────────────────────────────────────
+
+
+def test_outputs_that_are_exact_are_arrays_and_others_are_expected() -> None:
+    for name in FLOATS:
+        x = np.ones((1, 2, 3)).astype(DTYPES[name].numpy)
+        assert isinstance(exactly(HARDMAX, [x], {})[0], np.ndarray)
+        for out in (expected(x), expected(x, POOL, kernel_shape=(2,))):
+            assert out.dtype is DTYPES[name]
+            assert (out.rest is None) is (name != "float64")
+    assert evaluate(SOFTMAX, [np.zeros((1, 4), np.float32)], {})[0].tolist() == [[0.25] * 4]
+
+
+RANGE = "right but where an intermediate result left the range of the arithmetic"
+RAW = "right only where the raw log-sum-exp is subtracted: not shift invariant"
+
+
+@pytest.mark.parametrize("name", FLOATS)
+def test_tiers_go_from_the_expected_to_the_tolerated(name: str) -> None:
+    bound, inside = (
+        expected(np.zeros((1, 2), DTYPES[name].numpy)),
+        "float64" if name == "float64" else "float32",
+    )
+    found = [(tier.name, tier.remark) for tier in bound.tiers()]
+    # As the text says, by a logarithm, in blocks.
+    assert found[:5] == [(inside, "")] * 3 + [(inside, RANGE), (inside, RAW)]
+    stored, narrow = f"kept in {name} between operations", f"computed in {name}"
+    words = [f"{word}; declare accumulate={name}" for word in [stored] * 3 + [narrow] * 3]
+    names = [f"{name} stored"] * 3 + [f"{name} arithmetic"] * 3
+    assert found[5:] == ([*zip(names, words, strict=True)] if "16" in name else [])
+    declared = [(tier.name, tier.remark) for tier in bound.tiers((name,))]
+    # Whatever needs no remark is tried first.
+    assert declared == found[:3] + [(n, "") for n, _ in found[5:]] + found[3:5]
+    assert [tier.remark for tier in bound.tiers(("float8",))] == [remark for _, remark in found]
+    assert [tier.ranged for tier in bound.tiers()].index(True) == 3
+
+
+@pytest.mark.parametrize("name", FLOATS)
+def test_what_is_accepted_at_once_is_within_the_bound(name: str) -> None:
+    x = (5 * np.random.default_rng(1).standard_normal((40, 30))).astype(DTYPES[name].numpy)
+    for out in (
+        expected(x),
+        expected(x[None], POOL, kernel_shape=(3,)),
+        expected(x[None], POOL, kernel_shape=(2,), p=5),
     ):
-        evaluate(HARDMAX13, [np.zeros((2, 2), dtype)], {})
+        for tier in out.tiers():
+            certain, room = out.certain(tier), out.room(tier)
+            size = np.abs(out.values)
+            shared = 0.0 if room.shared is None else room.shared.down / (1 + room.shared.down)
+            assert (size * certain <= (room.own + size * shared) * (1 + 1e-9)).all()
+        assert 1 <= out.certain(out.tiers()[0]) / out.tiers()[0].arithmetic.u < 20
 
 
-# ── how operator files are found ──────────────────────────────────────────────────────────────
-
-
-def test_every_file_in_ops_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = Operator("", "Made", {7: Kernel(lambda: None, ())}, tuple, tuple)
-    files = {
-        "opcheck.engine.ops": SimpleNamespace(__path__=[]),
-        "made": SimpleNamespace(OPERATOR=made),
-    }
-    monkeypatch.setattr(pkgutil, "iter_modules", lambda *_: [SimpleNamespace(name="made")])
-    monkeypatch.setattr(importlib, "import_module", files.__getitem__)
-    assert inspect.unwrap(_by_module)() == {"made": made}
-
-
-@pytest.mark.parametrize(
-    ("name", "since", "attrs", "said"),
-    [
-        ("Softmax", 13, {"axis": 0.5}, r"axis 0\.5; allowed: an integer of 64 bits"),
-        ("Softmax", 13, {"axis": "a"}, "axis 'a'; allowed: an integer of 64 bits"),
-        ("Softmax", 13, {"axis": True}, "axis True; allowed: an integer of 64 bits"),
-        ("Hardmax", 13, {"axis": 2**63}, f"axis {2**63}; allowed: an integer of 64 bits"),
-        ("LpPool", 22, {"kernel_shape": 2}, "kernel_shape 2; allowed: a list of integers"),
-        ("LpPool", 22, {"kernel_shape": (2.5,)}, r"kernel_shape \(2\.5,\); allowed: a list of"),
-        ("LpPool", 22, {"kernel_shape": "22"}, "kernel_shape '22'; allowed: a list of"),
-        ("LpPool", 22, {"kernel_shape": (1,), "strides": None}, "strides None; allowed: a list"),
-        ("LpPool", 22, {"kernel_shape": (1,), "p": 2.5}, r"p 2\.5; allowed: an integer"),
-        ("LpPool", 22, {"kernel_shape": (1,), "auto_pad": 1}, "auto_pad 1; allowed: a word"),
-        ("LpPool", 1, {"kernel_shape": (1,), "p": "a"}, "p 'a'; allowed: a number"),
-    ],
-)
-def test_an_attribute_of_another_kind_is_named_with_what_is_allowed(
-    name: str, since: int, attrs: Mapping[str, Any], said: str
+def test_large_outputs_are_evaluated_in_parts_that_make_the_whole(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    with pytest.raises(InvalidNode, match=f"^{name}-{since}: {said}"):
-        evaluate(OpVersion("", name, since), [np.ones((1, 1, 3), np.float32)], attrs)
+    x = np.random.default_rng(2).standard_normal((6, 50, 7)).astype(np.float32)
+    whole = [(expected(x, axis=axis), axis) for axis in range(3)]
+    pool = expected(x, POOL, kernel_shape=(3,))
+    module = import_module("opcheck.engine.evaluate")
+    monkeypatch.setattr(module, "_PARTED", 100)
+    monkeypatch.setattr(module, "_PART", 400)
+    for one, attrs in [*((w, {"axis": a}) for w, a in whole), (pool, {"kernel_shape": (3,)})]:
+        parted = expected(x, one.evaluation.node.op, **attrs)
+        assert len(parted.pieces) > 1
+        assert len(one.pieces) == 1
+        assert parted.values.tolist() == one.values.tolist()
+        assert parted.rounded().tobytes() == one.rounded().tobytes()
+        first = one.tiers()[0]
+        own = np.zeros(one.values.shape)
+        for at, piece in parted.pieces:
+            own[at] = piece.room(first).own
+        np.testing.assert_allclose(own, one.room(first).own, rtol=1e-12)
+
+
+def test_values_are_as_wide_as_it_takes() -> None:
+    def kind(x: Any, p: int) -> Any:
+        return expected(np.array([[x]]), POOL, kernel_shape=(2,), p=p).output.v.dtype
+
+    narrow, wide = np.array([1.0, 2.0], np.float32), np.array([1e38, 0], np.float32)
+    assert kind(narrow, 2) == np.float64
+    assert kind(narrow.astype(np.float64), 2) == VALUES()[1]
+    assert kind(wide, 10) == VALUES()[1]
+    assert kind(wide, 1000) == np.object_
+    # A NaN, or an infinity, is none the wider for it.
+    assert kind(np.array([np.nan, 1.0], np.float32), 2) == np.float64
+    assert kind(np.array([np.inf, 1e38], np.float32), 10) != np.float64
+    with np.errstate(all="raise"):
+        out = expected(np.array([[[1e38, 1e38]]], np.float32), POOL, kernel_shape=(2,), p=10)
+        assert out.rounded().item() == pytest.approx(1e38 * 2**0.1, rel=1e-7)
+
+
+def test_forgotten_outputs_are_computed_again() -> None:
+    evaluation = Evaluation(node_of(np.zeros((1, 2), np.float32)))
+    first = evaluation.tiers()[0]
+    before = evaluation.certain(first, 0), evaluation.expected[0].v.tolist()
+    evaluation.forget()
+    assert (evaluation.certain(first, 0), evaluation.expected[0].v.tolist()) == before
+
+
+# ── rounded once ──────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("name", FLOATS)
+def test_values_are_correctly_rounded_and_say_how_they_came_about(name: str) -> None:
+    x = np.random.default_rng(3).standard_normal((30, 5)).astype(DTYPES[name].numpy)
+    x[3:7] = 0
+    (out,), method = correctly_rounded(node_of(x))
+    rows = [[5 * i + j for j in range(5)] for i in range(30)]
+    want = [rounded(value, DTYPES[name]) for value in softmax(x, rows)]
+    assert out.astype(float).ravel().tolist() == want
+    assert method in ("bounded", "mpmath")
+    (ones,), method = correctly_rounded(node_of(x, HARDMAX))
+    assert (ones.dtype, method) == (x.dtype, "exact")
+
+
+def test_special_values_are_those_of_the_formula_also_by_digits() -> None:
+    # A tie that no bound decides, beside what mpmath knows nothing of.
+    x = np.array([[[1, 2.0**-24, np.inf, np.nan, -0.0, 0.0, 3.0, 4.0]]], np.float32)
+    (out,), method = correctly_rounded(node_of(x, POOL, kernel_shape=(2,), strides=(2,), p=1))
+    assert method == "mpmath"
+    np.testing.assert_array_equal(out, [[[1, np.nan, 0, 7]]])
+    assert not np.signbit(out[0, 0, 2])
+
+
+def test_what_no_number_of_digits_decides_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("opcheck.engine.rounding._DIGITS", (160,))
+    x = np.array([[[1, 2.0**-24]]], np.float32)
+    with pytest.raises(Unrounded, match="LpPool-22: 160 binary digits do not tell"):
+        correctly_rounded(node_of(x, POOL, kernel_shape=(2,), p=1))
+
+
+def test_precise_outputs_have_the_digits_asked_for() -> None:
+    (out,) = precisely(node_of(np.array([[0.0, 1.0, 2.0]])), 300)
+    with precise.digits(300):
+        for got, want in zip(
+            out.v[0], softmax(np.array([0.0, 1.0, 2.0]), [[0, 1, 2]]), strict=True
+        ):
+            assert abs(got - want) < 2.0**-260
+
+
+# ── function bodies ───────────────────────────────────────────────────────────────────────────
+
+
+def reduced(name: str) -> Any:
+    from opcheck import numbers as xp
+
+    def function(
+        data: Any, axes: Any = None, *, keepdims: int, noop_with_empty_axes: int = 0
+    ) -> Any:
+        axis = tuple(int(one) for one in np.asarray(axes))
+        return getattr(xp, name)(data, axis=axis, keepdims=bool(keepdims))
+
+    return function
+
+
+@pytest.fixture
+def steps(monkeypatch: pytest.MonkeyPatch) -> dict[str, Operator]:
+    """Have the engine know the operators of Softmax's body, as a test states them."""
+    from opcheck import numbers as xp
+
+    def constant(
+        *, value=None, sparse_value=None, value_float=None, value_floats=None, value_int=None,
+        value_ints=None, value_string=None, value_strings=None,
+    ):  # fmt: skip
+        return value
+
+    known = {
+        name: Operator("", name, "made")
+        for name in ("Constant", "ReduceMax", "Sub", "Exp", "ReduceSum", "Div")
+    }
+    known["Constant"].formula(13)(constant)
+    known["ReduceMax"].formula(18)(reduced("max"))
+    known["ReduceSum"].formula(13)(reduced("sum"))
+    known["Sub"].formula(14)(lambda A, B: A - B)
+    known["Div"].formula(14)(lambda A, B: A / B)
+    known["Exp"].formula(13)(lambda input: xp.exp(input))
+    real = node_module.find
+    monkeypatch.setattr(
+        node_module, "find", lambda domain, name: known.get(name) or real(domain, name)
+    )
+    return known
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_a_function_body_is_its_formula_on_every_kind_of_number(
+    axis: int, steps: dict[str, Operator]
+) -> None:
+    body = bodies.body_formula(SOFTMAX)
+    for name in FLOATS:
+        x = np.random.default_rng(4).standard_normal((3, 5)).astype(DTYPES[name].numpy)
+        node = node_of(x, axis=axis)
+        assert plainly(node, body)[0].tobytes() == plainly(node)[0].tobytes()
+        mine = Evaluation(node)
+        (right,) = mine.expected
+        (got,) = mine._evaluated(mine.tiers()[0].arithmetic, body)
+        assert got.v.tolist() == right.v.tolist()
+        np.testing.assert_array_equal(got.settled().e, right.settled().e)
+    seen = set[str]()
+    plainly(node, body, {}, seen)
+    assert {"max", "subtract", "exp", "sum", "divide"} <= seen
+
+
+def test_a_body_that_needs_what_the_engine_lacks_names_it(steps: dict[str, Operator]) -> None:
+    del steps["Exp"]
+    with pytest.raises(NotSupported, match="no formula for Exp-13, which the function body uses"):
+        bodies.body_formula(SOFTMAX)(np.zeros((1, 2)), axis=-1)

@@ -1,4 +1,10 @@
-"""Native mode needs next to no memory beside its input and its output."""
+"""Kernels need next to no memory beside their input and their output.
+
+    python -m tests.engine.test_memory OPERATOR DTYPE SHAPE [ATTRS [ORDER]]
+
+prints the bytes beside, which only a fresh process can tell. ORDER is that of the dimensions in
+memory, the outermost first.
+"""
 
 from __future__ import annotations
 
@@ -6,19 +12,33 @@ import json
 import math
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from typing import Any
+from unittest import mock
 
+import numpy as np
 import pytest
 
 from opcheck.dtypes import DTYPES
-from opcheck.engine.registry import operators
-from tests.engine.test_registry import NEEDED
+from opcheck.engine import Node
+from opcheck.engine.native import natively
+from opcheck.engine.operators import every
+from opcheck.model import OpVersion
 
-pytest.importorskip("resource", reason="only POSIX tells a process's high-water mark")
+resource: Any = pytest.importorskip(
+    "resource", reason="only POSIX tells a process's high-water mark"
+)
 
 #: Less than the input's size, so that no whole copy of it can hide.
 SIZE, MOST = 64 << 20, 16 << 20
 
+#: What the operators with kernels need to be told.
+NEEDED: dict[str, dict[str, Any]] = {
+    "Hardmax": {},
+    "Softmax": {},
+    "LpPool": {"kernel_shape": (2,)},
+    "DML_ACTIVATION_HARDMAX1": {"Axes": (2,)},
+}
 #: Tensors that have a way of their own: the operator, the shape, of which as much as it takes to
 #: have that size is left open, and the attributes.
 OWN: dict[str, tuple[str, list[int], dict[str, Any]]] = {
@@ -38,19 +58,18 @@ def beside(name: str, dtype: str, shape: list[int], *rest: object) -> int:
     """The bytes beside input and output, in a fresh process."""
     stated = math.prod(n for n in shape if n > 0) * DTYPES[dtype].numpy.itemsize
     whole = [n if n > 0 else SIZE // stated for n in shape]
-    script = [sys.executable, "-m", "tests.engine.high_water", name, dtype]
+    script = [sys.executable, "-m", "tests.engine.test_memory", name, dtype]
     script += map(json.dumps, (whole, *rest))
-    ran = subprocess.run(script, capture_output=True, text=True, check=True)
-    return int(ran.stdout)
+    return int(subprocess.run(script, capture_output=True, text=True, check=True).stdout)
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)])
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
-@pytest.mark.parametrize("name", [name for _, name in operators()])
+@pytest.mark.parametrize("name", NEEDED)
 def test_beside_input_and_output_it_takes_16_mebibytes_at_most(
     name: str, dtype: str, order: tuple[int, ...]
 ) -> None:
-    assert beside(name, dtype, [2, -1, 1000], NEEDED.get(name, {}), order) <= MOST
+    assert beside(name, dtype, [2, -1, 1000], NEEDED[name], order) <= MOST
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
@@ -58,3 +77,45 @@ def test_beside_input_and_output_it_takes_16_mebibytes_at_most(
 def test_whichever_way_it_takes(tensor: str, dtype: str) -> None:
     name, shape, attrs = OWN[tensor]
     assert beside(name, dtype, shape, attrs) <= MOST
+
+
+# ── in the fresh process ──────────────────────────────────────────────────────────────────────
+
+
+def high_water() -> int:
+    """The most bytes that this process has had in memory."""
+    unit = 1 if sys.platform == "darwin" else 1024
+    return int(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss) * unit
+
+
+def measured(
+    name: str,
+    dtype: str,
+    shape: Sequence[int],
+    attrs: Mapping[str, Any] | None = None,
+    order: Sequence[int] | None = None,
+) -> int:
+    """The bytes beside input and output, of this process."""
+    [op] = [one for one in every() if one.name == name]
+    order = order or range(len(shape))
+    memory = np.empty([shape[n] for n in order], DTYPES[dtype].numpy)
+    filled = memory.reshape(-1)
+    some = np.random.default_rng(0).normal(0, 3, 100_003).astype(memory.dtype)
+    for start in range(0, filled.size, some.size):
+        filled[start : start + some.size] = some[: filled.size - start]
+    node = Node(
+        OpVersion(op.domain, name, max(op.formulas)),
+        (memory.transpose(np.argsort(order)),),
+        attrs or {},
+    )
+    # Zeros are no memory until they are written, and room that an output does not take would hide
+    # as much that something else does.
+    with mock.patch.object(np, "zeros", lambda shape, dtype: np.full(shape, 0, dtype)):
+        before = high_water()
+        outputs = natively(node)
+    return high_water() - before - sum(out.nbytes for out in outputs)
+
+
+if __name__ == "__main__":
+    _, name, dtype, *rest = sys.argv
+    print(measured(name, dtype, *map(json.loads, rest)))

@@ -15,7 +15,7 @@ from opcheck.backends import attempt, connect
 from opcheck.dtypes import DTYPES
 from opcheck.graph import NotExpressible, model_of
 from opcheck.graph.build import ir_version
-from opcheck.model import AttrValue, OutputSpec, Produced, Task, TensorType
+from opcheck.model import AttrValue, OutputSpec, Produced, Task, TensorType, Typed
 from tests.asking import asking, dml_problem, dtype_of, task_of
 
 NEWEST = defs.onnx_opset_version()
@@ -145,6 +145,28 @@ def test_attributes_have_the_declared_type(
     read = helper.get_attribute_value(attribute)
     read = read.decode() if isinstance(read, bytes) else read
     assert (tuple(read) if isinstance(value, tuple) else read) == value
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        (Typed("float", 1.0), AttributeProto.FLOAT),
+        (Typed("string", "1"), AttributeProto.STRING),
+        (Typed("ints", ()), AttributeProto.INTS),
+        (Typed("floats", (1.0,)), AttributeProto.FLOATS),
+        (Typed("tensor", (1.5,)), AttributeProto.TENSOR),
+    ],
+)
+@pytest.mark.parametrize("name", ["axis", "unknown"])
+def test_an_attribute_of_another_type_keeps_it(name: str, value: Typed, kind: int) -> None:
+    model = model_of(task_of("Hardmax", 13, {name: value}, MATRIX))
+    (attribute,) = model.graph.node[0].attribute
+    assert (attribute.name, attribute.type) == (name, kind)
+    read = helper.get_attribute_value(attribute)
+    if kind == AttributeProto.TENSOR:
+        read = numpy_helper.to_array(read).tolist()
+    read = read.decode() if isinstance(read, bytes) else read
+    assert (tuple(read) if isinstance(value.value, tuple) else read) == value.value
 
 
 # ── outputs: their type and their rank, and nothing about their sizes ─────────────────────────

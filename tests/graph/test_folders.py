@@ -27,8 +27,7 @@ from opcheck.graph.folders import (
 )
 from opcheck.graph.tensors import read_tensor, write_tensor
 from opcheck.model import OutputSpec
-from opcheck.suite import load
-from tests.asking import task_of
+from tests.asking import shipped_cases, task_of
 
 X = np.array([[3, 3, 1], [3, 0, 3]], np.float32)
 HARDMAX = task_of("Hardmax", 13, {"axis": 0}, X)
@@ -97,7 +96,7 @@ def test_a_long_name_is_cut_and_ends_in_a_hash_that_no_short_name_has() -> None:
 
 
 def test_every_shipped_case_and_its_attempts_have_folders_of_their_own() -> None:
-    ids = [case.id for case in load()]
+    ids = [case.id for case in shipped_cases()]
     names = {folder_name(name).lower() for case in ids for name in (case, f"{case}~legal")}
     assert len(names) == 2 * len(ids)
     assert not any("%-" in name for name in names)

@@ -146,6 +146,14 @@ def test_what_fails_and_is_not_listed_is_as_it_was(tmp_path):
         ("mine", {"address": "mine", "of": "acme"}, True),
         ("acme", {"address": "mine", "of": "acme"}, True),
         ("acme", {"address": "acme:GPU"}, False),
+        # What was written on the command line may be shorter or longer than the backend's own.
+        ("'acme:CPU'", {"address": "acme", "asked": "acme:CPU"}, True),
+        ("'acme:CPU'", {"address": "acme", "asked": "acme:CPU?threads=2"}, True),
+        ("'py:my.rt'", {"address": "py:my.rt:Rt?a=1"}, True),
+        ("'py:my.rt:Rt'", {"address": "py:my.rt:Rt", "asked": "py:my.rt"}, True),
+        ("'onnx:rt'", {"address": "mine", "of": "onnx:rt:Rt"}, True),
+        ("'py:my.rt:Other'", {"address": "py:my.rt:Rt"}, False),
+        ("'py:my'", {"address": "py:my.rt:Rt"}, False),
     ],
 )
 def test_a_ledger_is_about_the_backends_it_names(tmp_path, backend, about, is_about):

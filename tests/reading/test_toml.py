@@ -66,9 +66,9 @@ def test_the_values_are_those_of_the_document() -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("a = 1\nb =", "x.toml:2:4: no TOML: Invalid value"),
+        ("a = 1\nb =", "x.toml:2:4: no TOML: Invalid value (texts stand in quotes)"),
         ("a = 1\na = 2", "x.toml:2:6: no TOML: Cannot overwrite a value"),
-        ("a = @", "x.toml:1:5: no TOML: Invalid value"),
+        ("a = @", "x.toml:1:5: no TOML: Invalid value (texts stand in quotes)"),
     ],
 )
 def test_what_is_no_toml_is_a_problem_with_its_place(text: str, problem: str) -> None:

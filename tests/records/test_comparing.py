@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from opcheck.errors import Exit
 from opcheck.model import Comparison, Diagnosis, Ending, Known, OpVersion, Record, Run, Verdict
-from opcheck.records.comparing import REGRESSIONS, Difference, Kind, compare, judged
+from opcheck.records.comparing import REGRESSIONS, Kind, compare, judged
 from opcheck.records.facts import differences
 from tests.report.made import record
 from tests.report.runs import run_of
@@ -114,8 +114,12 @@ def test_what_becomes_of_each_verdict(was: Verdict, now: Verdict) -> None:
     before, after = (PASS if one is Verdict.UNEXPECTED_PASS else one for one in (was, now))
     expected = None if before is after else EXPECTED[before].get(after)
     assert kind(one(was), one(now)) is expected
-    for_the_worse = expected in REGRESSIONS
-    assert code(one(was), one(now)) is (Exit.NONCONFORMING if for_the_worse else Exit.CONFORMS)
+    wanted = Exit.NONCONFORMING if expected in REGRESSIONS else Exit.CONFORMS
+    # What was not delivered, or judged, in both runs is no verdict about the new one.
+    wanted = Exit.UNUSABLE if was is now and was in (NOT_RUN, BAD) else wanted
+    assert code(one(was), one(now)) is wanted
+    nobody = run_of(record(UNSUPPORTED))
+    assert code(nobody, nobody) is Exit.NOTHING_JUDGED
 
 
 def test_whatever_becomes_red_or_is_no_longer_judged_is_for_the_worse() -> None:
@@ -240,11 +244,11 @@ def test_what_was_not_asked_for_is_left_out_and_told(fields: dict[str, Any]) -> 
     assert status is Exit.UNUSABLE
     assert meaning == (
         "NEW was asked for less than OLD (--common: no matter); 2 results are as they were; "
-        "2 left out"
+        "2 left out; 1 failing in both"
     )
     assert judged(TWO, new, found, common=True) == (
         Exit.CONFORMS,
-        "no regression: 2 results are as they were; 2 left out",
+        "no regression: 2 results are as they were; 2 left out; 1 failing in both",
     )
     # Where nothing is missing, it does not matter how it was asked for.
     assert code(TWO, replace(TWO, header=replace(TWO.header, **fields))) is Exit.CONFORMS
@@ -382,7 +386,7 @@ def test_the_sentence_counts_the_changes_of_each_kind() -> None:
         "1 newly failing; 2 newly passing; 1 warning no longer"
     )
     _, none = judged(old, old, compare(old, old))
-    assert none == "no regression: 4 results are as they were"
+    assert none == "no regression: 4 results are as they were; 1 failing in both"
 
 
 # ── any two runs ──────────────────────────────────────────────────────────────────────────────
@@ -402,7 +406,7 @@ def whole(records: list[Record]) -> Run:
 def test_a_run_is_as_itself(records: list[Record]) -> None:
     run = whole(records)
     found = compare(run, run)
-    assert found == Difference((), (), len(records), ())
+    assert (found.changes, found.growths, found.compared) == ((), (), len(records))
 
 
 @settings(deadline=None)

@@ -134,6 +134,11 @@ def test_what_is_unsupported_is_red_where_support_is_required() -> None:
     assert code_of(Verdict.WARN, require_supported=True)[0] is Exit.CONFORMS
     both = code_of(idle, Verdict.WARN, require_supported=True, strict=True)
     assert both == (Exit.NONCONFORMING, "does not conform: 1 warn, 1 unsupported")
+    # No model states the case: nobody can support it. What opcheck cannot judge is not judged.
+    for beyond, code in ((False, Exit.CONFORMS), (True, Exit.NONCONFORMING)):
+        gap = replace(record(idle, "one"), inexpressible=True, beyond=beyond)
+        found = status(replace(ONE, require_supported=True), [gap, record(Verdict.PASS, "one")])
+        assert (found[0], "by opcheck" in found[1]) == (code, beyond)
 
 
 @pytest.mark.parametrize("required", [False, True])
@@ -156,7 +161,7 @@ def test_what_is_red_alone_is_what_makes_a_run_red(
         ((Verdict.PASS,) * 1200, "conforms: 1,200 results, nothing unexpected"),
         (
             (Verdict.PASS, Verdict.KNOWN, Verdict.WARN, Verdict.WARN, Verdict.UNSUPPORTED),
-            "conforms: 4 results, nothing unexpected; 1 known, 2 warn, 1 unsupported",
+            "nothing new: 4 results; one is wrong on 1 known case; 2 warn, 1 unsupported",
         ),
         ((Verdict.FAIL, Verdict.FAIL, Verdict.ERROR), "does not conform: 2 fail, 1 error"),
         (
@@ -224,7 +229,7 @@ def test_what_is_known_to_be_unsupported_is_no_judgement():
     both = [unsupported, record(Verdict.PASS, "one")]
     assert status(replace(ONE, **LEDGER), both) == (
         Exit.CONFORMS,
-        "conforms: 1 result, nothing unexpected; 1 known",
+        "conforms: 1 result, nothing unexpected; 1 unsupported",
     )
 
 
@@ -232,5 +237,12 @@ def test_a_backend_that_passes_nothing_is_told():
     known = record(Verdict.KNOWN, "one", found=Verdict.FAIL)
     code, said = status(replace(ONE, **LEDGER), [known])
     assert code is Exit.CONFORMS
-    assert said.endswith("1 known; one passed no case: all that it fails is listed")
-    assert status(ONE, [known])[1].endswith("; 1 known")
+    assert said.endswith("on 1 known case; one passed no case: all that it fails is listed")
+    assert status(ONE, [known])[1] == said
+
+
+def test_known_failures_are_counted_for_each_backend_as_what_they_are():
+    records = [record(Verdict.KNOWN, "one", found=found) for found in [*Verdict][2:10]]
+    records += [record(Verdict.KNOWN, "two", found=Verdict.CRASH)] * 3
+    said = "nothing new: 11 results; one is wrong on 6 known cases, two on 3; 1 warn, 1 differ"
+    assert status(replace(BOTH, **LEDGER), records)[1].startswith(said)

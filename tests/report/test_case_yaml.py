@@ -19,11 +19,12 @@ from opcheck.model import (
     Put,
     Rejected,
     TensorSpec,
+    Typed,
     Values,
 )
 from opcheck.report.case_yaml import combinations, name_of, written
-from opcheck.suite import load, materialize, unrounded
-from tests.asking import cases_in
+from opcheck.suite import materialize, unrounded
+from tests.asking import cases_in, shipped_cases
 from tests.report.made import CASE
 
 AXIS = {"axis": 0}
@@ -60,7 +61,7 @@ def expected(case):
 
 SHIPPED = [
     case
-    for case in load()
+    for case in shipped_cases()
     if case.dtype
     and not isinstance(case.expect, AnyOf | Golden)
     and sum(math.prod(spec.shape) for spec in case.inputs) < 100
@@ -206,6 +207,7 @@ def test_what_is_long_takes_several_lines(tmp_path):
         ({"auto_pad": "same, upper"}, '{auto_pad: "same, upper"}'),
         ({"auto_pad": ""}, '{auto_pad: ""}'),
         ({"kernel_shape": ()}, "{kernel_shape: []}"),
+        ({"axis": Typed("floats", (1.5,))}, "{axis: {floats: [1.5]}}"),
     ],
 )
 def test_attributes_are_written_as_they_are_read(attrs, said):

@@ -39,7 +39,7 @@ COMPARED = Compared(
 @pytest.mark.parametrize("width", [80, 120])
 def test_differences_come_first_then_rows_then_what_lacks(snapshot, width):
     page = Page(width)
-    changes.show(page.console, OLD, ELSEWHERE, COMPARED)
+    changes.show(page.console, changes.differences(OLD, ELSEWHERE), COMPARED)
     assert max(map(len, page.lines)) <= width
     assert not any(line.endswith(" ") for line in page.lines)
     snapshot(f"changes_{width}", page.text)
@@ -47,32 +47,52 @@ def test_differences_come_first_then_rows_then_what_lacks(snapshot, width):
 
 def test_of_runs_alike_no_difference_is_told():
     page = Page(80)
-    changes.show(page.console, OLD, replace(OLD, started="2027-01-01"), Compared((), ()))
+    differences = changes.differences(OLD, replace(OLD, started="2027-01-01"), ["a"], ["a"])
+    changes.show(page.console, differences, Compared((), ()))
     assert page.lines == ["There is nothing to compare."]
-    assert changes.differences(OLD, OLD) == {}
+    assert differences == {}
 
 
 @pytest.mark.parametrize(
-    ("fields", "name", "both"),
+    ("fields", "name", "both", "is_unfair"),
     [
-        ({"threads": 2, "threads_of": {}}, "threads", ("1", "2")),
-        ({"threads_of": {"numpy": 4}}, "threads of numpy", ("", "4")),
-        ({"workers": 5}, "processes a backend", ("3", "5")),
-        ({"cold": True}, "caches", ("warm", "cold")),
-        ({"python": "3.12.1"}, "Python", ("3.11.7", "3.12.1")),
-        ({"opcheck": "0.2"}, "opcheck", ("0.1", "0.2")),
-        ({"backends": {"numpy": "1.5"}}, "backend onnxruntime", ("1.5", "")),
-        ({"packages": {"numpy": "2.4.0"}}, "package onnx", ("1.23.2", "")),
-        ({"machine": replace(MACHINE, cores=4)}, "processors", ("8", "4")),
-        ({"machine": replace(MACHINE, memory=8 << 30)}, "memory", ("17.2 GB", "8.59 GB")),
-        ({"machine": replace(MACHINE, platform="x")}, "platform", ("Linux-6.1-x86_64", "x")),
-        ({"machine": replace(MACHINE, processor="x")}, "processor", (MACHINE.processor, "x")),
-        ({"machine": replace(MACHINE, governor="x")}, "governor", ("powersave", "x")),
-        ({"machine": replace(MACHINE, load=4.5)}, "load", ("low", "high: 4.5")),
+        ({"threads": 2, "threads_of": {}}, "threads", ("1", "2"), True),
+        ({"threads_of": {"numpy": 4}}, "threads of numpy", ("", "4"), True),
+        ({"workers": 5}, "processes a backend", ("3", "5"), False),
+        ({"cold": True}, "caches", ("warm", "cold"), True),
+        ({"warm": 0.03}, "warm-up", ("0 s", "0.03 s"), True),
+        ({"python": "3.12.1"}, "Python", ("3.11.7", "3.12.1"), False),
+        ({"opcheck": "0.2"}, "opcheck", ("0.1", "0.2"), True),
+        ({"backends": {"numpy": "1.5"}}, "backend onnxruntime", ("1.5", ""), True),
+        (
+            {"backends": {"numpy": "1.5", "onnxruntime": "2"}},
+            "backend onnxruntime",
+            ("1.5", "2"),
+            False,
+        ),
+        ({"packages": {"numpy": "2.4.0"}}, "package onnx", ("1.23.2", ""), False),
+        ({"machine": replace(MACHINE, cores=4)}, "processors", ("8", "4"), True),
+        ({"machine": replace(MACHINE, memory=8 << 30)}, "memory", ("17.2 GB", "8.59 GB"), False),
+        ({"machine": replace(MACHINE, platform="x")}, "platform", (MACHINE.platform, "x"), False),
+        ({"machine": replace(MACHINE, processor="x")}, "processor", (MACHINE.processor, "x"), True),
+        ({"machine": replace(MACHINE, governor="x")}, "governor", ("powersave", "x"), True),
+        ({"machine": replace(MACHINE, load=4.5)}, "load", ("low", "high: 4.5"), False),
     ],
 )
-def test_every_difference_that_may_matter_is_found(fields, name, both):
-    assert changes.differences(OLD, replace(OLD, **fields)) == {name: both}
+def test_a_difference_that_may_matter_is_found_and_some_make_runs_incomparable(
+    fields, name, both, is_unfair
+):
+    found = changes.differences(OLD, replace(OLD, **fields))
+    assert found == {name: both}
+    said = f"{name} {both[0] or 'absent'} there, {both[1] or 'absent'} here"
+    assert changes.unfair(found) == (said if is_unfair else "")
+
+
+def test_other_cases_in_between_make_runs_incomparable():
+    found = changes.differences(OLD, OLD, ["a", "b", "c"], ["c"])
+    assert found == {"cases": ("3 (only in this run: a, …)", "1")}
+    assert changes.unfair(found) == "cases 3 (only in this run: a, …) there, 1 here"
+    assert changes.differences(OLD, OLD, ["a", "b"], ["b", "a"]) == {}
 
 
 def test_a_load_that_leaves_half_of_the_processors_free_is_no_difference():
@@ -82,16 +102,45 @@ def test_a_load_that_leaves_half_of_the_processors_free_is_no_difference():
 
 def test_how_much_slower_is_too_slow_is_told():
     page = Page(80)
-    changes.show(page.console, OLD, OLD, replace(COMPARED, beyond=0.125))
+    changes.show(page.console, {}, replace(COMPARED, beyond=0.125))
     rows = [line for line in page.lines if line.startswith("  ")]
     assert [row.split("  ")[-1].strip() for row in rows][:2] == ["slower by more than 12.5 %"] * 2
+
+
+def test_within_a_run_rows_that_close_a_gate_or_may_are_shown():
+    found = Compared(
+        (
+            Change("x", "new", 1.1, 1.06, 1.14, verdict="slower"),
+            Change("y", "new", 1.0, 0.99, 1.01, verdict="same"),
+            Change("z", "new", 1.0, 0.9, 1.2),
+        ),
+        (Missing("w", "new", "new", "fail: wrong"), Missing("v", "new", "old", "crash")),
+        (Change("", "new", 1.03, 1.01, 1.04, verdict="same"),),
+    )
+    page = Page(80)
+    changes.show_within(page.console, "old", found)
+    assert page.lines == [
+        "ratio to old  ratio  95 % interval",
+        "x",
+        "  new          1.10      1.06–1.14  slower by more than 5 %",
+        "z",
+        "  new          1.00     0.900–1.20  unclear",
+        "All cases together",
+        "  new          1.03      1.01–1.04  same",
+        "",
+        "Not compared",
+        "no times of the backend itself: fail: wrong: w [new]",
+        "no times of old: crash: v [new]",
+        "",
+        "1 slower, 1 same, 1 unclear, 2 not compared",
+    ]
 
 
 def test_rows_that_lack_for_the_same_reason_are_told_together():
     missing = [Missing(f"x{number}", "numpy", "old", "no such case") for number in range(7)]
     page = Page(80)
     other = Missing("y", "numpy", "new", "no such case")
-    changes.show(page.console, OLD, OLD, Compared((), (*missing, other)))
+    changes.show(page.console, {}, Compared((), (*missing, other)))
     assert page.lines == [
         "Not compared",
         "no times in the old run: no such case: x0 [numpy], x1 [numpy], x2 [numpy],",
@@ -106,5 +155,7 @@ def test_nothing_from_outside_steers_the_terminal():
     sly = "\x1b[2J"
     page = Page(80)
     compared = Compared((Change(sly, sly, 1, 1, 1, 1),), (Missing(f"{sly}2", sly, "new", sly),))
-    changes.show(page.console, bench(sly), bench("x", python=sly, backends={sly: sly}), compared)
+    both = bench(sly), bench("x", python=sly, backends={sly: sly})
+    changes.show(page.console, changes.differences(*both), compared)
+    changes.show_within(page.console, sly, compared)
     assert "\x1b" not in page.text

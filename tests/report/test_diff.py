@@ -109,7 +109,10 @@ def test_every_kind_of_change_as_json_lines():
 
 
 def test_two_runs_that_are_alike_are_one_line():
-    assert shown(OLD, OLD).text == "exit 0: no regression: 14 results are as they were\n"
+    assert (
+        shown(OLD, OLD).text
+        == "exit 0: no regression: 14 results are as they were; 3 failing in both\n"
+    )
 
 
 def test_of_many_changes_the_first_are_shown():

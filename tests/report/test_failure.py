@@ -130,6 +130,22 @@ def test_rule_and_cause_are_told_where_there_are_any():
     assert with_label(page.lines, "cause") == "Lanes are mixed up."
 
 
+WORDS = "none of the admitted answers, as a sentence that is long for a small terminal says"
+
+
+@pytest.mark.parametrize("width", [40, 80])
+def test_sentences_are_folded_on_a_terminal_and_whole_in_a_pipe(width):
+    answer = result(Verdict.FAIL, reason=WORDS, clause=WORDS)
+    assert with_label(shown(answer, width).lines, "found") == WORDS
+    page = Page(width)
+    page.file.isatty = lambda: True
+    failure.show(page.console, recorded(answer))
+    copied = ("FAIL ", "  written ", "  repeat ")
+    assert all(len(line) <= width or line.startswith(copied) for line in page.lines)
+    assert " ".join(WORDS.split()) in " ".join(page.text.split())
+    assert with_label(page.lines, "repeat") == recorded(answer).repeat
+
+
 def test_a_case_without_a_clause_says_so():
     assert with_label(shown(result(Verdict.FAIL, clause="")).lines, "clause") == "none quoted"
 

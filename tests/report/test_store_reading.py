@@ -140,9 +140,20 @@ def test_a_shard_is_part_of_a_suite(file):
     assert store.read(file(lines_of(run))) == run
 
 
-def test_ends_of_lines_of_windows_and_empty_lines_do_no_harm(file):
+def test_ends_of_lines_of_windows_its_mark_and_empty_lines_do_no_harm(file):
     lines = [f"{line}\r" for line in LINES]
+    lines[0] = f"\ufeff{lines[0]}"
     assert store.read(file([*lines[:2], "", *lines[2:], " "])) == RUN
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_a_run_that_a_shell_of_windows_wrote_is_told_from_a_damaged_one(file, encoding):
+    path = file(LINES)
+    path.write_bytes(path.read_text(encoding="utf-8").encode(encoding))
+    with pytest.raises(CaseFileError) as caught:
+        store.read(path)
+    (problem,) = caught.value.problems
+    assert str(problem).startswith(f"{path}:1:1: this file is UTF-16 or UTF-32, not UTF-8 (save")
 
 
 TEXT = st.text(max_size=12)
@@ -203,6 +214,7 @@ def results():
         failure=st.none() | st.sampled_from(FAILURES),
         refused=st.booleans(),
         inexpressible=st.booleans(),
+        beyond=st.booleans(),
         self_check=st.booleans(),
         alternative=st.none() | TEXT,
         comparisons=st.lists(comparisons(), max_size=2).map(tuple),
@@ -291,11 +303,13 @@ def test_a_run_that_was_interrupted_is_incomplete(file):
     assert not run.complete
 
 
-def test_a_file_cut_short_at_any_byte_is_incomplete_or_unreadable_and_never_whole(tmp_path):
+def test_a_file_cut_short_anywhere_is_incomplete_or_unreadable_and_never_whole(tmp_path):
     data = ("\n".join(LINES) + "\n").encode()
     ends = [place for place, byte in enumerate(data) if byte == ord("\n")]
     path = tmp_path / "run.jsonl"
-    for length in range(len(data)):
+    # Within a line every byte is like the next: each beside a line's end, and of others some.
+    beside = {place + step for place in ends for step in range(-8, 9)}
+    for length in sorted({*range(0, len(data), 7), *beside} & set(range(len(data)))):
         path.write_bytes(data[:length])
         if length < ends[0]:
             [said] = complaint(path)
@@ -397,6 +411,12 @@ def test_an_empty_file(file, text):
         (4, ("case",), "Hardmax/three", "'Hardmax/three' has the place 1 too"),
         (6, ("totals", "acme", "pass"), 2, "the footer's totals are not those of the results"),
         (6, ("totals",), {}, "the footer's totals are not those of the results (lines are missing"),
+        (
+            6,
+            ("revised",),
+            [{"case": "Hardmax/two", "backend": "nobody", "diagnoses": []}],
+            "revised: there is no such result",
+        ),
         (6, ("complete",), "yes", "complete: input should be a valid boolean, got 'yes'"),
         (6, ("exit_code",), None, "exit_code: input should be a valid integer, got null"),
     ],

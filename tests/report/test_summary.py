@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
 from opcheck.model import Comparison, Diagnosis, Known, OpVersion, Verdict
-from opcheck.report import summary
+from opcheck.report import summary, tally
 from tests.report.made import Page, header, record
 
 LANES = Known("The maximum of a vector's lanes forgets → its NaN.", None, "acme.yaml")
@@ -48,33 +49,58 @@ def every_section():
 
 LAST = Diagnosis("last_of_ties", "as if the last of equal maxima won")
 ZEROS = Diagnosis("zeros", "as if nothing was computed, and all left zero")
+DIES = Diagnosis(None, "dies in the dark", (2, 2, 0, 40))
 
 
 def test_all_failures_with_one_cause():
     failures = [record(Verdict.FAIL, diagnoses=(LAST,)) for _ in range(37)]
     page = shown(failures, "acme")
-    assert "What is wrong with acme 1.5: 37 failures, one cause" in page.text
+    assert "What is wrong with acme 1.5: 37 failures: 37 explained by 1 cause" in page.text
     assert "37  as if the last of equal maxima won" in page.text
     assert "Hardmax-13, float32" in page.text
 
 
 def test_several_causes_and_what_none_explains():
-    failures = [record(Verdict.FAIL, diagnoses=(LAST, ZEROS)) for _ in range(3)]
+    failures = [record(Verdict.FAIL, diagnoses=(ZEROS, LAST)) for _ in range(3)]
     failures += [record(Verdict.ERROR, op=OLD, diagnoses=(ZEROS,)), record(Verdict.FAIL)]
+    failures += [record(Verdict.CRASH, failure="crash", diagnoses=(DIES,)) for _ in range(2)]
+    failures += [record(Verdict.TIMEOUT, failure="timeout"), record(Verdict.UNSTABLE)]
     page = shown(failures, "acme", width=100)
-    assert "What is wrong with acme 1.5: 5 failures, one cause, 1 unexplained" in page.text
+    told = "What is wrong with acme 1.5: 9 failures: 6 explained by 2 causes, 3 unexplained"
+    assert told in page.text
     assert "all left zero (zeros)  Hardmax-1, Hardmax-13" in page.text
-    assert "    1  like no mistake that is known" in page.text
+    assert "    2  dies in the dark: 2 of 2, and none of 40 others" in page.text
+    assert "    1  not explained: hangs" in page.text
+
+
+def test_warnings_are_failures_where_they_are_red_and_known_ones_nowhere():
+    results = [record(v, diagnoses=(LAST,)) for v in (Verdict.WARN, Verdict.KNOWN, Verdict.PASS)]
+    strict = replace(header("acme"), strict=True)
+    assert [*tally.wrong(header("acme"), results)] == []
+    assert [one.told for one in tally.wrong(strict, results)] == [
+        "1 failure: 1 explained by 1 cause"
+    ]
+
+
+def test_answers_that_differ_between_runs_are_counted_by_backend():
+    results = [record(irreproducible=True, name=name) for name in ("a", "a", "b", "c", "d")]
+    results += [record(), record(backend="numpy")]
+    page = shown(results, "acme", "numpy", width=140)
+    told = "acme 1.5: 5 results not reproducible to the bit (red with --require-reproducible)"
+    assert f"{told}, in Hardmax/a, Hardmax/b, Hardmax/c and 1 more" in page.text
+    assert "numpy 1.5: " not in page.text
 
 
 def test_failures_without_any_cause():
     page = shown([record(Verdict.FAIL), record(Verdict.FAIL)], "acme")
-    assert "What is wrong with acme 1.5: 2 failures, unexplained" in page.text
+    assert "What is wrong with acme 1.5: 2 failures, 2 unexplained" in page.text
 
 
-def shown(results, *backends, width=80, complete=True, cases=1):
-    page = Page(width)
-    summary.show(page.console, header(*backends, cases=cases), list(results), complete=complete)
+def shown(results, *backends, width=80, complete=True, cases=1, verbose=True, **terminal):
+    page = Page(width, **terminal)
+    page.file.isatty = lambda: "height" in terminal
+    head = header(*backends, cases=cases)
+    summary.show(page.console, head, list(results), complete=complete, verbose=verbose)
     return page
 
 
@@ -221,8 +247,8 @@ def test_no_line_ends_in_blanks():
 
 
 def test_verdicts_have_their_colours_on_a_terminal():
-    page = Page(80, color_system="standard", force_terminal=True)
-    summary.show(page.console, header("acme"), [record(), record(Verdict.FAIL)], complete=True)
+    colours = {"color_system": "standard", "force_terminal": True}
+    page = shown([record(), record(Verdict.FAIL)], "acme", **colours)
     assert re.search(r"\x1b\[32m *1\x1b\[0m +\x1b\[31m *1\x1b\[0m", page.text)
 
 
@@ -251,3 +277,104 @@ def test_unjudged_elements_of_passes_are_told_of_each_backend():
     ]
     lines = shown(found, "acme", "bolt").lines
     assert lines[-1] == "acme 1.5: 9 elements unjudged, in Hardmax/first_of_ties, Hardmax/nan"
+
+
+# ── without -v: one screen ────────────────────────────────────────────────────────────────────
+
+
+def overview(results, *backends, **options):
+    """The lines of the overview, from its table on."""
+    lines = shown(results, *backends, verbose=False, **options).lines
+    head = max(n for n, line in enumerate(lines) if set(line) == {"─"})
+    return [line.split() for line in lines[head + 1 : lines.index("", head)]]
+
+
+def test_results_are_wrong_or_right_by_operator_and_backend():
+    results = [*(record(op=OLD) for _ in range(3)), record(Verdict.FAIL), record(Verdict.ERROR)]
+    results += [record(Verdict.KNOWN, "bolt", known=LANES, found=Verdict.ERROR, op=DML)]
+    results += [record(backend="bolt", self_check=True, op=DML)]
+    assert overview(results, "acme", "bolt") == [
+        ["Hardmax", *["2", "of", "5"], "·"],
+        ["DML_ACTIVATION_HARDMAX1", "·", *["1", "of", "2"]],
+        ["all", *["2", "of", "5"], *["1", "of", "2"]],
+        ["known", "·", "1"],
+        ["fail", "1", "·"],
+        ["error", "1", "·"],
+        ["self", "·", "1"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "found", "share", "kind"),
+    [
+        (Verdict.KNOWN, Verdict.CRASH, "1 of 1", "known"),
+        (Verdict.KNOWN, None, "1 of 1", "known"),
+        (Verdict.KNOWN, Verdict.WARN, "0 of 1", "warn"),
+        (Verdict.KNOWN, Verdict.UNSUPPORTED, "·", "unsupported"),
+        (Verdict.CRASH, None, "1 of 1", "crash"),
+        (Verdict.DIFFER, None, "0 of 1", "differ"),
+        (Verdict.UNEXPECTED_PASS, Verdict.PASS, "0 of 1", "unexpected pass"),
+        (Verdict.NOT_RUN, None, "·", "not run"),
+    ],
+)
+def test_what_a_ledger_excuses_counts_as_what_it_is(verdict, found, share, kind):
+    rows = overview([record(verdict, found=found, known=LANES)], "acme")
+    assert rows[0] == ["Hardmax", *share.split()]
+    assert rows[1] == [*kind.split(), "1"]
+
+
+@pytest.fixture(scope="module")
+def crowded():
+    """Results of eight backends, each wrong in thirty known ways on twenty operators."""
+    ops = [OpVersion("", f"Op{n}", 1) for n in range(20)]
+    causes = [Known(f"Defect {n} of those that need a few lines. " * 3, None, "a") for n in ops]
+    results = [record(op=op) for op in ops]
+    for n, cause in enumerate(causes):
+        results += [record(Verdict.KNOWN, known=cause, op=ops[n])] * (n + 1)
+    return [replace(one, backend=f"backend_{n}") for n in range(8) for one in results]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 8])
+@pytest.mark.parametrize("width", [80, 100, 160])
+@pytest.mark.parametrize("height", [24, 60, None])
+def test_an_overview_is_a_screen_whatever_there_is(crowded, width, height, count):
+    names = [f"backend_{n}" for n in range(count)]
+    results = [one for one in crowded if one.backend in names]
+    tall = {"height": height} if height else {}
+    page = shown(results, *names, width=width, verbose=False, **tall)
+    # The exit code and the prompt come after it.
+    assert len(page.lines) <= min(height or 40, 40) - 3
+    assert max(map(len, page.lines)) <= width
+    assert all(name in page.text for name in names)
+    assert "210 of 230" in page.text
+    if height != 24 and count == 1:
+        assert "backend_0 1.5: 20 known defects\n   20  Defect " in page.text
+        assert re.search(r"^ +\d+  by \d+ other defects$", page.text, re.MULTILINE)
+
+
+def test_the_operators_with_the_most_wrong_results_stay():
+    ops = [OpVersion("", f"Op{n:02}", 1) for n in range(30)]
+    results = [record(op=op) for op in ops] + [record(Verdict.FAIL, op=ops[7])] * 2
+    rows = overview([*results, record(Verdict.FAIL, op=ops[29])], "acme")
+    assert ["Op07", "2", "of", "3"] in rows
+    assert ["Op29", "1", "of", "2"] in rows
+    assert rows[12:14] == [["18", "others", "0", "of", "18"], ["all", "3", "of", "33"]]
+
+
+def test_words_that_are_not_plain_are_explained_where_they_occur():
+    plain = shown([record(), record(Verdict.FAIL)], "acme", verbose=False).text
+    assert "self:" not in plain
+    assert "known:" not in plain
+    assert "-v:" not in plain
+    excused = record(Verdict.KNOWN, known=LANES)
+    results = [record(self_check=True), excused]
+    text = shown(results, "acme", verbose=False, width=140).text
+    assert "self: compared with itself" in text
+    assert "known: wrong as a ledger lists it" in text
+    assert "used: the largest error" in shown([record(comparisons=(bounded(0.5),))], "acme").text
+
+
+def test_why_nothing_is_supported_is_never_hidden():
+    idle = record(Verdict.UNSUPPORTED, reason="no kernel for Hardmax")
+    assert "no kernel for Hardmax" in shown([idle], "acme", verbose=False).text
+    assert "no kernel for Hardmax" not in shown([idle, record()], "acme", verbose=False).text

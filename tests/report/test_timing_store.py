@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -66,6 +67,7 @@ def test_a_line_is_what_any_reader_of_json_takes():
         "copy",
         "yardstick",
         "sweep",
+        "digest",
     ]
     acme, bolt = found["timings"]
     assert (acme["backend"], acme["why_not"], acme["prepared"]) == ("acme", "", [0.012] * 3)
@@ -73,8 +75,14 @@ def test_a_line_is_what_any_reader_of_json_takes():
     assert acme["samples"]["worker"][:4] == [0, 1, 2, 0]
     assert acme["samples"]["loops"] == [16] * 30
     assert acme["samples"]["seconds"] == [sample.seconds for sample in ROWS[0].timings[0].samples]
-    assert bolt["samples"] == {"round": [], "worker": [], "loops": [], "seconds": []}
+    assert bolt["samples"] == {"round": [], "worker": [], "loops": [], "seconds": [], "waited": []}
     assert bolt["why_not"] == "it is “so”, and wrong"
+
+
+def test_a_file_from_before_waiting_was_measured_is_read(file):
+    lines = [re.sub(r',"waited":\[[^]]*\]', "", line) for line in LINES]
+    assert lines != LINES
+    assert timing_store.read(file(lines)).rows == ROWS
 
 
 def test_a_file_has_all_that_was_written_last_and_nothing_of_before(tmp_path):
@@ -182,6 +190,13 @@ def test_an_empty_file(file, text):
         (2, ("timings", 0, "samples", "seconds", 3), "1", "timings[0].samples.seconds[3]: input"),
         (2, ("timings", 0, "samples", "seconds", 3), 0, "timings[0].samples.seconds[3]: input"),
         (2, ("timings", 0, "samples", "loops", 3), 0, "timings[0].samples.loops[3]: input should"),
+        (
+            2,
+            ("timings", 0, "samples", "waited", 3),
+            -1,
+            "timings[0].samples.waited[3]: input should",
+        ),
+        (2, ("timings", 0, "samples", "waited"), [0.1], "timings[0].samples: the col"),
         (2, ("timings", 0, "samples", "loops"), [16], "timings[0].samples: the col"),
         (2, ("timings", 0, "samples", "round", 1), 0, "timings[0].samples: a round"),
         (2, ("timings", 0, "backend"), "bolt?threads=2", "a backend must occur once"),

@@ -128,7 +128,7 @@ def test_what_is_not_known_is_left_open():
     assert narrow[5].split()[5:9] == ["2.00", "–", "unclear", "12.9"]
 
 
-@pytest.mark.parametrize(("share", "said"), [(0.1, "±4.9 %"), (3.0, "×2.00")])
+@pytest.mark.parametrize(("share", "said"), [(0.1, "±5.0 %"), (3.0, "×2.50")])
 def test_a_narrow_table_tells_how_far_the_interval_reaches(share, said):
     slower = [
         replace(one, seconds=1e-3 * (1 + share * (one.round % 2)))
@@ -190,6 +190,13 @@ def test_a_machine_that_was_too_noisy_is_told():
     told = "noisy (one sample in ten took so many times the median, or longer): numpy 1.50"
     assert told in printed(row("x", (noisy,)))
     assert not [line for line in printed(row("x", (steady(NUMPY, 1e-3),))) if "noisy" in line]
+
+
+def test_that_other_processes_had_the_processor_is_told():
+    waited = tuple(replace(one, waited=1e-3) for one in steady(NUMPY, 1e-3).samples)
+    lines = printed(row("x", (Timing(NUMPY, waited), steady(ORT, 1e-3))))
+    [told] = [line for line in lines if line.startswith("busy")]
+    assert told.endswith("for so much of the time, which is left out): numpy 50 %")
 
 
 def test_what_a_backend_prints_while_it_is_timed_is_told():
@@ -256,23 +263,23 @@ def mean_lines(*rows, base=None):
 def test_the_mean_is_geometric():
     cases = [
         row(name, (steady(NUMPY, 1e-3), steady(ORT, factor * 1e-3)))
-        for name, factor in (("x", 2), ("y", 8))
+        for name, factor in (("x", 2), ("y", 8), ("z", 4))
     ]
     title, _, _, line, _ = mean_lines(*cases)
-    assert title == "Geometric mean of the ratios to numpy, over 2 cases"
+    assert title == "Geometric mean of the ratios to numpy, over 3 cases"
     assert cells(line)[:2] == [ORT, "4.00"]
 
 
 def test_cases_that_somebody_was_not_timed_for_are_counted_out():
     both = row("x", (steady(NUMPY, 1e-3), steady(ORT, 2e-3)))
     one = row("y", (steady(NUMPY, 1e-3), Timing(ORT, why_not="no")))
-    title, why, *_ = mean_lines(both, one, both)
-    assert title == "Geometric mean of the ratios to numpy, over 2 of 3 cases"
+    title, why, *_ = mean_lines(both, one, both, both)
+    assert title == "Geometric mean of the ratios to numpy, over 3 of 4 cases"
     assert why == "The others are left out, because not all backends were timed there."
 
 
-def test_of_one_case_or_one_backend_there_is_no_mean():
-    assert mean_lines(row("x", (steady(NUMPY, 1e-3), steady(ORT, 2e-3)))) == []
-    alone = row("x", (steady(NUMPY, 1e-3),)), row("y", (steady(NUMPY, 1e-3),))
+def test_of_two_cases_or_one_backend_there_is_no_mean():
+    assert mean_lines(*[row("x", (steady(NUMPY, 1e-3), steady(ORT, 2e-3)))] * 2) == []
+    alone = [row(name, (steady(NUMPY, 1e-3),)) for name in "xyz"]
     assert mean_lines(*alone, base=bench(NUMPY)) == []
     assert mean_lines() == []

@@ -8,17 +8,18 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from opcheck.engine.mistakes import Mistake, mistakes_of
+import pytest
 
-from opcheck.diagnose import Suspects, causes
+from opcheck.diagnose import Suspects
+from opcheck.engine.mutants import Mutant, mutants_of
 from opcheck.model import Case, OpVersion, Question, Result, Verdict
+from opcheck.records.causes import causes
 from opcheck.run.diagnosis import evidence, recall
 from opcheck.run.lying import Lying, Telling, judged, node_of, told
 from opcheck.run.mutate import cells
 from opcheck.run.sight import RED, Answer, right_of, same
 from opcheck.run.trial import Judged, Trial
-from opcheck.suite import load
-from tests.asking import cases_in
+from tests.asking import cases_in, shipped_cases
 from tests.hardmax import Hardmax
 from tests.inline import diagnosed
 from tests.miniatures import answering, refusing
@@ -30,8 +31,8 @@ LONG, FIRST = [0, 3, *[1] * 37, 3], [0, 1, *[0] * 38]
 FAR = f"- {{name: far, inputs: {{input: [{LONG}]}}, expect: {{output: [{FIRST}]}}}}\n"
 
 
-def by_name(name: str) -> Mistake:
-    return next(one for one in mistakes_of(OpVersion("", "Hardmax", 13)) if one.name == name)
+def by_name(name: str) -> Mutant:
+    return next(one for one in mutants_of(OpVersion("", "Hardmax", 13)) if one.name == name)
 
 
 def test_a_failure_is_told_what_it_looks_like(tmp_path: Path) -> None:
@@ -77,7 +78,7 @@ def shown(op: OpVersion) -> list[Trial]:
 
 @cache
 def core() -> tuple[Case, ...]:
-    return tuple(case for case in load() if case.level != "deep")
+    return tuple(case for case in shipped_cases() if case.level != "deep")
 
 
 @cache
@@ -85,7 +86,7 @@ def remembered(case_id: str) -> object:
     return recall(next(case for case in core() if case.id == case_id))
 
 
-def answers(trial: Trial, mistake: Mistake) -> Judged | None:
+def answers(trial: Trial, mistake: Mutant) -> Judged | None:
     """What the backend is worth that makes `mistake`; None where it does not show."""
 
     def answer(asked: Question) -> Answer:
@@ -97,7 +98,7 @@ def answers(trial: Trial, mistake: Mistake) -> Judged | None:
     return judged(trial, Telling.info, lambda question: told(answer(question), question))
 
 
-def failures(op: OpVersion, mistake: Mistake) -> Iterator[Result]:
+def failures(op: OpVersion, mistake: Mutant) -> Iterator[Result]:
     suspects = Suspects(lambda case: remembered(case.id))  # type: ignore[arg-type,return-value]
     for trial in shown(op):
         seen_in = answers(trial, mistake)
@@ -117,10 +118,11 @@ VERSIONS = [
 ]
 
 
+@pytest.mark.mutation
 def test_nine_lies_of_ten_are_named_first() -> None:
     lies, wrong = 0, {}
     for op in VERSIONS:
-        for mistake in mistakes_of(op)[::STEP]:
+        for mistake in mutants_of(op)[::STEP]:
             found = [one for one, _ in zip(failures(op, mistake), range(FAILURES), strict=False)]
             if mistake.why_harmless(op, "float32") is not None or not found:
                 continue

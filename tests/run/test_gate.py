@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from opcheck.engine.mistakes import mistakes_of
 
 from opcheck import suite
 from opcheck.diagnose import names_of
+from opcheck.engine.mutants import mutants_of
 from opcheck.errors import BackendUnavailable
 from opcheck.known import Gate, load_user_ledgers
 from opcheck.known.writing import new_ledger, revised
@@ -16,6 +16,7 @@ from opcheck.reading import Problems, read_text
 from opcheck.records.status import is_red, reds
 from opcheck.run import conduct, lying
 from opcheck.run.relisting import relisted
+from tests.asking import shipped_cases
 from tests.inline import Inline, diagnosed
 from tests.miniatures import Fake
 from tests.report.made import recorded
@@ -28,19 +29,19 @@ LAST = np.array([[0, 1, 0], [0, 0, 1]], np.float32)
 NINES = np.full((2, 3), 9, np.float32)
 LIES = [
     (HARDMAX, "last_of_ties"),
-    (HARDMAX, "rank_is_an_axis"),
-    (SOFTMAX, "newest_version_always"),
+    (HARDMAX, "out_of_range_is_no_axis"),
+    (SOFTMAX, "version_1_always"),
     (SOFTMAX, "refuses_float16"),
 ]
 
 
 @pytest.fixture(scope="module")
 def cases():
-    return suite.select(suite.load(), suite.Selection(ops=("Hardmax", "Softmax"), level="smoke"))
+    return suite.select(shipped_cases(), suite.Selection(ops=("Hardmax", "Softmax"), level="smoke"))
 
 
 def mistake(op, name):
-    (found,) = [one for one in mistakes_of(op) if one.name == name]
+    (found,) = [one for one in mutants_of(op) if one.name == name]
     return found
 
 

@@ -77,6 +77,7 @@ def test_what_is_beyond_opcheck_is_asked_of_nobody(tmp_path):
     case = replace(case_of(tmp_path, relu(), [X], [Y]), beyond="map values (input 'x')")
     (result,) = judged([case], [answering(lambda inputs: pytest.fail("it was asked"))])
     assert (result.verdict, result.inexpressible) == (Verdict.UNSUPPORTED, True)
+    assert result.beyond
     assert result.reason == "unsupported by opcheck: map values (input 'x')"
 
 

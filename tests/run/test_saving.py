@@ -32,8 +32,7 @@ from opcheck.model import (
 )
 from opcheck.run import conduct
 from opcheck.run.saving import Recorder, recording
-from opcheck.suite import load
-from tests.asking import cases_in, task_of
+from tests.asking import cases_in, shipped_cases, task_of
 from tests.inline import Inline, judged
 from tests.miniatures import Fake, Refused, answering, of_operand, refusing
 from tests.run.one import TWO
@@ -137,8 +136,8 @@ def verdicts(results: Sequence[Result]) -> dict[str, Any]:
     return {result.case.id: found(result) for result in results}
 
 
-#: The smallest cases that ask for everything: answers, refusals with twins, alternatives, corners.
-SOME = [case for number, case in enumerate(load()) if number % 23 == 0]
+#: Small cases that ask for everything: answers, refusals with twins, alternatives, corners.
+SOME = [case for case in shipped_cases() if case.level != "deep"][::31]
 
 
 @pytest.mark.parametrize(
@@ -149,7 +148,10 @@ def test_saved_outputs_are_judged_like_the_backend_that_gave_them(
 ) -> None:
     live = recorded(tmp_path / "out", connect(address), SOME)
     later = list(judged(SOME, [connect(f"saved:{tmp_path / 'out'}")]))
-    assert verdicts(later) == verdicts(live)
+    # Saved outputs declare no shapes.
+    declared = {result.case.id for result in live if result.failure == "declared"}
+    expected = {case: found for case, found in verdicts(live).items() if case not in declared}
+    assert {case: verdicts(later)[case] for case in expected} == expected
     assert len({result.verdict for result in live} - {Verdict.UNSUPPORTED}) > (address != "numpy")
 
 

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import pytest
 
+from opcheck.model import Typed
 from opcheck.opset import Attribute
-from opcheck.suite.attributes import attribute_value
+from opcheck.suite.attributes import attribute_value, typed_value
 
 
 def converted(kind: Any, value: Any) -> Any:
@@ -63,6 +65,39 @@ def test_a_value_gets_the_declared_type(kind: str, value: Any, want: Any) -> Non
 def test_another_type_is_refused(kind: str, value: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message.replace("(401", r"\(401").replace("rs)", r"rs\)")):
         converted(kind, value)
+
+
+@pytest.mark.parametrize(
+    ("stated", "want"),
+    [
+        ({"float": 1}, Typed("float", 1.0)),
+        ({"string": "1"}, Typed("string", "1")),
+        ({"ints": [1]}, Typed("ints", (1,))),
+        ({"tensor": [1, 2]}, Typed("tensor", (1, 2))),
+        ({"tensor": 1.5}, Typed("tensor", 1.5)),
+        ({"int": 1}, 1),
+    ],
+)
+def test_a_value_may_state_its_type(stated: Any, want: Any) -> None:
+    got = typed_value(Attribute("a", "int", False, None), stated)
+    assert got == want
+    assert repr(got) == repr(want)
+
+
+@pytest.mark.parametrize(
+    ("stated", "message"),
+    [
+        ({"flaot": 1}, "one of int, float, string, ints, floats, strings, tensor"),
+        ({"int": 1, "float": 1}, "{type: value}"),
+        ({}, "{type: value}"),
+        ({"float": "x"}, "must be a number, got 'x'"),
+        ({"tensor": "x"}, "must be a number, got 'x'"),
+        ({"tensor": [[1]]}, "must be a number, got a list"),
+    ],
+)
+def test_a_value_of_a_stated_type_is_checked(stated: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        typed_value(Attribute("a", "int", False, None), stated)
 
 
 def test_a_message_upsets_no_terminal() -> None:

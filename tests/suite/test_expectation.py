@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from opcheck.dtypes import DTYPES
-from opcheck.model import AnyOf, Case, Computed, Golden, Rejected, Values
+from opcheck.model import AnyOf, Case, Computed, Golden, Rejected, Tolerance, Values
 from opcheck.suite import materialize, unrounded
 
 Cases = Callable[[str], tuple[Case, ...]]
@@ -23,8 +23,7 @@ inputs: {input: [1, 2]}
 cases:
 - name: a
 """
-RELU = HARDMAX.replace("Hardmax", "Relu").replace("attrs: {axis: 0}", "tolerance: {ulp: 0}")
-RELU = RELU.replace("input:", "X:")
+EXP = HARDMAX.replace("Hardmax", "Exp").replace("attrs: {axis: 0}", "tolerance: {ulp: 0}")
 LEGAL = "legal: {attrs.axis: -1}"
 
 
@@ -88,9 +87,9 @@ def test_one_value_is_changed_by_any_path(cases: Cases, legal: str, changed: Any
 
 
 def test_a_legal_twin_of_an_operator_without_kernel_needs_no_answer(cases: Cases) -> None:
-    fields = "dtype: bool, inputs: {X: {shape: [2], constant: 1}}"
+    fields = "dtype: bool, inputs: {input: {shape: [2], constant: 1}}"
     expect = "expect: {rejected: x, legal: {dtype: float32}}"
-    (case,) = cases(RELU.replace("- name: a", f"- {{name: a, {fields}, {expect}}}"))
+    (case,) = cases(EXP.replace("- name: a", f"- {{name: a, {fields}, {expect}}}"))
     assert isinstance(case.expect, Rejected)
     assert case.expect.legal.dtype is DTYPES["float32"]
 
@@ -150,7 +149,10 @@ def test_a_row_replaces_answers_by_an_expectation_of_its_own(cases: Cases) -> No
             "(did you mean 'rejected'?)",
         ),
         ("expect: »{}", "expect: must hold at least 1"),
-        ("expect: »[1, 0]", "expect: must be a mapping, got a list"),
+        (
+            "expect: »[1, 0]",
+            "expect: must be a mapping, got a list (by the name of the output: {output: [1, 0]})",
+        ),
         ("expect: {output: »null}", "output: null is no value of float32"),
         ("expect: {output: [1, »x]}", "output: 'x' is no value of float32"),
         (
@@ -312,14 +314,14 @@ def test_an_optional_output_cannot_be_skipped(mistake: Mistake) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{»name: a}", "the engine has no kernel for Relu-13: expect must state the outputs"),
+        ("{»name: a}", "the engine has no kernel for Exp-13: expect must state the outputs"),
         (
-            "{name: a, rule: open, expect: {any_of: [»{as: x}, {as: y, Y: [1, 2]}]}}",
-            "the engine has no kernel for Relu-13: expect must state the outputs",
+            "{name: a, rule: open, expect: {any_of: [»{as: x}, {as: y, output: [1, 2]}]}}",
+            "the engine has no kernel for Exp-13: expect must state the outputs",
         ),
         (
-            "{name: a, »tolerance: null, expect: {Y: [1, 2]}}",
-            "opcheck knows no error bound for Relu-13: tolerance must be stated "
+            "{name: a, »tolerance: null, expect: {output: [1, 2]}}",
+            "opcheck knows no error bound for Exp-13: tolerance must be stated "
             "(tolerance: {ulp: 0} compares exactly)",
         ),
     ],
@@ -327,7 +329,7 @@ def test_an_optional_output_cannot_be_skipped(mistake: Mistake) -> None:
 def test_without_a_kernel_answer_and_tolerance_are_stated(
     problems: ProblemsOf, text: str, message: str
 ) -> None:
-    (problem,) = problems(f"{RELU.removesuffix('- name: a' + chr(10))}- {text.replace('»', '')}\n")
+    (problem,) = problems(f"{EXP.removesuffix('- name: a' + chr(10))}- {text.replace('»', '')}\n")
     assert problem.partition(": ")[2] == message
 
 
@@ -344,11 +346,34 @@ def test_integers_and_truth_values_need_no_tolerance(cases: Cases) -> None:
     assert materialize(case.expect.outputs[0]).tolist() == [False, True]
 
 
+@pytest.mark.parametrize("expect", ["{Y: [1]}", "{agree: true}", "{oracle: reference}"])
+@pytest.mark.parametrize(("mode", "exact"), [("nearest", True), ("linear", False)])
+def test_what_only_moves_elements_is_compared_exactly_without_a_tolerance(
+    cases: Cases, problems: ProblemsOf, expect: str, mode: str, exact: bool
+) -> None:
+    text = f"""
+        op: Resize
+        opset: 13
+        dtype: float32
+        cases:
+        - name: a
+          attrs: {{mode: {mode}}}
+          inputs: {{X: [1, 2], sizes: {{value: [1], dtype: int64}}}}
+          expect: {expect}
+        """
+    if exact:
+        assert cases(text)[0].tolerance == Tolerance(ulp=0)
+        stated = text.replace("attrs:", "tolerance: {ulp: 3}\n          attrs:")
+        assert cases(stated)[0].tolerance == Tolerance(ulp=3)
+    else:
+        assert "tolerance must be stated" in problems(text)[0]
+
+
 def test_golden_floats_without_a_bound_need_a_tolerance(
     problems: ProblemsOf, tmp_path: Path
 ) -> None:
     (tmp_path / "output_0.pb").touch()
-    (problem,) = problems(f"{RELU}  tolerance: null\n  expect: {{golden: .}}\n")
+    (problem,) = problems(f"{EXP}  tolerance: null\n  expect: {{golden: .}}\n")
     assert "tolerance must be stated" in problem
 
 

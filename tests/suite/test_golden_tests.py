@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import json
+import random
+import shutil
 from textwrap import dedent
 
 import numpy as np
 import pytest
 from onnx import numpy_helper
 
+from benchmarks import golden_corruptions as corruptions
 from opcheck.errors import CaseFileError
 from opcheck.model import AnyOf, Rejected, Values
 from opcheck.run.golden.writing import Settings, write
-from opcheck.suite import load, load_all
+from opcheck.suite import case_digest, load, load_all
+from opcheck.suite.golden_manifest import MANIFEST, SUMS
 from tests.models import X, relu
 from tests.models import write as write_test
-from tests.run.golden.made import FOUR
+from tests.run.golden.made import FOUR, RANDOM, rewrite
 
 
 @pytest.fixture
@@ -67,11 +70,17 @@ def test_a_part_of_them_is_not_taken_for_any_folder_of_tests(golden, kind):
 
 
 def test_should_is_kept_where_the_folder_alone_is_named(golden):
-    manifest = json.loads((golden / "manifest.json").read_text())
-    for case in manifest["cases"]:
-        case["rule"] = "should"
-    (golden / "manifest.json").write_text(json.dumps(manifest))
-    assert {case.rule for case in load_all([golden / "must"])} == {"should"}
+    rewrite(golden, lambda data: [case.update(rule="should") for case in data["cases"]])
+    assert "belongs into should/, by its rule" in told(golden)
+    (golden / "must").rename(golden / "should")
+    rewrite(golden, _moved)
+    assert {case.rule for case in load_all([golden / "should"])} == {"should"}
+
+
+def _moved(data):
+    for case in data["cases"]:
+        for test in case["tests"]:
+            test["folder"] = test["folder"].replace("must/", "should/")
 
 
 def test_answers_to_different_questions_are_not_joined(golden):
@@ -79,27 +88,99 @@ def test_answers_to_different_questions_are_not_joined(golden):
     path = folder / "test_data_set_0" / "input_0.pb"
     array = numpy_helper.to_array(type(numpy_helper.from_array(X)).FromString(path.read_bytes()))
     path.write_bytes(numpy_helper.from_array(np.zeros_like(array)).SerializeToString())
+    rewrite(golden, lambda data: None)
     (case,) = by_kind(golden)["open"]
     assert case.beyond == "its right answers are of different models or inputs"
 
 
-def test_a_test_that_is_missing_or_too_much_is_told(golden):
+# ── damage ────────────────────────────────────────────────────────────────────────────────────
+
+OUTPUT = f"{RANDOM}/test_data_set_0/output_0.pb"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda folder: (folder / OUTPUT).unlink(), "is missing"),
+        (lambda folder: flip(folder / OUTPUT), "was changed: its SHA-256 is "),
+        (lambda folder: flip(folder / RANDOM / "model.onnx"), "was changed: its SHA-256 is "),
+        (lambda folder: cut(folder / MANIFEST, 0), "is damaged: "),
+        (lambda folder: cut(folder / MANIFEST, 900), "is damaged: "),
+        (lambda folder: (folder / MANIFEST).unlink(), "is missing: SHA256SUMS lists it"),
+        (lambda folder: (folder / SUMS).unlink(), "is missing"),
+        (lambda folder: flip(folder / SUMS), "says something else than manifest.json"),
+        (lambda folder: (folder / "must").rename(folder / "elsewhere"), "is missing"),
+        (lambda folder: (folder / RANDOM / "data.json").unlink(), "is missing"),
+        (lambda folder: [(folder / name).unlink() for name in (MANIFEST, SUMS)], "opcheck wrote"),
+    ],
+)
+@pytest.mark.parametrize("of", ["", "must", RANDOM])
+def test_damage_is_told_by_whoever_reads_the_files(golden, change, said, of):
+    whole = len(load_all([golden / of]))
+    change(golden)
+    if not (golden / of).exists():
+        return
+    # A part may be whole, and then it is taken for any test.
+    if of and said == "opcheck wrote":
+        assert len(load_all([golden / of])) == whole
+    else:
+        assert said in told(golden / of)
+
+
+def test_everything_is_told_at_once(golden):
+    for path in (golden / "must").iterdir():
+        (path / "test_data_set_0" / "output_0.pb").unlink()
+    flip(golden / SUMS)
     write_test(golden / "open" / "test_mine", relu(), [X], [np.maximum(X, 0)])
-    (mine,) = (case for case in load_all([golden]) if case.id == "open/test_mine")
-    assert mine.beyond == "a test that manifest.json does not name"
-    (golden / "must").rename(golden.parent / "must")
-    assert "tests that it names are not there: test_" in told(golden)
+    with pytest.raises(CaseFileError) as caught:
+        load_all([golden])
+    files = [problem.file.removeprefix(f"{golden}/") for problem in caught.value.problems]
+    assert len([file for file in files if file.endswith("output_0.pb")]) == 3
+    assert "open/test_mine" in files
+    assert {SUMS, MANIFEST} & {*files}
 
 
-def test_a_damaged_manifest_is_told_and_somebody_elses_is_nobodys_business(golden):
-    path = golden / "manifest.json"
-    path.write_text('{"type": "opcheck golden files", "cases": [{}]}')
-    assert "is damaged: cases.0.rule" in told(golden)
+def test_no_damage_is_unsupported_and_none_is_held_against_a_backend(tmp_path):
+    folder = tmp_path / "golden"
+    corruptions.made(folder)
+    healthy = {case.id: case_digest(case) for case in load_all([folder])}
+    before, draw = corruptions.snapshot(folder), random.Random(3)
+    refused = 0
+    for damage in corruptions.DAMAGES[:-2] * 4:  # what is forged, the engine tells
+        touched = damage(draw, folder)
+        try:
+            found = load_all([folder])
+        except CaseFileError as error:
+            files = [problem.file.removeprefix(f"{folder}/") for problem in error.problems]
+            named = {*map(str.casefold, touched)} & {*map(str.casefold, files)}
+            assert named or MANIFEST in files, (damage.__name__, touched, files)
+            refused += 1
+        else:
+            assert {case.id: case_digest(case) for case in found} == healthy, damage.__name__
+            assert not any(case.beyond for case in found)
+        corruptions.restore(folder, before)
+    assert refused > 25
+
+
+def flip(path):
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 4
+    path.write_bytes(data)
+
+
+def cut(path, size):
+    path.write_bytes(path.read_bytes()[:size])
+
+
+def test_a_manifest_of_somebody_else_is_nobody_s_business(golden):
+    for name in ("open", "rejected"):
+        shutil.rmtree(golden / name)
+    (golden / SUMS).unlink()
     for other in ("{}", "[", "[" * 100_000):
-        path.write_text(other)
-        assert {case.rule for case in load_all([golden / "must"])} == {"must"}
+        (golden / MANIFEST).write_text(other)
+        assert {case.rule for case in load_all([golden])} == {"must"}
 
 
 def test_a_manifest_that_is_too_large_is_told(golden, monkeypatch):
-    monkeypatch.setattr("opcheck.suite.golden_tests.MAX_BYTES", 100)
+    monkeypatch.setattr("opcheck.suite.golden_manifest.MAX_BYTES", 100)
     assert "is larger than" in told(golden)

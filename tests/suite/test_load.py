@@ -188,7 +188,11 @@ def test_paths_that_no_file_can_have_are_refused(tmp_path: Path) -> None:
     ("data", "place", "message"),
     [
         (b"", "1:1", "the file is empty"),
-        (b"[1]", "1:1", "must be a mapping, got a list"),
+        (
+            b"[1]",
+            "1:1",
+            "must be a mapping, got a list (write op: NAME and cases:)",
+        ),
         (b"just words", "1:1", "must be a mapping, got 'just words'"),
         (b"op: a\0b", "1:6", "this is a binary file (it holds a NUL byte)"),
         ("op: é".encode("utf-16"), "1:1", "this file is UTF-16 or UTF-32, not UTF-8"),
@@ -231,8 +235,8 @@ def test_an_alias_bomb_is_refused_in_no_time(tmp_path: Path) -> None:
         ("»cases: [{name: a}]", "'op' is missing"),
         ("»op: Hardmax", "'cases' is missing"),
         ("op: Hardmax\ncases: »[]", "cases: must hold at least 1"),
-        ("op: Hardmax\ncases: »null", "cases: must be a list, got null"),
-        ("op: Hardmax\ncases: »{a: 1}", "cases: must be a list, got a mapping"),
+        ("op: Hardmax\ncases: »null", "cases: must be a list, got null (write - name: …)"),
+        ("op: Hardmax\ncases: »{a: 1}", "cases: must be a list, got a mapping (write - name: …)"),
         ("op: Hardmax\ncases: [»7]", "must be a mapping, got 7"),
         ("op: Hardmax\ncases: [»null]", "must be a mapping, got null"),
         ("op: Hardmax\ncases: [»{opset: 1}]", "'name' is missing"),

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import ml_dtypes
@@ -176,7 +177,9 @@ def test_every_problem_of_every_test_is_told_at_once(tmp_path):
     assert "rtol -1, atol nan" in found[1]
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{", '{"rtol": "1"}', '{"rtol": true}', "[" * 9999])
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{", '{"rtoll": 1}', '{"rtol": "1"}', '{"rtol": true}', "[" * 9999]
+)
 def test_a_data_json_without_numbers_is_told(tmp_path, text):
     folder = _test(tmp_path, relu(), [X], [Y])
     (folder / "data.json").write_text(text)
@@ -273,8 +276,13 @@ def test_a_model_without_data_is_told(tmp_path):
     assert told(folder)[0].startswith("model.onnx: this is no readable model")
 
 
-def test_a_test_without_outputs_says_nothing_and_is_counted(tmp_path):
-    assert one(_test(tmp_path, relu(), [X], [])).beyond.startswith("a test without outputs")
+def test_a_data_set_without_outputs_is_damaged(tmp_path):
+    folder = _test(tmp_path, relu(), [X], [Y])
+    shutil.copytree(folder / "test_data_set_0", folder / "test_data_set_1")
+    for number in (1, 0):
+        (folder / f"test_data_set_{number}" / "output_0.pb").unlink()
+        wrong = f"test_data_set_{number}: there are no outputs, so nothing is known to be right"
+        assert wrong in told(folder)
 
 
 # ── node tests ────────────────────────────────────────────────────────────────────────────────

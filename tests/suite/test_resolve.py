@@ -194,11 +194,17 @@ def test_so_may_a_case_of_which_a_rejection_is_one_answer(cases: Cases) -> None:
         ({"attrs": "{axis: »1.0}"}, "attribute axis must be a whole number, got 1.0"),
         ({"attrs": "{axis: »true}"}, "attribute axis must be a whole number, got true"),
         ({"attrs": "{axis: »[0]}"}, "attribute axis must be a whole number, got a list"),
+        ({"attrs": "{axis: »{float: 1}}"}, "attribute axis must be a whole number, got a mapping"),
+        ({"attrs": "{axis: 0, »scale: {float: 1}}"},
+         "'scale' is no attribute of Hardmax-13 (has: axis)"),
+        ({"attrs": "{axis: »{flaot: 1}}", "expect": "{rejected: x, legal: {attrs.axis: 0}}"},
+         "attribute axis must be a value, or {type: value} with one of int, float, string, ints, "
+         "floats, strings, tensor"),
         ({"attrs": f"{{axis: »{'[' * 40}{']' * 40}}}"},
          "attribute axis must be a whole number, got a list"),
         ({"attrs": f"{{axis: »1{'0' * 400}}}"},
          f"attribute axis must fit in 64 bits, got 1{'0' * 29}… (401 characters)"),
-        ({"attrs": "»[0]"}, "attrs: must be a mapping, got a list"),
+        ({"attrs": "»[0]"}, "attrs: must be a mapping, got a list (by name: {axis: 1})"),
         # opset
         ({"opset": "»1300"}, "opset 1300 is too new: the installed packages know NEWEST"),
         ({"opset": f"»1{'0' * 400}"}, f"opset 1{'0' * 29}… (401 characters) is too new: "
@@ -228,14 +234,14 @@ def test_so_may_a_case_of_which_a_rejection_is_one_answer(cases: Cases) -> None:
          "(has: input)"),
         ({"inputs": "{input: [1], »other: null}"}, "'other' is no input of Hardmax-13 "
          "(has: input)"),
-        ({"inputs": "»[1, 2]"}, "inputs: must be a mapping, got a list"),
+        ({"inputs": "»[1, 2]"}, "inputs: must be a mapping, got a list (by name: {input: [1, 2]})"),
         # tolerance
         ({"tolerance": "{rtol: ».nan}"}, "tolerance.rtol: must be finite, got .nan"),
         ({"tolerance": "{atol: ».inf}"}, "tolerance.atol: must be finite, got .inf"),
         ({"tolerance": "{rtol: »-1}"}, "tolerance.rtol: must be at least 0.0, got -1"),
         ({"tolerance": "{ulp: »-1}"}, "tolerance.ulp: must be at least 0, got -1"),
         ({"tolerance": "{ulp: »1.5}"}, "tolerance.ulp: must be a whole number, got 1.5"),
-        ({"tolerance": "»3"}, "tolerance: must be a mapping, got 3"),
+        ({"tolerance": "»3"}, "tolerance: must be a mapping, got 3 (such as {rtol: 1e-5})"),
         ({"tolerance": "{»ulps: 3}"}, "unknown key 'ulps' (did you mean 'ulp'?)"),
         ({"tolerance": "{float32: {»ulps: 3}}"}, "unknown key 'ulps' (did you mean 'ulp'?)"),
         ({"tolerance": "{float32: {ulp: 1}, »flot16: {ulp: 1}}"},
@@ -276,9 +282,11 @@ def test_one_mistake_is_one_problem_at_its_place(
     [
         ({"opset": ""}, "opset is not stated (opset: 13, or matrix: {opset: …})"),
         ({"opset": "null"}, "opset is not stated (opset: 13, or matrix: {opset: …})"),
-        ({"attrs": ""}, "attrs.axis must be stated: its default differs between versions "
+        ({"attrs": "", "opset": "", "matrix": "{opset: [1, 13]}"},
+         "attrs.axis must be stated: its default differs between the case's opsets "
          "(attrs: {axis: null} leaves it out)"),
-        ({"attrs": "null"}, "attrs.axis must be stated: its default differs between versions "
+        ({"attrs": "null", "opset": "", "matrix": "{opset: all}"},
+         "attrs.axis must be stated: its default differs between the case's opsets "
          "(attrs: {axis: null} leaves it out)"),
         ({"inputs": ""}, "Hardmax-13 needs input 'input'"),
         ({"inputs": "null"}, "Hardmax-13 needs input 'input'"),
@@ -289,6 +297,17 @@ def test_what_a_case_lacks_is_missed_at_the_case(
     problems: ProblemsOf, fields: dict[str, str], message: str
 ) -> None:
     assert problems(hardmax(**fields)) == [f"3:3: {message}"]
+
+
+@pytest.mark.parametrize("opsets", ["[13]", "[13, 21]", "[1, 11]", "['13+']"])
+def test_a_default_that_all_opsets_of_a_case_share_need_not_be_stated(
+    cases: Cases, opsets: str
+) -> None:
+    # What other cases of the file ask is no matter.
+    other = "- {name: b, opset: 1, dtype: float32, inputs: {input: [1]}}\n"
+    found = cases(hardmax(attrs="", opset="", matrix=f"{{opset: {opsets}}}") + other)
+    assert len(found) > 1
+    assert all(case.attrs == {} for case in found)
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from opcheck.model.timing import Sample, Timed, Timing
+from opcheck.run.bench import Plan
 
 
 @dataclass(frozen=True)
@@ -57,3 +59,66 @@ class Machine:
         timings = [self.timing(name, rounds, workers, slow) for name, slow in backends.items()]
         copy, yardstick = self.draw(rounds), self.draw(rounds)
         return Timed(case, "Softmax-13", "float32", "8×8", 512, tuple(timings), copy, yardstick)
+
+    def pair(
+        self, kind: str, factor: float, plan: Plan, *, slow: bool = False
+    ) -> tuple[Timing, Timing]:
+        """Two backends of one row, in the visits of a plan; the first takes `factor` times as long.
+
+        It takes one sample a visit where it is `slow`. `kind` is one of `DISTURBED`.
+        """
+        visits = [visit for tour in plan.tours() for visit in tour]
+        workers = np.repeat([visit.worker for visit in visits], [visit.rounds for visit in visits])
+        rounds, rng = len(workers), self.rng
+        common, disturbed = rng.normal(0, 0.005, rounds), DISTURBED[kind](rng, workers)
+        timings = []
+        for name, times in (("new", factor), ("old", 1.0)):
+            logs = common + disturbed() + rng.normal(0, 0.01, rounds)
+            logs += rng.normal(0, 0.01, plan.processes)[workers]
+            logs += (rng.random(rounds) < 0.03) * rng.uniform(0.1, 0.7, rounds)
+            found = zip(workers.tolist(), (1e-3 * times * np.exp(logs)).tolist(), strict=True)
+            drawn = [Sample(r, worker, 1, s) for r, (worker, s) in enumerate(found)]
+            if slow and name == "new":
+                drawn = [
+                    one for n, one in enumerate(drawn) if not n or workers[n] != workers[n - 1]
+                ]
+            timings.append(Timing(name, tuple(drawn)))
+        return timings[0], timings[1]
+
+
+def _drifting(rng: np.random.Generator, workers: Any) -> Callable[[], Any]:
+    size = len(workers)
+    waves = 0.3 * np.sin(np.linspace(0, rng.uniform(1, 6), size) + rng.uniform(0, 6))
+    found = waves + (np.arange(size) > rng.integers(size)) * 0.2
+    return lambda: found
+
+
+def _bursts(rng: np.random.Generator, workers: Any) -> Callable[[], Any]:
+    size = len(workers)
+    on = np.repeat(rng.random(size) < 0.3, rng.integers(1, 6, size))[:size]
+    return lambda: on * rng.uniform(0, 1.4, size)
+
+
+#: What a machine does to the rounds of a row that these processes take, as logarithms: a function
+#: that draws them for one backend after the other.
+DISTURBED: Mapping[str, Callable[[np.random.Generator, Any], Callable[[], Any]]] = {
+    "quiet": lambda rng, workers: lambda: 0.0,
+    # Half of the samples wait for a processor, or all for up to seven times as long as they run,
+    # and nobody says so.
+    "busy": lambda rng, workers: (
+        lambda: (rng.random(len(workers)) < 0.5) * rng.uniform(0.3, 1.2, len(workers))
+    ),
+    "crowded": lambda rng, workers: lambda: rng.uniform(0.2, 2.0, len(workers)),
+    # All become slower and faster, by 30 % either way, and at some time slower for good.
+    "drifting": _drifting,
+    # For some rounds at a time, everything takes up to four times as long.
+    "bursts": _bursts,
+    # Four samples in ten take four times as long.
+    "bimodal": lambda rng, workers: lambda: (rng.random(len(workers)) < 0.4) * 1.4,
+    # A process in three is slower by a quarter as long as it lives.
+    "lucky": lambda rng, workers: lambda: ((rng.random(max(workers) + 1) < 0.3) * 0.25)[workers],
+    # Samples have a tail without a mean.
+    "heavy": lambda rng, workers: (
+        lambda: 0.05 * np.abs(rng.standard_t(1.2, len(workers))).clip(0, 40)
+    ),
+}

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opcheck.model.timing import Sample, Timed, Timing
-from opcheck.timing.comparing import Change, Compared, Missing, compare_runs
+from opcheck.timing.comparing import Change, Compared, Missing, compare_backends, compare_runs
 from tests.timing.machine import QUIET, Machine, Noise, samples
 
 USUAL = Noise(0.02, 0.005, 0.05)
@@ -204,16 +204,16 @@ def test_without_samples_of_copying_the_fixed_work_decides():
 @pytest.mark.parametrize(
     ("beyond", "said"),
     [
-        (0.03, "faster faster unclear same slower slower"),
-        (0.05, "faster unclear same same unclear slower"),
-        (0.2, "same same same same same same"),
+        (0.03, ["faster", "faster", "not slower", "same", "slower", "slower"]),
+        (0.05, ["faster", "not slower", "same", "same", "unclear", "slower"]),
+        (0.2, ["same"] * 6),
     ],
 )
 def test_what_counts_is_what_surely_changed_by_more_than_was_asked_for(beyond, said):
     (old,) = run(Machine(10, Noise(0.001, 0.0, 0.0)), cases=1)
     factors = (0.89, 0.952, 0.971, 1.025, 1.05, 1.1)
     found = [compare_runs([old], [slower(old, "a", factor)], beyond) for factor in factors]
-    assert [one.changes[0].verdict for one in found] == said.split()
+    assert [one.changes[0].verdict for one in found] == said
     assert {one.beyond for one in found} == {beyond}
 
 
@@ -249,15 +249,15 @@ def test_of_one_process_nothing_follows():
 def test_what_only_one_run_has_is_told_with_the_reason():
     machine = Machine(13, USUAL)
     old = [machine.timed("gone", 30, a=1.0), machine.timed("kept", 30, a=1.0, b=1.0)]
-    kept, new = machine.timed("kept", 30, a=1.0, b=1.0, c=1.0), machine.timed("new", 30, a=1.0)
-    failed = replace(
-        kept, timings=(kept.timings[0], Timing("b", why_not="fails"), *kept.timings[2:])
-    )
-    found = compare_runs(old, [failed, new])
-    assert [(change.case, change.backend) for change in found.changes] == [("kept", "a")]
+    new = [machine.timed("kept", 30, a=1.0, b=1.0), machine.timed("new", 30, a=1.0)]
+    new[0] = replace(new[0], timings=(*new[0].timings, Timing("c", why_not="fails")))
+    found = compare_runs(old, new)
+    assert [(change.case, change.backend) for change in found.changes] == [
+        ("kept", "a"),
+        ("kept", "b"),
+    ]
     assert found.missing == (
-        Missing("kept", "b", "new", "fails"),
-        Missing("kept", "c", "old", "no such backend"),
+        Missing("kept", "c", "both", "no such backend; fails"),
         Missing("new", "a", "old", "no such case"),
         Missing("gone", "a", "new", "no such case"),
     )
@@ -266,12 +266,13 @@ def test_what_only_one_run_has_is_told_with_the_reason():
 def test_times_of_other_shapes_or_types_are_times_of_something_else():
     machine = Machine(14, USUAL)
     old = machine.timed("case", 30, a=1.0)
-    for other in (replace(old, shapes="9×9"), replace(old, dtype="float16")):
+    others = replace(old, shapes="9×9"), replace(old, dtype="float16"), replace(old, digest="f")
+    for other in others:
         found = compare_runs([old], [other])
         assert not found.changes
         assert [(one.lacks, one.why) for one in found.missing] == [
-            ("old", "of another type or shape"),
-            ("new", "of another type or shape"),
+            ("old", "of another type, shape or content"),
+            ("new", "of another type, shape or content"),
         ]
 
 
@@ -322,3 +323,56 @@ def test_every_row_of_either_run_is_told_of_once(old, new):
     told = [(one.case, one.backend) for one in found.changes]
     told += [(one.case, one.backend) for one in found.missing]
     assert sorted(told) == sorted(rows)
+
+
+# ── backends of one run ───────────────────────────────────────────────────────────────────────
+
+
+def test_within_a_run_a_backend_slower_by_8_percent_is_found_and_an_equal_one_is_not():
+    machine, found = Machine(19, USUAL), Counter()
+    for _ in range(30):
+        rows = [machine.timed(f"{n}", 60, old=1.0, same=1.0, new=1.08) for n in range(4)]
+        compared = compare_backends(rows, "old")
+        assert len(compared.changes) == 8
+        found.update(one.backend for one in compared.together if one.verdict == "slower")
+        found.update(f"row of {one.backend}" for one in compared.changes if one.verdict == "slower")
+    assert found["new"] >= 28
+    assert found["row of new"] >= 60
+    assert found["same"] == found["row of same"] == 0
+
+
+@pytest.mark.parametrize(
+    ("slow", "verdict"),
+    [(1.1, "slower"), (1.05, "unclear"), (1.0, "same"), (0.95, "not slower"), (0.9, "faster")],
+)
+def test_the_interval_of_the_ratio_is_the_test(slow, verdict):
+    machine = Machine(20, Noise(0.002, 0.005, 0.0))
+    (change,) = compare_backends([machine.timed("x", 60, old=1.0, new=slow)], "old").changes
+    assert change.verdict == verdict
+    assert change.low < slow < change.high
+
+
+def test_a_row_without_a_time_of_either_is_missing_and_is_not_clear():
+    machine = Machine(21, USUAL)
+    times, fails = machine.timed("x", 30, old=1.0, new=1.0), Timing("new", why_not="wrong")
+    old = replace(times.timings[0], samples=(), why_not="crash")
+    rows = [
+        replace(times, timings=(times.timings[0], fails)),
+        replace(times, timings=(old, times.timings[1])),
+        replace(times, timings=(old, fails)),
+    ]
+    found = compare_backends(rows, "old")
+    assert [(one.lacks, one.why) for one in found.missing] == [
+        ("new", "wrong"),
+        ("old", "crash"),
+        ("both", "crash"),
+    ]
+    assert (found.changes, found.unclear, found.is_decided) == ((), 2, False)
+
+
+def test_rows_timed_next_to_other_backends_cannot_be_compared():
+    machine = Machine(22, USUAL)
+    alone, both = machine.timed("x", 30, a=1.0), machine.timed("x", 30, a=1.0, b=1.0)
+    found = compare_runs([alone], [both])
+    assert Missing("x", "a", "both", "timed next to other backends") in found.missing
+    assert found.changes == ()

@@ -37,6 +37,15 @@ def test_a_machine_is_noisy_where_a_tenth_takes_a_third_longer():
     assert not seen([1.0] * 85 + [1.25] * 15).noisy
 
 
+def test_what_processes_waited_is_told_of_all_their_time():
+    calls = [Sample(0, 0, 1, 3.0, 1.0), Sample(1, 0, 8, 0.5, 0.0)]
+    found = spread(calls, ())
+    assert found is not None
+    assert found.waited == pytest.approx(1 / 8)
+    assert found.busy
+    assert not seen([1.0]).busy
+
+
 def test_no_samples_have_no_spread():
     assert spread((), samples([1.0])) is None
 

@@ -10,10 +10,12 @@ import re
 import shlex
 import shutil
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from opcheck.backends.adapters import About, take
 from opcheck.backends.base import Backend
+from opcheck.backends.made_of import digest
 from opcheck.backends.runners.one_shot import PLACEHOLDERS, OneShot
 from opcheck.backends.runners.persistent import Persistent, Program
 from opcheck.errors import BackendUnavailable, UsageError, did_you_mean
@@ -34,11 +36,23 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
     one_shot = is_one_shot(words)
     _check_there(words[0])
     address = f"cmd:{detail}"
+    made = {name: digest([path]) for name, path in _files_in(words).items()}
     if one_shot:
-        return OneShot(BackendInfo(address, "cmd", "", repeatable=False), words)
+        return OneShot(BackendInfo(address, "cmd", "", repeatable=False, made_of=made), words)
     program = Program(words)
     hello = program.conversation().hello
-    return Persistent(BackendInfo(address, "cmd", f"{hello.name} {hello.version}"), program)
+    version = f"{hello.name} {hello.version}"
+    return Persistent(BackendInfo(address, "cmd", version, made_of=made), program)
+
+
+def _files_in(words: Sequence[str]) -> dict[str, Path]:
+    """The program, and the files that its words name, by themselves or behind `=`."""
+    found = {words[0]: Path(shutil.which(words[0]) or words[0])}
+    for end in (end for word in words[1:] for end in (word, word.partition("=")[2]) if end):
+        with suppress(OSError, ValueError):
+            if Path(end).is_file():
+                found[end] = Path(end)
+    return found
 
 
 def words_of(command: str) -> tuple[str, ...]:

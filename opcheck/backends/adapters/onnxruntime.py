@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from onnx import TensorProto, numpy_helper
+from onnx import TensorProto, helper, numpy_helper
 
 from opcheck.backends.adapters import About, importing, take, threads
 from opcheck.backends.base import Bare, own_part
@@ -34,10 +34,13 @@ _RAW = {
     for dtype in ELEMENT_TYPES.values()
     if dtype.kind == "minifloat" or dtype.numpy.kind == "V"
 }
+#: The names of dtypes by ONNX Runtime's names of tensors of them.
+_DTYPES = {dtype.text: name for name, dtype in ELEMENT_TYPES.items()}
 #: How ONNX Runtime says, without a type of its own, that only the CPU has a kernel for a node, that
-#: it knows no such operator or type, and that a model is of a later release of ONNX than it is.
-#: Whole sentences, with their numbers: a name in a model may have words of them. A type of which
-#: ONNX has none is no lack of ONNX Runtime's.
+#: it knows no such operator or type, that a kernel lacks a rank or a mode, and that a model is of a
+#: later release of ONNX than it is. "Pad should be smaller than kernel." and "Only N can be zero."
+#: are not among them: they call a legal model wrong. Whole sentences, with their numbers: a name in
+#: a model may have words of them. A type that ONNX lacks is not missing in ONNX Runtime.
 _TYPES = "|".join(str(code) for code in TensorProto.DataType.values() if code)
 _NOT_IMPLEMENTED = re.compile(
     r"assigned to the default CPU EP, but fallback to CPU EP has been explicitly disabled"
@@ -45,6 +48,8 @@ _NOT_IMPLEMENTED = re.compile(
     r"|MLDataType for: .{1,200} is not currently registered or supported"
     rf"|Invalid tensor data type ({_TYPES})(?!\d)"
     r"|Unsupported model IR version: \d+, max supported IR version: \d+"
+    r"|Status Message: Unsupported (kernel dimension : \d|pooling size :)"
+    r"|was false\. [^:]*\b(is|are) not supported\b"
     r"|Opset \d+ is under development and support for this is limited"
 )
 
@@ -59,11 +64,13 @@ def connect(detail: str | None, options: Mapping[str, str]) -> OnnxRuntime:
         known, here = ort.get_all_providers(), ort.get_available_providers()
     provider = detail or _CPU
     if provider not in known:
-        hint = did_you_mean(provider, known) or f"known providers: {', '.join(known)}"
+        hint = did_you_mean(provider, known) or f"it has {', '.join(here)}"
         raise UsageError(f"onnxruntime has no execution provider {provider!r}", hint)
     if provider not in here:
         hint = f"it has {', '.join(here)}; install the onnxruntime package that carries {provider}"
         raise BackendUnavailable(f"this onnxruntime is built without {provider}", hint)
+    if provider != _CPU:
+        _check_works(ort, provider)
     address = "onnxruntime" if provider == _CPU else f"onnxruntime:{provider}"
     devices = (provider, *(other for other in here if other != provider))
     info = BackendInfo(address, "onnxruntime", ort.__version__, devices=devices, threads=count)
@@ -71,6 +78,24 @@ def connect(detail: str | None, options: Mapping[str, str]) -> OnnxRuntime:
     own = (it for it in vars(state).values() if isinstance(it, type) and issubclass(it, Exception))
     documented = (*own, RuntimeError, ValueError)
     return OnnxRuntime(info, documented, ort, state.NotImplemented)
+
+
+def _check_works(ort: Any, provider: str) -> None:
+    """Raise BackendUnavailable for a provider without its device or libraries.
+
+    ONNX Runtime would hand all nodes to the CPU, which is then said to lack their kernels.
+    """
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [1]) for name in "xy")
+    graph = helper.make_graph([helper.make_node("Identity", ["x"], ["y"])], "g", [x], [y])
+    opset = helper.make_opsetid("", 13)
+    model = helper.make_model(graph, opset_imports=[opset], ir_version=8).SerializeToString()
+    hint = "its device or libraries are missing: an InferenceSession with it in Python prints why"
+    try:
+        got = ort.InferenceSession(model, None, [provider], enable_fallback=0).get_providers()
+    except Exception as error:
+        raise BackendUnavailable(f"{provider} does not work here: {error}", hint) from error
+    if got[:1] != [provider]:
+        raise BackendUnavailable(f"{provider} does not work here: got {', '.join(got)}", hint)
 
 
 @dataclass(frozen=True)
@@ -138,6 +163,11 @@ class Session:
             feed = self.task.feed(inputs)
             values = {name: self._ort_value(array) for name, array in feed.items()}
             return [_array(value) for value in self.session.run_with_ort_values(None, values)]
+
+    def declared(self) -> list[tuple[str | None, list[object] | None]]:
+        """What the session says of its outputs; a shape that it does not know looks like rank 0."""
+        ports = self.session.get_outputs()
+        return [(_DTYPES.get(port.type), port.shape or None) for port in ports]
 
     def repeated(self, inputs: Sequence[Array]) -> Bare:
         """The session on bound tensors; for the outputs it finds memory of its own in every run."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from opcheck.backends.adapters import About, take
 from opcheck.backends.base import UnusableAnswer, own_part
+from opcheck.backends.made_of import digest
 from opcheck.errors import BackendUnavailable, NotSupported, UsageError
 from opcheck.graph import NotExpressible, folders, model_of
 from opcheck.graph.origin import read_origin
@@ -46,7 +47,9 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Saved:
         origin = read_origin(folder) or BackendInfo("", "saved", "")
     except ValueError as error:
         raise BackendUnavailable(f"backend 'saved': {detail}: {error}") from None
-    info = replace(origin, address=f"saved:{folder}", of=origin.address or None, repeatable=False)
+    address, of = f"saved:{folder}", origin.address or None
+    holds = {"folder": digest(path for path in folder.rglob("*") if path.is_file())}
+    info = replace(origin, address=address, of=of, repeatable=False, made_of=holds)
     return Saved(info, folder)
 
 

@@ -16,7 +16,7 @@ from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import Any, cast
 
 import psutil
 
@@ -203,5 +203,7 @@ def _nameless(flags: int = 0) -> int:
 
 def _working_directory() -> str | None:
     """What `python -m` puts first into the path, where a file may be named like an engine."""
+    if hasattr(sys.modules["__main__"], "HERE"):
+        return cast(str | None, sys.modules["__main__"].HERE)
     first = sys.path[0] if sys.path and not sys.flags.safe_path else None
     return first if first in ("", str(Path.cwd())) else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from pathlib import Path
 from time import monotonic
 
@@ -41,6 +42,12 @@ class Settings:
     memory_limit: int | None = None
     start_timeout: float = 120.0
     name: str | None = None
+
+    @property
+    def digest(self) -> dict[str, str]:
+        """What of this a backend may answer by; the values of variables may be secrets."""
+        told = f"{sorted(self.environment.items())} {self.timeout} {self.memory_limit}"
+        return {"environment and limits": sha256(told.encode()).hexdigest()[:16]}
 
 
 class Slot:
@@ -99,9 +106,14 @@ class Slot:
         if info is None:
             return
         name = self._settings.name
+        info = replace(info, asked=self._settings.address)
         info = replace(info, address=name, of=info.address) if name else info
+        info = replace(info, made_of={**info.made_of, **self._settings.digest})
         if self.info not in (None, info):
             raise BackendUnavailable(f"started again, it is another: {info} and not {self.info}")
+        if self.info and (unlike := dict(self.info.made_of.items() ^ info.made_of.items())):
+            changed = ", ".join(sorted(unlike))
+            raise BackendUnavailable(f"started again, its files are not what they were: {changed}")
         self.process.connected = True
         self.info = info
         if self.again:

@@ -12,11 +12,11 @@ from opcheck.backends.isolation.job import fits
 from opcheck.backends.isolation.process import Process
 from opcheck.backends.isolation.slot import Settings
 from opcheck.backends.isolation.start import started
-from opcheck.backends.isolation.timed import read_ready, read_release, read_seconds
+from opcheck.backends.isolation.timed import read_elapsed, read_ready, read_release
 from opcheck.backends.isolation.wire import Request, question_parts
 from opcheck.errors import BackendUnavailable, UsageError
 from opcheck.model import BackendInfo, Question
-from opcheck.model.stopwatch import Hold, Measure, Ready, Release, Released
+from opcheck.model.stopwatch import Elapsed, Hold, Measure, Ready, Release, Released
 
 Answer = TypeVar("Answer")
 #: What is called while one waits; it may raise what it likes, to end that.
@@ -64,9 +64,9 @@ class Stopwatch:
         self._timeout = max(question.timeout or 0, self._settings.timeout)
         return self._told(self._asked(Hold(question), read_ready, meanwhile))
 
-    def measure(self, loops: int, flushed: int = 0) -> float:
-        """The seconds of a call of what is held; see `Measure`. Raises Lost."""
-        return self._told(self._asked(Measure(loops, flushed), read_seconds))
+    def measure(self, loops: int, flushed: int = 0) -> Elapsed:
+        """Time calls of what is held; see `Measure`. Raises Lost."""
+        return self._told(self._asked(Measure(loops, flushed), read_elapsed))
 
     def release(self) -> Released:
         """What is held answers once more, and is let go. Raises Lost."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from json import dumps
 from json import loads as read_json
 from typing import Any, TypeVar
@@ -13,7 +14,7 @@ from opcheck.backends.isolation.channel import Damaged
 from opcheck.backends.isolation.wire import read_outputs, written_outputs
 from opcheck.backends.observe import told
 from opcheck.backends.timing import Held
-from opcheck.model.stopwatch import Hold, Measure, Ready, Release, Released
+from opcheck.model.stopwatch import Elapsed, Hold, Measure, Ready, Release, Released
 
 Answer = TypeVar("Answer")
 
@@ -49,7 +50,7 @@ class Timer:
                 return [dumps(ready).encode()]
             case Measure():
                 assert self._held
-                return [dumps({"seconds": self._held.seconds(asked)}).encode()]
+                return [dumps(asdict(self._held.elapsed(asked))).encode()]
             case Release():
                 assert self._held
                 held, self._held, printed = self._held, None, self._printed()
@@ -62,9 +63,9 @@ def read_ready(parts: Sequence[bytearray]) -> Ready | str:
     return _read(parts, lambda told: Ready(_seconds(told["prepared"]), _seconds(told["first"])))
 
 
-def read_seconds(parts: Sequence[bytearray]) -> float | str:
+def read_elapsed(parts: Sequence[bytearray]) -> Elapsed | str:
     """What was measured, or how that failed; raises Damaged."""
-    return _read(parts, lambda told: _seconds(told["seconds"]))
+    return _read(parts, lambda told: Elapsed(_seconds(told["seconds"]), _waited(told["waited"])))
 
 
 def read_release(parts: Sequence[bytearray]) -> Released | str:
@@ -89,4 +90,11 @@ def _seconds(told: Any) -> float:
     # A clock's smallest step is more than nothing.
     if not 0 < seconds < math.inf:
         raise ValueError(f"{seconds} seconds")
+    return seconds
+
+
+def _waited(told: Any) -> float:
+    seconds = float(told)
+    if not 0 <= seconds < math.inf:
+        raise ValueError(f"waited for {seconds} seconds")
     return seconds

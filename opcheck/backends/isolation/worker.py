@@ -116,12 +116,15 @@ def _connected(address: str, channel: Channel, printed: _Printed, home: int) -> 
     """The backend, having said so; None, having said why not."""
     from opcheck.backends.address import parse
     from opcheck.backends.connect import connect
+    from opcheck.backends.made_of import loaded, made_of
     from opcheck.errors import BackendUnavailable, UsageError
 
     hello: dict[str, Any]
     try:
+        before = loaded()
         backend = connect(parse(address))
-        hello = {"info": asdict(backend.info)}
+        info = asdict(backend.info)
+        hello = {"info": info | {"made_of": made_of(loaded() - before) | info["made_of"]}}
     except (BackendUnavailable, UsageError) as error:
         backend = None
         usage = isinstance(error, UsageError)

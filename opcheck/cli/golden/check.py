@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from opcheck.cli.options import leave, processes_option
+from opcheck.cli.options import end, processes_option
 from opcheck.errors import Exit
 
 
@@ -18,7 +18,7 @@ def command(folder: Path, jobs: int | None) -> None:
 
     Every file must be there, be listed in the manifest and have its SHA-256; every model must be
     valid and state what the manifest says; tensors must have their names, dtypes and shapes; and
-    both oracles of this opcheck must give the answers that were written. Everything that is wrong
+    this opcheck must give the answers that were written. Everything that is wrong
     is told at once, a line a file. The folder may come from a stranger: nothing outside it is read,
     and nothing in it is unpickled.
 
@@ -49,10 +49,7 @@ def command(folder: Path, jobs: int | None) -> None:
     )
     if checked.findings:
         count = len({finding.path for finding in checked.findings})
-        click.echo(f"exit {Exit.NONCONFORMING:d}: {plural(count, 'path')} wrong; {looked_at}")
-        leave(Exit.NONCONFORMING)
+        end(Exit.NONCONFORMING, f"{plural(count, 'path')} wrong; {looked_at}")
     if not checked.judged:
-        click.echo(f"exit {Exit.NOTHING_JUDGED:d}: nothing was checked: {looked_at}")
-        leave(Exit.NOTHING_JUDGED)
-    click.echo(f"exit {Exit.CONFORMS:d}: every file is as it was written, and right: {looked_at}")
-    leave(Exit.CONFORMS)
+        end(Exit.NOTHING_JUDGED, f"nothing was checked: {looked_at}")
+    end(Exit.CONFORMS, f"every file is as it was written, and right: {looked_at}")

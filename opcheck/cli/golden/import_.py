@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from opcheck.cli.options import leave
+from opcheck.cli.options import end
+from opcheck.cli.outputs import Command, Output
 from opcheck.errors import Exit, UsageError
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ _LENGTH = 1000
 _SUFFIXES = (".yaml", ".yml")
 
 
-@click.command(name="import")
+@click.command(name="import", cls=Command)
 @click.argument(
     "folders", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="DIR..."
 )
@@ -27,7 +28,7 @@ _SUFFIXES = (".yaml", ".yml")
     "-o",
     "--output",
     "file",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=Output(lambda path, words: "--force" in words and path.is_file(), dir_okay=False),
     required=True,
     metavar="FILE",
     help="The case file to be made, FILE.yaml.",
@@ -61,8 +62,7 @@ def command(folders: Sequence[Path], file: Path, force: bool) -> None:
     made = written(nodes, file.stem)
     count = place(file, made.text, made.files, made.tensors, force=force)
     beside = f", and {plural(len(made.files), 'array')} beside it" if made.files else ""
-    click.echo(f"exit {Exit.CONFORMS:d}: {plural(count, 'case')} in {file}{beside}")
-    leave(Exit.CONFORMS)
+    end(Exit.CONFORMS, f"{plural(count, 'case')} in {file}{beside}")
 
 
 def _check_file(file: Path) -> None:

@@ -3,23 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
 import click
 from click.core import ParameterSource
 
-from opcheck.cli.options import chosen_cases, leave, processes_option, selection_options
+from opcheck.cli.options import chosen_cases, end, processes_option, selection_options
+from opcheck.cli.outputs import Command, Output
 from opcheck.errors import Exit, UsageError
 
 
-@click.command(name="write")
+def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
+    """Return True for a folder of nothing but what opcheck wrote, with --force."""
+    from opcheck.run.golden.writing import check_place
+    from opcheck.run.writing import check_tests
+
+    if "--force" not in words or not folder.is_dir() or not any(folder.iterdir()):
+        return False
+    for check in (check_place, check_tests):
+        with suppress(UsageError):
+            check(folder, force=True)
+            return True
+    return False
+
+
+@click.command(name="write", cls=Command)
 @selection_options
 @click.option(
     "-o",
     "--output",
     "folder",
-    type=click.Path(path_type=Path),
+    type=Output(_is_replaced),
     required=True,
     metavar="DIR",
     help="The folder to be made.",
@@ -41,9 +57,8 @@ def command(
 ) -> None:
     """Write cases with their right answers, as ONNX's test data.
 
-    Each value is computed twice, by two oracles that share no code: what is written is the exact
-    value, correctly rounded, and opcheck's engine has to agree. Where it does not, nothing is
-    written of that case.
+    What is written is the exact value of the operator's formula, correctly rounded. Where a case
+    states another answer, nothing is written of it.
 
     \b
     opcheck golden write -o golden                       the shipped suites
@@ -56,7 +71,7 @@ def command(
     A test of `must` has to pass, and of `open` one of each case; the models of `rejected` have to
     be refused. docs/golden-files.md describes all files.
 
-    Exit codes: 0 written, 1 a case was left out because it, or an oracle, is wrong, 2 wrong usage
+    Exit codes: 0 written, 1 a case was left out because it contradicts the oracle, 2 wrong usage
     or case file, 4 the folder cannot be written, 5 there was nothing to write, 130 interrupted.
     """
     from opcheck.cli.console import counted
@@ -78,12 +93,10 @@ def command(
     wrong = len({one.case for one in golden.left_out if one.wrong})
     count = len(golden.manifest.cases)
     if not count and not wrong:
-        click.echo(f"exit {Exit.NOTHING_JUDGED:d}: nothing to write ({said})")
-        leave(Exit.NOTHING_JUDGED)
+        end(Exit.NOTHING_JUDGED, f"nothing to write ({said})")
     where = f"{_cases(count)} in {folder}" if count else "nothing was written"
     code = Exit.NONCONFORMING if wrong else Exit.CONFORMS
-    click.echo(f"exit {code:d}: {f'{_cases(wrong)} wrong; ' if wrong else ''}{where}")
-    leave(code)
+    end(code, f"{f'{_cases(wrong)} wrong; ' if wrong else ''}{where}")
 
 
 def _write_node_tests(folder: Path, paths: Sequence[Path], *, force: bool) -> NoReturn:
@@ -103,8 +116,7 @@ def _write_node_tests(folder: Path, paths: Sequence[Path], *, force: bool) -> No
         raise UsageError(told, "onnx-node/PATTERN selects some of the tests")
     with counted("writing", None) as each:
         count = write_node_tests(folder, paths[0], force=force, counted=each)
-    click.echo(f"exit 0: {count:,} node tests are in {folder}")
-    leave(Exit.CONFORMS)
+    end(Exit.CONFORMS, f"{count:,} node tests are in {folder}")
 
 
 def _cases(count: int) -> str:

@@ -6,7 +6,7 @@ sees, and it is a wrong backend in tests.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -78,13 +78,6 @@ class Mutant:
         if self.unless and (not node.is_legal or self.unless in node.primitives):
             return False
         return not self.primitive or self.primitive in node.primitives
-
-    def exists_in(self, calls: Collection[frozenset[str]]) -> bool:
-        """Return True if it concerns one of the legal nodes on which a formula calls these."""
-        return not calls or any(
-            (not self.primitive or self.primitive in called) and self.unless not in called
-            for called in calls
-        )
 
     def why_harmless(self, op: OpVersion, dtype: str | None) -> str | None:
         """The argument that no input tells it from the formula; None where nobody argues so."""

@@ -37,13 +37,15 @@ def VALUES() -> tuple[np.dtype[Any], ...]:
 
 @dataclass(frozen=True, eq=False)
 class Common:
-    """A relative error that all elements of a group share, such as that of a row's sum.
+    """An error that all elements of a group share, such as that of a row's sum.
 
-    `size` is how large it may be, `group` the number of each element's group; both broadcast to
-    the array's shape. Before the elements were moved, a group lies along the axes of length 1.
+    A relative one is a factor between 1 / (1 + `down`) and 1 + `up`, an absolute one lies between
+    −`down` and `up`. `group` is the number of each element's group. All of them broadcast to the
+    array's shape. Before the elements were moved, a group lies along the axes of length 1.
     """
 
-    size: Floats
+    down: Floats
+    up: Floats
     group: NDArray[np.intp]
 
     def rows(self, shape: tuple[int, ...]) -> Callable[[Any], Any] | None:
@@ -74,12 +76,14 @@ class Errors:
         lost: Elements for which an intermediate result left the range of the arithmetic, or that
             could be anything; None for no element.
         common: A relative error in common with other elements, which comes on top of `e`.
+        shift: An absolute error in common with other elements, which `e` includes.
     """
 
     e: Floats | None = None
     q: Floats | None = None
     lost: Mask | None = None
     common: Common | None = None
+    shift: Common | None = None
 
 
 NO_ERRORS = Errors()
@@ -142,7 +146,7 @@ class Bounded(Number):
         if not isinstance(self._errors, Errors):
             found = self._errors()
             e, q, lost = (_spread(part, self.shape) for part in (found.e, found.q, found.lost))
-            self._errors = Errors(e, q, lost, found.common)
+            self._errors = Errors(e, q, lost, found.common, found.shift)
         return self._errors
 
     @property
@@ -180,7 +184,8 @@ class Bounded(Number):
         if self.k and self.grid.step:
             error += self.grid.step
         if before.common is not None:
-            error += size * before.common.size * (1 + roundoff)
+            most = np.maximum(before.common.down, before.common.up) * (1 + roundoff)
+            error += np.where(size > 0, size * most, 0.0)
         if before.e is not None:
             error += before.e
         lost = before.lost
@@ -219,8 +224,8 @@ class Bounded(Number):
             e, q, lost = (None if one is None else move(one) for one in (old.e, old.q, old.lost))
             common = old.common
             if common is not None:
-                wide = (np.broadcast_to(part, self.shape) for part in (common.size, common.group))
-                common = Common(*map(move, wide))
+                parts = (common.down, common.up, common.group)
+                common = Common(*(move(np.broadcast_to(part, self.shape)) for part in parts))
             return Errors(e, q, lost, common)
 
         return self.like(move(self.v), NO_ERRORS if self._errors is NO_ERRORS else errors)

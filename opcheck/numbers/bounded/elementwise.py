@@ -64,13 +64,16 @@ def vanished(v: Reals, e: Bound, where: Callable[[], Mask]) -> Bound:
 
     `where()` tells for what operands 0 is not the exact result.
     """
-    zero = v == 0
+    # An object of mpmath's compares to a plain bool.
+    zero = np.asarray(v == 0)
     return plus(e, np.where(zero & where(), _LEAST, 0.0)) if zero.any() else e
 
 
 _LEAST = 5e-324
 #: Errors of an exponent for which the first two terms of a series are enough.
 _SMALL = 0.5
+#: Errors of an exponent up to which those of the exponential are.
+_LARGE = 40.0
 
 
 # ── arithmetic ────────────────────────────────────────────────────────────────────────────────
@@ -91,9 +94,21 @@ def _sum(a: Any, b: Any, add_up: Callable[[Any, Any], Any]) -> Bounded:
 
     def errors() -> Errors:
         x, y = a.settled(), b.settled()
-        return Errors(plus(x.e, y.e), plus(x.q, y.q), either(x.lost, y.lost))
+        shift = _shift(x, y) or _shift(y, x)
+        return Errors(plus(x.e, y.e), plus(x.q, y.q), either(x.lost, y.lost), shift=shift)
 
     return result(add_up(a.v, b.v), a, errors, least=min(a.sure, b.sure))
+
+
+def _shift(x: Bounded, spread: Bounded) -> Common | None:
+    """The error of an operand that is spread over `x`, if it is."""
+    if spread.e is None or not 0 < spread.size < x.size:
+        return None
+    if np.broadcast_shapes(x.shape, spread.shape) != x.shape:
+        return None
+    shape = (1,) * (x.ndim - spread.ndim) + spread.shape
+    size = spread.e.reshape(shape)
+    return Common(size, size, np.arange(spread.size).reshape(shape))
 
 
 def multiply(a: Any, b: Any) -> Bounded:
@@ -165,35 +180,40 @@ def _sharing(
     for place in (1,) if divides else (1, 0):
         spread, other = (a, b)[place], (a, b)[1 - place]
         if 0 < spread.size < other.size and other.shape == shape and not spread.exact:
-            common = _of_spread(spread.settled(), other, len(shape), divides)
-            if common is not None:
-                errors = Errors(q=spread.settled().q, lost=spread.settled().lost)
-                plain = Bounded(spread.v, spread.dtype, spread.arithmetic, errors)
-                plain._settled = plain
-                pair_ = (other.settled(), plain) if place else (plain, other.settled())
+            found = _of_spread(spread.settled(), other, len(shape), divides)
+            if found is not None:
+                common, rest = found
+                pair_ = (other.settled(), rest) if place else (rest, other.settled())
                 return *pair_, common
     for place in (0,) if divides else (0, 1):
         keeps, other = (a, b)[place], (a, b)[1 - place]
-        common = None if keeps.exact else keeps.errors.common
-        if common is not None and keeps.shape == shape:
+        own = None if keeps.exact else keeps.errors.common
+        if own is not None and keeps.shape == shape:
             plain = keeps.without_common().settled()
             pair_ = (other.settled(), plain) if place else (plain, other.settled())
-            return *pair_, common
+            return *pair_, own
     return a.settled(), b.settled(), None
 
 
-def _of_spread(spread: Bounded, other: Bounded, rank: int, divides: bool) -> Common | None:
-    """The relative error of an operand, common to all that it is spread over."""
+def _of_spread(
+    spread: Bounded, other: Bounded, rank: int, divides: bool
+) -> tuple[Common, Bounded] | None:
+    """The relative error of an operand, common to all that it is spread over, and what is left."""
     assert spread.e is not None
     if not other.exact and other.errors.common is not None:
         return None
-    relative = spread.e / size_of(spread.v)
-    relative = relative / (1 - relative) if divides else relative
-    relative = np.where(spread.e == 0, 0.0, relative)
-    if not ((relative >= 0) & (relative < _SMALL)).all():
-        return None
+    small = spread.e / size_of(spread.v)
+    known = np.isfinite(small)
+    small = np.where(known, small, 0.0)
+    # An operand that may be next to nothing is a product that may be, or a quotient without end.
+    large = np.where(small < 1, small / (1 - small), np.inf)
+    down, up = (small, large) if divides else (large, small)
+    errors = Errors(np.where(known, 0.0, spread.e), spread.q, spread.lost)
+    rest = Bounded(spread.v, spread.dtype, spread.arithmetic, errors)
+    rest._settled = rest
     shape = (1,) * (rank - spread.ndim) + spread.shape
-    return Common(relative.reshape(shape), np.arange(spread.size).reshape(shape))
+    group = np.arange(spread.size).reshape(shape)
+    return Common(down.reshape(shape), up.reshape(shape), group), rest
 
 
 def values_of(x: Bounded) -> Floats:
@@ -258,6 +278,12 @@ def library(name: str, x: Bounded) -> Bounded:
     def errors() -> Errors:
         old = x.settled()
         e = old.e
+        # What arguments are off by together, their exponentials are in proportion.
+        common = x.errors.shift if _SHAPES.get(name, _RISING).exponential else None
+        if common is not None:
+            together = np.where(common.up < _LARGE, common.up, 0.0)
+            e = np.maximum(e - together, 0.0)
+            common = Common(np.expm1(together), np.expm1(together), common.group)
         if accuracy.argument:
             e = plus(e, size_of(old.v) * (accuracy.argument * old.arithmetic.u))
             e = e if e is None or np.isfinite(e).all() else np.where(is_finite(old.v), e, 0.0)
@@ -266,7 +292,7 @@ def library(name: str, x: Bounded) -> Bounded:
             e = vanished(v, e, lambda: is_finite(old.v))
         if accuracy.absolute:
             e = plus(e, np.full(v.shape, accuracy.absolute * old.arithmetic.u))
-        return Errors(e, _slope_squared(function, old.v, v, old.q), lost)
+        return Errors(e, _slope_squared(function, old.v, v, old.q), lost, common)
 
     return result(v, x, errors, k=2 * accuracy.ulp)
 

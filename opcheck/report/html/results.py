@@ -59,9 +59,7 @@ def table(
                 *map(texts, found),
                 _used(record.used),
                 round(record.seconds * 1e3, 2),
-                known.get((record.backend, tally.cause_of(record.known)), -1)
-                if record.known
-                else -1,
+                _number_of(record, known),
             ]
         )
     return {"columns": columns, "texts": [*texts.numbers], "results": rows}

@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from opcheck.backends.timing import Repeated
-from opcheck.model.stopwatch import Measure
+from opcheck.model.stopwatch import Elapsed, Measure
 
 #: What the yardstick works on: as much as takes some tenths of a millisecond.
 _YARDSTICK = bytes(range(256)) * 1024
@@ -20,8 +20,8 @@ _YARDSTICK = bytes(range(256)) * 1024
 class Measures(Protocol):
     """Something that can be timed."""
 
-    def measure(self, loops: int, flushed: int = 0) -> float:
-        """The seconds of a call, the mean of `loops` calls."""
+    def measure(self, loops: int, flushed: int = 0) -> Elapsed:
+        """Time a call, as the mean of `loops` calls."""
         ...
 
 
@@ -31,10 +31,10 @@ class Here:
     def __init__(self, call: Callable[[], object]) -> None:
         self._repeated = Repeated(call)
 
-    def measure(self, loops: int, flushed: int = 0) -> float:
-        """The seconds of a call, the mean of `loops` calls."""
+    def measure(self, loops: int, flushed: int = 0) -> Elapsed:
+        """Time a call, as the mean of `loops` calls."""
         with _uncollected():
-            return self._repeated.seconds(Measure(loops, flushed))
+            return self._repeated.elapsed(Measure(loops, flushed))
 
 
 @contextmanager

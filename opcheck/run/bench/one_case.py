@@ -10,7 +10,7 @@ from opcheck.backends.isolation.pool import Pool
 from opcheck.backends.isolation.stopwatch import Lost, Stopwatch
 from opcheck.backends.observe import Outputs
 from opcheck.compare import Want
-from opcheck.compare.verdict import Admitted, Answer, judge
+from opcheck.compare.verdict import Admitted, Answer, is_right, judge
 from opcheck.model import Case, Produced, Question
 from opcheck.model.timing import Sample, Timed, Timing
 from opcheck.run.bench.contenders import copying, yardstick
@@ -18,7 +18,6 @@ from opcheck.run.bench.judging import (
     Stopped,
     agreed,
     digest,
-    is_right,
     judged,
     testified,
     told,
@@ -27,6 +26,7 @@ from opcheck.run.bench.plan import Plan, Visit
 from opcheck.run.bench.rounds import Contender, interleave
 from opcheck.run.trial import Trial
 from opcheck.run.witness import Silent, Testimony
+from opcheck.suite import case_digest
 from opcheck.timing.ratios import precise, ratio
 
 _ONCE = "it answers once, and not again and again: time it where it computes"
@@ -82,6 +82,7 @@ class OneCase:
         self.case = case
         self._plan = plan
         self._is_kept = kept
+        self._digest = case_digest(case)
         self._kept: Question | None = None
         self._oracle = oracle
         self._testimony: Testimony | None = None
@@ -139,6 +140,7 @@ class OneCase:
             copy=tuple(self._copy),
             yardstick=tuple(self._yardstick),
             sweep=case.sweep,
+            digest=self._digest,
         )
 
     def _left(self) -> list[_Part]:

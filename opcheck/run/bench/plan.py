@@ -1,12 +1,18 @@
-"""How much is measured."""
+"""How much is measured, and what stands above it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import pairwise
 
+from opcheck.backends.offers import included
+from opcheck.model import BackendInfo
+from opcheck.model.timing import Bench
+from opcheck.run.environment import environment
+from opcheck.run.machine import machine
 from opcheck.timing.ratios import LOOKS
 
 
@@ -48,3 +54,23 @@ class Plan:
             rounds = math.ceil((look - before) / self.processes)
             seconds = self.seconds * rounds / self.looks[-1]
             yield tuple(Visit(worker, rounds, seconds) for worker in range(self.processes))
+
+
+def about(infos: Sequence[BackendInfo], plan: Plan, *, threads: int) -> Bench:
+    """What runs, where, and how."""
+    here = environment()
+    return Bench(
+        opcheck=here.opcheck,
+        python=here.python,
+        packages=dict(here.packages),
+        backends={info.address: info.version for info in infos},
+        machine=machine(),
+        threads=threads,
+        included={info.address: said for info in infos if (said := included(info.kind))},
+        threads_of={info.address: info.threads for info in infos},
+        workers=plan.processes,
+        cold=plan.flushed > 0,
+        baseline=plan.base,
+        warm=plan.warm,
+        started=datetime.now(UTC).isoformat(timespec="seconds"),
+    )

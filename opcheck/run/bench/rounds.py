@@ -37,7 +37,7 @@ class Contender:
         seen: list[float] = []
         loops, until = 1, monotonic() + plan.warm
         while not (settled(seen) or len(seen) == _TRIES or (seen and monotonic() > until)):
-            seconds = self.process.measure(loops, plan.flushed)
+            seconds = self.process.measure(loops, plan.flushed).seconds
             # What was measured with fewer calls in one is not comparable.
             wanted = 1 if plan.flushed else loops_for(seconds)
             seen = [*seen, seconds] if wanted <= 2 * loops else []
@@ -47,9 +47,10 @@ class Contender:
     def sample(self, number: int, flushed: int) -> None:
         """Take the sample of a round."""
         start = monotonic()
-        seconds = self.process.measure(self.loops, flushed)
+        found = self.process.measure(self.loops, flushed)
         self.spent += monotonic() - start
-        self.samples.append(Sample(number, self.worker, self.loops, seconds))
+        sample = Sample(number, self.worker, self.loops, found.seconds, found.waited)
+        self.samples.append(sample)
 
 
 def interleave(

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from opcheck import dtypes
 from opcheck.compare import Want, compare_outputs
 from opcheck.compare.verdict import Answer, Refusal, what_is_wrong
-from opcheck.dtypes import round_to
+from opcheck.compare.wants import in_its_dtype
 from opcheck.errors import InvalidNode
 from opcheck.model import (
     Agreement,
@@ -25,11 +24,11 @@ from opcheck.model import (
     TensorSpec,
     Tolerance,
 )
-from opcheck.precise import Undecided
-from opcheck.run.golden.oracles import Disagreement, Method, Outputs, outputs
+from opcheck.run.golden.oracles import Disagreement, Outputs, outputs
 from opcheck.run.golden.tolerances import Ends, ends
 from opcheck.run.oracle import admission, computed
 from opcheck.run.question import question
+from opcheck.suite.golden_manifest import Method
 
 #: The folders that tests lie in; see the package's docstring.
 Kind: TypeAlias = Literal["must", "should", "open", "rejected"]
@@ -37,7 +36,7 @@ Kind: TypeAlias = Literal["must", "should", "open", "rejected"]
 #: The fills that are other numbers with another seed.
 _RANDOM = ("uniform", "normal", "integers", "choice", "permutation")
 #: Why there may be no answer to other data, or to a legal twin.
-_NO_ANSWER = (ValueError, InvalidNode, Undecided, MemoryError)
+_NO_ANSWER = (ValueError, InvalidNode, MemoryError)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +76,7 @@ class Test:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """What of a case is not written; `wrong` where that is a mistake of the case or an oracle."""
+    """What of a case is not written; `wrong` where the case or the oracle is."""
 
     case: str
     what: str
@@ -97,8 +96,7 @@ class Made:
 def made_of(case: Case, data_sets: int = 1) -> Made:
     """The tests of `case`, with at most so many data sets each.
 
-    A case that contradicts itself or an oracle, or oracles that contradict each other, leave it
-    out as `wrong`.
+    A case that contradicts itself or the oracle is left out as `wrong`.
     """
     try:
         asked = question(case)
@@ -115,21 +113,18 @@ def made_of(case: Case, data_sets: int = 1) -> Made:
     except (ValueError, MemoryError) as error:
         told = str(error) or "it takes too much memory"
         return Made((), (LeftOut(case.id, "the case", told, wrong=True),))
-    except Undecided as error:
-        told = f"it is of rule {case.rule}, but opcheck.precise takes it for undecided: {error}"
-        return Made((), (LeftOut(case.id, "the case", told, wrong=True),))
     except InvalidNode as error:
-        told = f"the case takes this model for legal, the oracles do not: {error}"
+        told = f"the case takes this model for legal, the oracle does not: {error}"
         return Made((), (LeftOut(case.id, "the case", told, wrong=True),))
 
 
 def _answered(case: Case, asked: Question, data_sets: int) -> Made:
     (answer,) = admission(case, asked).answers
     assert isinstance(answer, Answer)
-    found = outputs(case.op, asked.arrays(asked.inputs), case.attrs)
+    found = outputs(asked.task, asked.inputs)
     if found is not None and not isinstance(case.expect, Computed):
         _check_stated(answer.wants, found, case.tolerance)
-    stated = found or Outputs(tuple(map(_rounded, answer.wants)), "stated")
+    stated = found or Outputs(tuple(map(in_its_dtype, answer.wants)), "stated")
     sets = [_data_set(0, asked, answer.wants, stated, case.tolerance)]
     fixed = _fixed(case)
     left: list[LeftOut] = []
@@ -174,9 +169,9 @@ def _varied(case: Case, seed: int) -> DataSet:
     )
     other = replace(case, inputs=inputs)
     asked = question(other)
-    found = outputs(case.op, asked.arrays(asked.inputs), case.attrs)
+    found = outputs(asked.task, asked.inputs)
     if found is None:
-        raise ValueError("no oracle knows the operator")
+        raise ValueError("opcheck lacks the operator")
     wants = computed(other, asked, asked.inputs)
     return _data_set(seed, asked, wants, found, case.tolerance)
 
@@ -194,42 +189,32 @@ def _data_set(
 
 
 def _check_stated(wants: Sequence[Want], found: Outputs, tolerance: Tolerance | None) -> None:
-    """Raise Disagreement where what the case states is not what the oracles say."""
+    """Raise Disagreement where the case states another answer than the oracle's."""
     for comparison in compare_outputs(wants, found.arrays, tolerance):
         if comparison.problem not in (None, "undecided"):
             told = what_is_wrong(comparison)
             for worst in comparison.worst[:1]:
-                told += f"; at {list(worst.index)} the case says {worst.want!r}, both oracles"
+                told += f"; at {list(worst.index)} the case says {worst.want!r}, the oracle"
                 told += f" {worst.got!r} (allowed: {worst.allowed})"
-            raise Disagreement(f"the case and both oracles contradict each other: {told}")
-
-
-def _rounded(want: Want) -> Array:
-    """What the case states, in its dtype."""
-    dtype = want.dtype or dtypes.of(want.values)
-    if want.dtype is None and want.values.dtype == "float64":
-        raise ValueError(f"{want.name}: only the backend's answer tells its dtype: state it")
-    if dtype is None or want.values.dtype == dtype.numpy or dtype.kind != "float":
-        return want.values
-    return round_to(want.values.astype("float64"), dtype)
+            raise Disagreement(f"the case and the oracle contradict each other: {told}")
 
 
 def _rejected(case: Case, asked: Question, reason: str, legal: Case) -> Made:
     admission(case, asked)
     try:
-        found = outputs(case.op, asked.arrays(asked.inputs), case.attrs)
+        found = outputs(asked.task, asked.inputs)
     except InvalidNode:
         found = None
     if found is not None:
-        raise Disagreement("the case takes this model for invalid, both oracles accept it")
+        raise Disagreement("the case takes this model for invalid, the oracle accepts it")
     refused = replace(
         _test(case.id, "rejected", asked.task, case, [_unanswered(asked)]), reason=reason
     )
     try:
         twin = question(legal)
-        answer = outputs(legal.op, twin.arrays(twin.inputs), legal.attrs)
+        answer = outputs(twin.task, twin.inputs)
         if answer is None:
-            raise ValueError("no oracle knows the operator")
+            raise ValueError("opcheck lacks the operator")
         data = _data_set(0, twin, computed(legal, twin, twin.inputs), answer, legal.tolerance)
     except _NO_ANSWER as error:
         wrong = isinstance(error, Disagreement | InvalidNode)
@@ -257,8 +242,9 @@ def _alternatives(case: Case, asked: Question) -> Iterator[Test]:
                 test = _test(name, "open", asked.task, case, [_unanswered(asked)])
                 yield replace(test, alternative=alternative.name, reason=reason)
             case Answer(wants):
-                method: Method = "engine" if isinstance(alternative.expect, Computed) else "stated"
-                arrays = Outputs(tuple(map(_rounded, wants)), method)
-                data = _data_set(0, asked, wants, arrays, case.tolerance)
+                is_computed = isinstance(alternative.expect, Computed)
+                found = outputs(asked.task, asked.inputs) if is_computed else None
+                found = found or Outputs(tuple(map(in_its_dtype, wants)), "stated")
+                data = _data_set(0, asked, wants, found, case.tolerance)
                 test = _test(name, "open", asked.task, case, [data])
                 yield replace(test, alternative=alternative.name)

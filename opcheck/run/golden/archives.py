@@ -14,7 +14,6 @@ from opcheck import dtypes
 from opcheck.dtypes import DTYPES
 from opcheck.model import Array
 
-NPZ = "tensors.npz"
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 #: So much beside its tensors an archive may hold, in bytes: its directory, twice a name each.
 _DIRECTORY = 1 << 12

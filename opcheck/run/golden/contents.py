@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from hashlib import file_digest
 from pathlib import Path
 
 import numpy as np
@@ -21,14 +20,15 @@ from opcheck.graph.golden import (
     read_model,
 )
 from opcheck.graph.onnx_tolerance import DATA
-from opcheck.graph.tensors import MAX_BYTES, read_named_tensor
+from opcheck.graph.tensors import read_named_tensor
 from opcheck.model import Array, Task
 from opcheck.opset import describe
-from opcheck.run.golden.archives import NPZ, npy_bytes, wrong_archive
-from opcheck.run.golden.files import data_json, expected_files, task_of
+from opcheck.run.golden.archives import npy_bytes, wrong_archive
+from opcheck.run.golden.files import data_json, task_of
 from opcheck.run.golden.judging import accepted, wrong_answers, wrong_ends
-from opcheck.run.golden.manifest import DataSetFields, StatedTolerance, Tensor, TestFields
 from opcheck.run.golden.tolerances import Ends, as_rtol_and_atol, stated_ends
+from opcheck.suite.golden_files import changed
+from opcheck.suite.golden_manifest import NPZ, DataSetFields, StatedTolerance, Tensor, TestFields
 
 #: A model whose outputs ONNX infers to be so many times larger than those stored is not computed.
 _ABSURD = 64
@@ -51,7 +51,7 @@ class Looked:
 
     wrong: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     changed: dict[str, str] = field(default_factory=dict)
-    #: How many data sets the oracles were asked about.
+    #: How many data sets the oracle was asked about.
     judged: int = 0
 
 
@@ -67,9 +67,11 @@ class _Look:
         self.found = Looked()
 
     def all(self) -> Looked:
-        self._listed()
-        for name in sorted(self.job.there & self.test.files.keys()):
-            self._digest(name)
+        job = self.job
+        for name, message, sha in changed(job.folder, self.test, job.there, npz=job.npz):
+            self._say(name, message)
+            if sha:
+                self.found.changed[f"{self.test.folder}/{name}"] = sha
         task = self._model()
         for data in self.test.data_sets:
             self._data_set(data, task)
@@ -88,29 +90,6 @@ class _Look:
     def _are_sound(self, data: DataSetFields, kind: str, arrays: Sequence[Array]) -> bool:
         names = (f"{data.folder}/{kind}_{number}.pb" for number in range(len(arrays)))
         return all(map(self._is_sound, names))
-
-    def _listed(self) -> None:
-        expected = expected_files(self.test, npz=self.job.npz)
-        for name in sorted(expected - self.test.files.keys()):
-            self._say(name, "the manifest has no SHA-256 of it")
-        for name in sorted(self.test.files.keys() - expected):
-            self._say(name, "the manifest lists it, but no such test has it")
-
-    def _digest(self, name: str) -> None:
-        path = self.folder / name
-        try:
-            if path.stat().st_size > MAX_BYTES:
-                self._say(name, f"is larger than {MAX_BYTES >> 30} GiB")
-                return
-            with path.open("rb") as file:
-                sha = file_digest(file, "sha256").hexdigest()
-        except OSError as error:
-            self._say(name, f"cannot be read: {error.strerror}")
-            return
-        if sha != self.test.files[name]:
-            written = self.test.files[name]
-            self._say(name, f"was changed: its SHA-256 is {sha[:12]}…, not {written[:12]}…")
-            self.found.changed[f"{self.test.folder}/{name}"] = sha
 
     def _model(self) -> Task | None:
         """What the test asks, if the model states just that."""
@@ -136,7 +115,7 @@ class _Look:
         return task
 
     def _unasked(self, task: Task) -> str | None:
-        """Why the oracles cannot be asked about a task."""
+        """Why the oracle cannot be asked about a task."""
         op = task.op
         known = describe(op.domain, op.name, task.opset)
         if known is None or known.op != op:
@@ -171,9 +150,8 @@ class _Look:
         if task is None or inputs is None or not self._are_sound(data, "input", inputs):
             return
         self.found.judged += 1
-        operands = task.operands(inputs)
         if self.test.refused:
-            told = None if self._is_open() else accepted(task, operands)
+            told = None if self._is_open() else accepted(task, inputs)
             if told:
                 self._say(MODEL, told)
             return
@@ -181,10 +159,10 @@ class _Look:
             return
         if not (self._is_open() and data.method == "stated"):
             allowed = self.test.rtol, self.test.atol
-            self._say_of(data, wrong_answers(task, operands, stored, data.method, allowed))
+            self._say_of(data, wrong_answers(task, inputs, stored, data.method, allowed))
         lowest, highest = tensors.get("lowest"), tensors.get("highest")
         if lowest and highest and self._are_sound(data, "output", stored):
-            self._say_of(data, wrong_ends(task, operands, stored, lowest, highest))
+            self._say_of(data, wrong_ends(task, inputs, stored, lowest, highest))
 
     def _is_open(self) -> bool:
         return self.test.folder.startswith("open/")
@@ -247,7 +225,7 @@ class _Look:
             return
         stated = self.test.tolerance
         if isinstance(stated, StatedTolerance) and stated.ulp is None:
-            rtol, atol = stated.rtol, stated.atol
+            rtol, atol = stated.rtol, max(stated.atol, stated.floor)
         else:
             found = self._ends(stated)
             if found is None:
@@ -268,9 +246,9 @@ class _Look:
                     return None
                 output, *around = [read_named_tensor(self.folder / name)[1] for name in names]
                 if isinstance(stated, StatedTolerance):
-                    found.append(stated_ends(output, stated.ulp or 0))
+                    found.append(stated_ends(output, stated.ulp or 0, stated.floor))
                 else:
-                    found.append(Ends(output, *around))
+                    found.append(Ends(output, around[0], around[1]))
         return found
 
 

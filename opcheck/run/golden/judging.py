@@ -1,4 +1,4 @@
-"""Stored answers against today's oracles."""
+"""Stored answers against today's oracle."""
 
 from __future__ import annotations
 
@@ -9,55 +9,51 @@ import numpy as np
 from opcheck import dtypes
 from opcheck.compare.ulp import distance
 from opcheck.compare.wants import computed_want
-from opcheck.engine import Expected, exactly, operator_of
+from opcheck.engine import Expected, operator_of
+from opcheck.engine.evaluate import exactly
 from opcheck.errors import InvalidNode
 from opcheck.model import Array, Task
-from opcheck.precise import Undecided
-from opcheck.run.golden.oracles import Disagreement, Method, by_engine, outputs, same
+from opcheck.run.golden.oracles import node_of, outputs, same
 from opcheck.run.golden.tolerances import ends
+from opcheck.suite.golden_manifest import Method
 
 
-def accepted(task: Task, operands: Sequence[Array]) -> str | None:
-    """What is to be said of a model that is to be refused, None if the oracles refuse it too."""
+def accepted(task: Task, inputs: Sequence[Array]) -> str | None:
+    """Return what is wrong with a model that must be refused; None if the oracle refuses it."""
     try:
-        if outputs(task.op, operands, task.attrs) is not None:
-            return "is to be refused, but both oracles accept it"
-    except (InvalidNode, Undecided):
+        if outputs(task, inputs) is not None:
+            return "must be refused, but the oracle accepts it"
+    except InvalidNode:
         return None
-    except (Disagreement, MemoryError) as error:
-        return f"the oracles: {error}"
+    except (ValueError, MemoryError) as error:
+        return f"the oracle gives no answer: {error}"
     return None
 
 
 def wrong_answers(
     task: Task,
-    operands: Sequence[Array],
+    inputs: Sequence[Array],
     stored: Sequence[Array],
     method: Method | None,
     allowed: tuple[float, float],
 ) -> Iterator[tuple[str | None, str]]:
-    """What the oracles say against stored outputs, by the stems of their files.
+    """What is wrong with stored outputs, by the stems of their files; None stands for the model.
 
-    None stands for the model. Outputs that a case stated may lie `allowed` = (rtol, atol) off;
-    those of the engine alone are held against the engine alone.
+    Outputs that a case stated may lie `allowed` = (rtol, atol) off.
     """
     try:
-        if method == "engine":
-            arrays = by_engine(task.op, operands, task.attrs)
-        else:
-            found = outputs(task.op, operands, task.attrs)
-            arrays = found.arrays if found else None
-    except (InvalidNode, Undecided, Disagreement, MemoryError) as error:
-        yield None, f"today's oracles give no answer: {error}"
+        found = outputs(task, inputs)
+    except (InvalidNode, ValueError, MemoryError) as error:
+        yield None, f"today's oracle gives no answer: {error}"
         return
-    if arrays is None:
+    if found is None:
         if method != "stated":
-            yield None, "no oracle of this opcheck knows the operator"
+            yield None, "this opcheck lacks the operator"
         return
-    if len(arrays) != len(stored):
-        yield None, f"gives {len(arrays)} outputs, the manifest says {len(stored)}"
+    if len(found.arrays) != len(stored):
+        yield None, f"gives {len(found.arrays)} outputs, the manifest says {len(stored)}"
         return
-    for number, (want, got) in enumerate(zip(arrays, stored, strict=True)):
+    for number, (want, got) in enumerate(zip(found.arrays, stored, strict=True)):
         told = _wrong(want, got, allowed if method == "stated" else None)
         if told:
             yield f"output_{number}", told
@@ -65,7 +61,7 @@ def wrong_answers(
 
 def _wrong(want: Array, got: Array, allowed: tuple[float, float] | None) -> str | None:
     if (want.dtype, want.shape) != (got.dtype, got.shape):
-        told = f"the oracles give {dtypes.of(want)}{list(want.shape)}"
+        told = f"the oracle gives {dtypes.of(want)}{list(want.shape)}"
         return f"holds {dtypes.of(got)}{list(got.shape)}, {told}"
     wrong = ~same(want, got)
     if allowed is not None and wrong.any():
@@ -75,12 +71,12 @@ def _wrong(want: Array, got: Array, allowed: tuple[float, float] | None) -> str 
         return None
     place = tuple(map(int, np.argwhere(wrong)[0]))
     count = f"{int(np.count_nonzero(wrong)):,} of {want.size:,} elements are wrong"
-    return f"{count}: at {list(place)} it has {got[place]!s}, the oracles {want[place]!s}"
+    return f"{count}: at {list(place)} it has {got[place]!s}, the oracle {want[place]!s}"
 
 
 def wrong_ends(
     task: Task,
-    operands: Sequence[Array],
+    inputs: Sequence[Array],
     stored: Sequence[Array],
     lowest: Sequence[Array],
     highest: Sequence[Array],
@@ -92,9 +88,9 @@ def wrong_ends(
     if operator_of(task.op) is None:
         return
     try:
-        answers = exactly(task.op, operands, task.attrs)
+        answers = exactly(node_of(task, inputs))
     except (InvalidNode, MemoryError):
-        # The answers themselves are told; without any there are no ends.
+        # The answers themselves are reported; without any there are no ends.
         return
     every = enumerate(zip(answers, stored, lowest, highest, strict=True))
     for number, (answer, output, low, high) in every:

@@ -1,34 +1,29 @@
-"""What comes out of a node, by two oracles that share no code and have to agree."""
+"""What comes out of a node, correctly rounded."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any
 
 import numpy as np
 
-from opcheck import dtypes, precise
-from opcheck.compare.ulp import distance
-from opcheck.engine import exactly, operator_of, rounded
-from opcheck.errors import InvalidNode
-from opcheck.model import Array, Attrs, OpVersion
-from opcheck.precise import Precise, Undecided
-
-#: How values came about: the exact one, nothing being rounded; correctly rounded, from as many
-#: digits as it took; the same from double-doubles, where these would take too long; by opcheck's
-#: engine alone, where the other oracle does not know the operator or calls it undecided; as the
-#: case states them.
-Method: TypeAlias = Literal["exact", "mpmath", "double-double", "engine", "stated"]
-METHODS: tuple[Method, ...] = get_args(Method)
-
-#: How far from a midpoint, in ULP, the engine may take the other side: float64 is computed there
-#: in types of 64 bits at the least, where an ULP of float64 has 2^11 steps.
-NEAR = 2.0**-9
+from opcheck import dtypes
+from opcheck.engine import Node, operator_of
+from opcheck.engine.rounding import correctly_rounded
+from opcheck.errors import Exit, NotSupported, OpcheckError
+from opcheck.model import Array, Task
+from opcheck.suite.golden_manifest import Method
 
 
 class Disagreement(ValueError):
-    """The oracles, or an oracle and the case, contradict each other; nothing may be written."""
+    """The oracle and the case contradict each other; nothing may be written."""
+
+
+class UnsoundArithmetic(OpcheckError):
+    """The arithmetic of this process is not that of IEEE 754."""
+
+    exit_code = Exit.UNUSABLE
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,69 +34,47 @@ class Outputs:
     method: Method
 
 
-def outputs(op: OpVersion, operands: Sequence[Array], attrs: Attrs) -> Outputs | None:
-    """What both oracles say of a node, each value correctly rounded; None if neither knows it.
+def node_of(task: Task, inputs: Sequence[Array]) -> Node:
+    """The node that a task states."""
+    return Node(task.op, tuple(task.operands(inputs)), task.attrs)
 
-    Raises InvalidNode where both reject the node, Undecided where the text leaves open what comes
-    out, and Disagreement.
+
+def outputs(task: Task, inputs: Sequence[Array]) -> Outputs | None:
+    """The right outputs, each value correctly rounded; None if the engine lacks the operator.
+
+    Raises InvalidNode, UnsoundArithmetic, and ValueError where it is not certain what an output
+    rounds to.
     """
-    fine = _said(precise.evaluate, op, operands, attrs)
-    engine = _said(exactly, op, operands, attrs) if operator_of(op) else None
-    if isinstance(fine, Undecided):
-        raise fine
-    if isinstance(fine, InvalidNode) or isinstance(engine, InvalidNode):
-        _check_both_reject(fine, engine)
-    if fine is None:
-        return None if engine is None else Outputs(tuple(map(rounded, engine)), "engine")
-    if engine is not None:
-        if len(fine) != len(engine):
-            raise Disagreement(
-                f"opcheck.precise gives {len(fine)} outputs, the engine {len(engine)}"
-            )
-        for number, (one, other) in enumerate(zip(fine, engine, strict=True)):
-            _check_agreement(number, one, rounded(other))
-    methods = {one.method for one in fine}
-    return Outputs(
-        tuple(one.values for one in fine), next(m for m in reversed(_FINE) if m in methods)
-    )
-
-
-#: From the most to the least direct.
-_FINE: tuple[Method, ...] = ("exact", "mpmath", "double-double")
-
-
-def _said(by: Any, op: OpVersion, operands: Sequence[Array], attrs: Attrs) -> Any:
+    if operator_of(task.op) is None:
+        return None
+    require_sound_arithmetic()
     try:
-        return by(op, operands, attrs)
-    except (InvalidNode, Undecided) as error:
-        return error
+        arrays, method = correctly_rounded(node_of(task, inputs))
+    except NotSupported:
+        return None
+    return Outputs(tuple(map(_with_one_nan, arrays)), method)
 
 
-def _check_both_reject(fine: Any, engine: Any) -> None:
-    """Raise what both raise, or Disagreement where one of them accepts the node."""
-    said = {"opcheck.precise": fine, "the engine": engine}
-    for who, answer in said.items():
-        if answer is not None and not isinstance(answer, InvalidNode):
-            (other,) = (one for one in said if one != who)
-            raise Disagreement(f"{who} accepts the node, {other} does not: {said[other]}")
-    raise fine if fine is not None else engine
+def _with_one_nan(array: Array) -> Array:
+    """The array with positive quiet NaNs, since their bits depend on the processor."""
+    known = dtypes.of(array)
+    if known is None or known.kind != "float":
+        return array
+    return np.where(np.isnan(array), np.asarray(np.nan, array.dtype), array)
 
 
-def _check_agreement(number: int, fine: Precise, engine: Array) -> None:
-    """Raise Disagreement unless `engine` is what `fine` is, but for a ULP next to a midpoint."""
-    want = fine.values
-    if (want.dtype, want.shape) != (engine.dtype, engine.shape):
-        told = f"{want.dtype}{list(want.shape)}, the engine {engine.dtype}{list(engine.shape)}"
-        raise Disagreement(f"output {number}: opcheck.precise gives {told}")
-    wrong = ~same(want, engine)
-    if dtypes.of(want).kind == "float":  # type: ignore[union-attr]
-        wrong &= (distance(want, engine) != 1) | (fine.distance > NEAR)
-    if wrong.any():
-        count, place = int(np.count_nonzero(wrong)), tuple(map(int, np.argwhere(wrong)[0]))
-        raise Disagreement(
-            f"output {number}: {count} of {want.size} elements differ; at {list(place)}"
-            f" opcheck.precise ({fine.method}) gives {want[place]!s}, the engine {engine[place]!s};"
-            f" the exact value lies {fine.distance[place]:.3g} ULP from a midpoint"
+def require_sound_arithmetic() -> None:
+    """Raise UnsoundArithmetic unless this thread computes as IEEE 754's default has it.
+
+    A library that was loaded may have made the processor flush subnormal numbers, or round
+    differently.
+    """
+    one, half_step, least = np.array([1.0]), np.array([2.0**-53]), np.array([2.0**-1074])
+    to_nearest = one + half_step == 1 and -one - half_step == -1 and one + 1.5 * half_step > 1
+    if not (to_nearest and least * one > 0):
+        raise UnsoundArithmetic(
+            "floating-point numbers are not rounded to nearest here, or lose their subnormals",
+            "something in this process changed the processor's floating-point mode",
         )
 
 
@@ -112,11 +85,3 @@ def same(one: Array, other: Array) -> Any:
     if dtypes.of(one).kind != "float":  # type: ignore[union-attr]
         return equal
     return equal | (np.isnan(one) & np.isnan(other))
-
-
-def by_engine(op: OpVersion, operands: Sequence[Array], attrs: Attrs) -> tuple[Array, ...] | None:
-    """What the engine alone says, correctly rounded or a ULP beside; None if it does not know it.
-
-    Raises InvalidNode.
-    """
-    return tuple(map(rounded, exactly(op, operands, attrs))) if operator_of(op) else None

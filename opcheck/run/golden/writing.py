@@ -15,32 +15,30 @@ from opcheck.errors import NotExpressible, Unwritable, UsageError
 from opcheck.model import Case
 from opcheck.run.golden.answers import LeftOut, made_of
 from opcheck.run.golden.files import written
-from opcheck.run.golden.manifest import (
+from opcheck.run.parallel import in_parallel
+from opcheck.run.staging import staged
+from opcheck.suite import case_digest
+from opcheck.suite.golden_manifest import (
     MANIFEST,
+    METHODS,
     SUMS,
     CaseFields,
     LeftOutFields,
     Manifest,
+    Method,
     NotReadable,
     TestFields,
     read_manifest,
     sums,
 )
-from opcheck.run.golden.oracles import METHODS, Method
-from opcheck.run.parallel import in_parallel
-from opcheck.run.staging import staged
-from opcheck.suite import case_digest
 
 #: What values may rest on.
 _PACKAGES = ("ml_dtypes", "mpmath", "numpy", "onnx")
 METHOD_TEXTS: dict[Method, str] = {
-    "exact": "nothing had to be rounded; the engine agrees",
-    "mpmath": "correctly rounded from as many digits as it takes; the engine agrees",
-    "double-double": "too large for that in good time: correctly rounded from compensated sums of"
-    " about 100 bits, with a proven bound; the engine agrees",
-    "engine": "opcheck's engine alone: the text leaves it open, or the other oracle lacks the"
-    " operator",
-    "stated": "as the case states it: the text leaves it open, or no oracle knows the operator",
+    "exact": "nothing had to be rounded",
+    "bounded": "correctly rounded: the proven error bound leaves one number for each value",
+    "mpmath": "correctly rounded from as many digits as it takes",
+    "stated": "as the case states it: the text leaves it open, or opcheck lacks the operator",
 }
 
 
@@ -199,7 +197,7 @@ def _golden(done: Sequence[_Done], selection: str, settings: Settings) -> Golden
     used = {data.method for case in cases for test in case.tests for data in test.data_sets}
     manifest = Manifest(
         type="opcheck golden files",
-        format=1,
+        format=2,
         opcheck=opcheck.__version__,
         packages={name: metadata.version(name) for name in _PACKAGES},
         selection=selection,

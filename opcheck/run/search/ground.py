@@ -15,6 +15,7 @@ from opcheck.engine.mutants import Mutant as Mistake
 from opcheck.model import Case, Given
 from opcheck.model.mutation import Mutant
 from opcheck.model.support import Cell
+from opcheck.opset import Schema
 from opcheck.run.search.candidate import Candidate
 from opcheck.run.search.cases import alike, case_of, written_out
 from opcheck.run.search.drawing import drawn
@@ -35,6 +36,30 @@ class _Tried:
     right: Answer
     sight: Sight | None = None
     asked: bool = False
+
+
+def nodes_of(cell: Cell, tries: int) -> Iterator[Node]:
+    """So many drawn nodes, or a few less, of which some are legal."""
+    schema = opset.describe(cell.op.domain, cell.op.name, cell.op.since)
+    assert schema
+    for candidate in drawn(schema, DTYPES[cell.dtype], (), tries):
+        node = _node(schema, candidate)
+        if node is not None:
+            yield node
+
+
+def _node(schema: Schema, candidate: Candidate) -> Node | None:
+    """None where it lacks an attribute, or has no such data."""
+    required = (one.name for one in schema.attributes.values() if one.required)
+    if any(name not in candidate.attrs for name in required):
+        return None
+    try:
+        arrays = tuple(map(materialize, candidate.inputs))
+    except ValueError:
+        return None
+    for array in arrays:
+        array.flags.writeable = False
+    return Node(schema.op, arrays, candidate.attrs, constant=candidate.constant)
 
 
 class Ground:
@@ -99,17 +124,10 @@ class Ground:
                 yield tried
 
     def _try(self, candidate: Candidate) -> _Tried | None:
-        """What is right about a node; None where it lacks an attribute, or has no such data."""
-        required = (one.name for one in self.schema.attributes.values() if one.required)
-        if any(name not in candidate.attrs for name in required):
+        """What is right about a node; None where there is none."""
+        node = _node(self.schema, candidate)
+        if node is None:
             return None
-        try:
-            arrays = tuple(map(materialize, candidate.inputs))
-        except ValueError:
-            return None
-        for array in arrays:
-            array.flags.writeable = False
-        node = Node(self.cell.op, arrays, candidate.attrs, constant=candidate.constant)
         with np.errstate(all="ignore"):
             return _Tried(candidate, node, right_of(node))
 

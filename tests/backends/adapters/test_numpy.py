@@ -4,12 +4,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from opcheck.engine.registry import Kernel, Operator, operators
 
 from opcheck.backends import attempt, connect, second_data
 from opcheck.backends.adapters import numpy as adapter
 from opcheck.backends.base import Defect
 from opcheck.engine import evaluate
-from opcheck.engine.registry import Kernel, Operator, operators
 from opcheck.errors import UsageError
 from opcheck.model import BackendInfo, Declined, Outcome, Produced, Question, Raised, Task
 from tests.asking import dml_problem, task_of

@@ -17,7 +17,7 @@ def hardmax(x: Any) -> Any:
 
 
 class Spin:
-    """Right after so many seconds, in which the processor is busy."""
+    """Right after it has had a processor for so many seconds."""
 
     version = "1.0"
 
@@ -28,9 +28,9 @@ class Spin:
         return self
 
     def run(self, inputs: Sequence[Any]) -> Any:
-        end = time.perf_counter() + self.seconds
+        end = time.process_time() + self.seconds
         answer = [hardmax(inputs[0])]
-        while time.perf_counter() < end:
+        while time.process_time() < end:
             pass
         return answer
 

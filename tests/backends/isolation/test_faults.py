@@ -189,6 +189,11 @@ def test_what_is_printed_is_kept_apart_and_shown_at_its_end_only(survivals, capf
     assert capfd.readouterr() == ("", "")
 
 
+def test_where_somebody_s_code_raised_is_told_with_the_failure(survivals):
+    assert re.fullmatch(r"raised at \S+faulty\.py:\d+\n", survivals["a__odd"].printed)
+    assert survivals["a__unsupported"].printed == ""
+
+
 # ── all of them in one run ──────────────────────────────────────────────────────────────────────
 
 

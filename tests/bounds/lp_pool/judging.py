@@ -9,8 +9,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from opcheck.compare import Want, compare
-from opcheck.engine import Expected, exactly
-from opcheck.engine import Node
+from opcheck.engine import Expected, Node, exactly
 from opcheck.model import Comparison, OpVersion
 from tests.bounds.arithmetic import Array
 

@@ -10,23 +10,22 @@ from collections.abc import Callable
 
 import numpy as np
 
-from opcheck.engine import generic
-from opcheck.engine.ops.lp_pool import mistakes as products
-from tests.bounds.arithmetic import Array
+from tests.bounds.arithmetic import BFLOAT16, Array, keep_bits, sequential, truncated
 from tests.bounds.lp_pool.implementations import Implementation
-from tests.bounds.lp_pool.judging import node
 from tests.bounds.lp_pool.steps import power, root
 
 
 def _changed(
     before: Callable[[Array], Array] = lambda x: x,
+    powers: Callable[[Array], Array] = lambda a: a,
     total: Callable[[Array], Array] = lambda s: s,
     after: Callable[[Array], Array] = lambda y: y,
 ) -> Implementation:
     def run(x: Array, p: float) -> Array:
-        s = power(np.abs(before(x.astype(np.float64))), p).sum(-1)
-        y: Array = after(root(total(s), p)).astype(x.dtype)
-        return y
+        raised = power(np.abs(before(x.astype(np.float64))), p)
+        s = (raised if p == 1 else powers(raised)).sum(-1)
+        y = root(total(s), p)
+        return after(y).astype(x.dtype)
 
     return run
 
@@ -35,42 +34,60 @@ def relative(error: float) -> Implementation:
     return _changed(after=lambda y: y * (1 + error))
 
 
-def of_the_product(name: str) -> Implementation:
-    """One of the product's own mistakes."""
-    every = (*products.MISTAKES, *generic.MISTAKES)
-    [mistake] = [mistake for mistake in every if mistake.name == name]
-    return lambda x, p: mistake.answer(node(x, p))[0].reshape(-1)
+def cut_off(x: Array, p: float) -> Array:
+    """Rounded towards zero to the 16 bits of the output."""
+    return truncated(relative(0)(x.astype(np.float64), p), x.dtype)
 
 
-def inputs_cut(bits: int) -> Implementation:
+def sum_in(dtype: object) -> Implementation:
+    def run(x: Array, p: float) -> Array:
+        with np.errstate(over="ignore"):
+            total = sequential(power(np.abs(x.astype(np.float64)), p).astype(dtype))
+            return root(total[..., 0].astype(np.float64), p).astype(x.dtype)
+
+    return run
+
+
+def root_of(bits: int) -> Implementation:
+    """The root of a sum, which p = 1 does not need, with its last bits cut off."""
+    return lambda x, p: (
+        relative(0)(x, p) if p == 1 else _changed(after=lambda y: _cut(y, bits))(x, p)
+    )
+
+
+def inverse(kept: Callable[[float], float]) -> Implementation:
+    """1/p is not exact."""
+    return lambda x, p: _changed(after=lambda y: y ** (p * kept(1 / p)))(x, p)
+
+
+def _cut(x: Array, bits: int) -> Array:
     """As hardware does that drops the low bits."""
+    mantissa, exponent = np.frexp(x)
+    return np.ldexp(np.trunc(np.ldexp(mantissa, bits)), exponent - bits)
 
-    def cut(x: Array) -> Array:
-        mantissa, exponent = np.frexp(x)
-        return np.ldexp(np.trunc(np.ldexp(mantissa, bits)), exponent - bits)
 
-    return _changed(before=cut)
+def _in_bfloat16(x: Array) -> Array:
+    return x.astype(np.float32).astype(BFLOAT16).astype(np.float64)
 
 
 MISTAKES: dict[str, Implementation] = {
-    "relative 1e-3": relative(1e-3),
-    "relative 1e-4": relative(1e-4),
-    "relative 1e-5": relative(1e-5),
-    "relative 3e-6": relative(3e-6),
-    "relative 1.5e-6": relative(1.5e-6),
-    "sum + 1e-5": of_the_product("epsilon_of_1e_5"),
+    **{
+        f"relative {by}": relative(float(by))
+        for by in ("1e-3", "1e-4", "1.25e-5", "1e-5", "3e-6", "1.5e-6")
+    },
+    "sum + 1e-5": _changed(total=lambda s: s + 1e-5),
     "sum + 1e-6": _changed(total=lambda s: s + 1e-6),
-    "sum + 1e-12": of_the_product("epsilon_of_1e_12"),
-    "sum in float16": of_the_product("sums_in_float16"),
-    "sum in bfloat16": of_the_product("sums_in_bfloat16"),
-    "inputs in bfloat16": of_the_product("input_in_bfloat16"),
-    "inputs in tf32": of_the_product("values_in_tf32"),
-    "inputs cut to tf32": inputs_cut(11),
-    "1/p in float16": of_the_product("inverse_of_p_in_float16"),
-    "1/p to 6 decimals": of_the_product("inverse_of_p_of_6_digits"),
-    "root good to 12 bits": of_the_product("root_of_12_bits"),
-    "root good to 16 bits": of_the_product("root_of_16_bits"),
-    "powers good to 12 bits": of_the_product("powers_of_12_bits"),
-    "powers good to 16 bits": of_the_product("powers_of_16_bits"),
-    "p truncated": of_the_product("p_cut"),
+    "sum + 1e-12": _changed(total=lambda s: s + 1e-12),
+    "sum in float16": sum_in(np.float16),
+    "sum in bfloat16": sum_in(BFLOAT16),
+    "inputs in bfloat16": _changed(before=_in_bfloat16),
+    "inputs in tf32": _changed(before=lambda x: keep_bits(x, 11)),
+    "inputs cut to tf32": _changed(before=lambda x: _cut(x, 11)),
+    "1/p in float16": inverse(lambda part: float(_cut(np.array(part), 11))),
+    "1/p to 6 decimals": inverse(lambda part: np.floor(part * 1e6) / 1e6),
+    "root good to 12 bits": root_of(12),
+    "root good to 16 bits": root_of(16),
+    "powers good to 12 bits": _changed(powers=lambda a: _cut(a, 12)),
+    "powers good to 16 bits": _changed(powers=lambda a: _cut(a, 16)),
+    "p truncated": lambda x, p: relative(0)(x, float(int(p))),
 }

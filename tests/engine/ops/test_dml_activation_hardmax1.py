@@ -81,6 +81,6 @@ def test_an_invalid_descriptor_names_operator_value_and_range(
 @pytest.mark.parametrize("dtype", [np.float64, np.int32])
 def test_only_float16_and_float32_are_data_types(dtype: Any) -> None:
     with pytest.raises(
-        InvalidNode, match=f"{HARDMAX1}-1: input of type .*; allowed: float16, float32"
+        InvalidNode, match=f"{HARDMAX1}-1: InputTensor of type .*; allowed: float16, float32"
     ):
         hardmax1(np.zeros((2, 2), dtype), (0,))

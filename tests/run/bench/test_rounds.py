@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import random
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from opcheck.backends import timing
+from opcheck.model.stopwatch import Elapsed
 from opcheck.run.bench.contenders import Here, copying, yardstick
 from opcheck.run.bench.plan import Plan, Visit
 from opcheck.run.bench.rounds import Contender, interleave
@@ -29,13 +34,13 @@ class Process:
         self.name, self.seconds, self.turns, self.lives = name, seconds, turns, lives
         self.asked: list[tuple[int, int]] = []
 
-    def measure(self, loops: int, flushed: int = 0) -> float:
+    def measure(self, loops: int, flushed: int = 0) -> Elapsed:
         self.lives -= 1
         if self.lives < 0:
             raise Gone("it died")
         self.turns.append(self.name)
         self.asked.append((loops, flushed))
-        return self.seconds
+        return Elapsed(self.seconds)
 
 
 def contender(name: str, turns: list[str], *, seconds: float = 1e-4, lives: int = 10**9):
@@ -91,9 +96,9 @@ def test_an_interrupt_ends_it_after_the_round_at_hand() -> None:
 
 
 class Sleeper:
-    def measure(self, loops: int, flushed: int = 0) -> float:
+    def measure(self, loops: int, flushed: int = 0) -> Elapsed:
         time.sleep(0.05)
-        return 0.05
+        return Elapsed(0.05)
 
 
 def test_time_is_limited_but_there_is_one_round_at_the_least() -> None:
@@ -154,20 +159,61 @@ def test_rounds_that_processes_cannot_share_are_more_and_not_fewer() -> None:
 
 def test_work_in_this_process_is_timed_as_that_of_workers() -> None:
     def busy() -> None:
-        end = time.perf_counter() + 0.002
-        while time.perf_counter() < end:
+        end = time.process_time() + 0.002
+        while time.process_time() < end:
             pass
 
-    found = min(Here(busy).measure(2) for _ in range(10))
+    found = min(Here(busy).measure(2).seconds for _ in range(10))
     # How much more depends on what else the machine does.
     assert 0.002 <= found < 0.1
-    assert 0.002 <= min(Here(busy).measure(2, flushed=1 << 20) for _ in range(5)) < 0.1
+    assert 0.002 <= min(Here(busy).measure(2, flushed=1 << 20).seconds for _ in range(5)) < 0.1
+
+
+@pytest.mark.parametrize(
+    ("used", "queued", "waited"),
+    [
+        (4.0, 6.0, 6.0),  # at work or waiting
+        (4.0, 2.0, 2.0),  # asleep for the rest
+        (4.0, 0.0, 0.0),
+        (4.0, 9.0, 6.0),  # what waited before and after the call is none of it
+        (20.0, 6.0, 0.0),  # several threads at work
+        (4.0, math.nan, 0.0),
+    ],
+)
+@pytest.mark.parametrize("flushed", [0, 64])
+def test_a_call_does_not_include_waiting_for_a_processor(
+    monkeypatch: pytest.MonkeyPatch, used: float, queued: float, waited: float, flushed: int
+) -> None:
+    clocks = {"perf_counter": 10.0, "process_time": used, "_queued": queued}
+    for name, step in clocks.items():
+        ticks = itertools.count(100.0, step)
+        monkeypatch.setattr(timing, name, lambda ticks=ticks: next(ticks))
+    found = Here(lambda: None).measure(2, flushed)
+    calls = 1 if flushed else 2
+    assert found == Elapsed((10.0 - waited) / calls, waited / calls)
+
+
+@pytest.mark.parametrize(
+    ("threads", "seconds"),
+    [(["9000 2000000000 7", "1 500000000 1"], 2.5), ([], 0.0), (["9000 2000000000 7", ""], None)],
+)
+def test_how_long_threads_waited_is_what_linux_says_of_each(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, threads: list[str], seconds: float | None
+) -> None:
+    for number, text in enumerate(threads):
+        (tmp_path / f"{number}").mkdir()
+        (tmp_path / f"{number}" / "schedstat").write_text(text)
+    monkeypatch.setattr(timing, "_THREADS", tmp_path)
+    found = timing._queued()
+    assert math.isnan(found) if seconds is None else found == seconds
 
 
 def test_a_copy_moves_as_many_bytes_as_it_says() -> None:
-    small, large = (min(copying(size).measure(3) for _ in range(9)) for size in (1 << 20, 1 << 25))
+    small, large = (
+        min(copying(size).measure(3).seconds for _ in range(9)) for size in (1 << 20, 1 << 25)
+    )
     assert large > small
 
 
 def test_the_yardstick_takes_some_tenths_of_a_millisecond() -> None:
-    assert 1e-5 < min(yardstick().measure(3) for _ in range(9)) < 1e-1
+    assert 1e-5 < min(yardstick().measure(3).seconds for _ in range(9)) < 1e-1

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from opcheck.run.golden.checking import check
-from opcheck.run.golden.manifest import MANIFEST, SUMS, Manifest, read_manifest, sums
 from opcheck.run.golden.writing import Golden, Settings, write
+from opcheck.suite.golden_manifest import MANIFEST, SUMS, Manifest, read_manifest, sums
 from tests.asking import cases_in
 
 #: A literal, random numbers, an undecided text, and a model to be refused with its legal twin.

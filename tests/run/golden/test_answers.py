@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcheck import precise
+from opcheck.engine.rounding import Unrounded
 from opcheck.model import Case
-from opcheck.precise import Precise
+from opcheck.run.golden import oracles
 from opcheck.run.golden.answers import Made, made_of
 from tests.asking import cases_in
 from tests.run.golden.made import FOUR
@@ -79,7 +79,7 @@ def test_a_case_without_anything_random_says_so(tmp_path: Path) -> None:
     assert len(found.tests[0].data_sets) == 1
 
 
-def test_a_literal_is_written_as_the_oracles_have_it(tmp_path: Path) -> None:
+def test_a_literal_is_written_as_the_oracle_has_it(tmp_path: Path) -> None:
     text = "{name: a, inputs: {input: [0, 1]}, expect: {output: [0.268941, 0.731059]}}"
     case = softmax(tmp_path, text.replace("expect", "tolerance: {rtol: 1.e-5, atol: 0}, expect"))
     (output,) = made_of(case, 1).tests[0].data_sets[0].outputs
@@ -90,7 +90,6 @@ def test_a_literal_is_written_as_the_oracles_have_it(tmp_path: Path) -> None:
     ("text", "told"),
     [
         ("inputs: {input: [0, 1]}, expect: {output: [0.5, 0.5]}", "contradict each other"),
-        ("inputs: {input: [.inf, 1]}, empty: NaN", "takes it for undecided"),
         (
             "inputs: {input: [0, 1]}, expect: {rejected: no, legal: {attrs.axis: -1}},"
             " attrs: {axis: 0}",
@@ -98,7 +97,7 @@ def test_a_literal_is_written_as_the_oracles_have_it(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_case_that_an_oracle_contradicts_is_left_out_as_wrong(
+def test_a_case_that_the_oracle_contradicts_is_left_out_as_wrong(
     tmp_path: Path, text: str, told: str
 ) -> None:
     found = made_of(softmax(tmp_path, f"{{name: a, {text}}}"), 1)
@@ -108,27 +107,34 @@ def test_a_case_that_an_oracle_contradicts_is_left_out_as_wrong(
     assert told in left.reason
 
 
-def test_oracles_that_disagree_stop_the_case(
+def test_what_is_not_certain_is_not_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = precise.evaluate
+    def uncertain(*_: Any) -> Any:
+        raise Unrounded("nobody knows")
 
-    def off(*asked: Any) -> Any:
-        (answer,) = real(*asked) or ()
-        return (Precise(answer.values * np.float32(1.5), answer.distance, answer.method),)
-
-    monkeypatch.setattr(precise, "evaluate", off)
+    monkeypatch.setattr(oracles, "correctly_rounded", uncertain)
     found = made(tmp_path)
     for name in ("written_out", "random"):
         (left,) = found[name].left_out
         assert left.wrong
-        assert "opcheck.precise (mpmath) gives 0.75, the engine 0.5" in left.reason or name != (
-            "written_out"
-        )
+        assert left.reason == "nobody knows"
         assert found[name].tests == ()
 
 
-def test_an_operator_that_no_oracle_knows_is_written_as_stated(tmp_path: Path) -> None:
+def test_a_computed_answer_to_an_open_question_is_correctly_rounded(tmp_path: Path) -> None:
+    text = "{name: a, rule: open, inputs: {input: [0, 1]}, expect: {any_of: ["
+    text += "{as: engine}, {as: none, output: [1, 0]}]}, tolerance: {ulp: 1}}"
+    computed, stated = made_of(softmax(tmp_path, text), 1).tests
+    assert computed.data_sets[0].method == "bounded"
+    assert (
+        computed.data_sets[0].outputs[0].written.tolist()
+        == np.float32([0.26894143, 0.7310586]).tolist()
+    )
+    assert stated.data_sets[0].method == "stated"
+
+
+def test_an_operator_that_the_engine_lacks_is_written_as_stated(tmp_path: Path) -> None:
     text = """
         op: Relu
         opset: 14

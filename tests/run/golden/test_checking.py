@@ -23,8 +23,8 @@ from benchmarks.golden_corruptions import made as made_to_be_damaged
 from opcheck.errors import UsageError
 from opcheck.run.golden import judging
 from opcheck.run.golden.checking import check
-from opcheck.run.golden.manifest import MANIFEST, SUMS
 from opcheck.run.golden.oracles import Outputs
+from opcheck.suite.golden_manifest import MANIFEST, SUMS
 from tests.run.golden.made import RANDOM, WRITTEN_OUT, findings, golden, rewrite
 
 INPUT, OUTPUT = (f"{RANDOM}/test_data_set_0/{name}_0.pb" for name in ("input", "output"))
@@ -83,7 +83,7 @@ def test_a_wrong_answer_is_told_beside_the_right_one(folder: Path) -> None:
     put(folder, OUTPUT, array)
     told = findings(folder)[OUTPUT]
     assert "was changed" in told
-    assert "1 of 10 elements are wrong: at [1, 3] it has 0.75, the oracles 0." in told
+    assert "1 of 10 elements are wrong: at [1, 3] it has 0.75, the oracle 0." in told
 
 
 def test_everything_is_told_at_once(folder: Path) -> None:
@@ -131,7 +131,7 @@ def test_damages_drawn_at_random_are_found_each(tmp_path: Path) -> None:
 # ── forged: everything vouches for what is there ──────────────────────────────────────────────
 
 
-def test_a_forged_answer_is_found_by_the_oracles(folder: Path) -> None:
+def test_a_forged_answer_is_found_by_the_oracle(folder: Path) -> None:
     array = tensor(folder, OUTPUT)
     array[0, 0] = np.nextafter(array[0, 0], np.float32(2))
     put(folder, OUTPUT, array)
@@ -140,7 +140,7 @@ def test_a_forged_answer_is_found_by_the_oracles(folder: Path) -> None:
     assert told.startswith("1 of 10 elements are wrong: at [0, 0] it has")
 
 
-def test_other_oracles_are_told_from_other_files(
+def test_another_oracle_is_told_from_other_files(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = judging.outputs
@@ -207,7 +207,7 @@ def test_a_legal_model_may_not_be_marked_as_to_be_refused(folder: Path) -> None:
     path.write_bytes(model.SerializeToString())
     rewrite(folder, mark)
     (told,) = findings(folder).values()
-    assert told == "is to be refused, but both oracles accept it"
+    assert told == "must be refused, but the oracle accepts it"
 
 
 def test_a_tolerance_that_is_too_wide_is_told(folder: Path) -> None:
@@ -466,8 +466,8 @@ def test_a_manifest_that_is_none_is_told_without_more(folder: Path, data: bytes)
 
 def test_a_manifest_of_a_later_format_is_told_as_that(folder: Path) -> None:
     text = (folder / MANIFEST).read_text()
-    (folder / MANIFEST).write_text(text.replace('"format": 1', '"format": 2'))
-    assert "has format 2; this opcheck reads 1" in findings(folder)[MANIFEST]
+    (folder / MANIFEST).write_text(text.replace('"format": 2', '"format": 3'))
+    assert "has format 3; this opcheck reads 2" in findings(folder)[MANIFEST]
 
 
 def test_what_is_no_golden_folder_is_said_so(tmp_path: Path) -> None:

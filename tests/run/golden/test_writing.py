@@ -18,8 +18,8 @@ from onnx.numpy_helper import to_array
 
 from opcheck.errors import Unwritable, UsageError
 from opcheck.run.golden import writing
-from opcheck.run.golden.manifest import MANIFEST, SUMS, read_manifest
 from opcheck.run.golden.writing import Settings, write
+from opcheck.suite.golden_manifest import MANIFEST, SUMS, read_manifest
 from tests.asking import cases_in
 from tests.run.golden.made import FOUR, RANDOM, WRITTEN_OUT, golden
 

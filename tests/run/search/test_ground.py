@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 
 from opcheck.dtypes import DTYPES
-from opcheck.engine.mutants import Mutant as Mistake
+from opcheck.engine.mutants import Mutant
 from opcheck.errors import InvalidNode
 from opcheck.model import Computed, Fill, Given, OpVersion, TensorSpec
 from opcheck.model.support import Cell
@@ -29,7 +29,7 @@ def refusing(*types):
             raise InvalidNode("no")
         return node.right
 
-    return Mistake("refuses", "some types were not supported", answer)
+    return Mutant("refuses", "some types were not supported", answer)
 
 
 def test_a_case_serves_where_its_node_kills_and_the_same_must_come_out():
@@ -58,7 +58,7 @@ def test_the_suite_s_own_cases_are_tried_first_with_all_that_is_put_into_them(tm
     case = one(
         tmp_path, "{name: a, inputs: {input: {value: [[0]], put: [{at: [0, 0], value: 7}]}}}"
     )
-    sevens = Mistake(
+    sevens = Mutant(
         "sevens",
         "7 was too much",
         lambda node: [np.where(node.inputs[0] == 7, np.float32(0), node.right[0])],
@@ -71,7 +71,7 @@ def test_the_suite_s_own_cases_are_tried_first_with_all_that_is_put_into_them(tm
 
 def test_small_nodes_are_kept_for_the_next_mistake_and_large_ones_made_anew(monkeypatch):
     here = ground(OpVersion("", "Hardmax", 13), "float32", tries=600)
-    nothing = Mistake("nothing", "nothing was wrong", lambda node: node.right)
+    nothing = Mutant("nothing", "nothing was wrong", lambda node: node.right)
     tried = []
     real = here._try
 

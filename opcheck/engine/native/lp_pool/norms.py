@@ -89,9 +89,11 @@ def _again(
         _, exponent = np.frexp(largest)
         instead = np.empty(norms.shape)
         compute(np.ldexp(x, -exponent), instead)
-        right = wrong & (instead >= low)
-        norms[right] = np.ldexp(instead[right], exponent)
-        # What is left stands near something much larger.
+        back = np.ldexp(instead, exponent)
+        # A root that rounded up may pass the end of the range, where the norm itself does not.
+        right = wrong & (instead >= low) & (np.isfinite(back) | np.isinf(instead))
+        norms[right] = back[right]
+        # What is left stands next to something much larger, or at the end of the range.
         wrong &= ~right
     places = np.flatnonzero(wrong)
     windows, x = Windows((1, 1), axes), x[None, None]

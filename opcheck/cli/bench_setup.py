@@ -1,0 +1,160 @@
+"""What `opcheck bench` times, in which processes, and what is shown and kept meanwhile."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from opcheck.cli import interrupt
+from opcheck.cli.options import chosen_cases, leave
+from opcheck.errors import Exit, Unwritable, UsageError
+
+if TYPE_CHECKING:
+    from opcheck.backends.isolation.slot import Settings
+    from opcheck.model import Case
+    from opcheck.model.timing import Bench, Timed
+    from opcheck.run.bench import Entrant, Session
+
+#: What tells the usual libraries how many threads to start.
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+#: How many seconds of measuring may be lost if all is killed.
+_MOMENT = 10.0
+
+
+def chosen(
+    sweep: str | None, *, paths: Sequence[Path], **selection: Any
+) -> tuple[Sequence[Case], str]:
+    """The cases, and the selection in words."""
+    from opcheck.suite import load_sweep, parse_sweep
+
+    wanted = parse_sweep(sweep) if sweep else None
+    cases, said = chosen_cases(paths, **selection, bench=True)
+    if wanted:
+        cases = load_sweep(paths, {case.id for case in cases}, wanted)
+    return cases, said
+
+
+def timable(cases: Sequence[Case], said: str) -> list[Case]:
+    """Those that can be timed; tells of the others, and raises UsageError if there is none."""
+    reasons = {case.id: why_not(case) for case in cases}
+    found = [case for case in cases if not reasons[case.id]]
+    told = Counter(reason for reason in reasons.values() if reason)
+    for reason, count in told.items():
+        first = next(id for id, why in reasons.items() if why == reason)
+        more = f" and {count - 1:,} more" if count > 1 else ""
+        click.echo(f"opcheck: not timed: {first}{more}: {reason}", err=True)
+    if cases and not found:
+        raise UsageError("none of the cases can be timed")
+    if not cases:
+        click.echo(f"opcheck: no case matches ({said})", err=True)
+        leave(Exit.NOTHING_JUDGED)
+    return found
+
+
+def why_not(case: Case) -> str:
+    """Return why a case cannot be timed, or ""."""
+    from opcheck.model import AnyOf, Rejected
+
+    expect = case.expect
+    answers = [one.expect for one in expect.alternatives] if isinstance(expect, AnyOf) else [expect]
+    if any(isinstance(one, Rejected) for one in answers):
+        return "it expects, or admits, a refusal"
+    return "a tensor of it has no element" if any(0 in spec.shape for spec in case.inputs) else ""
+
+
+def with_threads(settings: Settings, threads: int) -> Settings:
+    """The backend with so many threads: by its own option if it has one, and by its environment."""
+    from opcheck.backends.address import parse
+    from opcheck.backends.offers import has_threads
+
+    address = parse(settings.address)
+    asked = dict(address.options)
+    if threads > 1 and "threads" not in asked and has_threads(address.kind):
+        asked["threads"] = str(threads)
+        address = replace(address, options=tuple(sorted(asked.items())))
+    count = asked.get("threads", str(threads))
+    environment = {**dict.fromkeys(_THREADS, count), **settings.environment}
+    return replace(settings, address=str(address), environment=environment)
+
+
+@contextmanager
+def entered(settings: Sequence[Settings], processes: int) -> Iterator[list[Entrant]]:
+    """The backends, all of them connected."""
+    from opcheck.backends.isolation.stopwatch import Stopwatch
+    from opcheck.cli.workers import connect, started
+    from opcheck.run.bench import Entrant
+
+    with started(settings, 1) as pools, ExitStack() as stack:
+        connect(pools)
+        watches: list[list[Stopwatch]] = [[] for _ in settings]
+        for one, group in zip(settings, watches, strict=True):
+            for _ in range(processes):
+                group.append(Stopwatch(one))
+                stack.callback(group[-1].close)
+        for watch in chain.from_iterable(watches):
+            watch.connected(interrupt.safe_place)
+        pairs = zip(pools, watches, strict=True)
+        yield [Entrant(pool, tuple(group)) for pool, group in pairs]
+
+
+def was_timed(rows: Sequence[Timed]) -> bool:
+    """Whether there is any time."""
+    return any(timing.samples for row in rows for timing in row.timings)
+
+
+class Keeping:
+    """The file in which all samples are kept, if there is one, written anew now and then."""
+
+    def __init__(self, path: Path | None, about: Bench) -> None:
+        self._path, self._about = path, about
+        self._written = 0.0
+        self._error: Unwritable | None = None
+        self._write((), complete=False)
+
+    def now_and_then(self, session: Session) -> None:
+        """Write what there is so far, unless that was done a moment ago."""
+        if self._path and monotonic() - self._written > _MOMENT:
+            self.now(session.rows(), complete=False)
+
+    def now(self, rows: Sequence[Timed], *, complete: bool) -> None:
+        """Write what there is; where that fails it is still shown, and `check` tells."""
+        try:
+            self._write(rows, complete=complete)
+            self._error = None
+        except Unwritable as error:
+            self._error = error
+
+    def check(self) -> None:
+        """Raise Unwritable if what there is was not written."""
+        if self._error:
+            raise self._error
+
+    def _write(self, rows: Sequence[Timed], *, complete: bool) -> None:
+        if self._path:
+            from opcheck.report.timing_store import write
+
+            self._written = monotonic()
+            write(self._path, self._about, rows, complete=complete)
+
+
+def measured(session: Session, keeping: Keeping) -> Sequence[Timed]:
+    """What comes of a session, whose visits are counted in a bar."""
+    from opcheck.cli.console import progress
+
+    with progress(pausing=True) as bar:
+        task = bar.add_task("timing", total=session.to_come)
+        for done, case in enumerate(session.visits(interrupt.asked)):
+            total = done + session.to_come
+            bar.update(task, description=case, completed=done, total=total)
+            keeping.now_and_then(session)
+    rows = session.rows()
+    keeping.now(rows, complete=not interrupt.asked())
+    return rows

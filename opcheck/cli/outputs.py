@@ -1,0 +1,221 @@
+"""What a command writes: where it can, and that nothing of an earlier command stays in its place.
+
+An output is stale from the moment the command starts that names it, whatever becomes of the
+command: a gate that goes on after a refused command must not find last week's file. So it is
+renamed to `NAME.stale` first, which is removed once there is a new one.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from errno import EBUSY
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import click
+
+from opcheck.errors import Unwritable, UsageError
+
+#: In place of a file, standard output.
+STANDARD = Path("-")
+_STALE = ".stale"
+
+
+def _is_file(path: Path, words: Sequence[str]) -> bool:
+    return path.is_file()
+
+
+class Output(click.Path):
+    """The type of an option that names what the command writes.
+
+    `is_replaced` is given the path and the words of the command line, and returns True if the
+    command replaces what is there; then that is gone, unless it is `kept`.
+    """
+
+    def __init__(
+        self,
+        is_replaced: Callable[[Path, Sequence[str]], bool] = _is_file,
+        *,
+        kept: bool = False,
+        **settings: Any,
+    ) -> None:
+        super().__init__(path_type=Path, **settings)
+        self.is_replaced, self.kept = is_replaced, kept
+
+
+class Command(click.Command):
+    """A command that sets earlier outputs aside before anything can go wrong with it."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse as click does; a wrong command line makes its outputs stale, too."""
+        words = [*args]
+        try:
+            rest = super().parse_args(ctx, args)
+        except click.UsageError:
+            if not ctx.resilient_parsing:
+                ctx.meta[_STALE] = _set_aside(words, self._named_in(ctx, words))
+                _clean(ctx)
+            raise
+        if not ctx.resilient_parsing:
+            values = ((one.type, ctx.params.get(str(one.name))) for one in self.params)
+            ctx.meta[_STALE] = _set_aside(words, values)
+        return rest
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command, then remove what was set aside and has been replaced."""
+        try:
+            return super().invoke(ctx)
+        finally:
+            _clean(ctx)
+
+    def _named_in(
+        self, ctx: click.Context, words: Sequence[str]
+    ) -> Iterator[tuple[click.ParamType[Any], Any]]:
+        """The outputs that a wrong command line names, as far as that can be seen."""
+        for parameter in self.params:
+            for name in parameter.opts if isinstance(parameter.type, Output) else ():
+                glued = f"{name}=" if name.startswith("--") else name
+                for word, following in pairwise([*words, ""]):
+                    text = following if word == name else word.removeprefix(glued)
+                    with suppress(click.UsageError):
+                        if text and text != word:
+                            yield parameter.type, parameter.type.convert(text, parameter, ctx)
+
+
+def _set_aside(
+    words: Sequence[str], values: Iterable[tuple[click.ParamType[Any], Any]]
+) -> list[tuple[Path, Path, bool, bool]]:
+    """Rename what is to be replaced.
+
+    Returns each output, the name of what is set aside, whether that is kept, and was there.
+    """
+    found = []
+    for kind, value in values:
+        for one in value if isinstance(value, list | tuple) else [value]:
+            path = getattr(one, "path", one)
+            if isinstance(kind, Output) and path not in (None, STANDARD) and "\0" not in str(path):
+                path = Path(os.path.realpath(path))
+                stale = path.with_name(f"{path.name}{_STALE}")
+                moved = _is_stale(path, kind, words) and _rename(path, stale, kind, words)
+                if moved and kind.kept:
+                    _tell(path, stale)
+                found.append((path, stale, kind.kept, moved))
+    return found
+
+
+def _clean(ctx: click.Context) -> None:
+    """Remove what was set aside where there is a new output, and say where there is none."""
+    for path, stale, kept, moved in ctx.meta.pop(_STALE, ()):
+        if kept:
+            continue
+        if stale.exists() and not path.exists():
+            _tell(path, stale)
+        elif stale.is_file():
+            stale.unlink()
+        elif moved:
+            shutil.rmtree(stale)
+
+
+def _tell(path: Path, stale: Path) -> None:
+    click.echo(f"opcheck: {path.name} of an earlier command is {stale.name} now", err=True)
+
+
+def _is_stale(path: Path, kind: Output, words: Sequence[str]) -> bool:
+    """Return True if the command replaces what is there, and does not read it.
+
+    Of what cannot be looked at the command itself says so.
+    """
+    try:
+        return kind.is_replaced(path, words) and sum(_mentions(one, path) for one in words) < 2
+    except (OSError, ValueError):
+        return False
+
+
+def _mentions(word: str, path: Path) -> bool:
+    """Return True if a word is a path, or ends in it behind `=`, `:` or the letter of an option."""
+    ends = [word, *(word[match.end() :] for match in re.finditer("[=:]|^-[a-z]", word))]
+    return any(end and os.path.realpath(end) == str(path) for end in ends)
+
+
+def _rename(path: Path, stale: Path, kind: Output, words: Sequence[str]) -> bool:
+    """Return True if the output has its other name now."""
+    _check_is_free(path)
+    try:
+        if stale.is_dir() and _is_stale(stale, kind, words):
+            shutil.rmtree(stale)
+        path.replace(stale)
+        return True
+    except OSError as error:
+        try:
+            if kind.kept:
+                raise
+            # Some files can only be written into: a single one that is mounted, for example.
+            path.write_bytes(b"")
+        except OSError:
+            click.echo(f"opcheck: {path.name} stays as it was: {error.strerror}", err=True)
+        return False
+
+
+def _check_is_free(path: Path) -> None:
+    """Raise Unwritable if another command is writing a file."""
+    with suppress(PermissionError, IsADirectoryError), path.open("rb") as file:
+        try:
+            lock(file.fileno())
+        except OSError as error:
+            raise Unwritable(path, error) from None
+
+
+def lock(file: int) -> None:
+    """Keep an open file for this process until it is closed; raises OSError if another has it."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise OSError(EBUSY, "another command is writing it") from None
+    except OSError:  # a file system, or a device, without locks
+        return
+
+
+def check_files(
+    files: Iterable[tuple[object, Path | None]],
+    read_from: Iterable[Path | None] = (),
+    wrong: Iterable[str] = (),
+) -> None:
+    """Raise UsageError with every file that cannot be written, before anything is.
+
+    Each is named as the command line does. The command also reads `read_from`; `wrong` is what
+    else is wrong.
+    """
+    found = [*wrong]
+    taken = [path for path in read_from if path not in (None, STANDARD)]
+    for said, path in files:
+        if path is None:
+            continue
+        if told := _why_not(path, taken):
+            found.append(f"{said}: {told}")
+        taken.append(path)
+    if found:
+        raise UsageError("\n".join(found))
+
+
+def _why_not(path: Path, taken: Iterable[Path | None]) -> str | None:
+    """Why a file cannot be written, as far as can be known without touching it."""
+    try:
+        if path.resolve() in [other.resolve() for other in taken if other]:
+            return "the same command names this file twice"
+        if path == STANDARD:
+            return None
+        if path.is_dir():
+            return "this is a folder"
+        if not path.parent.is_dir():
+            return f"there is no folder {path.parent}"
+        if not os.access(path if path.exists() else path.parent, os.W_OK):
+            return "this may not be written (permission denied)"
+    except (OSError, ValueError) as error:
+        return str(getattr(error, "strerror", None) or error)
+    return None

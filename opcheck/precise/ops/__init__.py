@@ -1,1 +1,0 @@
-"""One file or folder an operator, found by its being here."""

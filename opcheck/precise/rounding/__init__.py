@@ -1,1 +1,0 @@
-"""Rounding to a format, once: one number from an enclosure, or many from a double-double."""

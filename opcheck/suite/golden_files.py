@@ -1,0 +1,251 @@
+"""The files of a golden folder against its manifest, which may both come from a stranger.
+
+Nothing outside the folder is read. What is in the files is for `run.golden.contents`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from hashlib import file_digest, sha256
+from itertools import islice
+from pathlib import Path
+
+from opcheck.errors import UsageError
+from opcheck.graph.folders import MODEL
+from opcheck.graph.onnx_tolerance import DATA
+from opcheck.graph.tensors import MAX_BYTES
+from opcheck.suite.golden_manifest import (
+    MANIFEST,
+    NPZ,
+    SUMS,
+    Manifest,
+    NotReadable,
+    TestFields,
+    read_manifest,
+    sums,
+)
+
+#: No folder with more entries is looked at.
+_MOST = 1 << 21
+#: A file lies no deeper: kind, test, data set, file.
+_DEPTH = 4
+#: Bytes of SHA256SUMS for each file, at most.
+_LINE = 1 << 10
+
+
+@dataclass(frozen=True, order=True)
+class Finding:
+    """What is wrong with one file, or folder, by its path in the golden folder."""
+
+    path: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Listing:
+    """What lies in a folder: plain files, folders, and anything else by what it is."""
+
+    files: frozenset[str]
+    folders: frozenset[str]
+    others: dict[str, str]
+
+
+def strange(folder: Path, listing: Listing, manifest: Manifest, data: bytes) -> list[Finding]:
+    """What is wrong without a look into a test's files; `data` are the manifest's bytes."""
+    listed = {f"{test.folder}/{name}" for _, test in tests_of(manifest) for name in test.files}
+    return [
+        *unusual(listing),
+        *_contradictions(manifest),
+        *_sums(folder, manifest, sha256(data).hexdigest(), listing),
+        *_missing_and_extra(listed, listing),
+    ]
+
+
+def unusual(listing: Listing) -> list[Finding]:
+    """What no folder of golden files holds, whatever its manifest says."""
+    return [*(Finding(*one) for one in listing.others.items()), *_alike(listing)]
+
+
+def damage(folder: Path, part: str) -> tuple[Manifest | None, list[Finding]]:
+    """The manifest of a folder, and what is wrong with the files of the tests in a `part` of it.
+
+    The part is a path in the folder. No answer is computed.
+    """
+    try:
+        manifest, data = read_manifest(folder)
+    except FileNotFoundError:
+        return None, [Finding(MANIFEST, f"is missing: {SUMS} lists it")]
+    except NotReadable as error:
+        return None, [Finding(MANIFEST, str(error))]
+    listing = list_files(folder)
+    found = strange(folder, listing, manifest, data)
+    for _, test in tests_of(manifest):
+        wrong = changed(folder, test, files_there(test, listing), npz=manifest.npz)
+        found += [Finding(f"{test.folder}/{name}", told) for name, told, _ in wrong]
+    prefix = part.removesuffix(".").removesuffix("/")
+    mine = [
+        one
+        for one in found
+        # Beside the tests there may be anything.
+        if one.path in (MANIFEST, SUMS)
+        or ("/" in one.path and f"{one.path}/".startswith(f"{prefix}/" * bool(prefix)))
+    ]
+    return manifest, sorted(mine)
+
+
+def changed(
+    folder: Path, test: TestFields, there: Collection[str], *, npz: bool
+) -> Iterator[tuple[str, str, str]]:
+    """Files of a test that are not as they were written: name, message, and their SHA-256 or "".
+
+    `there` are those that are there, and plain files.
+    """
+    expected = _expected_files(test, npz=npz)
+    for name in sorted(expected - test.files.keys()):
+        yield name, "the manifest has no SHA-256 of it", ""
+    for name in sorted(test.files.keys() - expected):
+        yield name, "the manifest lists it, but no such test has it", ""
+    for name in sorted(there):
+        path, written = folder / test.folder / name, test.files[name]
+        try:
+            if path.stat().st_size > MAX_BYTES:
+                yield name, f"is larger than {MAX_BYTES >> 30} GiB", ""
+                continue
+            with path.open("rb") as file:
+                sha = file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            yield name, f"cannot be read: {error.strerror}", ""
+            continue
+        if sha != written:
+            yield name, f"was changed: its SHA-256 is {sha[:12]}…, not {written[:12]}…", sha
+
+
+def files_there(test: TestFields, listing: Listing) -> frozenset[str]:
+    """Those of a test's files that are there, and plain files."""
+    return frozenset(name for name in test.files if f"{test.folder}/{name}" in listing.files)
+
+
+def tests_of(manifest: Manifest) -> list[tuple[str, TestFields]]:
+    """All tests, each after the id of its case."""
+    return [(case.id, test) for case in manifest.cases for test in case.tests]
+
+
+def _expected_files(test: TestFields, *, npz: bool) -> set[str]:
+    """The files that a test has, by what the manifest says of it."""
+    stems = [f"input_{number}" for number in range(len(test.inputs))]
+    found = {MODEL} if test.refused else {MODEL, DATA}
+    for data in test.data_sets:
+        kinds = ("output", "lowest", "highest") if test.tolerance == "bound" else ("output",)
+        more = [f"{kind}_{number}" for number in range(len(data.outputs)) for kind in kinds]
+        found |= {f"{data.folder}/{stem}.pb" for stem in (*stems, *more)}
+        if npz:
+            found.add(f"{data.folder}/{NPZ}")
+    return found
+
+
+def list_files(folder: Path) -> Listing:
+    """What lies in a folder; no link is followed."""
+    files, folders, others = set(), set(), {}
+    left = [(folder, "", 1)]
+    while left:
+        where, prefix, depth = left.pop()
+        try:
+            with os.scandir(where) as entries:
+                found = list(islice(entries, _MOST))
+        except OSError as error:
+            others[prefix.rstrip("/")] = f"cannot be read: {error.strerror}"
+            continue
+        for entry in found:
+            path = prefix + entry.name
+            if entry.is_symlink():
+                others[path] = "is a link: nothing is read through it"
+            elif entry.is_file(follow_symlinks=False):
+                files.add(path)
+            elif not entry.is_dir(follow_symlinks=False):
+                others[path] = "is no plain file"
+            elif depth >= _DEPTH:
+                others[path] = "is a folder where none belongs"
+            else:
+                folders.add(path)
+                left.append((Path(entry.path), f"{path}/", depth + 1))
+        if len(files) + len(folders) + len(others) >= _MOST:
+            raise UsageError(f"{folder} holds more than {_MOST:,} files")
+    return Listing(frozenset(files), frozenset(folders), others)
+
+
+def _alike(listing: Listing) -> list[Finding]:
+    """Names that some file systems do not tell apart."""
+    first: dict[str, str] = {}
+    found = []
+    for path in sorted({*listing.files, *listing.folders, *listing.others}):
+        other = first.setdefault(path.casefold(), path)
+        if other != path:
+            found.append(Finding(path, f"differs from {other} only by the case of its letters"))
+    return found
+
+
+def _contradictions(manifest: Manifest) -> list[Finding]:
+    """What of a manifest contradicts itself."""
+    found = []
+    ids = Counter(case.id.casefold() for case in manifest.cases)
+    folders = Counter(test.folder.casefold() for _, test in tests_of(manifest))
+    for what, names in (("cases", ids), ("tests", folders)):
+        for name, count in names.items():
+            if count > 1:
+                found.append(Finding(MANIFEST, f"{count} {what} are called {name}"))
+    for case in manifest.cases:
+        if not case.tests:
+            found.append(Finding(MANIFEST, f"{case.id} has no test"))
+        for test in case.tests:
+            kind = "rejected" if test.refused and case.rule != "open" else case.rule
+            if not test.folder.startswith(f"{kind}/"):
+                found.append(Finding(test.folder, f"belongs into {kind}/, by its rule"))
+            if not test.data_sets:
+                found.append(Finding(test.folder, "has no data set"))
+    return found
+
+
+def _sums(folder: Path, manifest: Manifest, digest: str, listing: Listing) -> list[Finding]:
+    """Where SHA256SUMS, which also vouches for the manifest, says something else."""
+    if SUMS in listing.others:
+        return []
+    if SUMS not in listing.files:
+        return [Finding(SUMS, "is missing")]
+    want = sums(manifest, digest)
+    path = folder / SUMS
+    try:
+        if path.stat().st_size > len(want) + _LINE:
+            return [Finding(SUMS, f"has {path.stat().st_size:,} bytes, not {len(want):,}")]
+        got = path.read_bytes()
+    except OSError as error:
+        return [Finding(SUMS, f"cannot be read: {error.strerror}")]
+    if got == want:
+        return []
+    line = f"{digest}  {MANIFEST}".encode()
+    if line not in got.split(b"\n"):
+        return [Finding(MANIFEST, f"is not the one that {SUMS} vouches for")]
+    there = zip(got.split(b"\n"), want.split(b"\n"), strict=False)
+    number = next((n for n, (a, b) in enumerate(there, 1) if a != b), None)
+    where = f"in line {number}" if number else "at its end"
+    return [Finding(SUMS, f"says something else than {MANIFEST}, first {where}")]
+
+
+def _missing_and_extra(listed: set[str], listing: Listing) -> list[Finding]:
+    """Files that are not there, and what is there that the manifest does not list."""
+    found = [Finding(path, "is missing") for path in listed - listing.files - {*listing.others}]
+    known = {parent for path in listed for parent in _parents(path)}
+    for path in sorted(listing.folders - known):
+        if not any(parent in listing.folders - known for parent in _parents(path)):
+            found.append(Finding(path, "is in no test"))
+    for path in listing.files - listed - {MANIFEST, SUMS}:
+        if all(parent in known for parent in _parents(path)):
+            found.append(Finding(path, f"is not in the {MANIFEST}"))
+    return found
+
+
+def _parents(path: str) -> list[str]:
+    parts = path.split("/")
+    return ["/".join(parts[:count]) for count in range(1, len(parts))]

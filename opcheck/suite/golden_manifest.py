@@ -1,0 +1,205 @@
+"""What a golden folder says of itself: one JSON file, the same bytes for the same content."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+
+#: How values came about: those of `engine.rounding`, or as the case states them.
+Method: TypeAlias = Literal["exact", "bounded", "mpmath", "stated"]
+METHODS: tuple[Method, ...] = get_args(Method)
+MANIFEST = "manifest.json"
+SUMS = "SHA256SUMS"
+#: The archive of a data set.
+NPZ = "tensors.npz"
+#: No manifest may be larger, in bytes: it may come from a stranger.
+MAX_BYTES = 1 << 28
+
+Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+#: Names of folders and files as opcheck writes them: none is `..`, none has a separator.
+_PART = r"[A-Za-z0-9_,=+@#~%-][A-Za-z0-9_.,=+@#~%-]*"
+Folder = Annotated[str, StringConstraints(pattern=rf"^(must|should|open|rejected)/test_{_PART}$")]
+File = Annotated[str, StringConstraints(pattern=rf"^{_PART}(/{_PART})?$")]
+_Size = Annotated[int, Field(ge=0, lt=1 << 63)]
+
+
+class Fields(BaseModel):
+    """What an object of the manifest holds, and nothing beside it."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+
+class Tensor(Fields):
+    """A tensor without its values."""
+
+    name: str
+    dtype: str
+    shape: tuple[_Size, ...]
+
+
+class Special(Fields):
+    """A number that JSON does not know."""
+
+    number: Literal["inf", "-inf", "nan"]
+
+
+Scalar = int | float | str | Special
+Attributes = dict[str, Scalar | tuple[Scalar, ...]]
+
+
+class Node(Fields):
+    """The node of a model; `slots` are its inputs' names, "" where one is left out."""
+
+    domain: str
+    op: str
+    since: int
+    opset: int
+    attrs: Attributes
+    slots: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+
+class StatedTolerance(Fields):
+    """So many ULP, or atol + rtol·|want|; an error up to `floor` is right all the same."""
+
+    ulp: int | None
+    rtol: float
+    atol: float
+    signed_zeros: bool
+    floor: float = 0.0
+
+
+class DataSetFields(Fields):
+    """One `test_data_set_…`; `seed` was added to the seeds of the case's fills."""
+
+    folder: Annotated[str, StringConstraints(pattern=r"^test_data_set_[0-9]+$")]
+    seed: int
+    method: Method | None
+    outputs: tuple[Tensor, ...]
+
+
+class TestFields(Fields):
+    """One folder. With a `refused`, which says why, its model is to be refused."""
+
+    folder: Folder
+    node: Node
+    inputs: tuple[Tensor, ...]
+    alternative: str
+    legal_twin: bool
+    refused: str
+    tolerance: StatedTolerance | Literal["bound"]
+    rtol: float
+    atol: float
+    data_sets: tuple[DataSetFields, ...]
+    files: dict[File, Sha256]
+
+
+class CaseFields(Fields):
+    """One case and its tests."""
+
+    id: str
+    rule: Literal["must", "should", "open"]
+    level: str
+    clause: str
+    digest: str
+    fixed: str
+    tests: tuple[TestFields, ...]
+
+
+class LeftOutFields(Fields):
+    """What of the selected cases is not there, and why."""
+
+    case: str
+    what: str
+    reason: str
+
+
+# History of the format:
+#   1  two oracles, with the methods `double-double` and `engine`
+#   2  one oracle, with the method `bounded`
+class Manifest(Fields):
+    """The whole."""
+
+    type: Literal["opcheck golden files"]
+    format: Literal[2]
+    opcheck: str
+    packages: dict[str, str]
+    selection: str
+    data_sets: int
+    npz: bool
+    methods: dict[Method, str]
+    cases: tuple[CaseFields, ...]
+    left_out: tuple[LeftOutFields, ...]
+
+    def data(self) -> bytes:
+        """The file: the same bytes for the same content."""
+        text = json.dumps(
+            self.model_dump(mode="json"), ensure_ascii=False, indent=1, sort_keys=True
+        )
+        return f"{text}\n".encode(errors="replace")
+
+
+class NotReadable(ValueError):
+    """A manifest that is damaged, or of another format."""
+
+
+def read_manifest(folder: Path) -> tuple[Manifest, bytes]:
+    """The manifest of a folder, and the bytes of its file.
+
+    Raises FileNotFoundError where there is none, NotReadable with what is wrong with it.
+    """
+    path = folder / MANIFEST
+    if path.is_symlink():
+        raise NotReadable("is a link")
+    # A pipe would never end.
+    if path.exists() and not path.is_file():
+        raise NotReadable("is no plain file")
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise NotReadable(f"is larger than {MAX_BYTES >> 20} MiB")
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise NotReadable(f"cannot be read: {error.strerror}") from None
+    try:
+        found = Manifest.model_validate_json(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        if first["loc"] == ("format",) and isinstance(first["input"], int):
+            raise NotReadable(f"has format {first['input']}; this opcheck reads 2") from None
+        place = ".".join(map(str, first["loc"]))
+        raise NotReadable(f"is damaged: {place + ': ' if place else ''}{first['msg']}") from None
+    except RecursionError:
+        raise NotReadable("is damaged: nested too deep") from None
+    if found.data() != data:
+        raise NotReadable("is not as opcheck writes it: a key is there twice, or it was edited")
+    return found, data
+
+
+def sums(manifest: Manifest, sha256: str) -> bytes:
+    """What `sha256sum -c` takes; `sha256` is of the manifest's file."""
+    lines = [f"{sha256}  {MANIFEST}"]
+    for case in manifest.cases:
+        for test in case.tests:
+            lines += [f"{sha}  {test.folder}/{file}" for file, sha in test.files.items()]
+    return "".join(f"{line}\n" for line in sorted(lines, key=lambda line: line[66:])).encode()
+
+
+def spelt(value: Any) -> Any:
+    """An attribute's value as the manifest has it."""
+    if isinstance(value, tuple):
+        return tuple(map(spelt, value))
+    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+        return Special(number=str(value))  # type: ignore[arg-type]
+    return value
+
+
+def value_of(said: Any) -> Any:
+    """The value that `spelt` wrote."""
+    if isinstance(said, tuple):
+        return tuple(map(value_of, said))
+    return float(said.number) if isinstance(said, Special) else said

@@ -1,0 +1,353 @@
+"""Hardmax and Softmax against their sentences, computed in loops, and ONNX's own node tests."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import onnx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
+from onnx import defs, helper
+from onnx.reference import ReferenceEvaluator
+
+from opcheck.backends import attempt, connect
+from opcheck.dtypes import DTYPES
+from opcheck.engine import Expected, dtypes_of, evaluate, exactly
+from opcheck.errors import InvalidNode
+from opcheck.model import OpVersion, Produced
+from tests import brute
+from tests.asking import asking, task_of
+from tests.engine.ops.layouts import LAYOUTS
+from tests.engine.ops.softmax_exactly import MP, rounded, softmax
+from tests.node_tests import node_tests_of
+
+BOTH = ("Hardmax", "Softmax")
+VERSIONED = [
+    (since, name) for since in (1, 11, 13) for name in dtypes_of(OpVersion("", "Softmax", since))
+]
+NAN, INF = math.nan, math.inf
+
+
+def answer(op: str, x: Any, axis: int | None = None, *, since: int = 13) -> Any:
+    (out,) = evaluate(OpVersion("", op, since), [x], {} if axis is None else {"axis": axis})
+    assert (out.shape, out.dtype) == (x.shape, x.dtype.newbyteorder("="))
+    return out
+
+
+def floats(out: Any) -> list[float]:
+    return [float(value) for value in out.reshape(-1)]
+
+
+def rows_of(since: int, shape: tuple[int, ...], axis: int) -> list[brute.Row]:
+    """The rows of the specification, for an axis in the range of version 13."""
+    axis = axis + len(shape) if axis < 0 else axis
+    return brute.along(shape, [axis]) if since == 13 else brute.coerced(shape, axis)
+
+
+def want(op: str, x: Any, since: int, axis: int) -> list[float]:
+    rows = rows_of(since, x.shape, axis)
+    if op == "Hardmax":
+        return floats(brute.hardmax(x, rows))
+    return [rounded(value, DTYPES[x.dtype.name]) for value in softmax(x, rows)]
+
+
+#: For Hardmax few numbers, so that most rows have ties.
+ELEMENTS = {
+    "Hardmax": st.sampled_from([-INF, -2.0, -1.0, -0.0, 0.0, 1.0, 2.0, INF]),
+    "Softmax": st.floats(-20, 20),
+}
+
+
+@st.composite
+def tensors(draw: st.DrawFn, op: str, name: str) -> Any:
+    shape = draw(array_shapes(min_dims=1, max_dims=5, min_side=0, max_side=4))
+    shape = shape if math.prod(shape) <= 60 else shape[:2]
+    return draw(arrays(np.float64, shape, elements=ELEMENTS[op])).astype(DTYPES[name].numpy)
+
+
+# ── the sentences of the specification, in loops ──────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("op", BOTH)
+@pytest.mark.parametrize(("since", "name"), VERSIONED)
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_rows_are_answered_as_the_text_says_and_rounded_once(
+    since: int, name: str, op: str, data: st.DataObject
+) -> None:
+    x = data.draw(tensors(op, name))
+    axis = data.draw(st.integers(0 if since == 1 else -x.ndim, x.ndim - 1))
+    assert floats(answer(op, x, axis, since=since)) == want(op, x, since, axis)
+
+
+@pytest.mark.parametrize("op", BOTH)
+@pytest.mark.parametrize("since", [1, 11, 13])
+def test_a_version_has_its_own_default_axis_and_types(since: int, op: str) -> None:
+    schema = defs.get_schema(op, since)
+    # No two axes give the same answer for this tensor, coerced or not.
+    x = np.array([[[1, 5], [5, 2], [0, 4]], [[5, 7], [4, 6], [6, 1]]], np.float32)
+    default = schema.attributes["axis"].default_value.i
+    assert floats(answer(op, x, since=since)) == want(op, x, since, default)
+    names = dtypes_of(OpVersion("", op, since))
+    assert {DTYPES[name].text for name in names} == set(schema.inputs[0].types)
+
+
+@pytest.mark.parametrize("op", BOTH)
+@settings(max_examples=30, deadline=None)
+@given(data=st.data())
+def test_coercion_is_a_reshape_to_two_dimensions(op: str, data: st.DataObject) -> None:
+    x = data.draw(tensors(op, "float32"))
+    axis = data.draw(st.integers(0, x.ndim - 1))
+    matrix = np.reshape(x, (math.prod(x.shape[:axis]), math.prod(x.shape[axis:])))
+    for since in (1, 11):
+        assert floats(answer(op, x, axis, since=since)) == floats(answer(op, matrix, 1))
+
+
+@pytest.mark.parametrize("op", BOTH)
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS.keys())
+def test_inputs_of_any_memory_layout_stay_as_they_are(
+    layout: Callable[[Any], Any], op: str
+) -> None:
+    for name in dtypes_of(OpVersion("", op, 13)):
+        x = np.arange(24).reshape(2, 3, 4).astype(DTYPES[name].numpy)
+        strange = layout(x.copy())
+        before = strange.tobytes()
+        strange.flags.writeable = False
+        for axis in range(3):
+            out = answer(op, strange, axis)
+            assert floats(out) == floats(answer(op, x, axis))
+            assert out.flags.writeable
+            assert not np.shares_memory(out, strange)
+        assert strange.tobytes() == before
+
+
+@pytest.mark.parametrize("op", BOTH)
+@pytest.mark.parametrize(("since", "name"), VERSIONED)
+def test_empty_tensors_and_rows_of_one(since: int, name: str, op: str) -> None:
+    dtype = DTYPES[name].numpy
+    for shape, axis in (((0,), 0), ((3, 0), 1), ((3, 0), 0), ((0, 3), 1), ((2, 0, 4), 1)):
+        answer(op, np.zeros(shape, dtype), axis, since=since)
+    assert floats(answer(op, np.array([[-300], [5], [30]], dtype), 1, since=since)) == [1, 1, 1]
+
+
+# ── Hardmax ───────────────────────────────────────────────────────────────────────────────────
+
+
+def test_zeros_are_equal_whatever_their_sign_and_positive_in_the_output() -> None:
+    for name in dtypes_of(OpVersion("", "Hardmax", 13)):
+        x = np.array([[-0.0, 0.0], [0.0, -0.0], [-3, -0.0]], DTYPES[name].numpy)
+        out = answer("Hardmax", x, 1)
+        assert floats(out) == [1, 0, 1, 0, 0, 1]
+        assert not np.signbit(out.astype(float)).any()
+
+
+def test_a_row_with_nan_has_its_one_at_the_first_nan_and_no_warning() -> None:
+    for dtype, bits, signalling in (
+        (np.float16, np.uint16, 0x7C01),
+        (ml_dtypes.bfloat16, np.uint16, 0x7F81),
+        (np.float32, np.uint32, 0x7F800001),
+        (np.float64, np.uint64, 0x7FF0000000000001),
+    ):
+        for nan in (np.array(signalling, bits).view(dtype), np.array(np.nan, dtype)):
+            x = np.array([[1, np.inf, 0, 0], [3, 3, 1, 0]], dtype)
+            x[0, 2:] = nan
+            assert floats(answer("Hardmax", x, 1)) == [0, 0, 1, 0, 1, 0, 0, 0]
+
+
+def test_numbers_are_compared_as_they_are() -> None:
+    for row in ([1, 1 + 1e-12], [0, 5e-324]):
+        assert answer("Hardmax", np.array(row)).tolist() == [0, 1]
+    assert answer("Hardmax", np.array([1e-40, 3e-40, 2e-40], np.float32)).tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize(("dtype", "length"), [(np.float16, 2051), (ml_dtypes.bfloat16, 259)])
+def test_the_index_may_exceed_what_the_dtype_can_count(dtype: Any, length: int) -> None:
+    for place in (length - 1, length - 2, length - 3):
+        x = np.zeros((1, length), dtype)
+        x[0, place] = 1
+        assert np.flatnonzero(answer("Hardmax", x, 1)).tolist() == [place]
+
+
+@pytest.mark.parametrize("since", [1, 11, 13])
+def test_the_worked_examples(since: int) -> None:
+    x = np.array([[3, 0, 1, 2], [2, 5, 1, 0], [0, 1, 3, 2], [0, 1, 2, 3]], np.float32)
+    assert answer("Hardmax", x, since=since).argmax(axis=1).tolist() == [0, 1, 2, 3]
+    ties = np.array([[3, 3, 3, 1]], np.float32)
+    assert answer("Hardmax", ties, since=since).tolist() == [[1, 0, 0, 0]]
+
+
+# ── Softmax ───────────────────────────────────────────────────────────────────────────────────
+
+
+def test_known_values() -> None:
+    x = np.log([1.0, 2.0, 5.0])
+    assert answer("Softmax", x) == pytest.approx([0.125, 0.25, 0.625], rel=1e-15)
+    assert answer("Softmax", np.array([7, 7, 7, 7], np.float16)).tolist() == [0.25] * 4
+    assert answer("Softmax", np.array([0, -200, -200], np.float32)).tolist() == [1, 0, 0]
+    zeros = np.zeros((2, 2, 4), np.float32)
+    assert floats(answer("Softmax", zeros, since=1)) == [0.125] * 16
+    assert floats(answer("Softmax", zeros, 0)) == [0.5] * 16
+
+
+def lowest(name: str) -> float:
+    """The logarithm of the smallest positive number."""
+    return DTYPES[name].min_exponent * math.log(2)
+
+
+FILLS: dict[str, Callable[..., Any]] = {
+    "near": lambda random, shape, name: random.normal(size=shape),
+    "far apart": lambda random, shape, name: 100 * random.normal(size=shape),
+    "shifted": lambda random, shape, name: random.normal(size=shape) + 1000,
+    # x - max has more digits than x.
+    "one large": lambda random, shape, name: np.where(
+        random.random(shape) < 0.1, 30.1, random.normal(size=shape)
+    ),
+    # Some of the answers are below the smallest normal number, some below the smallest of all.
+    "tiny answers": lambda random, shape, name: np.where(
+        random.random(shape) < 0.1, 0, random.uniform(lowest(name) - 2, lowest(name) + 40, shape)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ["bfloat16", "float16", "float32", "float64"])
+def test_answers_are_correctly_rounded_and_in_float64_nearly_always(name: str) -> None:
+    random, off = np.random.default_rng(20), []
+    for fill in FILLS.values():
+        for shape in ((60, 3), (6, 50)):
+            x = fill(random, shape, name).astype(DTYPES[name].numpy)
+            right = want("Softmax", x, 13, 1)
+            off += [a != b for a, b in zip(floats(answer("Softmax", x)), right, strict=True)]
+    assert sum(off) <= (len(off) / 1000 if name == "float64" else 0)
+
+
+def test_float64_comes_with_what_it_has_no_room_for() -> None:
+    x = np.random.default_rng(21).normal(size=(20, 10)) * 30
+    (out,) = exactly(OpVersion("", "Softmax", 13), [x], {})
+    assert isinstance(out, Expected)
+    rights = softmax(x, rows_of(13, x.shape, 1))
+    for value, rest, right in zip(out.values.flat, out.rest.flat, rights, strict=True):
+        assert abs(MP.mpf(float(value)) + MP.mpf(float(rest)) - right) <= 2.0**-58 * right
+        assert abs(rest) <= np.spacing(value) / 2
+
+
+def test_what_float64_cannot_hold_between_is_no_error() -> None:
+    x = np.array([[300.0, 1e-17, -1 / 3, 299.9], [1.0, 1e-20, -700, 1 - 2**-53]])
+    assert floats(answer("Softmax", x)) == want("Softmax", x, 13, 1)
+    # Each is below half an ULP of the running sum, together they are not.
+    x = np.full((1, 2**14 + 1), -40.0)
+    x[0, 0] = 0
+    top = 1 / (1 + 2**14 * MP.exp(-40))
+    out = answer("Softmax", x)
+    assert out[0, 0] == float(top)
+    assert (out[0, 1:] == float(top * MP.exp(-40))).all()
+
+
+@pytest.mark.parametrize(("since", "name"), VERSIONED)
+def test_nan_and_infinities_follow_the_formula(since: int, name: str) -> None:
+    x = np.array(
+        [[0, NAN, 1], [INF, 0, 1], [INF, INF, -INF], [-INF] * 3, [-INF, 2, 2], [-INF, 3, -INF]],
+        DTYPES[name].numpy,
+    )
+    out = answer("Softmax", x, 1, since=since).astype(np.float64)
+    assert np.isnan(out[:4]).all()
+    assert out[4:].tolist() == [[0, 0.5, 0.5], [0, 1, 0]]
+    low, high = (float(getattr(ml_dtypes.finfo(x.dtype), end)) for end in ("min", "max"))
+    ends = np.array([[high, high], [low, low], [low, high]], x.dtype)
+    assert floats(answer("Softmax", ends, 1, since=since)) == [0.5] * 4 + [0, 1]
+
+
+def integers(shape: tuple[int, ...]) -> st.SearchStrategy[Any]:
+    """Values that can be shifted without rounding."""
+    return arrays(np.float32, shape, elements=st.integers(-40, 40).map(float))
+
+
+@settings(max_examples=40, deadline=None)
+@given(integers((2, 5)), st.integers(-(2**18), 2**18), st.permutations(range(5)))
+def test_a_shift_changes_nothing_and_a_permutation_permutes(
+    x: Any, shift: int, order: list[int]
+) -> None:
+    assert answer("Softmax", x + np.float32(shift)).tolist() == answer("Softmax", x).tolist()
+    wider = x.astype(np.float64)
+    assert answer("Softmax", wider + 2.0**20 * shift).tolist() == answer("Softmax", wider).tolist()
+    assert answer("Softmax", x[:, order]).tolist() == answer("Softmax", x)[:, order].tolist()
+
+
+@pytest.mark.parametrize("opset", [13, 18])
+@settings(max_examples=20, deadline=None)
+@given(data=st.data())
+def test_version_13_is_its_function_body(opset: int, data: st.DataObject) -> None:
+    shape = data.draw(array_shapes(min_dims=1, max_dims=4, max_side=4))
+    x = data.draw(arrays(np.float64, shape, elements=st.floats(-30, 30)))
+    axis = data.draw(st.integers(-x.ndim, x.ndim - 1))
+    node = helper.make_node("Softmax", ["input"], ["output"], axis=axis)
+    of_input = helper.make_tensor_type_proto(onnx.TensorProto.DOUBLE, shape)
+    schema: Any = defs.get_schema("Softmax", 13)
+    body = onnx.FunctionProto()
+    body.ParseFromString(
+        schema.get_context_dependent_function_with_opset_version(
+            opset, node.SerializeToString(), [of_input.SerializeToString()]
+        )
+    )
+    evaluator: Any = ReferenceEvaluator(body)
+    (right,) = evaluator.run(None, {"input": x}, attributes={"axis": axis})
+    np.testing.assert_allclose(answer("Softmax", x, axis), right, rtol=1e-13)
+
+
+# ── ONNX's own node tests, and what the specification forbids ─────────────────────────────────
+
+NODE_TESTS = [test for op in BOTH for test in node_tests_of(op).values()]
+BACKENDS = [connect(address) for address in ("numpy", "onnxruntime", "reference")]
+
+
+def test_onnx_has_the_node_tests_that_the_suites_quote() -> None:
+    names = ["axis_0", "axis_1", "axis_2", "default_axis", "example", "negative_axis"]
+    other = {"hardmax": "one_hot", "softmax": "large_number"}
+    assert sorted(test.name for test in NODE_TESTS) == sorted(
+        f"test_{op.lower()}_{name}" for op in BOTH for name in (*names, other[op.lower()])
+    )
+
+
+@pytest.mark.parametrize("backend", BACKENDS, ids=str)
+@pytest.mark.parametrize("test", NODE_TESTS, ids=lambda test: test.name)
+def test_every_backend_passes_onnx_node_tests(test: Any, backend: Any) -> None:
+    (node,) = test.model.graph.node
+    attrs = {attribute.name: int(attribute.i) for attribute in node.attribute}
+    ((x,), (right,)) = test.data_sets[0]
+    outcome = attempt(backend, asking(task_of(node.op_type, 13, attrs, x), x))
+    assert isinstance(outcome, Produced)
+    assert not outcome.unstable
+    np.testing.assert_allclose(outcome.outputs[0], right, rtol=1e-6, atol=0)
+    np.testing.assert_allclose(answer(node.op_type, x, **attrs), right, rtol=1e-6, atol=0)
+
+
+@pytest.mark.parametrize("op", BOTH)
+@pytest.mark.parametrize(
+    ("since", "shape", "axis", "allowed"),
+    [
+        (1, (2, 3), 2, "[0, 1]"),
+        (1, (2, 3), -1, "[0, 1]"),
+        (1, (4,), None, "[0, 0]"),
+        (11, (2, 3), 2, "[-2, 1]"),
+        (11, (2, 3), -3, "[-2, 1]"),
+        (11, (4,), None, "[-1, 0]"),
+        (13, (2, 3), 2, "[-2, 1]"),
+        (13, (0, 3), 2**32 + 1, "[-2, 1]"),
+        (13, (2, 1, 1), 3, "[-3, 2]"),
+        (1, (), None, "the empty range of a rank-0 tensor"),
+        (11, (), 0, "the empty range of a rank-0 tensor"),
+        (13, (), None, "the empty range of a rank-0 tensor"),
+    ],
+)
+def test_an_axis_out_of_range_names_operator_value_and_range(
+    op: str, since: int, shape: tuple[int, ...], axis: int | None, allowed: str
+) -> None:
+    with pytest.raises(InvalidNode) as error:
+        answer(op, np.zeros(shape, np.float32), axis, since=since)
+    axis = axis if axis is not None else -1 if since == 13 else 1
+    assert str(error.value) == f"{op}-{since}: axis {axis} is outside {allowed}"

@@ -1,0 +1,378 @@
+"""Kernels answer as the formulas do: within their bounds, whichever way they take.
+
+Small arrays take all the ways that large ones do where the sizes on which ways depend are small.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import threading
+import tracemalloc
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
+
+from opcheck.compare import compare
+from opcheck.compare.wants import computed_want
+from opcheck.dtypes import DTYPES
+from opcheck.engine import Expected, Node, dtypes_of, exactly_node
+from opcheck.engine import native as package
+from opcheck.engine.native import dml_activation_hardmax1, hardmax, natively
+from opcheck.engine.native import softmax as softmax_module
+from opcheck.errors import InvalidNode
+from opcheck.model import OpVersion
+from opcheck.opset import directml
+from tests.asking import HARDMAX1
+from tests.bounds.softmax import rows
+from tests.engine.ops.layouts import LAYOUTS
+
+FLOATS = ("float32", "float64", "float16", "bfloat16")
+HARDMAX, SOFTMAX = OpVersion("", "Hardmax", 13), OpVersion("", "Softmax", 13)
+JOINT = OpVersion(directml.DOMAIN, HARDMAX1, 1)
+NAN, INF = math.nan, math.inf
+
+#: Sizes on which ways depend: those with which small arrays take every way, and their own.
+SIZES: Mapping[Any, Mapping[str, tuple[int, ...]]] = {
+    hardmax: {
+        "_SHORT": (1, 3, 32), "_SOME": (1, 2, 16), "_TALL": (1, 3, 2048), "_BLOCK": (8, 1 << 16),
+        "_LARGER": (8, 64, 1 << 18), "_LARGEST": (8, 64, 1 << 20), "_BESIDE": (1, 2, 64),
+        "_WHOLE": (1, 4, 1 << 20), "_ABREAST": (1, 4, 512),
+    },
+    dml_activation_hardmax1: {"_BLOCK": (1, 8, 1 << 18), "_BESIDE": (1, 2, 64)},
+    softmax_module: {
+        "_BLOCK": (16, 64, 1 << 20), "_NARROW_BLOCK": (8, 32, 1 << 18), "_WIDE": (1, 2, 3, 16),
+        "_BESIDE": (1, 2, 64), "_WHOLE": (1, 4, 1 << 19), "_BESIDE_IN_OUTPUT": (1, 3, 1 << 14),
+        "BLOCK": (1, 3, 8), "_WIDE_PIECE": (1, 3), "_SHORT": (1, 3, 32), "_FEW": (2, 4, 256),
+        "_PRODUCT": (256, 8192), "_IN_ORDER": (1, 2, 512),
+    },
+}  # fmt: skip
+
+
+@contextmanager
+def sizes_from(data: st.DataObject) -> Iterator[None]:
+    """With any of the sizes."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module, sizes in SIZES.items():
+            for size, some in sizes.items():
+                patch.setattr(module, size, data.draw(st.sampled_from(some)))
+        yield
+
+
+def kernel(op: OpVersion, x: Any, attrs: Mapping[str, Any], threads: int = 1) -> Any:
+    before, was = x.tobytes(), x.flags.writeable
+    x.flags.writeable = False
+    (out,) = natively(Node(op, (x,), attrs), threads)
+    x.flags.writeable = was
+    assert x.tobytes() == before
+    assert not np.shares_memory(out, x)
+    assert out.flags.c_contiguous
+    assert out.flags.writeable
+    assert out.dtype == x.dtype.newbyteorder("=")
+    return out
+
+
+def assert_right(op: OpVersion, x: Any, attrs: Mapping[str, Any], threads: int = 1) -> None:
+    """The kernel's answer is exact, or within the bound with nothing to be said of it."""
+    (right,) = exactly_node(Node(op, (x,), attrs))
+    got = kernel(op, x, attrs, threads)
+    found = compare(computed_want(op, "y", right), got)
+    if found.problem == "undecided" and isinstance(right, Expected):
+        # No kind of number holds the powers, so that nothing is known of their errors.
+        near = 1e-14 if x.dtype.itemsize == 8 else 1e-2 if x.dtype.itemsize == 2 else 1e-6
+        np.testing.assert_allclose(got.astype(float), right.rounded().astype(float), rtol=near)
+        return
+    assert (found.problem, found.remark) == (None, ""), (op, x.dtype, x.shape, attrs, found)
+    if isinstance(right, np.ndarray):
+        assert got.tobytes() == right.tobytes()
+
+
+#: Few of them, so that most rows have ties; what e^x is too large or too small for; no numbers.
+NUMBERS = st.one_of(
+    st.sampled_from([-3.0, -2.0, -1.0, -0.0, 0.0, 1.0, 2.0]),
+    st.sampled_from([88.0, 89.0, -100.0, 1e4, 6e4, -6e4, 3e38]),
+    st.sampled_from([INF, -INF, NAN, -NAN]),
+)
+KINDS = [NUMBERS, st.floats(-5, 5), st.sampled_from([-3.0, -2.0, -1.0]), st.just(1.0)]
+
+
+@st.composite
+def tensors(draw: st.DrawFn, dtype: str, most: int = 200) -> Any:
+    """Of every rank and layout, some of them empty."""
+    shapes = array_shapes(min_dims=1, max_dims=8, min_side=0, max_side=5)
+    shape = draw(shapes.filter(lambda shape: math.prod(shape) <= most))
+    x = rows.rounded(draw(arrays(np.float64, shape, elements=draw(st.sampled_from(KINDS)))), dtype)
+    return LAYOUTS[draw(st.sampled_from([*LAYOUTS]))](x)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name", ["Hardmax", "Softmax", HARDMAX1])
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_any_tensor_is_answered_as_the_formula_says(
+    name: str, dtype: str, data: st.DataObject
+) -> None:
+    if name == HARDMAX1:
+        x = data.draw(tensors(dtype if dtype in dtypes_of(JOINT) else "float32"))
+        axes = data.draw(st.lists(st.integers(0, x.ndim - 1), min_size=1, unique=True))
+        op, attrs = JOINT, {"Axes": tuple(axes)}
+    else:
+        x = data.draw(tensors(dtype))
+        since = data.draw(st.sampled_from([1, 11, 13] if dtype != "bfloat16" else [13]))
+        axis = data.draw(st.integers(0 if since == 1 else -x.ndim, x.ndim - 1))
+        op, attrs = OpVersion("", name, since), {"axis": axis}
+    with sizes_from(data):
+        assert_right(op, x, attrs, data.draw(st.sampled_from([1, 1, 1, 2])))
+
+
+def numbers(shape: tuple[int, ...], kind: str, dtype: str) -> Any:
+    rng = np.random.default_rng(6)
+    x = 3 * rng.standard_normal(shape, dtype=np.float32)
+    if kind == "ties":
+        x = np.round(x)
+    elif kind == "nan":
+        x[rng.random(shape) < 0.01] = np.nan
+    elif kind == "below zero":
+        x = -np.abs(x)
+    elif kind == "one nan":
+        x.flat[x.size // 2] = -np.nan
+    return x.astype(DTYPES[dtype].numpy)
+
+
+@pytest.mark.parametrize("kind", ["ordinary", "ties", "nan", "below zero", "one nan"])
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_tensors_of_many_shapes_along_every_axis(dtype: str, kind: str) -> None:
+    for shape in ((300, 1000), (9000, 9), (3, 40, 700), (2, 20, 30, 20), (3, 200, 70), (300, 2, 4)):
+        x = numbers(shape, kind, dtype)
+        for axis in range(x.ndim):
+            assert_right(HARDMAX, x, {"axis": axis})
+            if dtype != "float64" and kind in ("ordinary", "nan"):
+                assert_right(SOFTMAX, x, {"axis": axis})
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("beside", [1, 3, 70])
+def test_rows_that_are_read_piece_by_piece(beside: int, dtype: str) -> None:
+    for x in rows.long(dtype, 600_000 // beside, 2):
+        for op in (SOFTMAX, HARDMAX):
+            many = np.stack([x] * beside, axis=1)
+            assert (
+                kernel(op, many, {"axis": 0}, 2).tobytes()
+                == kernel(op, many, {"axis": 0}).tobytes()
+            )
+            assert_right(op, many[:, : min(beside, 3)], {"axis": 0})
+    if dtype == "float32":
+        for kind in ("ties", "one nan"):
+            assert_right(JOINT, numbers((700, 2, 600), kind, dtype), {"Axes": (0, 2)}, 2)
+
+
+# ── what each way has to be careful about ─────────────────────────────────────────────────────
+
+
+def places(ones: Any, axis: int = -1) -> Any:
+    return ones.astype(np.float32).argmax(axis=axis).tolist()
+
+
+@pytest.mark.parametrize("beside", [1, 2, 20, 200])
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_a_tie_in_one_row_and_nan_in_another_are_not_taken_for_two_single_maxima(
+    dtype: str, beside: int
+) -> None:
+    x = np.zeros((3, 40, 2 * beside), DTYPES[dtype].numpy)
+    x[:, 7], x[:, 9, ::2], x[:, 30, 1::2] = 1, 1, np.nan
+    assert places(kernel(HARDMAX, x, {"axis": 1}), 1) == [[7, 30] * beside] * 3
+
+
+@pytest.mark.parametrize(
+    ("row", "place"),
+    [
+        ([-0.0, 0.0, -1.0], 0),
+        ([-1.0, -0.0, 0.0], 1),
+        ([-3.0, -1.0, -2.0], 1),
+        ([-INF, -6e4, -6e4], 1),
+        ([-INF, -INF], 0),
+        ([1.0, INF, INF], 1),
+        ([INF, NAN], 1),
+        ([-1.0, -NAN, NAN], 1),
+        ([6e-8, 0.0, 1.2e-7], 2),
+    ],
+)
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_signs_zeros_and_nan_of_16_bits(dtype: str, row: list[float], place: int) -> None:
+    for filling in (0, 40):
+        x = np.array([row + [-INF] * filling, [5.0] + [1.0] * (len(row) - 1 + filling)], np.float32)
+        x = x.astype(DTYPES[dtype].numpy)
+        assert places(kernel(HARDMAX, x, {})) == [place, 0]
+        beside = np.ascontiguousarray(np.repeat(x[:, :, np.newaxis], 70, axis=2))
+        assert places(kernel(HARDMAX, beside, {"axis": 1}), 1) == [[place] * 70, [0] * 70]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_every_number_of_16_bits_beats_those_below_it(dtype: str) -> None:
+    x = np.arange(1 << 16, dtype=np.uint32).astype(np.uint16).view(DTYPES[dtype].numpy)
+    other = np.random.default_rng(7).permutation(1 << 16)
+    with np.errstate(invalid="ignore"):
+        want = np.stack([x, x[other]], axis=1).astype(np.float32).argmax(axis=1).tolist()
+    for axis in (0, 1):
+        pairs = np.ascontiguousarray(np.stack([x, x[other]], axis=axis))
+        assert places(kernel(HARDMAX, pairs, {"axis": axis}), axis) == want
+
+
+NAN_BITS = {
+    "float16": (0x7C01, 0xFC01, 0x7FFF), "bfloat16": (0x7F81, 0xFF81, 0x7FFF),
+    "float32": (0x7F800001, 0xFF800001), "float64": (0x7FF0000000000001, 0xFFF0000000000001),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_the_first_nan_wins_whatever_its_bits_are_and_warns_of_nothing(dtype: str) -> None:
+    for first, second in itertools.product(NAN_BITS[dtype], repeat=2):
+        x = np.ones((3, 50, 100), DTYPES[dtype].numpy)
+        bits = x.view(f"u{x.itemsize}")
+        bits[1, 20], bits[1, 30] = first, second
+        with np.errstate(all="raise"):
+            got = [kernel(HARDMAX, x, {"axis": axis}) for axis in range(3)]
+            shares = kernel(SOFTMAX, x, {"axis": 1})
+        assert places(got[1], 1) == [[0] * 100, [20] * 100, [0] * 100]
+        assert np.isnan(shares.astype(np.float32)).all(axis=(1, 2)).tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize("block", [1, 8, 1 << 18])
+def test_all_choices_of_joint_axes_in_blocks_of_any_size(
+    block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dml_activation_hardmax1, "_BLOCK", block)
+    x = np.random.default_rng(10).integers(0, 3, (3, 2, 4, 3)).astype(np.float32)
+    for count in range(1, 5):
+        for axes in itertools.combinations(range(4), count):
+            assert_right(JOINT, x, {"Axes": axes}, threads=2)
+
+
+@pytest.mark.parametrize("columns", [1, 2, 5, 17, 31, 33, 257, 1000])
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_every_kind_of_row_is_right_alone_and_beside_all_others(dtype: str, columns: int) -> None:
+    x = rows.batch(dtype, columns)
+    assert_right(SOFTMAX, x, {})
+    assert_right(SOFTMAX, np.ascontiguousarray(x.T), {"axis": 0})
+    assert_right(SOFTMAX, np.stack([x, x, x], axis=2), {"axis": 1})
+    for row in x[:: 3 if columns < 100 else 11]:
+        assert_right(SOFTMAX, row[np.newaxis], {})
+        assert_right(SOFTMAX, np.stack([row] * 20, axis=1), {"axis": 0})
+
+
+def test_equal_elements_have_equal_shares_and_one_element_all() -> None:
+    for dtype in FLOATS:
+        for value in (-20.0, 0.0, 3.0, 1000.0):
+            for length in (1, 3, 64, 300):
+                got = kernel(SOFTMAX, np.full((5, length), value).astype(DTYPES[dtype].numpy), {})
+                assert [len(set(row.tolist())) for row in got] == [1] * 5
+                assert length > 1 or (got == 1).all()
+
+
+@pytest.mark.parametrize("mask", [-INF, -1e4, -3e38])
+def test_masked_elements_are_0_and_cost_the_others_nothing(mask: float) -> None:
+    x = np.random.default_rng(4).standard_normal((5, 60)).astype(np.float32)
+    x[:, 50:] = mask
+    got = kernel(SOFTMAX, x, {})
+    assert not got[:, 50:].any()
+    np.testing.assert_allclose(got[:, :50], kernel(SOFTMAX, x[:, :50], {}), rtol=3e-7)
+
+
+def test_what_a_formula_refuses_its_kernel_refuses_in_the_same_words() -> None:
+    for op, attrs in (
+        (SOFTMAX, {"axis": 2}), (OpVersion("", "Hardmax", 1), {"axis": -1}), (JOINT, {"Axes": ()}),
+        (OpVersion("", "LpPool", 22), {"kernel_shape": (2,), "p": 0}), (HARDMAX, {"axes": 1}),
+    ):  # fmt: skip
+        said = []
+        for compute in (exactly_node, natively):
+            with pytest.raises(InvalidNode) as error:
+                compute(Node(op, (np.ones((1, 1, 3), np.float32)[0],), attrs))
+            said.append(str(error.value))
+        assert said[0] == said[1]
+
+
+def test_an_operator_without_a_kernel_is_computed_by_its_formula(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(package, "_kernel", lambda name: None)
+    x = np.array([[1.0, 2.0, 2.0]], np.float32)
+    assert kernel(HARDMAX, x, {}).tolist() == [[0, 1, 0]]
+    assert_right(SOFTMAX, x, {})
+
+
+# ── threads and memory ────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.parametrize("op", [HARDMAX, SOFTMAX], ids=str)
+def test_threads_change_no_bit(op: OpVersion, dtype: str, threads: int) -> None:
+    x = np.random.default_rng(8).standard_normal((20, 300, 100)).astype(dtype)
+    x.flat[17] = 100
+    for array in (x, np.asfortranarray(x), x.reshape(2, -1), x.reshape(2, -1, 3)):
+        for axis in range(array.ndim):
+            alone = kernel(op, array, {"axis": axis})
+            assert kernel(op, array, {"axis": axis}, threads).tobytes() == alone.tobytes()
+
+
+@pytest.mark.parametrize("threads", [2, 3, 4])
+@pytest.mark.parametrize("shape", [(1, 600_000), (2, 200_000, 3), (9, 600_000)])
+def test_threads_share_long_rows_and_are_no_more_than_asked_for(
+    shape: tuple[int, ...], threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, most = threading.active_count(), 0
+    start = threading.Thread.start
+
+    def started(thread: threading.Thread) -> None:
+        nonlocal most
+        start(thread)
+        most = max(most, threading.active_count() - before)
+
+    monkeypatch.setattr(threading.Thread, "start", started)
+    for dtype in ("float32", "float16"):
+        kernel(SOFTMAX, np.zeros(shape, dtype), {"axis": 1}, threads)
+    assert 1 < most <= threads
+
+
+def test_numpys_settings_stay_as_they_are() -> None:
+    before = np.getbufsize(), np.geterr()
+    for op in (HARDMAX, SOFTMAX):
+        kernel(op, np.zeros((4, 1000), np.float32), {}, 2)
+        assert (np.getbufsize(), np.geterr()) == before
+
+
+def most_memory(call: Callable[[], Any]) -> int:
+    """The most memory that there is at a time while `call` is under way."""
+    tracemalloc.start()
+    try:
+        call()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+MEMORY = [
+    *((op, shape, {"axis": axis}) for op in (HARDMAX, SOFTMAX) for shape, axis in (
+        ((1 << 14, 256), 1), ((1 << 14, 256), 0), ((1 << 18, 16), 1), ((1, 1 << 22), 1),
+        ((4, 128, 1 << 13), 1), ((1 << 12, 64, 16), 1), ((2, 1 << 19, 4), 1),
+        ((64, 64, 32, 32), 1), ((1 << 18, 4, 4), 0),
+    )),
+    *((JOINT, shape, {"Axes": axes})
+      for shape in ((32, 64, 32, 64), (1024, 2, 1024, 2))
+      for axes in ((0,), (0, 2), (1, 3), (0, 2, 3))),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("layout", ["as it is", "fortran", "transposed"])
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_there_is_no_second_copy_of_a_tensor(dtype: str, layout: str) -> None:
+    for op, shape, attrs in MEMORY:
+        x = LAYOUTS[layout](np.zeros(shape, dtype))
+        node = Node(op, (x,), attrs)
+        assert most_memory(lambda node=node: natively(node)) < x.nbytes + (7 << 20), (op, shape)

@@ -1,0 +1,454 @@
+"""LpPool's kernel: windows of every kind, every way to add them up, the ends of the range."""
+
+from __future__ import annotations
+
+import gc
+import math
+import tracemalloc
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+
+from opcheck.dtypes import DTYPES, limits
+from opcheck.engine import Node
+from opcheck.engine.native import lp_pool as native_module
+from opcheck.engine.native import natively
+from opcheck.engine.native.lp_pool import norms
+from opcheck.engine.native.lp_pool.block_sums import along, parts, ways, workspace
+from opcheck.engine.native.lp_pool.block_sums.calls import via
+from opcheck.engine.native.lp_pool.block_sums.sums import BlockSums, room
+from opcheck.engine.windows import AxisWindows, Windows
+from opcheck.model import OpVersion
+from tests.engine.ops.layouts import LAYOUTS
+from tests.engine.ops.lp_pool_exactly import VERSIONED, loop, tensor
+from tests.engine.test_native import assert_right as assert_within
+
+NAMES = ("float16", "bfloat16", "float32", "float64")
+NAN, INF, HUGE = math.nan, math.inf, 1 << 62
+
+
+def pooled(x: Any, version: int = 22, threads: int = 1, **attrs: Any) -> Any:
+    (out,) = natively(Node(OpVersion("", "LpPool", version), (x,), attrs), threads)
+    return out
+
+
+def assert_right(x: Any, version: int = 22, **attrs: Any) -> None:
+    assert_within(OpVersion("", "LpPool", version), x, attrs)
+
+
+def numbers(shape: tuple[int, ...], seed: int, name: str = "float32") -> Any:
+    return np.random.default_rng(seed).standard_normal(shape).astype(DTYPES[name].numpy)
+
+
+@pytest.fixture
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Have tensors taken in parts of so many bytes, as large ones are."""
+    return lambda size: monkeypatch.setattr(native_module, "BLOCK", size)
+
+
+# ── windows of every kind ─────────────────────────────────────────────────────────────────────
+
+
+@st.composite
+def poolings(draw: st.DrawFn, most: int = 3) -> tuple[tuple[int, ...], dict[str, Any]]:
+    rank = draw(st.integers(1, most))
+    sides = [draw(st.integers(1, {1: 40, 2: 12, 3: 7, 4: 4}[rank])) for _ in range(rank)]
+    kernel = [draw(st.integers(1, 9 if rank == 1 else 4)) for _ in sides]
+    strides = [draw(st.integers(1, 4)) for _ in sides]
+    dilations = [draw(st.integers(1, 3)) for _ in sides]
+    begins = [draw(st.integers(0, 5)) for _ in sides]
+    ends = []
+    for k, d, side, begin in zip(kernel, dilations, sides, begins, strict=True):
+        least = max(0, (k - 1) * d + 1 - side - begin)
+        ends.append(draw(st.integers(least, least + 5)))
+    outer = draw(st.tuples(st.integers(1, 3), st.integers(1, 3)))
+    attrs: dict[str, Any] = {"kernel_shape": kernel, "strides": strides, "dilations": dilations}
+    attrs |= {"pads": begins + ends, "ceil_mode": draw(st.integers(0, 1))}
+    return (*outer, *sides), attrs
+
+
+@pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=40, deadline=None)
+@given(
+    poolings(4),
+    st.sampled_from([1, 2, 3, 4, 5, 6, 7, 8, 10, 64, 65]),
+    st.sampled_from([*LAYOUTS]),
+    st.integers(0, 99),
+)
+def test_answers_lie_within_the_bound(
+    name: str, pooling: tuple[tuple[int, ...], dict[str, Any]], p: int, layout: str, seed: int
+) -> None:
+    shape, attrs = pooling
+    assert_right(LAYOUTS[layout](numbers(shape, seed, name)), p=p, **attrs)
+
+
+@settings(max_examples=40, deadline=None)
+@given(poolings(2), st.sampled_from([1, 2, 3]), st.integers(0, 99))
+def test_answers_are_those_of_the_definition(
+    pooling: tuple[tuple[int, ...], dict[str, Any]], p: int, seed: int
+) -> None:
+    shape, attrs = pooling
+    x, rank = numbers(shape, seed, "float64"), len(shape) - 2
+    got = pooled(x, p=p, **attrs)
+    kernel, strides, dilations = (attrs[n] for n in ("kernel_shape", "strides", "dilations"))
+    want = loop(x, p, kernel, strides, dilations, attrs["pads"][:rank], got.shape[2:])
+    np.testing.assert_allclose(got, want, rtol=1e-14)
+
+
+@pytest.mark.parametrize("p", [0.01, 0.5, 1.5, 2.5, 3.7, 100.5])
+@pytest.mark.parametrize("name", ["float16", "float32", "float64"])
+def test_a_fractional_p_is_within_the_bound_and_one_number_is_its_own_norm(
+    name: str, p: float
+) -> None:
+    x = numbers((2, 3, 9, 10), 1, name)
+    assert_right(x, 1, p=p, kernel_shape=[3, 2], strides=[2, 1], pads=[1, 1, 1, 0])
+    assert pooled(x, 1, kernel_shape=(1, 1), p=p).tolist() == np.abs(x).tolist()
+
+
+@pytest.mark.parametrize(("version", "name"), VERSIONED)
+def test_three_four_five(version: int, name: str) -> None:
+    got = pooled(tensor([3, -4, 0, 12, 5], name), version, kernel_shape=(2,))
+    assert got.astype(float).tolist() == [[[5, 4, 12, 13]]]
+
+
+#: Shapes that large tensors have, and what is pooled there.
+LARGE: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {
+    "many planes": ((3, 20, 14, 14), {"kernel_shape": (3, 3), "strides": (2, 2), "pads": (1,) * 4}),
+    "wide windows": ((1, 3, 40, 50), {"kernel_shape": (7, 7), "pads": (3,) * 4}),
+    "long rows": ((1, 1, 5000), {"kernel_shape": (4,), "strides": (2,), "pads": (1, 1)}),
+    "few rows": ((1, 2, 3, 700), {"kernel_shape": (3, 3), "pads": (1,) * 4}),
+    "dilated": (
+        (1, 6, 30, 31), {"kernel_shape": (3, 2), "dilations": (5, 4), "pads": (9, 0, 0, 9)}
+    ),
+    "all of a plane": ((2, 3, 30, 40), {"kernel_shape": (30, 40)}),
+    "all of an axis": ((2, 3, 30, 40), {"kernel_shape": (30, 1)}),
+    "halves of rows": ((2, 3, 7, 200), {"kernel_shape": (1, 100), "strides": (1, 100)}),
+    "one window with padding": ((1, 2, 50, 60), {"kernel_shape": (70, 80), "pads": (10,) * 4}),
+    "one dilated window": ((1, 50, 99), {"kernel_shape": (33,), "dilations": (3,)}),
+    "windows as long as the axis": ((3, 5, 300), {"kernel_shape": (299,), "pads": (150, 149)}),
+    "three axes": ((1, 5, 9, 10, 11), {"kernel_shape": (3,) * 3, "strides": (2,) * 3}),
+    "four axes": ((1, 6, 5, 6, 7, 4), {"kernel_shape": (2, 3, 2, 3), "pads": (1,) * 8}),
+    "padding only, at the end": ((30, 20, 7), {"kernel_shape": (2,), "pads": (5, 9)}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("size", [8, 512, 1 << 14])
+@pytest.mark.parametrize("name", LARGE)
+def test_what_is_taken_in_parts_is_put_together(
+    name: str, size: int, small_parts: Callable[[int], None]
+) -> None:
+    small_parts(size)
+    shape, attrs = LARGE[name]
+    before = np.getbufsize(), np.geterr()
+    for dtype, p in (("float32", 2), ("float32", 3), ("float64", 1), ("bfloat16", 10)):
+        assert_right(numbers(shape, 3, dtype), p=p, **attrs)
+    x = numbers(shape, 4)
+    assert pooled(x, threads=3, **attrs).tobytes() == pooled(x, **attrs).tobytes()
+    assert (np.getbufsize(), np.geterr()) == before
+
+
+def test_empty_dimensions_give_outputs_of_the_right_shape() -> None:
+    empty: list[tuple[tuple[int, ...], dict[str, Any], tuple[int, ...]]] = [
+        ((0, 2, 5), {"kernel_shape": (2,)}, (0, 2, 4)),
+        ((2, 0, 5), {"kernel_shape": (2,)}, (2, 0, 4)),
+        ((1, 1, 0), {"kernel_shape": (2,), "pads": (1, 1)}, (1, 1, 1)),
+        ((1, 1, 0, 3), {"kernel_shape": (1, 2), "pads": (1, 0, 0, 0)}, (1, 1, 1, 2)),
+        ((1, 1, 4), {"kernel_shape": (5,)}, (1, 1, 0)),
+    ]
+    for name in NAMES:
+        for shape, attrs, want in empty:
+            got = pooled(np.ones(shape, DTYPES[name].numpy), **attrs)
+            assert (got.shape, got.dtype) == (want, DTYPES[name].numpy)
+            assert not got.astype(float).any()
+
+
+# ── what is done is the same for every way to do it ───────────────────────────────────────────
+
+axes = st.builds(
+    AxisWindows,
+    length=st.integers(1, 30),
+    kernel=st.integers(1, 12),
+    stride=st.integers(1, 5),
+    dilation=st.integers(1, 3),
+    begin=st.integers(0, 9),
+    size=st.integers(1, 20),
+)
+WAYS = ["by offset", "by phase", "by NumPy", "by doubling", "by shifting", "one by one", "whole"]
+WAYS.append("in a loop")
+
+
+def possible(way: str, axis: AxisWindows, b: int, first: bool) -> bool:
+    if way == "by phase":
+        return first and 1 < axis.stride <= axis.length // 2
+    if way == "whole":
+        return parts.is_whole(axis)
+    if way in ("by doubling", "by shifting"):
+        return bool(parts.inside(axis))
+    return way != "one by one" or (b == 1 and bool(parts.inside(axis)))
+
+
+def sums(x: Any, chosen: tuple[AxisWindows, ...], roots: bool = False) -> Any:
+    """The sums of the windows of `x`, whose axes are all of `chosen`."""
+    buffers = [np.full(room(chosen), NAN, x.dtype) for _ in range(3)]
+    laid_down = BlockSums(chosen, buffers)
+    for index, place, _ in laid_down.places:
+        place[...] = x.reshape(laid_down.layout)[:, index]
+    out = np.full([axis.size for axis in chosen], NAN, x.dtype)
+    with np.errstate(all="ignore"):
+        laid_down.put(np.sqrt if roots else np.absolute, out)
+    return out
+
+
+@pytest.mark.parametrize("way", WAYS)
+@settings(max_examples=60, deadline=None)
+@given(chosen=st.lists(axes, min_size=1, max_size=3), seed=st.integers(0, 99))
+@example(chosen=[AxisWindows(8, 8, 1, 1, 0, 1), AxisWindows(6, 6, 1, 1, 0, 1)], seed=0)
+def test_each_way_gives_the_sums_of_the_definition(
+    way: str, chosen: list[AxisWindows], seed: int
+) -> None:
+    assume(math.prod(max(axis.length, axis.size) for axis in chosen) < 3000)
+    # Whole numbers, so that every order of additions gives the same sum.
+    shape = [axis.length for axis in chosen]
+    x = np.random.default_rng(seed).integers(0, 1000, (2, *shape)).astype(np.float64)
+    want = Windows((1, 2), tuple(chosen)).sums(x[None])[0]
+
+    def go(axis: AxisWindows, a: int, b: int, first: bool, *how: bool) -> str:
+        return way if possible(way, axis, b, first) else ways.way(axis, a, b, first, *how)
+
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr(along, "way", go)
+        every = (parts.every(2), *chosen)
+        assert sums(x, every).tolist() == want.tolist()
+        assert sums(x, every, roots=True).tolist() == np.sqrt(want).tolist()
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(axes, min_size=1, max_size=3), st.integers(1, 400), st.booleans())
+def test_parts_hold_every_window_with_an_element_once(
+    chosen: list[AxisWindows], most: int, fortran: bool
+) -> None:
+    x = np.empty([axis.length for axis in chosen], order="F" if fortran else "C")
+    seen = np.zeros([axis.size for axis in chosen], int)
+    for part in parts.parts(tuple(chosen), x, most):
+        seen[part.windows] += 1
+        assert [axis.length for axis in part.axes] == [*x[part.elements].shape]
+    assert seen.max(initial=0) <= 1
+    full = Windows((1, 1), tuple(chosen)).sums(np.ones((1, 1, *x.shape)))[0, 0]
+    assert not (seen == 0)[full > 0].any()
+
+
+# ── the range ─────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("p", [1, 2, 3, 40, 1000])
+@pytest.mark.parametrize("name", NAMES)
+def test_nan_infinity_and_zeros(name: str, p: int) -> None:
+    x = tensor([1, NAN, INF, -INF, 2, 0, -0.0, 0, -NAN, 3], name)
+    with np.errstate(all="raise"):
+        got = pooled(x, kernel_shape=(2,), p=p).astype(float).ravel()
+    np.testing.assert_array_equal(got, [NAN, NAN, INF, INF, 2, 0, 0, NAN, NAN])
+    assert not np.signbit(got[5:7]).any()
+
+
+@pytest.mark.parametrize("p", [2, 3, 5, 8, 9, 40, 65, 1000])
+@pytest.mark.parametrize("name", NAMES)
+def test_whatever_the_powers_do_a_finite_answer_is_given(name: str, p: int) -> None:
+    smallest, largest = 2.0 ** DTYPES[name].min_exponent, limits(DTYPES[name])[1]
+    x = tensor([smallest, 0, 0, largest, 0, 0, -smallest, smallest, 0, 0, 1, 0], name)
+    got = pooled(x, kernel_shape=(2,), p=p).astype(float).ravel()
+    assert got[[1, 2, 3, 4, 9, 10]].tolist() == [0, largest, largest, 0, 1, 1]
+    assert got[0] == got[5] == smallest
+    for window in ({"kernel_shape": (2,)}, {"kernel_shape": (3,), "strides": (3,)}):
+        assert_right(x, p=p, **window)
+        # Alone, and everywhere.
+        assert_right(np.full_like(x, smallest), p=p, **window)
+        assert_right(np.full_like(x, largest / 4), p=p, **window)
+    beyond = tensor([largest] * 2, name)
+    assert pooled(beyond, kernel_shape=(2,), p=2).item() == INF
+
+
+@pytest.mark.parametrize("kind", ["sizes", "small", "large", "one large", "alone", "zeros", "rare"])
+@pytest.mark.parametrize("name", ["bfloat16", "float32", "float64"])
+def test_windows_of_all_sizes_are_within_the_bound(name: str, kind: str) -> None:
+    dtype = DTYPES[name]
+    rng, shape, top = np.random.default_rng(5), (2, 4, 12, 13), math.log2(limits(dtype)[1])
+    x = rng.standard_normal(shape)
+    if kind == "sizes":
+        x = np.ldexp(x, rng.integers(dtype.min_exponent, int(top) - 5, shape))
+    elif kind in ("small", "large"):
+        x = np.ldexp(x, dtype.min_exponent * 3 // 4 if kind == "small" else int(top * 0.8))
+    elif kind == "one large":
+        x[:, :, 5, 5] = 2.0 ** (top * 0.9)
+    elif kind == "alone":
+        x[0, 0, 2:8, 2:8], x[0, 0, 5, 5], x[1, 1, 5, 5] = 0, 2.0 ** (-top * 0.8), 2.0 ** (top * 0.9)
+    elif kind == "zeros":
+        x[rng.random(shape) < 0.8] = 0
+    else:
+        x[rng.random(shape) < 0.05], x[:, 1:3, 4, 4] = INF, NAN
+    x = x.astype(dtype.numpy)
+    for version, p in ((22, 1), (22, 2), (22, 3), (22, 7), (22, 100), (1, 2.5)):
+        if version == 22 or name != "bfloat16":
+            assert_right(x, version, p=p, kernel_shape=(2, 3), strides=(2, 1))
+
+
+@pytest.mark.parametrize("p", [2, 3, 1000])
+@pytest.mark.parametrize("scale", [0, 1, 1e-30, 1e30, INF, NAN])
+def test_a_window_larger_than_a_part_has_its_norm(
+    p: int, scale: float, small_parts: Callable[[int], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_parts(512)
+    with np.errstate(invalid="ignore"):
+        x = numbers((2, 1, 30, 31), 2) * np.float32(scale)
+    assert_right(x, p=p, kernel_shape=(30, 31))
+    assert_right(x, p=p, kernel_shape=(40, 16), dilations=(1, 2), pads=(5, 0, 5, 0))
+    # A few that overlap are taken one by one.
+    monkeypatch.setattr(native_module, "_WINDOW", 0)
+    assert_right(x, p=p, kernel_shape=(29, 30))
+    assert_right(x, p=p, kernel_shape=(9, 4), dilations=(3, 9), strides=(2, 1), pads=(0, 3, 25, 4))
+
+
+@given(st.lists(st.floats(width=32), min_size=1, max_size=9))
+def test_extremes_are_those_of_finite_numbers_but_zero(values: list[float]) -> None:
+    sizes = [abs(value) for value in values if value and math.isfinite(value)]
+    for dtype in (np.float32, np.float64):
+        with np.errstate(over="ignore"):
+            found = norms._extremes(np.array(values, dtype), np.empty(9, dtype))
+        assert found == (min(sizes, default=INF), max(sizes, default=0.0))
+
+
+@pytest.mark.parametrize(
+    "attrs",
+    [
+        {"kernel_shape": (HUGE,), "pads": (HUGE - 1, 1)},
+        {"kernel_shape": (3,), "dilations": (HUGE,), "strides": (HUGE + 1,),
+         "pads": (HUGE, HUGE + 2)},
+        {"kernel_shape": (1,), "strides": (HUGE,), "pads": (2 * HUGE - 1, HUGE)},
+        {"kernel_shape": (2,), "strides": (HUGE,), "pads": (0, HUGE)},
+        {"kernel_shape": (20_000,), "pads": (19_999, 19_999)},
+        {"kernel_shape": (20_000,), "pads": (10_000, 10_001), "strides": (7,)},
+    ],
+)  # fmt: skip
+def test_attributes_of_any_size_are_computed_with(attrs: dict[str, Any]) -> None:
+    x = np.array([[[1.0, 2.0, 4.0]]], np.float32)
+    for p in (1, 2, 3):
+        assert_right(x, p=p, **attrs)
+
+
+@pytest.mark.parametrize(
+    ("length", "kernel", "pads", "stride"),
+    [(2500, 2100, (2099, 2099), 1), (2100, 2500, (2300, 2400), 1), (9000, 2100, (2, 1), 3)],
+)
+def test_more_offsets_than_are_laid_down_are_added_up(
+    length: int, kernel: int, pads: tuple[int, int], stride: int
+) -> None:
+    assert kernel > ways.MANY
+    x = np.random.default_rng(3).integers(0, 100, (1, 2, length)).astype(np.float32)
+    attrs = {"kernel_shape": (kernel,), "pads": pads, "strides": (stride,)}
+    for p in (1, 2):
+        # Sums of whole numbers are differences of others.
+        padded = np.pad(np.abs(x.astype(np.int64)) ** p, [(0, 0), (0, 0), (pads[0] + 1, pads[1])])
+        total = np.cumsum(padded, axis=2)
+        right = (total[..., kernel:] - total[..., :-kernel])[..., ::stride] ** (1 / p)
+        np.testing.assert_allclose(pooled(x, p=p, **attrs), right, rtol=1e-6)
+        assert_right(x, p=p, **attrs)
+
+
+# ── memory ────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_parts_of_many_kinds_take_no_more_memory_than_a_few(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    taken = []
+    for limit in (workspace._LAID_DOWN, 1 << 30):
+        monkeypatch.setattr(workspace, "_LAID_DOWN", limit)
+        space = workspace.Workspace(np.dtype(np.float32))
+        for k in range(32):
+            space.sums((parts.every(1000), AxisWindows(240 - k, 239 - k, 1, 1, 120, 242)))
+        taken.append(space.nbytes)
+    assert taken[0] < workspace.KEPT < taken[1]
+
+
+def test_long_runs_are_not_copied_to_a_buffer_even_if_the_call_fails() -> None:
+    def fail(x: Any) -> None:
+        sizes.append(np.getbufsize())
+        raise MemoryError
+
+    sizes: list[int] = []
+    usual = np.getbufsize()
+    x = np.ones((50, 2, 1000), np.float32)
+    for some in (x, x[:, 0], x[:, 0, ::500]):
+        with pytest.raises(MemoryError):
+            via(some, some)(fail, some)
+        assert np.getbufsize() == usual
+    assert sizes[0] == sizes[2] == usual > sizes[1]
+
+
+@pytest.mark.parametrize("name", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("p", [2, 8])
+def test_there_is_no_memory_as_large_as_the_tensor_but_the_output(name: str, p: int) -> None:
+    for shape, attrs in (
+        ((4, 8, 512, 512), {"kernel_shape": (3, 3), "strides": (2, 2), "pads": (1,) * 4}),
+        ((1, 1, 1 << 23), {"kernel_shape": (5,), "strides": (2,)}),
+        ((1, 1, 3, 1 << 21), {"kernel_shape": (3, 3)}),
+        ((1, 2, 2048, 2048), {"kernel_shape": (2048, 2048)}),
+        ((1, 1, 1 << 23), {"kernel_shape": (1 << 21,), "strides": (1 << 18,)}),
+        ((1, 1, 2896, 2896), {"kernel_shape": (1000, 1000), "strides": (500, 500)}),
+    ):
+        # The 8th power of this one is too large for float32.
+        x = np.full(shape, 6e4, name)
+        tracemalloc.start()
+        try:
+            out = pooled(x, p=p, **attrs)
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert peak - out.nbytes < 12 << 20, shape
+
+
+def kept(work: Callable[[], None]) -> int:
+    """The bytes that a new thread's work leaves in memory."""
+
+    def measured() -> int:
+        gc.collect()
+        before, _ = tracemalloc.get_traced_memory()
+        work()
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0] - before
+
+    tracemalloc.start()
+    try:
+        with ThreadPoolExecutor(1) as pool:
+            return pool.submit(measured).result()
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_thread_keeps_a_few_mebibytes_whatever_it_has_pooled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def much() -> None:
+        for dtype in (np.float32, np.float64):
+            pooled(np.ones((1, 1, 1 << 20), dtype), kernel_shape=(2,), dilations=(1 << 19,))
+            for k in range(32):
+                # Much that lies at the ends, and many offsets.
+                pooled(np.ones((1, 400, 240 - k), dtype), kernel_shape=(239 - k,), pads=(120, 120))
+                pooled(np.ones((1, 2, 2000 - k, 2), dtype), kernel_shape=(1999 - k, 1))
+
+    assert 1 << 20 < kept(much) < workspace.KEPT + (1 << 20)
+
+    def fail(*_: Any) -> None:
+        raise MemoryError
+
+    def failing() -> None:
+        x = np.full((1, 1, 1200, 1200), 1e30, np.float32)
+        with pytest.raises(MemoryError):
+            pooled(x, kernel_shape=(2, 2), dilations=(600, 600), p=8)
+
+    monkeypatch.setattr(norms, "_again", fail)
+    assert kept(failing) < workspace.KEPT

@@ -1,0 +1,160 @@
+"""A node that its schema forbids is refused in words that name what is allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from opcheck.engine import Node, bind, evaluate, operator_of
+from opcheck.engine import node as module
+from opcheck.engine.operators import Operator
+from opcheck.errors import InvalidNode, NotSupported
+from opcheck.model import OpVersion
+
+X = np.ones((1, 1, 3), np.float32)
+HARDMAX1 = OpVersion("com.microsoft.dml", "DML_ACTIVATION_HARDMAX1", 1)
+
+
+def of(name: str, since: int) -> OpVersion:
+    return OpVersion("", name, since)
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Have the engine know operators that a test makes, which answer with their arguments."""
+    known: dict[str, Operator] = {}
+
+    def make(name: str, *versions: int, function: Any) -> None:
+        known[name] = Operator("", name, "made")
+        known[name].formula(*versions)(function)
+
+    monkeypatch.setattr(module, "find", lambda domain, name: known.get(name))
+    return make
+
+
+@pytest.mark.parametrize("since", [0, 2, 10, 12, 14, 100])
+def test_a_version_without_a_formula_is_not_supported(since: int) -> None:
+    op = of("Hardmax", since)
+    with pytest.raises(NotSupported, match=f"^the engine has no formula for {op}$"):
+        evaluate(op, [X], {})
+    assert operator_of(op) is None
+
+
+@pytest.mark.parametrize("domain", ["ai.onnx.ml", "com.microsoft.dml"])
+def test_an_operator_of_another_domain_is_not_supported(domain: str) -> None:
+    with pytest.raises(NotSupported):
+        evaluate(OpVersion(domain, "Hardmax", 13), [X], {})
+
+
+A_LIST, WHOLE = "a list of integers of 64 bits", "an integer of 64 bits"
+
+
+@pytest.mark.parametrize(
+    ("op", "attrs", "said"),
+    [
+        (of("Hardmax", 13), {"axes": 1}, "no attribute axes; allowed: axis"),
+        (HARDMAX1, {}, "attribute Axes is mandatory"),
+        (of("Softmax", 13), {"axis": 0.5}, f"axis 0.5; allowed: {WHOLE}"),
+        (of("Softmax", 13), {"axis": "a"}, f"axis 'a'; allowed: {WHOLE}"),
+        (of("Softmax", 13), {"axis": True}, f"axis True; allowed: {WHOLE}"),
+        (of("Hardmax", 13), {"axis": 2**63}, f"axis {2**63}; allowed: {WHOLE}"),
+        (of("LpPool", 22), {"kernel_shape": 2}, f"kernel_shape 2; allowed: {A_LIST}"),
+        (of("LpPool", 22), {"kernel_shape": (2.5,)}, f"kernel_shape (2.5,); allowed: {A_LIST}"),
+        (of("LpPool", 22), {"kernel_shape": "22"}, f"kernel_shape '22'; allowed: {A_LIST}"),
+        (of("LpPool", 22), {"kernel_shape": (1,), "strides": None},
+         f"strides None; allowed: {A_LIST}"),
+        (of("LpPool", 22), {"kernel_shape": (1,), "p": 2.5}, f"p 2.5; allowed: {WHOLE}"),
+        (of("LpPool", 22), {"kernel_shape": (1,), "auto_pad": 1}, "auto_pad 1; allowed: a word"),
+        (of("LpPool", 1), {"kernel_shape": (1,), "p": "a"}, "p 'a'; allowed: a number"),
+    ],
+)  # fmt: skip
+def test_an_attribute_is_refused_with_what_is_allowed(
+    op: OpVersion, attrs: Mapping[str, Any], said: str
+) -> None:
+    with pytest.raises(InvalidNode) as error:
+        bind(Node(op, (X,), attrs))
+    assert str(error.value) == f"{op}: {said}"
+
+
+@pytest.mark.parametrize(
+    ("name", "inputs", "said"),
+    [
+        ("Hardmax", [], "0 inputs; allowed: 1"),
+        ("Hardmax", [X, X], "2 inputs; allowed: 1"),
+        ("Hardmax", [None], "0 inputs; allowed: 1"),
+        ("Clip", [], "0 inputs; allowed: 1 to 3"),
+        ("Clip", [X, X, X, X], "4 inputs; allowed: 1 to 3"),
+        ("Clip", [None, X], "input input is left out, which is not optional"),
+        ("Clip", [X, X.astype(np.float64)],
+         "min of type float64 beside input of type float32; both are T"),
+        ("Concat", [], "0 inputs; allowed: 1 or more"),
+        ("Concat", [X, None, X], "input inputs is left out, which is not optional"),
+        ("Concat", [X, X.astype(np.int8)],
+         "inputs of type int8 beside inputs of type float32; both are T"),
+    ],
+)  # fmt: skip
+def test_inputs_are_refused_with_what_is_allowed(
+    made: Any, name: str, inputs: Sequence[Any], said: str
+) -> None:
+    made("Hardmax", 13, function=lambda input, *, axis: input)
+    made("Clip", 13, function=lambda input, min=None, max=None: input)
+    made("Concat", 13, function=lambda *inputs, axis: inputs)
+    attrs = {"axis": 0} if name == "Concat" else {}
+    with pytest.raises(InvalidNode) as error:
+        bind(Node(of(name, 13), tuple(inputs), attrs))
+    assert str(error.value) == f"{name}-13: {said}"
+
+
+def test_optional_inputs_may_be_left_out_or_be_none(made: Any) -> None:
+    made("Clip", 13, function=lambda input, min=None, max=None: [input * 2, min, max][0])
+    for inputs in ((X,), (X, None), (X, None, None), (X, None, X), (X, X)):
+        (out,) = evaluate(of("Clip", 13), inputs, {})
+        assert out.tolist() == (2 * X).tolist()
+
+
+@pytest.mark.parametrize(
+    ("version", "dtype"),
+    [(1, ml_dtypes.bfloat16), (11, ml_dtypes.bfloat16), (13, np.int32), (13, np.complex64),
+     (13, np.bool_), (13, np.str_), (13, np.object_), (13, ml_dtypes.float8_e4m3fn)],
+)  # fmt: skip
+def test_a_foreign_dtype_is_named_with_the_choice(version: int, dtype: Any) -> None:
+    choice = "float16, bfloat16, float32, float64" if version == 13 else "float16, float32, float64"
+    with pytest.raises(InvalidNode) as error:
+        bind(Node(of("Hardmax", version), (np.zeros((2, 2), dtype),), {}))
+    assert str(error.value).startswith(f"Hardmax-{version}: input of type ")
+    assert str(error.value).endswith(f"; allowed: {choice}")
+
+
+def test_a_formula_gets_what_is_stated_or_the_schema_s_default(made: Any) -> None:
+    stated: list[dict[str, Any]] = []
+
+    def formula(X: Any, *, kernel_shape, p, pads, strides, auto_pad, dilations=(), ceil_mode=0):
+        stated.append({"p": p, "pads": pads, "auto_pad": auto_pad, "dilations": dilations})
+        return X
+
+    made("LpPool", 11, 18, function=formula)
+    for since, attrs in ((11, {}), (18, {}), (18, {"p": 3, "dilations": (2,)})):
+        evaluate(of("LpPool", since), [X], {"kernel_shape": (1,), **attrs})
+    common = {"pads": None, "auto_pad": "NOTSET"}
+    # What a version lacks is left to the formula's own default.
+    assert stated == [
+        {"p": 2, "dilations": (), **common},
+        {"p": 2, "dilations": None, **common},
+        {"p": 3, "dilations": (2,), **common},
+    ]
+
+
+def test_a_node_with_other_attributes_inputs_or_version_is_another_node() -> None:
+    node = Node(of("Softmax", 13), (X,), {"axis": 1})
+    assert node.with_attrs(axis=None).attrs == {}
+    assert node.with_attrs(axis=0).attrs == {"axis": 0}
+    assert node.at(11).op == of("Softmax", 11)
+    assert node.with_input(0, X[0]).rank == 2
+    assert (node.rank, node.dtype, node.attrs) == (3, "float32", {"axis": 1})
+    assert {"exp", "max", "sum", "subtract", "divide"} <= node.primitives
+    assert node.right[0].tolist() == [[[1, 1, 1]]]
+    assert "exp" not in node.with_attrs(axis=9).primitives

@@ -1,0 +1,204 @@
+"""An operator's file is held against the operator's schema, and found by the operator's name."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from opcheck import opset
+from opcheck.engine import dtypes_of, operators
+from opcheck.engine.operators import Operator, WrongOperator, composite, every, find, operator
+from opcheck.model import OpVersion
+
+FOUR = ("DML_ACTIVATION_HARDMAX1", "Hardmax", "LpPool", "Softmax")
+
+
+def described(name: str, *ignores: str) -> Operator:
+    """An operator as its file declares it, but for the table of all operators."""
+    return Operator("", name, "opcheck.engine.ops.made", ignores=ignores)
+
+
+# ── what contradicts the schema ───────────────────────────────────────────────────────────────
+
+WRONG: dict[str, tuple[str, int, Callable[..., Any], str]] = {
+    "a version that there is not": (
+        "Softmax", 12, lambda input, *, axis: input,
+        "there is no version 12 (there are: 1, 11, 13)",
+    ),
+    "too many inputs": (
+        "Softmax", 13, lambda input, other, *, axis: input,
+        "version 13: its inputs are input, other; the schema has input",
+    ),
+    "no inputs": (
+        "Softmax", 13, lambda *, axis: axis,
+        "version 13: its inputs are none; the schema has input",
+    ),
+    "an input of another name": (
+        "Softmax", 13, lambda x, *, axis: x, "version 13: input 'x' is 'input' in the schema",
+    ),
+    "an optional input without a default": (
+        "Clip", 13, lambda input, min, max=None: input,
+        "version 13: input 'min' is optional in the schema",
+    ),
+    "a default of an input that is not optional": (
+        "Softmax", 13, lambda input=None, *, axis: input,
+        "version 13: input 'input' is single in the schema",
+    ),
+    "a variadic input that takes one": (
+        "Concat", 13, lambda inputs, *, axis: inputs,
+        "version 13: input 'inputs' is variadic in the schema",
+    ),
+    "a missing attribute": (
+        "Softmax", 13, lambda input: input, "version 13: attribute 'axis' of the schema is missing",
+    ),
+    "an attribute of no version": (
+        "Softmax", 13, lambda input, *, axis, axes=(): input,
+        "version 13: attribute 'axes' is in no version of the schema",
+    ),
+    "an attribute of another version": (
+        "LpPool", 11,
+        lambda X, *, auto_pad, kernel_shape, p, pads, strides, dilations: X,
+        "version 11: attribute 'dilations' needs a default, because this version lacks it",
+    ),
+    "another default": (
+        "Softmax", 13, lambda input, *, axis=1: input,
+        "version 13: attribute 'axis' defaults to 1, not -1",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("decorator", ["formula", "also_honest", "mutant"])
+@pytest.mark.parametrize("what", WRONG)
+def test_a_contradiction_is_refused_with_file_operator_and_difference(
+    what: str, decorator: str
+) -> None:
+    name, since, function, problem = WRONG[what]
+    op = described(name)
+    texts = () if decorator == "formula" else ("said of it",)
+    with pytest.raises(WrongOperator) as error:
+        getattr(op, decorator)(*texts, since)(function)
+    assert str(error.value) == f"{__file__}: {name}: <lambda>: {problem}"
+    assert (op.formulas, op.sound, op.mutants) == ({}, [], [])
+
+
+def test_what_agrees_with_the_schema_is_taken() -> None:
+    clip, concat = described("Clip"), described("Concat")
+    clip.formula(11, 12, 13)(lambda input, min=None, max=None: input)
+    concat.formula(13)(lambda *inputs, axis: inputs)
+    described("Softmax", "axis").formula(13)(lambda input: input)
+    described("Softmax").formula(13)(lambda input, *, axis=-1: input)
+    described("LpPool").formula(11)(
+        lambda X, *, auto_pad, kernel_shape, p, pads, strides, dilations=None: X
+    )
+    assert sorted(clip.formulas) == [11, 12, 13]
+
+
+def test_versions_are_those_stated_or_those_made_or_all_that_have_a_formula() -> None:
+    op = described("Softmax")
+
+    def each(function: Any) -> dict[int, Any]:
+        return {1: lambda input, *, axis: function(input, axis)} | dict.fromkeys(
+            (11, 13), lambda input, *, axis: function(input, axis)
+        )
+
+    op.formula(by=each)(lambda x, axis: x)
+    op.also_honest("in another way", 13, by=each)(lambda x, axis: x)
+
+    @op.mutant("x was answered", equivalent={"1": "it is right there"})
+    def same(input: Any, *, axis: int) -> Any:
+        return input
+
+    assert sorted(op.formulas) == [1, 11, 13]
+    assert [(sound.since, sound.remark) for sound in op.sound] == [(13, "in another way")]
+    assert [(m.since, m.name, m.text) for m in op.mutants] == [
+        (since, "same", "x was answered") for since in (1, 11, 13)
+    ]
+    op.equivalent("transposed", "it is symmetric", "13 float32")
+    op.equivalent("transposed", "it has one axis", "1")
+    assert op.equivalents == {
+        "transposed": {"13 float32": "it is symmetric", "1": "it has one axis"}
+    }
+
+
+def test_an_operator_that_there_is_not_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(operators, "_DECLARED", {})
+    with pytest.raises(WrongOperator, match=f"{__name__}: there is no operator 'Sofmax' in domain"):
+        operator("Sofmax")
+    assert operator("Softmax", low=0.0).module == __name__
+    assert composite("Softmax").module == __name__
+    assert sorted(composite("Softmax").formulas) == [13]
+
+
+# ── how files are found ───────────────────────────────────────────────────────────────────────
+
+
+def test_there_are_at_least_four_operators_each_in_every_version() -> None:
+    found = {op.name: op for op in every()}
+    assert set(FOUR) <= set(found)
+    for name in FOUR:
+        assert set(found[name].formulas) == set(opset.versions(found[name].domain, name))
+    ranges = {name: (found[name].low, found[name].high, found[name].exact) for name in FOUR}
+    assert ranges == {
+        "DML_ACTIVATION_HARDMAX1": (0, 1, True),
+        "Hardmax": (0, 1, True),
+        "LpPool": (0, None, False),
+        "Softmax": (0, 1, False),
+    }
+
+
+@pytest.mark.parametrize("name", FOUR)
+def test_an_operator_loads_no_other_ones_file(name: str) -> None:
+    domain = "com.microsoft.dml" if name.startswith("DML") else ""
+    script = f"""
+from opcheck.engine.operators import find
+import sys
+assert find({domain!r}, {name!r}).name == {name!r}
+print(*(n.rpartition(".")[2] for n in sys.modules if n.startswith("opcheck.engine.ops.")))
+"""
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    own = {operators._snake(name)}
+    assert set(ran.stdout.split()) == own | ({"hardmax"} if domain else set())
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [("LpPool", "lp_pool"), ("GatherND", "gather_nd"), ("TopK", "top_k"), ("LRN", "lrn"),
+     ("LayerNormalization", "layer_normalization"), ("DML_ACTIVATION_HARDMAX1",) * 2],
+)  # fmt: skip
+def test_a_file_is_named_as_its_operator(name: str, file: str) -> None:
+    assert operators._snake(name) == file.lower()
+
+
+def test_a_family_lists_its_operators_and_is_loaded_for_them(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    family = tmp_path / "family.py"
+    family.write_text('NAMES = """\nSin Cos\nTan\n"""\n', "utf-8")
+    monkeypatch.setattr(operators, "_files", lambda: {"family": family})
+    operators._modules.cache_clear()
+    try:
+        assert operators._modules() == {"Sin": "family", "Cos": "family", "Tan": "family"}
+    finally:
+        operators._modules.cache_clear()
+    assert find("", "NoSuchOperator") is None
+    assert find("ai.onnx.ml", "Hardmax") is None
+
+
+def test_the_dtypes_of_a_version_are_the_schema_s() -> None:
+    assert dtypes_of(OpVersion("", "Hardmax", 11)) == ("float16", "float32", "float64")
+    assert set(dtypes_of(OpVersion("", "Hardmax", 13))) == {
+        "bfloat16", "float16", "float32", "float64",
+    }  # fmt: skip
+    assert dtypes_of(OpVersion("", "Hardmax", 12)) == ()
+
+
+def test_formulas_are_plain_functions_of_arrays() -> None:
+    op = find("", "Softmax")
+    assert op
+    y = op.formulas[13](np.array([[0.0, 0.0]]), axis=-1)
+    assert y.tolist() == [[0.5, 0.5]]

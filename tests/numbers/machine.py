@@ -1,0 +1,160 @@
+"""A kind of numbers that computes as some machine may: every freedom that implementations have.
+
+It rounds every result to its dtype, adds up in any order, in blocks or lanes, fused or not, divides
+by reciprocals, and has library functions that err as far as they may. What it does is drawn anew
+for each formula, or the worst that there is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from opcheck.numbers import plain
+from opcheck.numbers.kinds import Number
+from tests.bounds import arithmetic as ar
+
+ORDERS: dict[str, ar.Sum] = {
+    "sequential": ar.sequential,
+    "backwards": ar.backwards,
+    "pairwise": ar.pairwise,
+    "in 4 lanes": ar.lanes(4),
+    "in blocks of 3": ar.blocks(3),
+    "compensated": ar.kahan,
+    "by a matrix product": ar.library,
+}
+
+
+@dataclass(frozen=True)
+class Machine:
+    """How it computes: `library` is what a function may err in unit roundoffs.
+
+    `store` rounds what is kept between operations, `flushes` makes zeros of what is subnormal.
+    """
+
+    rng: np.random.Generator
+    library: float = 8
+    store: Callable[[Any], Any] = lambda values: values
+    flushes: bool = False
+
+    def kept(self, values: Any) -> Any:
+        """A result as it is kept."""
+        values = self.store(np.asarray(values))
+        return ar.flush(values) if self.flushes and values.dtype.itemsize > 2 else values
+
+    def signs(self, shape: tuple[int, ...]) -> Any:
+        """In which directions functions err: together, or each as it happens."""
+        one = self.rng.choice([-1.0, 1.0])
+        return (
+            np.full(shape, one) if self.rng.random() < 0.5 else self.rng.choice([-1.0, 1.0], shape)
+        )
+
+    def added(self, terms: Any) -> Any:
+        """The sums along the last axis, which is gone."""
+        order = self.rng.permutation(terms.shape[-1])
+        terms = terms[..., order] if self.rng.random() < 0.5 else terms
+        return (
+            ORDERS[self.rng.choice([*ORDERS])](terms)[..., 0] if terms.shape[-1] else terms.sum(-1)
+        )
+
+
+class Sloppy(Number):
+    """An array of the numbers of a machine."""
+
+    def __init__(self, v: Any, machine: Machine) -> None:
+        self.v, self.machine = np.asarray(v), machine
+
+    def kind(self) -> Any:  # type: ignore[override]
+        """The functions, of this array's machine."""
+        return _Functions(self.machine)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.v.shape
+
+    @property
+    def dtype(self) -> Any:
+        return self.v.dtype
+
+    def __getitem__(self, index: Any) -> Sloppy:
+        return Sloppy(self.v[index], self.machine)
+
+
+_ELEMENTWISE = "add subtract multiply divide maximum minimum pow remainder fmod".split()
+_ROUNDED = "add subtract multiply divide remainder fmod prod sqrt astype".split()
+_LIBRARY = "exp expm1 log log1p sin cos tan tanh sinh cosh asinh atan erf pow asin acos".split()
+
+
+class _Functions:
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        def function(*operands: Any, **options: Any) -> Any:
+            dtype = _first(operands).dtype
+            bare = [_bare(operand) for operand in operands]
+            if name in _ELEMENTWISE:
+                bare = [np.asarray(one, dtype) for one in bare]
+            with np.errstate(all="ignore"):
+                return self._wrapped(self._computed(name, bare, options))
+
+        return function
+
+    def _computed(self, name: str, operands: Sequence[Any], options: Any) -> Any:
+        machine = self.machine
+        if name in _LIBRARY:
+            x = operands[0]
+            exact = getattr(plain, name)(*(ar.wide(np.asarray(one)) for one in operands))
+            found = ar.off(np.abs(exact), x.dtype, machine.library, machine.signs(exact.shape))
+            found = np.copysign(found, exact.astype(x.dtype))
+            return machine.kept(np.where(np.isfinite(exact), found, exact.astype(x.dtype)))
+        if name == "divide" and machine.rng.random() < 0.5:
+            a, b = operands
+            return machine.kept(a * (b.dtype.type(1) / b))
+        if name in ("sum", "mean"):
+            return self._sum(name, *operands, **options)
+        if name in ("matmul", "tensordot"):
+            return machine.kept(self._product(*operands))
+        if name == "cumulative_sum":
+            return machine.kept(np.add.accumulate(operands[0], axis=options.get("axis", 0)))
+        found = getattr(plain, name)(*operands, **options)
+        return machine.kept(found) if name in _ROUNDED else found
+
+    def _sum(self, name: str, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+        axes = range(x.ndim) if axis is None else [axis] if isinstance(axis, int) else axis
+        axes = [one % x.ndim for one in axes]
+        lined = np.moveaxis(x, axes, range(-len(axes), 0))
+        lined = lined.reshape(*lined.shape[: lined.ndim - len(axes)], -1)
+        total = self.machine.kept(self.machine.added(lined))
+        if name == "mean":
+            total = self.machine.kept(total / x.dtype.type(lined.shape[-1]))
+        return np.expand_dims(total, tuple(axes)) if keepdims else total
+
+    def _product(self, a: Any, b: Any, axes: Any = 1) -> Any:
+        if self.machine.rng.random() < 0.5:
+            return self.machine.added(np.moveaxis(a[..., :, None] * b, -2, -1))
+        total = np.zeros((*a.shape[:-1], b.shape[-1]), a.dtype)
+        for place in range(a.shape[-1]):
+            fused = ar.wide(a[..., place, None]) * ar.wide(b[place]) + ar.wide(total)
+            total = fused.astype(a.dtype)
+        return total
+
+    def _wrapped(self, found: Any) -> Any:
+        if isinstance(found, tuple):
+            return tuple(map(self._wrapped, found))
+        found = np.asarray(found)
+        return found if found.dtype.kind in "biu" else Sloppy(found, self.machine)
+
+
+def _first(operands: Sequence[Any]) -> Sloppy:
+    flat = (x for one in operands for x in (one if isinstance(one, list | tuple) else [one]))
+    return next(x for x in flat if isinstance(x, Sloppy))
+
+
+def _bare(x: Any) -> Any:
+    if isinstance(x, list | tuple) and any(isinstance(one, Sloppy) for one in x):
+        return [_bare(one) for one in x]
+    return x.v if isinstance(x, Sloppy) else x

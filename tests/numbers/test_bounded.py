@@ -1,0 +1,341 @@
+"""Bounded numbers: no arithmetic that is allowed leaves the bound, and some come close to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from opcheck import numbers as xp
+from opcheck.dtypes import DTYPES
+from opcheck.numbers.arithmetic import FLOAT32, FLOAT64, Arithmetic, narrow, stored
+from opcheck.numbers.bounded import Bounded, bounded
+from opcheck.numbers.bounded.choice import Indices
+from opcheck.numbers.faulty import Faulty
+from tests.bounds import arithmetic as ar
+from tests.numbers.machine import Machine, Sloppy
+
+
+def normalized(x: Any, one_pass: bool = False) -> Any:
+    """Mean 0 and variance 1, with the variance in either way."""
+    mean = xp.mean(x, axis=-1, keepdims=True)
+    d = x - mean
+    squares = xp.mean(x * x if one_pass else d * d, axis=-1, keepdims=True)
+    return d / xp.sqrt((squares - mean * mean if one_pass else squares) + 1e-5)
+
+
+def softmax(x: Any) -> Any:
+    e = xp.exp(x - xp.max(x, axis=-1, keepdims=True))
+    return e / xp.sum(e, axis=-1, keepdims=True)
+
+
+def log_sum_exp(x: Any) -> Any:
+    top = xp.max(x, axis=-1, keepdims=True)
+    return top + xp.log(xp.sum(xp.exp(x - top), axis=-1, keepdims=True))
+
+
+#: Formulas of operators, over a matrix x and another one of its shape, y.
+FORMULAS: dict[str, Callable[[Any, Any], Any]] = {
+    "Add": lambda x, y: x + y,
+    "a difference that cancels": lambda x, y: (x + y) - x,
+    "Mul": lambda x, y: x * y * x,
+    "Div": lambda x, y: x / y / 3,
+    "a polynomial": lambda x, y: 2 - x * (0.1 + y * (x - 1.5)),
+    "Exp": lambda x, y: xp.exp(x + y),
+    "Expm1": lambda x, y: xp.expm1(x * y),
+    "Log": lambda x, y: xp.log(abs(x) + 1),
+    "Log1p": lambda x, y: xp.log1p(x * x),
+    "Sqrt": lambda x, y: xp.sqrt(x * x + y * y),
+    "Pow": lambda x, y: xp.pow(abs(x), 2.5) + xp.pow(abs(y), 3),
+    "a power of a power": lambda x, y: xp.pow(xp.pow(abs(x), y), 0.5),
+    "Sigmoid": lambda x, y: 1 / (1 + xp.exp(-x)),
+    "Tanh": lambda x, y: xp.tanh(x) * xp.sinh(y),
+    "Cosh": lambda x, y: xp.cosh(x - y),
+    "Sin": lambda x, y: xp.sin(3 * x) + xp.cos(y) - xp.atan(x),
+    "Gelu": lambda x, y: 0.5 * x * (1 + xp.erf(x / 2**0.5)),
+    "Elu": lambda x, y: xp.where(x > 0, x, 1.5 * (xp.exp(x) - 1)),
+    "Softplus": lambda x, y: xp.log(xp.exp(x) + 1),
+    "Clip": lambda x, y: xp.clip(x * y, -0.5, 0.7) + xp.maximum(x, y * 2) - xp.minimum(x * 3, y),
+    "Sum": lambda x, y: xp.sum(x * y, axis=1) + xp.sum(y, axis=None),
+    "Mean": lambda x, y: xp.mean(x / y, axis=-1, keepdims=True) * x,
+    "ReduceL2": lambda x, y: xp.sqrt(xp.sum(x * x, axis=0)),
+    "Prod": lambda x, y: xp.prod(1 + x / 8, axis=-1),
+    "CumSum": lambda x, y: xp.cumulative_sum(x, axis=1),
+    "MatMul": lambda x, y: xp.matmul(x, xp.permute_dims(y, (1, 0))) @ y,
+    "Gemm": lambda x, y: xp.tensordot(x * 2, xp.permute_dims(y, (1, 0)), axes=1),
+    "Softmax": lambda x, y: softmax(x * 3),
+    "LogSoftmax": lambda x, y: x - log_sum_exp(x),
+    "exp(x − lse)": lambda x, y: xp.exp(x + 9 - log_sum_exp(x + 9)),
+    "LayerNormalization": lambda x, y: normalized(x) * y,
+    "in one pass": lambda x, y: normalized(x, one_pass=True),
+    "a row scaled by its sum": lambda x, y: xp.sum(x, axis=1, keepdims=True) * (y - x) * 2,
+    "Floor": lambda x, y: xp.floor(x * 7) + xp.round(y * 3) - xp.trunc(x + y) + xp.ceil(x / y),
+    "Mod": lambda x, y: xp.remainder(x * 3, y) + xp.fmod(x, y * 2),
+    "movement": lambda x, y: xp.reshape(
+        xp.concat([xp.flip(softmax(x), axis=1), xp.pad(softmax(y)[:, 1:], ((0, 0), (0, 1)))], 1)
+        + xp.concat([xp.take(x * y, np.arange(x.shape[1] - 1, -1, -1), axis=1), y], 1),
+        (-1,),
+    ),
+    "the element that is largest": lambda x, y: xp.take_along_axis(
+        y, xp.argmax(x * 3 + x, axis=1, keepdims=True), axis=1
+    ),
+    "TopK": lambda x, y: xp.top_k(x * y, 2, 1, True)[0],
+}  # fmt: skip
+
+#: An arithmetic, the dtype computed in, and how a machine computes so.
+ARITHMETICS: dict[str, tuple[Arithmetic, Any, dict[str, Any]]] = {
+    "float32": (FLOAT32, np.float32, {}),
+    "float32, whose range ends": (replace(FLOAT32, flushes=True), np.float32, {}),
+    "float64": (FLOAT64, np.float64, {}),
+    "kept in float16": (stored(DTYPES["float16"]), np.float32, {"store": ar.through(np.float16)}),
+    "in float16": (narrow(DTYPES["float16"]), np.float16, {"library": 2}),
+}
+
+
+def lifted(x: Any, arithmetic: Arithmetic, dtype: Any) -> Any:
+    x = np.asarray(x)
+    return bounded(x, DTYPES[np.dtype(dtype).name], arithmetic) if x.dtype.kind == "f" else x
+
+
+def on_bounds(
+    formula: Callable[..., Any], inputs: list[Any], arithmetic: Arithmetic = FLOAT32,
+    dtype: Any = np.float32,
+) -> Any:  # fmt: skip
+    lift = partial(lifted, arithmetic=arithmetic, dtype=dtype)
+    with np.errstate(all="ignore"), xp.lifting(lift):
+        return formula(*map(lift, inputs))
+
+
+def used(
+    formula: Callable[..., Any], inputs: list[Any], machine: Machine,
+    arithmetic: Arithmetic = FLOAT32, dtype: Any = np.float32,
+) -> float:  # fmt: skip
+    """The largest error of a machine as a part of its bound."""
+    with np.errstate(all="ignore"):
+        right = on_bounds(formula, inputs, arithmetic, dtype).settled()
+        with xp.lifting(lambda x: Sloppy(np.asarray(x, dtype), machine)):
+            got = formula(*(Sloppy(x, machine) for x in inputs)).v
+        assert got.shape == right.shape
+        error = np.abs(got - right.v).astype(np.float64)
+        room = np.zeros(error.shape) if right.e is None else right.e.astype(np.float64)
+        # float64 and longdouble round as well, 2^11 times finer or more.
+        room = room + np.abs(right.v).astype(np.float64) * arithmetic.u * 2.0**-9
+        # What is subnormal is the output's floor.
+        room = room + arithmetic.floor
+        counts = np.isfinite(got) & np.isfinite(right.v.astype(np.float64))
+        counts &= True if right.lost is None else ~right.lost
+        share = np.where(error == 0, 0.0, error / room)
+    return float(np.max(share[counts], initial=0.0))
+
+
+@pytest.mark.parametrize("arithmetic", ARITHMETICS)
+@pytest.mark.parametrize("name", FORMULAS)
+@settings(max_examples=15, deadline=None)
+@given(
+    st.integers(0, 2**32),
+    st.sampled_from([0.01, 1.0, 1.0, 30.0]),
+    st.sampled_from([(1, 1), (3, 5), (2, 33), (4, 4)]),
+    st.booleans(),
+)
+def test_no_order_blocking_or_fusion_leaves_the_bound(
+    name: str, arithmetic: str, seed: int, scale: float, shape: tuple[int, int], flushes: bool
+) -> None:
+    computed_in, dtype, how = ARITHMETICS[arithmetic]
+    rng = np.random.default_rng(seed)
+    scale = scale if computed_in.flushes and "16" not in arithmetic else min(scale, 3.0)
+    x, y = (rng.standard_normal((2, *shape)) * scale).astype(dtype).clip(-60, 60)
+    formula = FORMULAS[name]
+    if shape[1] < 2 and name == "TopK":
+        return
+    if computed_in.stored is not None:
+        x, y = (one.astype(np.float16).astype(dtype) for one in (x, y))
+    machine = Machine(rng, flushes=flushes and computed_in.flushes, **how)
+    # Where a formula cancels, the reference's own digits show.
+    assert used(formula, [x, y], machine, computed_in, dtype) <= 1.001
+
+
+@pytest.mark.parametrize(
+    ("name", "formula", "x", "least"),
+    [
+        ("a product", lambda x: x * x, 1 + 1.4e-7 * np.arange(1, 2000), 0.97),
+        ("a quotient", lambda x: 1.7 / x, np.linspace(1, 2, 5000), 0.7),
+        ("a root", xp.sqrt, np.linspace(1, 1.1, 5000), 0.95),
+        ("a library function", xp.tanh, np.linspace(0.1, 2, 500), 0.95),
+        ("an exponential", xp.exp, np.linspace(-0.1, 0.1, 200), 0.9),
+        ("a power", lambda x: xp.pow(x, 2.0), np.linspace(0.99, 1.01, 200), 0.9),
+        ("a function of a rounded one", lambda x: xp.log(xp.exp(x)), np.linspace(0.1, 9, 500), 0.5),
+        ("terms lost one by one", xp.sum, [1.0, *[0.99 * 2.0**-24] * 500], 0.9),
+        ("half a step each", xp.sum, [1.0, *[1.01 * 2.0**-24] * 500], 0.9),
+        ("a mean", xp.mean, [1.0, *[0.99 * 2.0**-24] * 500], 0.85),
+        ("a matrix product", lambda x: xp.matmul(x, xp.permute_dims(x, (1, 0))),
+         [[1.0, *[2.0**-12 * 0.99] * 300]], 0.3),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)  # fmt: skip
+def test_a_bound_is_nearly_reached(
+    name: str, formula: Callable[[Any], Any], x: Any, least: float
+) -> None:
+    x = np.asarray(x, np.float32)
+    most = max(used(formula, [x], Machine(np.random.default_rng(seed))) for seed in range(40))
+    assert least <= most <= 1
+
+
+# ── what needs no error, and what has one in common ───────────────────────────────────────────
+
+
+def test_movement_and_choice_among_exact_numbers_are_exact() -> None:
+    x = np.array([[3.0, -1.0], [0.0, 2.0]])
+    for formula in (
+        lambda x: xp.concat([xp.flip(x, axis=0), -x, abs(x)], axis=1),
+        lambda x: xp.maximum(x, 0.5),
+        lambda x: xp.where(x > 0, x, xp.zeros_like(x)),
+        lambda x: xp.clip(xp.max(x, axis=1), 0, 2),
+        lambda x: xp.sum(x[:, :1], axis=1),
+        lambda x: xp.tile(xp.pad(xp.squeeze(xp.expand_dims(x, 0), 0), 1), (2, 2)),
+        lambda x: xp.stack([xp.floor(x), xp.sign(x)]),
+        lambda x: xp.top_k(x, 1, 1, True)[0],
+    ):
+        out = on_bounds(formula, [x])
+        assert out.exact
+        assert out.v.tolist() == formula(x).tolist()
+
+
+def test_constants_are_rounded_to_the_arithmetic_s_numbers() -> None:
+    x = np.ones(1)
+    assert on_bounds(lambda x: xp.where(x > 0, xp.zeros_like(x) + 0.5, x), [x]).v.item() == 0.5
+    for constant, roundings in ((0.5, 1), (3, 1), (0.1, 2)):
+        e = on_bounds(lambda x, c=constant: x * c, [x]).settled().e.item()
+        assert e == pytest.approx(roundings * 2.0**-24 * constant, rel=1e-6)
+    # Python's own division does not take part: p is a number of the arithmetic.
+    third = on_bounds(lambda x: xp.real(1) / 3, [x])
+    assert isinstance(third, Bounded)
+    assert not third.exact
+
+
+def test_the_last_rounding_is_kept_apart_and_paid_once() -> None:
+    x = np.array([1.0, 3.0])
+    product = on_bounds(lambda x: x * x, [x])
+    assert (product.k, product.e) == (1.0, None)
+    assert product.settled().e.tolist() == (2.0**-24 * np.array([1.0, 9.0])).tolist()
+    narrow_one = on_bounds(lambda x: xp.astype(x * x, np.float16), [x])
+    assert (narrow_one.grid.dtype.name, narrow_one.k) == ("float16", 1.0)
+    assert on_bounds(lambda x: xp.astype(x, np.float64), [x]).exact
+
+
+def rooms(formula: Callable[..., Any], x: Any) -> Any:
+    out = on_bounds(formula, [np.asarray(x, np.float32)])
+    return out, out.errors.common
+
+
+def test_a_row_divided_by_its_sum_shares_the_sum_s_error() -> None:
+    x = np.ones((2, 100))
+    x[0, 3] = np.nan
+    for formula in (
+        lambda x: x / xp.sum(xp.exp(x), axis=1, keepdims=True),
+        lambda x: (x * xp.sum(xp.exp(x), axis=1, keepdims=True))[:, ::-1],
+        lambda x: xp.exp(x - xp.log(xp.sum(xp.exp(x), axis=1, keepdims=True))),
+    ):
+        out, common = rooms(formula, x)
+        own = 0.0 if out.e is None else out.e[1].max() / out.v[1].max()
+        down, up = (np.broadcast_to(end, out.shape)[1].max() for end in (common.down, common.up))
+        assert 40 * 2.0**-24 < min(down, up) <= max(down, up) < 200 * 2.0**-24
+        # Another row that is no number costs this one nothing.
+        assert own < 30 * 2.0**-24
+        index = common.rows(out.shape)(np.arange(200).reshape(2, 100))
+        assert sorted(map(sorted, index.tolist())) == [[*range(100)], [*range(100, 200)]]
+    # What is not spread over a row is nobody's in common.
+    assert rooms(lambda x: x / (x + 1), x)[1] is None
+    assert rooms(lambda x: xp.sum(x, axis=1) * 2, x)[1] is None
+
+
+def test_a_quotient_by_what_may_be_nothing_is_never_nothing() -> None:
+    # The sum of 300 ones may lose almost all of itself in bfloat16, and gain as much.
+    arithmetic = narrow(DTYPES["bfloat16"])
+    out = on_bounds(
+        lambda x: x / xp.sum(x, axis=1, keepdims=True), [np.ones((1, 300))], arithmetic,
+        DTYPES["bfloat16"].numpy,
+    )  # fmt: skip
+    common = out.errors.common
+    assert common.up.item() > 100
+    assert 0.9 < common.down.item() < 1.2
+
+
+# ── the ends of the range ─────────────────────────────────────────────────────────────────────
+
+
+def test_what_leaves_the_range_between_is_lost_and_stays_so() -> None:
+    x = np.array([[1e30, 1.0], [1e-30, 1.0]])
+    for formula in (
+        lambda x: xp.sqrt(x * x),
+        lambda x: xp.sum(x * x, axis=1, keepdims=True) + 0 * x,
+        lambda x: xp.max(x * x, axis=1, keepdims=True) / x,
+        lambda x: xp.matmul(x * x, np.ones((2, 2), np.float32)),
+        lambda x: xp.concat([xp.cumulative_sum(x * x, axis=1)], axis=0),
+        lambda x: xp.sums(x * x, lambda part: part.sum(1, keepdims=True) + 0 * part, 2),
+    ):
+        lost = on_bounds(formula, [x]).settled().lost
+        assert lost[0, 0]
+        assert not lost[1].any()
+    assert on_bounds(lambda x: x * 2, [x]).settled().lost is None
+
+
+def test_arithmetic_that_flushes_may_make_zeros_of_what_is_small() -> None:
+    flushing, tiny = stored(DTYPES["float16"]), 2.0**-126
+    x = np.array([tiny * 0.75, tiny, 1.0], np.float32)
+    read = bounded(x, DTYPES["float32"], flushing)
+    # What is subnormal may be read as 0.
+    assert read.e is not None
+    assert read.e.tolist() == [tiny * 0.75, 0, 0]
+    product = on_bounds(lambda x: x * 1.5, [x[1:]], flushing).settled().e
+    assert product[0] >= 2 * tiny > product[1] * tiny
+    assert bounded(x, DTYPES["float32"], FLOAT32).e is None
+
+
+def test_a_product_that_float64_makes_0_is_not_exactly_0() -> None:
+    out = on_bounds(lambda x: x * x, [np.array([1e-200, 0.0])], FLOAT32, np.float64)
+    assert out.v.tolist() == [0, 0]
+    assert (out.settled().e > 0).tolist() == [True, False]
+
+
+# ── scatter ───────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    "name", ["Mul", "Exp", "Sigmoid", "Mean", "ReduceL2", "MatMul", "Softmax", "CumSum", "Prod"]
+)
+def test_errors_scatter_about_as_far_as_independent_roundings_would(name: str) -> None:
+    rng = np.random.default_rng(5)
+    x, y = rng.uniform(0.5, 1.5, (2, 60, 64)).astype(np.float32)
+    right = on_bounds(FORMULAS[name], [x, y], replace(FLOAT32, scatters=True))
+    plain = on_bounds(FORMULAS[name], [x, y])
+    assert plain.variance() is None
+    for cut, low, high in ((24, 0.01, 3), (11, 20, 1e6)):
+        with xp.lifting(lambda a: a):
+            got = FORMULAS[name](*(Faulty(ar.keep_bits(one, cut)) for one in (x, y))).v
+        error, deviation = got - right.v, np.sqrt(right.variance())
+        # The first of running sums has no rounding.
+        share = np.where(deviation > 0, error / np.where(deviation > 0, deviation, 1), 0.0)
+        assert low < np.sqrt(np.mean(share**2)) < high, cut
+
+
+def test_indices_are_among_those_admitted() -> None:
+    rng = np.random.default_rng(6)
+    for _ in range(30):
+        x = rng.standard_normal((4, 9)).astype(np.float32)
+        x[:, 5] = x[:, 2] * np.float32(1 + 1e-7)
+        machine = Machine(rng)
+        for formula in (
+            lambda x: xp.argmax(xp.tanh(x), axis=1),
+            lambda x: xp.argmin(xp.tanh(x) * 3, axis=1),
+            lambda x: xp.top_k(xp.tanh(x), 3, 1, True)[1],
+        ):
+            right = on_bounds(formula, [x])
+            got = formula(Sloppy(x, machine))
+            admitted = right.admitted if isinstance(right, Indices) else right[..., None]
+            assert (got[..., None] == admitted).any(-1).all()

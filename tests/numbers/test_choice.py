@@ -1,0 +1,186 @@
+"""Comparisons, selections and steps admit what the errors leave open, and nothing else."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from opcheck import numbers as xp
+from opcheck.numbers.arithmetic import FLOAT32
+from opcheck.numbers.bounded import Bounded
+from opcheck.numbers.bounded.array import Errors
+from opcheck.numbers.bounded.choice import Indices, Truth, halves
+
+
+def about(values: Any, error: Any, lost: Any = None) -> Bounded:
+    """Numbers that may be off by `error`."""
+    v = np.asarray(values, np.float64)
+    e = np.broadcast_to(np.asarray(error, np.float64), v.shape)
+    return Bounded(v, np.dtype(np.float32), FLOAT32, Errors(e, None, lost))
+
+
+def hull(x: Bounded) -> list[tuple[float, float]]:
+    x = x.settled()
+    e = np.zeros(x.shape) if x.e is None else x.e
+    return [*zip((x.v - e).ravel().tolist(), (x.v + e).ravel().tolist(), strict=True)]
+
+
+intervals = st.tuples(st.integers(-3, 3), st.sampled_from([0, 1, 2]))
+
+
+def corners(x: tuple[int, int]) -> list[float]:
+    """Numbers that lie in an interval, its ends and those between."""
+    return [x[0] + x[1] * part for part in (-1, -0.5, 0, 0.5, 1)]
+
+
+@pytest.mark.parametrize(
+    "name", ["less", "less_equal", "greater", "greater_equal", "equal", "not_equal"]
+)
+@given(intervals, intervals)
+def test_a_comparison_is_unsure_exactly_where_both_outcomes_are_possible(
+    name: str, a: tuple[int, int], b: tuple[int, int]
+) -> None:
+    compare = getattr(np, name)
+    v, unsure = halves(getattr(xp, name)(about(*a), about(*b)))
+    outcomes = {bool(compare(x, y)) for x, y in itertools.product(corners(a), corners(b))}
+    assert bool(v) in outcomes
+    assert bool(unsure) or len(outcomes) == 1
+    # Equal ends may be called unsure where they are not.
+    assert len(outcomes) == 2 or not unsure or abs(a[0] - b[0]) == a[1] + b[1]
+
+
+@pytest.mark.parametrize("name", ["logical_and", "logical_or", "logical_xor"])
+@given(st.tuples(*[st.booleans()] * 4))
+def test_logic_of_what_is_unsure(name: str, drawn: tuple[bool, ...]) -> None:
+    a, b = ([drawn[i]] if not drawn[i + 1] else [False, True] for i in (0, 2))
+    truths = [Truth(np.array([drawn[i]]), np.array([drawn[i + 1]])) for i in (0, 2)]
+    v, unsure = halves(getattr(xp, name)(*truths))
+    outcomes = {bool(getattr(np, name)(x, y)) for x, y in itertools.product(a, b)}
+    assert (bool(v[0]) in outcomes, bool(unsure[0])) == (True, len(outcomes) == 2)
+    operator = {"logical_and": "__and__", "logical_or": "__or__", "logical_xor": "__xor__"}[name]
+    assert [h.tolist() for h in halves(getattr(truths[0], operator)(truths[1]))] == [
+        [v[0]],
+        [unsure[0]],
+    ]
+    assert halves(~truths[0])[0].tolist() == [not drawn[0]]
+
+
+@given(st.lists(intervals, min_size=3, max_size=3))
+def test_a_selection_reaches_both_sides_where_it_is_unsure(drawn: list[tuple[int, int]]) -> None:
+    c, a, b = drawn
+    [(low, high)] = hull(xp.where(about(*c) > 0, about(*a), about(*b)))
+    possible = {x > 0 for x in corners(c)}
+    for one, chosen in ((a, True), (b, False)):
+        if chosen in possible:
+            assert low <= one[0] - one[1] <= one[0] + one[1] <= high
+    if possible == {True}:
+        assert (low, high) == (a[0] - a[1], a[0] + a[1])
+
+
+@pytest.mark.parametrize(
+    "name", ["maximum", "minimum", "floor", "ceil", "round", "trunc", "sign", "remainder", "fmod"]
+)
+@given(intervals, intervals)
+def test_steps_and_extremes_hold_every_outcome(
+    name: str, a: tuple[int, int], b: tuple[int, int]
+) -> None:
+    a = (a[0] * 3, a[1]) if name in ("remainder", "fmod") else (a[0] / 2, a[1] / 4)
+    function = getattr(np, {"round": "rint"}.get(name, name))
+    two = name in ("maximum", "minimum", "remainder", "fmod")
+    if name in ("remainder", "fmod") and abs(b[0]) <= b[1]:
+        return
+    operands = [about(*a), about(*b)][: 1 + two]
+    [(low, high)] = hull(getattr(xp, name)(*operands))
+    for corner in itertools.product(*(corners(one) for one in (a, b)[: 1 + two])):
+        assert low - 1e-12 <= function(*corner) <= high + 1e-12
+
+
+def test_a_step_away_from_its_edge_has_no_error() -> None:
+    assert hull(xp.floor(about([2.5, 2.9, 3.1], 0.2))) == [(2, 2), (2, 3), (2, 3)]
+    assert hull(xp.sign(about([0.1, -0.1, 5], 0.2))) == [(-1, 1), (-1, 1), (1, 1)]
+
+
+def test_casts_to_integers_and_booleans() -> None:
+    cast = xp.astype(about([2.9, -2.9, 1e9, 3e9, np.nan], 0.2), np.int32).settled()
+    assert hull(cast)[:2] == [(2, 3), (-3, -2)]
+    assert cast.lost.tolist() == [False, False, False, True, True]
+    v, unsure = halves(xp.astype(about([0.0, 0.1, 3.0], [0.0, 0.2, 0.2]), np.bool_))
+    assert (v.tolist(), unsure.tolist()) == ([False, True, True], [True, True, False])
+    with pytest.raises(TypeError, match="no bounded numbers of type"):
+        xp.astype(about([1.0], 0.1), np.str_)
+
+
+# ── indices ───────────────────────────────────────────────────────────────────────────────────
+
+
+def admitted(found: Any) -> list[list[int]]:
+    if not isinstance(found, Indices):
+        return [[one] for one in np.ravel(found).tolist()]
+    lists = found.admitted.reshape(-1, found.admitted.shape[-1]).tolist()
+    return [sorted(set(one)) for one in lists]
+
+
+def test_an_index_may_be_any_that_the_errors_admit() -> None:
+    x = about([[1.0, 1.1, 0.9, 3.0], [5.0, 1.0, 2.0, 4.9]], 0.1)
+    assert admitted(xp.argmax(x, axis=1)) == [[3], [0, 3]]
+    assert admitted(xp.argmin(x, axis=1)) == [[0, 1, 2], [1]]
+    assert admitted(xp.argmax(x)) == [[4, 7]]
+    assert admitted(xp.argmax(x, axis=0, keepdims=True)) == [[1], [0, 1], [1], [1]]
+    assert np.asarray(xp.argmax(about([[1.0, 2.0]], 0.1), axis=1)).tolist() == [1]
+
+
+def test_what_is_taken_at_an_unsure_index_reaches_all_that_it_may_be() -> None:
+    x = about([[1.0, 1.1, 0.0]], 0.1)
+    y = about([[10.0, 30.0, 99.0]], 1.0)
+    index = xp.argmax(x, axis=1, keepdims=True)
+    assert isinstance(index, Indices)
+    assert hull(xp.take_along_axis(y, index, 1)) == [(9, 51)]
+    flat = xp.argmax(x[0], axis=0)
+    assert hull(xp.take(y[0], flat, 0)) == [(9, 51)]
+    assert hull(xp.take_along_axis(y, np.array([[2]]), 1)) == [(98, 100)]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(intervals, min_size=2, max_size=5), st.booleans(), st.data())
+def test_the_largest_in_order_are_among_those_admitted(
+    drawn: list[tuple[int, int]], largest: bool, data: st.DataObject
+) -> None:
+    k = data.draw(st.integers(1, len(drawn)))
+    x = about([one[0] for one in drawn], [one[1] for one in drawn])
+    values, indices = xp.top_k(x, k, 0, largest)
+    real = np.array([data.draw(st.sampled_from(corners(one))) for one in drawn])
+    order = np.argsort(-real if largest else real, kind="stable")[:k]
+    for place, (low, high) in enumerate(hull(values)):
+        assert low <= real[order[place]] <= high
+        assert order[place] in admitted(indices)[place]
+
+
+def test_what_was_lost_stays_lost_where_it_is_chosen() -> None:
+    lost = np.array([[True, False]])
+    x, y = about([[2.0, 1.0]], 0.1, lost), about([[0.0, 0.0]], 0.1)
+    for chosen, want in (
+        (xp.where(np.array([[True, True]]), x, y), [True, False]),
+        (xp.where(np.array([[False, True]]), x, y), [False, False]),
+        (xp.maximum(x, y), [True, False]),
+        (xp.minimum(x, y), [False, False]),
+        (xp.concat([y, x], axis=1), [False, False, True, False]),
+        (xp.take(x, np.array([1, 0]), 1), [False, True]),
+        (xp.pad(x, ((0, 0), (1, 0))), [False, True, False]),
+    ):
+        found = chosen.settled().lost
+        assert (np.zeros(chosen.shape, bool) if found is None else found)[0].tolist() == want
+    assert xp.max(x, axis=1).settled().lost.tolist() == [True]
+    assert not xp.min(x, axis=1).settled().lost.any()
+
+
+def test_an_unsure_condition_chooses_between_bounded_numbers_only() -> None:
+    unsure = about([0.0], 0.1) > 0
+    with pytest.raises(TypeError, match="between bounded numbers only"):
+        xp.where(unsure, np.ones(1), np.zeros(1))
+    with pytest.raises(TypeError, match=r"neither true nor false; use xp\.where"):
+        bool(about([0.0], 0.1))

@@ -51,6 +51,13 @@ class Node:
         return tuple(out if isinstance(out, np.ndarray) else out.rounded() for out in exactly(self))
 
     @cached_property
+    def plain(self) -> tuple[Array, ...]:
+        """The outputs of the formula on plain arrays; raises InvalidNode as `right` does."""
+        from opcheck.engine.evaluate import evaluate
+
+        return evaluate(self)
+
+    @cached_property
     def primitives(self) -> frozenset[str]:
         """The names of the functions that the operator's formula calls on this node."""
         from opcheck.engine.evaluate import evaluate

@@ -65,7 +65,13 @@ class Lying:
 
     def prepare(self, task: Task) -> Ready:
         """Ready to answer mistakenly."""
-        return Ready(lambda inputs: self.mistake.answer(node_of(task, _copied(inputs))))
+        return Ready(lambda inputs: self._made(node_of(task, _copied(inputs))))
+
+    def _made(self, node: Node) -> Sequence[Any]:
+        made = self.mistake.made_on(node)
+        if isinstance(made, InvalidNode):
+            raise made
+        return made
 
 
 @dataclass(frozen=True)

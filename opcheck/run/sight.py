@@ -53,8 +53,6 @@ class Sight:
 
     def verdict(self, mistake: Mutant) -> Verdict:
         """What the case says of a backend that makes `mistake`."""
-        if not mistake.concerns(self.node) and not self._twin:
-            return Verdict.PASS
         right = self._right
         answer = mistake.made_on(self.node)
         if same(answer, right) and not (

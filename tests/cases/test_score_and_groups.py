@@ -1,6 +1,6 @@
-"""The power of the shipped suites: every mistake is seen, and every group of cases is needed.
+"""The power of the shipped suites: every mutant is seen, and every group of cases is needed.
 
-One pass over all mistakes serves all tests here; it stops at two groups that kill a mistake.
+One pass over all mutants serves all tests here; it stops at two groups that kill a mutant.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.mutation
 CORE = select(shipped_cases(), Selection(level="core"))
 RULES = {case.id: case.rule for case in CORE}
 
-#: Mistakes about what the text leaves open, or decides for `should` cases only, in some version:
+#: Mutants about what the text leaves open, or decides for `should` cases only, in some version:
 #: none of the other cases may see them.
 NOT_DECIDED = {
     "DML_ACTIVATION_HARDMAX1": """
@@ -31,30 +31,30 @@ NOT_DECIDED = {
         subnormal_inputs_flushed
     """,
     "Hardmax": """
-        axis_clamped axis_of_vector_as_of_a_matrix axis_wraps bfloat16_in_every_version
-        default_axis_kept_in_range integers_accepted invalid_attribute_ignored invalid_is_copied
-        invalid_is_zero last_nan minus_sign_ignored nan_leaves_all_rows_empty nan_passed_on
-        out_of_range_is_last rank_0_is_a_vector refuses_nan starts_anew_behind_nan
-        subnormal_inputs_flushed
+        axis_clamped axis_wraps default_axis_kept_in_range integers_accepted
+        invalid_attribute_ignored invalid_axis_is_0_or_1 invalid_is_copied invalid_is_zero last_nan
+        later_types_accepted nan_leaves_all_rows_empty nan_passed_on out_of_range_is_last
+        out_of_range_is_no_axis rank_0_is_a_vector refuses_nan starts_anew_behind_nan
+        subnormal_inputs_flushed unknown_attributes_ignored
     """,
     "LpPool": """
-        dilated_kernel_not_compared empty_windows_are_nan integers_accepted
-        later_attributes_accepted later_type_accepted overflow_saturates p_clamped
-        powers_not_scaled refuses_pads_of_the_kernel root_4_ulp_too_large
-        same_padding_for_stride_1
+        empty_windows_are_nan integers_accepted invalid_p_is_0_or_1 later_attributes_accepted
+        later_types_accepted overflow_saturates p_0_is_the_default p_in_32_bits
+        refuses_pads_of_the_kernel root_4_ulp_too_large same_padding_for_stride_1
+        unknown_attributes_ignored
     """,
     "Softmax": """
-        axis_clamped axis_of_vector_as_of_a_matrix axis_wraps bfloat16_always
-        default_axis_kept_in_range equal_shares_in_a_masked_row integers_accepted
-        invalid_attribute_ignored invalid_is_copied invalid_is_zero minus_sign_ignored
-        no_share_in_a_masked_row out_of_range_is_last out_of_range_is_no_axis rank_0_is_a_row
+        axis_clamped axis_wraps default_axis_kept_in_range integers_accepted
+        equal_shares_in_a_masked_row invalid_attribute_ignored invalid_axis_is_0_or_1
+        invalid_is_copied invalid_is_zero later_types_accepted no_share_in_a_masked_row
+        out_of_range_is_last out_of_range_is_no_axis rank_0_is_a_vector unknown_attributes_ignored
     """,
 }
 
 
 @pytest.fixture(scope="module")
 def found() -> tuple[Mutation, ...]:
-    """What the cases see of every mistake in every version and type."""
+    """What the cases see of every mutant in every version and type."""
     return tuple(sorted(mutations(CORE, Settings(kills=2), jobs=2), key=lambda m: m.mutant))
 
 
@@ -63,7 +63,7 @@ def told(mutation: Mutation) -> str:
     return f"{mutant.op} {mutant.dtype}: {mutant.name}"
 
 
-def test_no_mistake_survives(found):
+def test_no_mutant_survives(found):
     assert [told(m) for m in found if m.fate is Fate.SURVIVED] == []
 
 
@@ -72,7 +72,7 @@ def test_nothing_kills_what_is_argued_to_be_harmless(found):
 
 
 def test_what_the_text_decides_is_only_warned_of_where_it_is_arithmetic_in_16_bits(found):
-    """There a poorer arithmetic is tolerated with a remark, and hides a mistake of its size."""
+    """There a poorer arithmetic is tolerated with a remark, and hides a mutant of its size."""
     wide = [m for m in found if m.fate is Fate.WARNED and m.mutant.dtype in ("float32", "float64")]
     warned = {op: set(names.split()) for op, names in NOT_DECIDED.items()}
     assert {m.mutant.op.name: set() for m in wide}.keys() == warned.keys()

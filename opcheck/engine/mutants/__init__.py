@@ -8,18 +8,28 @@ from itertools import chain
 
 from opcheck import opset
 from opcheck.engine.evaluate import evaluate
-from opcheck.engine.mutants import axes, elements, layout, refusals, rows, schema, values, windows
-from opcheck.engine.mutants.mutant import Mutant
+from opcheck.engine.mutants import (
+    axes,
+    elements,
+    layout,
+    pooling,
+    refusals,
+    rows,
+    schema,
+    values,
+    windows,
+)
+from opcheck.engine.mutants.mutant import Mutant, apart_from_rounding
 from opcheck.engine.node import operator_of
 from opcheck.engine.operators import OwnMutant
 from opcheck.model import OpVersion
 
 __all__ = ["Mutant", "mutants_of"]
 
-_FAULTS = (*rows.FAULTS, *elements.FAULTS, *axes.FAULTS, *windows.FAULTS)
+_FAULTS = (*rows.FAULTS, *elements.FAULTS, *axes.FAULTS, *windows.FAULTS, *pooling.FAULTS)
 _GENERAL = (
     *(fault.mutant() for fault in _FAULTS),
-    *windows.MUTANTS,
+    *pooling.MUTANTS,
     *layout.MUTANTS,
     *values.MUTANTS,
     *refusals.MUTANTS,
@@ -41,7 +51,9 @@ def mutants_of(op: OpVersion) -> tuple[Mutant, ...]:
     general = (
         mutant
         for mutant in _GENERAL
-        if not (mutant.rounded and operator.exact) and mutant.needs in {"", *attributes}
+        if not (mutant.rounded and operator.exact)
+        and not (mutant.unbounded and operator.high is not None)
+        and mutant.needs in {"", *attributes}
     )
     found: dict[tuple[str, str], Mutant] = {}
     for mutant in chain(own, schema.mutants(op, operator), general):
@@ -57,6 +69,6 @@ def _own(mutant: OwnMutant) -> Mutant:
     return Mutant(
         mutant.name,
         mutant.text,
-        lambda node: evaluate(node, function),
+        lambda node: apart_from_rounding(node, evaluate(node, function)),
         equivalent=mutant.equivalent,
     )

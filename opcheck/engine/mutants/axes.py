@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from math import prod
 from typing import Any, TypeAlias
 
@@ -66,8 +67,13 @@ _STATED: tuple[tuple[str, str, Change], ...] = (
 
 def of_attribute(attribute: Attribute) -> Iterator[Mutant]:
     """The mutants of an attribute that is called `axis` or `axes`."""
-    if attribute.name.lower() in ("axis", "axes"):
+    if names_axes(attribute):
         yield from _Named(attribute).mutants()
+
+
+def names_axes(attribute: Attribute) -> bool:
+    """Return True for an attribute that is called `axis` or `axes`."""
+    return attribute.name.lower() in ("axis", "axes")
 
 
 class _Named:
@@ -80,7 +86,7 @@ class _Named:
     def stated(self, node: Node) -> Axes:
         """The axes as they are stated, or the default."""
         value: Any = node.attrs.get(self.name, self.default)
-        return tuple(value) if self.is_list else (value,)
+        return tuple(value or ()) if self.is_list else (value,)
 
     def found(self, node: Node) -> Axes:
         """The axes of a legal node, counted from the front."""
@@ -106,9 +112,9 @@ class _Named:
     def mutants(self) -> Iterator[Mutant]:
         """All of them."""
         for name, text, change in _OUTSIDE:
-            yield Mutant(name, text, lambda n, change=change: self._outside(n, change))
+            yield Mutant(name, text, partial(self._outside, change))
         for name, text, change in _FOUND:
-            yield Mutant(name, text, lambda n, change=change: self._found(n, change))
+            yield Mutant(name, text, partial(self._found, change))
         if not self.is_list:
             yield from self._of_one()
         for place in (0, -2):
@@ -117,29 +123,23 @@ class _Named:
                 yield Mutant(
                     f"{which}_two_of_more_than_{rank}_axes_merged",
                     f"of more than {rank} axes the {which} two were one, so that either meant both",
-                    lambda n, place=place, rank=rank: self._merged(n, place, rank),
+                    partial(self._merged, place, rank),
                 )
-        yield Mutant(
-            "shape_reversed",
-            "the shape was read from the last axis to the first",
-            lambda n: self._or_right(
-                n, lambda x, axes: self.elsewhere(n, x.reshape(x.shape[::-1]), axes)
-            ),
-        )
-        yield Mutant(
-            "whole_tensor",
-            "the whole tensor was one row",
-            lambda n: self._or_right(n, lambda x, axes: self.elsewhere(n, x.reshape(1, -1), (1,))),
-        )
+        text = "the shape was read from the last axis to the first"
+        yield Mutant("shape_reversed", text, self._reversed)
+        yield Mutant("whole_tensor", "the whole tensor was one row", self._one_row)
+        for width in (16, 8, 4):
+            yield Mutant(
+                f"tail_of_{width}_across_memory_missing",
+                f"of rows across memory, what is left by whole vectors of {width} of them was zero",
+                partial(self._without_the_last_rows, width),
+                unless=_COERCED,
+            )
         for name, text, answer in (
             ("rows_side_by_side", "neighbours in a row were taken to lie side by side in memory",
              self._side_by_side),
             ("not_transposed_back", "the axis was moved to the end, and not back in the output",
              self._not_transposed_back),
-            *((f"tail_of_{width}_across_memory_missing",
-               f"of rows across memory, what is left by whole vectors of {width} of them was zero",
-               lambda n, width=width: self._without_the_last_rows(n, width))
-              for width in (16, 8, 4)),
         ):  # fmt: skip
             yield Mutant(name, text, answer, unless=_COERCED)
         yield Mutant(
@@ -162,7 +162,7 @@ class _Named:
             yield Mutant(
                 name,
                 text,
-                lambda n, change=change: self.changed(n, self.stated(n), change),
+                partial(self._stated, change),
                 _FROM_THE_BACK,
             )
         for name, text, answer in (
@@ -198,32 +198,44 @@ class _Named:
             yield Mutant(
                 "default_axis_kept_in_range",
                 "a missing axis was taken for the last one where the default is out of range",
-                lambda n: (
-                    n.right if self.name in n.attrs else self._outside(n, lambda axis, r: r - 1)
-                ),
+                self._default_in_range,
             )
 
-    def _outside(self, node: Node, change: Change) -> Sequence[Any]:
+    def _outside(self, change: Change, node: Node) -> Sequence[Any]:
         """The answer to an invalid node, with `change` made to axes that are out of range."""
         try:
             return node.right
         except InvalidNode:
-            r = node.rank
-            if not r:
+            r, axes = node.rank, self.stated(node)
+            if not r or not axes:
                 raise
-            axes = self.stated(node)
             return self.taking(node, [a if 0 <= a < r else change(a, r) for a in axes]).right
 
-    def _found(self, node: Node, change: Change) -> Sequence[Any]:
+    def _default_in_range(self, node: Node) -> Sequence[Any]:
+        stated = self.name in node.attrs
+        return node.right if stated else self._outside(lambda axis, r: r - 1, node)
+
+    def _found(self, change: Change, node: Node) -> Sequence[Any]:
         right = node.right
         return self.changed(node, self.found(node), change) if node.rank else right
+
+    def _stated(self, change: Change, node: Node) -> Sequence[Any]:
+        return self.changed(node, self.stated(node), change)
 
     def _or_right(self, node: Node, made: Callable[[Array, Axes], Sequence[Any]]) -> Sequence[Any]:
         """What is made of the first input of a legal node, if it has elements, and of its axes."""
         right, x = node.right, node.inputs[0]
         return made(x, self.found(node)) if x is not None and x.size and x.ndim else right
 
-    def _merged(self, node: Node, place: int, rank: int) -> Sequence[Any]:
+    def _reversed(self, node: Node) -> Sequence[Any]:
+        return self._or_right(
+            node, lambda x, axes: self.elsewhere(node, x.reshape(x.shape[::-1]), axes)
+        )
+
+    def _one_row(self, node: Node) -> Sequence[Any]:
+        return self._or_right(node, lambda x, axes: self.elsewhere(node, x.reshape(1, -1), (1,)))
+
+    def _merged(self, place: int, rank: int, node: Node) -> Sequence[Any]:
         def made(x: Array, axes: Axes) -> Sequence[Any]:
             if x.ndim <= rank:
                 return node.right
@@ -251,7 +263,7 @@ class _Named:
     def _by(self, argmax: Fault, node: Node, when: bool) -> Sequence[Any]:
         return evaluate(node, faults={"argmax": argmax}) if when else node.right
 
-    def _without_the_last_rows(self, node: Node, width: int) -> Sequence[Any]:
+    def _without_the_last_rows(self, width: int, node: Node) -> Sequence[Any]:
         right = node.right
         beside = self._beside(node) if node.rank else 0
         if beside <= width or right[0].shape != node.given[0].shape or not right[0].size:
@@ -271,16 +283,15 @@ class _Named:
 
     def _squeezed_first(self, node: Node) -> Sequence[Any]:
         """A negative axis, counted from the end of what is left without the last axes of one."""
-        last = max(
-            (place for place, size in enumerate(node.given[0].shape) if size != 1), default=0
-        )
-        return self.changed(
-            node,
-            self.stated(node),
-            lambda axis, r: (
-                max(axis + last + 1, 0) if -r <= axis < 0 and self.name in node.attrs else axis
-            ),
-        )
+        if self.name not in node.attrs:
+            return node.right
+        long = (place for place, size in enumerate(node.given[0].shape) if size != 1)
+        end = max(long, default=0) + 1
+
+        def change(axis: int, r: int) -> int:
+            return max(axis + end, 0) if -r <= axis < 0 else axis
+
+        return self._stated(change, node)
 
     def _refusing_negative(self, node: Node) -> Sequence[Any]:
         if self.name in node.attrs and self.stated(node)[0] < 0:
@@ -314,7 +325,7 @@ class _Named:
         return (self.taking(node, (0,)) if empty else node).right
 
     def _rank_0(self, node: Node) -> Sequence[Any]:
-        if node.rank or self.stated(node)[0] not in (-1, 0, self.default):
+        if node.rank or (self.name in node.attrs and self.stated(node)[0] not in (-1, 0)):
             return node.right
         vector = self.taking(node.with_input(0, node.given[0].reshape(1)), (0,))
         return [out.reshape(()) for out in vector.right]

@@ -199,6 +199,10 @@ def _power_to_bits(bits: int, original: Any, x: Any, p: Any) -> Any:
     return y if np.ndim(p) == 0 and p == 1 else cut_to_bits(y, bits, np.trunc)
 
 
+def _powers_alone(original: Any, x: Any, p: Any) -> Any:
+    return x if np.ndim(p) == 0 and p < 1 else original(x, p)
+
+
 def others() -> Iterator[Faulty]:
     """Faults of other functions of one element."""
     yield Faulty("abs", "absolute_value_forgotten", "the absolute value was forgotten",
@@ -206,8 +210,7 @@ def others() -> Iterator[Faulty]:
     yield Faulty("abs", "negative_values_are_zero", "negative values counted as 0",
                  _instead(lambda x: np.maximum(x, x.dtype.type(0))))  # fmt: skip
     yield Faulty("sqrt", "root_forgotten", "the root was forgotten", _instead(lambda x: x))
-    yield Faulty("pow", "root_forgotten", "the root was forgotten",
-                 lambda original, x, p: x if np.ndim(p) == 0 and p < 1 else original(x, p))  # fmt: skip
+    yield Faulty("pow", "root_forgotten", "the root was forgotten", _powers_alone)
     for bits in (12, 16):
         yield Faulty(
             "pow",

@@ -41,6 +41,7 @@ class Mutant:
             such mutant.
         of_form: It is about attributes of another type than declared, or that are not declared.
             Other mutants refuse such nodes.
+        unbounded: It is about results out of range, which an operator with an upper end has not.
         equivalent: Where no legal input tells it from the formula, and why; by version ("13"),
             dtype ("float32") or both ("13 float32").
     """
@@ -54,13 +55,16 @@ class Mutant:
     needs: str = ""
     unless: str = ""
     of_form: bool = False
+    unbounded: bool = False
     equivalent: Mapping[str, str] = field(default_factory=dict)
 
     def made_on(self, node: Node) -> Sequence[Any] | InvalidNode:
-        """What it makes of a node, or why it refuses it."""
+        """What it makes of a node, or why it refuses it; what does not concern it is right."""
         try:
+            if not self.concerns(node) or (node.malformed and not self.of_form):
+                return node.right
             with np.errstate(all="ignore"):
-                return self.answer(node) if self.of_form or not node.malformed else node.right
+                return self.answer(node)
         except InvalidNode as error:
             return error
         except Exception as error:
@@ -81,6 +85,28 @@ class Mutant:
         return next((self.equivalent[key] for key in keys if key in self.equivalent), None)
 
 
+def apart_from_rounding(node: Node, made: Sequence[Any]) -> Sequence[Any]:
+    """What a wrong plain evaluation makes, with the right answer wherever it makes no difference.
+
+    The plain one rounds between operations, and may leave the range of its arithmetic there, which
+    is no part of what is wrong.
+    """
+    if not node.is_legal:
+        return made
+    return [
+        _different(*each) if each[0].shape == each[1].shape == each[2].shape else each[0]
+        for each in zip(made, node.plain, node.right, strict=True)
+    ]
+
+
+def _different(made: Any, plain: Any, right: Any) -> Any:
+    if not made.dtype == plain.dtype == right.dtype or made.dtype.hasobject:
+        return made
+    bits = f"u{made.dtype.itemsize}"
+    same = np.ascontiguousarray(made).view(bits) == np.ascontiguousarray(plain).view(bits)
+    return np.where(same.reshape(made.shape) | ((made != made) & (plain != plain)), right, made)
+
+
 @dataclass(frozen=True, eq=False)
 class Faulty:
     """A function of `opcheck.numbers`, or a helper that formulas share, that is wrong."""
@@ -99,7 +125,7 @@ class Faulty:
         return Mutant(
             self.name,
             self.text,
-            lambda node: evaluate(node, faults=faults),
+            lambda node: apart_from_rounding(node, evaluate(node, faults=faults)),
             self.primitive,
             self.only,
             needs=self.needs,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from itertools import combinations, islice, repeat
-from typing import Any, TypeAlias
-
-import numpy as np
+from typing import Any, TypeAlias, cast
 
 from opcheck import dtypes, opset
 from opcheck.engine.mutants import axes
@@ -32,13 +32,13 @@ _ONE_TYPE = ("float32",)
 _ENTRIES = (0, 1, 2, 3, -1, -2, -3, -4)
 
 
-def mutants(op: OpVersion, operator: Operator) -> Iterator[Mutant]:
+def mutants(op: OpVersion, known: Operator) -> Iterator[Mutant]:
     """What the schema of a version and its neighbours make."""
     versions = opset.versions(op.domain, op.name)
     schema = versions[op.since]
-    yield from _of_versions(op, operator, versions)
+    yield from _of_versions(op, known, versions)
     for attribute in schema.attributes.values():
-        if attribute.name not in operator.ignores:
+        if attribute.name not in known.ignores:
             yield from _of_any(attribute, versions.values())
             yield from _BY_TYPE.get(attribute.type, _of_nothing)(attribute)
             yield from axes.of_attribute(attribute)
@@ -50,14 +50,13 @@ def mutants(op: OpVersion, operator: Operator) -> Iterator[Mutant]:
 
 
 def _read(name: str, change: Reading) -> Answer:
-    """The right answer to a legal node with a stated value misread."""
+    """The right answer to a node with a stated value misread, which may make it legal, or not."""
 
     def answer(node: Node) -> Sequence[Any]:
-        right = node.right
         if name not in node.attrs:
-            return right
+            return node.right
         value = change(node.attrs[name])
-        return right if value == node.attrs[name] else node.with_attrs(**{name: value}).right
+        return node.right if value == node.attrs[name] else node.with_attrs(**{name: value}).right
 
     return answer
 
@@ -107,10 +106,8 @@ def _of_any(attribute: Attribute, schemas: Iterable[Schema]) -> Iterator[Mutant]
 
     def says_something(node: Node) -> bool:
         value = node.attrs.get(name)
-        return (
-            value is not None
-            and not {*(value if isinstance(value, tuple) else (value,))} <= neutral
-        )
+        values = value if isinstance(value, tuple) else (value,)
+        return value is not None and not {*values} <= neutral
 
     if attribute.required:
         return
@@ -147,12 +144,12 @@ def _of_int(attribute: Attribute) -> Iterator[Mutant]:
         yield Mutant(
             f"{name}_one_{words}",
             f"a stated {name} was taken for one {words}",
-            _read(name, lambda value, step=step: value + step),
+            _read(name, partial(operator.add, step)),
         )
     yield Mutant(
         f"{name}_in_32_bits",
         f"{name} was cut down to 32 bits",
-        _repaired_or_read(name, _in_32_bits),
+        _read(name, _in_32_bits),
         only=_ONE_TYPE,
     )
     yield Mutant(
@@ -169,37 +166,29 @@ def _of_int(attribute: Attribute) -> Iterator[Mutant]:
         )
 
 
-def _repaired_or_read(name: str, change: Reading) -> Answer:
-    """A value is misread, in legal nodes and in those that become legal by that."""
-
-    def answer(node: Node) -> Sequence[Any]:
-        if name not in node.attrs:
-            return node.right
-        value = change(node.attrs[name])
-        return node.right if value == node.attrs[name] else node.with_attrs(**{name: value}).right
-
-    return answer
-
-
 def _of_float(attribute: Attribute) -> Iterator[Mutant]:
     name = attribute.name
     for word, change in (("cut off", math.trunc), ("rounded", round)):
         yield Mutant(
             f"{name}_{word.replace(' ', '_')}",
             f"{name} was {word} to a whole number, but not to 0",
-            _read(name, lambda value, change=change: float(change(value) or 1)),
+            _read(name, partial(_whole, change)),
         )
     text = f"a {name} that is no whole number was not supported"
     yield Mutant(
         f"refuses_fractions_of_{name}",
         text,
-        _refusing(text, lambda node: float(node.attrs.get(name, 0)) % 1 != 0),
+        _refusing(text, lambda node: cast(float, node.attrs.get(name, 0)) % 1 != 0),
     )
     yield Mutant(
         f"invalid_{name}_is_0_or_1",
         f"a {name} that is invalid was taken for 0, or for 1 if that is invalid too",
         _repaired(name, lambda value, node: (0.0, 1.0)),
     )
+
+
+def _whole(change: Callable[[float], int], value: float) -> float:
+    return float(change(value) or 1)
 
 
 def _of_string(attribute: Attribute) -> Iterator[Mutant]:
@@ -217,43 +206,35 @@ def _of_string(attribute: Attribute) -> Iterator[Mutant]:
 
 
 def _of_ints(attribute: Attribute) -> Iterator[Mutant]:
+    """Lists have an entry for each axis, or name axes; of the latter each stands there once."""
     name = attribute.name
 
-    def misread(end: str, text: str, change: Reading) -> Mutant:
-        return Mutant(f"{name}_{end}", text, _read(name, change))
+    def misread(end: str, text: str, change: Reading, only: Any = None) -> Mutant:
+        return Mutant(f"{name}_{end}", text, _read(name, change), only=only)
 
     def accepted(end: str, text: str, repairs: Repairs) -> Mutant:
         return Mutant(f"{name}_{end}", text, _repaired(name, repairs))
 
     yield misread("reversed", f"{name} was read from the last entry to the first", _reversed)
-    yield misread(
-        "first_for_all",
-        f"the first of {name} served for all",
-        lambda v: v[:1] * len(v),
-    )
-    yield misread(
-        "one_larger", f"each of {name} was taken for one larger", lambda v: tuple(i + 1 for i in v)
-    )
-    for i in _ENTRIES:
-        yield misread(
-            f"entry_{i}_as_next".replace("-", "minus_"),
-            f"of three or more {name} entry {i} was taken for the next",
-            lambda v, i=i: _with_entry(v, i, lambda at: v[(at + 1) % len(v)]),
-        )
-        text = f"of three or more {name} entry {i} was taken for 0, or 1 if that is illegal"
-        key = f"{name}_entry_{i}_as_default".replace("-", "minus_")
-        yield Mutant(key, text, _entry_as_default(name, i))
-    yield Mutant(
-        f"{name}_in_32_bits",
-        f"{name} were cut down to 32 bits",
-        _repaired_or_read(name, lambda v: tuple(map(_in_32_bits, v))),
-        only=_ONE_TYPE,
-    )
+    text = f"each of {name} was taken for one larger"
+    yield misread("one_larger", text, lambda v: tuple(i + 1 for i in v))
+    text = f"{name} were cut down to 32 bits"
+    yield misread("in_32_bits", text, lambda v: tuple(map(_in_32_bits, v)), _ONE_TYPE)
     yield accepted(
         "of_any_length",
         f"what {name} had too much was cut off, and what it lacked filled up with 0 or 1",
         lambda v, node: (_fitted(v, n, fill) for n in _lengths(node) for fill in (0, 1)),
     )
+    if axes.names_axes(attribute):
+        return
+    text = f"the first of {name} served for all"
+    yield misread("first_for_all", text, lambda v: v[:1] * len(v))
+    for i in _ENTRIES:
+        place = f"{name}_entry_{i}".replace("-", "minus_")
+        text = f"of three or more {name} entry {i} was taken for"
+        yield Mutant(f"{place}_as_next", f"{text} the next", _read(name, partial(_as_next, i)))
+        text += " 0, or 1 if that is illegal"
+        yield Mutant(f"{place}_as_default", text, _entry_as_default(name, i))
     yield accepted(
         "repeated",
         f"too few {name} were accepted, and served again for the other axes",
@@ -284,6 +265,10 @@ def _with_entry(values: Any, place: int, value: Callable[[int], int]) -> Any:
         return values
     at = place % len(values)
     return (*values[:at], value(at), *values[at + 1 :])
+
+
+def _as_next(place: int, values: Any) -> Any:
+    return _with_entry(values, place, lambda at: values[(at + 1) % len(values)])
 
 
 def _entry_as_default(name: str, place: int) -> Answer:
@@ -343,14 +328,14 @@ def _converted(declared: str | None, value: Typed) -> Any:
 
 
 def _of_versions(
-    op: OpVersion, operator: Operator, versions: Mapping[int, Schema]
+    op: OpVersion, known: Operator, versions: Mapping[int, Schema]
 ) -> Iterator[Mutant]:
-    for since, formula in operator.formulas.items():
-        if formula is not operator.formulas[op.since]:
+    for since, formula in known.formulas.items():
+        if formula is not known.formulas[op.since]:
             yield Mutant(
                 f"version_{since}_always",
                 f"version {since} was computed, whatever the model's opset",
-                lambda node, since=since: node.at(since).right,
+                partial(lambda since, node: node.at(since).right, since),
             )
     later = [schema for since, schema in versions.items() if since > op.since]
     own = versions[op.since]
@@ -373,7 +358,7 @@ def _of_versions(
             yield Mutant(
                 f"{name}_accepted",
                 f"{words} taken, and computed by way of float32",
-                lambda node, accepted=accepted: _of_types(node, accepted),
+                partial(_of_types, accepted),
             )
 
 
@@ -381,7 +366,7 @@ def _texts(*kinds: str) -> frozenset[str]:
     return frozenset(d.text for d in dtypes.DTYPES.values() if d.kind in kinds)
 
 
-def _of_types(node: Node, accepted: Iterable[str]) -> Sequence[Any]:
+def _of_types(accepted: Iterable[str], node: Node) -> Sequence[Any]:
     known = dtypes.element_type(node.given[0]) if node.given else None
     return computed_in_float32(node) if known and known.text in accepted else node.right
 
@@ -407,9 +392,7 @@ def _of_inputs(schema: Schema) -> Iterator[Mutant]:
             yield Mutant(
                 f"input_{name}_ignored",
                 f"the input {name} was ignored",
-                lambda n, place=place: (
-                    n.with_input(place, None).right if _has(n, place) else n.right
-                ),
+                partial(_without, place),
             )
     for one, other in combinations(places, 2):
         first, second = schema.inputs[one], schema.inputs[other]
@@ -417,7 +400,7 @@ def _of_inputs(schema: Schema) -> Iterator[Mutant]:
             yield Mutant(
                 f"inputs_{first.name}_and_{second.name}_exchanged",
                 f"the inputs {first.name} and {second.name} were exchanged",
-                lambda n, one=one, other=other: _exchanged(n, one, other).right,
+                partial(_exchanged, one, other),
             )
     if schema.inputs and schema.inputs[-1].option == "variadic":
         start = len(schema.inputs) - 1
@@ -437,12 +420,12 @@ def _has(node: Node, place: int) -> bool:
     return len(node.inputs) > place and node.inputs[place] is not None
 
 
-def _exchanged(node: Node, one: int, other: int) -> Node:
+def _without(place: int, node: Node) -> Sequence[Any]:
+    return (node.with_input(place, None) if _has(node, place) else node).right
+
+
+def _exchanged(one: int, other: int, node: Node) -> Sequence[Any]:
     if not (_has(node, one) and _has(node, other)):
-        return node
+        return node.right
     first, second = node.inputs[one], node.inputs[other]
-    assert first is not None
-    assert second is not None
-    if np.array_equal(first, second):
-        return node
-    return node.with_input(one, second).with_input(other, first)
+    return node.with_input(one, second).with_input(other, first).right

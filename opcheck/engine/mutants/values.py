@@ -61,6 +61,19 @@ def _clamped(array: Array) -> Array:
     return np.clip(array, low, high)
 
 
+def _saturated(node: Node) -> Sequence[Any]:
+    right = node.right
+    if not all(floating(array) is None or np.isfinite(array).all() for array in node.given):
+        return right
+    return [_clamped(out) for out in right]
+
+
+def _narrowed(name: str) -> Callable[[Array], Array]:
+    """Integers by way of a type that does not hold all of them."""
+    narrow = dtypes.DTYPES[name].numpy
+    return lambda x: x.astype(narrow).astype(x.dtype) if x.dtype.kind in "iu" else x
+
+
 def _if_floating(change: Callable[[Array], Array]) -> Callable[[Array], Array]:
     return lambda array: array if floating(array) is None else change(array)
 
@@ -120,6 +133,12 @@ MUTANTS: tuple[Mutant, ...] = (
         only=("float16", "bfloat16"),
         rounded=True,
     ),
+    Mutant(
+        "overflow_saturates",
+        "a result beyond the type's range became its largest number",
+        _saturated,
+        unbounded=True,
+    ),
     *(
         of_output(
             f"result_through_{name}",
@@ -172,6 +191,14 @@ MUTANTS: tuple[Mutant, ...] = (
             )
         ),
         ("bfloat16", "float32", "float64"),
+    ),
+    *(
+        of_input(f"integers_through_{name}", f"integers went through {name}", _narrowed(name), only)
+        for name, only in (
+            ("float32", ("int32", "int64", "uint32", "uint64")),
+            ("float64", ("int64", "uint64")),
+            ("int32", ("int64", "uint32", "uint64")),
+        )
     ),
     of_input("whole_numbers", "the input was cut off to whole numbers", _if_floating(np.trunc)),
     of_input("nan_taken_for_zero", "NaN in the input was taken for zero", _nan_as_zero),

@@ -158,6 +158,5 @@ for called in (
 ):
     OP.equivalent(called, "its descriptor is a structure of C, with typed members")
 OP.equivalent("Axes_in_32_bits", "members of its descriptor have 32 bits")
-OP.equivalent("Axes_repeated", "axes that are repeated are as invalid")
 OP.equivalent("invalid_attribute_ignored", "Axes is mandatory")
 OP.equivalent("refuses_constants", "DirectML's operators have no initializers")

@@ -1,6 +1,7 @@
 """LpPool (1, 2, 11, 18, 22): (Σ |x|^p)^(1/p) over every window; padding adds nothing."""
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -58,21 +59,26 @@ def of_norms(change):
     return lambda X, p, windows: change(plain(X, p, windows), np.abs(X), p, windows)
 
 
-def of_sums(change):
-    """The root of the sum, changed by `change(sum, p)`."""
+def of_powers(power, root):
+    """What `root(sum, p)` makes of the sum of powers, of which `power(p)` is the exponent."""
+    return lambda X, p, windows: root(
+        windows.sums(np.power(np.abs(X), power(p))).astype(np.float64), p
+    ).astype(X.dtype)
 
-    def norms(X, p, windows):
-        total = windows.sums(np.power(np.abs(X), p))
-        return np.power(change(total, p), 1 / p).astype(X.dtype)
 
-    return norms
+by_squaring = of_powers(
+    lambda p: 2.0 ** math.floor(math.log2(p)) if p > 4 else p,
+    lambda total, p: np.power(total, 1 / p),
+)
 
 
 def with_root(change):
     """The sum to another power than 1/p."""
-    return lambda X, p, windows: np.power(
-        windows.sums(np.power(np.abs(X), p)).astype(np.float64), change(1 / p)
-    ).astype(X.dtype)
+    return of_powers(lambda p: p, lambda total, p: np.power(total, change(1 / p)))
+
+
+def plus(epsilon, total, p):
+    return np.power(total + epsilon, 1 / p)
 
 
 def any_in(mask, windows):
@@ -109,12 +115,6 @@ def copied_alone(X, p, windows):
     return windows.sums(X) if alone else plain(X, p, windows)
 
 
-def saturated(y, m, p, windows):
-    """The largest finite number where the norm of finite numbers is out of range."""
-    top = np.finfo(y.dtype).max
-    return np.where(np.isinf(y) & ~any_in(~np.isfinite(m), windows), top, y).astype(y.dtype)
-
-
 MUTANTS = {
     "p_is_1": ("magnitudes were added up, whatever p", with_p(lambda p: 1.0)),
     "large_p_is_infinity": (
@@ -123,7 +123,7 @@ MUTANTS = {
     ),
     "powers_by_squaring_alone": (
         "powers above the fourth were made by squaring alone, which stops at a power of two",
-        with_p(lambda p: 2.0 ** math.floor(math.log2(p)) if p > 4 else p),
+        by_squaring,
     ),
     "maximum": ("the largest magnitude was taken for the norm", largest),
     "signs_kept": ("the absolute value was forgotten, and a negative sum had a negative root",
@@ -142,8 +142,8 @@ MUTANTS = {
     "infinity_gives_nan": (
         "a window with an infinity gave NaN, as where infinity is divided by itself", of_norms(
         lambda y, m, p, windows: np.where(any_in(np.isinf(m), windows), np.nan, y))),
-    "zeros_give_nan": ("a window of zeros gave NaN, as where 0 is divided by itself", of_norms(
-        lambda y, m, p, windows: np.where(any_in(m > 0, windows) | (y != 0), y, np.nan))),
+    "root_4_ulp_too_large": ("the root came out 4 ULP too large, as by way of a power", of_norms(
+        lambda y, m, p, windows: y if p == 1 else y * (1 + 4 * np.finfo(y.dtype).eps))),
     "at_least_1e_5": ("norms below 1e-5 were raised to that", of_norms(
         lambda y, m, p, windows: np.maximum(y, y.dtype.type(1e-5)))),
     "square_root_always": ("the square root was taken whatever p", with_root(lambda part: 0.5)),
@@ -154,10 +154,8 @@ MUTANTS = {
         lambda part: math.floor(part * 1e6) / 1e6)),
     "inverse_of_p_in_float16": ("1/p was a float16", with_root(lambda p: float(np.float16(p)))),
     "inverse_of_p_in_float32": ("1/p was a float32", with_root(lambda p: float(np.float32(p)))),
-    "overflow_saturates": ("a norm beyond the type's range became its largest number",
-                           of_norms(saturated)),
     **{f"epsilon_of_1e_{digits}": (f"1e-{digits} was added to the sum before the root",
-           of_sums(lambda total, p, digits=digits: total + total.dtype.type(10.0**-digits)))
+           of_powers(lambda p: p, partial(plus, 10.0**-digits)))
        for digits in (30, 12, 5)},
 }  # fmt: skip
 
@@ -165,14 +163,43 @@ for called, (text, function) in MUTANTS.items():
     OP.mutant(text, by=by_windows, name=called)(function)
 
 
+@OP.mutant(
+    "p was taken as it is written, and not as the float32 that a model holds",
+    1,
+    equivalent=dict.fromkeys(
+        ("float16", "float32"),
+        "p off by 2^-24 of itself moves the norm of K elements by less than 2^-24·ln K/p, which "
+        "computing in float32 may lose too",
+    ),
+)
+def p_in_64_bits(X, *, kernel_shape, p, strides, pads, auto_pad):
+    formula = by_windows(lambda X, held, windows: plain(X, float(p), windows))[1]
+    lists = {"kernel_shape": kernel_shape, "strides": strides, "pads": pads}
+    return formula(X, p=p, auto_pad=auto_pad, **lists)
+
+
 # ── what no legal input shows ─────────────────────────────────────────────────────────────────
 
+_SHORT = ("bfloat16", "float16")
 for called in ("refuses_rank_1", "vector_becomes_a_row"):
     OP.equivalent(called, "a batch axis and a channel axis come before any that is pooled")
 for called in ("kernel_defaults_to_the_extent", "refuses_default_kernel_shape"):
     OP.equivalent(called, "the text does not say what leaving out kernel_shape means", "1")
 for called in ("invalid_ceil_mode_is_0_or_1", "ceil_mode_in_32_bits"):
     OP.equivalent(called, "the text does not say what other numbers than 0 and 1 mean")
+for called in (
+    "refuses_negative_same_padding",
+    "same_negative_padding",
+    "same_padding_for_stride_1",
+    "same_rounded_down",
+    "same_size_of_the_input",
+):
+    OP.equivalent(called, "what SAME means for strides above 1 is open before version 11", "1", "2")
+_SMALL = "the error is smaller than that of arithmetic in the type itself, which is only warned of"
+OP.equivalent("inverse_of_p_in_float32", "it is computed in float32", *_SHORT, "float32")
+for called in ("inverse_of_p_of_6_digits", "inverse_of_p_in_float16"):
+    OP.equivalent(called, _SMALL, *_SHORT)
+OP.equivalent("root_4_ulp_too_large", "4 ULP of float32 are less than all errors allowed", *_SHORT)
 OP.equivalent("version_1_always", "a whole p means the same in version 1", "2", "11")
 OP.equivalent(
     "subnormal_inputs_flushed",

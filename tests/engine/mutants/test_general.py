@@ -1,0 +1,284 @@
+"""What every mutant owes its readers: a name, a sentence, true arguments, and an answer."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from opcheck import dtypes
+from opcheck.engine import dtypes_of
+from opcheck.engine.mutants import Mutant, elements, mutants_of
+from opcheck.engine.mutants.stateful import STATEFUL
+from opcheck.engine.node import Node, operator_of
+from opcheck.engine.operators import find
+from opcheck.errors import InvalidNode
+from opcheck.model import OpVersion, Typed
+from opcheck.run.mutate import cells
+from opcheck.run.sight import Sight
+from opcheck.suite import Selection, load, select
+
+OPERATORS = [("", "Hardmax"), ("", "Softmax"), ("", "LpPool"),
+             ("com.microsoft.dml", "DML_ACTIVATION_HARDMAX1")]  # fmt: skip
+OPS = [
+    OpVersion(domain, name, since)
+    for domain, name in OPERATORS
+    for since in find(domain, name).formulas  # type: ignore[union-attr]
+]
+HARDMAX = OpVersion("", "Hardmax", 13)
+FLOATS = ("bfloat16", "float16", "float32", "float64")
+
+#: What a clause in the past tense has.
+PAST = (
+    r"\b(\w+ed|was|were|had|won|came|became|got|gave|held|stood|lay|began|left|ran|kept|went|hung"
+    r"|meant|lost|took|broke|put|cut|made)\b"
+)
+EVERY = {id(mutant): mutant for op in OPS for mutant in mutants_of(op)}.values()
+
+
+@pytest.mark.parametrize("op", OPS, ids=str)
+def test_names_and_texts_tell_the_mutants_of_an_operator_apart(op: OpVersion) -> None:
+    wrong = (*mutants_of(op), *STATEFUL)
+    names = Counter(f"{one.name} {getattr(one, 'primitive', '')}" for one in wrong)
+    texts = Counter(f"{one.text} {getattr(one, 'primitive', '')}" for one in wrong)
+    for told in (names, texts):
+        assert [text for text, count in told.items() if count > 1] == []
+
+
+def test_names_can_be_typed() -> None:
+    names = [one.name for one in (*EVERY, *STATEFUL)]
+    assert [name for name in names if not re.fullmatch(r"[A-Za-z][a-zA-Z0-9_.-]*", name)] == []
+
+
+def test_texts_fit_after_as_if() -> None:
+    """A clause in the past tense, neither a sentence of its own nor more than a line or two."""
+    texts = [one.text for one in (*EVERY, *STATEFUL)]
+    assert [t for t in texts if not re.search(PAST, t)] == []
+    assert [t for t in texts if t[0].isspace() or t[-1] in ".;:, " or not 10 < len(t) < 130] == []
+    # Names of things are spelt as they are; no other word begins with a capital.
+    names = r"NaN|SAME|VALID|LogSoftmax|Softmax|Axes"
+    assert [t for t in texts if t[0].isupper() and not re.match(names, t)] == []
+
+
+@pytest.mark.parametrize("op", OPS, ids=str)
+def test_arguments_speak_of_versions_and_types_of_the_operator(op: OpVersion) -> None:
+    versions = [str(other.since) for other in OPS if other.name == op.name]
+    known = {"", *versions, *FLOATS, *(f"{v} {d}" for v, d in product(versions, FLOATS))}
+    wrong = {m.name: set(m.equivalent) - known for m in mutants_of(op)}
+    assert {name: keys for name, keys in wrong.items() if keys} == {}
+
+
+@pytest.mark.parametrize(("domain", "name"), OPERATORS)
+def test_arguments_speak_of_mutants_that_there_are(domain: str, name: str) -> None:
+    operator = find(domain, name)
+    assert operator
+    made = {m.name for op in OPS if op.name == name for m in mutants_of(op)}
+    assert set(operator.equivalents) <= made
+
+
+def test_an_argument_is_found_for_the_place_that_it_speaks_of() -> None:
+    for key in ("", "13", "float32", "13 float32"):
+        mutant = Mutant("m", "it was so", lambda node: node.right, equivalent={key: "why"})
+        assert mutant.why_harmless(HARDMAX, "float32") == "why"
+    for key in ("11", "float16", "13 float16", "11 float32"):
+        mutant = Mutant("m", "it was so", lambda node: node.right, equivalent={key: "why"})
+        assert mutant.why_harmless(HARDMAX, "float32") is None
+
+
+def test_every_fault_of_a_function_that_operators_call_concerns_a_case() -> None:
+    """No shared table holds what nothing exercises."""
+    seen: set[tuple[str, str]] = set()
+    called: set[str] = set()
+    for cell, cases in cells(select(load(), Selection(level="smoke"))).items():
+        for sight in (Sight(case, cell.dtype) for case in cases):
+            called |= sight.node.primitives
+            found = (m for m in mutants_of(cell.op) if m.primitive and m.concerns(sight.node))
+            seen |= {(m.primitive, m.name) for m in found}
+    assert {"argmax", "exp", "max", "pow", "sum", "sums", "windows_of", "matrix_of"} <= called
+    made = {(m.primitive, m.name) for m in EVERY if m.primitive in called}
+    # An operator's own may take the place of a general one.
+    own = {("", m.name) for op in OPS for m in operator_of(op).mutants}  # type: ignore[union-attr]
+    assert {(p, name) for p, name in made - seen if ("", name) not in own} == set()
+
+
+# ── no node is too strange ────────────────────────────────────────────────────────────────────
+
+
+def strange(op: OpVersion) -> Iterator[Node]:
+    """Nodes that are invalid, empty, or of other types and ranks than usual."""
+    lists: dict[str, Any] = {"kernel_shape": (2, 2), "strides": (1, 2), "pads": (1, 0, 0, 1)}
+    attrs: list[dict[str, Any]] = [{}, {"axis": 1}, {"axis": 7}, {"axis": -2}, {"Axes": (1, 0)}]
+    attrs += [{"Axes": ()}, {"Axes": (0, 0, 9)}, {"axis": Typed("float", 1.5)}, lists]
+    attrs += [{**lists, "p": 0}, {**lists, "pads": (-1, 0)}, {**lists, "auto_pad": "FULL"}]
+    attrs += [{"kernel_shape": ()}, {"kernel_shape": (9, 9)}, {**lists, "dilations": (0, 1)}]
+    attrs += [{**lists, name: (1,)} for name in ("kernel_shape", "strides", "dilations", "pads")]
+    for shape, dtype in product(((), (0,), (3,), (2, 3), (1, 2, 3, 4), (2, 0, 3), (1, 1, 2, 2, 2)),
+                                ("float32", "int8", "bool")):  # fmt: skip
+        for stated in attrs:
+            yield Node(op, (np.ones(shape, dtype),), stated)
+
+
+@pytest.mark.parametrize(("domain", "name"), OPERATORS)
+def test_every_mutant_answers_every_node_or_refuses_it(domain: str, name: str) -> None:
+    op = max(op for op in OPS if op.name == name)
+    nodes = [*strange(op)]
+    assert {node.is_legal for node in nodes} == {True, False}
+    for node in nodes:
+        for mutant in mutants_of(op):
+            if mutant.concerns(node):
+                mutant.made_on(node)
+
+
+@pytest.mark.parametrize(
+    "mutant", [m for m in mutants_of(HARDMAX) if not m.primitive], ids=lambda mutant: mutant.name
+)
+def test_no_warning_comes_of_values_at_the_ends_of_the_range(mutant: Mutant) -> None:
+    for op, dtype in product((OpVersion("", "Softmax", 13), OpVersion("", "LpPool", 22)), FLOATS):
+        largest = float(dtypes.limits(dtypes.DTYPES[dtype])[1])
+        values = [largest, -largest, np.inf, -np.inf, np.nan, 1e-45, 0, 1]
+        data = np.array([[values]]).astype(dtypes.DTYPES[dtype].numpy)
+        attrs = {"kernel_shape": (1,)} if op.name == "LpPool" else {}
+        for own in (m for m in mutants_of(op) if m.name == mutant.name):
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                own.made_on(Node(op, (data,), attrs))
+
+
+# ── what is wrong anywhere ────────────────────────────────────────────────────────────────────
+
+
+def general(name: str, values: object, dtype: str = "float32", **attrs: int) -> list[object] | None:
+    """What comes of a mutant of Hardmax; None if it refuses."""
+    [mutant] = [one for one in mutants_of(HARDMAX) if one.name == name]
+    node = Node(HARDMAX, (np.array(values, dtypes.DTYPES[dtype].numpy),), attrs)
+    made = mutant.made_on(node)
+    return None if isinstance(made, InvalidNode) else [out.tolist() for out in made]
+
+
+#: Maxima at [0, 1], [1, 2] and so on: no two axes, rows or columns are alike.
+MATRIX = [[1, 3, 2], [1, 2, 3]]
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        ("column_major", [[0, 0, 1], [0, 0, 1]]),
+        ("read_column_major", [[0, 1, 0], [1, 0, 0]]),
+        ("transposed", [[0, 0], [1, 0], [0, 1]]),
+        ("batches_and_channels_exchanged", [[0, 0, 1], [0, 0, 1]]),
+        ("last_two_axes_exchanged", [[0, 0, 1], [0, 0, 1]]),
+        ("channels_last", [[0, 1, 0], [0, 0, 1]]),
+        ("axes_of_rank_5_exchanged", [[0, 1, 0], [0, 0, 1]]),
+        ("shifted", [[1, 0, 1], [0, 0, 0]]),
+        ("last_element_missing", [[0, 1, 0], [0, 0, 0]]),
+        ("first_batch_only", [[0, 1, 0], [0, 0, 0]]),
+        ("first_batch_for_all", [[0, 1, 0], [0, 1, 0]]),
+        ("tail_of_4_repeats", [[0, 1, 0], [0, 0, 1]]),
+        ("flattened", [0, 1, 0, 0, 0, 1]),
+        ("inverted", [[1, 0, 1], [1, 1, 0]]),
+        ("output_as_bool", [[False, True, False], [False, False, True]]),
+    ],
+)
+def test_answers_are_misplaced_as_it_says(name: str, answer: object) -> None:
+    assert general(name, MATRIX) == [answer]
+
+
+def test_rows_are_left_over_where_there_is_enough_to_share() -> None:
+    for rows, computed in ((23, 20), (20, 20), (3, 0)):
+        made: Any = general("rows_left_over_by_four_threads", np.zeros((rows, 800)))
+        assert [sum(row) for row in made[0]] == [1] * computed + [0] * (rows - computed)
+    made = general("rows_left_over_by_four_threads", np.zeros((23, 80)))
+    assert [sum(row) for row in made[0]] == [1] * 23
+
+
+def test_what_lies_beyond_1024_entries_is_read_again() -> None:
+    x = np.zeros((1, 1030))
+    x[0, 3], x[0, 1026] = 1, 2
+    made: Any = general("axis_1_read_up_to_1024", x)
+    assert np.flatnonzero(made[0]).tolist() == [3]
+    made = general("axis_0_read_up_to_1024", x)
+    assert np.flatnonzero(made[0]).tolist() == [1026]
+
+
+def test_three_axes_can_be_taken_for_each_other() -> None:
+    cube = [[[2, 1], [1, 2], [1, 2]]]
+    right = general("axes_of_rank_5_exchanged", cube)
+    assert right == [[[[1, 0], [0, 1], [0, 1]]]]
+    assert general("channels_last", cube) == [[[[1, 0, 0], [0, 1, 1]]]]
+    assert general("written_channels_last", cube) == [[[[1, 0], [0, 0], [1, 1]]]]
+    assert general("last_two_axes_exchanged", cube) == general("written_channels_last", cube)
+    assert general("batches_and_channels_exchanged", cube) == right
+    # Read as [2, 1], [1, 2], [1, 2] with three channels: [2, 2], [1, 1], [1, 2].
+    assert general("read_channels_last", cube) == [[[[1, 0], [1, 0], [0, 1]]]]
+
+
+def test_the_layout_of_a_vector_cannot_be_mistaken() -> None:
+    layout = ("batches_and_channels_exchanged", "last_two_axes_exchanged", "channels_last")
+    for name in ("column_major", "read_column_major", "transposed", *layout):
+        assert general(name, [1, 3, 2]) == [[0, 1, 0]], name
+    assert general("vector_becomes_a_row", [1, 3, 2]) == [[[0, 1, 0]]]
+
+
+def test_an_attribute_to_blame_is_left_out() -> None:
+    assert general("invalid_attribute_ignored", MATRIX, axis=2) == [[[0, 1, 0], [0, 0, 1]]]
+    assert general("invalid_attribute_ignored", MATRIX, "int32") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "dtype", "seen"),
+    [
+        ("float32", 1 + 2**-30, "float64", 1),
+        ("float16", 1 + 2**-12, "float32", 1),
+        ("bfloat16", 1 + 2**-10, "float16", 1),
+        ("float16", 2.0**17, "bfloat16", np.inf),
+        ("tf32", 1 + 2**-11, "float32", 1),
+        ("tf32", 1 + 2**-10, "float32", 1 + 2**-10),
+    ],
+)
+def test_values_on_the_way_through_a_narrower_type_lose_something(
+    name: str, value: float, dtype: str, seen: float
+) -> None:
+    """p = 1 and windows of one element give magnitudes as they are."""
+    op = OpVersion("", "LpPool", 22)
+    [mutant] = [one for one in mutants_of(op) if one.name == f"input_in_{name}"]
+    x = np.array([[[value]]], dtypes.DTYPES[dtype].numpy)
+    [out] = mutant.made_on(Node(op, (x,), {"kernel_shape": (1,), "p": 1}))
+    assert float(out[0, 0, 0]) == seen
+
+
+@pytest.mark.parametrize("part", ["0.01", "0.001", "0.0001", "1e-05"])
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_what_is_argued_to_round_back_does_so(part: str, dtype: str) -> None:
+    """Any number of a type of 16 bits, and some of the others."""
+    op = OpVersion("", "Softmax", 13)
+    [mutant] = [one for one in mutants_of(op) if one.name == f"too_large_by_{part}"]
+    kind = dtypes.DTYPES[dtype].numpy
+    if dtype in ("bfloat16", "float16"):
+        values = np.arange(1 << 16).astype(np.uint16).view(kind)
+    else:
+        values = np.geomspace(1e-30, 1e30, 10_001).astype(kind)
+    with np.errstate(invalid="ignore"):
+        values = values[np.isfinite(values)]
+    node = Node(op, (values,), {})
+    node.__dict__["right"] = (values,)
+    [changed] = mutant.made_on(node)
+    assert (changed.tobytes() == values.tobytes()) == (not mutant.concerns(node))
+
+
+def test_a_function_is_good_to_some_bits() -> None:
+    x = np.linspace(1, 2, 1001)
+    for bits in (8, 12, 16):
+        error = np.abs(elements.cut_to_bits(x, bits) / x - 1).max()
+        assert 0.9 * 2.0**-bits < error <= 2.0**-bits
+
+
+def test_types_that_no_version_has_are_accepted() -> None:
+    assert dtypes_of(HARDMAX) == ("float16", "bfloat16", "float32", "float64")
+    assert general("integers_accepted", [1, 3, 2], "int8") == [[0, 1, 0]]
+    assert general("attributes_converted", [1, 3, 2], "int8") is None

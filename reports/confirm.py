@@ -32,7 +32,17 @@ HERE = Path(__file__).parent
 if __package__ in (None, ""):
     sys.path.insert(0, str(HERE.parent))
 
-from reports.by_hand import CHECKS, Array, Check, Dies, Gives, Leftovers, Model, Raises  # noqa: E402
+from reports.by_hand import (  # noqa: E402
+    CHECKS,
+    Array,
+    Check,
+    Declares,
+    Dies,
+    Gives,
+    Leftovers,
+    Model,
+    Raises,
+)
 
 STORED = HERE / "by_hand.json"
 SHOWS, RIGHT, OTHERWISE = "shows", "answers rightly", "fails in another way"
@@ -155,7 +165,7 @@ def _answer(engine: str, first: int) -> None:
 
 def controlled(check: Check) -> tuple[str, str]:
     """Return if the engine answers the control rightly, and what it answers."""
-    answer = _attempt(check.engine, check.control)
+    answer = _attempt(check, check.control)
     right = _same(answer, check.control_wants, check.control, check.rtol)
     return RIGHT if right else CONTROL, _told(answer, check.shows)
 
@@ -166,7 +176,7 @@ def answered(check: Check) -> tuple[str, str]:
     Asked several times if it is right, because some answers are what memory happens to hold.
     """
     for _ in range(_TIMES):
-        answer = _attempt(check.engine, check.model)
+        answer = _attempt(check, check.model)
         outcome = judged(check, answer)
         if outcome != RIGHT:
             break
@@ -198,10 +208,11 @@ def _same(answer: Array | Exception, want: Any, model: Model, rtol: float) -> bo
     return got.shape == right.shape and np.allclose(got, right, rtol, 0, equal_nan=True)
 
 
-def _attempt(engine: str, model: Model) -> Array | Exception:
+def _attempt(check: Check, model: Model) -> Array | Exception:
     proto = _proto(model)
+    run = _as_declared if isinstance(check.shows, Declares) else _RUN[check.engine]
     try:
-        return np.asarray(_RUN[engine](proto, None if model.stored != "fed" else model.x))
+        return np.asarray(run(proto, None if model.stored != "fed" else model.x))
     except Exception as error:  # judged by its words
         return error
 
@@ -228,12 +239,24 @@ def _proto(model: Model) -> bytes:
 
 
 def _onnxruntime(model: bytes, x: Any) -> Any:
+    return _declared_and_returned(model, x)[1]
+
+
+def _as_declared(model: bytes, x: Any) -> Any:
+    """Return what ONNX Runtime does; raise ValueError if the session declared another shape."""
+    declared, got = _declared_and_returned(model, x)
+    if declared != [*got.shape]:
+        raise ValueError(f"declared {declared}, returned {[*got.shape]}")
+    return got
+
+
+def _declared_and_returned(model: bytes, x: Any) -> Any:
     import onnxruntime
 
     onnxruntime.set_default_logger_severity(4)
     session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
     (got,) = session.run(None, {"x": x})
-    return got
+    return session.get_outputs()[0].shape, got
 
 
 def _reference(model: bytes, x: Any) -> Any:

@@ -9,8 +9,17 @@ from textwrap import dedent
 from typing import Any
 
 from opcheck import dtypes, opset
-from opcheck.backends import second_data
-from opcheck.model import AttrValue, Case, OutputSpec, Question, Task, TensorType
+from opcheck.backends import Backend, attempt, second_data
+from opcheck.model import (
+    AttrValue,
+    Case,
+    Outcome,
+    OutputSpec,
+    Produced,
+    Question,
+    Task,
+    TensorType,
+)
 from opcheck.opset import directml
 
 HARDMAX1 = "DML_ACTIVATION_HARDMAX1"
@@ -52,6 +61,25 @@ def asking(
     """`task` on `inputs`, and on `second` in between: other data like them, if it is left out."""
     between = second_data(inputs) if second is None else second
     return Question(task, inputs, tuple(between), second_is_legal)
+
+
+def outcome_of(backend: Backend, task: Task, *inputs: Any) -> Outcome:
+    """What `backend` does with `task` in this process."""
+    return attempt(backend, asking(task, *inputs))
+
+
+def outputs_of(backend: Backend, task: Task, *inputs: Any) -> tuple[Any, ...]:
+    """The outputs of a backend that answers, and does not contradict itself."""
+    outcome = outcome_of(backend, task, *inputs)
+    assert isinstance(outcome, Produced), outcome
+    assert (outcome.unstable, outcome.again) == (None, None)
+    return outcome.outputs
+
+
+def output_of(backend: Backend, task: Task, *inputs: Any) -> Any:
+    """The only output."""
+    (output,) = outputs_of(backend, task, *inputs)
+    return output
 
 
 def dml_problem(axes: tuple[int, ...], *arrays: Any) -> Task:

@@ -1,7 +1,7 @@
 """From what was seen of a backend to an outcome: whatever happened becomes one.
 
-The first answer is judged; the last must equal it, the first must still hold, and the inputs must
-be untouched.
+The first answer is judged; the last must have its form and be right too, the first must still hold,
+and the inputs must be untouched.
 """
 
 from __future__ import annotations
@@ -40,16 +40,19 @@ def outcome(seen: Observed, question: Question) -> Outcome:
     assert seen.first is not None
     data = (question.inputs, question.second, question.inputs)
     contradictions = [_modified(seen.fed, data)]
+    differs = None
     if seen.again is not None:
         assert seen.kept is not None
+        kept = _changed(seen.first, seen.kept, "the first result, once the second run is over,")
+        differs = _changed(seen.first, seen.again, "the third run, on the first run's data,")
+        alike = question.random or [*map(_form, seen.first)] == [*map(_form, seen.again)]
         contradictions += [
-            _changed(seen.first, seen.kept, "the first result, once the second run is over,"),
-            _of_other_kind(seen.first, seen.between)
-            or _of_other_kind(seen.first, seen.again, "third")
-            if question.random
-            else _changed(seen.first, seen.again, "the third run, on the first run's data,")
-            or _of_other_kind(seen.first, seen.between),
+            kept,
+            None if alike else differs,
+            _of_other_kind(seen.first, seen.between),
+            _of_other_kind(seen.first, seen.again, "third"),
         ]
+    is_other = differs is not None and not question.random
     pairs = zip(question.inputs, question.second, strict=True)
     other_data = any(not _same(one, other) for one, other in pairs)
     answered = seen.between is not None and same_answers(seen.first, seen.between)
@@ -57,9 +60,12 @@ def outcome(seen: Observed, question: Question) -> Outcome:
         seen.first,
         seen.seconds,
         unstable=next(filter(None, contradictions), None),
+        again=seen.again if is_other else None,
+        differs=differs or "",
         between=seen.between,
         once=seen.again is None,
         stale=other_data and answered,
+        declared=seen.declared,
     )
 
 
@@ -160,6 +166,13 @@ def _changed(judged: Outputs, later: Outputs, what: str) -> str | None:
         elif not (_same(one, other) or _equal(one, other)):
             return f"{what} differs from the first answer in output {place}"
     return None
+
+
+def _form(value: Array | Foreign) -> object:
+    """Return the type and the shape of an output, which the same data decide."""
+    if isinstance(value, Items):
+        return [*map(_form, value.values)]
+    return value if isinstance(value, Foreign) else (value.dtype, value.shape)
 
 
 def _equal(one: Array, other: Array) -> bool:

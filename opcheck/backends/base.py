@@ -89,13 +89,25 @@ class Repeatable(Prepared, Protocol):
         ...
 
 
+@runtime_checkable
+class Declaring(Prepared, Protocol):
+    """One that says before it runs what its outputs will be; what it returns has to be that."""
+
+    def declared(self) -> Sequence[tuple[str | None, Sequence[object] | None]]:
+        """The dtype's name and the shape of each output; None, or a size that is no whole number
+        from 0, where the backend does not say.
+        """
+        ...
+
+
 class Backend(Protocol):
     """An implementation of operators.
 
-    To say "not implemented", and only then, raise `opcheck.errors.NotSupported`; every other
-    exception is a refusal of the model, but for four: `opcheck.errors.BackendUnavailable` where
-    the backend turns out to be another than the one asked for, `UnusableAnswer`, `ProcessDied`,
-    and `Defect`. Nor is SystemExit one, with which a backend ends the process of who uses it.
+    To say "not implemented", and only then, raise `opcheck.errors.NotSupported` or Python's own
+    NotImplementedError; every other exception is a refusal of the model, but for four:
+    `opcheck.errors.BackendUnavailable` where the backend turns out to be another than the one asked
+    for, `UnusableAnswer`, `ProcessDied`, and `Defect`. Nor is SystemExit one, with which a backend
+    ends the process of who uses it.
     Refusals of a type in `documented_errors` are shown as meant, others as accidents.
     """
 

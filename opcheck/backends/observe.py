@@ -18,9 +18,17 @@ from numpy import array as plain_copy
 from numpy import empty, generic, ndarray, str_
 from numpy.ma import MaskedArray
 
-from opcheck.backends.base import Backend, Defect, Prepared, ProcessDied, UnusableAnswer
+from opcheck.backends.base import (
+    Backend,
+    Declaring,
+    Defect,
+    Prepared,
+    ProcessDied,
+    UnusableAnswer,
+)
+from opcheck.dtypes import ELEMENT_TYPES
 from opcheck.errors import BackendUnavailable, NotExpressible, NotSupported
-from opcheck.model import Array, Foreign, Items, Question
+from opcheck.model import Array, Declared, Foreign, Items, Question
 
 Outputs: TypeAlias = tuple[Array | Foreign, ...]
 Stage: TypeAlias = Literal["feed", "prepare", "run", "second run", "third run"]
@@ -64,7 +72,8 @@ class Observed:
 
     `first` is the answer to A, `between` that to B (None where it was refused and may be),
     `kept` is what the first answer's arrays hold after that, and `again` the second answer to A.
-    `fed` holds the inputs of each run as they were afterwards. `seconds` is how long it took to
+    `fed` holds the inputs of each run as they were afterwards. `declared` is what the prepared task
+    says of its outputs. `seconds` is how long it took to
     prepare and to run, all together, where nothing failed.
     """
 
@@ -76,6 +85,7 @@ class Observed:
     kept: Outputs | None = None
     again: Outputs | None = None
     fed: tuple[tuple[Array, ...], ...] = ()
+    declared: tuple[Declared, ...] = ()
 
 
 def observe(backend: Backend, question: Question, *, alone: bool = False) -> Observed:
@@ -92,7 +102,7 @@ def observe(backend: Backend, question: Question, *, alone: bool = False) -> Obs
         start = perf_counter()
         seen = replace(seen, stage="prepare")
         prepared = backend.prepare(question.task)
-        seen = replace(seen, stage="run")
+        seen = replace(seen, stage="run", declared=_declared(prepared))
         held = _held(prepared.run([*fed[0]]))
         seen = replace(seen, first=_snapshot(held))
         if not backend.info.repeatable:
@@ -119,6 +129,29 @@ def _print_place(error: BaseException) -> None:
         place = place_of(error)
         if place and "site-packages" not in place:
             print(f"raised at {place}", file=stderr)
+
+
+def _declared(prepared: Prepared) -> tuple[Declared, ...]:
+    """What a prepared task declares of its outputs; raises UnusableAnswer for anything else."""
+    if not isinstance(prepared, Declaring):
+        return ()
+    said = prepared.declared()
+    try:
+        return tuple(as_declared(dtype, shape) for dtype, shape in said)
+    except (TypeError, ValueError) as error:
+        wanted = "a pair for each output: the name of its dtype or None, and its sizes or None"
+        raise UnusableAnswer(f"declared() returned {said!r:.200}, not {wanted}") from error
+
+
+def as_declared(dtype: object, shape: object) -> Declared:
+    """What is declared of one output; raises TypeError or ValueError where it makes no sense."""
+    if dtype is not None and not (type(dtype) is str and dtype in ELEMENT_TYPES):
+        raise ValueError("no dtype")
+    if shape is None:
+        return Declared(dtype, None)
+    if not isinstance(shape, list | tuple):
+        raise TypeError("no shape")
+    return Declared(dtype, tuple(one if type(one) is int and one >= 0 else None for one in shape))
 
 
 def as_outputs(result: object) -> Outputs:
@@ -196,7 +229,7 @@ def _exit(error: BaseException, backend: Backend) -> Exit:
             return Exit("died", kind, f"would have left with status {told(error) or 0}", documented)
         case NotExpressible():
             return Exit("inexpressible", kind, told(error), documented)
-        case NotSupported():
+        case NotSupported() | NotImplementedError():
             return Exit("declined", kind, told(error), documented)
         case MemoryError():
             return Exit("memory", kind, told(error), documented)

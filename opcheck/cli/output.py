@@ -54,9 +54,9 @@ class JsonOutput(_Output):
         self.lines.flush()
         self.bar.advance(self.task)
 
-    def finish(self, results: Sequence[Record], ending: Ending) -> None:
-        """Write the footer."""
-        self.lines.add(store.footer(results, ending))
+    def finish(self, results: Sequence[Record], ending: Ending, revised: Sequence[Record]) -> None:
+        """Write the footer, with what is said otherwise of results than when they came."""
+        self.lines.add(store.footer(results, ending, revised))
         self.lines.flush()
 
 
@@ -82,6 +82,6 @@ class PrettyOutput(_Output):
         """Whether a result is told in detail, and its failure worth a diagnosis."""
         return self.pretty.is_in_full(result) or super().is_shown(result)
 
-    def finish(self, results: Sequence[Record], ending: Ending) -> None:
+    def finish(self, results: Sequence[Record], ending: Ending, revised: Sequence[Record]) -> None:
         """Print the summary, then what the exit code means."""
         self.pretty.finish(results, ending.complete, Exit(ending.exit_code), ending.meaning)

@@ -177,10 +177,11 @@ class Reports:
         self._is_unordered |= is_kept and self._has_new
         self._has_new |= not is_kept
 
-    def finish(self, run: Run, lacking: Sequence[str]) -> Ending:
+    def finish(self, run: Run, lacking: Sequence[str], revised: Sequence[Record] = ()) -> Ending:
         """Write the rest, but for what is printed; returns how the run ends in fact.
 
-        What could not be written decides the exit code, `lacking` among it.
+        What could not be written decides the exit code, `lacking` among it. Files are written anew
+        if results were `revised` after their lines were written.
         """
         from opcheck.report import store
 
@@ -192,10 +193,11 @@ class Reports:
                 one.close()
         ending = self._ended(run.ending, lacking)
         for one in (*self._streams, *([self._resumed] if self._resumed else [])):
-            one.write(store.footer(run.records, ending))
+            one.write(store.footer(run.records, ending, revised))
             one.close()
-        if self._resumed and self._is_unordered and not self._resumed.error:
-            self._put_in_order(self._resumed, replace(run, ending=ending))
+            unordered = one is self._resumed and self._is_unordered
+            if (unordered or revised) and not one.error and one.target.path.is_file():
+                self._put_in_order(one, replace(run, ending=ending))
         return self._ended(run.ending, lacking)
 
     def _ended(self, ending: Ending, lacking: Sequence[str]) -> Ending:

@@ -56,6 +56,12 @@ def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
 @click.option(
     "--require-supported", is_flag=True, help="What is unsupported, also by opcheck, fails."
 )
+@click.option(
+    "--require-reproducible",
+    "reproducible",
+    is_flag=True,
+    help="Right answers that differ between runs are a failure.",
+)
 @click.option("--no-known", is_flag=True, help="Judge the known defects of public backends too.")
 @user_ledgers.known_options
 @click.option(
@@ -87,6 +93,7 @@ def command(
     times: int,
     strict: bool,
     require_supported: bool,
+    reproducible: bool,
     no_known: bool,
     ledgers: tuple[Path, ...],
     updated: Path | None,
@@ -195,7 +202,12 @@ def command(
             strict=strict,
             require_supported=require_supported,
             named=bool(addresses),
-            options=_options(timeout=timeout, memory_limit=memory_limit, times=times),
+            options=_options(
+                timeout=f"{timeout:g} s" if timeout else None,
+                memory_limit=memory_limit,
+                repeat=str(times) if times > 1 else None,
+                require_reproducible="yes" if reproducible else None,
+            ),
             oracles=tuple({pool.info.address: pool.info for pool in oracles.values()}.values()),
         )
         kept = Kept(header)
@@ -214,18 +226,19 @@ def command(
         failures = 0
         stopped = False
         began = time.monotonic()
+        stream = resume(
+            cases,
+            backends,
+            kept.records,
+            shipped,
+            output.is_shown,
+            oracles,
+            mine.gate,
+            times=times,
+            reproducible=reproducible,
+        )
         try:
             with output:
-                stream = resume(
-                    cases,
-                    backends,
-                    kept.records,
-                    shipped,
-                    output.is_shown,
-                    oracles,
-                    mine.gate,
-                    times=times,
-                )
                 for result in stream:
                     is_kept = isinstance(result, Record)
                     record = result if isinstance(result, Record) else recorder.record(result)
@@ -246,6 +259,8 @@ def command(
             records.append(record)
             output.take(record)
             reports.take(record, is_kept=True)
+        settled = stream.settled(records)
+        revised = [one for one, before in zip(settled, records, strict=True) if one is not before]
         everybody = {
             **{pool.info.address: pool for pool in pools},
             **{f"oracle {address}": pool for address, pool in oracles.items()},
@@ -272,10 +287,10 @@ def command(
         )
         seconds = round(kept.ending.seconds + time.monotonic() - began, 3)
         ending = Ending(complete, int(code), meaning, seconds, accidents, partings)
-        run = Run(header, tuple(records), ending)
+        run = Run(header, tuple(settled), ending)
         # Whatever may fail comes before the exit code is printed.
-        ending = reports.finish(run, checked.update(run))
-        output.finish(records, ending)
+        ending = reports.finish(run, checked.update(run), revised)
+        output.finish(settled, ending, revised)
         reports.show(run)
     leave(Exit(ending.exit_code))
 
@@ -289,11 +304,6 @@ def _header(backends: Sequence[BackendInfo], suite: Suite, **asked: Any) -> Head
     return Header(environment(), tuple(backends), suite=suite, started=now, **asked)
 
 
-def _options(*, timeout: float | None, memory_limit: str | None, times: int) -> dict[str, str]:
-    """What was said on the command line by which a verdict may differ."""
-    said = {
-        "timeout": timeout and f"{timeout:g} s",
-        "memory-limit": memory_limit,
-        "repeat": str(times) if times > 1 else None,
-    }
-    return {name: value for name, value in said.items() if value}
+def _options(**stated: str | None) -> dict[str, str]:
+    """Command-line options that can change a verdict."""
+    return {name.replace("_", "-"): value for name, value in stated.items() if value}

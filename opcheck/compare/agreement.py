@@ -24,16 +24,20 @@ from opcheck.compare.verdict import (
     depends,
     failure,
     lesser,
+    misdeclared,
     told,
     what_is_wrong,
 )
+from opcheck.compare.wants import stated_want
 from opcheck.model import (
     Array,
     Comparison,
     Failure,
     Foreign,
+    OpVersion,
     Outcome,
     OutputSpec,
+    Produced,
     Raised,
     Rule,
     Tolerance,
@@ -57,6 +61,7 @@ class Party:
 
 
 def judge_among(
+    op: OpVersion,
     rule: Rule,
     parties: Sequence[Party],
     outputs: Sequence[OutputSpec],
@@ -72,13 +77,35 @@ def judge_among(
 
     Nothing passes alone: an answer that there is none to compare with is not judged.
     """
-    return _Meeting(rule, parties, outputs, tolerance, like).judgements()
+    return _Meeting(op, rule, parties, outputs, tolerance, like).judgements()
 
 
-def wants_of(answer: Sequence[Array], outputs: Sequence[OutputSpec]) -> tuple[Want, ...]:
-    """Outputs that somebody gave, as what others must give: type, shape and values."""
+def wants_of(
+    op: OpVersion, answer: Sequence[Array], outputs: Sequence[OutputSpec]
+) -> tuple[Want, ...]:
+    """Outputs of `op` that a backend gave, as what others must give: type, shape and values."""
     pairs = zip(outputs, answer, strict=True)
-    return tuple(Want(output.name, dtypes.element_type(array), array) for output, array in pairs)
+    return tuple(stated_want(op, out.name, one, dtypes.element_type(one)) for out, one in pairs)
+
+
+def steady(
+    op: OpVersion,
+    outcome: Outcome,
+    outputs: Sequence[OutputSpec],
+    tolerance: Tolerance | None,
+) -> Outcome:
+    """Return `outcome` as unstable if its answers to the same data do not agree with each other.
+
+    Where nobody knows the answer, one of two that differ by more than `tolerance` is wrong.
+    """
+    if not isinstance(outcome, Produced) or outcome.again is None:
+        return outcome
+    arrays = [one for one in outcome.outputs if isinstance(one, np.ndarray)]
+    if misfit(outcome.outputs, outputs):
+        return outcome
+    if not _broken(compare_outputs(wants_of(op, arrays, outputs), outcome.again, tolerance)):
+        return outcome
+    return replace(outcome, unstable=outcome.differs)
 
 
 def misfit(answer: Answer, outputs: Sequence[OutputSpec]) -> Comparison | None:
@@ -104,18 +131,18 @@ class _Stand:
     said: str = ""
 
 
+@dataclass(eq=False)
 class _Meeting:
-    def __init__(
-        self,
-        rule: Rule,
-        parties: Sequence[Party],
-        outputs: Sequence[OutputSpec],
-        tolerance: Tolerance | None,
-        like: Array | None,
-    ) -> None:
-        self.rule, self.outputs, self.tolerance, self.like = rule, outputs, tolerance, like
+    op: OpVersion
+    rule: Rule
+    parties: Sequence[Party]
+    outputs: Sequence[OutputSpec]
+    tolerance: Tolerance | None
+    like: Array | None
+
+    def __post_init__(self) -> None:
         self._found: dict[int, Judgement] = {}
-        stands = [self._stand(place, party) for place, party in enumerate(parties)]
+        stands = [self._stand(place, party) for place, party in enumerate(self.parties)]
         self.stands = [stand for stand in stands if stand]
         self._compared: dict[tuple[int, int], Comparisons] = {}
 
@@ -149,6 +176,9 @@ class _Meeting:
             said, kind = what_is_wrong(wrong), failure([wrong])
             self._found[place] = lesser(self.rule, Verdict.FAIL, said, kind, (wrong,))
             return None
+        if said := misdeclared(outcome, [output.name for output in self.outputs]):
+            self._found[place] = Judgement(Verdict.FAIL, said, "declared")
+            return None
         answer = tuple(one for one in outcome.outputs if isinstance(one, np.ndarray))
         return _Stand(place, party.name, answer)
 
@@ -176,7 +206,7 @@ class _Meeting:
         assert other.answer is not None
         key = mine.place, other.place
         if key not in self._compared:
-            wants = wants_of(other.answer, self.outputs)
+            wants = wants_of(self.op, other.answer, self.outputs)
             self._compared[key] = compare_outputs(wants, mine.answer, self.tolerance, self.like)
         return self._compared[key]
 
@@ -199,7 +229,7 @@ class _Meeting:
         if not majority and len(others) > 1:
             said = f"{_names(others)} differ from each other"
         compared = self._compare(stand, others[0])
-        if wide := too_wide(wants_of(stand.answer or (), self.outputs), self.tolerance):
+        if wide := too_wide(wants_of(self.op, stand.answer or (), self.outputs), self.tolerance):
             return Judgement(Verdict.BAD_CASE, wide)
         return Judgement(Verdict.PASS, said, comparisons=compared, against=_who(others))
 

@@ -106,12 +106,34 @@ def judge(
     shares = np.where(finite, np.maximum(alone, each), np.where(same, 0.0, np.inf))
     never = finite & ((~np.isfinite(got) & ~infinite) | outside(got, output.low, output.high))
     shares[never] = np.inf
+    shares[_excused(allowance, got)] = 0.0
+    return Judged(shares, allowed, (each > 1) & ~never)
+
+
+def by_floor(groups: Groups, allowance: Allowance, floor: float, output: Output) -> Floats:
+    """Each element's error as a share of `floor`, 0 where a range rule excuses it, else infinite.
+
+    These rules hold beside a tolerance that a case states. Two zeros differ in their signs only,
+    which is the tolerance's affair.
+    """
+    got, error = groups.got, np.abs(groups.error())
+    part = (error <= floor) & (error != 0) & ~allowance.exact
+    part &= ~outside(got, output.low, output.high)
+    shares = np.full(error.shape, np.inf)
+    np.divide(error, floor, out=shares, where=part)
+    shares[_excused(allowance, got)] = 0.0
+    return shares
+
+
+def _excused(allowance: Allowance, got: Floats) -> Mask:
+    """Where an element may be what came out because its computation leaves the range."""
+    excused = np.zeros(got.shape, np.bool_)
     if allowance.excused is not None:
         low, high = allowance.excused
-        shares[(got >= low) & (got <= high)] = 0.0
+        excused |= (got >= low) & (got <= high)
     if allowance.lost is not None:
-        shares[allowance.lost & (np.isnan(got) | np.isposinf(got))] = 0.0
-    return Judged(shares, allowed, (each > 1) & ~never)
+        excused |= allowance.lost & (np.isnan(got) | np.isposinf(got))
+    return excused
 
 
 def _beside_their_group(

@@ -21,7 +21,7 @@ from math import prod
 
 import numpy as np
 
-from opcheck.compare.allowed import Groups, Judged, Output, judge
+from opcheck.compare.allowed import Groups, Judged, Output, by_floor, judge
 from opcheck.compare.elements import Floats, Mask, outside, wide
 from opcheck.compare.findings import Findings, Places
 from opcheck.compare.ulp import CHUNK, distance, native
@@ -112,6 +112,44 @@ def examine(
         tried.append(attempt)
     best = min(tried, key=lambda attempt: attempt.found.count)
     return Decision(best.tier, False, best.found, best.apart, undecided, view, best.tier, groups)
+
+
+def pardon(
+    reference: Reference,
+    got: Array,
+    output: Output,
+    declared: Collection[str],
+    wrong: Places,
+) -> tuple[Tier, Floats]:
+    """Return the tier whose floor and range rules admit most of the `wrong` elements.
+
+    They are wrong by a stated tolerance, and named by their places in row-major order; of equals,
+    the first tier counts. The shares are those of all elements, infinite where it says nothing.
+    """
+    view = View(reference, native(got), output)
+    _, length, after = view.bound.layout
+    numbers = np.unique(wrong // (length * after) * after + wrong % after)
+    found: list[tuple[int, Tier, Floats]] = []
+    for tier in view.bound.tiers(declared):
+        shares = np.full(got.size, np.inf)
+        for start in range(0, numbers.size, view.step):
+            part = view.part(tier, numbers[start : start + view.step])
+            floor = tier.arithmetic.floor
+            shares[part.places] = by_floor(part.groups, part.allowance, floor, output)
+        found.append((int(np.count_nonzero(shares[wrong] > 1)), tier, shares))
+        if not found[-1][0]:
+            break
+    return min(found, key=lambda one: one[0])[1:]
+
+
+@dataclass(frozen=True, eq=False)
+class _Groups:
+    """Some groups under one tier: where their elements lie, and what is allowed to them."""
+
+    places: Places
+    groups: Groups
+    raw: Array
+    allowance: Allowance
 
 
 class View:
@@ -221,34 +259,27 @@ class View:
         """How many groups are looked at together."""
         return max(1, CHUNK // max(1, self.bound.layout[1]))
 
-    def judged(
-        self, tier: Tier, numbers: Places
-    ) -> tuple[Places, Judged, Floats, Array, Allowance]:
-        """What `tier` says about `step` groups at most: their places, and each element's share.
-
-        Then the exact values, what came out and what was allowed.
-        """
+    def part(self, tier: Tier, numbers: Places) -> _Groups:
+        """The groups with these numbers, `step` at most, under `tier`."""
         _, length, after = self.bound.layout
         a, b = np.divmod(numbers, after)
         y, raw = self.y[a, :, b], self.got[a, :, b]
         groups = Groups(y, None if self.rest is None else self.rest[a, :, b], wide(raw))
-        allowance = self.bound.allowance(tier, numbers, y)
-        judged = judge(
-            groups,
-            allowance,
-            tier.arithmetic.floor,
-            self.output,
-            # A poorer arithmetic that was not declared is no excuse to lose an answer altogether.
-            may_overflow=not tier.remark,
-        )
         places = (a[:, None] * length + np.arange(length)) * after + b[:, None]
-        return places, judged, y, raw, allowance
+        return _Groups(places, groups, raw, self.bound.allowance(tier, numbers, y))
+
+    def judged(self, tier: Tier, part: _Groups) -> Judged:
+        """What `tier` says about some groups."""
+        # A poorer arithmetic that was not declared is no excuse to lose an answer altogether.
+        may, floor = not tier.remark, tier.arithmetic.floor
+        return judge(part.groups, part.allowance, floor, self.output, may_overflow=may)
 
     def _attempt(self, attempt: _Attempt, numbers: Places) -> None:
-        places, judged, y, raw, allowance = self.judged(attempt.tier, numbers)
-        attempt.found.add(places, judged.shares, lambda i: _told(judged, y, i))
-        attempt.found.unjudged += int(np.count_nonzero(allowance.unjudged))
-        steps = distance(round_to(y, self.output.dtype), raw)
+        part = self.part(attempt.tier, numbers)
+        judged, y = self.judged(attempt.tier, part), part.groups.y
+        attempt.found.add(part.places, judged.shares, lambda i: _told(judged, y, i))
+        attempt.found.unjudged += int(np.count_nonzero(part.allowance.unjudged))
+        steps = distance(round_to(y, self.output.dtype), part.raw)
         attempt.found.step(int(steps.max(initial=0)))
         failed = (judged.shares > 1).any(axis=1)
         if failed.any():

@@ -56,8 +56,8 @@ def by_bound(decision: Decision) -> Iterator[tuple[Places, Floats]]:
         estimate = np.minimum(np.nan_to_num(quotient), 1.0).astype(np.float64)
         yield (a * length + n) * after + b, np.where(settled[a * after + b], estimate, 0.0)
     for start in range(0, numbers.size, view.step):
-        places, judged, *_ = view.judged(decision.told, numbers[start : start + view.step])
-        yield places, judged.shares
+        some = view.part(decision.told, numbers[start : start + view.step])
+        yield some.places, view.judged(decision.told, some).shares
 
 
 class _Cells:

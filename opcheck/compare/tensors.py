@@ -7,14 +7,15 @@ a stated tolerance and `bounded` of an operator's error bound.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
 import numpy as np
 
-from opcheck.compare.bounded import Decision, Reference, examine
+from opcheck.compare.allowed import Output
+from opcheck.compare.bounded import Decision, Reference, examine, pardon
 from opcheck.compare.elements import Floats, Judge, check
 from opcheck.compare.findings import Findings, Places
 from opcheck.compare.picture import by_bound, picture
@@ -108,7 +109,7 @@ def compare(
     want = replace(want, values=values, high=range_end(want.high, dtype))
     if want.bound is not None and tolerance is None:
         return _by_bound(want, want.bound, got, dtype, like, declared)
-    return _by_tolerance(want, got, dtype, tolerance or EXACT, like)
+    return _by_tolerance(want, got, dtype, tolerance or EXACT, like, declared)
 
 
 def failed(want: Want, problem: Failure, detail: str) -> Comparison:
@@ -140,31 +141,62 @@ def _exact_in(dtype: DType, values: Array) -> Array:
 
 
 def _by_tolerance(
-    want: Want, got: Array, dtype: DType, tolerance: Tolerance, like: Array | None
+    want: Want,
+    got: Array,
+    dtype: DType,
+    tolerance: Tolerance,
+    like: Array | None,
+    declared: Collection[str],
 ) -> Comparison:
+    """Judge by a tolerance and, unless that is strict, by the floor and the range rules too."""
     judge = Judge(dtype, tolerance, want.low, want.high)
-    found = Findings(got.size, steps=0 if dtype.kind == "float" else None)
-    for start, (wanted, actual) in chunks(want.values, got):
-        shares, furthest = judge.shares(wanted, actual)
-        places = np.arange(start, start + shares.size)
-        found.add(places, shares, partial(_allowed, judge, wanted, actual))
-        found.step(furthest)
+    pardoned: Floats | None = None
+    problem: Problem = "values"
+    remark = ""
+    found = _findings(judge, want.values, got, None)
+    if found.wrong is not None and want.bound and dtype.kind == "float" and not tolerance.strict:
+        output = Output(dtype, want.low, want.high, want.rounded)
+        reference = _reference(want, want.bound, dtype)
+        tier, excused = pardon(reference, got, output, declared, np.flatnonzero(found.wrong))
+        left = _findings(judge, want.values, got, excused)
+        if not left.count and tier.remark:
+            problem, remark = "precision", tier.remark
+        else:
+            found, pardoned = left, excused
     comparison = _compared(want, got, dtype, found, like)
     if not found.count:
         return comparison
-    draw = partial(picture, want.values, got, dtype, partial(_shares, judge, want.values, got))
-    return replace(comparison, problem="values", picture=draw)
+    shares = partial(_shares, judge, want.values, got, pardoned)
+    draw = partial(picture, want.values, got, dtype, shares)
+    return replace(comparison, problem=problem, remark=remark, picture=draw)
 
 
-def _shares(judge: Judge, wanted: Array, got: Array) -> Iterator[tuple[Places, Floats]]:
-    """Every element's share, by places."""
+def _findings(judge: Judge, wanted: Array, got: Array, pardoned: Floats | None) -> Findings:
+    """What a tolerance says of all elements, but for those that are `pardoned`."""
+    found = Findings(got.size, steps=0 if judge.dtype.kind == "float" else None)
+    for places, shares in _shares(judge, wanted, got, pardoned, found.step):
+        found.add(places, shares, partial(_allowed, judge, wanted, got, int(places[0])))
+    return found
+
+
+def _shares(
+    judge: Judge,
+    wanted: Array,
+    got: Array,
+    pardoned: Floats | None,
+    step: Callable[[int | None], None] = lambda furthest: None,
+) -> Iterator[tuple[Places, Floats]]:
+    """Every element's share, by places; `step` is called with the largest distance of a piece."""
     for start, pieces in chunks(wanted, got):
-        shares, _ = judge.shares(*pieces)
-        yield np.arange(start, start + shares.size), shares
+        shares, furthest = judge.shares(*pieces)
+        step(furthest)
+        places = np.arange(start, start + shares.size)
+        yield places, shares if pardoned is None else np.minimum(shares, pardoned[places])
 
 
-def _allowed(judge: Judge, wanted: Array, got: Array, place: int) -> str:
-    return judge.allowed(wanted[[place]], got[[place]])
+def _allowed(judge: Judge, wanted: Array, got: Array, start: int, number: int) -> str:
+    pair = (native(array.flat[[start + number]]) for array in (wanted, got))
+    return judge.allowed(*pair)
 
 
 def _by_bound(
@@ -175,9 +207,7 @@ def _by_bound(
     like: Array | None,
     declared: Collection[str],
 ) -> Comparison:
-    values = want.values.astype(np.float64, copy=False)
-    rounded = want.rounded if want.values.dtype == np.float64 else dtype
-    reference = Reference(values, bound, want.rest, rounded)
+    reference = _reference(want, bound, dtype)
     decision = examine(reference, got, dtype, want.low, want.high, declared)
     comparison = _compared(want, got, dtype, decision.found, like)
     problem: Problem | None = None
@@ -188,7 +218,7 @@ def _by_bound(
         problem, remark = "undecided", UNDECIDED
     elif decision.tier.remark:
         problem, remark = "precision", decision.tier.remark
-    draw = partial(picture, values, got, dtype, partial(by_bound, decision))
+    draw = partial(picture, reference.values, got, dtype, partial(by_bound, decision))
     return replace(
         comparison,
         problem=problem,
@@ -196,6 +226,12 @@ def _by_bound(
         tier=decision.tier.name,
         picture=draw if decision.found.count else None,
     )
+
+
+def _reference(want: Want, bound: Bound, dtype: DType) -> Reference:
+    """What an output is compared with under a bound."""
+    rounded = want.rounded if want.values.dtype == np.float64 else dtype
+    return Reference(want.values.astype(np.float64, copy=False), bound, want.rest, rounded)
 
 
 def _why(decision: Decision, bound: Bound) -> str:

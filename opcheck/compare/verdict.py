@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeGuard, cast
 
 from opcheck.compare.outputs import compare_outputs
 from opcheck.compare.tensors import Want
+from opcheck.dtypes import element_type
 from opcheck.model import (
     EXACT,
     Array,
     Comparison,
     Crashed,
+    Declared,
     Declined,
     Failure,
+    Foreign,
     NotRun,
     Outcome,
     OutOfMemory,
     Produced,
     Raised,
+    Result,
     Rule,
     TimedOut,
     Tolerance,
@@ -28,6 +32,8 @@ from opcheck.model import (
 
 #: How the reason begins where an answer came that is no tensors.
 UNUSABLE = "its answer cannot be used"
+#: The remark on answers that differ between runs, each right.
+IRREPRODUCIBLE = "not reproducible to the bit"
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +69,8 @@ class Judgement:
 
     `failure` is in what way the backend fails, `refused` marks a pass by refusal, `alternative`
     names the answer chosen where several were admitted, `against` the backends that it agrees with
-    or differs from, where no answer is known to be right.
+    or differs from, where no answer is known to be right. `irreproducible`: the same data again
+    gave other values, which are right too.
     """
 
     verdict: Verdict
@@ -74,6 +81,7 @@ class Judgement:
     comparisons: tuple[Comparison, ...] = ()
     inexpressible: bool = False
     against: tuple[str, ...] = ()
+    irreproducible: bool = False
 
 
 def judge(
@@ -91,22 +99,68 @@ def judge(
     shown beside where it has the output's shape. Arithmetic that the backend has `declared` needs
     no warning. `twin` is what came of the legal twin, where a refusal was admitted and came.
     """
+    match outcome:
+        case Declined(reason, inexpressible=False) if isinstance(twin, Produced) and any(
+            isinstance(one, Refusal) for one in admitted
+        ):
+            # Nobody has to support an invalid model, and its legal twin is supported.
+            outcome = Raised("prepare", str(Verdict.UNSUPPORTED), reason, documented=True)
     if not depends(outcome):
         return by_itself(rule, outcome)
     match outcome:
         case Raised():
             return _judge_refusal(rule, admitted, outcome, twin)
-        case Produced(outputs=outputs):
+        case Produced(outputs=outputs, again=again):
             answers = [answer for answer in admitted if isinstance(answer, Answer)]
-            if answers:
-                names = [str(answer.name) for answer in admitted]
+            names = [str(answer.name) for answer in admitted]
+
+            def judged(those: Sequence[Array | Foreign]) -> Judgement:
                 attempts = [
-                    (compare_outputs(answer.wants, outputs, tolerance, like, declared), answer.name)
-                    for answer in answers
+                    (compare_outputs(one.wants, those, tolerance, like, declared), one.name)
+                    for one in answers
                 ]
                 return _judge_outputs(rule, attempts, names)
-            reason = f"accepts an invalid model: {_reasons(admitted)}"
-            return lesser(rule, Verdict.FAIL, reason, "accepted")
+
+            if not answers:
+                reason = f"accepts an invalid model: {_reasons(admitted)}"
+                return lesser(rule, Verdict.FAIL, reason, "accepted")
+            found = judged(outputs)
+            if again is not None:
+                found = _of_both(found, judged(again), outcome.differs)
+            told = misdeclared(outcome, [want.name for want in answers[0].wants])
+            if told and is_right(found):
+                return Judgement(Verdict.FAIL, told, "declared")
+            return found
+
+
+def _of_both(first: Judgement, later: Judgement, differs: str) -> Judgement:
+    """The verdict on answers to the same data that differ: no contradiction if both are right."""
+    if any(one.failure not in (None, "precision") for one in (first, later)):
+        return unstable(differs)
+    worse = later if first.verdict is Verdict.PASS else first
+    reason = worse.reason or f"{IRREPRODUCIBLE}: {differs}"
+    return replace(worse, reason=reason, irreproducible=True)
+
+
+def misdeclared(outcome: Produced, names: Sequence[str]) -> str:
+    """How the outputs contradict what the backend itself declared of them, "" if they do not.
+
+    That is wrong whatever must come out: whoever allocates by the declaration is let down.
+    """
+    if outcome.declared and len(outcome.declared) != len(outcome.outputs):
+        return f"{len(outcome.declared)} outputs declared, {len(outcome.outputs)} returned"
+    for name, said, output in zip(names, outcome.declared, outcome.outputs, strict=False):
+        if isinstance(output, Foreign):
+            continue
+        dtype = element_type(output)
+        sizes = said.shape or ()
+        other = any(s not in (None, size) for s, size in zip(sizes, output.shape, strict=False))
+        other |= said.shape is not None and len(sizes) != output.ndim
+        other |= said.dtype is not None and dtype is not None and said.dtype != dtype.name
+        if other:
+            got = Declared(dtype.name if dtype else None, output.shape)
+            return f"{name}: declared as {said}, returned as {got}"
+    return ""
 
 
 def depends(outcome: Outcome) -> TypeGuard[Produced | Raised]:
@@ -149,6 +203,12 @@ def unanswered(rule: Rule, outcome: Outcome, why: str) -> Judgement:
     if depends(outcome) or isinstance(outcome, Declined):
         return Judgement(Verdict.NOT_RUN, why)
     return by_itself(rule, outcome)
+
+
+def is_right(said: Result | Judgement) -> bool:
+    """Return True for a pass, and for a warning of no more than poorer arithmetic."""
+    tolerated = said.verdict is Verdict.WARN and said.failure == "precision"
+    return said.verdict is Verdict.PASS or tolerated
 
 
 def unstable(contradiction: str) -> Judgement:

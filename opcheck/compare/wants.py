@@ -5,16 +5,33 @@ from __future__ import annotations
 from dataclasses import replace
 
 from opcheck.compare.tensors import Want
-from opcheck.dtypes import DType, of
+from opcheck.dtypes import DType, of, round_to
 from opcheck.engine import Exact, operator_of
+from opcheck.engine.bounds import FloorOnly
 from opcheck.model import Array, OpVersion
 
 
 def stated_want(op: OpVersion, name: str, values: Array, dtype: DType | None) -> Want:
-    """These values; no `dtype` admits any that can hold them."""
+    """These values; no `dtype` admits any that can hold them.
+
+    Where the operator's answers are rounded, its floor holds beside whatever tolerance is stated.
+    """
     operator = operator_of(op)
-    low, high = (operator.low, operator.high) if operator else (None, None)
-    return Want(name, dtype, values, low, high)
+    if operator is None:
+        return Want(name, dtype, values)
+    floored = operator.rounded and dtype is not None and dtype.kind == "float"
+    bound = FloorOnly(dtype, values.size) if floored and dtype else None
+    return Want(name, dtype, values, operator.low, operator.high, bound)
+
+
+def in_its_dtype(want: Want) -> Array:
+    """The values that are stated, rounded; raises ValueError where the dtype is not known."""
+    dtype = want.dtype or of(want.values)
+    if want.dtype is None and want.values.dtype == "float64":
+        raise ValueError(f"{want.name}: only the backend's answer tells its dtype: state it")
+    if dtype is None or want.values.dtype == dtype.numpy or dtype.kind != "float":
+        return want.values
+    return round_to(want.values.astype("float64"), dtype)
 
 
 def computed_want(op: OpVersion, name: str, answer: Array | Exact) -> Want:

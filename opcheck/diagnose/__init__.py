@@ -1,20 +1,27 @@
-"""Why an answer is wrong: named mistakes that reproduce it, and what its numbers have in common.
+"""Why answers are wrong: mistakes that reproduce them, and what failing cases have in common.
 
-`likeness` tells whether a mistake gives what a backend gave, `numbers` looks at wrong values by
-themselves, `suspects` remembers across the failures of a backend, and `causes` sums them up.
+`likeness` says if a mistake gives what a backend gave, `faults` makes two of one, `numbers` looks
+at wrong values by themselves. `suspects` remembers across the failures and passes of a backend.
+Once all results are there, `settle` chooses a cause for each failure, by the mistakes that no pass
+contradicts or by `rules` about the `features` of its case; `causes` sums them up.
 """
 
-from opcheck.diagnose.causes import UNEXPLAINED, Cause, by_cause, causes
+from opcheck.diagnose.causes import UNEXPLAINED, Cause, by_cause, causes, number_of
 from opcheck.diagnose.evidence import Evidence
+from opcheck.diagnose.settle import PARTICULARS, Seen, settled
 from opcheck.diagnose.suspects import Suspects, looks_like, names_of
 
 __all__ = [
+    "PARTICULARS",
     "UNEXPLAINED",
     "Cause",
     "Evidence",
+    "Seen",
     "Suspects",
     "by_cause",
     "causes",
     "looks_like",
     "names_of",
+    "number_of",
+    "settled",
 ]

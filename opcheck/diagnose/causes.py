@@ -1,23 +1,23 @@
-"""All failures of a backend summed up: as few mistakes as explain them."""
+"""All failures of a backend summed up by their causes."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from itertools import compress
-from operator import not_
 
+from opcheck.diagnose.settle import WAYS
 from opcheck.model import Diagnosis, Record
 
-#: Said of failures that look like nothing.
-UNEXPLAINED = "like no mistake that is known"
+#: In front of how failures fail that have no cause in common.
+UNEXPLAINED = "not explained"
 
 
 @dataclass(frozen=True)
 class Cause:
     """What failures have in common, the operators and dtypes they are about, and how many.
 
-    `results` are the failures themselves.
+    `results` are the failures themselves. It is `explained` unless it only says how they fail.
     """
 
     mistake: str | None
@@ -25,12 +25,14 @@ class Cause:
     ops: tuple[str, ...]
     dtypes: tuple[str, ...]
     failures: int
+    explained: bool = True
+    counts: tuple[int, int, int, int] | None = None
     results: tuple[Record, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def looks(self) -> str:
-        """What they look like, with the name of the mistake."""
-        return f"{self.text} ({self.mistake})" if self.mistake else self.text
+        """What they look like, with the name of the mistake, and what speaks for it."""
+        return str(Diagnosis(self.mistake, self.text, self.counts))
 
     @property
     def places(self) -> tuple[str, ...]:
@@ -41,39 +43,30 @@ class Cause:
 def causes(results: Iterable[Record]) -> list[Cause]:
     """The causes of one backend's failures, which are `results`, the most frequent first.
 
-    Each failure counts for one; last come those without any.
+    Each failure counts for one; last come those without any, by how they fail.
     """
     return [_cause(diagnosis, alike) for diagnosis, alike in by_cause(results)]
 
 
+def number_of(causes: Iterable[Cause]) -> int:
+    """Return how many things are wrong: two mistakes made at once count as each of them."""
+    explained = [cause for cause in causes if cause.explained]
+    named = {part for one in explained if one.mistake for part in one.mistake.split("+")}
+    return len(named) + sum(one.mistake is None for one in explained)
+
+
 def by_cause(results: Iterable[Record]) -> list[tuple[Diagnosis, list[Record]]]:
-    """The same causes, each with its failures.
-
-    Greedily, each counts for the mistake that explains the most of those left, among equals the one
-    that was named first most often.
-    """
-    left = list(results)
-    found = []
-    while ranks := _ranks(left):
-        best = min(ranks, key=lambda diagnosis: ranks[diagnosis])
-        explains = [best in result.diagnoses for result in left]
-        found.append((best, [*compress(left, explains)]))
-        left = [*compress(left, map(not_, explains))]
-    found.sort(key=lambda cause: -len(cause[1]))
-    return [*found, (Diagnosis(None, UNEXPLAINED), left)] if left else found
-
-
-def _ranks(results: Iterable[Record]) -> dict[Diagnosis, tuple[int, int]]:
-    """For each diagnosis how many results it explains, negated, and the sum of its places."""
-    ranks: dict[Diagnosis, tuple[int, int]] = {}
+    """The same causes, each with its failures; a failure's first diagnosis is its cause."""
+    found: dict[tuple[bool, Diagnosis], list[Record]] = defaultdict(list)
     for result in results:
-        for place, diagnosis in enumerate(result.diagnoses):
-            # What the numbers of one failure have in common is no cause of others.
-            if diagnosis.mistake is None:
-                continue
-            count, places = ranks.get(diagnosis, (0, 0))
-            ranks[diagnosis] = count - 1, places + place
-    return ranks
+        first = next(iter(result.diagnoses), None)
+        if first and (first.mistake or first.counts):
+            found[True, first].append(result)
+        else:
+            way = WAYS.get(result.failure, str(result.verdict))
+            found[False, Diagnosis(None, f"{UNEXPLAINED}: {way}")].append(result)
+    ordered = sorted(found.items(), key=lambda item: (not item[0][0], -len(item[1])))
+    return [(diagnosis, alike) for (_, diagnosis), alike in ordered]
 
 
 def _cause(diagnosis: Diagnosis, results: list[Record]) -> Cause:
@@ -85,5 +78,17 @@ def _cause(diagnosis: Diagnosis, results: list[Record]) -> Cause:
         tuple(ops),
         tuple(sorted(dtypes)),
         len(results),
+        not diagnosis.text.startswith(UNEXPLAINED),
+        _counts(results),
         tuple(results),
     )
+
+
+def _counts(results: Iterable[Record]) -> tuple[int, int, int, int] | None:
+    """What speaks for a cause: the counts of its operators, each learned by itself, together."""
+    first = {(one.op.domain, one.op.name): one.diagnoses[0] for one in results if one.diagnoses}
+    counts = [diagnosis.counts for diagnosis in first.values() if diagnosis.counts]
+    if not counts:
+        return None
+    here, such, elsewhere, others = map(sum, zip(*counts, strict=True))
+    return here, such, elsewhere, others

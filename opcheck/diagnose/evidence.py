@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
@@ -12,7 +12,8 @@ import numpy as np
 from opcheck.compare import Want, compare_outputs
 from opcheck.compare.ulp import distance
 from opcheck.compare.wants import computed_want
-from opcheck.dtypes import DTYPES, DType, of, round_to
+from opcheck.diagnose.faults import NARROWER, Fault
+from opcheck.dtypes import DType, limits, of, round_to
 from opcheck.engine import dtypes_of, exactly
 from opcheck.engine.mistakes import Node
 from opcheck.errors import InvalidNode
@@ -20,8 +21,8 @@ from opcheck.model import Array, Foreign, Tolerance
 
 Outputs: TypeAlias = Sequence[Array | Foreign]
 
-#: The types that something may have gone through, the widest first.
-NARROWER = tuple(DTYPES[name] for name in ("float32", "float16", "bfloat16"))
+#: Answers to one question in different ways differ by so many ULP.
+_SAME = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,9 +78,9 @@ class Evidence:
         return min(right, key=lambda one: int(distance(one, got).max()))
 
     def narrower_types(self) -> list[DType]:
-        """The narrower types that the operator allows, the widest first.
+        """Return the narrower types that the operator allows, the widest first.
 
-        None where the output is none of floats of the input's type.
+        Empty where the output is not of the input's type, or that is no float.
         """
         inputs = self.node.inputs
         own = of(inputs[0]) if inputs else None
@@ -90,15 +91,48 @@ class Evidence:
         allowed = dtypes_of(self.node.op)
         return [t for t in NARROWER if t.precision < own.precision and t.name in allowed]
 
-    def rounded_to(self, dtype: DType) -> Evidence:
-        """The same with input and output rounded to one of those; the engine says what is right."""
-        node, got = self.node, [array for array in self.got or () if isinstance(array, np.ndarray)]
+    def views(self) -> Iterator[tuple[Fault, Evidence]]:
+        """Yield the answer as it was before a fault spoiled it, the likeliest fault first."""
+        if types := self._types():
+            wanted, dtype = types
+            fault = Fault("output", dtype)
+            with np.errstate(all="ignore"):
+                got = [np.asarray(array).astype(wanted.numpy) for array in self.got or ()]
+            cast = replace(self, got=got)
+            yield fault, cast
+            # An output of a narrower type cannot have more digits than that.
+            yield from [(fault, cast._rounded(fault))] * (dtype in cast.narrower_types())
+        for dtype in self.narrower_types():
+            yield (computed := Fault("computed", dtype)), (view := self._rounded(computed))
+            end, values = limits(dtype)[1], [*self.node.inputs, *(self.got or ())]
+            with np.errstate(all="ignore"):
+                is_cut = any((np.abs(np.asarray(array)) >= end).any() for array in values)
+            saturated = Fault("saturated", dtype)
+            yield saturated, self._rounded(saturated) if is_cut else view
+
+    def _types(self) -> tuple[DType, DType] | None:
+        """Return the type that all outputs must be of, and the one that all are of instead."""
+        wanted = {want.dtype for wants in self.admitted for want in wants}
+        types = {of(got) if isinstance(got, np.ndarray) else None for got in self.got or ()}
+        if len(wanted) != 1 or len(types) != 1 or wanted == types:
+            return None
+        want, dtype = wanted.pop(), types.pop()
+        return (want, dtype) if want and dtype else None
+
+    def _rounded(self, fault: Fault) -> Evidence:
+        """Return the same in a fault's type: the engine says what is right there."""
+        node = fault.narrowed(self.node)
         with np.errstate(all="ignore"):
-            inputs = tuple(array.astype(dtype.numpy) for array in node.inputs)
-            outputs = [array.astype(dtype.numpy) for array in got]
-        node = replace(node, inputs=inputs)
+            got = [
+                fault.restored(array) for array in self.got or () if isinstance(array, np.ndarray)
+            ]
         try:
             answers = exactly(node.op, node.inputs, node.attrs)
         except InvalidNode:
-            return Evidence(node, outputs)
-        return Evidence(node, outputs, (tuple(computed_want(node.op, "", one) for one in answers),))
+            # Right answers to a node that the text leaves open are known by their values alone.
+            admitted = [
+                [replace(want, dtype=fault.dtype, bound=None, rest=None) for want in wants]
+                for wants in self.admitted
+            ]
+            return Evidence(node, got, admitted, Tolerance(ulp=_SAME))
+        return Evidence(node, got, (tuple(computed_want(node.op, "", one) for one in answers),))

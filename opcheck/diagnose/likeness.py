@@ -43,6 +43,11 @@ def contradicts(mistake: Mistake, passed: Evidence) -> bool:
     return bool(passed.admitted) if answer is None else not passed.is_right(answer)
 
 
+def refuses(mistake: Mistake, accepted: Evidence) -> bool:
+    """Return True if who makes `mistake` would have refused a model that was accepted."""
+    return _answer(mistake, accepted) is None
+
+
 def _answer(mistake: Mistake, evidence: Evidence) -> Outputs | None:
     """What comes of a mistake, None where the node is refused."""
     answer = mistake.made_on(evidence.node)
@@ -74,9 +79,11 @@ def _alike(
     between = distance(got, answer)
     if not between.any():
         return True
-    if not rounded or right is None:
+    if not rounded:
         return False
     same = np.uint64(_SAME_IN_16_BITS if got.dtype.itemsize == 2 else _SAME)
+    if right is None:
+        return bool((between <= same).all())
     away = np.minimum(distance(right, answer) // np.uint64(_FARTHER), np.uint64(_most(dtype)))
     wrong = distance(got, right).max()
     return bool((between <= np.maximum(same, away)).all() and between.max() <= wrong // _NEARER)

@@ -23,7 +23,7 @@ def resemblance(evidence: Evidence) -> str | None:
     """In words, None where nothing fits."""
     if evidence.got is None or len(evidence.admitted) != 1:
         return None
-    said = []
+    said: list[str | None] = []
     for place, (want, got) in enumerate(zip(evidence.admitted[0], evidence.got, strict=False)):
         right = evidence.nearest(place)
         if right is None or isinstance(got, Foreign):
@@ -31,8 +31,20 @@ def resemblance(evidence: Evidence) -> str | None:
         dtype = of(got)
         if dtype is None or (want.dtype or dtype) != dtype:
             return None
-        said += [next(_words(right, got, dtype), None)]
+        if evidence.node.inputs and _is_swapped(evidence.node.inputs[0], right, got):
+            said.append("like the right values, swapped between equal elements of the input")
+        else:
+            said.append(next(_words(right, got, dtype), None))
     return "; ".join(filter(None, said)) or None
+
+
+def _is_swapped(given: Array, right: Array, got: Array) -> bool:
+    """Return True if each value of the input has the same outputs, in another order."""
+    if not given.shape == right.shape == got.shape:
+        return False
+    pairs = (np.stack([wide(given).ravel(), wide(out).ravel()]) for out in (right, got))
+    one, other = (pair[:, np.lexsort(pair)] for pair in pairs)
+    return np.array_equal(one, other)
 
 
 def _words(right: Array, got: Array, dtype: DType) -> Iterator[str]:

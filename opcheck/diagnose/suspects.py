@@ -3,85 +3,113 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import combinations
 from typing import TypeAlias
 
 import numpy as np
 
 from opcheck.compare import compare_outputs
-from opcheck.diagnose.evidence import NARROWER, Evidence
-from opcheck.diagnose.likeness import contradicts, reproduces
+from opcheck.diagnose.evidence import Evidence
+from opcheck.diagnose.faults import FAULTS, Fault, both, mistake_named
+from opcheck.diagnose.likeness import contradicts, refuses, reproduces
 from opcheck.diagnose.numbers import resemblance
+from opcheck.dtypes import DType
 from opcheck.engine.mistakes import Mistake, mistakes_of
 from opcheck.model import Case, Comparison, Diagnosis, Foreign, OpVersion
 from opcheck.model.support import Cell
 
-#: Of so many failures of each version and dtype are all mistakes tried; later only those that
-#: explained one before, and if none of them fits, all again, but not more often than this in vain.
-_THOROUGHLY, _IN_VAIN = 12, 24
-#: The largest input on which mistakes are tried, and of a pass that is looked at, in bytes.
+#: Of so many failures of each version and dtype are all mistakes tried, later only those that
+#: explained one before; at the end all again on so many of what is left, of so many that are kept.
+_THOROUGHLY, _AGAIN, _KEPT = 24, 50, 2000
+#: The largest input on which mistakes are tried, and of a case that is looked at again, in bytes.
 _LARGEST = 1 << 20
 _SMALL = 16 << 10
 
-#: Of an invalid model that is accepted, with an answer that no mistake gives.
-_UNCHECKED = Diagnosis("not_checked", "as if it was not checked whether the model is valid")
+#: An invalid model is accepted, with an answer that no mistake gives.
+NOT_CHECKED = Diagnosis("not_checked", "as if it was not checked whether the model is valid")
 
 #: What is to be known of a case that passed, None where that is no evidence.
 Recall: TypeAlias = Callable[[Case], Evidence | None]
+_Asks: TypeAlias = Callable[[Mistake, Evidence], bool]
 
 
 @dataclass
 class _Known:
-    """What is known of one version and dtype: its failures, and a pass of every name."""
+    """What is known of one version and dtype."""
 
     failures: int = 0
-    in_vain: int = 0
-    passes: dict[str, Case] = field(default_factory=dict)
-    evidence: dict[str, Evidence | None] = field(default_factory=dict)
-    #: How many of the passes were held against each mistake, and those that one speaks against.
+    #: Cases that came out right, or at least were not refused, and what contradicts a mistake.
+    passes: list[tuple[Case, _Asks]] = field(default_factory=list)
+    #: How many of the passes were held against each mistake, and which of them contradict it.
     asked: Counter[str] = field(default_factory=Counter)
-    against: set[str] = field(default_factory=set)
+    against: dict[str, list[Case]] = field(default_factory=lambda: defaultdict(list))
 
 
 def names_of(op: OpVersion) -> set[str]:
     """What a failure of an operator can be said to look like; nothing where no mistake is known."""
     names = {mistake.name for mistake in mistakes_of(op)}
-    return names and names | {_UNCHECKED.mistake or "", *(f"computed_in_{t}" for t in NARROWER)}
+    pairs = {f"{one}+{other}" for one in names for other in (*names, *FAULTS)}
+    return names and {*names, *pairs, *FAULTS, str(NOT_CHECKED.mistake)}
 
 
 def looks_like(name: str, evidence: Evidence) -> bool:
     """Whether the mistake of this name gives a failure, whatever else failed or passed.
 
-    In the operator's own arithmetic, or in the widest narrower one; so that what `Suspects` named
-    of a failure is found in it again, also where other cases were run.
+    By itself or beside a fault of any operator; so that what `Suspects` named of a failure is found
+    in it again, also where other cases were run.
     """
-    if name == _UNCHECKED.mistake:
+    if name == NOT_CHECKED.mistake:
         return evidence.got is not None and not evidence.admitted
-    if evidence.nbytes > _LARGEST:
-        return False
-    rounded = [evidence.rounded_to(dtype) for dtype in evidence.narrower_types()]
-    for dtype, seen in zip(evidence.narrower_types(), rounded, strict=True):
-        if name == f"computed_in_{dtype}":
-            return bool(evidence.admitted) and _is_right(seen)
-    mistakes = [one for one in mistakes_of(evidence.node.op) if one.name == name]
-    pairs = product(mistakes, [evidence, *rounded[:1]])
-    return any(_fits_quietly(mistake, seen) for mistake, seen in pairs)
+    mistakes = [one for one in mistakes_of(evidence.node.op) if one.name in name.split("+")]
+    found = [one.name for one in _fitting(evidence, mistakes, {})]
+    pairs = (both(*pair) for pair in combinations(mistakes, 2))
+    found += [one.name for one in pairs if _does(reproduces, one, evidence, {})]
+    return any(name in (one, one.partition("+")[0]) for one in found)
 
 
-def _fits_quietly(mistake: Mistake, evidence: Evidence) -> bool:
+def _does(what: _Asks, mistake: Mistake, evidence: Evidence, broken: dict[str, str]) -> bool:
     try:
-        return reproduces(mistake, evidence)
-    # As in Suspects: the author of a mistake did not think of this node, so it says nothing.
-    except Exception:
+        return what(mistake, evidence)
+    # A node that the author of a mistake did not think of is no reason to end a run.
+    except Exception as error:
+        broken[mistake.name] = f"{type(error).__name__}: {error}"
         return False
+
+
+def _fitting(
+    evidence: Evidence, mistakes: Sequence[Mistake], broken: dict[str, str]
+) -> list[Mistake]:
+    """The mistakes that give an answer, by themselves or beside a fault of any operator.
+
+    That float64 was computed in float32 is said beside whatever else fits, because it may be all
+    that is wrong; poorer arithmetic than the widest in which anything fits too much looks alike.
+    """
+    tried = mistakes if evidence.nbytes <= _LARGEST else ()
+    found = [one for one in tried if _does(reproduces, one, evidence, broken)]
+    names = {one.name for one in found}
+    views: list[tuple[Fault, Evidence]] = []
+    right: DType | None = None
+    for fault, view in evidence.views():
+        if right not in (None, fault.dtype):
+            break
+        views.append((fault, view))
+        if view.admitted and _is_right(view):
+            right = fault.dtype
+            if fault.name not in names and (not names or right.name == "float32"):
+                found.append(fault.beside())
+    for fault, view in () if found else views:
+        if fault.dtype == views[0][0].dtype:
+            found += [fault.beside(one) for one in tried if _does(reproduces, one, view, broken)]
+    return [*{one.name: one for one in found}.values()]
 
 
 class Suspects:
     """What was found of one backend; its results have to come in a fixed order.
 
-    That is so because what explained the most failures is named first.
+    That is so because what explained the most failures is named first. What is said while results
+    come is provisional: a mistake may be contradicted by a later pass.
     """
 
     def __init__(self, recall: Recall) -> None:
@@ -89,138 +117,130 @@ class Suspects:
         #: By operator, how many failures each mistake explains.
         self._explained: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
         self._cells: dict[Cell, _Known] = defaultdict(_Known)
+        self._recalled: dict[int, Evidence | None] = {}
+        self._failed: dict[str, Evidence] = {}
+        #: By case all that gives its answer, contradicted or not.
+        self._fits: dict[str, list[Mistake]] = {}
+        self._resemblances: dict[str, str] = {}
         self._broken: dict[str, str] = {}
+        self._again = _AGAIN
 
     def passed(self, case: Case) -> None:
         """Remember a case that passed: what it would have failed is no cause of other failures."""
-        self._cell(case).passes.setdefault(case.name, case)
+        self._cells[cell_of(case)].passes.append((case, contradicts))
+
+    def accepted(self, case: Case) -> None:
+        """Remember a case that was not refused, whatever its answer is worth."""
+        self._cells[cell_of(case)].passes.append((case, refuses))
 
     def diagnosed(self, case: Case, diagnoses: Sequence[Diagnosis]) -> None:
         """Remember a failure on a case, of which `diagnose` said this in an earlier run."""
-        cell = self._cell(case)
-        named = [one.mistake for one in diagnoses if one.mistake and one != _UNCHECKED]
+        self._cells[cell_of(case)].failures += 1
+        named = (one.mistake for one in diagnoses if one.mistake and one != NOT_CHECKED)
         self._explained[case.op.domain, case.op.name].update(named)
-        cell.failures += 1
-        cell.in_vain += not named
 
-    def diagnose(self, evidence: Evidence) -> tuple[Diagnosis, ...]:
+    def diagnose(self, evidence: Evidence, case: str = "") -> tuple[Diagnosis, ...]:
         """The mistakes that reproduce a failure, or else what its numbers have in common.
 
         First the one that explains the most failures up to now, among equals the most specific. A
-        mistake that a pass in the same version and dtype speaks against is left out. Where none
-        fits, they are tried once more with everything rounded to a narrower type. Empty where
+        mistake that a pass in the same version and dtype contradicts is left out. Empty where
         nothing fits.
         """
         op = evidence.node.op
-        cell, explained = (
-            self._cells[Cell(op, evidence.node.dtype)],
-            self._explained[op.domain, op.name],
-        )
-        cell.failures += 1
-        found = self._reproducing(evidence, cell, explained)
-        said = [*map(_spelt, found), *self._narrower(evidence, found, cell, explained)]
+        cell = Cell(op, evidence.node.dtype)
+        explained = self._explained[op.domain, op.name]
+        self._cells[cell].failures += 1
+        mistakes = mistakes_of(op)
+        if self._cells[cell].failures > _THOROUGHLY:
+            parts = {part for name in explained for part in name.split("+")}
+            mistakes = tuple(one for one in mistakes if one.name in parts)
+        fits = _fitting(evidence, mistakes, self._broken)
+        seen = resemblance(evidence) or ""
+        if case:
+            self._fits[case] = fits
+            self._resemblances[case] = seen
+            if evidence.nbytes <= _SMALL and len(self._failed) < _KEPT:
+                self._failed[case] = evidence
+        said = [spelt(one) for one in fits if not self.against(one, cell, enough=1)]
         explained.update(one.mistake for one in said if one.mistake)
         said.sort(key=lambda one: -explained[str(one.mistake)])
-        cell.in_vain += not said
         if not said and evidence.got is not None:
             if not evidence.admitted:
-                said.append(_UNCHECKED)
-            elif seen := resemblance(evidence):
+                said.append(NOT_CHECKED)
+            elif seen:
                 said.append(Diagnosis(None, seen))
-        return (*said, *self._excuses())
+        # What went wrong in opcheck itself meanwhile, told once.
+        broken, self._broken = self._broken, {}
+        excuse = "a mistake of opcheck's own could not be tried"
+        return (*said, *(Diagnosis(None, f"{excuse}: {n}: {how}") for n, how in broken.items()))
 
-    def _cell(self, case: Case) -> _Known:
-        return self._cells[Cell(case.op, str(case.inputs[0].dtype) if case.inputs else "")]
+    # ── after the last result ─────────────────────────────────────────────────────────────────
 
-    def _reproducing(
-        self, evidence: Evidence, cell: _Known, explained: Counter[str]
-    ) -> list[Mistake]:
-        """The mistakes that give this answer, and that no pass speaks against."""
-        if evidence.nbytes > _LARGEST:
-            return []
-        mistakes = mistakes_of(evidence.node.op)
-        if cell.failures > _THOROUGHLY:
-            before = [mistake for mistake in mistakes if mistake.name in explained]
-            found = self._those_that_do(before, evidence, cell)
-            if found or cell.in_vain >= _IN_VAIN:
-                return found
-            mistakes = tuple(mistake for mistake in mistakes if mistake.name not in explained)
-        return self._those_that_do(mistakes, evidence, cell)
+    def fitting(self, case: Case, diagnoses: Iterable[Diagnosis]) -> dict[str, Mistake]:
+        """Return all that gives the answer to a case, of which this was said at first."""
+        known = {one.name: one for one in mistakes_of(case.op)}
+        said = (mistake_named(one.mistake, known) for one in diagnoses if one.mistake)
+        fits = self._fits.get(case.id) or [one for one in said if one]
+        order = [*known]
+        first = [(one.name.split("+")[0], one) for one in fits]
+        first.sort(key=lambda pair: order.index(pair[0]) if pair[0] in known else len(order))
+        return {one.name: one for _, one in first}
 
-    def _narrower(
-        self,
-        evidence: Evidence,
-        found: Sequence[Mistake],
-        cell: _Known,
-        explained: Counter[str],
-    ) -> list[Diagnosis]:
-        """The widest narrower type in which the answer is right, or in which mistakes give it.
+    def resemblance(self, case: Case, diagnoses: Iterable[Diagnosis]) -> str:
+        """Return what the numbers of an answer have in common, of which this was said at first."""
+        said = (one.text for one in diagnoses if one.mistake is None)
+        return self._resemblances.get(case.id) or next(said, "")
 
-        That float64 was computed in float32 is said beside whatever else fits, because it may be
-        all that is wrong; poorer arithmetic than that only where nothing else does.
+    def against(self, mistake: Mistake, cell: Cell, enough: int | None = None) -> list[Case]:
+        """Return the passes of a version and dtype that contradict a mistake, or `enough`."""
+        known = self._cells[cell]
+        against = known.against[mistake.name]
+        for case, contradicts_it in known.passes[known.asked[mistake.name] :]:
+            if enough is not None and len(against) >= enough:
+                break
+            known.asked[mistake.name] += 1
+            seen = self._remembered(case)
+            if seen and _does(contradicts_it, mistake, seen, self._broken):
+                against.append(case)
+        return against
+
+    def refit(self, case: Case, known: Sequence[Mistake]) -> dict[str, Mistake]:
+        """Return which known mistakes, two of them at once or else any give the answer to a case.
+
+        Empty for a case that is not kept.
         """
-        widest: Evidence | None = None
-        for dtype in evidence.narrower_types():
-            if found and dtype.name != "float32":
-                return []
-            rounded = evidence.rounded_to(dtype)
-            widest = widest or rounded
-            if evidence.admitted and _is_right(rounded):
-                text = f"as if it was computed in {dtype}, within whose error it lies"
-                return [Diagnosis(f"computed_in_{dtype}", text)]
-        if found or widest is None:
-            return []
-        return [*map(_spelt, self._reproducing(widest, cell, explained))]
-
-    def _is_contradicted(self, mistake: Mistake, cell: _Known) -> bool:
-        """Whether a case that passed would have failed who makes `mistake`."""
-        if mistake.name in cell.against:
-            return True
-        for case in [*cell.passes.values()][cell.asked[mistake.name] :]:
-            cell.asked[mistake.name] += 1
-            if case.id not in cell.evidence:
-                cell.evidence[case.id] = self._remembered(case)
-            seen = cell.evidence[case.id]
-            if seen and self._does(contradicts, mistake, seen):
-                cell.against.add(mistake.name)
-                return True
-        return False
+        evidence = self._failed.get(case.id)
+        if evidence is None:
+            return {}
+        self._again -= 1
+        pairs = [both(*pair) for pair in combinations(known, 2)]
+        for tried in (known, pairs, mistakes_of(case.op) if self._again >= 0 else ()):
+            if found := [one for one in tried if _does(reproduces, one, evidence, self._broken)]:
+                return {one.name: one for one in found}
+        return {}
 
     def _remembered(self, case: Case) -> Evidence | None:
-        small = sum(spec.nbytes for spec in case.inputs) <= _SMALL
-        return self._recall(case) if small else None
-
-    def _those_that_do(
-        self, mistakes: Sequence[Mistake], evidence: Evidence, cell: _Known
-    ) -> list[Mistake]:
-        found = [one for one in mistakes if self._does(reproduces, one, evidence)]
-        return [one for one in found if not self._is_contradicted(one, cell)]
-
-    def _does(
-        self, what: Callable[[Mistake, Evidence], bool], mistake: Mistake, evidence: Evidence
-    ) -> bool:
-        try:
-            return what(mistake, evidence)
-        # A node that the author of a mistake did not think of is no reason to end a run.
-        except Exception as error:
-            self._broken[mistake.name] = f"{type(error).__name__}: {error}"
-            return False
-
-    def _excuses(self) -> list[Diagnosis]:
-        """What went wrong in opcheck itself meanwhile, told once."""
-        broken, self._broken = self._broken, {}
-        said = "a mistake of opcheck's own could not be tried"
-        return [Diagnosis(None, f"{said}: {name}: {how}") for name, how in broken.items()]
+        if id(case) not in self._recalled:
+            small = sum(spec.nbytes for spec in case.inputs) <= _SMALL
+            self._recalled[id(case)] = self._recall(case) if small else None
+        return self._recalled[id(case)]
 
 
-def _spelt(mistake: Mistake) -> Diagnosis:
+def cell_of(case: Case) -> Cell:
+    """The version and the type of the first input, which kernels are written for."""
+    return Cell(case.op, str(case.inputs[0].dtype) if case.inputs else "")
+
+
+def spelt(mistake: Mistake) -> Diagnosis:
+    """What is said of a failure that a mistake gives."""
     return Diagnosis(mistake.name, f"as if {mistake.text}")
 
 
 def _is_right(rounded: Evidence) -> bool:
     """Whether the answer would pass, with infinity or 0 where sums of powers leave the range."""
     assert rounded.got is not None
-    compared = [compare_outputs(wants, rounded.got) for wants in rounded.admitted]
+    got, tolerance = rounded.got, rounded.tolerance
+    compared = [compare_outputs(wants, got, tolerance) for wants in rounded.admitted]
     return any(all(_fits(one, rounded, n) for n, one in enumerate(those)) for those in compared)
 
 

@@ -171,3 +171,28 @@ class Bound(Protocol):
     def allowance(self, tier: Tier, groups: Places, y: Floats) -> Allowance:
         """What `tier` allows the groups with these numbers, whose exact values are `y`, (n, N)."""
         ...
+
+
+@dataclass(frozen=True, eq=False)
+class FloorOnly:
+    """The bound of `size` elements of `dtype` about which no analysis is known: the floor alone."""
+
+    dtype: DType
+    size: int
+
+    @property
+    def layout(self) -> tuple[int, int, int]:
+        """Each element is a group."""
+        return self.size, 1, 1
+
+    def tiers(self, declared: Collection[str]) -> tuple[Tier, ...]:
+        """The arithmetic that is expected."""
+        return (Tier(inside(self.dtype).name, expected(self.dtype)),)
+
+    def quick(self, part: Part, y: Reals, out: Reals) -> None:
+        """Allow nothing."""
+        out.fill(0)
+
+    def allowance(self, tier: Tier, groups: Places, y: Floats) -> Allowance:
+        """Allow nothing but the floor, to any element."""
+        return Allowance(np.zeros(y.shape), None, np.zeros(y.shape, bool), np.zeros(y.shape, bool))

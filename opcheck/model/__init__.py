@@ -5,6 +5,7 @@ that is worth, `record` what is stored of it.
 """
 
 from opcheck.model.case import (
+    ATTRIBUTE_TYPES,
     EXACT,
     GRAPH,
     Agreement,
@@ -38,6 +39,7 @@ from opcheck.model.case import (
 from opcheck.model.outcome import (
     NOTHING,
     Crashed,
+    Declared,
     Declined,
     Foreign,
     Items,
@@ -77,6 +79,7 @@ from opcheck.model.result import (
 )
 
 __all__ = [
+    "ATTRIBUTE_TYPES",
     "EXACT",
     "FAILURES",
     "GRAPH",
@@ -95,6 +98,7 @@ __all__ = [
     "ComparisonRecord",
     "Computed",
     "Crashed",
+    "Declared",
     "Declined",
     "Diagnosis",
     "Element",

@@ -21,11 +21,15 @@ Rule: TypeAlias = Literal["must", "should", "open"]
 Level: TypeAlias = Literal["smoke", "core", "deep"]
 
 
+#: The types of attributes that case files can write.
+ATTRIBUTE_TYPES = ("int", "float", "string", "ints", "floats", "strings", "tensor")
+
+
 @dataclass(frozen=True, repr=False)
 class Typed:
     """An attribute value of another type than the operator declares: `{float: 1.5}`.
 
-    `type` is a type of ONNX attributes. The value of a `tensor` is a number or a list of numbers.
+    `type` is one of ATTRIBUTE_TYPES. The value of a `tensor` is a number or a list of numbers.
     """
 
     type: str
@@ -144,13 +148,15 @@ class Tolerance:
     """How far `got` may lie from `want`: `ulp` steps of the output's dtype, or atol + rtol·|want|.
 
     Exactly one of `ulp` and the pair (`rtol`, `atol`) is set. NaN equals NaN; +0 equals -0
-    unless `signed_zeros`.
+    unless `signed_zeros`. Unless `strict`, what an operator of the engine may flush or lose at the
+    ends of its range is right too.
     """
 
     ulp: int | None = None
     rtol: float = 0.0
     atol: float = 0.0
     signed_zeros: bool = False
+    strict: bool = False
 
     def __str__(self) -> str:
         zeros = ", signed zeros" if self.signed_zeros else ""

@@ -26,6 +26,18 @@ class Items(Foreign):
     values: tuple[Array, ...]
 
 
+@dataclass(frozen=True)
+class Declared:
+    """What a backend says of an output before it runs; None where it does not say."""
+
+    dtype: str | None
+    shape: tuple[int | None, ...] | None
+
+    def __str__(self) -> str:
+        sizes = ", ".join("?" if size is None else str(size) for size in self.shape or ())
+        return f"{self.dtype or ''}{f'[{sizes}]' if self.shape is not None else ''}"
+
+
 @dataclass(frozen=True, eq=False)
 class Produced:
     """Outputs came, after so many `seconds` for preparing and all runs.
@@ -36,12 +48,17 @@ class Produced:
     outputs: tuple[Array | Foreign, ...]
     seconds: float
     unstable: str | None = None
+    #: The answer to the same data again, where its values differ, and in which output they do.
+    again: tuple[Array | Foreign, ...] | None = None
+    differs: str = ""
     #: The answer to the other data that was fed in between, None where that was refused.
     between: tuple[Array | Foreign, ...] | None = None
     #: It was asked once, because it cannot be asked again: nobody knows whether it is stable.
     once: bool = False
     #: That answer is the first answer, though the data differ.
     stale: bool = False
+    #: What the backend declared of the outputs in a row, where it declares anything.
+    declared: tuple[Declared, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -86,6 +86,7 @@ class Record:
     failure: Failure | None = None
     refused: bool = False
     inexpressible: bool = False
+    irreproducible: bool = False
     beyond: bool = False
     self_check: bool = False
     alternative: str | None = None

@@ -46,9 +46,9 @@ WRONG = (
 
 
 #: In what way a result fails, whatever its rule makes of it: an output differs in number, type,
-#: dtype, shape or values; its values are good only for a poorer arithmetic than expected; an
-#: invalid model is accepted, a legal one refused; the process dies, hangs or takes all memory; runs
-#: contradict.
+#: dtype, shape or values; its values are good only for a poorer arithmetic than expected; it is
+#: another than the backend declared; an invalid model is accepted, a legal one refused; the process
+#: dies, hangs or takes all memory; runs contradict.
 Failure: TypeAlias = Literal[
     "count",
     "type",
@@ -56,6 +56,7 @@ Failure: TypeAlias = Literal[
     "shape",
     "values",
     "precision",
+    "declared",
     "accepted",
     "raised",
     "crash",
@@ -153,11 +154,27 @@ class Known:
 class Diagnosis:
     """What a failure looks like: the mistake that reproduces it, or else what its numbers say.
 
-    `mistake` is a mistake's name, None where it is none; `text` says it in words.
+    `mistake` is a mistake's name, None where it is none; `text` says it in words. What was learned
+    from the cases of a run has `counts`: how many cases like these fail so, of how many that
+    answered or failed so, and the same of all others.
     """
 
     mistake: str | None
     text: str
+    counts: tuple[int, int, int, int] | None = field(default=None, compare=False)
+
+    @property
+    def evidence(self) -> str:
+        """The counts in words, "" where there are none."""
+        if self.counts is None:
+            return ""
+        here, such, elsewhere, others = self.counts
+        among = f"{elsewhere:,}" if elsewhere else "none"
+        return f"{here:,} of {such:,}" + (f", and {among} of {others:,} others" if others else "")
+
+    def __str__(self) -> str:
+        named = f"{self.text} ({self.mistake})" if self.mistake else self.text
+        return f"{named}: {self.evidence}" if self.counts else named
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,6 +189,7 @@ class Result:
     come or that it does not list what is unsupported: red, whatever the verdict.
     `inexpressible`: unsupported, but not by the backend: no model states the case, or it lies
     `beyond` what opcheck itself can ask or judge.
+    `irreproducible`: the same question again gave other values, which are right too.
     `printed` is the end of what the backend wrote to its standard output and error.
     `oracle` is the backend, and its version, whose answer is taken for right; one that passes by
     its own answer is a `self_check` too. Where nobody's is, `against` are the backends that this
@@ -186,6 +204,7 @@ class Result:
     failure: Failure | None = None
     refused: bool = False
     inexpressible: bool = False
+    irreproducible: bool = False
     beyond: bool = False
     self_check: bool = False
     alternative: str | None = None

@@ -253,11 +253,15 @@ def _listed(record: Record) -> tuple[object, ...]:
 
 
 def _looks_otherwise(was: Record, now: Record) -> bool:
-    """Whether two failures look different, if both were diagnosed: known defects are not.
+    """Return True if two failures look different and both were diagnosed: known defects are not.
 
-    Which of several mistakes is the likeliest depends on the failures before.
+    Which of several mistakes is the likeliest depends on other results, as does what was learned
+    from them.
     """
-    looks = [{said.mistake or said.text for said in one.diagnoses} for one in (was, now)]
+    looks = [
+        {said.mistake or said.text for said in one.diagnoses if said.mistake or not said.counts}
+        for one in (was, now)
+    ]
     return all(looks) and looks[0] != looks[1]
 
 

@@ -92,6 +92,8 @@ def status(
     found = Counter(before_ledgers(result) for result in results)
     remarks = [_known_wrong(known)] if known else []
     remarks += [_spelt({verdict: found[verdict] for verdict in _REMARKS})]
+    other = sum(result.irreproducible for result in results)
+    remarks += [f"{other:,} not reproducible to the bit"] * bool(other)
     remarks += [f"{address} {asked[address]}" for address in idle]
     remarks += _without_a_pass(header, idle, results)
     remarks += [f"{part} only"] * bool(part)

@@ -78,13 +78,12 @@ def text(result: Record) -> str:
 def _diagnoses(console: Console, diagnoses: Sequence[Diagnosis]) -> None:
     """What the failure looks like; the likeliest, where many mistakes give the same."""
     for label, said in zip(["looks", *["or"] * (_LIKELIEST - 1)], diagnoses, strict=False):
-        name = f" ({said.mistake})" if said.mistake else ""
-        _line(console, label, f"{said.text}{name}")
+        _line(console, label, str(said))
     left = len(diagnoses) - _LIKELIEST
     if left > 0:
         verb = "gives" if left == 1 else "give"
         more = words.plural(left, "more mistake")
-        names = [str(said.mistake) for said in diagnoses[_LIKELIEST:]][:_NAMED]
+        names = [said.mistake or said.text for said in diagnoses[_LIKELIEST:]][:_NAMED]
         listed = ", ".join([*names, *["…"] * (left > _NAMED)])
         _line(console, "", f"… and {more} that {verb} the same here: {listed}")
 

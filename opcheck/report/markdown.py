@@ -40,7 +40,7 @@ def _head(run: Run) -> Iterator[str]:
     rows = tally.counts(header.backends, run.records)
     if rows:
         yield from (*_counts(rows, names), "")
-    for wrong in tally.wrong(header.backends, run.records):
+    for wrong in tally.wrong(header, run.records):
         yield from (f"### What is wrong with {names[wrong.backend]}: {wrong.told}", "")
         found = (
             (text(cause.looks), text(", ".join(cause.places)), f"{cause.failures:,}")
@@ -117,7 +117,7 @@ def _failure(result: Record) -> list[str]:
 
 
 def _looks(result: Record) -> str:
-    said = [f"{one.text} ({one.mistake})" if one.mistake else one.text for one in result.diagnoses]
+    said = [*map(str, result.diagnoses)]
     left = len(said) - _LIKELIEST
     more = f"; or {words.plural(left, 'more mistake')}" if left > 0 else ""
     return f"{text('; or '.join(said[:_LIKELIEST]))}{more}"

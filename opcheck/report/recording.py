@@ -21,6 +21,11 @@ from opcheck.model import (
 from opcheck.report import spelling
 from opcheck.suite import case_digest, suite_digest
 
+#: What a record has as the result has it.
+_ALIKE = ({field.name for field in dataclasses.fields(Result)}) & (
+    {field.name for field in dataclasses.fields(Record)} - {"case", "comparisons"}
+)
+
 
 class Recorder:
     """Makes the records of a run; `suite` are all cases of the selection, in their order.
@@ -44,8 +49,6 @@ class Recorder:
             case=case.id,
             place=place,
             digest=digest,
-            backend=result.backend,
-            verdict=result.verdict,
             op=case.op,
             opset=case.opset,
             dtype=case.dtype.name if case.dtype else None,
@@ -59,23 +62,8 @@ class Recorder:
             repeat=spelling.repeat(result, self._backends),
             # Nobody asks how a sentence is read of which nothing went wrong.
             rulings=() if passed else rulings(case.clause, case.op),
-            reason=result.reason,
-            failure=result.failure,
-            refused=result.refused,
-            inexpressible=result.inexpressible,
-            beyond=result.beyond,
-            self_check=result.self_check,
-            alternative=result.alternative,
-            known=result.known,
-            unexpected=result.unexpected,
-            found=result.found,
-            diagnoses=result.diagnoses,
             comparisons=tuple(map(_comparison, result.comparisons)),
-            printed=result.printed,
-            oracle=result.oracle,
-            against=result.against,
-            seconds=result.seconds,
-            verdicts=result.verdicts,
+            **{name: getattr(result, name) for name in _ALIKE},
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Annotated, Any, Literal, Self, TypeVar
 
@@ -167,6 +168,7 @@ class ResultFields(Fields):
     failure: Failure | None
     refused: bool
     inexpressible: bool
+    irreproducible: bool = False
     beyond: bool = False
     printed: str
     alternative: str | None
@@ -212,6 +214,12 @@ class ResultFields(Fields):
         return _into(Record, self, op=op, comparisons=comparisons)
 
 
+class _RevisedFields(Fields):
+    case: str
+    backend: str
+    diagnoses: tuple[Diagnosis, ...]
+
+
 class FooterFields(Fields):
     """The last line."""
 
@@ -223,10 +231,19 @@ class FooterFields(Fields):
     seconds: _Seconds
     accidents: tuple[str, ...]
     partings: tuple[str, ...]
+    revised: tuple[_RevisedFields, ...] = ()
 
     def ending(self) -> Ending:
         """The same, as everything else knows it, without what can be counted."""
         return _into(Ending, self)
+
+    def revise(self, records: Iterable[Record]) -> list[Record]:
+        """Return the records with the diagnoses that were revised after they were written."""
+        later = {(one.case, one.backend): one.diagnoses for one in self.revised}
+        return [
+            dataclasses.replace(one, diagnoses=later.get((one.case, one.backend), one.diagnoses))
+            for one in records
+        ]
 
 
 #: Any line but the first.

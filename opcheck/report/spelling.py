@@ -135,6 +135,8 @@ def repeat(result: Result, backends: Sequence[str] = ()) -> str:
         words.append("--strict")
     if result.verdict is Verdict.UNSUPPORTED:
         words.append("--require-supported")
+    if result.irreproducible:
+        words.append("--require-reproducible")
     if result.verdicts:
         words += ["--repeat", str(sum(result.verdicts.values()))]
     return shlex.join(words)

@@ -27,7 +27,9 @@ from opcheck.report.run_fields import LINE, FooterFields, HeaderFields, ResultFi
 #      accidents and partings
 #   3  the verdicts "unexpected pass" and "differ"; the header tells the user's ledgers and names
 #      oracles; a result whether a ledger has something else come, and what is known of it the
-#      ledger's line; whom it is held against; how often each verdict came, if asked several times
+#      ledger's line; whom it is held against; how often each verdict came, if asked several times;
+#      since then, whether the same question again gave other values; a diagnosis its counts; the
+#      footer diagnoses that were revised
 FORMAT = 3
 #: The largest file that is read, and the longest line, in bytes: some 500,000 results, and a
 #: hundred times what the longest result takes.
@@ -54,54 +56,36 @@ def header(run: Header) -> str:
 
 def record(result: Record) -> str:
     """The line of one result."""
+    fields = {field.name: getattr(result, field.name) for field in dataclasses.fields(result)}
+    del fields["self_check"]
     return line(
         {
             "type": "result",
-            "case": result.case,
-            "backend": result.backend,
-            "verdict": result.verdict,
+            **fields,
             "self": result.self_check,
-            "reason": result.reason,
-            "failure": result.failure,
-            "refused": result.refused,
-            "inexpressible": result.inexpressible,
-            "beyond": result.beyond,
-            "printed": result.printed,
-            "alternative": result.alternative,
-            "oracle": result.oracle,
-            "against": result.against,
             "known": dataclasses.asdict(result.known) if result.known else None,
-            "unexpected": result.unexpected,
-            "found": result.found,
-            "diagnoses": [dataclasses.asdict(diagnosis) for diagnosis in result.diagnoses],
+            "diagnoses": _diagnoses(result),
             "op": result.op.name,
             "domain": result.op.domain,
             "since": result.op.since,
-            "opset": result.opset,
-            "dtype": result.dtype,
-            "name": result.name,
-            "row": result.row,
-            "rule": result.rule,
-            "level": result.level,
-            "clause": result.clause,
-            "rulings": result.rulings,
             "source": dataclasses.asdict(result.source),
-            "place": result.place,
-            "digest": result.digest,
-            "question": result.question,
-            "repeat": result.repeat,
             "used": _number(result.used),
             "unjudged": result.unjudged,
             "comparisons": [*map(_comparison, result.comparisons)],
-            "seconds": result.seconds,
-            "verdicts": result.verdicts,
         }
     )
 
 
-def footer(results: Iterable[Record], ending: Ending) -> str:
-    """The last line: totals by backend and verdict, and how the run ended."""
-    return line({"type": "footer", "totals": totals(results), **dataclasses.asdict(ending)})
+def footer(results: Iterable[Record], ending: Ending, revised: Iterable[Record] = ()) -> str:
+    """The last line: totals by backend and verdict, and how the run ended.
+
+    And the diagnoses of results that were `revised` after their lines were written.
+    """
+    later = [
+        {"case": one.case, "backend": one.backend, "diagnoses": _diagnoses(one)} for one in revised
+    ]
+    told = {"totals": totals(results), **dataclasses.asdict(ending)}
+    return line({"type": "footer", **told, **({"revised": later} if later else {})})
 
 
 def lines(run: Run) -> Iterator[str]:
@@ -118,6 +102,10 @@ def totals(results: Iterable[Record]) -> dict[str, dict[str, int]]:
     for result in results:
         counts.setdefault(result.backend, Counter())[result.verdict.value] += 1
     return {backend: dict(count) for backend, count in counts.items()}
+
+
+def _diagnoses(result: Record) -> list[dict[str, Any]]:
+    return [dataclasses.asdict(diagnosis) for diagnosis in result.diagnoses]
 
 
 def _comparison(comparison: ComparisonRecord) -> dict[str, Any]:
@@ -174,6 +162,7 @@ def _run(reading: _Reading, stream: BinaryIO) -> Run | None:
             ending = fields.ending()
             if not reading.problems:
                 check.footer(number, fields, records)
+            records = fields.revise(records)
     if ending is not None and reading.cut:
         reading.nothing_may_follow(reading.cut)
     return Run(header, tuple(records), ending)
@@ -215,6 +204,8 @@ class _Check:
         if fields.totals != totals(records):
             hint = "lines are missing, or were added"
             self.reading.add(number, "the footer's totals are not those of the results", hint)
+        if any((one.case, one.backend) not in self.seen for one in fields.revised):
+            self.reading.add(number, "revised: there is no such result")
         if fields.complete and len(records) < self.header.results:
             there = f"{len(records):,} of {self.header.results:,} results are there"
             self.reading.add(number, f"the footer says that the run is complete; {there}")

@@ -63,7 +63,7 @@ def show(
         _reasons(console, names, results, Verdict.WARN, warnings, _name_and_reason),
         *([_slowest(names, results, slowest)] if slowest else []),
     )
-    remarks = [*tally.oracles(results)]
+    remarks = [*tally.oracles(results), *_irreproducible(names, results)]
     if verbose:
         remarks += [*_unjudged(names, results), *_outdated(results)]
     for remark in remarks:
@@ -119,7 +119,7 @@ def _open_answers(console: Console, names: Mapping[str, str], results: Iterable[
     """Which answer each backend gives where several are right."""
     chosen: dict[str, dict[str, Counter[str]]] = {}
     for result in results:
-        if result.alternative and result.verdict is Verdict.PASS:
+        if result.alternative and result.verdict in (Verdict.PASS, Verdict.WARN):
             by_backend = chosen.setdefault(f"{result.op.name}/{result.name}", {})
             by_backend.setdefault(result.backend, Counter())[result.alternative] += 1
     groups = {}
@@ -165,7 +165,7 @@ def _companies(results: Iterable[Record]) -> Table:
 
 def _causes(header: Header, names: Mapping[str, str], results: Iterable[Record]) -> Iterable[Table]:
     """For each backend what its failures look like; each counts for one cause."""
-    for wrong in tally.wrong(header.backends, results):
+    for wrong in tally.wrong(header, results):
         table = new_table(title=f"What is wrong with {names[wrong.backend]}: {wrong.told}")
         add_numbers(table, "cases")
         table.add_column("looks", overflow="fold")
@@ -228,15 +228,31 @@ def _passing(names: Mapping[str, str], results: Sequence[Record]) -> Table:
 
 def _unjudged(names: Mapping[str, str], results: Iterable[Record]) -> Iterable[str]:
     """About how many elements of passes the error bounds say little, and in which cases."""
-    passed = [result for result in results if result.verdict is Verdict.PASS]
+    passed = [one for one in results if one.verdict is Verdict.PASS and one.unjudged]
+    for name, mine in _by_name(names, passed):
+        some = sum(result.unjudged for result in mine)
+        yield f"{name}: {words.plural(some, 'element')} unjudged, in {_where(mine)}"
+
+
+def _irreproducible(names: Mapping[str, str], results: Iterable[Record]) -> Iterable[str]:
+    """How many right answers of each backend differ between runs, and in which cases."""
+    for name, mine in _by_name(names, [one for one in results if one.irreproducible]):
+        said = f"{words.plural(len(mine), 'result')} not reproducible to the bit"
+        yield f"{name}: {said} (red with --require-reproducible), in {_where(mine)}"
+
+
+def _by_name(
+    names: Mapping[str, str], results: Sequence[Record]
+) -> Iterable[tuple[str, list[Record]]]:
     for address, name in names.items():
-        mine = [result for result in passed if result.backend == address and result.unjudged]
-        if mine:
-            some = sum(result.unjudged for result in mine)
-            cases = sorted({f"{result.op.name}/{result.name}" for result in mine})
-            more = f" and {len(cases) - _REASONS} more" if len(cases) > _REASONS else ""
-            where = f"{', '.join(cases[:_REASONS])}{more}"
-            yield f"{name}: {words.plural(some, 'element')} unjudged, in {where}"
+        if mine := [result for result in results if result.backend == address]:
+            yield name, mine
+
+
+def _where(results: Iterable[Record]) -> str:
+    cases = sorted({f"{result.op.name}/{result.name}" for result in results})
+    more = f" and {len(cases) - _REASONS} more" if len(cases) > _REASONS else ""
+    return f"{', '.join(cases[:_REASONS])}{more}"
 
 
 def _outdated(results: Iterable[Record]) -> Iterable[str]:

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from opcheck.diagnose import Cause, causes
-from opcheck.model import WRONG, BackendInfo, Known, OpVersion, Record, Verdict
-from opcheck.records.status import before_ledgers, is_judged
+from opcheck.diagnose import Cause, causes, number_of
+from opcheck.model import WRONG, BackendInfo, Header, Known, OpVersion, Record, Verdict
+from opcheck.records.status import before_ledgers, is_judged, is_red, reds_of
 from opcheck.report import words
 
 #: The row of all operators.
@@ -140,6 +140,15 @@ def oracles(results: Iterable[Record]) -> Iterator[str]:
         yield f"{words.plural(count, 'result')} {verb} judged by what oracle {oracle} answers"
 
 
+_KINDS = ("failure", "known failure", "warning")
+
+
+def _kind(result: Record) -> str:
+    if before_ledgers(result) is Verdict.WARN:
+        return "warning"
+    return "known failure" if result.verdict is Verdict.KNOWN else "failure"
+
+
 @dataclass(frozen=True)
 class Wrong:
     """What is wrong with a backend: its causes, and their number in words."""
@@ -149,19 +158,28 @@ class Wrong:
     causes: Sequence[Cause]
 
 
-def wrong(backends: Iterable[BackendInfo], results: Iterable[Record]) -> Iterator[Wrong]:
-    """For each backend what its failures look like; each counts for one cause."""
-    puzzling = [r for r in results if r.diagnoses or r.verdict in (Verdict.FAIL, Verdict.ERROR)]
-    for backend in backends:
-        mine = [result for result in puzzling if result.backend == backend.address]
+def wrong(header: Header, results: Iterable[Record]) -> Iterator[Wrong]:
+    """For each backend the causes of what is wrong with it; each result counts for one.
+
+    Known failures and warnings are counted by these names, and only where they were diagnosed.
+    """
+    red = reds_of(header)
+    # That answers differ accuses nobody.
+    some = {*WRONG, Verdict.WARN} - {Verdict.DIFFER}
+    results = [one for one in results if one.verdict in {*some, Verdict.KNOWN}]
+    for backend in header.backends:
+        mine = [result for result in results if result.backend == backend.address]
+        diagnosed = {one.verdict for one in mine if one.diagnoses}
+        mine = [one for one in mine if is_red(one, red) or one.verdict in diagnosed]
         if not mine:
             continue
         found = causes(mine)
-        named = sum(cause.mistake is not None for cause in found)
-        left = sum(cause.failures for cause in found if cause.mistake is None)
-        told = [words.plural(len(mine), "failure")]
-        if named:
-            told.append("one cause" if named == 1 else words.plural(named, "cause"))
+        kinds = Counter(map(_kind, mine))
+        told = ", ".join(words.plural(kinds[kind], kind) for kind in _KINDS if kind in kinds)
+        explained = sum(cause.failures for cause in found if cause.explained)
+        left = len(mine) - explained
+        if explained:
+            told += f": {explained:,} explained by {words.plural(number_of(found), 'cause')}"
         if left:
-            told.append(f"{left:,} unexplained" if named else "unexplained")
-        yield Wrong(backend.address, ", ".join(told), found)
+            told += f", {left:,} unexplained"
+        yield Wrong(backend.address, told, found)

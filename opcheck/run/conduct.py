@@ -8,12 +8,22 @@ from multiprocessing.connection import Connection, wait
 from types import MappingProxyType
 from typing import Any, Protocol, TypeAlias, cast
 
-from opcheck.diagnose import Suspects, looks_like
+from opcheck.diagnose import Seen, Suspects, looks_like, settled
 from opcheck.known import Gate, Ledger, explain
-from opcheck.model import Agreement, BackendInfo, Case, Question, Record, Reply, Result, Verdict
+from opcheck.model import (
+    Agreement,
+    BackendInfo,
+    Case,
+    Diagnosis,
+    Question,
+    Record,
+    Reply,
+    Result,
+    Verdict,
+)
 from opcheck.run.diagnosis import evidence, recall, was_looked_into
-from opcheck.run.repeating import Rounds, repeated, together
-from opcheck.run.together import settled
+from opcheck.run.repeating import Rounds, as_required, repeated, together
+from opcheck.run.together import settled as compared
 from opcheck.run.trial import Judged, Trial
 from opcheck.run.witness import Testimony, oracle_of
 
@@ -64,24 +74,10 @@ Kept: TypeAlias = Mapping[tuple[str, str], Record]
 
 
 def conduct(
-    cases: Sequence[Case],
-    backends: Sequence[Asked],
-    ledgers: Sequence[Ledger] = (),
-    is_puzzling: Callable[[Result | Record], bool] = _nothing,
-    oracles: Mapping[str, Asked] = MappingProxyType({}),
-    gate: Gate | None = None,
-    *,
-    times: int = 1,
+    cases: Sequence[Case], backends: Sequence[Asked], *more: Any, **options: Any
 ) -> Iterator[Result]:
-    """Every case on every backend, case by case, in the given order.
-
-    The user's `gate` decides about the cases that it lists, `ledgers` explain failures of others.
-    Those that are puzzling all the same are diagnosed, which takes as long as some hundred cases
-    more. `oracles` are those that the cases name, by these names. Each backend is asked each case
-    so many `times`.
-    """
-    stream = resume(cases, backends, {}, ledgers, is_puzzling, oracles, gate, times=times)
-    return cast(Iterator[Result], stream)
+    """Judge every case on every backend as `resume` does, with nothing kept of an earlier run."""
+    return cast(Iterator[Result], iter(resume(cases, backends, {}, *more, **options)))
 
 
 def resume(
@@ -94,18 +90,22 @@ def resume(
     gate: Gate | None = None,
     *,
     times: int = 1,
-) -> Iterator[Result | Record]:
-    """The same, but that what is `kept` of an earlier run comes in its turn, and is not asked.
+    reproducible: bool = False,
+) -> Conductor:
+    """Judge every case on every backend, case by case, in the given order.
 
-    The new results are those of a run that was never cut short. Of a case that compares backends
-    with each other, all results are kept or none.
+    What is `kept` of an earlier run comes in its turn, and is not asked; the new results are those
+    of a run that was never cut short. Of a case that compares backends with each other, all results
+    are kept or none.
+
+    The user's `gate` decides about the cases that it lists, `ledgers` explain failures of others.
+    Those that are puzzling all the same are diagnosed, which takes as long as some hundred cases
+    more. `oracles` are those that the cases name, by these names. Each backend is asked each case
+    so many `times`. `reproducible`: answers must be the same to the bit in all runs.
     """
-    if not backends:
-        return iter(())
-    conductor = _Conductor(
-        cases, backends, kept, ledgers, is_puzzling, oracles, gate or Gate(), times
+    return Conductor(
+        cases, backends, kept, ledgers, is_puzzling, oracles, gate or Gate(), times, reproducible
     )
-    return conductor.results()
 
 
 @dataclass(eq=False)
@@ -123,40 +123,52 @@ class _Open:
     unsettled: dict[int, list[Judged]] = field(default_factory=dict)
 
 
-class _Conductor:
-    def __init__(
-        self,
-        cases: Sequence[Case],
-        backends: Sequence[Asked],
-        kept: Kept,
-        ledgers: Sequence[Ledger],
-        is_puzzling: Callable[[Result | Record], bool],
-        oracles: Mapping[str, Asked],
-        gate: Gate,
-        times: int,
-    ) -> None:
-        self.cases = cases
-        self.backends = backends
-        self.kept = kept
-        self.ledgers = ledgers
-        self.is_puzzling = is_puzzling
-        self.gate = gate
-        self.times = times
-        self.suspects = [Suspects(recall) for _ in backends]
-        self.next = [0] * len(backends)
+@dataclass(eq=False)
+class Conductor:
+    """A run, which yields its results once; then it knows their causes."""
+
+    cases: Sequence[Case]
+    backends: Sequence[Asked]
+    kept: Kept
+    ledgers: Sequence[Ledger]
+    is_puzzling: Callable[[Result | Record], bool]
+    oracles: Mapping[str, Asked]
+    gate: Gate
+    times: int
+    reproducible: bool
+
+    def __post_init__(self) -> None:
+        self.suspects = [Suspects(recall) for _ in self.backends]
+        self.next = [0] * len(self.backends)
         self.open: dict[int, _Open] = {}
         #: How many bytes the data of the open cases have.
         self.held = 0
         #: What is under way at each backend, by ticket: the case's number and its inquiry.
-        self.asked: list[dict[int, tuple[int, Rounds]]] = [{} for _ in backends]
-        self.oracles = oracles
+        self.asked: list[dict[int, tuple[int, Rounds]]] = [{} for _ in self.backends]
         #: What is under way at each oracle, by ticket: the case's number.
-        self.consulted: dict[str, dict[int, int]] = {address: {} for address in oracles}
+        self.consulted: dict[str, dict[int, int]] = {address: {} for address in self.oracles}
 
-    def results(self) -> Iterator[Result | Record]:
+    def settled(self, records: Sequence[Record]) -> list[Record]:
+        """Return the records of the results with what is said of failures when all are there."""
+        cases = {case.id: case for case in self.cases}
+        found: dict[tuple[str, str], tuple[Diagnosis, ...]] = {}
+        for number, backend in enumerate(self.backends):
+            address = backend.info.address
+            mine = [record for record in records if record.backend == address]
+            seen = [Seen(cases[one.case], one, self.is_puzzling(one)) for one in mine]
+            said = settled(seen, self.suspects[number])
+            found.update(((case, address), diagnoses) for case, diagnoses in said.items())
+        final = [found.get((one.case, one.backend), one.diagnoses) for one in records]
+        # Counts tell no diagnoses apart, but they are spelt.
+        return [
+            replace(one, diagnoses=said) if [*map(str, said)] != [*map(str, one.diagnoses)] else one
+            for one, said in zip(records, final, strict=True)
+        ]
+
+    def __iter__(self) -> Iterator[Result | Record]:
         """The results; those that come out of turn are held back."""
         emitted, told = 0, 0
-        while emitted < len(self.cases):
+        while self.backends and emitted < len(self.cases):
             self._begin(emitted)
             while emitted < len(self.cases) and (result := self._in_turn(emitted, told)):
                 yield result
@@ -241,17 +253,20 @@ class _Conductor:
     def _end(self, number: int, opened: _Open, rounds: list[Judged]) -> None:
         """Take what an inquiry has come to, which may be worth nothing before others end."""
         if not isinstance(opened.trial.case.expect, Agreement):
-            opened.results[number] = together(rounds)
+            opened.results[number] = self._together(rounds)
             return
         opened.unsettled[number] = rounds
         if len(opened.unsettled) == len(self.backends):
             infos = [backend.info for backend in self.backends]
             # What backends answered the first time is compared with each other, and so on.
             told = zip(*(opened.unsettled[one] for one in range(len(infos))), strict=True)
-            found = [settled(opened.trial, some, infos) for some in told]
+            found = [compared(opened.trial, some, infos) for some in told]
             for one, judged in enumerate(zip(*found, strict=True)):
                 # Held back until its turn, and so without the answer.
-                opened.results[one] = replace(together(judged), open=None)
+                opened.results[one] = replace(self._together(judged), open=None)
+
+    def _together(self, rounds: Sequence[Judged]) -> Judged:
+        return as_required(together(rounds)) if self.reproducible else together(rounds)
 
     def _diagnosed(self, number: int, opened: _Open) -> Result:
         """The result of a backend; made when its turn comes, because the order tells."""
@@ -262,7 +277,7 @@ class _Conductor:
         if judged.failed is None or not self.is_puzzling(result):
             return result
         seen = evidence(opened.trial, *judged.failed)
-        found = self.suspects[number].diagnose(seen) if seen else ()
+        found = self.suspects[number].diagnose(seen, result.case.id) if seen else ()
         return replace(result, diagnoses=found)
 
     def _explained(self, number: int, opened: _Open) -> tuple[Judged, Result]:

@@ -30,8 +30,8 @@ def evidence(trial: Trial, asked: Question, outcome: Outcome) -> Evidence | None
 
 def was_looked_into(record: Record) -> bool:
     """Whether there was `evidence` of a failure of which no more than the record is left."""
-    if record.diagnoses or record.failure in (None, "crash", "timeout", "oom", "unstable"):
-        return bool(record.diagnoses)
+    if record.failure in (None, "declared", "crash", "timeout", "oom", "unstable"):
+        return False
     return operator_of(record.op) is not None and not record.reason.startswith(UNUSABLE)
 
 
@@ -39,7 +39,13 @@ def recall(case: Case) -> Evidence | None:
     """What is to be known of a case that passed; None where no one answer is known to be right."""
     trial = Trial(case)
     is_others = isinstance(case.expect, Oracle | Agreement)
-    if is_others or operator_of(case.op) is None or len(trial.admission.answers) != 1:
+    if is_others or operator_of(case.op) is None:
+        return None
+    try:
+        if len(trial.admission.answers) != 1:
+            return None
+    # The legal twin of an invalid model need not be a good case itself.
+    except ValueError:
         return None
     return _evidence(trial, trial.question, None, Answer)
 

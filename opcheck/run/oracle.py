@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice, starmap, zip_longest
+from itertools import islice, zip_longest
 from pathlib import Path
 
 import numpy as np
 
 from opcheck import dtypes
-from opcheck.compare import Want, compare_outputs, too_wide
+from opcheck.compare import Want, compare, compare_outputs, too_wide
 from opcheck.compare.verdict import Admitted, Answer, Refusal, what_is_wrong
-from opcheck.compare.wants import computed_want, stated_want
-from opcheck.engine import Exact, evaluate, exactly, operator_of, rounded
+from opcheck.compare.wants import computed_want, in_its_dtype, stated_want
+from opcheck.engine import evaluate, exactly, operator_of, rounded
 from opcheck.errors import InvalidNode
 from opcheck.graph.tensors import read_tensor
 from opcheck.model import (
@@ -59,7 +59,13 @@ def admission(case: Case, asked: Question, testimony: Testimony | None = None) -
     """
     match case.expect:
         case AnyOf(alternatives):
-            parts = [_one(case, asked, a.expect, a.name) for a in alternatives]
+            refused = [a for a in alternatives if isinstance(a.expect, Rejected)]
+            refusals = {a.name: _one(case, asked, a.expect, a.name) for a in refused}
+            twin = [want for answer, _ in refusals.values() for want in answer.wants]
+            parts = [
+                refusals.get(a.name) or _one(case, asked, a.expect, a.name, twin)
+                for a in alternatives
+            ]
         case Oracle():
             if testimony is None:
                 raise Silent("the oracle was not asked: there was no memory left")
@@ -76,9 +82,13 @@ def admission(case: Case, asked: Question, testimony: Testimony | None = None) -
 
 
 def _one(
-    case: Case, asked: Question, expect: Values | Computed | Golden | Rejected, name: str | None
+    case: Case,
+    asked: Question,
+    expect: Values | Computed | Golden | Rejected,
+    name: str | None,
+    twins: Sequence[Want] = (),
 ) -> tuple[Admitted, Question | None]:
-    """One answer, and the legal twin of a refusal."""
+    """One answer, and the legal twin of a refusal; `twins` as in `_given`."""
     match expect:
         case Rejected(reason, legal):
             if case.rule != "open":
@@ -94,13 +104,13 @@ def _one(
             given = [stated_want(case.op, s.name, unrounded(s), s.dtype) for s in specs]
             if ports and operator_of(case.op) is None:
                 return Answer(tuple(_outputs(ports, given, random)), name), None
-            return _given(case, asked, given, name), None
+            return _given(case, asked, given, name, twins), None
         case Golden(folder):
             pairs = zip(case.outputs, _stored(case, folder), strict=True)
             given = [
                 stated_want(case.op, out.name, array, dtypes.of(array)) for out, array in pairs
             ]
-            return _given(case, asked, given, name), None
+            return _given(case, asked, given, name, twins), None
 
 
 def _outputs(
@@ -124,11 +134,18 @@ def _by_oracle(case: Case, asked: Question, testimony: Testimony) -> Answer:
         raise WrongCase(f"by oracle {testimony.oracle}: {error}") from None
 
 
-def _given(case: Case, asked: Question, wants: Sequence[Want], name: str | None) -> Answer:
+def _given(
+    case: Case,
+    asked: Question,
+    wants: Sequence[Want],
+    name: str | None,
+    twins: Sequence[Want] = (),
+) -> Answer:
     """Outputs that the case states, with the bounds of what the engine computes in their place.
 
-    Raises WrongCase where the engine contradicts an answer that the case calls the only one, and
-    where an answer needs a tolerance, because the engine has no bound for it.
+    Where the engine refuses the model, the bounds are those of the legal twin's outputs, `twins`,
+    if they are the same. Raises WrongCase where the engine contradicts an answer that the case
+    calls the only one, and where an answer needs a tolerance, because the engine has no bound.
     """
     operator = operator_of(case.op)
     if operator is None:
@@ -142,20 +159,28 @@ def _given(case: Case, asked: Question, wants: Sequence[Want], name: str | None)
     answers = [*map(rounded, mine)]
     if case.rule != "open":
         _check_shapes(wants, answers)
-    if case.tolerance is None and operator.rounded:
-        wants = list(starmap(_bounded, zip_longest(wants, mine[: len(wants)])))
+    if operator.rounded:
+        engine = [computed_want(case.op, "", answer) for answer in mine]
+        pairs = zip_longest(wants, (engine or twins)[: len(wants)])
+        wants = [_bounded(case, *pair, is_twin=not engine) for pair in pairs]
     if case.rule != "open":
         _check_agreement(compare_outputs(wants, answers, case.tolerance))
     return Answer(tuple(wants), name)
 
 
-def _bounded(want: Want, mine: Array | Exact | None) -> Want:
-    """`want` with the engine's bound, which is about outputs of the engine's shape only."""
-    if isinstance(mine, Exact) and mine.values.shape == want.values.shape:
-        return replace(want, bound=mine.bound, rounded=dtypes.of(want.values))
-    other = f"gives the shape {mine.values.shape}" if isinstance(mine, Exact) else "refuses it"
+def _bounded(case: Case, want: Want, other: Want | None, *, is_twin: bool) -> Want:
+    """`want` with the bound of what the engine gives, for the case or for its legal twin.
+
+    That is about outputs of the same shape and, of a twin, of the same values only.
+    """
+    of_one_shape = other is not None and other.values.shape == want.values.shape
+    if other and of_one_shape and not (is_twin and compare(other, in_its_dtype(want)).problem):
+        return replace(want, bound=other.bound, rounded=dtypes.of(want.values))
+    if case.tolerance:
+        return want
+    shape = f"gives the shape {other.values.shape}" if other and not is_twin else "refuses it"
     raise WrongCase(
-        f"{want.name}: tolerance must be stated: opcheck's engine {other}, so it has no error bound"
+        f"{want.name}: tolerance must be stated: opcheck's engine {shape}, so it has no error bound"
         " for this answer"
     )
 

@@ -15,7 +15,7 @@ from opcheck.known.writing import NewEntry, Revision
 from opcheck.model import Case, Record, Verdict
 
 #: Failures of which the backend's own words, or how its process died, tell one from another.
-_TELLING = ("raised", "crash", "unstable", None)
+_TELLING = ("raised", "crash", "unstable", "declared", None)
 #: What differs from case to case, or from run to run: paths, addresses, numbers and lists of them.
 _PARTICULARS = re.compile(
     r"\S*/\S*|0x[0-9a-fA-F]+|\[[-+\d., e]*\]|(?<![\w.])[-+]?\d[\d.,]*(?:e[-+]?\d+)?"

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from opcheck.backends import same_answers
+from opcheck.compare.verdict import IRREPRODUCIBLE, is_right
 from opcheck.model import BackendInfo, Produced, Question, Reply, Result, Verdict
 from opcheck.run.trial import Judged, Trial
 
@@ -22,11 +23,34 @@ Rounds: TypeAlias = Generator[Question, Reply, list[Judged]]
 def repeated(trial: Trial, backend: BackendInfo, times: int) -> Rounds:
     """The inquiry of one backend, made so many times; of a case that is wrong, once."""
     judged: list[Judged] = []
+    first: Produced | None = None
     for _ in range(times):
-        judged.append((yield from trial.on(backend)))
+        one = yield from trial.on(backend)
+        first, answer = first or one.answer, one.answer
+        if first and answer and not trial.question.random:
+            differs = not same_answers(first.outputs, answer.outputs)
+            one = _marked(one) if differs else one
+        judged.append(replace(one, answer=None))
         if judged[0].result.verdict is Verdict.BAD_CASE:
             break
     return judged
+
+
+def _marked(judged: Judged) -> Judged:
+    """What came of a question whose answer was another the first time."""
+    reason = judged.result.reason or f"{IRREPRODUCIBLE}: another answer than the first time"
+    return replace(judged, result=replace(judged.result, reason=reason, irreproducible=True))
+
+
+def as_required(judged: Judged) -> Judged:
+    """What a result is worth where answers have to be the same to the bit: else *unstable*."""
+    result = judged.result
+    if not result.irreproducible or not is_right(result):
+        return judged
+    failed = replace(result, verdict=Verdict.UNSTABLE, failure="unstable")
+    if IRREPRODUCIBLE not in result.reason:
+        failed = replace(failed, reason=f"{IRREPRODUCIBLE}; {result.reason}")
+    return replace(judged, result=failed)
 
 
 def together(judged: Sequence[Judged]) -> Judged:
@@ -39,7 +63,7 @@ def together(judged: Sequence[Judged]) -> Judged:
     verdicts = dict(Counter(one.result.verdict for one in judged))
     seconds = sum(one.result.seconds for one in judged)
     there = [one for one in judged if one.result.verdict is not Verdict.NOT_RUN]
-    worst = max(there, key=_badness, default=judged[0])
+    worst = max(there, key=lambda one: _badness(one.result), default=judged[0])
     if len({_answer(one.result) for one in there}) > 1:
         result = replace(
             worst.result,
@@ -52,16 +76,21 @@ def together(judged: Sequence[Judged]) -> Judged:
         return Judged(replace(result, verdicts=verdicts, seconds=seconds))
     if len(there) < len(judged) and worst.result.failure is None:
         worst = next(one for one in judged if one.result.verdict is Verdict.NOT_RUN)
+    differs = any(one.result.irreproducible for one in judged)
     first, *others = [
-        replace(one, result=replace(one.result, verdicts=verdicts, seconds=seconds), open=None)
+        replace(
+            one,
+            result=replace(one.result, verdicts=verdicts, seconds=seconds, irreproducible=differs),
+            open=None,
+        )
         for one in (worst, *_unlike(worst, judged))
     ]
     return replace(first, others=tuple(others))
 
 
 def _answer(result: Result) -> tuple[object, ...]:
-    """What has to be alike each time: not the numbers, which may differ within their bounds."""
-    return result.verdict, result.failure, result.refused, result.alternative
+    """What has to be alike each time: not the numbers, of which several may be right."""
+    return (result.refused, *(() if is_right(result) else (result.verdict, result.failure)))
 
 
 def _unlike(worst: Judged, judged: Sequence[Judged]) -> list[Judged]:
@@ -82,16 +111,15 @@ def _is_the_same(one: Judged, other: Judged) -> bool:
     return True
 
 
-def _badness(judged: Judged) -> int:
+def _badness(result: Result) -> tuple[bool, bool, bool]:
     """Failures come before what is not supported, that before passes; of equals, the first."""
-    result = judged.result
-    return 2 * (result.failure is not None) + (result.verdict is not Verdict.PASS)
+    return result.failure is not None, result.verdict is not Verdict.PASS, result.irreproducible
 
 
 def _contradiction(results: Sequence[Result], times: int) -> str:
     """`3 of 10: fail: output: 1 of 6 elements wrong; 7 of 10: pass`, the worst first."""
     kinds: dict[tuple[object, ...], list[Result]] = {}
-    for result in sorted(results, key=lambda one: -_badness(Judged(one))):
+    for result in sorted(results, key=_badness, reverse=True):
         kinds.setdefault(_answer(result), []).append(result)
     return "; ".join(f"{len(some)} of {times}: {_told(some[0])}" for some in kinds.values())
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from opcheck.compare.agreement import Party, judge_among
-from opcheck.compare.verdict import Judgement
+from opcheck.compare.verdict import IRREPRODUCIBLE, Judgement
 from opcheck.model import BackendInfo, Outcome, Produced, Verdict
 from opcheck.run.trial import Judged, Trial, judged_so
 from opcheck.run.witness import is_the_same
@@ -20,6 +20,7 @@ def settled(trial: Trial, told: Sequence[Judged], backends: Sequence[BackendInfo
     parties = [one for one in told if one.open]
     infos = {backend.address: backend for backend in backends}
     judgements = judge_among(
+        trial.case.op,
         trial.case.rule,
         [Party(one.result.backend, one.open) for one in parties if one.open],
         trial.case.outputs,
@@ -32,11 +33,14 @@ def settled(trial: Trial, told: Sequence[Judged], backends: Sequence[BackendInfo
 
 def _settled(one: Judged, judgement: Judgement, infos: Mapping[str, BackendInfo]) -> Judged:
     """What comes of one backend beside the others."""
-    result = judged_so(one.result, judgement)
+    differs = one.open.differs if isinstance(one.open, Produced) else ""
+    other = one.result.irreproducible or bool(differs)
+    result = replace(judged_so(one.result, judgement), irreproducible=other)
     if judgement.verdict is Verdict.PASS:
         mine = infos[result.backend]
         itself = all(is_the_same(mine, infos[other]) for other in judgement.against)
-        reason = result.reason or (_unchecked_alone(one.open) if one.open else "")
+        told = f"{IRREPRODUCIBLE}: {differs}" if differs else ""
+        reason = result.reason or told or (_unchecked_alone(one.open) if one.open else "")
         result = replace(result, self_check=itself, reason=reason)
     return replace(one, result=result)
 

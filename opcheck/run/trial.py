@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TypeAlias
@@ -10,6 +10,7 @@ from typing import TypeAlias
 from opcheck import opset
 from opcheck.backends import same_answers
 from opcheck.compare import Want, compare_outputs
+from opcheck.compare.agreement import steady
 from opcheck.compare.verdict import Judgement, judge, lost, unanswered, unstable
 from opcheck.engine import operator_of
 from opcheck.model import (
@@ -19,6 +20,8 @@ from opcheck.model import (
     Case,
     Computed,
     Crashed,
+    Declined,
+    Foreign,
     NotRun,
     Outcome,
     OutOfMemory,
@@ -39,13 +42,14 @@ from opcheck.run.witness import Silent, Testimony, is_the_same, oracle_of
 class Judged:
     """A result, and where it is a failure, the question that was answered wrongly, with that.
 
-    `open`: what the backend did, where only the others' answers tell what that is worth. `others`:
-    what else came of a failure that was asked for several times.
+    `open`: what the backend did, where only the others' answers tell what that is worth; `answer`
+    is what it answered. `others`: what else came of a failure that was asked for several times.
     """
 
     result: Result
     failed: tuple[Question, Outcome] | None = None
     open: Outcome | None = None
+    answer: Produced | None = None
     others: tuple[Judged, ...] = ()
 
 
@@ -119,11 +123,15 @@ class Trial:
         reply = yield asked
         outcome, printed = reply.outcome, reply.printed
         twin: Outcome | None = None
-        if admitted.twin and isinstance(outcome, Raised) and not outcome.unusable:
+        if admitted.twin and _may_refuse(outcome):
             answer = yield admitted.twin
             twin, printed = answer.outcome, printed + answer.printed
+        produced = outcome if isinstance(outcome, Produced) else None
+        if silent or isinstance(case.expect, Agreement):
+            outcome = steady(case.op, outcome, case.outputs, case.tolerance)
         if isinstance(case.expect, Agreement):
-            return Judged(_result(case, backend, printed, outcome), open=outcome)
+            result = _result(case, backend, printed, outcome)
+            return Judged(result, open=outcome, answer=produced)
         if silent:
             judgement = unanswered(case.rule, outcome, silent)
         else:
@@ -150,9 +158,12 @@ class Trial:
             self_check=self._is_of_itself(backend),
             oracle=str(self.testimony.oracle) if self.testimony else "",
         )
-        if judgement.failure is None:
-            return Judged(result)
-        return Judged(result, (admitted.twin, twin) if admitted.twin and twin else (asked, outcome))
+        if judgement.failure in (None, "declared"):  # the values of the latter are right
+            return Judged(result, answer=produced)
+        if produced and judgement.failure == "unstable":  # one answer alone shows no mistake
+            outcome = replace(produced, unstable=judgement.reason)
+        failed = (admitted.twin, twin) if admitted.twin and twin else (asked, outcome)
+        return Judged(result, failed, answer=produced if judgement.failure == "precision" else None)
 
     @property
     def like(self) -> Array | None:
@@ -182,11 +193,14 @@ class Trial:
         old answer where the text decides.
         """
         case, wants = self.case, self.wants_of_other_data
-        if wants is None or outcome.between is None:
-            return None
-        declared = backend.accumulate
-        compared = compare_outputs(wants, outcome.between, case.tolerance, declared=declared)
-        if all(c.problem in (None, "precision", "undecided") for c in compared):
+
+        def is_right(answer: Sequence[Array | Foreign]) -> bool:
+            assert wants is not None
+            declared = backend.accumulate
+            compared = compare_outputs(wants, answer, case.tolerance, declared=declared)
+            return all(c.problem in (None, "precision", "undecided") for c in compared)
+
+        if wants is None or outcome.between is None or is_right(outcome.between):
             return None
         if outcome.stale and case.rule == "must":
             return "answered other data of the same shape with the first run's answer"
@@ -194,6 +208,9 @@ class Trial:
         if isinstance(fresh, NotRun):
             return None
         if isinstance(fresh, Produced) and same_answers(fresh.outputs, outcome.between):
+            return None
+        # Its answers differ anyway, and here they are wrong whenever it is asked.
+        if isinstance(fresh, Produced) and outcome.again and not is_right(fresh.outputs):
             return None
         return "answered other data wrongly in its second run, and otherwise in a first run"
 
@@ -228,6 +245,13 @@ def judged_so(result: Result, judgement: Judgement) -> Result:
     """The result that a judgement amounts to."""
     names = {field.name for field in fields(judgement)}
     return replace(result, **{name: getattr(judgement, name) for name in names})
+
+
+def _may_refuse(outcome: Outcome) -> bool:
+    """Return True if an invalid model may have been refused, which its legal twin decides."""
+    if isinstance(outcome, Declined):
+        return not outcome.inexpressible
+    return isinstance(outcome, Raised) and not outcome.unusable
 
 
 def _unchecked(asked: Question, outcome: Outcome) -> str:

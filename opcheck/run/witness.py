@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from opcheck.compare import Want
-from opcheck.compare.agreement import misfit, wants_of
+from opcheck.compare.agreement import misfit, steady, wants_of
 from opcheck.compare.verdict import by_itself, depends, told, what_is_wrong
 from opcheck.model import (
     Array,
@@ -34,15 +34,15 @@ class Testimony:
 
     def wants(self, case: Case) -> tuple[Want, ...]:
         """Its answer, as what must come out; raises Silent where it is none."""
-        return self._usable(self._answer().outputs, case)
+        return self._usable(self._answer(case).outputs, case)
 
     def wants_of_other_data(self, case: Case) -> tuple[Want, ...] | None:
         """What it answers the other data of the question, None where it refuses them."""
-        between = self._answer().between
+        between = self._answer(case).between
         return None if between is None else self._usable(between, case)
 
-    def _answer(self) -> Produced:
-        outcome = self.outcome
+    def _answer(self, case: Case) -> Produced:
+        outcome = steady(case.op, self.outcome, case.outputs, case.tolerance)
         if not depends(outcome):
             found = by_itself("must", outcome)
             raise self._silent(f"{found.verdict}: {found.reason}")
@@ -54,7 +54,8 @@ class Testimony:
         outputs: tuple[OutputSpec, ...] = case.outputs
         if wrong := misfit(answer, outputs):
             raise self._silent(f"its answer cannot be one: {what_is_wrong(wrong)}")
-        return wants_of([one for one in answer if not isinstance(one, Foreign)], outputs)
+        arrays = [one for one in answer if not isinstance(one, Foreign)]
+        return wants_of(case.op, arrays, outputs)
 
     def _silent(self, why: str) -> Silent:
         return Silent(f"oracle {self.oracle} gives no answer: {why}")

@@ -69,7 +69,7 @@ def _tolerance(tolerance: Tolerance | None) -> list[Any] | None:
     if tolerance is None:
         return None
     parts = tolerance.ulp, tolerance.rtol, tolerance.atol, tolerance.signed_zeros
-    return [*map(_plain, parts)]
+    return [*map(_plain, parts), *["strict"] * tolerance.strict]
 
 
 def _expectation(expect: Expectation) -> list[Any]:

@@ -66,12 +66,13 @@ class Node(Fields):
 
 
 class StatedTolerance(Fields):
-    """So many ULP, or atol + rtol·|want|."""
+    """So many ULP, or atol + rtol·|want|; an error up to `floor` is right all the same."""
 
     ulp: int | None
     rtol: float
     atol: float
     signed_zeros: bool
+    floor: float = 0.0
 
 
 class DataSetFields(Fields):

@@ -46,12 +46,12 @@ def _check(tolerance: Tolerance, dtype: DType) -> None:
 
 
 def _one(stated: ToleranceFields) -> Tolerance:
-    zeros = bool(stated.signed_zeros)
+    rules = {"signed_zeros": bool(stated.signed_zeros), "strict": bool(stated.strict)}
     absolute = stated.rtol is not None or stated.atol is not None
     if absolute and stated.ulp is not None:
         raise ValueError("ulp excludes rtol and atol")
     if absolute:
-        return Tolerance(None, stated.rtol or 0.0, stated.atol or 0.0, zeros)
-    if stated.ulp is None and not zeros:
+        return Tolerance(None, stated.rtol or 0.0, stated.atol or 0.0, **rules)
+    if stated.ulp is None and not any(rules.values()):
         raise ValueError("states nothing: give ulp, or rtol and atol")
-    return Tolerance(stated.ulp or 0, signed_zeros=zeros)
+    return Tolerance(stated.ulp or 0, **rules)

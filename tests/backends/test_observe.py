@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from opcheck.backends.observe import MAX_DETAIL, observe, told
-from opcheck.model import Foreign, Question
+from opcheck.model import Declared, Foreign, Question
 from tests.asking import task_of
-from tests.miniatures import answering, in_turn, refusing
+from tests.miniatures import Fake, answering, in_turn, refusing
 
 X = np.array([[1, 2, 3], [4, 5, 6]], np.float32)
 ASKED = Question(task_of("Hardmax", 13, {"axis": -1}, X), (X,), (-X,), second_is_legal=True)
@@ -131,3 +131,57 @@ def test_inputs_are_seen_as_each_run_left_them():
     fed = observe(answering(run), ASKED).fed
     assert [array[0, 0] for (array,) in fed] == [101, 99, 101]
     assert X[0, 0] == 1
+
+
+class Declares:
+    """A prepared task that answers `X`, and declares anything of it."""
+
+    def __init__(self, said):
+        self.said = said
+
+    def run(self, inputs):
+        return [X]
+
+    def declared(self):
+        if isinstance(self.said, Exception):
+            raise self.said
+        return self.said
+
+
+def declaring(said):
+    class Backend(Fake):
+        def prepare(self, task):
+            return Declares(said)
+
+    return observe(Backend(lambda _: None), ASKED)
+
+
+@pytest.mark.parametrize(
+    ("said", "seen"),
+    [
+        ([("float32", (2, 3))], [Declared("float32", (2, 3))]),
+        ([(None, [2, 3]), (None, None)], [Declared(None, (2, 3)), Declared(None, None)]),
+        (
+            (["bfloat16", ["N", None, -1, 2.0, True, 0]],),
+            [Declared("bfloat16", (None,) * 5 + (0,))],
+        ),
+        ([], []),
+    ],
+)
+def test_what_is_declared_of_outputs_is_seen(said, seen):
+    assert declaring(said).declared == tuple(seen)
+    assert declaring(said).exit is None
+
+
+@pytest.mark.parametrize(
+    "said",
+    [None, 7, [7], ["f"], [("f32", (2, 3))], [(np.float32, (2, 3))], [(None, 7)], [(None, "23")]],
+)
+def test_a_declaration_that_makes_no_sense_is_an_answer_that_cannot_be_used(said):
+    exit = declaring(said).exit
+    assert (exit.signal, exit.kind) == ("unusable", "UnusableAnswer")
+    assert exit.detail.startswith(f"declared() returned {said!r}, not a pair for each output")
+
+
+def test_what_goes_wrong_in_declaring_is_the_backends():
+    assert declaring(ValueError("no")).exit.kind == "ValueError"

@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -323,3 +324,54 @@ def test_durations_are_shown_in_tables_only(run, command):
     found = run(command, *words, "--durations", "3", "--format", "json")
     assert found.exit_code == 2
     assert "for --format pretty, not for json" in found.stderr
+
+
+# ── right answers that differ ─────────────────────────────────────────────────────────────────
+
+NEAR = """\
+op: Hardmax
+opset: 13
+dtype: float32
+cases:
+- name: near
+  tolerance: {atol: 0.1}
+  attrs: {axis: -1}
+  inputs: {input: [[1, 3, 2], [4, 4, 0]]}
+"""
+
+
+def drifting() -> Fake:
+    """A backend whose runs are all right, and none like the one before."""
+    runs = count(1)
+    return Fake(lambda task, x: [abs(right(task, x)[0] - x.dtype.type(next(runs) / 256))], "drifts")
+
+
+def test_answers_that_differ_and_are_right_are_red_only_where_it_is_asked_for(
+    run, tmp_path, monkeypatch
+):
+    (tmp_path / "near.yaml").write_text(NEAR)
+    monkeypatch.setitem(FAKES, "drifts", drifting())
+    words = ["run", "near.yaml", "-b", "drifts", "-b", "right", "--report", "json=run.jsonl"]
+    found = run(*words)
+    remark = "drifts 1.5: 1 result not reproducible to the bit (red with --require-reproducible)"
+    assert (found.exit_code, remark in words_of(found)) == (0, True)
+    said = "exit 0: conforms: 2 results, nothing unexpected; 1 not reproducible to the bit"
+    assert found.stdout.splitlines()[-1] == said
+    assert [one.irreproducible for one in kept().records] == [True, False]
+    assert run("report", "run.jsonl").stdout == found.stdout
+
+    monkeypatch.setitem(FAKES, "drifts", drifting())
+    found = run(*words, "--require-reproducible")
+    assert (found.exit_code, found.stdout.splitlines()[-1]) == (
+        1,
+        "exit 1: does not conform: 1 unstable",
+    )
+    assert "  found   not reproducible to the bit: the third run, on the first" in found.stdout
+    assert kept().header.options == {"require-reproducible": "yes"}
+    [command] = re.findall(r"^  repeat  opcheck (.*)$", found.stdout, re.MULTILINE)
+    assert shlex.split(command)[-1] == "--require-reproducible"
+    assert run("report", "run.jsonl").exit_code == 1
+
+
+def words_of(found) -> str:
+    return " ".join(found.stdout.split())

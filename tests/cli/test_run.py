@@ -8,6 +8,7 @@ import shlex
 
 import pytest
 
+from opcheck.report import store
 from tests.cli.fakes import FAKES
 from tests.cli.told import without_diagnoses
 
@@ -258,6 +259,35 @@ def test_the_stream_is_a_header_a_record_a_result_and_a_footer(run):
         of_backend = totals.setdefault(record["backend"], {})
         of_backend[record["verdict"]] = of_backend.get(record["verdict"], 0) + 1
     assert footer["totals"] == totals
+
+
+LATER = """\
+op: Hardmax
+opset: 13
+dtype: float32
+cases:
+- {name: ties, attrs: {axis: 1}, inputs: {input: [[3, 3, 1], [3, 0, 3]]}}
+- {name: plain, attrs: {axis: 1}, inputs: {input: [[1, 2, 3, 0], [4, 1, 0, 2]]}}
+"""
+
+
+def test_what_a_later_pass_contradicts_is_in_no_file(run, tmp_path):
+    (tmp_path / "later.yaml").write_text(LATER)
+    words = ("run", "later.yaml", "-b", "last_of_ties")
+    found = run(*words, "--format", "json", "--report", "json=file.jsonl")
+    (tmp_path / "piped.jsonl").write_text(found.stdout)
+    piped, file = map(store.read, (tmp_path / "piped.jsonl", tmp_path / "file.jsonl"))
+    assert piped.records == file.records
+    first, *_, footer = (json.loads(line) for line in found.stdout.splitlines()[1:])
+    (revised,) = footer["revised"]
+    before, after = ({d["mistake"] for d in one["diagnoses"]} for one in (first, revised))
+    assert "last_of_ties" in after < before
+    lines = [json.loads(line) for line in (tmp_path / "file.jsonl").read_text().splitlines()]
+    assert lines[1]["diagnoses"] == revised["diagnoses"]
+    assert "revised" not in lines[-1]
+    # A report shows what the run showed.
+    told = run(*words).stdout.split("What is wrong with")[1]
+    assert run("report", "piped.jsonl").stdout.split("What is wrong with")[1] == told
 
 
 @pytest.mark.usefixtures("cases")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import permutations
 from typing import Any
 
@@ -15,9 +16,11 @@ from opcheck.compare.verdict import Judgement
 from opcheck.dtypes import DTYPES
 from opcheck.model import (
     Crashed,
+    Declared,
     Declined,
     Foreign,
     NotRun,
+    OpVersion,
     Outcome,
     OutputSpec,
     Produced,
@@ -42,9 +45,10 @@ def among(
     tolerance: Tolerance | None = NEAR,
     outputs: tuple[OutputSpec, ...] = Y,
     rule: Rule = "must",
+    op: str = "Gemm",
 ) -> list[Judgement]:
     parties = [Party(name, outcome) for name, outcome in zip("ABCDE", outcomes, strict=False)]
-    return [*judge_among(rule, parties, outputs, tolerance)]
+    return [*judge_among(OpVersion("", op, 13), rule, parties, outputs, tolerance)]
 
 
 def verdicts(found: list[Judgement]) -> list[str]:
@@ -229,3 +233,28 @@ def test_integers_and_truth_values_are_compared_exactly() -> None:
         other = among(says(0, 1, dtype=kind), says(1, 1, dtype=kind), outputs=outputs)
         assert verdicts(same) == ["pass", "pass"]
         assert verdicts(other) == ["differ", "differ"]
+
+
+def test_what_the_operator_may_flush_is_no_difference() -> None:
+    flushed, kept = says(0, 1), says(2.3e-38, 1)
+    exact = Tolerance(ulp=0)
+    for op, tolerance, verdict in (
+        ("Softmax", exact, "pass"),
+        ("Softmax", Tolerance(ulp=0, strict=True), "differ"),
+        ("Gemm", exact, "differ"),
+    ):
+        assert verdicts(among(flushed, kept, tolerance=tolerance, op=op)) == [verdict] * 2
+    assert verdicts(among(flushed, says(2.4e-38, 1), tolerance=exact, op="Softmax")) == [
+        "differ",
+        "differ",
+    ]
+
+
+def test_an_output_that_is_not_the_declared_one_fails_though_all_agree_on_it() -> None:
+    wrong = replace(says(1, 2), declared=(Declared("float32", (3,)),))
+    found = among(wrong, says(1, 2), says(1, 2))
+    assert verdicts(found) == ["fail", "pass", "pass"]
+    assert (found[0].failure, found[0].reason) == (
+        "declared",
+        "Y: declared as float32[3], returned as float32[2]",
+    )

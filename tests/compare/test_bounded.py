@@ -16,7 +16,7 @@ from opcheck.compare.bounded import FULL
 from opcheck.dtypes import DTYPES, round_to
 from opcheck.engine import bounds
 from opcheck.engine.bounds import Allowance, Arithmetic, Floats, Part, Places, Reals, Tier
-from opcheck.model import Comparison
+from opcheck.model import Comparison, Tolerance
 
 FLOAT16, FLOAT32, FLOAT64 = (DTYPES[name] for name in ("float16", "float32", "float64"))
 #: A bound so much wider than half an ULP of float32 that this does not matter.
@@ -272,6 +272,89 @@ def test_but_what_is_wrong_even_then_is_wrong():
 
 ROW = 64
 LARGE = 3 * FULL // ROW
+
+
+# ── a stated tolerance, beside which the floor and the range rules hold ─────────────────────────
+
+EXACTLY = Tolerance(ulp=0)
+FLOORED = (Tier("plain", arithmetic(floor=0.25)),)
+
+
+def by_tolerance(y: Any, got: Any, bound: Any, tolerance: Tolerance = EXACTLY, **rest: Any) -> Any:
+    want = Want("y", FLOAT32, np.asarray(y, np.float64), bound=bound, **rest)
+    return compare(want, np.asarray(got, np.float32), tolerance)
+
+
+@pytest.mark.parametrize("tolerance", [EXACTLY, Tolerance(ulp=3), Tolerance(rtol=1e-6)])
+def test_what_the_floor_admits_is_right_whatever_the_tolerance(tolerance: Tolerance) -> None:
+    bound = Fake((1, 3, 1), FLOORED)
+    y, got = [0, 1, 1], [0.25, 0.75, 1.125]
+    found = by_tolerance(y, got, bound, tolerance)
+    assert (found.problem, found.wrong, found.used) == (None, 0, 1.0)
+    far = by_tolerance(y, [0.2501, 0.75, 1.125], bound, tolerance)
+    assert (far.problem, far.wrong, far.worst[0].index) == ("values", 1, (0,))
+    strict = by_tolerance(y, got, bound, replace(tolerance, strict=True))
+    assert (strict.problem, strict.wrong) == ("values", 3)
+
+
+def test_the_tolerance_is_not_widened_by_the_bound_s_own_error() -> None:
+    bound = Fake((1, 1, 1), (Tier("plain", arithmetic(u=0.5, floor=1e-3)),))
+    assert by_tolerance([1], [1.002], bound).problem == "values"
+    assert by_tolerance([1], [1.0009], bound).problem is None
+
+
+@pytest.mark.parametrize(
+    ("y", "got", "more"),
+    [
+        (0, 0.1, {"bound": Fake((1, 1, 1), FLOORED, zeros=True)}),
+        (0, -0.1, {"low": 0.0}),
+        (1, 1.1, {"high": 1.0}),
+        (0, np.nan, {}),
+        (np.inf, 0.1, {}),
+    ],
+    ids=["exact", "below the range", "above the range", "NaN", "infinite"],
+)
+def test_the_floor_excuses_nothing_else(y: float, got: float, more: Any) -> None:
+    fields = {"bound": Fake((1, 1, 1), FLOORED), **more}
+    assert by_tolerance([y], [got], **fields).problem == "values"
+
+
+def test_a_floor_is_no_excuse_for_the_sign_of_a_zero() -> None:
+    zeros = Tolerance(ulp=0, signed_zeros=True)
+    bound = Fake((1, 2, 1), FLOORED)
+    assert by_tolerance([0.0, 1], [-0.0, 1], bound, zeros).wrong == 1
+    assert by_tolerance([0.0, 1], [-0.0, 1], bound).wrong == 0
+
+
+def test_a_tier_excuses_what_is_out_of_range_whatever_the_tolerance() -> None:
+    free = np.array([[False, True]])
+    kinds = (Tier("plain", arithmetic()), Tier("range", arithmetic(), "out of range", "free"))
+    bound = Fake((1, 2, 1), kinds, free=free)
+    found = by_tolerance([1, 1], [1, 7], bound)
+    assert (found.problem, found.remark, found.wrong) == ("precision", "out of range", 1)
+    assert by_tolerance([1, 1], [7, 7], bound).problem == "values"
+    want = Want("y", FLOAT32, np.ones(2), bound=bound)
+    got = np.array([1, 7], np.float32)
+    assert compare(want, got, EXACTLY, declared=["range"]).problem is None
+
+
+def test_the_picture_shows_as_wrong_what_neither_admits() -> None:
+    bound = Fake((1, 3, 1), FLOORED)
+    found = by_tolerance([0, 1, 1], [0.125, 2, 1], bound)
+    assert found.picture().cells[0][0] in "yz"
+    assert found.picture().cells[0][1:] == "Z."
+
+
+def test_an_output_without_analysis_has_the_floor_of_its_dtype_alone() -> None:
+    smallest = 2.0**-126
+    for dtype, got, problem in (
+        (FLOAT32, 2 * smallest, None),
+        (FLOAT32, 2.01 * smallest, "values"),
+        (FLOAT16, 2.0**-24, "values"),
+    ):
+        bound = bounds.FloorOnly(dtype, 1)
+        want = Want("y", dtype, np.zeros(1), bound=bound)
+        assert compare(want, np.array([got], dtype.numpy), EXACTLY).problem == problem
 
 
 def test_the_quick_acceptance_settles_large_outputs():

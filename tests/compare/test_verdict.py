@@ -12,6 +12,7 @@ from opcheck.engine.bounds import Tier
 from opcheck.model import (
     EXACT,
     Crashed,
+    Declared,
     Declined,
     Foreign,
     NotRun,
@@ -36,8 +37,8 @@ WANTS = (Want("y", DTYPES["float32"], RIGHT, 0, 1),)
 REFUSED = Raised("prepare", "Fail", "axis 7", documented=True)
 
 
-def made(*outputs: Any, unstable: str | None = None) -> Produced:
-    return Produced(outputs, 0.0, unstable)
+def made(*outputs: Any, unstable: str | None = None, **more: Any) -> Produced:
+    return Produced(outputs, 0.0, unstable, **more)
 
 
 def refusal(name: str | None = None, wants: tuple[Want, ...] = WANTS) -> Refusal:
@@ -81,7 +82,7 @@ _DELIVERED_NOTHING: list[tuple[str, Outcome, Verdict]] = [
     ("crashed", Crashed("killed by SIGSEGV"), CRASH),
     ("hangs", TimedOut(30), TIMEOUT),
     ("takes all memory", OutOfMemory("took more than 100 MiB of memory"), OOM),
-    ("declined", Declined("no kernel"), UNSUPPORTED),
+    ("inexpressible", Declined("no kernel", inexpressible=True), UNSUPPORTED),
     ("not run", NotRun("missing"), NOT_RUN),
 ]
 TABLE: list[tuple[str, list[Admitted], Outcome, tuple[Verdict, Verdict, Verdict]]] = [
@@ -95,6 +96,9 @@ TABLE: list[tuple[str, list[Admitted], Outcome, tuple[Verdict, Verdict, Verdict]
         for kind, admitted in (("legal", LEGAL), ("either", EITHER))
         for what, outcome in WRONG_OUTPUTS.items()
     ),
+    ("declines", LEGAL, Declined("no kernel"), (UNSUPPORTED,) * 3),
+    ("declines as expected", ILLEGAL, Declined("no kernel"), (PASS, PASS, PASS)),
+    ("declines where it may", EITHER, Declined("no kernel"), (PASS, PASS, PASS)),
     ("accepts", ILLEGAL, made(RIGHT), (FAIL, WARN, FAIL)),
     ("accepts with nonsense", ILLEGAL, made(), (FAIL, WARN, FAIL)),
     ("raises in prepare", LEGAL, REFUSED, (ERROR, WARN, ERROR)),
@@ -282,6 +286,82 @@ def test_a_refusal_by_accident_counts_and_is_called_so(
 ) -> None:
     found = judged("must", ILLEGAL, Raised("run", "Fail", detail, documented))
     assert (found.verdict, found.reason) == (PASS, said)
+
+
+# ── answers that differ between runs ──────────────────────────────────────────────────────────
+
+NEARLY = np.array([1, 0.25, 0.25], np.float32)
+WRONG = np.array([0, 1, 0], np.float32)
+QUARTER = Tolerance(atol=0.25)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("first", [RIGHT, NEARLY])
+@pytest.mark.parametrize("again", [RIGHT, NEARLY])
+def test_right_answers_that_differ_are_a_remark(rule: Rule, first: Any, again: Any) -> None:
+    found = judged(rule, EITHER, made(first, again=(again,), differs="so"), QUARTER)
+    assert (found.verdict, found.irreproducible) == (PASS, True)
+    assert found.reason == "not reproducible to the bit: so"
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize(
+    ("first", "again"), [(RIGHT, WRONG), (WRONG, RIGHT), (WRONG, -WRONG), (RIGHT, RIGHT[:2])]
+)
+def test_if_one_is_wrong_the_backend_is_unstable(rule: Rule, first: Any, again: Any) -> None:
+    found = judged(rule, LEGAL, made(first, again=(again,), differs="so"), QUARTER)
+    assert (found.verdict, found.failure, found.reason) == (UNSTABLE, "unstable", "so")
+    assert not found.irreproducible
+
+
+def test_the_worse_of_two_tolerable_answers_counts() -> None:
+    bound = Fake((3, 1, 1), (Tier("good", arithmetic(1e-6)), Tier("poor", arithmetic(), "poor")))
+    want = Want("y", DTYPES["float32"], np.ones(3), bound=bound)
+    exact, poor = np.ones(3, np.float32), np.full(3, 1.0001, np.float32)
+    found = [
+        judge("must", [Answer((want,))], made(one, again=(other,), differs="so"), None)
+        for one, other in ((exact, poor), (poor, exact))
+    ]
+    assert [(one.verdict, one.failure, one.irreproducible) for one in found] == [
+        (WARN, "precision", True)
+    ] * 2
+
+
+# ── what the backend declared of its outputs ──────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("dtype", "shape", "said"),
+    [
+        ("float32", (3,), ""),
+        (None, None, ""),
+        (None, (None,), ""),
+        ("float32", None, ""),
+        ("float32", (4,), "y: declared as float32[4], returned as float32[3]"),
+        (None, (4,), "y: declared as [4], returned as float32[3]"),
+        (None, (), "y: declared as [], returned as float32[3]"),
+        (None, (3, None), "y: declared as [3, ?], returned as float32[3]"),
+        ("float16", (3,), "y: declared as float16[3], returned as float32[3]"),
+        ("float16", None, "y: declared as float16, returned as float32[3]"),
+    ],
+)
+def test_an_output_has_to_be_what_the_backend_declared(dtype: Any, shape: Any, said: str) -> None:
+    outcome = made(RIGHT, declared=(Declared(dtype, shape),))
+    for rule in RULES:
+        found = judged(rule, EITHER, outcome)
+        assert (found.verdict, found.reason) == (FAIL if said else PASS, said)
+        assert found.failure == ("declared" if said else None)
+
+
+def test_outputs_that_were_not_declared_are_too_many() -> None:
+    found = judged("must", LEGAL, made(RIGHT, declared=(Declared(None, None),) * 2))
+    assert (found.verdict, found.reason) == (FAIL, "2 outputs declared, 1 returned")
+
+
+def test_a_wrong_answer_is_that_before_it_is_another_than_declared() -> None:
+    outcome = made(RIGHT[None], declared=(Declared("float32", (3,)),))
+    assert judged("must", LEGAL, outcome).failure == "shape"
+    assert judged("should", ILLEGAL, outcome).failure == "accepted"
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
-"""As few causes as explain all failures."""
+"""Failures summed up by their causes."""
 
 from __future__ import annotations
 
-from opcheck.diagnose import UNEXPLAINED, Cause, causes
+from opcheck.diagnose import UNEXPLAINED, Cause, causes, number_of
 from opcheck.model import Diagnosis, OpVersion, Record, Verdict
 from tests.report.made import record
 
@@ -13,33 +13,45 @@ def failure(*mistakes: str, since: int = 13) -> Record:
     return record(Verdict.FAIL, op=op, diagnoses=diagnoses)
 
 
-def test_one_cause_for_all() -> None:
-    found = causes([failure("a", "b"), failure("b", since=1), failure("c", "b")])
-    assert found == [Cause("b", "as if b", ("Hardmax-1", "Hardmax-13"), ("float32",), 3)]
-
-
-def test_each_failure_counts_once() -> None:
-    found = causes([failure("a", "b"), failure("a", "b"), failure("a"), failure("b", "c")])
-    assert [(one.mistake, one.failures) for one in found] == [("a", 3), ("b", 1)]
-
-
-def test_among_equals_the_one_named_first() -> None:
-    assert [one.mistake for one in causes([failure("a", "b"), failure("a", "b")])] == ["a"]
-
-
-def test_what_is_left_over_comes_last() -> None:
-    found = causes([failure(), failure(), failure("a")])
-    assert [(one.mistake, one.text, one.failures) for one in found] == [
-        ("a", "as if a", 1),
-        (None, UNEXPLAINED, 2),
+def test_the_first_diagnosis_is_the_cause() -> None:
+    found = causes([failure("b", "a"), failure("b", since=1), failure("b"), failure("a", "b")])
+    assert found == [
+        Cause("b", "as if b", ("Hardmax-1", "Hardmax-13"), ("float32",), 3),
+        Cause("a", "as if a", ("Hardmax-13",), ("float32",), 1),
     ]
+
+
+def test_what_is_left_over_comes_last_by_the_way_it_fails() -> None:
+    numbers = record(Verdict.FAIL, failure="values", diagnoses=(Diagnosis(None, "like 2 times"),))
+    lost = record(Verdict.CRASH, failure="crash")
+    found = causes([numbers, numbers, lost, failure("a")])
+    assert [(one.mistake, one.text, one.failures, one.explained) for one in found] == [
+        ("a", "as if a", 1, True),
+        (None, f"{UNEXPLAINED}: gives wrong values", 2, False),
+        (None, f"{UNEXPLAINED}: dies", 1, False),
+    ]
+
+
+def test_two_mistakes_made_at_once_are_two_causes() -> None:
+    assert (
+        number_of(causes([failure("a+b"), failure("b"), failure("c"), record(Verdict.FAIL)])) == 3
+    )
+
+
+def test_counts_of_several_operators_are_added() -> None:
+    counts = {"Hardmax": (3, 3, 0, 10), "Softmax": (4, 4, 2, 1000)}
+    results = [
+        record(
+            Verdict.CRASH,
+            op=OpVersion("", op, since),
+            diagnoses=(Diagnosis(None, "dies where it is dark", those),),
+        )
+        for op, those in counts.items()
+        for since in (11, 13)
+    ]
+    (cause,) = causes(results)
+    assert cause.looks == "dies where it is dark: 7 of 7, and 2 of 1,010 others"
 
 
 def test_no_failure_no_cause() -> None:
     assert causes([]) == []
-
-
-def test_what_numbers_have_in_common_is_no_cause() -> None:
-    twice, thrice = (Diagnosis(None, f"like {n} times the right values") for n in (2, 3))
-    failures = [record(Verdict.FAIL, diagnoses=(seen,)) for seen in (twice, thrice)]
-    assert [(one.mistake, one.failures) for one in causes(failures)] == [(None, 2)]

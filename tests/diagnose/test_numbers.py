@@ -7,7 +7,7 @@ import pytest
 
 from opcheck.diagnose.numbers import resemblance
 from opcheck.model import Foreign
-from tests.diagnose.wrong import SOFTMAX, node, wrong
+from tests.diagnose.wrong import HARDMAX, SOFTMAX, node, wrong
 
 ROW = node(SOFTMAX, [[0, 1, 2, 3, 5, 6, 7, 8]], {"axis": 1})
 RIGHT = ROW.right[0]
@@ -23,6 +23,14 @@ def test_a_common_factor_is_named() -> None:
 def test_a_common_offset_is_named() -> None:
     said = resemblance(wrong(ROW, [RIGHT - np.float32(0.25)]))
     assert said == "like the right values - 0.25, where it is wrong"
+
+
+def test_the_choice_of_another_of_equal_elements_is_named() -> None:
+    ties = node(HARDMAX, [[3, 1, 3, 2], [0, 5, 5, 5]], {"axis": 1})
+    got = np.array([[0, 0, 1, 0], [0, 0, 1, 0]], np.float32)
+    said = "like the right values, swapped between equal elements of the input"
+    assert resemblance(wrong(ties, [got])) == said
+    assert resemblance(wrong(ties, [np.roll(got, 1)])) != said
 
 
 def test_the_right_elements_have_no_say() -> None:

@@ -92,6 +92,7 @@ def test_a_record_names_its_case_in_full():
         "failure": None,
         "refused": False,
         "inexpressible": False,
+        "irreproducible": False,
         "beyond": False,
         "printed": "",
         "alternative": None,
@@ -163,7 +164,7 @@ def test_a_known_failure_keeps_what_was_found():
 def test_a_diagnosis_keeps_the_name_of_its_mistake():
     looks = Diagnosis("last_of_ties", "as if the last of equal maxima won")
     found = strict(store.record(record(Verdict.FAIL, diagnoses=(looks,))))
-    assert found["diagnoses"] == [{"mistake": looks.mistake, "text": looks.text}]
+    assert found["diagnoses"] == [{"mistake": looks.mistake, "text": looks.text, "counts": None}]
 
 
 def test_infinite_and_missing_measures_are_no_literals():

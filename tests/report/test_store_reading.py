@@ -411,6 +411,12 @@ def test_an_empty_file(file, text):
         (4, ("case",), "Hardmax/three", "'Hardmax/three' has the place 1 too"),
         (6, ("totals", "acme", "pass"), 2, "the footer's totals are not those of the results"),
         (6, ("totals",), {}, "the footer's totals are not those of the results (lines are missing"),
+        (
+            6,
+            ("revised",),
+            [{"case": "Hardmax/two", "backend": "nobody", "diagnoses": []}],
+            "revised: there is no such result",
+        ),
         (6, ("complete",), "yes", "complete: input should be a valid boolean, got 'yes'"),
         (6, ("exit_code",), None, "exit_code: input should be a valid integer, got null"),
     ],

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from opcheck.model import Comparison, Diagnosis, Known, OpVersion, Verdict
-from opcheck.report import summary
+from opcheck.report import summary, tally
 from tests.report.made import Page, header, record
 
 LANES = Known("The maximum of a vector's lanes forgets → its NaN.", None, "acme.yaml")
@@ -49,28 +49,70 @@ def every_section():
 
 LAST = Diagnosis("last_of_ties", "as if the last of equal maxima won")
 ZEROS = Diagnosis("zeros", "as if nothing was computed, and all left zero")
+DIES = Diagnosis(None, "dies in the dark", (2, 2, 0, 40))
 
 
 def test_all_failures_with_one_cause():
     failures = [record(Verdict.FAIL, diagnoses=(LAST,)) for _ in range(37)]
     page = shown(failures, "acme")
-    assert "What is wrong with acme 1.5: 37 failures, one cause" in page.text
+    assert "What is wrong with acme 1.5: 37 failures: 37 explained by 1 cause" in page.text
     assert "37  as if the last of equal maxima won" in page.text
     assert "Hardmax-13, float32" in page.text
 
 
 def test_several_causes_and_what_none_explains():
-    failures = [record(Verdict.FAIL, diagnoses=(LAST, ZEROS)) for _ in range(3)]
+    failures = [record(Verdict.FAIL, diagnoses=(ZEROS, LAST)) for _ in range(3)]
     failures += [record(Verdict.ERROR, op=OLD, diagnoses=(ZEROS,)), record(Verdict.FAIL)]
+    failures += [record(Verdict.CRASH, failure="crash", diagnoses=(DIES,)) for _ in range(2)]
+    failures += [record(Verdict.TIMEOUT, failure="timeout"), record(Verdict.UNSTABLE)]
     page = shown(failures, "acme", width=100)
-    assert "What is wrong with acme 1.5: 5 failures, one cause, 1 unexplained" in page.text
+    told = "What is wrong with acme 1.5: 9 failures: 6 explained by 2 causes, 3 unexplained"
+    assert told in page.text
     assert "all left zero (zeros)  Hardmax-1, Hardmax-13" in page.text
-    assert "    1  like no mistake that is known" in page.text
+    assert "    2  dies in the dark: 2 of 2, and none of 40 others" in page.text
+    assert "    1  not explained: hangs" in page.text
+
+
+def test_warnings_are_failures_where_they_are_red_and_known_ones_nowhere():
+    results = [record(v, diagnoses=(LAST,)) for v in (Verdict.WARN, Verdict.KNOWN, Verdict.PASS)]
+    strict = replace(header("acme"), strict=True)
+    assert [*tally.wrong(header("acme"), results)] == []
+    assert [one.told for one in tally.wrong(strict, results)] == [
+        "1 failure: 1 explained by 1 cause"
+    ]
+
+
+def test_known_failures_and_warnings_are_called_so():
+    listed = Known("a defect", None, "acme.yaml")
+    known = [record(Verdict.KNOWN, failure="values", found=Verdict.FAIL, known=listed)] * 2
+    assert "What is wrong" not in shown(known, "acme").text
+    # One was looked into, as all are with -vv: now they all count.
+    known.append(replace(known[0], diagnoses=(LAST,)))
+    warned = record(Verdict.WARN, failure="values", diagnoses=(ZEROS,))
+    for results, said in (
+        (known, "3 known failures, one cause, 2 unexplained"),
+        ([*known, warned], "3 known failures, 1 warning, 2 causes, 2 unexplained"),
+        (
+            [*known, replace(known[0], found=Verdict.WARN)],
+            "3 known failures, 1 warning, one cause, 3 unexplained",
+        ),
+        ([*known, record(Verdict.FAIL)], "1 failure, 3 known failures, one cause, 3 unexplained"),
+    ):
+        assert f"What is wrong with acme 1.5: {said}" in shown(results, "acme", width=100).text
+
+
+def test_answers_that_differ_between_runs_are_counted_by_backend():
+    results = [record(irreproducible=True, name=name) for name in ("a", "a", "b", "c", "d")]
+    results += [record(), record(backend="numpy")]
+    page = shown(results, "acme", "numpy", width=140)
+    told = "acme 1.5: 5 results not reproducible to the bit (red with --require-reproducible)"
+    assert f"{told}, in Hardmax/a, Hardmax/b, Hardmax/c and 1 more" in page.text
+    assert "numpy 1.5: " not in page.text
 
 
 def test_failures_without_any_cause():
     page = shown([record(Verdict.FAIL), record(Verdict.FAIL)], "acme")
-    assert "What is wrong with acme 1.5: 2 failures, unexplained" in page.text
+    assert "What is wrong with acme 1.5: 2 failures, 2 unexplained" in page.text
 
 
 def shown(results, *backends, width=80, complete=True, cases=1, verbose=True, **terminal):

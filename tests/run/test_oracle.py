@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -329,3 +330,74 @@ def test_an_answer_that_the_engine_does_not_give_needs_a_tolerance(tmp_path: Pat
     )
     stated = f", rule: open, tolerance: {{ulp: 1}}, expect: {{any_of: [{other}]}}"
     assert result_of(softmax(tmp_path, stated), ENGINE).alternative == "right"
+
+
+FROM_THE_BACK = """\
+    op: Softmax
+    dtype: float32
+    opset: 1
+    cases:
+    - name: from_the_back
+      rule: open
+      attrs: {{axis: -1}}
+      inputs: {{input: [[1000, 1001, 1003], [0, 1, 3]]}}
+      expect:
+        any_of:
+        - {{as: back, output: {output}}}
+        - {{as: no, rejected: why, legal: {{attrs.axis: {axis}}}}}
+"""
+ROWS = "[[0.042010066, 0.114195199, 0.843794735], [0.042010066, 0.114195199, 0.843794735]]"
+
+
+def lse(inputs: Any) -> Any:
+    (x,) = inputs
+    top = x.max(1, keepdims=True)
+    log = top + np.log(np.exp(x - top).sum(1, keepdims=True))
+    return [np.exp(x - log.astype(np.float32))]
+
+
+def test_an_answer_that_only_the_twin_s_engine_gives_is_judged_by_its_bound(
+    tmp_path: Path,
+) -> None:
+    (case,) = cases_in(tmp_path, FROM_THE_BACK.format(output=ROWS, axis=1))
+    for run, verdict, tier in (
+        (lambda inputs: [np.array(json.loads(ROWS), np.float32)], "pass", "float32"),
+        (lse, "warn", "log-sum-exp"),
+        (lambda inputs: [np.abs(lse(inputs)[0] - np.float32(0.01))], "fail", "float32"),
+    ):
+        result = result_of(case, answering(run))
+        assert (result.verdict, result.comparisons[0].tier) == (verdict, tier)
+    assert result_of(case, answering(lse)).alternative == "back"
+
+
+@pytest.mark.parametrize(
+    ("output", "axis"), [("[[1, 0, 0], [0, 0, 1]]", 1), (ROWS, 0)], ids=["values", "twin"]
+)
+def test_a_twin_that_has_another_answer_is_no_measure(
+    tmp_path: Path, output: str, axis: int
+) -> None:
+    (case,) = cases_in(tmp_path, FROM_THE_BACK.format(output=output, axis=axis))
+    result = result_of(case, ENGINE)
+    assert result.verdict is Verdict.BAD_CASE
+    assert "opcheck's engine refuses it, so it has no error bound" in result.reason
+
+
+@pytest.mark.parametrize("strict", ["", ", strict: true"])
+@pytest.mark.parametrize(
+    "more",
+    [
+        ", expect: {output: [[0, 0, 1]]}",
+        "",
+        ", rule: open, expect: {any_of: [{as: a, output: [[0, 0, 1]]}, {as: b, output: [1]}]}",
+    ],
+    ids=["literal", "computed", "alternative"],
+)
+def test_a_tolerance_leaves_the_operator_its_floor_unless_it_is_strict(
+    tmp_path: Path, more: str, strict: str
+) -> None:
+    inputs = ", inputs: {input: {value: [[-1000, -500, 0]], initializer: true}}, empty: so"
+    case = softmax(tmp_path, f"{inputs}, tolerance: {{ulp: 1{strict}}}{more}")
+    verdict = Verdict.FAIL if strict else Verdict.PASS
+    for small, wanted in ((2.3e-38, verdict), (2.4e-38, Verdict.FAIL), (0.0, Verdict.PASS)):
+        backend = answering(lambda _, s=small: [np.array([[s, 0, 1]], np.float32)])
+        assert result_of(case, backend).verdict is wanted

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from opcheck.errors import NotSupported
@@ -15,7 +16,7 @@ from opcheck.run.repeating import together
 from opcheck.run.trial import Judged
 from tests.asking import cases_in
 from tests.inline import Inline
-from tests.miniatures import Fake, Refused
+from tests.miniatures import Fake, Refused, in_turn
 from tests.report.made import result
 from tests.run.one import RIGHT, TWO, one
 
@@ -45,10 +46,10 @@ class Flaky:
         return run
 
 
-def asked(case: Any, *answers: Any, times: int | None = None) -> Result:
+def asked(case: Any, *answers: Any, times: int | None = None, **options: Any) -> Result:
     """What comes of a case that is asked as often as there are answers."""
     backend = Inline(Fake(Flaky(*answers)))
-    (found,) = conduct([case], [backend], times=times or len(answers))
+    (found,) = conduct([case], [backend], times=times or len(answers), **options)
     return found
 
 
@@ -105,11 +106,40 @@ def test_who_fails_in_several_ways_is_unstable(case: Any) -> None:
     assert found.reason.startswith("2 of 3: fail: ")
 
 
-def test_several_right_answers_contradict_each_other() -> None:
-    answers = [Judged(result(alternative=name)) for name in ("first", "last", "first")]
+def test_a_refusal_and_an_answer_contradict_each_other() -> None:
+    answers = [Judged(result(refused=refused)) for refused in (True, False, True)]
     found = together(answers).result
     assert found.verdict is Verdict.UNSTABLE
-    assert found.reason == "2 of 3: pass: first; 1 of 3: pass: last"
+    assert found.reason == "2 of 3: pass by refusal; 1 of 3: pass"
+
+
+# ── right answers that differ ─────────────────────────────────────────────────────────────────
+
+NEARLY = np.abs(RIGHT - np.float32(0.01))
+LENIENT = f"{{name: made, tolerance: {{atol: 0.1}}, {CONSTANT}, {STATED}}}"
+SAID = "not reproducible to the bit: another answer than the first time"
+
+
+def test_right_answers_that_differ_are_a_remark(tmp_path: Path) -> None:
+    case = one(tmp_path, LENIENT)
+    found = asked(case, RIGHT, RIGHT, NEARLY)
+    assert (found.verdict, found.irreproducible) == (Verdict.PASS, True)
+    assert found.verdicts == {Verdict.PASS: 3}
+    assert not asked(case, RIGHT, RIGHT, RIGHT).irreproducible
+    assert asked(case, RIGHT, NEARLY, WRONG).verdict is Verdict.UNSTABLE
+
+
+def test_they_are_red_where_that_is_asked_for(tmp_path: Path) -> None:
+    case = one(tmp_path, LENIENT)
+    found = asked(case, RIGHT, NEARLY, reproducible=True)
+    assert (found.verdict, found.failure, found.reason) == (Verdict.UNSTABLE, "unstable", SAID)
+    assert asked(case, RIGHT, RIGHT, reproducible=True).verdict is Verdict.PASS
+    # A wrong answer is that, whatever it was before.
+    assert asked(case, WRONG, 2 * WRONG, reproducible=True).verdict is Verdict.FAIL
+    runs = in_turn(*([answer] for answer in (RIGHT, RIGHT, NEARLY)))
+    for reproducible, verdict in ((False, Verdict.PASS), (True, Verdict.UNSTABLE)):
+        (found,) = conduct([case], [Inline(runs)], reproducible=reproducible)
+        assert (found.verdict, found.irreproducible) == (verdict, True)
 
 
 def test_what_was_not_delivered_leaves_too_few_answers_but_excuses_no_wrong_one() -> None:

@@ -148,14 +148,30 @@ def inquiry(case: Case, *replies: Outcome | Reply) -> tuple[list[Question], Resu
     raise AssertionError(f"there is no reply to question {len(asked)}")
 
 
-@pytest.mark.parametrize("outcome", [right(), NOT_HERE, NotRun("gone"), *LOST])
+UNSTATED = Declined("Axes is empty", inexpressible=True)
+
+
+@pytest.mark.parametrize("outcome", [right(), UNSTATED, NotRun("gone"), *LOST])
 def test_a_legal_twin_is_asked_about_only_after_a_refusal(tmp_path: Path, outcome: Outcome) -> None:
     case = one(tmp_path, REJECTED)
     asked, _ = inquiry(case, outcome)
     assert [question.task.case for question in asked] == [case.id]
-    asked, _ = inquiry(case, NO, right())
-    assert [question.task.case for question in asked] == [case.id, f"{case.id}~legal"]
-    assert [question.task.attrs["axis"] for question in asked] == [2, 1]
+    for refusal in (NO, NOT_HERE):
+        asked, result = inquiry(case, refusal, right())
+        assert [question.task.case for question in asked] == [case.id, f"{case.id}~legal"]
+        assert [question.task.attrs["axis"] for question in asked] == [2, 1]
+        assert (result.verdict, result.refused) == (Verdict.PASS, True)
+
+
+@pytest.mark.parametrize(
+    ("twin", "reason"),
+    [(NOT_HERE, "no kernel"), (NO, "no kernel"), (NotRun("gone"), "no kernel")],
+)
+def test_who_does_not_support_the_twin_either_supports_nothing_of_it(
+    tmp_path: Path, twin: Outcome, reason: str
+) -> None:
+    _, result = inquiry(one(tmp_path, REJECTED), NOT_HERE, twin)
+    assert (result.verdict, result.reason) == (Verdict.UNSUPPORTED, reason)
 
 
 @pytest.mark.parametrize(
@@ -302,9 +318,9 @@ def test_nor_about_models_that_may_be_refused(tmp_path: Path) -> None:
     either = "[{as: no, rejected: why, legal: {attrs.axis: 0}}, {as: yes, output: [[1, 1, 1]]}]"
     admitted = f"{{name: made, attrs: {{axis: 2}}, rule: open, expect: {{any_of: {either}}}}}"
     for text in (REJECTED, admitted):
-        for twin in (NO, NOT_HERE):
-            assert len(inquiry(one(tmp_path, text), NO, twin)[0]) == 2
-        assert len(inquiry(one(tmp_path, text), NOT_HERE)[0]) == 1
+        for refusal in (NO, NOT_HERE):
+            for twin in (NO, NOT_HERE):
+                assert len(inquiry(one(tmp_path, text), refusal, twin)[0]) == 2
 
 
 @pytest.mark.parametrize(
@@ -397,6 +413,62 @@ def test_whoever_is_wrong_on_other_data_in_any_run_is_left_to_other_cases(tmp_pa
     case = one(tmp_path, "{name: made}")
     backend = right_but(lambda _, x: not np.array_equal(x, X))
     assert result_of(case, backend).verdict is Verdict.PASS
+
+
+# ── answers that differ between runs ─────────────────────────────────────────────────────────────
+
+NEAR = "{name: near, tolerance: {atol: 0.1}}"
+
+
+def drifting(*errors: float) -> Fake:
+    """Hardmax along axis 1, each run off by another error."""
+
+    def prepared(_: Task) -> Callable[[Any], Any]:
+        left = itertools.cycle(errors)
+
+        def run(inputs: Any) -> Any:
+            out = np.zeros_like(inputs[0])
+            out[np.arange(len(out)), inputs[0].argmax(1)] = 1
+            return [np.abs(out - np.float32(next(left)))]
+
+        return run
+
+    return Fake(prepared)
+
+
+def test_answers_that_differ_between_runs_and_are_right_pass_with_a_remark(tmp_path: Path) -> None:
+    result = result_of(one(tmp_path, NEAR), drifting(0, 0, 0.05))
+    assert (result.verdict, result.failure, result.irreproducible) == (Verdict.PASS, None, True)
+    said = "differs from the first answer in output 0"
+    told = f"not reproducible to the bit: the third run, on the first run's data, {said}"
+    assert result.reason == told
+    assert not result_of(one(tmp_path, NEAR), drifting(0.05)).irreproducible
+
+
+@pytest.mark.parametrize("errors", [(0, 0, 0.5), (0.5, 0, 0), (0.5, 0, 0.6)])
+def test_if_one_of_them_is_wrong_the_backend_is_unstable(
+    tmp_path: Path, errors: tuple[float, ...]
+) -> None:
+    (result,) = inline.diagnosed([one(tmp_path, NEAR)], drifting(*errors))
+    assert (result.verdict, result.failure) == (Verdict.UNSTABLE, "unstable")
+    # One answer alone, which may be right, shows no mistake.
+    assert result.diagnoses == ()
+
+
+def test_who_drifts_and_is_wrong_on_other_data_in_any_run_is_not_unstable(tmp_path: Path) -> None:
+    wrong = right_but(lambda _, x: not np.array_equal(x, X))
+    drift = itertools.count()
+
+    def prepared(task: Task) -> Callable[[Any], Any]:
+        run = wrong.prepare(task).run
+
+        def drifts(inputs: Any) -> Any:
+            return [np.abs(run(inputs)[0] - np.float32(0.01 * next(drift) % 0.1))]
+
+        return drifts
+
+    result = result_of(one(tmp_path, NEAR), Fake(prepared))
+    assert (result.verdict, result.irreproducible) == (Verdict.PASS, True)
 
 
 def test_other_data_of_an_unknown_operator_may_be_refused(tmp_path: Path) -> None:

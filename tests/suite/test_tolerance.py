@@ -31,6 +31,9 @@ def meant(
         ({"rtol": 0, "atol": 0.0}, Tolerance()),
         ({"rtol": 1e-3, "atol": 2.0, "signed_zeros": False}, Tolerance(rtol=1e-3, atol=2.0)),
         ({"signed_zeros": True}, Tolerance(ulp=0, signed_zeros=True)),
+        ({"strict": True}, Tolerance(ulp=0, strict=True)),
+        ({"rtol": 0.5, "strict": True}, Tolerance(rtol=0.5, strict=True)),
+        ({"ulp": 1, "strict": False}, Tolerance(ulp=1)),
         ({"float16": {"ulp": 1}, "float32": {"atol": 2}}, Tolerance(atol=2.0)),
     ],
 )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from opcheck.errors import BackendUnavailable, UsageError, did_you_mean
+from opcheck.backends.observe import told
+from opcheck.errors import BackendUnavailable, NotSupported, UsageError, did_you_mean
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,23 @@ def importing(about: About, kind: str) -> Iterator[None]:
             f"backend {kind!r} is installed but broken: {type(error).__name__}: {error}",
             f"reinstall it: {about.install}",
         ) from error
+
+
+@contextmanager
+def declining(words: re.Pattern[str], *kinds: type[BaseException]) -> Iterator[None]:
+    """Around a call of a backend: raise NotSupported where a line of its error has these `words`.
+
+    They are the backend's own for what it lacks: an operator, a type, a rank, a mode. A sentence
+    that calls the model wrong, or asks for other values, is a refusal, because whoever reads it
+    would mend a model that is right.
+    """
+    try:
+        yield
+    except kinds as error:
+        for line in told(error).splitlines():
+            if words.search(line):
+                raise NotSupported(line.strip(" -")) from error
+        raise
 
 
 def take(

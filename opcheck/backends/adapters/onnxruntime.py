@@ -34,10 +34,13 @@ _RAW = {
     for dtype in ELEMENT_TYPES.values()
     if dtype.kind == "minifloat" or dtype.numpy.kind == "V"
 }
+#: The names of dtypes by ONNX Runtime's names of tensors of them.
+_DTYPES = {dtype.text: name for name, dtype in ELEMENT_TYPES.items()}
 #: How ONNX Runtime says, without a type of its own, that only the CPU has a kernel for a node, that
-#: it knows no such operator or type, and that a model is of a later release of ONNX than it is.
-#: Whole sentences, with their numbers: a name in a model may have words of them. A type of which
-#: ONNX has none is no lack of ONNX Runtime's.
+#: it knows no such operator or type, that a kernel lacks a rank or a mode, and that a model is of a
+#: later release of ONNX than it is. "Pad should be smaller than kernel." and "Only N can be zero."
+#: are not among them: they call a legal model wrong. Whole sentences, with their numbers: a name in
+#: a model may have words of them. A type that ONNX lacks is not missing in ONNX Runtime.
 _TYPES = "|".join(str(code) for code in TensorProto.DataType.values() if code)
 _NOT_IMPLEMENTED = re.compile(
     r"assigned to the default CPU EP, but fallback to CPU EP has been explicitly disabled"
@@ -45,6 +48,8 @@ _NOT_IMPLEMENTED = re.compile(
     r"|MLDataType for: .{1,200} is not currently registered or supported"
     rf"|Invalid tensor data type ({_TYPES})(?!\d)"
     r"|Unsupported model IR version: \d+, max supported IR version: \d+"
+    r"|Status Message: Unsupported (kernel dimension : \d|pooling size :)"
+    r"|was false\. [^:]*\b(is|are) not supported\b"
     r"|Opset \d+ is under development and support for this is limited"
 )
 
@@ -158,6 +163,11 @@ class Session:
             feed = self.task.feed(inputs)
             values = {name: self._ort_value(array) for name, array in feed.items()}
             return [_array(value) for value in self.session.run_with_ort_values(None, values)]
+
+    def declared(self) -> list[tuple[str | None, list[object] | None]]:
+        """What the session says of its outputs; a shape that it does not know looks like rank 0."""
+        ports = self.session.get_outputs()
+        return [(_DTYPES.get(port.type), port.shape or None) for port in ports]
 
     def repeated(self, inputs: Sequence[Array]) -> Bare:
         """The session on bound tensors; for the outputs it finds memory of its own in every run."""

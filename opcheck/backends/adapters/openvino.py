@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from opcheck.backends.adapters import About, importing, take, threads
+from opcheck.backends.adapters import About, declining, importing, take, threads
 from opcheck.backends.base import Bare, only_tensors, own_part
 from opcheck.dtypes import DTYPES
-from opcheck.errors import BackendUnavailable, NotSupported, UsageError, did_you_mean
+from opcheck.errors import BackendUnavailable, UsageError, did_you_mean
 from opcheck.graph import model_of
 from opcheck.model import Array, BackendInfo, Task
 
@@ -22,9 +22,16 @@ ABOUT = About("OpenVINO", "openvino", "pip install 'opcheck[openvino]'", threads
 _BF16 = DTYPES["bfloat16"].numpy
 #: Those that are one device: AUTO and its like would choose, and fall back in silence.
 _DEVICES = ("CPU", "GPU", "NPU")
-#: How its ONNX front end says that it does not know an operator, and a device that it has no
-#: implementation of a node. Every error is a RuntimeError, so that there are but the words.
-_NOT_IMPLEMENTED = ("No conversion rule found for operations:", "Unsupported operation of type:")
+#: How its ONNX front end says that it does not know an operator, a type or a mode, a device that it
+#: has no implementation of a node, and pooling which ranks it has; every error is a RuntimeError.
+#: "Supported primitive descriptors list is empty" is not among them: that check fails where a
+#: kernel exists and cannot be set up.
+_NOT_IMPLEMENTED = re.compile(
+    r"No conversion rule found for operations:"
+    r"|^Unsupported (operation of type:|data type|padding mode)"
+    r"|\b(is|are) not supported\b|\bdoesn't support\b|\bis only supported for\b"
+    r"|^Expected a 3D, 4D or 5D tensor for the input\."
+)
 
 
 def connect(detail: str | None, options: Mapping[str, str]) -> OpenVino:
@@ -62,18 +69,6 @@ def _precision(text: str) -> str:
     return text
 
 
-@contextmanager
-def _declining() -> Iterator[None]:
-    """Around a call: raises NotSupported where OpenVINO says that something is not implemented."""
-    try:
-        yield
-    except RuntimeError as error:
-        for line in str(error).splitlines():
-            if any(words in line for words in _NOT_IMPLEMENTED):
-                raise NotSupported(line.strip(" -")) from error
-        raise
-
-
 @dataclass(frozen=True)
 class OpenVino:
     """OpenVINO behind the protocol: its own defaults, but for the threads."""
@@ -88,7 +83,7 @@ class OpenVino:
         only_tensors(task, "openvino")
         with own_part():
             model = model_of(task).SerializeToString()
-        with _declining():
+        with declining(_NOT_IMPLEMENTED, RuntimeError):
             read = self.core.read_model(model)
             compiled = self.core.compile_model(read, self.info.devices[0], self.settings)
         return Compiled(task, compiled)
@@ -104,8 +99,16 @@ class Compiled:
     def run(self, inputs: Sequence[Array]) -> Sequence[Array]:
         """The outputs, which OpenVINO copies unless asked otherwise."""
         feed = {name: _tensor(array) for name, array in self.task.feed(inputs).items()}
-        with _declining():
+        with declining(_NOT_IMPLEMENTED, RuntimeError):
             return self._arrays(self.compiled(feed))
+
+    def declared(self) -> list[tuple[str | None, list[int | None] | None]]:
+        """What the compiled model says of the outputs' shapes."""
+        shapes = [port.get_partial_shape() for port in self.compiled.outputs]
+        return [
+            (None, None if shape.rank.is_dynamic else [_size(one) for one in shape])
+            for shape in shapes
+        ]
 
     def repeated(self, inputs: Sequence[Array]) -> Bare:
         """A request on tensors that it shares, whose output it writes anew in every run."""
@@ -120,6 +123,10 @@ class Compiled:
 
     def _arrays(self, found: Any) -> list[Array]:
         return [_array(port, found[port]) for port in self.compiled.outputs]
+
+
+def _size(dimension: Any) -> int | None:
+    return dimension.get_length() if dimension.is_static else None
 
 
 def _tensor(array: Array) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from opcheck import dtypes, opset
-from opcheck.backends.adapters import About, importing, nothing, take, threads
+from opcheck.backends.adapters import About, declining, importing, nothing, take, threads
 from opcheck.backends.base import Bare, only_nodes, only_tensors
 from opcheck.engine.axes import coerced_to_2d, from_either_end, from_the_front
 from opcheck.engine.windows import windows_of
@@ -21,7 +22,7 @@ from opcheck.model import Array, BackendInfo, Task, Typed
 ABOUT = About("PyTorch's own functions", "torch", "pip install 'opcheck[torch]'", threads=True)
 
 #: How torch says that a function has no kernel: "avg_pool2d" not implemented for 'Int'.
-_NOT_IMPLEMENTED = "not implemented for '"
+_NOT_IMPLEMENTED = re.compile(r"not implemented for '")
 
 
 def connect(detail: str | None, options: Mapping[str, str]) -> Torch:
@@ -69,12 +70,8 @@ class Mapped:
     def run(self, inputs: Sequence[Array]) -> Sequence[Array]:
         """The output; bfloat16 goes to torch and back as the bits of an integer."""
         tensor, dtype = self._tensor(inputs)
-        try:
+        with declining(_NOT_IMPLEMENTED, RuntimeError):
             y = self.function(tensor, self.task)
-        except RuntimeError as error:
-            if _NOT_IMPLEMENTED in str(error):
-                raise NotSupported(str(error)) from error
-            raise
         return [_array(y, dtype)]
 
     def repeated(self, inputs: Sequence[Array]) -> Bare:

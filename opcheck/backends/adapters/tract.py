@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from opcheck.backends.adapters import About, importing, nothing, take
+from opcheck.backends.adapters import About, declining, importing, nothing, take
 from opcheck.backends.base import Bare, only_tensors, own_part
-from opcheck.errors import NotSupported
 from opcheck.graph import model_of
 from opcheck.model import Array, BackendInfo, Task
 
 ABOUT = About("tract", "tract", "pip install 'opcheck[tract]'")
 
-#: How tract says that it has no such operator, and no such element type. Every error is a
-#: TractError, so that there are but the words.
-_NOT_IMPLEMENTED = ("Unimplemented(", "Unknown DatumType ")
+#: How tract says that it has no such operator, element type or mode; every error is a TractError.
+_NOT_IMPLEMENTED = re.compile(
+    r"Unimplemented\(|Unknown DatumType |^[ \d:]*Unsupported |\bis not supported\b"
+)
 
 
 def connect(detail: str | None, options: Mapping[str, str]) -> Tract:
@@ -51,25 +52,30 @@ class Tract:
             with own_part():
                 file.write(model)
                 file.seek(0)
-            try:
-                read = self.loader.load(f"/dev/fd/{file.fileno()}")
-                return Runnable(read.into_model().into_runnable())
-            except self.documented_errors as error:
-                for line in str(error).splitlines():
-                    if any(words in line for words in _NOT_IMPLEMENTED):
-                        raise NotSupported(line.strip()) from error
-                raise
+            with declining(_NOT_IMPLEMENTED, *self.documented_errors):
+                read = self.loader.load(f"/dev/fd/{file.fileno()}").into_model()
+                facts = [str(read.output_fact(n)) for n in range(read.output_count())]
+                return Runnable(read.into_runnable(), facts)
 
 
 @dataclass(frozen=True)
 class Runnable:
-    """One model in tract."""
+    """One model in tract, and what it says of its outputs, such as `2,3,F32`."""
 
     runnable: Any
+    facts: list[str]
+
+    def declared(self) -> list[tuple[None, list[int | None]]]:
+        """The shapes of the outputs, of which sizes may be symbols."""
+        sizes = [fact.split(",")[:-1] for fact in self.facts]
+        return [(None, [int(one) if one.isdecimal() else None for one in shape]) for shape in sizes]
 
     def run(self, inputs: Sequence[Array]) -> Sequence[Array]:
         """The outputs, which tract's own tensors turn into copies."""
-        return _arrays(self.runnable.run(list(inputs)))
+        from tract import TractError
+
+        with declining(_NOT_IMPLEMENTED, TractError):
+            return _arrays(self.runnable.run(list(inputs)))
 
     def repeated(self, inputs: Sequence[Array]) -> Bare:
         """A state of the model, on tensors of tract's."""

@@ -27,7 +27,7 @@ from numpy import frombuffer, ndarray, zeros
 
 from opcheck.backends.base import Defect
 from opcheck.backends.isolation.channel import Damaged
-from opcheck.backends.observe import Exit, Observed, Outputs
+from opcheck.backends.observe import Exit, Observed, Outputs, as_declared
 from opcheck.dtypes import ELEMENT_TYPES, DType
 from opcheck.model import Array, Foreign, Items, Question
 from opcheck.model.stopwatch import Hold, Measure, Release
@@ -136,6 +136,7 @@ def answer_parts(question: Question | None, answer: Answer) -> list[Any]:
         "kept": repeated(seen.kept),
         "again": repeated(seen.again),
         "fed": fed(),
+        "declared": [(one.dtype, one.shape) for one in seen.declared],
         "printed": answer.printed,
         "peak": answer.peak,
     }
@@ -176,6 +177,7 @@ def read_answer(parts: Sequence[bytearray], question: Question) -> Answer:
             kept=repeated(record["kept"]),
             again=repeated(record["again"]),
             fed=fed,  # type: ignore[arg-type]  # what was fed is an array, whatever became of it
+            declared=tuple(as_declared(*one) for one in record["declared"]),
         )
         if seen.exit is None and (first is None or (seen.kept is None) != (seen.again is None)):
             raise ValueError("neither an answer nor an exit")

@@ -42,7 +42,7 @@ class Broken:
 def broken(header: Header, records: Sequence[Record], red: Collection[Verdict]) -> list[Broken]:
     """Each backend that fails anything, with its causes first, then what has none."""
     failures = [*_once(record for record in records if is_failure(record, red))]
-    wrong = {one.backend: one for one in tally.wrong(header.backends, failures)}
+    wrong = {one.backend: one for one in tally.wrong(header, failures)}
     found = []
     for backend in header.backends:
         mine = [record for record in failures if record.backend == backend.address]
@@ -67,13 +67,8 @@ def broken(header: Header, records: Sequence[Record], red: Collection[Verdict]) 
 
 
 _TITLES = {
-    Verdict.CRASH: "the process died",
-    Verdict.TIMEOUT: "no answer in time",
-    Verdict.OOM: "out of memory",
     Verdict.DIFFER: "backends that differ, of which nobody knows who is right",
-    Verdict.UNSTABLE: "answers that contradict each other",
     Verdict.UNEXPECTED_PASS: "right, where a ledger says that they fail",
-    Verdict.WARN: "warnings, which fail this run (--strict)",
     Verdict.UNSUPPORTED: "unsupported, which fails this run",
     Verdict.BAD_CASE: "the case itself is wrong",
 }

@@ -12,8 +12,7 @@ from opcheck.backends.isolation.pool import Pool
 from opcheck.backends.observe import Outputs
 from opcheck.compare import Want
 from opcheck.compare.agreement import wants_of
-from opcheck.compare.verdict import Judgement
-from opcheck.model import Agreement, Case, Produced, Reply, Result, Verdict
+from opcheck.model import Agreement, Case, Produced, Reply, Result
 from opcheck.run.together import settled
 from opcheck.run.trial import Judged, Trial
 from opcheck.run.witness import Testimony
@@ -74,13 +73,7 @@ def judged(trial: Trial, pools: Sequence[Pool], stop: Callable[[], bool]) -> lis
 def agreed(answer: Produced, case: Case) -> tuple[Want, ...]:
     """An answer on which backends agreed, as what must come out."""
     outputs = [one for one in answer.outputs if isinstance(one, np.ndarray)]
-    return wants_of(outputs, case.outputs)
-
-
-def is_right(said: Result | Judgement) -> bool:
-    """A remark about accuracy stands in the report of a run, any other warning is of an error."""
-    tolerated = said.verdict is Verdict.WARN and said.failure == "precision"
-    return said.verdict is Verdict.PASS or tolerated
+    return wants_of(case.op, outputs, case.outputs)
 
 
 def told(result: Result) -> str:

@@ -10,7 +10,7 @@ from opcheck.backends.isolation.pool import Pool
 from opcheck.backends.isolation.stopwatch import Lost, Stopwatch
 from opcheck.backends.observe import Outputs
 from opcheck.compare import Want
-from opcheck.compare.verdict import Admitted, Answer, judge
+from opcheck.compare.verdict import Admitted, Answer, is_right, judge
 from opcheck.model import Case, Produced, Question
 from opcheck.model.timing import Sample, Timed, Timing
 from opcheck.run.bench.contenders import copying, yardstick
@@ -18,7 +18,6 @@ from opcheck.run.bench.judging import (
     Stopped,
     agreed,
     digest,
-    is_right,
     judged,
     testified,
     told,

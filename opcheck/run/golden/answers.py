@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from opcheck import dtypes
 from opcheck.compare import Want, compare_outputs
 from opcheck.compare.verdict import Answer, Refusal, what_is_wrong
-from opcheck.dtypes import round_to
+from opcheck.compare.wants import in_its_dtype
 from opcheck.errors import InvalidNode
 from opcheck.model import (
     Agreement,
@@ -130,7 +129,7 @@ def _answered(case: Case, asked: Question, data_sets: int) -> Made:
     found = outputs(case.op, asked.arrays(asked.inputs), case.attrs)
     if found is not None and not isinstance(case.expect, Computed):
         _check_stated(answer.wants, found, case.tolerance)
-    stated = found or Outputs(tuple(map(_rounded, answer.wants)), "stated")
+    stated = found or Outputs(tuple(map(in_its_dtype, answer.wants)), "stated")
     sets = [_data_set(0, asked, answer.wants, stated, case.tolerance)]
     fixed = _fixed(case)
     left: list[LeftOut] = []
@@ -205,16 +204,6 @@ def _check_stated(wants: Sequence[Want], found: Outputs, tolerance: Tolerance | 
             raise Disagreement(f"the case and both oracles contradict each other: {told}")
 
 
-def _rounded(want: Want) -> Array:
-    """What the case states, in its dtype."""
-    dtype = want.dtype or dtypes.of(want.values)
-    if want.dtype is None and want.values.dtype == "float64":
-        raise ValueError(f"{want.name}: only the backend's answer tells its dtype: state it")
-    if dtype is None or want.values.dtype == dtype.numpy or dtype.kind != "float":
-        return want.values
-    return round_to(want.values.astype("float64"), dtype)
-
-
 def _rejected(case: Case, asked: Question, reason: str, legal: Case) -> Made:
     admission(case, asked)
     try:
@@ -259,7 +248,7 @@ def _alternatives(case: Case, asked: Question) -> Iterator[Test]:
                 yield replace(test, alternative=alternative.name, reason=reason)
             case Answer(wants):
                 method: Method = "engine" if isinstance(alternative.expect, Computed) else "stated"
-                arrays = Outputs(tuple(map(_rounded, wants)), method)
+                arrays = Outputs(tuple(map(in_its_dtype, wants)), method)
                 data = _data_set(0, asked, wants, arrays, case.tolerance)
                 test = _test(name, "open", asked.task, case, [data])
                 yield replace(test, alternative=alternative.name)

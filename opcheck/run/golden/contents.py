@@ -226,7 +226,7 @@ class _Look:
             return
         stated = self.test.tolerance
         if isinstance(stated, StatedTolerance) and stated.ulp is None:
-            rtol, atol = stated.rtol, stated.atol
+            rtol, atol = stated.rtol, max(stated.atol, stated.floor)
         else:
             found = self._ends(stated)
             if found is None:
@@ -247,9 +247,9 @@ class _Look:
                     return None
                 output, *around = [read_named_tensor(self.folder / name)[1] for name in names]
                 if isinstance(stated, StatedTolerance):
-                    found.append(stated_ends(output, stated.ulp or 0))
+                    found.append(stated_ends(output, stated.ulp or 0, stated.floor))
                 else:
-                    found.append(Ends(output, *around))
+                    found.append(Ends(output, around[0], around[1]))
         return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from hashlib import sha256
 
 from opcheck import dtypes
@@ -11,7 +12,7 @@ from opcheck.graph.folders import MODEL, folder_name
 from opcheck.graph.golden import model_bytes
 from opcheck.graph.onnx_tolerance import DATA
 from opcheck.graph.tensors import tensor_bytes
-from opcheck.model import Array, OpVersion, OutputSpec, Task, TensorType, Tolerance
+from opcheck.model import EXACT, Array, OpVersion, OutputSpec, Task, TensorType, Tolerance
 from opcheck.run.golden.answers import DataSet, Test
 from opcheck.run.golden.archives import npz_bytes
 from opcheck.run.golden.tolerances import as_rtol_and_atol
@@ -35,8 +36,9 @@ def written(test: Test, *, npz: bool) -> tuple[TestFields, dict[str, bytes]]:
     stated = test.tolerance
     found = [one for data in test.data_sets for one in data.outputs]
     rtol, atol = as_rtol_and_atol(found)
+    floor = max((one.floor for one in found), default=0.0)
     if stated is not None and stated.ulp is None:
-        rtol, atol = stated.rtol, stated.atol
+        rtol, atol = stated.rtol, max(stated.atol, floor)
     files = {MODEL: model_bytes(test.task, test.ranks)}
     if not test.reason:
         files[DATA] = data_json(rtol, atol)
@@ -60,7 +62,7 @@ def written(test: Test, *, npz: bool) -> tuple[TestFields, dict[str, bytes]]:
         alternative=test.alternative,
         legal_twin=test.legal_twin,
         refused=test.reason,
-        tolerance="bound" if test.bound else stated_tolerance(stated),
+        tolerance="bound" if test.bound else stated_tolerance(stated, floor),
         rtol=rtol,
         atol=atol,
         data_sets=tuple(sets),
@@ -92,16 +94,11 @@ def data_json(rtol: float, atol: float) -> bytes:
     return f"{json.dumps({'atol': atol, 'rtol': rtol})}\n".encode()
 
 
-def stated_tolerance(tolerance: Tolerance | None) -> StatedTolerance:
+def stated_tolerance(tolerance: Tolerance | None, floor: float) -> StatedTolerance:
     """A tolerance that is the same for all elements; None is exact."""
-    if tolerance is None:
-        return StatedTolerance(ulp=0, rtol=0.0, atol=0.0, signed_zeros=False)
-    return StatedTolerance(
-        ulp=tolerance.ulp,
-        rtol=float(tolerance.rtol),
-        atol=float(tolerance.atol),
-        signed_zeros=tolerance.signed_zeros,
-    )
+    stated = asdict(tolerance or EXACT)
+    del stated["strict"]  # then there is no floor
+    return StatedTolerance(**stated, floor=floor)
 
 
 def named_tensors(test: Test, data: DataSet) -> dict[str, tuple[str, Array]]:

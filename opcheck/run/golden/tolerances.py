@@ -23,28 +23,40 @@ _BFLOAT16 = 2.0**-6
 
 @dataclass(frozen=True, eq=False)
 class Ends:
-    """The lowest and the highest right values beside those that are `written`."""
+    """The lowest and the highest right values beside those that are `written`.
+
+    `floor` is the absolute error that is right whatever the case's tolerance.
+    """
 
     written: Array
     lowest: Array
     highest: Array
+    floor: float = 0.0
 
 
 def ends(want: Want, written: Array, tolerance: Tolerance | None) -> Ends:
     """How far an answer may lie from `written`, by the tolerance or else by the bound of `want`."""
     if tolerance is None and want.bound is not None:
         return Ends(written, *interval(want, written))
+    stated = tolerance or EXACT
+    floor = 0.0
+    if want.bound is not None and not stated.strict:
+        floor = want.bound.tiers(())[0].arithmetic.floor
     # What is exact, and what is stated as rtol and atol, needs no array to say so.
-    return stated_ends(written, (tolerance or EXACT).ulp or 0)
+    return stated_ends(written, stated.ulp or 0, floor)
 
 
-def stated_ends(written: Array, ulp: int) -> Ends:
-    """How far an answer may lie from `written`, where that are so many ULP."""
-    if not ulp:
+def stated_ends(written: Array, ulp: int, floor: float = 0.0) -> Ends:
+    """How far an answer may lie from `written`: so many ULP, or by `floor`."""
+    if not ulp and not floor:
         return Ends(written, written, written)
     finite = np.isfinite(written)
     lowest, highest = (np.where(finite, stepped(written, by), written) for by in (-ulp, ulp))
-    return Ends(written, lowest, highest)
+    if floor:
+        off = [np.where(finite, _wide(written) + by, written) for by in (-floor, floor)]
+        lowest = np.minimum(lowest, off[0].astype(written.dtype))
+        highest = np.maximum(highest, off[1].astype(written.dtype))
+    return Ends(written, lowest, highest, floor)
 
 
 def as_rtol_and_atol(found: Sequence[Ends]) -> tuple[float, float]:

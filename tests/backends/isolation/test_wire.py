@@ -20,7 +20,7 @@ from opcheck.backends.isolation.wire import (
 )
 from opcheck.backends.observe import Exit, Observed
 from opcheck.dtypes import DTYPES
-from opcheck.model import Foreign, Question
+from opcheck.model import Declared, Foreign, Question
 from tests.asking import task_of
 
 X = np.array([[1, 2, 3], [4, 5, 6]], np.float32)
@@ -103,7 +103,10 @@ def test_an_answer_arrives_as_it_was():
 
 def test_what_changed_arrives_changed():
     asked, other = question_of(X), X + 1
-    got = returned(answer_of(X, kept=(other,), again=(X[:1],), fed=((other,),)), asked).seen
+    declared = (Declared("float32", (2, None)), Declared(None, None))
+    changed = {"kept": (other,), "again": (X[:1],), "fed": ((other,),), "declared": declared}
+    got = returned(answer_of(X, **changed), asked).seen
+    assert got.declared == declared
     assert same(got.first[0], X)
     assert same(got.kept[0], other)
     assert same(got.again[0], X[:1])
@@ -154,6 +157,7 @@ RECORD = {
     "kept": [0],
     "again": [0],
     "fed": [],
+    "declared": [],
     "printed": "",
     "peak": 0,
 }
@@ -186,6 +190,9 @@ def test_a_record_by_hand_is_read():
         {"first": [{"dtype": "<f4", "shape": [2, 3], "blob": 2}]},
         {"first": [{}]},
         {"first": [None]},
+        {"declared": None},
+        {"declared": [["f32", [2]]]},
+        {"declared": [[None, "23"]]},
     ],
 )
 def test_a_record_that_makes_no_sense_is_damaged(change):

@@ -113,7 +113,7 @@ def test_what_is_red_by_an_option_is_a_failure_here_too():
     assert not Seen(page_of(run)).all("details", "failure")
     page = page_of(strict)
     assert len(Seen(page).all("details", "failure")) == 1
-    assert "warnings, which fail this run" in page
+    assert "not explained: warn" in page
     assert [row["tone"] for row in data_of(page)] == ["red", "pass"]
 
 
@@ -122,12 +122,14 @@ def test_failures_stand_under_their_causes_the_most_frequent_first():
     run = run_of(
         record(Verdict.FAIL, diagnoses=(causes[0],)),
         *(record(Verdict.FAIL, diagnoses=(causes[1],)) for _ in range(3)),
-        record(Verdict.CRASH, reason="killed by SIGSEGV"),
+        record(Verdict.CRASH, failure="crash", reason="killed by SIGSEGV"),
+        record(Verdict.BAD_CASE, reason="it contradicts itself"),
     )
     text = Seen(page_of(run)).text
-    heads = [text.index(said) for said in ("as if b (b)", "as if a (a)", "the process died")]
+    said = ("as if b (b)", "as if a (a)", "not explained: dies", "the case itself is wrong")
+    heads = [text.index(head) for head in said]
     assert heads == sorted(heads)
-    assert "4 failures, 2 causes, 1 crash" in text
+    assert "5 failures: 4 explained by 2 causes, 1 unexplained, 1 bad case" in text
 
 
 def test_known_defects_are_told_by_cause_with_a_link_to_their_cases():

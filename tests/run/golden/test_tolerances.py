@@ -36,6 +36,16 @@ def test_what_is_exact_admits_nothing_else() -> None:
     assert as_rtol_and_atol([]) == (0, 0)
 
 
+@pytest.mark.parametrize("ulp", [0, 1])
+def test_what_may_be_flushed_is_admitted_beside_a_tolerance(ulp: int) -> None:
+    written = np.float32([0, 1])
+    ends = stated_ends(written, ulp, floor=2.4e-38)
+    assert ends.highest[0] == -ends.lowest[0] == np.float32(2.4e-38)
+    assert ends.highest[1] == stepped(written, ulp)[1]
+    _, atol = as_rtol_and_atol([ends])
+    assert 2.4e-38 <= atol < (5e-38 if not ulp else 2e-7)
+
+
 def test_a_relative_bound_is_found_as_such() -> None:
     written = np.float64([1e-9, 1.0, 1e9])
     ends = Ends(written, written * (1 - 1e-6), written * (1 + 1e-6))

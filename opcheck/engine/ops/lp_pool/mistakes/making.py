@@ -20,6 +20,7 @@ VERSIONS = ("1", "2", "11", "18", "22")
 #: Why a mistake can be made in some versions only.
 NO_CEIL_MODE = dict.fromkeys(("1", "2", "11"), "ceil_mode came with version 18")
 NO_DILATIONS = dict.fromkeys(("1", "2", "11"), "dilations came with version 18")
+NO_FORMULA = dict.fromkeys(("1", "2", "11"), "the formula of the size came with version 18")
 WHOLE_P = dict.fromkeys(("2", "11", "18", "22"), "p is a whole number since version 2")
 
 

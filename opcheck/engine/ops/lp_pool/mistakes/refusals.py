@@ -13,6 +13,7 @@ from opcheck.engine.ops.lp_pool.axes import Axis, Read, planned, towards_zero
 from opcheck.engine.ops.lp_pool.mistakes.making import (
     NO_CEIL_MODE,
     NO_DILATIONS,
+    NO_FORMULA,
     WHOLE_P,
     Repair,
     accepting,
@@ -233,11 +234,13 @@ _LENIENT: tuple[Mistake, ...] = (
         "size_cut_towards_zero",
         "a negative output size was cut towards zero, not rounded down",
         accepting(_small, sized(lambda axis: not axis.same, _cut)),
+        NO_FORMULA,
     ),
     Mistake(
         "negative_size_is_empty",
         "an output size below 0 gave an empty output",
         accepting(_small, sized(lambda axis: True, lambda axis: max(0, planned(axis).size))),
+        NO_FORMULA,
     ),
     Mistake(
         "rank_2_is_unbatched",

@@ -1,0 +1,164 @@
+"""Describe cases by facts that some of them share, in words that fit after "where"."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import TypeAlias
+
+import numpy as np
+
+from opcheck.model import AnyOf, Case, Given, Rejected, TensorSpec
+
+#: Facts by how natural they are as a cause: what a kernel branches on, a value, a limit on a size.
+PLAIN, VALUE, LIMIT = range(3)
+_INT32 = 1 << 31
+_NUMBERS = re.compile(r"\[[-\d, ]*\]|-?\d+")
+#: A fact in words, how natural it is, and of a size the number.
+_Fact: TypeAlias = tuple[str, int, int | None]
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A fact, and the cases that it holds of: bit n of `holds` is case n."""
+
+    text: str
+    rank: int
+    holds: int
+
+
+def invalid(case: Case) -> str:
+    """Why a model must be refused, without the numbers in it; "" for a legal one."""
+    expect = case.expect
+    return _NUMBERS.sub("#", expect.reason) if isinstance(expect, Rejected) else ""
+
+
+def legal_twin(case: Case) -> Case | None:
+    """The legal twin of a model that may or must be refused, at the opset of the case."""
+    parts = [a.expect for a in case.expect.alternatives] if isinstance(case.expect, AnyOf) else []
+    rejected = [one for one in (case.expect, *parts) if isinstance(one, Rejected)]
+    return next((replace(one.legal, opset=case.opset) for one in rejected), None)
+
+
+def features(cases: Sequence[Case]) -> list[Feature]:
+    """Return what distinguishes `cases`, which are of one operator, the most natural first.
+
+    Of features that hold of the same cases only the first is kept.
+    """
+    attrs = dict.fromkeys(name for case in cases for name in case.attrs)
+    found: dict[tuple[str, int], dict[int, int | None]] = defaultdict(dict)
+    for number, case in enumerate(cases):
+        for text, rank, size in (*_of_model(case, attrs), *_of_inputs(case), *_of_values(case)):
+            found[text, rank][number] = size
+    everything = (1 << len(cases)) - 1
+    distinct: dict[int, Feature] = {}
+    tests = (test for (text, rank), sizes in found.items() for test in _tests(text, rank, sizes))
+    for text, rank, numbers in sorted(tests, key=lambda test: test[1]):
+        holds = sum(1 << number for number in numbers)
+        if holds != everything:
+            distinct.setdefault(holds, Feature(text, rank, holds))
+    return [*distinct.values()]
+
+
+def _tests(
+    text: str, rank: int, sizes: dict[int, int | None]
+) -> Iterator[tuple[str, int, Sequence[int]]]:
+    """A fact, or a size as a limit, and by itself if kernels branch on it."""
+    numbers = {number: size for number, size in sizes.items() if size is not None}
+    if not numbers:
+        yield text, rank, [*sizes]
+    levels = sorted({*numbers.values()})
+    # Loops over nothing are a matter of their own.
+    ranks = {level: min(rank, VALUE) if level < 2 else rank for level in levels}
+    for level in levels:
+        if ranks[level] < LIMIT:
+            same = [n for n, size in numbers.items() if size == level]
+            yield f"{text} is {level:,}", ranks[level], same
+        below = [n for n, size in numbers.items() if size <= level]
+        yield f"{text} is {level:,} or less", ranks[level], below
+    # What is not known of sizes between is not said: the tightest limit comes first.
+    for level in reversed(levels):
+        above = [n for n, size in numbers.items() if size >= level]
+        yield f"{text} is {level:,} or more", ranks[level], above
+
+
+def _of_model(case: Case, attrs: Iterable[str]) -> Iterator[_Fact]:
+    yield f"the model is {f'invalid: {invalid(case)}' if invalid(case) else 'legal'}", PLAIN, None
+    yield f"the version is {case.op.since}", VALUE, None
+    yield "the opset", VALUE, case.opset
+    for name in attrs:
+        yield f"`{name}` is {'given' if name in case.attrs else 'left out'}", PLAIN, None
+    for number, slot in enumerate(case.slots):
+        yield f"input {number} is {'given' if slot else 'left out'}", PLAIN, None
+
+
+def _of_inputs(case: Case) -> Iterator[_Fact]:
+    for spec in case.inputs:
+        the, shape = "the input" if len(case.inputs) == 1 else f"input {spec.name}", spec.shape
+        yield from ((f"{the} {fact}", PLAIN, None) for fact in _of_tensor(spec))
+        yield f"the rank of {the}", PLAIN, len(shape)
+        if "kernel_shape" in case.attrs:
+            yield "the number of spatial axes", PLAIN, max(0, len(shape) - 2)
+        for axis, length in enumerate(shape):
+            yield f"the length of axis {axis} of {the}", LIMIT, length
+        yield from [(f"the length of the last axis of {the}", LIMIT, shape[-1])] if shape else ()
+        yield f"the longest axis of {the}", LIMIT, max(shape, default=0)
+        yield f"the number of elements of {the}", LIMIT, prod(shape)
+
+
+def _of_tensor(spec: TensorSpec) -> Iterator[str]:
+    yield f"is {spec.dtype}"
+    yield "is a constant" if spec.initializer else "is fed"
+    yield from (f"has an axis of length {n}" for n in (0, 1) if n in spec.shape)
+    yield from (f"has length 0 along axis {n}" for n, size in enumerate(spec.shape) if not size)
+    values = np.array([put.value for put in spec.put], np.float64)
+    if isinstance(spec.content, Given) and spec.dtype.kind == "float":
+        values = np.append(values, spec.content.values.astype(np.float64))
+    yield from ["has a NaN"] * bool(np.isnan(values).any())
+    yield from ["has an infinity"] * bool(np.isinf(values).any())
+
+
+def _of_values(case: Case) -> Iterator[_Fact]:
+    for name, value in case.attrs.items():
+        values = value if isinstance(value, tuple) else (value,)
+        numbers = [number for number in values if isinstance(number, int | float)]
+        whole = [number for number in numbers if isinstance(number, int)]
+        facts = {
+            "has a negative value" if values is value else "is negative": any(
+                number < 0 for number in numbers
+            ),
+            "needs more than 32 bits": any(not -_INT32 <= n < _INT32 for n in whole),
+            f"is {value}": isinstance(value, str | float),
+            "has a 0": values is value and 0 in numbers,
+            "has unequal values": len({*values}) > 1,
+        }
+        ranks = (PLAIN, PLAIN, VALUE, VALUE, VALUE)
+        for (fact, holds), rank in zip(facts.items(), ranks, strict=True):
+            yield from [(f"`{name}` {fact}", rank, None)] * holds
+        yield from [(f"the number of `{name}`", VALUE, len(values))] * (values is value)
+        size = (f"the largest of `{name}`", LIMIT) if values is value else (f"`{name}`", VALUE)
+        yield from [(*size, max(whole))] if whole else ()
+        if case.inputs and name.lower() in ("axis", "axes"):
+            yield from _of_axes(name, whole, case.inputs[0].shape)
+
+
+def _of_axes(name: str, axes: Sequence[int], shape: Sequence[int]) -> Iterator[_Fact]:
+    """What can be said of an attribute that names axes of a shape."""
+    rank = len(shape)
+    yield from [(f"`{name}` is beyond the rank", PLAIN, None)] * any(abs(n) > rank for n in axes)
+    if not all(-rank <= axis < rank for axis in axes):
+        yield f"`{name}` is out of range", PLAIN, None
+        return
+    places = [axis % rank for axis in axes]
+    yield from [(f"`{name}` is the last axis", VALUE, None)] * (places == [rank - 1])
+    parts = {
+        "along": [shape[axis] for axis in places],
+        "across": [size for axis, size in enumerate(shape) if axis not in places],
+        "before": shape[: min(places, default=0)],
+        "from": shape[min(places, default=0) :],
+    }
+    for where, part in parts.items():
+        yield f"the number of elements {where} `{name}`", LIMIT, prod(part)

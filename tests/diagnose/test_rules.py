@@ -1,0 +1,86 @@
+"""A rule holds of failing cases, of no others, and is no work of chance."""
+
+from __future__ import annotations
+
+import pytest
+
+from opcheck.diagnose.features import LIMIT, PLAIN, VALUE, Feature
+from opcheck.diagnose.rules import Rule, rule
+
+
+def bits(*numbers: int) -> int:
+    return sum(1 << number for number in numbers)
+
+
+#: Forty cases, of which the first six fail.
+FAILING, OTHERS = bits(*range(6)), bits(*range(6, 40))
+DARK = Feature("it is dark", PLAIN, FAILING)
+
+
+def learned(*features: Feature, failing: int = FAILING, others: int = OTHERS, **how: bool) -> str:
+    found = rule(features, failing, others, failing, range(40), **how)
+    return found.text if found else "nothing"
+
+
+def test_what_holds_of_all_that_fail_and_of_nothing_else_is_the_rule() -> None:
+    half = Feature("it is late", PLAIN, bits(*range(3)))
+    found = rule((half, DARK), FAILING, OTHERS, FAILING, range(40))
+    assert found == Rule("it is dark", FAILING, (6, 6, 0, 34))
+
+
+def test_nothing_is_said_that_one_case_contradicts() -> None:
+    assert learned(Feature("it is dark", PLAIN, FAILING | bits(39))) == "nothing"
+
+
+def test_two_facts_are_said_where_neither_is_enough() -> None:
+    one = Feature("it is dark", PLAIN, FAILING | bits(6, 7))
+    other = Feature("it rains", PLAIN, FAILING | bits(8, 9))
+    assert learned(one, other) == "it is dark and it rains"
+
+
+def test_one_fact_is_better_than_two_that_explain_little_more() -> None:
+    one = Feature("it is dark", PLAIN, bits(*range(5)))
+    pair = (Feature(text, PLAIN, FAILING | bits(6 + n)) for n, text in enumerate("ab"))
+    assert learned(one, *pair) == "it is dark"
+
+
+def test_of_what_explains_as_much_the_more_natural_is_said() -> None:
+    limit = Feature("the length is 40 or more", LIMIT, FAILING)
+    assert learned(limit, DARK) == "it is dark"
+
+
+def test_what_holds_in_one_version_only_is_said_of_that() -> None:
+    version = Feature("the version is 13", VALUE, FAILING | bits(*range(20, 30)))
+    pair = [Feature(text, PLAIN, FAILING | bits(n, 31)) for n, text in ((20, "a"), (21, "b"))]
+    assert learned(*pair, version) == "a and b and the version is 13"
+
+
+@pytest.mark.parametrize(
+    ("feature", "failing", "questions", "found"),
+    [
+        (DARK, bits(0, 1), range(40), "nothing"),
+        (DARK, bits(0, 1, 2), range(40), "it is dark"),
+        # All types and opsets of one case are one question.
+        (DARK, FAILING, [0] * 6 + [1] * 34, "it is dark"),
+        (Feature("x is 7", VALUE, FAILING), FAILING, [0] * 6 + [1] * 34, "nothing"),
+        (Feature("x is 7", VALUE, FAILING), FAILING, range(40), "x is 7"),
+    ],
+)
+def test_few_cases_are_enough_for_what_kernels_branch_on_only(
+    feature: Feature, failing: int, questions: list[int], found: str
+) -> None:
+    seen = rule([feature], failing, OTHERS, failing, questions)
+    assert (seen.text if seen else "nothing") == found
+
+
+def test_where_everything_fails_there_is_no_condition() -> None:
+    assert learned(DARK, others=0) == ""
+    assert learned(DARK, failing=bits(0, 1), others=0) == "nothing"
+
+
+def test_of_many_facts_one_fits_by_chance() -> None:
+    those, others = bits(0, 1, 2), bits(6, 7, 8, 9)
+    fits = Feature("x is 7", VALUE, those)
+    many = [Feature(f"x is {n}", VALUE, those | n << 6) for n in range(1, 16)]
+    assert learned(fits, failing=those, others=others) == "x is 7"
+    assert learned(*many, fits, failing=those, others=others) == "nothing"

@@ -103,7 +103,9 @@ def _axis(g: Geometry, a: Axis, end: int, doubts: list[str]) -> Axis:
             doubts.append(
                 "the text does not say whether ceil_mode counts a last window behind the input"
             )
-    if outputs < 0:
+    if outputs < 0 and g.since < 18 and g.auto_pad == "NOTSET":
+        doubts.append(f"version {g.since} has no formula for an output's size")
+    elif outputs < 0:
         raise InvalidNode(f"the output would have the size {outputs}")
     if outputs == 0:
         doubts.append("the text does not say whether an output may have the size 0")

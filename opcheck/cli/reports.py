@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from stat import S_ISREG
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -85,6 +86,8 @@ class _File:
     target: Target
     raw: io.FileIO | None = None
     error: str | None = None
+    #: How many bytes the file must have.
+    size: int = 0
 
     def open(self, *, empty: bool = True) -> None:
         """Open the file for this process alone; raises Unwritable."""
@@ -94,6 +97,7 @@ class _File:
                 lock(self.raw.fileno())
                 if empty and self.target.path.is_file():
                     self.raw.truncate(0)
+                self.size = os.fstat(self.raw.fileno()).st_size
             except OSError as error:
                 self._fail(error)
                 raise Unwritable(self.target, error) from None
@@ -103,18 +107,23 @@ class _File:
         data = memoryview(f"{line}\n".encode(errors="replace"))
         try:
             while data and self.raw is not None:
-                data = data[self.raw.write(data) :]
+                count = self.raw.write(data)
+                self.size += count
+                data = data[count:]
         except OSError as error:
             # Printed at once: the run may last for hours.
             self._fail(error)
             click.echo(f"opcheck: {self.error}", err=True)
 
     def close(self) -> None:
-        """Close the file, which has to be the one at its path still."""
+        """Close the file, which has to be the one at its path still, as it was written."""
         if self.raw is not None:
             try:
-                if not os.path.samestat(os.fstat(self.raw.fileno()), self.target.path.stat()):
+                stat = os.fstat(self.raw.fileno())
+                if not os.path.samestat(stat, self.target.path.stat()):
                     raise OSError("another file was put in its place meanwhile")
+                if S_ISREG(stat.st_mode) and stat.st_size != self.size:
+                    raise OSError("somebody else changed it meanwhile")
                 self.raw.close()
             except OSError as error:
                 self._fail(error)

@@ -5,6 +5,7 @@ that is worth, `record` what is stored of it.
 """
 
 from opcheck.model.case import (
+    ATTRIBUTE_TYPES,
     EXACT,
     GRAPH,
     Agreement,
@@ -78,6 +79,7 @@ from opcheck.model.result import (
 )
 
 __all__ = [
+    "ATTRIBUTE_TYPES",
     "EXACT",
     "FAILURES",
     "GRAPH",

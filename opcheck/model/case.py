@@ -23,11 +23,15 @@ Rule: TypeAlias = Literal["must", "should", "open"]
 Level: TypeAlias = Literal["smoke", "core", "deep"]
 
 
+#: The types of attributes that case files can write.
+ATTRIBUTE_TYPES = ("int", "float", "string", "ints", "floats", "strings", "tensor")
+
+
 @dataclass(frozen=True, repr=False)
 class Typed:
     """An attribute value of another type than the operator declares: `{float: 1.5}`.
 
-    `type` is a type of ONNX attributes. The value of a `tensor` is a number or a list of numbers.
+    `type` is one of ATTRIBUTE_TYPES. The value of a `tensor` is a number or a list of numbers.
     """
 
     type: str

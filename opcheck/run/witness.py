@@ -78,10 +78,13 @@ def oracles_of(cases: Iterable[Case]) -> dict[str, Case]:
 def is_the_same(backend: BackendInfo, oracle: BackendInfo) -> bool:
     """Whether a backend is an oracle itself, so that its passing proves nothing.
 
-    Two profiles of one address may be two builds; a profile and its address are taken for one.
+    Two profiles of one address may be two builds, if they are made of other files or run with other
+    settings; a profile and its address are taken for one.
     """
     if backend.address == oracle.address:
         return True
     names = backend.of or backend.address, oracle.of or oracle.address
+    if names[0] != names[1] or backend.version != oracle.version:
+        return False
     both = backend.of is not None and oracle.of is not None
-    return not both and names[0] == names[1] and backend.version == oracle.version
+    return not both or backend.made_of == oracle.made_of

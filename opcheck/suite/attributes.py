@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from opcheck import dtypes, opset
 from opcheck.errors import did_you_mean
-from opcheck.model import AttrValue, Typed
+from opcheck.model import ATTRIBUTE_TYPES, AttrValue, Typed
 from opcheck.opset import Attribute, Schema
 from opcheck.reading import quoted
 from opcheck.reading.form import shown
@@ -75,9 +75,9 @@ def attribute_value(attribute: Attribute, value: Any) -> AttrValue:
 
 def typed_value(attribute: Attribute, value: Mapping[str, Any]) -> AttrValue | Typed:
     """The value of `{type: value}`; raises ValueError with what it must be."""
-    kinds = (*_SCALARS, *(f"{kind}s" for kind in _SCALARS), "tensor")
-    if len(value) != 1 or not value.keys() <= {*kinds}:
-        raise ValueError(f"must be a value, or {{type: value}} with one of {', '.join(kinds)}")
+    if len(value) != 1 or not value.keys() <= {*ATTRIBUTE_TYPES}:
+        kinds = ", ".join(ATTRIBUTE_TYPES)
+        raise ValueError(f"must be a value, or {{type: value}} with one of {kinds}")
     [(kind, stated)] = value.items()
     items = stated if isinstance(stated, list) else [stated]
     held: Any = kind

@@ -21,14 +21,19 @@ from pydantic import (
 )
 
 from opcheck.dtypes import DTYPES
-from opcheck.model import Level, Rule
+from opcheck.model import ATTRIBUTE_TYPES, Level, Rule
 from opcheck.suite.tensor_fields import DTypeName, Fields, TensorField
 
 _ATTRIBUTE = {
     "description": "An attribute by its ONNX name; null leaves it out; {type: value} if illegal.",
     "anyOf": [
         {"type": ["number", "string", "null"]},
-        {"type": "object", "minProperties": 1, "maxProperties": 1},
+        {
+            "type": "object",
+            "minProperties": 1,
+            "maxProperties": 1,
+            "propertyNames": {"enum": list(ATTRIBUTE_TYPES)},
+        },
         {"type": "array", "items": {"type": ["number", "string"]}},
     ],
 }

@@ -142,12 +142,15 @@ def test_two_commands_do_not_write_one_file(run, name):
     assert Path("out").read_bytes() == before
 
 
-@pytest.mark.parametrize("instead", ["another", None])
+@pytest.mark.parametrize("instead", ["another", "", None])
 def test_a_report_that_is_replaced_while_it_is_written_is_no_report(run, monkeypatch, instead):
     ask = InlinePool.ask
 
     def asked(self, question):
-        Path("out").unlink(missing_ok=True)
+        if instead == "":
+            os.truncate("out", 0)
+        else:
+            Path("out").unlink(missing_ok=True)
         if instead:
             Path("out").write_text(instead)
         return ask(self, question)

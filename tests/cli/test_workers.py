@@ -26,6 +26,24 @@ cases:
 """
 
 
+BUILD = """\
+import numpy as np
+
+class Acme:
+    version = "1"
+
+    def prepare(self, task):
+        self.axis = task.attrs["axis"]
+        return self
+
+    def run(self, inputs):
+        (x,) = inputs
+        out = np.zeros_like(x)
+        np.put_along_axis(out, np.expand_dims(x.argmax(AXIS), AXIS), 1, AXIS)
+        return [out]
+"""
+
+
 @pytest.fixture(autouse=True)
 def cases(run, tmp_path):
     (tmp_path / "cases.yaml").write_text(CASES)
@@ -83,6 +101,22 @@ def test_a_profile_says_how_its_backend_is_treated_unless_the_command_line_does(
     assert mark.exists()
     found = run("run", "cases.yaml", "-b", "mine", "-k", "second", "--timeout", "0.6")
     assert "no answer within 0.6 s" in found.stdout
+
+
+def test_a_profile_s_pythonpath_takes_the_place_of_the_shell_s(run, tmp_path, monkeypatch):
+    for build, axis in (("good", "self.axis"), ("new", "0")):
+        (tmp_path / build).mkdir()
+        (tmp_path / build / "acme.py").write_text(BUILD.replace("AXIS", axis))
+    (tmp_path / "empty").mkdir()
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "good"))
+    monkeypatch.syspath_prepend(tmp_path / "good")
+    assert run("run", "cases.yaml", "-b", "py:acme:Acme").exit_code == 0
+    for build, code in (("good", 0), ("new", 1), ("empty", 2)):
+        (tmp_path / "opcheck.toml").write_text(
+            '[backends.mine]\naddress = "py:acme:Acme"\n'
+            f'environment = {{PYTHONPATH = "{tmp_path / build}"}}\n'
+        )
+        assert run("run", "cases.yaml", "-b", "mine").exit_code == code
 
 
 def test_a_backend_that_takes_too_much_memory_is_stopped(run):

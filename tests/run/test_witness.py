@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -166,7 +167,7 @@ def test_every_oracle_is_named_once_with_its_first_case(tmp_path: Path) -> None:
         (("mine", "1", "ort"), ("ort", "1", None), True),
         (("ort", "1", None), ("mine", "1", "ort"), True),
         (("mine", "2", "ort"), ("ort", "1", None), False),
-        (("old", "1", "ort"), ("new", "1", "ort"), False),
+        (("old", "1", "ort"), ("new", "1", "ort"), True),
         (("ort:CUDA", "1", None), ("ort", "1", None), False),
         (("other", "1", None), ("ort", "1", None), False),
     ],
@@ -178,6 +179,9 @@ def test_who_is_its_own_oracle(
         BackendInfo(address, "kind", version, of=of) for address, version, of in (backend, oracle)
     )
     assert is_the_same(one, other) is same
+    # Two profiles that are made of other files are two builds.
+    built = replace(other, made_of={"library": "5eed"})
+    assert is_the_same(one, built) is (same and None in (backend[2], oracle[2]))
 
 
 # ── each other ───────────────────────────────────────────────────────────────────────────────────

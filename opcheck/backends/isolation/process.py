@@ -20,6 +20,7 @@ from typing import Any, cast
 
 import psutil
 
+import opcheck
 from opcheck.backends.isolation.channel import Channel
 from opcheck.backends.isolation.mark import SCRATCH, kill_marked
 
@@ -38,6 +39,21 @@ _LAST = 5.0
 #: Python found as the parent found it, not by the folder that happens to be the working directory.
 _START = "import sys, json; sys.path[:] = json.loads(sys.argv[1])['path']; "
 _START += "from opcheck.backends.isolation.worker import main; main(sys.argv[1])"
+
+
+def _module_path(environment: Mapping[str, str]) -> list[str]:
+    """Return where a worker finds modules: as its parent, but by its own PYTHONPATH if it has one.
+
+    Then the parent's has no say, so that a build that is missing is not taken from there.
+    """
+    if "PYTHONPATH" not in environment:
+        return sys.path
+    own, parents = (
+        [str(Path(entry).resolve()) for entry in path.split(os.pathsep) if entry]
+        for path in (environment["PYTHONPATH"], os.environ.get("PYTHONPATH", ""))
+    )
+    rest = [entry for entry in sys.path if str(Path(entry).resolve()) not in parents]
+    return [*own, *rest, str(Path(opcheck.__file__).parent.parent)]
 
 
 class Process:
@@ -60,7 +76,7 @@ class Process:
             self._file, self._log = _nameless(), _nameless(os.O_APPEND)
             arguments = {
                 "address": address,
-                "path": sys.path,
+                "path": _module_path(environment),
                 "here": _working_directory(),
                 "parent": os.getpid(),
                 "control": theirs.fileno(),

@@ -44,9 +44,9 @@ def measured(machine: Machine, kind: str, true: float, draw: Draw) -> Ratio:
             for one in (new, old)
         ]
         found = ratio(*seen)
-        assert found
-        if precise(found):
+        if found and precise(found):
             break
+    assert found
     return found
 
 

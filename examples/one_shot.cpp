@@ -62,6 +62,7 @@ struct Node { std::string op; int64_t axis = -1; };
 
 static Node read_model(const std::string& path) {
     Node node;
+    std::string strange;
     int nodes = 0;
     uint64_t opset = 0;
     for (const Field& f : fields(read(path))) {
@@ -84,14 +85,14 @@ static Node read_model(const std::string& path) {
                     if (a.number == 3) value = int64_t(a.value);  // .i
                     if (a.number == 20) type = a.value;        // .type
                 }
-                if (name != "axis" || type != 2)               // INT
-                    throw std::runtime_error("attribute " + name + " of type " + std::to_string(type));
+                if (name != "axis" || type != 2) strange = name;  // 2: INT
                 node.axis = value;
             }
         }
     }
     if (nodes != 1 || (node.op != "Softmax" && node.op != "Hardmax") || opset < 13)
         throw Unsupported(node.op + " at opset " + std::to_string(opset));
+    if (!strange.empty()) throw std::runtime_error("attribute " + strange);
     return node;
 }
 

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from hypothesis import settings
 
 from opcheck.cli.group import program
 
@@ -39,6 +40,11 @@ REASONS = (
 )
 
 UPDATE = "OPCHECK_UPDATE_SNAPSHOTS"
+
+
+# How long an example takes depends on the machine, and on who else works there.
+settings.register_profile("opcheck", deadline=None)
+settings.load_profile("opcheck")
 
 
 @pytest.fixture

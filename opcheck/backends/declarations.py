@@ -60,13 +60,13 @@ class Declarations:
 class Declaration:
     """One answer."""
 
-    declared: bool | None
+    answer: bool | None
 
     def run(self, inputs: Sequence[Array]) -> list[Array]:
         """The answer as a tensor: 1, 0, or -1 for nothing."""
-        if self.declared not in (True, False, None):
-            raise TypeError(f"declares returned {self.declared!r}, not True, False or None")
-        return [np.array(-1 if self.declared is None else self.declared, np.int8)]
+        if self.answer not in (True, False, None):
+            raise TypeError(f"declares returned {self.answer!r}, not True, False or None")
+        return [np.array(-1 if self.answer is None else self.answer, np.int8)]
 
 
 def _innermost(backend: Any) -> Any:

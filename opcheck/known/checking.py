@@ -114,7 +114,9 @@ def _check_place(
             names = " or ".join(sorted({case.op.name for case in about}))
             told = f"there is no mistake {quoted(name)} of {names}"
             mark = ledger.node.at(("known", number, "looks", item))
-            problems.add(ledger.file, mark, told, did_you_mean(name, known))
+            # Two at once are a hint for nobody who named one.
+            alike = [one for one in known if one.count("+") <= name.count("+")]
+            problems.add(ledger.file, mark, told, did_you_mean(name, alike))
 
 
 def _unknown_operators(place: Place) -> Iterator[tuple[int, str, str | None]]:

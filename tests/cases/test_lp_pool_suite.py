@@ -92,13 +92,19 @@ def size_of_the_input(x: Any, attrs: dict[str, Any]) -> tuple[tuple[int, ...], l
     return lp_pool(x, explicit(attrs, *((fewer, more) if upper else (more, fewer))))
 
 
+def no_windows(x: Any, attrs: dict[str, Any]) -> tuple[tuple[int, ...], list[Any]]:
+    """No window along an axis whose size comes out as 0 or less."""
+    shape, exact = lp_pool(x, attrs)
+    return tuple(max(0, size) for size in shape), exact
+
+
 #: What the names of alternatives mean.
 READINGS: dict[str, Any] = {
     "as_in_version_11": lp_pool,
     "as_without_ceil_mode": lp_pool,
     "counted": lp_pool,
     "dropped": dropped,
-    "empty": lp_pool,
+    "empty": no_windows,
     "formula": lp_pool,
     "partial_window": lambda x, attrs: lp_pool(x, {**attrs, "ceil_mode": 1}),
     "rounded_up": lambda x, attrs: lp_pool(x, explicit(attrs, 0, 0)),

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import get_args
 
-from opcheck.graph.onnx_tolerance import DATA
+from opcheck.graph.test_data import DATA
 from opcheck.run.golden.answers import Kind
 from opcheck.run.golden.oracles import NEAR
 from opcheck.run.golden.writing import METHOD_TEXTS

@@ -8,8 +8,7 @@ untested is held by `tests/test_clauses.py`.
 from __future__ import annotations
 
 from opcheck.clauses.pages import Pages, Sentence, load_pages, shipped_pages
-from opcheck.clauses.quoting import cited, quotation
-from opcheck.clauses.rulings import rulings
+from opcheck.clauses.quoting import cited, quotation, rulings
 from opcheck.clauses.survey import Checked, Survey, survey
 
 __all__ = [

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cache
 from itertools import groupby
 
-from opcheck.clauses.pages import Sentence
+from opcheck.clauses.pages import Sentence, shipped_pages
 from opcheck.model import OpVersion
 
 _GAP = "…"
@@ -93,3 +94,16 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 def _normal(text: str) -> str:
     return " ".join(text.translate(_ALIKE).replace("...", _GAP).split())
+
+
+@cache
+def rulings(clause: str, op: OpVersion) -> tuple[str, ...]:
+    """The rulings on the sentences of the page of `op` that `clause` quotes, in their order."""
+    quoted = cited(quotation(clause, op), _sentences(op))
+    return tuple(sentence.ruling for sentence in quoted if sentence.ruling)
+
+
+@cache
+def _sentences(op: OpVersion) -> tuple[Sentence, ...]:
+    pages = (page for page in shipped_pages() if (page.domain, page.op) == (op.domain, op.name))
+    return tuple(sentence for page in pages for sentence in page.page(op.since))

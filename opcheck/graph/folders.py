@@ -19,7 +19,7 @@ import numpy as np
 from onnx import ModelProto, TypeProto
 
 from opcheck.dtypes import DTYPES
-from opcheck.graph.sayings import KINDS
+from opcheck.graph.saved import KINDS
 from opcheck.graph.tensors import read_npy, read_tensor, write_tensor, write_whole
 from opcheck.graph.values import BeyondOpcheck, read_value, value_bytes
 from opcheck.model import Array, Items, OutputSpec, Task, Value

@@ -6,11 +6,22 @@ What a model keeps in other files is read into it, and no path leads out of the 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, checker
+from onnx import (
+    AttributeProto,
+    GraphProto,
+    ModelProto,
+    NodeProto,
+    TensorProto,
+    ValueInfoProto,
+    checker,
+)
 
+from opcheck.dtypes import DType
 from opcheck.graph.tensors import MAX_BYTES, read_whole
+from opcheck.graph.values import BeyondOpcheck, element, tensor_type
 
 
 def read_model(path: Path, *, valid: bool = True) -> ModelProto:
@@ -34,6 +45,13 @@ def read_model(path: Path, *, valid: bool = True) -> ModelProto:
     except Exception as error:  # ValidationError, and whatever a damaged model leads to
         raise ValueError(f"this is no valid model: {' '.join(str(error).split())}") from error
     return model
+
+
+def fed_by_default(model: ModelProto) -> tuple[ValueInfoProto, ...]:
+    """The inputs of a model that have no value of their own."""
+    constants = {tensor.name for tensor in model.graph.initializer}
+    constants |= {sparse.values.name for sparse in model.graph.sparse_initializer}
+    return tuple(one for one in model.graph.input if one.name not in constants)
 
 
 def _with_shapes(model: ModelProto) -> ModelProto:
@@ -139,3 +157,37 @@ def _of_node(node: NodeProto) -> Iterator[TensorProto]:
             case AttributeProto.GRAPHS:
                 for graph in attribute.graphs:
                     yield from _of_graph(graph)
+
+
+@dataclass(frozen=True)
+class Declared:
+    """An input: its sizes are numbers, names, or "" where nothing is said of them.
+
+    `sizes` is None where not even their number is.
+    """
+
+    name: str
+    dtype: DType
+    sizes: tuple[int | str, ...] | None
+
+
+def declared_inputs(model: ModelProto) -> Iterator[Declared]:
+    """The inputs that have no value of their own.
+
+    Raises BeyondOpcheck for what is no tensor, ValueError for a type that ONNX does not have.
+    """
+    for info in fed_by_default(model):
+        try:
+            tensor = tensor_type(info.type)
+            if not info.type.HasField("tensor_type"):
+                raise BeyondOpcheck("a sequence or an optional")
+            dtype = element(tensor.elem_type)
+        except BeyondOpcheck as error:
+            raise BeyondOpcheck(
+                f"no values are made up for {error} (input {info.name!r})"
+            ) from None
+        sizes = tuple(
+            dim.dim_value if dim.HasField("dim_value") else dim.dim_param
+            for dim in tensor.shape.dim
+        )
+        yield Declared(info.name, dtype, sizes if tensor.HasField("shape") else None)

@@ -7,10 +7,8 @@ file means (cases, ledgers) is not known here, and `yaml` is imported on the fir
 
 from __future__ import annotations
 
-from opcheck.reading.nodes import Mark, Node, Scalar
-from opcheck.reading.problems import Problems, quoted
-from opcheck.reading.reader import read_file, read_text
-from opcheck.reading.shipped import shipped_folder
+from opcheck.reading.nodes import Mark, Node, Problems, Scalar, quoted
+from opcheck.reading.reader import read_file, read_text, shipped_folder
 
 __all__ = [
     "Mark",

@@ -9,8 +9,7 @@ from enum import Enum, auto
 from typing import Any, Final
 
 from opcheck.reading import scalars
-from opcheck.reading.nodes import Mark, Node, Scalar
-from opcheck.reading.problems import Problems, Unreadable, quoted
+from opcheck.reading.nodes import Mark, Node, Problems, Scalar, Unreadable, quoted
 from opcheck.reading.syntax import WRONG_VERSION, place
 
 #: How many lists and mappings may stand within each other.

@@ -10,8 +10,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from opcheck.errors import did_you_mean
-from opcheck.reading.nodes import Node
-from opcheck.reading.problems import Problems, quoted
+from opcheck.reading.nodes import Node, Problems, quoted
 
 Model = TypeVar("Model", bound=BaseModel)
 Location: TypeAlias = tuple[str | int, ...]

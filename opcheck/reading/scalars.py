@@ -9,8 +9,7 @@ import math
 import re
 from typing import Final
 
-from opcheck.reading.nodes import Scalar
-from opcheck.reading.problems import quoted
+from opcheck.reading.nodes import Scalar, quoted
 
 #: The longest number read. The exact decimal of every float64 fits (1,077 characters), and
 #: Python can print every integer of that length (it stops at 4,300 digits).

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from opcheck.reading.nodes import Mark
-from opcheck.reading.problems import Unreadable
+from opcheck.reading.nodes import Mark, Unreadable
 
 #: Message and hint for a directive that asks for another YAML.
 WRONG_VERSION: Final = (

@@ -20,8 +20,7 @@ from opcheck.graph.folders import (
     write_output,
     write_question,
 )
-from opcheck.graph.origin import MARKER, read_origin, write_origin
-from opcheck.graph.sayings import Refusal, Saying, write_saying
+from opcheck.graph.saved import MARKER, Refusal, Saying, read_origin, write_origin, write_saying
 from opcheck.model import (
     Array,
     BackendInfo,

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from opcheck.errors import UsageError
 from opcheck.graph.folders import MODEL
-from opcheck.graph.onnx_tolerance import DATA
 from opcheck.graph.tensors import MAX_BYTES
+from opcheck.graph.test_data import DATA
 from opcheck.suite.golden_manifest import (
     MANIFEST,
     NPZ,

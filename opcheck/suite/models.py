@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from opcheck.dtypes import DTYPES, DType, element_type
 from opcheck.engine import operator_of
 from opcheck.graph import ModelProto
-from opcheck.graph.nodes import Stated, opset_of, stated
-from opcheck.graph.randomness import random_outputs
+from opcheck.graph.nodes import Stated, opset_of, random_outputs, stated
 from opcheck.graph.tensors import initializers
 from opcheck.graph.test_data import ModelTest
 from opcheck.model import (

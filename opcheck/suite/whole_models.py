@@ -9,9 +9,8 @@ from pathlib import Path
 
 from opcheck.dtypes import DTYPES
 from opcheck.errors import UsageError, did_you_mean
-from opcheck.graph.declared import Declared, declared_inputs
-from opcheck.graph.model_files import read_model
-from opcheck.graph.randomness import random_outputs
+from opcheck.graph.model_files import Declared, declared_inputs, read_model
+from opcheck.graph.nodes import random_outputs
 from opcheck.graph.test_data import Told
 from opcheck.graph.values import BeyondOpcheck
 from opcheck.model import Case, Fill, Port, Source, TensorSpec, Tolerance

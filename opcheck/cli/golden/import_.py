@@ -74,8 +74,7 @@ def _check_file(file: Path) -> None:
 
 def _nodes(folders: Sequence[Path]) -> list[Named]:
     """The tests in the folders; raises UsageError with everything that is wrong with each."""
-    from opcheck.graph.data_files import Unfit, tolerance_in
-    from opcheck.graph.one_node import read
+    from opcheck.graph.one_node import Unfit, read, tolerance_in
     from opcheck.report.case_yaml import name_of
     from opcheck.report.node_yaml import Named
     from opcheck.report.words import one_line
@@ -106,8 +105,8 @@ def _nodes(folders: Sequence[Path]) -> list[Named]:
 
 def _check_folder(folder: Path) -> None:
     """Raise Unfit where a folder is none, or one of tests, with a hint at what was meant."""
-    from opcheck.graph.data_files import Unfit
     from opcheck.graph.folders import MODEL
+    from opcheck.graph.one_node import Unfit
 
     if not folder.is_dir():
         raise Unfit("this is no folder" if folder.exists() else "there is no such folder")

@@ -19,8 +19,8 @@ from opcheck.graph.golden import (
     other_model,
     read_model,
 )
-from opcheck.graph.onnx_tolerance import DATA
 from opcheck.graph.tensors import read_named_tensor
+from opcheck.graph.test_data import DATA
 from opcheck.model import Array, Task
 from opcheck.opset import describe
 from opcheck.run.golden.archives import npy_bytes, wrong_archive

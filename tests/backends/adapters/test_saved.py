@@ -18,7 +18,7 @@ from opcheck.graph.folders import (
     task_folder_name,
     write_question,
 )
-from opcheck.graph.origin import write_origin
+from opcheck.graph.saved import write_origin
 from opcheck.graph.tensors import write_tensor
 from opcheck.model import BackendInfo, Declined, NotRun, Outcome, Produced, Question, Raised, Task
 from tests.asking import dml_problem, task_of

@@ -150,6 +150,7 @@ class PortionRead:
 
     def share(self, cases: tuple[Case, ...]) -> tuple[Case, ...]:
         """Those of the cases that belong to the shard."""
+
         from opcheck.suite import shard
 
         asked = self.asked

@@ -88,7 +88,10 @@ def _value(proto: Any) -> AttrValue:
 
 
 def random_outputs(model: ModelProto) -> frozenset[str]:
-    """The outputs of `model` that depend on what is drawn at random."""
+    """The outputs of `model` that depend on what is drawn at random.
+
+    A seed settles nothing: which generator it starts is not specified.
+    """
     functions = {
         (function.domain, function.name)
         for function in model.functions

@@ -1,6 +1,7 @@
 """A folder in ONNX's test-data layout whose model is a single node, in the words of a case.
 
-Whatever no case can state is refused by name.
+Whatever no case can state is refused by name. Files may come from strangers: no path leads out of
+the folder, and nothing is allocated because a file only says that it is large.
 """
 
 from __future__ import annotations

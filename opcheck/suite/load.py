@@ -12,11 +12,10 @@ from opcheck import opset
 from opcheck.errors import did_you_mean
 from opcheck.model import Case
 from opcheck.reading import Mark, Node, Problems, quoted, read_file, shipped_folder
-from opcheck.suite.expand import Concrete, Expansion
+from opcheck.suite.expand import Concrete, Expansion, Sweep
 from opcheck.suite.fields import BenchEntry, CaseEntry, HeadFields
 from opcheck.suite.overlay import get, mapping
 from opcheck.suite.resolve import CaseFile, resolve
-from opcheck.suite.sweep import Sweep
 from opcheck.suite.validate import validate
 
 SUFFIXES = (".yaml", ".yml")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from opcheck.reading import Node
-from opcheck.suite.tensor_fields import CONTENTS
+from opcheck.suite.fields import CONTENTS
 
 Path: TypeAlias = tuple[str, ...]
 

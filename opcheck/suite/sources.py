@@ -62,7 +62,7 @@ def _is_of_models(path: Path) -> bool:
 def _models(paths: Iterable[Path], dims: Mapping[str, int], problems: Problems) -> Iterator[Case]:
     """Each file of a model as a case."""
     from opcheck.graph.test_data import Told
-    from opcheck.suite.whole_models import Sizes, case_of_model
+    from opcheck.suite.models import Sizes, case_of_model
 
     told, sizes = Told(), Sizes(dims)
     for path in paths:
@@ -131,7 +131,7 @@ def _is_test_data(path: Path) -> bool:
 def _test_data(root: Path, problems: Problems) -> Iterator[Case]:
     """The tests in a folder and below."""
     from opcheck.graph.test_data import Told, is_test, read_test
-    from opcheck.suite.golden_tests import as_cases, golden_above, orphans
+    from opcheck.suite.golden_files import as_cases, golden_above, orphans
     from opcheck.suite.models import cases_of
 
     told = Told()

@@ -15,9 +15,9 @@ from opcheck.dtypes import DTYPES, DType
 from opcheck.model import Fill, FromFile, Given, Put, TensorSpec
 from opcheck.reading import Mark, Node, quoted
 from opcheck.reading.form import shown
-from opcheck.suite.npy import load_npy
+from opcheck.suite.fields import CONTENTS, FILLS, TensorFields
+from opcheck.suite.fill import load_npy
 from opcheck.suite.overlay import mapping
-from opcheck.suite.tensor_fields import CONTENTS, FILLS, TensorFields
 
 #: No tensor of a case, nor all of them together, may hold more: case files may come from strangers.
 MAX_ELEMENTS = 1 << 26

@@ -9,7 +9,7 @@ from opcheck.dtypes import DTYPES
 from opcheck.errors import did_you_mean
 from opcheck.reading import Node, Problems, form
 from opcheck.suite import fields
-from opcheck.suite.tensor_fields import PutField, TensorFields
+from opcheck.suite.fields import PutField, TensorFields
 
 #: The keys that may stand below a step of pydantic's location.
 _KEYS: dict[str | int, list[str]] = {

@@ -19,7 +19,7 @@ from opcheck.model import OpVersion, Record, Run, Verdict
 from opcheck.model.timing import Bench, Timed
 from opcheck.records.status import reds
 from opcheck.report import amounts, store, timing_store, words
-from opcheck.report.markdown_text import block, table
+from opcheck.report.markdown import block, table
 from opcheck.timing.means import means
 from opcheck.timing.ratios import ratio
 from opcheck.timing.ratios import words as verdict_on

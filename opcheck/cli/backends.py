@@ -122,18 +122,18 @@ class _Json:
     is_for_people = False
 
     def backends(self, found: Sequence[Tried], problems: Sequence[OpcheckError]) -> None:
-        from opcheck.report import offers
+        from opcheck.report import backends
 
         for one in found:
-            click.echo(json.dumps(offers.record(one)))
+            click.echo(json.dumps(backends.record(one)))
         for problem in problems:
             click.echo(json.dumps({"type": "problem", "message": "\n".join(problem.lines())}))
 
     def support(self, one: Tried, supports: Sequence[Support], declares: str) -> None:
-        from opcheck.report import support
+        from opcheck.report import backends
 
         for cell in supports:
-            click.echo(json.dumps(support.record(one.offer.name, cell)))
+            click.echo(json.dumps(backends.support_record(one.offer.name, cell)))
 
     def end(self) -> None:
         """Nothing more to say."""
@@ -150,22 +150,22 @@ class _Pretty:
         self._console = output()
 
     def backends(self, found: Sequence[Tried], problems: Sequence[OpcheckError]) -> None:
-        from opcheck.report import offers
+        from opcheck.report import backends
 
-        offers.show(self._console, found, problems)
+        backends.show(self._console, found, problems)
 
     def support(self, one: Tried, supports: Sequence[Support], declares: str) -> None:
-        from opcheck.report import support
+        from opcheck.report import backends
 
         assert one.info
         name = one.offer.name
         title = str(one.info) if name == one.info.address else f"{name}: {one.info}"
-        support.show(self._console, title, supports, declares)
+        backends.show_support(self._console, title, supports, declares)
 
     def end(self) -> None:
-        from opcheck.report import support
+        from opcheck.report import backends
 
-        support.legend(self._console)
+        backends.legend(self._console)
 
 
 _Output: TypeAlias = _Json | _Pretty

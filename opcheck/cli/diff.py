@@ -53,7 +53,7 @@ def command(
     """
     from opcheck.records.comparing import compare, judged
     from opcheck.records.merging import apart
-    from opcheck.report import diff, diff_markdown
+    from opcheck.report import diff
 
     if verbose and form != "pretty":
         raise UsageError(f"-v is for --format pretty, not for {form}")
@@ -68,6 +68,6 @@ def command(
         with stored.printed(out) as console:
             diff.show(console, old, new, found, common=common, verbose=verbose)
     else:
-        renderer = diff if form == "json" else diff_markdown
-        stored.write(out, renderer.lines(old, new, found, common=common))
+        lines = diff.lines if form == "json" else diff.markdown_lines
+        stored.write(out, lines(old, new, found, common=common))
     leave(judged(old, new, found, common=common)[0])

@@ -160,18 +160,18 @@ def _end_groups(
 ) -> None:
     from opcheck.clauses import shipped_pages, survey
     from opcheck.known import shipped_ledgers
-    from opcheck.report import groups as report
+    from opcheck.report import mutation as report
     from opcheck.run.groups import groups
 
     surveys = survey(shipped_pages(), cases)
     found: tuple[Group, ...] = groups(cases, mutations, surveys, shipped_ledgers())
     idle = sum(group.shows_nothing for group in found)
     if as_json:
-        _print(report.records(found))
+        _print(report.group_records(found))
     else:
         from opcheck.cli.console import output
 
-        report.show(output(), found, verbose=verbose)
+        report.show_groups(output(), found, verbose=verbose)
     told = [f"{idle:,} of {len(found):,} groups show nothing of their own"] * bool(idle)
     _leave(told, "every group shows something of its own", as_json=as_json)
 

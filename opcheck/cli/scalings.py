@@ -20,7 +20,7 @@ def check(sweeps: Iterable[str], plot: Path | None) -> None:
 
     `sweeps` are those that cases belong to, "" for none.
     """
-    from opcheck.report.plot import check as check_plot
+    from opcheck.report.scaling import check_plot as check_plot
 
     if plot is None:
         return

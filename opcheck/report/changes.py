@@ -14,8 +14,7 @@ from rich.console import Console
 from opcheck.model.timing import Bench
 from opcheck.report import amounts, words
 from opcheck.report.amounts import digits
-from opcheck.report.lines import Column, Lines, together
-from opcheck.report.look import put, unlike
+from opcheck.report.look import Column, Lines, put, together, unlike
 from opcheck.timing.comparing import Change, Compared, Missing, Verdict
 
 #: What differs between two runs, by its name: how it was in the old one, and in the new.

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from opcheck.model import Header, Record, Verdict
 from opcheck.records.status import is_judged
-from opcheck.report import amounts, listed, overview, tally, words
+from opcheck.report import amounts, failure, overview, tally, words
 from opcheck.report.look import COLOURS, add_numbers, grouped, new_table, put
 
 #: How many kinds of reasons a list shows for a backend before it says how many more there are.
@@ -220,9 +220,9 @@ def _passing(names: Mapping[str, str], results: Sequence[Record]) -> Table:
     table.add_column("what to do", overflow="fold")
     for address in names:
         mine = [result for result in results if result.backend == address]
-        for known, passing, total in listed.outdated(mine):
-            told = words.one_line(listed.advice(known, passing, total))
-            table.add_row(names[address], listed.place(known), f"{passing:,}", told)
+        for known, passing, total in failure.outdated_lines(mine):
+            told = words.one_line(failure.advice(known, passing, total))
+            table.add_row(names[address], failure.ledger_place(known), f"{passing:,}", told)
     return table
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
-from opcheck.cli import stored
+from opcheck.cli import outputs
 from opcheck.errors import UsageError
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class Portion:
 
     def read(self) -> PortionRead:
         """The same with what stands in the files. Raises CaseFileError."""
-        runs = dict(zip(self.files, stored.read(*self.files), strict=True))
+        runs = dict(zip(self.files, outputs.read_runs(*self.files), strict=True))
         return PortionRead(self, runs)
 
 

@@ -207,7 +207,7 @@ def _result(record: Record | None) -> dict[str, Any] | None:
 
 
 def markdown_lines(old: Run, new: Run, found: Difference, *, common: bool) -> Iterator[str]:
-    """A page for pull requests, line by line; changes that would make it too long are left out, and counted."""
+    """A page for pull requests, line by line; changes that make it too long are only counted."""
     return fitting(_parts(old, new, found, common))
 
 

@@ -302,7 +302,7 @@ def _line(console: Console, label: str, text: str) -> None:
 
 
 def show_groups(console: Console, groups: Sequence[Group], *, verbose: bool) -> None:
-    """Print what each group shows; unless `verbose`, only those that show_groups nothing."""
+    """Print what each group shows; unless `verbose`, only those that show nothing."""
     table = new_table("operator", "cases of this name")
     add_numbers(table, "cases")
     table.add_column("what they show_groups that no others do", overflow="fold")

@@ -75,7 +75,7 @@ def show(console: Console, bench: Bench, rows: Sequence[Timed]) -> None:
 
 
 def draw(path: Path, bench: Bench, rows: Sequence[Timed]) -> None:
-    """Draw the same as a picture; raises UsageError as `_draw_curves` does."""
+    """Draw the same as a picture; raises UsageError where there is nothing to draw, Unwritable."""
     curves = []
     for backend, version in bench.backends.items():
         if points := tuple(_points(rows, backend).values()):
@@ -245,13 +245,10 @@ def check_plot(path: Path) -> None:
 
 
 def _draw_curves(path: Path, title: str, curves: Sequence[Curve], copy: Sequence[Point]) -> None:
-    """Draw the curves, and what copying takes as a dotted line; the same file for the same data.
-
-    Raises UsageError where there is nothing to _draw_curves, and Unwritable.
-    """
+    """Draw the curves, and what copying takes as a dotted line; the same file for the same data."""
     check_plot(path)
     if not curves:
-        raise UsageError("nothing was timed, so there is nothing to _draw_curves")
+        raise UsageError("nothing was timed, so there is nothing to draw")
     from matplotlib import rc_context, style
 
     with style.context("default"), rc_context(_STYLE):

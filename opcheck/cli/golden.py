@@ -156,15 +156,12 @@ def _cases(count: int) -> str:
 def _show(golden: Golden) -> None:
     """Print how many tests there are of each kind, where values come from, what is left out."""
     from opcheck.cli.console import output
-    from opcheck.report.look import put
+    from opcheck.report.look import put_all
     from opcheck.report.words import one_line, plural
 
     console = output()
     if golden.tests:
-        put(console, _kinds(golden))
-        console.print()
-        put(console, _methods(golden))
-        console.print()
+        put_all(console, _kinds(golden), _methods(golden))
     fixed = Counter(case.fixed for case in golden.manifest.cases if case.fixed)
     for reason, count in fixed.most_common():
         click.echo(f"one data set only: {plural(count, 'case')}: {reason}")

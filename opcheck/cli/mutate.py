@@ -14,7 +14,7 @@ from opcheck.errors import Exit, UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from opcheck.model import Case
-    from opcheck.model.mutation import Group, Mutation, Power, Yardstick
+    from opcheck.model.mutation import Group, Mutation, Power
     from opcheck.run.mutate import Settings
 
 
@@ -122,6 +122,7 @@ def _power(
     from opcheck.cli.console import counted
     from opcheck.model.mutation import Fate, Power
     from opcheck.run.propose import proposals
+    from opcheck.run.yardstick import yardsticks
 
     left = sorted(m.mutant for m in mutations if m.fate is Fate.SURVIVED)
     found = []
@@ -129,13 +130,7 @@ def _power(
         with counted("looking for cases", None) as each:
             made = proposals(left, cases, tries, jobs, interrupt.safe_place)
             found = sorted(each(made), key=lambda p: p.mutants)
-    return Power(mutations, tuple(found), _yardsticks(settings, mutations), tries)
-
-
-def _yardsticks(settings: Settings, mutations: Iterable[Mutation]) -> tuple[Yardstick, ...]:
-    from opcheck.run.yardstick import yardsticks
-
-    return yardsticks(settings.names, mutations)
+    return Power(mutations, tuple(found), yardsticks(settings.names, mutations), tries)
 
 
 def _end(power: Power, *, verbose: bool, as_json: bool) -> None:

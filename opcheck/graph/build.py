@@ -73,7 +73,10 @@ def assemble(
         task.op.name,
         [
             *(_info(tensor.name, tensor.dtype.onnx, tensor.shape) for tensor in task.inputs),
-            *(_info(name, _code(array), array.shape) for name, array in defaults.items()),
+            *(
+                _info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
+                for name, array in defaults.items()
+            ),
         ],
         [_output_info(output) for output in task.outputs],
         [numpy_helper.from_array(array, name) for name, array in tensors.items()],
@@ -111,10 +114,6 @@ def _tensor(value: AttrValue) -> Array:
 
 def _info(name: str, code: int, shape: Sequence[int]) -> ValueInfoProto:
     return helper.make_tensor_value_info(name, code, list(shape))
-
-
-def _code(array: Array) -> int:
-    return int(helper.np_dtype_to_tensor_dtype(array.dtype))
 
 
 def _output_info(output: OutputSpec) -> ValueInfoProto:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 import warnings
-from collections.abc import Iterator, Sequence, Sized
+from collections.abc import Iterator, Sized
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,14 +80,13 @@ def all_node_tests() -> tuple[ModelTest, ...]:
 
 
 def _whole(case: Any) -> ModelTest:
-    data = tuple(_data_set(number, *pair) for number, pair in enumerate(case.data_sets))
+    data = tuple(
+        DataSet(number, tuple(map(_plain, inputs)), tuple(map(_plain, outputs)))
+        for number, (inputs, outputs) in enumerate(case.data_sets)
+    )
     return ModelTest(
         case.name, case.model, tuple(case.model.graph.input), data, case.rtol, case.atol
     )
-
-
-def _data_set(number: int, inputs: Sequence[Any], outputs: Sequence[Any]) -> DataSet:
-    return DataSet(number, tuple(map(_plain, inputs)), tuple(map(_plain, outputs)))
 
 
 def _plain(value: Any) -> Value:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -115,7 +115,8 @@ def _model(path: Path) -> ModelProto:
 def _node(model: ModelProto) -> NodeProto:
     """The only node of a model that is nothing else; raises Unfit with all that it is."""
     graph = model.graph
-    kinds = ", ".join(f"{count} × {kind}" for kind, count in _kinds(graph.node))
+    most = Counter(node.op_type for node in graph.node).most_common(5)
+    kinds = ", ".join(f"{count} × {kind}" for kind, count in most)
     found = []
     if len(graph.node) != 1:
         found.append(f"{len(graph.node)} nodes ({kinds})" if graph.node else "no node")
@@ -141,10 +142,6 @@ def _node(model: ModelProto) -> NodeProto:
         raise Unfit(f"{MODEL}: a case is one node on its inputs; this has {'; '.join(found)}")
     node: NodeProto = graph.node[0]
     return node
-
-
-def _kinds(nodes: Iterable[NodeProto]) -> list[tuple[str, int]]:
-    return Counter(node.op_type for node in nodes).most_common(5)
 
 
 def _kind(proto: Any) -> str:

@@ -31,6 +31,7 @@ MARKER = "opcheck.json"
 FORMAT = 1
 _TEXTS = ("address", "kind", "version")
 _LISTS = ("accumulate", "devices")
+_FIELDS = (*_TEXTS, "accumulate", "engine", "devices", "threads")
 
 
 @dataclass(frozen=True)
@@ -88,19 +89,9 @@ def read_refusal(text: str) -> Refusal:
 
 def write_origin(folder: Path, backend: BackendInfo | None) -> None:
     """Mark `folder` as written by opcheck, with what `backend` said."""
-    said = (
-        None
-        if backend is None
-        else {
-            "address": backend.of or backend.address,
-            "kind": backend.kind,
-            "version": backend.version,
-            "accumulate": backend.accumulate,
-            "engine": backend.engine,
-            "devices": backend.devices,
-            "threads": backend.threads,
-        }
-    )
+    said = backend and {name: getattr(backend, name) for name in _FIELDS}
+    if said and backend and backend.of:
+        said["address"] = backend.of
     text = json.dumps({"format": FORMAT, "backend": said}, indent=2)
     (folder / MARKER).write_text(text + "\n", encoding="utf-8")
 
@@ -136,15 +127,8 @@ def _backend(said: Any) -> BackendInfo:
     )
     if not sound:
         raise ValueError(f"{MARKER} does not say whose outputs these are")
-    return BackendInfo(
-        address=said["address"],
-        kind=said["kind"],
-        version=said["version"],
-        accumulate=tuple(said["accumulate"]),
-        engine=said["engine"],
-        devices=tuple(said["devices"]),
-        threads=said["threads"],
-    )
+    lists = {name: tuple(said[name]) for name in _LISTS}
+    return BackendInfo(**{name: said[name] for name in _FIELDS} | lists)
 
 
 def _are_texts(value: Any) -> bool:

@@ -86,7 +86,7 @@ def unreadable(error: Exception, text: str, last: Mark) -> Unreadable:
     start = place(began) if began else mark
     for pattern, message, hint in _WORDS:
         if re.search(pattern, problem):
-            char = _character(text, at)
+            char = text[at.index : at.index + 1] if at else ""
             if char == "\t":
                 _, message, hint = _WORDS[0]
             shown = repr(char) if char.strip() else "the end of the line"
@@ -94,7 +94,3 @@ def unreadable(error: Exception, text: str, last: Mark) -> Unreadable:
             message = message.format(began=where, char=shown)
             return Unreadable(start if _AT_BEGIN.search(problem) else mark, message, hint)
     return Unreadable(mark, f"no valid YAML: {problem[:120].splitlines()[0]}")
-
-
-def _character(text: str, mark: Any) -> str:
-    return text[mark.index : mark.index + 1] if mark else ""

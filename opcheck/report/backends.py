@@ -18,7 +18,7 @@ from opcheck.errors import OpcheckError
 from opcheck.model import OpVersion, Verdict
 from opcheck.model.support import Support
 from opcheck.report import words
-from opcheck.report.look import COLOURS, add_numbers, new_table, put
+from opcheck.report.look import COLOURS, add_numbers, new_table, put_all
 
 #: What a verdict is called here; the others go by their own names.
 _WORDS = {Verdict.PASS: "right", Verdict.FAIL: "wrong", Verdict.ERROR: "refuses"}
@@ -30,14 +30,12 @@ _TYPES = re.compile(r"b?float\d+|double|tensor\(\w+\)")
 
 def show(console: Console, found: Sequence[Tried], problems: Sequence[OpcheckError] = ()) -> None:
     """Print what is there, a table for each state; `problems` are about none of them."""
-    for section in (
+    put_all(
+        console,
         _ready([one for one in found if one.info]),
         _absent([one for one in found if one.state == "not installed"]),
         _templates([one for one in found if one.state == "template"]),
-    ):
-        if section.row_count:
-            put(console, section)
-            console.print()
+    )
     unusable = [one for one in found if one.state == "unusable"]
     if unusable or problems:
         console.print(Text("Cannot be used", "bold red"))
@@ -119,8 +117,7 @@ def show_support(
     """
     says = any(support.declared is not None for support in supports)
     title = f"{backend} (declares by {declares})" if says else f"{backend} (declares nothing)"
-    put(console, _matrix(supports, words.clean(title)))
-    console.print()
+    put_all(console, _matrix(supports, words.clean(title)))
     sections = {
         "! declared but failing": [s for s in supports if s.is_declared_but_failing],
         "+ undeclared but working": [s for s in supports if s.is_undeclared_but_working],
@@ -130,10 +127,7 @@ def show_support(
             _fill(console, f"{name}: {_listed(listed)}")
     if any(sections.values()):
         console.print()
-    reasons = _reasons(supports)
-    if reasons.row_count:
-        put(console, reasons)
-        console.print()
+    put_all(console, _reasons(supports))
 
 
 def legend(console: Console) -> None:

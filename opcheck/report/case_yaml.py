@@ -18,7 +18,6 @@ from opcheck.model import (
     Case,
     Fill,
     Given,
-    Put,
     Rejected,
     TensorSpec,
     Typed,
@@ -144,7 +143,8 @@ def _tensor(spec: TensorSpec, dtype: DType | None) -> list[str]:
         case Fill(kind, args, seed):
             said = f"{kind}: {_fill(kind, args)}"
             said += "" if kind in ("constant", "arange") else f", seed: {seed}"
-            said += f", put: [{', '.join(map(_put, spec.put))}]" if spec.put else ""
+            puts = [f"{{at: {_value(p.at)}, value: {number(p.value, None)}}}" for p in spec.put]
+            said += f", put: [{', '.join(puts)}]" if puts else ""
             return [f"    {spec.name}: {{shape: {_value(spec.shape)}, {said}{constant}}}"]
         case Given(values) if values.size == 0:
             shape = _value(spec.shape)
@@ -155,10 +155,6 @@ def _tensor(spec: TensorSpec, dtype: DType | None) -> list[str]:
             return _wrapped(opening, text, f"{constant}}}" * bool(constant))
         case _:
             raise ValueError(f"{spec.name}: its values are in a file")
-
-
-def _put(put: Put) -> str:
-    return f"{{at: {_value(put.at)}, value: {number(put.value, None)}}}"
 
 
 def _fill(kind: str, args: Sequence[float]) -> str:

@@ -14,7 +14,7 @@ from rich.console import Console
 from opcheck.model.timing import Bench
 from opcheck.report import amounts, words
 from opcheck.report.amounts import digits
-from opcheck.report.look import Column, Lines, put, together, unlike
+from opcheck.report.look import Column, Lines, put_all, together, unlike
 from opcheck.timing.comparing import Change, Compared, Missing, Verdict
 
 #: What differs between two runs, by its name: how it was in the old one, and in the new.
@@ -39,10 +39,7 @@ _DECISIVE = {
 
 def show(console: Console, differences: Differences, compared: Compared) -> None:
     """Print what differs between two runs, every row, and how many there are of each kind."""
-    table = unlike(differences)
-    if table.row_count:
-        put(console, table)
-        console.print()
+    put_all(console, unlike(differences))
     lines = Lines(console)
     _show_changes(lines, "new / old", (*compared.changes, *compared.together), compared.beyond)
     where = {"old": "in the old run", "new": "in the new run", "both": "in either run"}

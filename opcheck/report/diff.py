@@ -26,7 +26,7 @@ from opcheck.records.comparing import (
 from opcheck.records.facts import differences
 from opcheck.report import failure, words
 from opcheck.report.json_lines import line
-from opcheck.report.look import COLOURS, add_numbers, new_table, put, unlike
+from opcheck.report.look import COLOURS, add_numbers, new_table, put_all, unlike
 from opcheck.report.markdown import Part, code, fitting, table, text
 
 # History of the format of JSON lines:
@@ -48,10 +48,7 @@ def show(
 
     Of many changes of a kind only the first, unless `verbose`.
     """
-    table = unlike(differences(old.header, new.header))
-    if table.row_count:
-        put(console, table)
-        console.print()
+    put_all(console, unlike(differences(old.header, new.header)))
     for kind, alike in groupby(found.changes, key=lambda change: change.kind):
         _show_kind(console, kind, list(alike), verbose=verbose)
     if found.growths:
@@ -128,8 +125,7 @@ def _show_growths(console: Console, growths: Iterable[Growth]) -> None:
     for one in growths:
         about = words.brief(str(one.op)), words.brief(one.dtype or ""), words.brief(one.backend)
         table.add_row(*about, f"{one.old:.2f}", f"{one.new:.2f}")
-    put(console, table)
-    console.print()
+    put_all(console, table)
 
 
 # ── JSON ──────────────────────────────────────────────────────────────────────────────────────

@@ -82,6 +82,11 @@ def add_numbers(table: Table, name: str) -> None:
     table.add_column(name, justify="right", no_wrap=True)
 
 
+def count_cell(number: int, colour: str = "") -> Text:
+    """A number in a cell; a dot in place of 0."""
+    return Text(f"{number:,}", colour) if number else Text("·", "bright_black")
+
+
 def grouped(
     console: Console,
     name: str,
@@ -141,6 +146,14 @@ def put(console: Console, table: Table, *, indent: int = 0) -> None:
         line = Text.assemble(" " * indent, *((part.text, part.style or "") for part in segments))
         line.rstrip()
         console.print(line, soft_wrap=True)
+
+
+def put_all(console: Console, *tables: Table) -> None:
+    """Print those of the tables that have rows, a blank line after each."""
+    for table in tables:
+        if table.row_count:
+            put(console, table)
+            console.print()
 
 
 def least(table: Table, folded: int = _FOLDED) -> int:

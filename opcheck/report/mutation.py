@@ -24,7 +24,7 @@ from opcheck.model.mutation import (
 )
 from opcheck.report import words
 from opcheck.report.case_yaml import combinations, name_of, written
-from opcheck.report.look import add_numbers, new_table, put
+from opcheck.report.look import add_numbers, count_cell, new_table, put_all
 
 _COLOURS = {
     Fate.KILLED: "green",
@@ -40,12 +40,9 @@ def show(console: Console, power: Power, *, verbose: bool) -> None:
     """Print what is argued, what is to be done, and the scores at the end, where they are seen."""
     mutations = sorted(power.mutations, key=lambda mutation: mutation.mutant)
     if verbose:
-        _put(console, _killed(mutations))
-        _put(console, _harmless(mutations))
-        _put(console, _warned(mutations))
+        put_all(console, *(_listing(mutations, *section) for section in _SECTIONS))
     _show_survivors(console, power)
-    _put(console, _scores(mutations))
-    _put(console, _yardsticks(power.yardsticks))
+    put_all(console, _scores(mutations), _yardsticks(power.yardsticks))
 
 
 def records(power: Power) -> Iterator[dict[str, Any]]:
@@ -79,12 +76,6 @@ def percent(score: Score) -> str:
     return f"{math.floor(1000 * score.share) / 10:g} %"
 
 
-def _put(console: Console, table: Table) -> None:
-    if table.row_count:
-        put(console, table)
-        console.print()
-
-
 def _place(op: OpVersion, dtype: str) -> dict[str, Any]:
     return {"op": op.name, "domain": op.domain, "since": op.since, "dtype": dtype}
 
@@ -111,15 +102,11 @@ def _scores(mutations: Sequence[Mutation]) -> Table:
 
 
 def _add_score(table: Table, name: str, score: Score) -> None:
-    cells = [_cell(getattr(score, fate), _COLOURS[fate]) for fate in Fate]
+    cells = [count_cell(getattr(score, fate), _COLOURS[fate]) for fate in Fate]
     whole = score.share in (1.0, None)
     table.add_row(
         name, f"{score.total:,}", *cells, Text(percent(score), "green" if whole else "red")
     )
-
-
-def _cell(count: int, colour: str) -> Text:
-    return Text(f"{count:,}", colour) if count else Text("·", "bright_black")
 
 
 def _yardsticks(yardsticks: Sequence[Yardstick]) -> Table:
@@ -149,47 +136,40 @@ def _sum(scores: Sequence[Score]) -> Score:
     return Score(*(sum(getattr(one, fate) for one in scores) for fate in Fate))
 
 
-def _killed(mutations: Sequence[Mutation]) -> Table:
-    return _listing(
+#: What is listed of mistakes of one fate: the title, the last column and what it says.
+_SECTIONS: tuple[tuple[str, str, Fate, Callable[[Mutation], str]], ...] = (
+    (
         "Killed, each by the first case that fails",
         "case",
-        mutations,
-        lambda m: m.fate is Fate.KILLED,
-        lambda m: m.killers[0],
-    )
-
-
-def _warned(mutations: Sequence[Mutation]) -> Table:
-    return _listing(
-        "Only warned of, or failed only where the text does not decide",
-        "case",
-        mutations,
-        lambda m: m.fate is Fate.WARNED,
-        lambda m: m.noticers[0],
-    )
-
-
-def _harmless(mutations: Sequence[Mutation]) -> Table:
-    return _listing(
+        Fate.KILLED,
+        lambda mutation: mutation.killers[0],
+    ),
+    (
         "Argued to be harmless: no input decides against them",
         "because",
-        mutations,
-        lambda m: m.fate is Fate.HARMLESS,
-        lambda m: str(m.harmless),
-    )
+        Fate.HARMLESS,
+        lambda mutation: str(mutation.harmless),
+    ),
+    (
+        "Only warned of, or failed only where the text does not decide",
+        "case",
+        Fate.WARNED,
+        lambda mutation: mutation.noticers[0],
+    ),
+)
 
 
 def _listing(
+    mutations: Iterable[Mutation],
     title: str,
     last: str,
-    mutations: Iterable[Mutation],
-    chosen: Callable[[Mutation], bool],
+    fate: Fate,
     said: Callable[[Mutation], str],
 ) -> Table:
     """Mistakes with what is to be said of them, which is said once for all places."""
     table = new_table("mistake", "in", last, title=title)
     rows: dict[tuple[Mistake, str], list[Mutant]] = {}
-    for mutation in filter(chosen, mutations):
+    for mutation in (one for one in mutations if one.fate is fate):
         key = mistake_of(mutation.mutant), said(mutation)
         rows.setdefault(key, []).append(mutation.mutant)
     for (mistake, text), mutants in sorted(rows.items()):
@@ -305,14 +285,12 @@ def show_groups(console: Console, groups: Sequence[Group], *, verbose: bool) -> 
     """Print what each group shows; unless `verbose`, only those that show nothing."""
     table = new_table("operator", "cases of this name")
     add_numbers(table, "cases")
-    table.add_column("what they show_groups that no others do", overflow="fold")
+    table.add_column("what they show that no others do", overflow="fold")
     for group in groups:
         if verbose or group.shows_nothing:
             style = "red" if group.shows_nothing else ""
             table.add_row(group.op, Text(group.name, style), f"{group.cases:,}", _shows(group))
-    if table.row_count:
-        put(console, table)
-        console.print()
+    put_all(console, table)
 
 
 def group_records(groups: Iterable[Group]) -> Iterator[dict[str, Any]]:

@@ -155,17 +155,14 @@ def _show_times(lines: Lines, rows: Sequence[Timed], group: Mapping[str, dict[st
         cells = [amounts.size(row.moved), words.brief(row.shapes)][: len(left)]
         for points in group.values():
             point = points.get(row.case)
-            told = (seconds(point.seconds), _rate(point)) if point else ("–", "–")
-            cells.append(_pair(*told))
+            time = seconds(point.seconds) if point else "–"
+            rate = amounts.rate(point.moved, point.seconds) if point else "–"
+            cells.append(_pair(time, rate))
         lines.row(columns, [(cell, "") for cell in cells], _GAP)
 
 
 def _pair(time: str, rate: str) -> str:
     return f"{_TIME.cell(time)}{_GAP}{_RATE.cell(rate)}"
-
-
-def _rate(point: Point) -> str:
-    return amounts.rate(point.moved, point.seconds)
 
 
 # ── growth ────────────────────────────────────────────────────────────────────────────────────

@@ -313,7 +313,9 @@ def record(result: Record) -> str:
             "source": dataclasses.asdict(result.source),
             "used": _number(result.used),
             "unjudged": result.unjudged,
-            "comparisons": [*map(_comparison, result.comparisons)],
+            "comparisons": [
+                {**dataclasses.asdict(one), "used": _number(one.used)} for one in result.comparisons
+            ],
         }
     )
 
@@ -348,10 +350,6 @@ def totals(results: Iterable[Record]) -> dict[str, dict[str, int]]:
 
 def _diagnoses(result: Record) -> list[dict[str, Any]]:
     return [dataclasses.asdict(diagnosis) for diagnosis in result.diagnoses]
-
-
-def _comparison(comparison: ComparisonRecord) -> dict[str, Any]:
-    return {**dataclasses.asdict(comparison), "used": _number(comparison.used)}
 
 
 def _number(value: float | None) -> float | str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 
 from rich.console import Console
 from rich.table import Table
@@ -12,7 +13,7 @@ from rich.text import Text
 from opcheck.model import Header, Record, Verdict
 from opcheck.records.status import is_judged
 from opcheck.report import amounts, failure, overview, tally, words
-from opcheck.report.look import COLOURS, add_numbers, grouped, new_table, put
+from opcheck.report.look import COLOURS, add_numbers, count_cell, grouped, new_table, put_all
 
 #: How many kinds of reasons a list shows for a backend before it says how many more there are.
 _REASONS = 3
@@ -41,25 +42,25 @@ def show(
         console.print()
     if verbose:
         counts = _counts(console, header, names, results)
-        _put(console, counts)
+        put_all(console, counts)
         overview.legend(console, [str(column.header) for column in counts.columns])
-        _put(console, _open_answers(console, names, results))
-    _put(console, _companies(results), *_causes(header, names, results))
+        put_all(console, _open_answers(console, names, results))
+    put_all(console, _companies(results), *_causes(header, names, results))
     if verbose:
-        _put(
-            console,
-            _known(console, header, names, results),
-            _listed(console, header, names, results),
-        )
+        mine = f"Known failures, as {words.brief(', '.join(header.ledgers))} has them"
+        shipped = "Known defects of these releases (--no-known judges them)"
+        for title, is_mine in ((shipped, False), (mine, True)):
+            chosen = [one for one in results if _is_listed(one) is is_mine]
+            put_all(console, _with_causes(console, title, header, names, chosen))
     # Without -v, only of backends that there is nothing else to say of.
     judged = set() if verbose else {one.backend for one in results if is_judged(one)}
     idle = [result for result in results if result.backend not in judged]
     warnings = "Warnings (in full with -vv, red with --strict)"
-    _put(
+    put_all(
         console,
         _passing(names, results),
-        _reasons(console, names, results, Verdict.NOT_RUN, "Not run", _reason),
-        _reasons(console, names, idle, Verdict.UNSUPPORTED, "Not supported", _reason),
+        _reasons(console, names, results, Verdict.NOT_RUN, "Not run"),
+        _reasons(console, names, idle, Verdict.UNSUPPORTED, "Not supported"),
         _reasons(console, names, results, Verdict.WARN, warnings, _name_and_reason),
         *([_slowest(names, results, slowest)] if slowest else []),
     )
@@ -72,13 +73,6 @@ def show(
         if remarks:
             console.print()
         overview.show(console, header, results)
-
-
-def _put(console: Console, *sections: Table) -> None:
-    for section in sections:
-        if section.row_count:
-            put(console, section)
-            console.print()
 
 
 def _counts(
@@ -101,18 +95,13 @@ def _counts(
     groups: dict[str, list[list[str | Text]]] = {}
     for row in rows:
         cells: list[str | Text] = [names[row.backend]]
-        cells += [_cell(row.count[column], column) for column in columns]
+        for column in columns:
+            colour = "green" if column == "self" else COLOURS[Verdict(column)]
+            cells.append(count_cell(row.count[column], colour))
         if has_bounds:
-            cells.append(_cell(0, "") if row.used is None else Text(f"{row.used:.2f}"))
+            cells.append(count_cell(0) if row.used is None else Text(f"{row.used:.2f}"))
         groups.setdefault(words.brief(str(row.op)), []).append(cells)
     return grouped(console, "operator", new, groups.items(), above=0, apart=True)
-
-
-def _cell(count: int, column: str) -> Text:
-    if not count:
-        return Text("·", "bright_black")
-    colour = "green" if column == "self" else COLOURS[Verdict(column)]
-    return Text(f"{count:,}", colour)
 
 
 def _open_answers(console: Console, names: Mapping[str, str], results: Iterable[Record]) -> Table:
@@ -127,7 +116,8 @@ def _open_answers(console: Console, names: Mapping[str, str], results: Iterable[
         alike: dict[str, list[str]] = {}
         for address in names:
             if address in by_backend:
-                said = _answers(by_backend[address])
+                given = by_backend[address].items()
+                said = ", ".join(f"{words.brief(answer)} ×{times}" for answer, times in given)
                 alike.setdefault(said, []).append(words.brief(address))
         groups[words.brief(name)] = [(said, _list(some, names)) for said, some in alike.items()]
 
@@ -141,10 +131,6 @@ def _open_answers(console: Console, names: Mapping[str, str], results: Iterable[
 def _list(some: Sequence[str], names: Mapping[str, str]) -> str:
     """Some of the backends; many names, where all of them agree, would be lost on the reader."""
     return f"all {len(some)}" if len(some) == len(names) > _FEW else ", ".join(some)
-
-
-def _answers(counts: Counter[str]) -> str:
-    return ", ".join(f"{words.brief(answer)} ×{count}" for answer, count in counts.items())
 
 
 def _companies(results: Iterable[Record]) -> Table:
@@ -174,23 +160,6 @@ def _causes(header: Header, names: Mapping[str, str], results: Iterable[Record])
             told = f"{cause.failures:,}", cause.looks, ", ".join(cause.places)
             table.add_row(*map(words.one_line, told))
         yield table
-
-
-def _known(
-    console: Console, header: Header, names: Mapping[str, str], results: Iterable[Record]
-) -> Table:
-    """The known defects, by cause."""
-    title = "Known defects of these releases (--no-known judges them)"
-    chosen = [one for one in results if not _is_listed(one)]
-    return _with_causes(console, title, header, names, chosen)
-
-
-def _listed(
-    console: Console, header: Header, names: Mapping[str, str], results: Iterable[Record]
-) -> Table:
-    """The failures that the user's ledgers list, by cause."""
-    title = f"Known failures, as {words.brief(', '.join(header.ledgers))} has them"
-    return _with_causes(console, title, header, names, filter(_is_listed, results))
 
 
 def _is_listed(result: Record) -> bool:
@@ -271,7 +240,7 @@ def _reasons(
     results: Iterable[Record],
     verdict: Verdict,
     title: str,
-    spell: Callable[[Record], str],
+    spell: Callable[[Record], str] = attrgetter("reason"),
 ) -> Table:
     """The results of one verdict, by backend and kind of reason."""
     groups = {}
@@ -295,10 +264,6 @@ def _kinds(reasons: Counter[str]) -> Iterator[tuple[str, str]]:
     if left := by_size[_REASONS:]:
         total = sum(kind.total() for kind in left)
         yield f"{total:,}", words.plural(len(left), "other reason")
-
-
-def _reason(result: Record) -> str:
-    return result.reason
 
 
 def _name_and_reason(result: Record) -> str:

@@ -202,9 +202,7 @@ def read(path: Path) -> Stored:
     return stored
 
 
-def _stored(
-    reading: Reading[HeaderFields, TimedFields | FooterFields], stream: BinaryIO
-) -> Stored | None:
+def _stored(reading: _Reading, stream: BinaryIO) -> Stored | None:
     """What the lines say, None where the first is not ours."""
     found = reading.read(stream)
     if found is None:

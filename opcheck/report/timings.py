@@ -65,7 +65,10 @@ def show_head(console: Console, bench: Bench) -> None:
     processes = f"{bench.workers} process{'es' * (bench.workers != 1)} a backend"
     caches = "caches emptied before every call" if bench.cold else "caches warm"
     lines.fill(f"{processes}, {words.plural(bench.threads, 'thread')} each, {caches}")
-    for said in (*_other_threads(bench), *_included(bench)):
+    for said in (
+        *_other_threads(bench),
+        *(f"Times of {words.brief(name)} include {what}" for name, what in bench.included.items()),
+    ):
         lines.fill(said, "yellow")
     lines.blank()
 
@@ -77,12 +80,6 @@ def _other_threads(bench: Bench) -> Iterator[str]:
     silent = [words.brief(one) for one, count in bench.threads_of.items() if count is None]
     if silent:
         yield f"How many threads they have, nobody can tell of: {', '.join(silent)}"
-
-
-def _included(bench: Bench) -> Iterator[str]:
-    """What is in times beside the work of the backend."""
-    for backend, said in bench.included.items():
-        yield f"Times of {words.brief(backend)} include {said}"
 
 
 def show_case(console: Console, bench: Bench, row: Timed) -> None:

@@ -57,7 +57,7 @@ def unrounded(spec: TensorSpec) -> Array:
             return _with_puts(spec, stored.astype(kind))
         case Fill() as fill:
             size = int(np.prod(spec.shape, dtype=np.int64))
-            values = _FILLS[fill.kind](fill, size, spec.dtype).reshape(spec.shape)
+            values = _filled(fill, size, spec.dtype).reshape(spec.shape)
             exact = values if spec.dtype.kind == "float" else _rounded(spec, values)
             return _with_puts(spec, exact)
 
@@ -110,46 +110,30 @@ def _drawn(
     return values
 
 
-def _constant(fill: Fill, size: int, dtype: DType) -> NDArray[np.float64]:
-    return np.full(size, fill.args[0], np.float64)
-
-
-def _arange(fill: Fill, size: int, dtype: DType) -> NDArray[np.float64]:
-    start, step = fill.args
-    return start + step * np.arange(size, dtype=np.float64)
-
-
-def _uniform(fill: Fill, size: int, dtype: DType) -> NDArray[np.float64]:
-    low, high = fill.args
-    return _drawn(fill, size, lambda drawn: low + (high - low) * drawn)
-
-
-def _normal(fill: Fill, size: int, dtype: DType) -> NDArray[np.float64]:
-    mean, deviation = fill.args
-    return _drawn(fill, size, lambda sums: mean + deviation * (sums - _DRAWS / 2), _DRAWS)
-
-
-def _integers(fill: Fill, size: int, dtype: DType) -> NDArray[np.float64]:
-    low, high = fill.args
-    return _drawn(fill, size, lambda drawn: low + np.floor(drawn * (high - low + 1)))
-
-
-def _choice(fill: Fill, size: int, dtype: DType) -> NDArray[np.float64]:
-    values = np.array(fill.args, np.float64)
-    return _drawn(fill, size, lambda drawn: values[np.floor(drawn * values.size).astype(np.intp)])
-
-
-def _permutation(fill: Fill, size: int, dtype: DType) -> NDArray[np.float64]:
-    start, step = fill.args
-    order = np.argsort(np.random.PCG64(fill.seed).random_raw(size), kind="stable")
-    values = order.astype(np.float64)
-    values *= step
-    values += start
-    return values
-
-
-def _specials(fill: Fill, size: int, dtype: DType) -> NDArray[np.float64]:
-    return np.resize(np.array(specials(dtype), np.float64), size)
+def _filled(fill: Fill, size: int, dtype: DType) -> NDArray[np.float64]:
+    match fill.kind, fill.args:
+        case "constant", (value,):
+            return np.full(size, value, np.float64)
+        case "arange", (start, step):
+            return start + step * np.arange(size, dtype=np.float64)
+        case "uniform", (low, high):
+            return _drawn(fill, size, lambda drawn: low + (high - low) * drawn)
+        case "normal", (mean, deviation):
+            return _drawn(fill, size, lambda sums: mean + deviation * (sums - _DRAWS / 2), _DRAWS)
+        case "integers", (low, high):
+            return _drawn(fill, size, lambda drawn: low + np.floor(drawn * (high - low + 1)))
+        case "choice", args:
+            among = np.array(args, np.float64)
+            return _drawn(fill, size, lambda d: among[np.floor(d * among.size).astype(np.intp)])
+        case "permutation", (start, step):
+            order = np.argsort(np.random.PCG64(fill.seed).random_raw(size), kind="stable")
+            values = order.astype(np.float64)
+            values *= step
+            values += start
+            return values
+        case "specials", ():
+            return np.resize(np.array(specials(dtype), np.float64), size)
+    raise AssertionError(fill.kind)
 
 
 def specials(dtype: DType) -> list[float]:
@@ -173,18 +157,6 @@ def _check_distinct(spec: TensorSpec, values: Array) -> None:
             f"{spec.name}: a permutation of {values.size} has no ties, but in {spec.dtype} only "
             f"{different} of its values differ"
         )
-
-
-_FILLS: dict[str, Callable[[Fill, int, DType], NDArray[np.float64]]] = {
-    "constant": _constant,
-    "arange": _arange,
-    "uniform": _uniform,
-    "normal": _normal,
-    "integers": _integers,
-    "choice": _choice,
-    "permutation": _permutation,
-    "specials": _specials,
-}
 
 
 def load_npy(path: Path) -> NDArray[Any]:

@@ -58,12 +58,8 @@ def _timed(paths: Sequence[Path]) -> Callable[[Node], str]:
 _Sizes: TypeAlias = Callable[[Concrete], Iterable[Concrete]]
 
 
-def _as_it_is(concrete: Concrete) -> Iterable[Concrete]:
-    return (concrete,)
-
-
 def _load(
-    paths: Sequence[Path], part: Callable[[Node], str], sizes: _Sizes = _as_it_is
+    paths: Sequence[Path], part: Callable[[Node], str], sizes: _Sizes = lambda concrete: (concrete,)
 ) -> tuple[Case, ...]:
     problems = Problems()
     cases: list[Case] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
@@ -89,7 +89,10 @@ class WholeModel:
     ) -> Case:
         """The model on these inputs; of backends it is asked that they agree."""
         node = self.node
-        constants = self._constants(node, {port.name for port in ports}) if node else ()
+        # The initializers that the node reads, and nobody feeds.
+        unfed = {*node.slots} - {port.name for port in ports} if node else ()
+        found = initializers(self.proto, unfed).items()
+        constants = tuple(_spec(name, array, initializer=True) for name, array in found)
         known = node if node and _engine_takes(node, (*constants, *inputs), ports) else None
         # An operator of the engine on what the engine does not take is a graph like any other.
         alone = node if node and not operator_of(node.op) else known
@@ -113,11 +116,6 @@ class WholeModel:
             model=self.data,
             ports=ports,
         )
-
-    def _constants(self, node: Stated, fed: Collection[str]) -> tuple[TensorSpec, ...]:
-        """The initializers that the node reads, and nobody feeds."""
-        found = initializers(self.proto, {*node.slots} - {*fed})
-        return tuple(_spec(name, array, initializer=True) for name, array in found.items())
 
 
 def _specs(

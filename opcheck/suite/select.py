@@ -94,20 +94,21 @@ class _Parser:
         return found
 
     def either(self) -> Matcher:
-        left = self.both()
+        parts = [self.both()]
         while self.take("or"):
-            left = _any(left, self.both())
-        return left
+            parts.append(self.both())
+        return lambda name: any(part(name) for part in parts)
 
     def both(self) -> Matcher:
-        left = self.single()
+        parts = [self.single()]
         while self.take("and"):
-            left = _all(left, self.single())
-        return left
+            parts.append(self.single())
+        return lambda name: all(part(name) for part in parts)
 
     def single(self) -> Matcher:
         if self.take("not"):
-            return _not(self.single())
+            negated = self.single()
+            return lambda name: not negated(name)
         if self.take("("):
             inner = self.either()
             if not self.take(")"):
@@ -128,18 +129,6 @@ class _Parser:
     def error(self, message: str) -> UsageError:
         hint = "words, and, or, not, ( and ): -k 'ties and not float16'"
         return UsageError(f"-k {quoted(self.expression)}: {message}", hint)
-
-
-def _any(one: Matcher, other: Matcher) -> Matcher:
-    return lambda name: one(name) or other(name)
-
-
-def _all(one: Matcher, other: Matcher) -> Matcher:
-    return lambda name: one(name) and other(name)
-
-
-def _not(one: Matcher) -> Matcher:
-    return lambda name: not one(name)
 
 
 def shard(

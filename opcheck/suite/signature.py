@@ -70,18 +70,14 @@ def missing(parameters: Sequence[Parameter], names: Iterable[str]) -> list[str]:
 
 def slots(parameters: Sequence[Parameter], names: Iterable[str]) -> tuple[str, ...]:
     """The names in the operator's order, "" for what is left out before the last of them."""
-    places = {place(parameters, name): name for name in names}
+    places = sorted((at, name) for name in names if (at := place(parameters, name)))
     ordered: list[str] = []
     for number, parameter in enumerate(parameters):
-        tensors = [name for at, name in sorted(_known(places)) if at[0] == number]
+        tensors = [name for at, name in places if at[0] == number]
         ordered += tensors or ([""] if parameter.option != "variadic" else [])
     while ordered and not ordered[-1]:
         ordered.pop()
     return tuple(ordered)
-
-
-def _known(places: Mapping[tuple[int, int] | None, str]) -> list[tuple[tuple[int, int], str]]:
-    return [(at, name) for at, name in places.items() if at is not None]
 
 
 def dtype_of(parameter: Parameter, bound: Mapping[str, DType]) -> DType | None:

@@ -37,7 +37,10 @@ def load_all(paths: Sequence[Path] = (), dims: Mapping[str, int] | None = None) 
     models = []
     for path in dict.fromkeys(path for path in paths if path not in files):
         if is_node_tests(path):
-            cases += _node_tests(path)
+            from opcheck.suite.models import cases_of
+
+            tests = node_tests_called(path)
+            cases += [one for test in tests for one in cases_of(test, Source(NODE_TESTS, 0, 0))]
         elif path.suffix == _MODEL:
             models.append(path)
         else:
@@ -99,13 +102,6 @@ def node_tests_called(path: Path) -> list[ModelTest]:
         told = f"no node test of the onnx package is called {pattern!r}"
         raise UsageError(told, hint or f"such as '{NODE_TESTS}/test_softmax*'")
     return found
-
-
-def _node_tests(path: Path) -> Iterator[Case]:
-    from opcheck.suite.models import cases_of
-
-    for test in node_tests_called(path):
-        yield from cases_of(test, Source(NODE_TESTS, 0, 0))
 
 
 def _is_test_data(path: Path) -> bool:

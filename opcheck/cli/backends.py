@@ -117,8 +117,6 @@ def _probe(found: Sequence[Tried], folder: Path, timeout: float | None, show: _O
 
 
 class _Json:
-    """Lines of JSON."""
-
     is_for_people = False
 
     def backends(self, found: Sequence[Tried], problems: Sequence[OpcheckError]) -> None:
@@ -140,8 +138,6 @@ class _Json:
 
 
 class _Pretty:
-    """Tables."""
-
     is_for_people = True
 
     def __init__(self) -> None:

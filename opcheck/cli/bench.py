@@ -215,7 +215,6 @@ def _plan(base: str, processes: int, *, quick: bool, cold: bool, seconds: float 
 
 
 def _end(rows: Sequence[Timed], wanted: int, gate: Exit | None, said: str) -> NoReturn:
-    """Say what the exit code means, and end."""
     from opcheck.report.words import plural
 
     timed = sum(bool(timing.samples) for row in rows for timing in row.timings)

@@ -154,7 +154,6 @@ def _cases(count: int) -> str:
 
 
 def _show(golden: Golden) -> None:
-    """Print how many tests there are of each kind, where values come from, what is left out."""
     from opcheck.cli.console import output
     from opcheck.report.look import put_all
     from opcheck.report.words import one_line, plural

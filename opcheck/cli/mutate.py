@@ -177,7 +177,6 @@ def _print(records: Iterable[dict[str, Any]]) -> None:
 
 
 def _leave(told: Sequence[str], otherwise: str, *, as_json: bool) -> None:
-    """Say what the exit code means, and end."""
     code = Exit.NONCONFORMING if told else Exit.CONFORMS
     if as_json:
         leave(code)

@@ -134,10 +134,7 @@ def _tell(path: Path, stale: Path) -> None:
 
 
 def _is_stale(path: Path, kind: Output, words: Sequence[str]) -> bool:
-    """Return True if the command replaces what is there, and does not read it.
-
-    Of what cannot be looked at the command itself says so.
-    """
+    """Return True if the command replaces what is there, and does not read it."""
     try:
         return kind.is_replaced(path, words) and sum(_mentions(one, path) for one in words) < 2
     except (OSError, ValueError):
@@ -170,7 +167,6 @@ def _rename(path: Path, stale: Path, kind: Output, words: Sequence[str]) -> bool
 
 
 def _check_is_free(path: Path) -> None:
-    """Raise Unwritable if another command is writing a file."""
     with suppress(PermissionError, IsADirectoryError), path.open("rb") as file:
         try:
             lock(file.fileno())

@@ -11,7 +11,7 @@ from opcheck.cli.bench_setup import was_timed
 from opcheck.cli.options import leave, pretty_options
 from opcheck.cli.outputs import Command
 from opcheck.errors import Exit, UsageError
-from opcheck.report.formats import FORMATS, lines
+from opcheck.report.files import FORMATS, lines
 
 
 @click.command(name="report", cls=Command)
@@ -69,7 +69,6 @@ def command(
 
 
 def _benchmark(path: Path, form: str, out: Path | None) -> Exit:
-    """Show a stored benchmark; what it amounts to."""
     from opcheck.report import timing_store
 
     if form not in ("pretty", "html"):

@@ -19,14 +19,14 @@ from opcheck.cli import outputs
 from opcheck.cli.options import Duration
 from opcheck.cli.outputs import STANDARD, Output, check_files, lock
 from opcheck.errors import Exit, Unwritable, UsageError, did_you_mean
-from opcheck.report.formats import FORMATS, lines
+from opcheck.report.files import FORMATS, lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from opcheck.model import Case, Ending, Header, Record, Run
     from opcheck.records.resuming import Kept
-    from opcheck.report.recording import Recorder
+    from opcheck.report.spelling import Recorder
 
 #: The format that is written as the run goes.
 _STREAM = "json"
@@ -47,8 +47,6 @@ class Target:
 
 
 class _ReportFile(Output):
-    """`FORMAT=PATH`, as a target."""
-
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the target; fail for an unknown format."""
         form, _, path = str(value).partition("=")

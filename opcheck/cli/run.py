@@ -151,7 +151,7 @@ def command(
     Exit codes: 0 conforms, 1 something failed, 2 wrong usage or case file, 4 a backend or the
     output could not be used, 5 nothing was judged, 130 interrupted.
     """
-    from opcheck.cli.output import JsonOutput, PrettyOutput
+    from opcheck.cli.console import JsonOutput, PrettyOutput
     from opcheck.cli.workers import (
         check_company,
         chosen_backends,
@@ -164,13 +164,14 @@ def command(
     from opcheck.model import Ending, Record, Run
     from opcheck.records.resuming import Kept
     from opcheck.records.status import is_failure, status
-    from opcheck.report.recording import Recorder
+    from opcheck.report.spelling import Recorder
     from opcheck.run import resume
     from opcheck.run.saving import recording
     from opcheck.suite import load_all
 
     going_on = None if resumed is None else resumed_target(resumed)
-    read_from = [*selection["paths"], *portion.files]
+    paths = selection.pop("paths")
+    read_from = [*paths, *portion.files]
     written = [*targets, *([going_on] if going_on else [])]
     check_targets(written, [*read_from, *ledgers], stdout_is_stream=form == "json")
     if slowest and form != "pretty":
@@ -191,7 +192,7 @@ def command(
             even_in_ci=even_in_ci,
             cut_short=bool(exitfirst or max_fail),
         )
-        everything = load_all(selection["paths"], selection.pop("dims"))
+        everything = load_all(paths, selection.pop("dims"))
         suite, said = chosen_of(everything, **selection)
         part.check(suite, said)
         check_company(suite, len(pools))
@@ -212,7 +213,7 @@ def command(
             shard=portion.shard,
             selection=said,
             level=selection["level"],
-            paths=tuple(map(str, selection["paths"])),
+            paths=tuple(map(str, paths)),
             known=not no_known,
             ledgers=mine.gate.digests,
             strict=strict,

@@ -123,11 +123,8 @@ def _output_info(output: OutputSpec) -> ValueInfoProto:
 
 
 def _state_ranks(model: ModelProto) -> None:
-    """Give each output its rank, and a type if it has none, where ONNX can infer them.
-
-    Without a rank the model is not valid. Sizes stay open: they are part of the answer, and
-    ONNX's own inference may get them wrong.
-    """
+    """Give each output its rank, and a type if it has none, where ONNX can infer them."""
+    # Sizes stay open: they are part of the answer, and ONNX's own inference may get them wrong.
     for output, found in zip(model.graph.output, _inferred(model), strict=False):
         ours, theirs = output.type.tensor_type, found.type.tensor_type
         ours.elem_type = ours.elem_type or theirs.elem_type

@@ -20,8 +20,15 @@ from onnx import ModelProto, TypeProto
 
 from opcheck.dtypes import DTYPES
 from opcheck.graph.saved import KINDS
-from opcheck.graph.tensors import read_npy, read_tensor, write_tensor, write_whole
-from opcheck.graph.values import BeyondOpcheck, read_value, value_bytes
+from opcheck.graph.tensors import (
+    BeyondOpcheck,
+    read_npy,
+    read_tensor,
+    read_value,
+    value_bytes,
+    write_tensor,
+    write_whole,
+)
 from opcheck.model import Array, Items, OutputSpec, Task, Value
 
 MODEL = "model.onnx"

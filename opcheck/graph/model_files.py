@@ -20,8 +20,7 @@ from onnx import (
 )
 
 from opcheck.dtypes import DType
-from opcheck.graph.tensors import MAX_BYTES, read_whole
-from opcheck.graph.values import BeyondOpcheck, element, tensor_type
+from opcheck.graph.tensors import MAX_BYTES, BeyondOpcheck, element, read_whole, tensor_type
 
 
 def read_model(path: Path, *, valid: bool = True) -> ModelProto:

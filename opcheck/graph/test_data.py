@@ -23,8 +23,15 @@ from onnx import ModelProto, ValueInfoProto
 from opcheck.errors import did_you_mean
 from opcheck.graph.folders import MODEL
 from opcheck.graph.model_files import fed_by_default, inside, read_model
-from opcheck.graph.tensors import read_npy, read_whole
-from opcheck.graph.values import BeyondOpcheck, element, read_value, tensor_type, value_bytes
+from opcheck.graph.tensors import (
+    BeyondOpcheck,
+    element,
+    read_npy,
+    read_value,
+    read_whole,
+    tensor_type,
+    value_bytes,
+)
 from opcheck.model import Array, Value
 
 _UNANSWERED = "there are no outputs, so nothing is known to be right"
@@ -139,7 +146,6 @@ def _tolerance(path: Path, told: Told) -> tuple[float, float]:
 def _data_set(
     folder: Path, model: ModelProto, *, answered: bool
 ) -> tuple[tuple[ValueInfoProto, ...], DataSet]:
-    """The inputs that data are for, and the data."""
     names = sorted(path.name for path in folder.iterdir())
     fed = _fed(model, _files(folder, names, "input"), folder)
     outputs = [*model.graph.output]
@@ -217,7 +223,6 @@ def _values(
 
 
 def _fits(array: Array, expected: Any) -> bool:
-    """Whether an array has the shape that is declared, as far as one is."""
     if not expected.HasField("shape"):
         return True
     sizes = expected.shape.dim

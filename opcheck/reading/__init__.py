@@ -1,8 +1,8 @@
 """Strict YAML 1.2 from files that may come from strangers, as data that knows where it stands.
 
-`reader` turns bytes into text, `builder` the parser's events into `Node`s, `scalars` words into
-values, `syntax` the parser's errors into sentences; `problems` collects what is wrong. What a
-file means (cases, ledgers) is not known here, and `yaml` is imported on the first read only.
+`reader` turns bytes into text, `builder` the parser's events into `nodes`, `scalars` words into
+values and the parser's errors into sentences. What a file means (cases, ledgers) is not known
+here, and `yaml` is imported on the first read only.
 """
 
 from __future__ import annotations

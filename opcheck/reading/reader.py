@@ -11,7 +11,7 @@ from typing import Final
 import opcheck
 from opcheck.reading.builder import Builder
 from opcheck.reading.nodes import Mark, Node, Problems, Unreadable
-from opcheck.reading.syntax import unreadable
+from opcheck.reading.scalars import unreadable
 
 #: The largest file read, in bytes (for a text: in characters): larger ones take too long to parse.
 FILE_LIMIT: Final = 2 * 2**20

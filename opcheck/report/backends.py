@@ -166,7 +166,6 @@ def support_record(backend: str, support: Support) -> dict[str, Any]:
 
 
 def _matrix(supports: Sequence[Support], title: str) -> Table:
-    """Operator version × dtype."""
     found = {support.cell.dtype for support in supports}
     dtypes = [name for name in DTYPES if name in found]
     by_op: dict[OpVersion, dict[str, Support]] = {}

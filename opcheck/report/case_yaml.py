@@ -23,7 +23,7 @@ from opcheck.model import (
     Typed,
     Values,
 )
-from opcheck.suite.attributes import changed_defaults
+from opcheck.suite.signature import changed_defaults
 
 _WIDTH = 100
 _NOT_IN_NAMES = re.compile("[^a-z0-9]+")
@@ -163,7 +163,6 @@ def _fill(kind: str, args: Sequence[float]) -> str:
 
 
 def _wrapped(opening: str, text: str, closing: str) -> list[str]:
-    """`text` behind `opening`, in as many lines as it needs."""
     whole = f"{opening}{text}{closing}"
     if len(whole) <= _WIDTH:
         return [whole]

@@ -150,7 +150,6 @@ def _show_changes(lines: Lines, title: str, changes: Sequence[Change], beyond: f
 
 
 def _verdict(change: Change, beyond: float) -> tuple[str, str]:
-    """In words, with its colour."""
     by = f" by more than {100 * beyond:g} %" if change.verdict == "slower" else ""
     return f"{change.verdict}{by}", _COLOURS[change.verdict]
 

@@ -77,7 +77,6 @@ def text(result: Record) -> str:
 
 
 def _diagnoses(console: Console, diagnoses: Sequence[Diagnosis]) -> None:
-    """What the failure looks like; the likeliest, where many mistakes give the same."""
     for label, said in zip(["looks", *["or"] * (_LIKELIEST - 1)], diagnoses, strict=False):
         _line(console, label, str(said))
     left = len(diagnoses) - _LIKELIEST
@@ -110,7 +109,6 @@ def wanted(result: Record) -> str:
 
 
 def _evidence(console: Console, comparison: ComparisonRecord, wanted: str) -> None:
-    """Where the wrong elements lie, and the worst of them."""
     _line(console, "where", f"{comparison.output}: {comparison.where}")
     table = _worst(comparison, wanted)
     is_narrow = console.file.isatty() and least(table) + _INDENT > console.width

@@ -123,7 +123,6 @@ def _new_test(suite: xml.Element, of: str, name: str, seconds: float) -> xml.Ele
 
 
 def _name(text: str) -> str:
-    """A text as a name, which is never empty."""
     return words.one_line(text) or "?"
 
 

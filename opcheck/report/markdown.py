@@ -46,7 +46,6 @@ def _parts(run: Run) -> Iterator[Part]:
 
 
 def _head(run: Run) -> Iterator[str]:
-    """What stands before the failures."""
     header = run.header
     code_, meaning = outcome(run)
     yield from (f"## opcheck: {text(meaning)}", "", f"{_about(run)}, exit code {int(code_)}", "")

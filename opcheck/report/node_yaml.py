@@ -16,8 +16,7 @@ from opcheck.graph.one_node import DataSet, OneNode
 from opcheck.model import Array, AttrValue
 from opcheck.opset import Parameter
 from opcheck.report.case_yaml import number
-from opcheck.suite.attributes import changed_defaults
-from opcheck.suite.signature import dtype_of, name_at
+from opcheck.suite.signature import changed_defaults, dtype_of, name_at
 
 #: A tensor of more elements is nothing that anybody reads.
 _MOST = 256
@@ -46,8 +45,6 @@ class Written:
 
 @dataclass(eq=False)
 class _Case:
-    """A case that is being written."""
-
     name: str
     stem: str
     dtype: DType | None

@@ -119,7 +119,6 @@ def _growth(points: Sequence[Point]) -> Scaling | None:
 
 
 def _columns(rows: Sequence[Timed]) -> list[Column]:
-    """Those on the left."""
     widest = max((cell_len(words.brief(row.shapes)) for row in rows), default=0)
     shapes = [Column("shape", max(widest, 5), left=True)] if widest <= _SHAPES else []
     return [Column("size", 8), *shapes]

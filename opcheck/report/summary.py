@@ -78,10 +78,7 @@ def show(
 def _counts(
     console: Console, header: Header, names: Mapping[str, str], results: Sequence[Record]
 ) -> Table:
-    """Operator version × backend, with a column for each verdict that occurs.
-
-    Where error bounds judged, the last column is the largest part of them that a pass used.
-    """
+    """Operator version × backend: the verdicts that occur, and the part of error bounds used."""
     rows = tally.counts(header.backends, results)
     columns = tally.columns(rows)
     has_bounds = any(row.used is not None for row in rows)
@@ -105,7 +102,6 @@ def _counts(
 
 
 def _open_answers(console: Console, names: Mapping[str, str], results: Iterable[Record]) -> Table:
-    """Which answer each backend gives where several are right."""
     chosen: dict[str, dict[str, Counter[str]]] = {}
     for result in results:
         if result.alternative and result.verdict in (Verdict.PASS, Verdict.WARN):
@@ -134,7 +130,6 @@ def _list(some: Sequence[str], names: Mapping[str, str]) -> str:
 
 
 def _companies(results: Iterable[Record]) -> Table:
-    """Which backends agree where nobody knows the answer."""
     table = new_table(title="Where nobody knows the answer, who agrees: no proof of anything")
     for column in ("agree", "differ"):
         table.add_column(column, overflow="fold")
@@ -150,7 +145,6 @@ def _companies(results: Iterable[Record]) -> Table:
 
 
 def _causes(header: Header, names: Mapping[str, str], results: Iterable[Record]) -> Iterable[Table]:
-    """For each backend what its failures look like; each counts for one cause."""
     for wrong in tally.wrong(header, results):
         table = new_table(title=f"What is wrong with {names[wrong.backend]}: {wrong.told}")
         add_numbers(table, "cases")
@@ -183,7 +177,6 @@ def _with_causes(
 
 
 def _passing(names: Mapping[str, str], results: Sequence[Record]) -> Table:
-    """The lines of the user's ledgers that list what passes."""
     table = new_table("backend", "listed in", title="Listed as failing, but passing")
     add_numbers(table, "cases")
     table.add_column("what to do", overflow="fold")
@@ -242,7 +235,6 @@ def _reasons(
     title: str,
     spell: Callable[[Record], str] = attrgetter("reason"),
 ) -> Table:
-    """The results of one verdict, by backend and kind of reason."""
     groups = {}
     chosen = [result for result in results if result.verdict is verdict]
     for address in names:
@@ -253,7 +245,6 @@ def _reasons(
 
 
 def _kinds(reasons: Counter[str]) -> Iterator[tuple[str, str]]:
-    """The most frequent kinds of reasons, and how many others there are."""
     kinds: dict[str, Counter[str]] = {}
     for reason, count in reasons.items():
         kinds.setdefault(words.kind(reason), Counter())[reason] += count
@@ -277,8 +268,6 @@ def _listing(
     names: Mapping[str, str],
     groups: Mapping[str, Sequence[tuple[str, str]]],
 ) -> Table:
-    """By backend, how many cases, and what is to be said of them."""
-
     def new(*before: str) -> Table:
         table = new_table(*before, title=title)
         add_numbers(table, "cases")
@@ -290,7 +279,6 @@ def _listing(
 
 
 def _slowest(names: Mapping[str, str], results: Sequence[Record], most: int) -> Table:
-    """The results that took longest, among equals in the order of the cases."""
     chosen = sorted(results, key=lambda result: -result.seconds)[:most]
     timed = [result for result in chosen if result.seconds > 0]
     share = sum(one.seconds for one in timed) / (sum(one.seconds for one in results) or 1)

@@ -166,7 +166,6 @@ class _Case:
         ]
 
     def _ratio(self, timing: Timing) -> tuple[str, str, str]:
-        """The ratio to the baseline, its interval, and what it means."""
         if timing is self.base:
             return "1", "", "baseline"
         if self.base is None or not self.base.samples:
@@ -183,7 +182,6 @@ class _Case:
         return amounts.bar(share, width, ascii_only=self.lines.ascii_only)
 
     def _remarks(self) -> Iterator[tuple[str, str]]:
-        """What is to be said of backends, with its colour."""
         for timing in self.row.timings:
             if timing.backend not in self.spreads:
                 told = words.brief(timing.why_not)

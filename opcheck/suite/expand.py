@@ -17,6 +17,7 @@ from opcheck.reading import Mark, Node, Problems, quoted, read_text
 from opcheck.reading.form import shown
 from opcheck.suite.overlay import (
     PATHS_ARE,
+    Lost,
     Path,
     get,
     mapping,
@@ -25,7 +26,6 @@ from opcheck.suite.overlay import (
     put,
     states,
 )
-from opcheck.suite.validate import Lost
 
 #: A file that expands to more cases, or to cases of more values, is a mistake or an attack.
 MAX_CASES = 100_000
@@ -236,7 +236,6 @@ def spell(node: Node) -> str:
 
 
 def _size(node: Node) -> int:
-    """How many values `node` holds."""
     if isinstance(node.value, dict):
         return 1 + sum(map(_size, node.value.values()))
     return 1 + sum(map(_size, node.value)) if isinstance(node.value, tuple) else 1

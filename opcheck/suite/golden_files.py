@@ -196,7 +196,6 @@ def _alike(listing: Listing) -> list[Finding]:
 
 
 def _contradictions(manifest: Manifest) -> list[Finding]:
-    """What of a manifest contradicts itself."""
     found = []
     ids = Counter(case.id.casefold() for case in manifest.cases)
     folders = Counter(test.folder.casefold() for _, test in tests_of(manifest))
@@ -331,7 +330,6 @@ def _beyond(case: Case, why: str) -> Case:
 
 
 def _refused(case: Case, rule: Rule, reason: str, twin: Sequence[Case] | None) -> Case:
-    """A model that is to be refused."""
     if not twin:
         told = f"a model to be refused, without its legal twin: {_NAME_THE_WHOLE}"
         return _beyond(case, told)
@@ -344,10 +342,7 @@ def _undecided(
     answers: Sequence[TestFields],
     tests: Mapping[str, Sequence[Case]],
 ) -> Case:
-    """A case of all answers that its text admits, by the widest of their tolerances.
-
-    As two numbers are for all elements, so here they are for all answers.
-    """
+    """A case of all answers that its text admits, by the widest of their tolerances."""
     name = first.name.removesuffix(f"~{test.alternative}")
     first = replace(first, id=name, name=name, rule="open")
     if any(one.refused for one in answers):

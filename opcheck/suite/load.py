@@ -14,9 +14,8 @@ from opcheck.model import Case
 from opcheck.reading import Mark, Node, Problems, quoted, read_file, shipped_folder
 from opcheck.suite.expand import Concrete, Expansion, Sweep
 from opcheck.suite.fields import BenchEntry, CaseEntry, HeadFields
-from opcheck.suite.overlay import get, mapping
+from opcheck.suite.overlay import get, mapping, validate
 from opcheck.suite.resolve import CaseFile, resolve
-from opcheck.suite.validate import validate
 
 SUFFIXES = (".yaml", ".yml")
 _WHOLE_FILE = Mark(0, 0)

@@ -13,9 +13,8 @@ from opcheck.errors import UsageError, did_you_mean
 from opcheck.graph import ModelProto
 from opcheck.graph.model_files import Declared, declared_inputs, read_model
 from opcheck.graph.nodes import Stated, opset_of, random_outputs, stated
-from opcheck.graph.tensors import initializers
+from opcheck.graph.tensors import BeyondOpcheck, initializers
 from opcheck.graph.test_data import ModelTest, Told
-from opcheck.graph.values import BeyondOpcheck
 from opcheck.model import (
     GRAPH,
     Agreement,
@@ -144,7 +143,6 @@ def _spec(name: str, array: Array, *, initializer: bool = False) -> TensorSpec:
 
 
 def _engine_takes(node: Stated, tensors: Iterable[TensorSpec], ports: Iterable[Port]) -> bool:
-    """Whether the engine computes this node, on inputs such as these."""
     return (
         operator_of(node.op) is not None
         and node.plain
@@ -154,7 +152,6 @@ def _engine_takes(node: Stated, tensors: Iterable[TensorSpec], ports: Iterable[P
 
 
 def _common(inputs: Iterable[TensorSpec]) -> DType | None:
-    """The dtype of all inputs, if they have one."""
     found = {spec.dtype.name: spec.dtype for spec in inputs}
     return next(iter(found.values())) if len(found) == 1 else None
 

@@ -18,12 +18,12 @@ from opcheck.model import Case, Computed, OutputSpec, Source, TensorSpec, Tolera
 from opcheck.opset import Schema
 from opcheck.reading import Mark, Node, Problems, quoted
 from opcheck.reading.form import shown
-from opcheck.suite import attributes, expectation, signature
+from opcheck.suite import expectation, signature
 from opcheck.suite import fields as f
 from opcheck.suite.expand import Concrete
 from opcheck.suite.fields import ToleranceField, ToleranceFields
+from opcheck.suite.overlay import Lost, validate
 from opcheck.suite.tensors import Refused, excess, read_tensor
-from opcheck.suite.validate import Lost, validate
 
 #: Longer ids would not fit into file names.
 MAX_ID = 200
@@ -91,7 +91,7 @@ class Resolver:
             op=schema.op,
             opset=self.fields.opset or 0,
             dtype=self.dtype,
-            attrs=attributes.resolve(self, schema),
+            attrs=signature.resolve_attributes(self, schema),
             inputs=tensors,
             slots=signature.slots(schema.inputs, [spec.name for spec in tensors]),
             outputs=self._outputs(schema, tensors),

@@ -63,7 +63,6 @@ def _is_of_models(path: Path) -> bool:
 
 
 def _models(paths: Iterable[Path], dims: Mapping[str, int], problems: Problems) -> Iterator[Case]:
-    """Each file of a model as a case."""
     from opcheck.graph.test_data import Told
     from opcheck.suite.models import Sizes, case_of_model
 
@@ -91,7 +90,7 @@ def is_node_tests(path: Path) -> bool:
 
 def node_tests_called(path: Path) -> list[ModelTest]:
     """The tests that `path` names; raises UsageError where there are none."""
-    from opcheck.graph.node_tests import all_node_tests
+    from opcheck.graph.nodes import all_node_tests
 
     tests = all_node_tests()
     pattern = path.parts[1] if len(path.parts) > 1 else "*"
@@ -125,7 +124,6 @@ def _is_test_data(path: Path) -> bool:
 
 
 def _test_data(root: Path, problems: Problems) -> Iterator[Case]:
-    """The tests in a folder and below."""
     from opcheck.graph.test_data import Told, is_test, read_test
     from opcheck.suite.golden_files import as_cases, golden_above, orphans
     from opcheck.suite.models import cases_of

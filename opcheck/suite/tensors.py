@@ -132,7 +132,6 @@ def _filled(
 
 
 def _wrong_fill(kind: str, args: tuple[float, ...], dtype: DType, size: int) -> str | None:
-    """Why a fill of `size` elements makes no sense, or None if it does."""
     real = dtype.kind == "float"
     said = [shown(arg) for arg in args]
     if kind == "specials":

@@ -198,7 +198,6 @@ def _scale(axes: Axes, unit: str) -> None:
 
 
 def _short(names: Sequence[str]) -> list[str]:
-    """Names for which there is room beside axes."""
     brief = map(words.brief, names)
     return [name if len(name) <= _NAME else f"{name[: _NAME - 1]}…" for name in brief]
 

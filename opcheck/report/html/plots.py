@@ -122,7 +122,6 @@ def _flat(parent: xml.Element, markers: Mapping[str, xml.Element]) -> list[xml.E
 
 
 def _marker(use: xml.Element, of: xml.Element) -> xml.Element:
-    """A marker as a path of its own, where it is used."""
     small = _small("path", of)
     _restyle(small, use.attrib.get("style", ""))
     place = _short(f"{use.attrib['x']} {use.attrib['y']}")
@@ -310,10 +309,7 @@ def _ends(set_ticks: Callable[..., Any], cells: int, elements: int) -> None:
 
 
 def _histogram(on: _Canvas, picture: Picture) -> None:
-    """Bars as high as the logarithm of their count, which stands above them.
-
-    Those of powers that follow each other stand side by side; a gap stands for all others.
-    """
+    """Bars as high as the logarithm of their count; a gap stands for powers that are left out."""
     bars = [(_steps(bits), count, "--wrong" if bits else "--soft") for bits, count in picture.ulps]
     powers = [bits for bits, _ in picture.ulps]
     places = [0.0] * bool(bars)

@@ -70,7 +70,6 @@ def page(run: Run) -> str:
 def _told(
     record: Record, drawn: plots.Plots, rows: Mapping[int, int], red: Collection[Verdict]
 ) -> str:
-    """One failure, folded, with everything that is known of it."""
     (count,) = overview.counted([record], red)
     return render(
         "failure.html",

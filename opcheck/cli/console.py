@@ -8,21 +8,16 @@ import os
 import select
 import stat
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from types import TracebackType
-from typing import Any, Self, TextIO, TypeVar
+from typing import Any, TextIO, TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from opcheck.cli import interrupt
-from opcheck.errors import Exit
-from opcheck.model import Ending, Header, Record, Result
-from opcheck.records.status import is_failure, reds_of
-from opcheck.report import store, words
+from opcheck.report import words
 from opcheck.report.look import THEME
-from opcheck.report.pretty import Pretty
 
 #: How characters that an encoding lacks are dealt with.
 _SPELT = "opcheck.spelt"
@@ -147,76 +142,3 @@ def counted(what: str, total: int | None) -> Iterator[Any]:
 def _is_pipe(file: TextIO) -> bool:
     """Whether a program reads `file`, as a pager does; it may write to the same terminal."""
     return stat.S_ISFIFO(os.fstat(file.fileno()).st_mode)
-
-
-class _Output:
-    """What a run writes to: entered while results come, which a progress bar counts."""
-
-    def __init__(self, header: Header, *, pausing: bool) -> None:
-        self.red = reds_of(header)
-        self.bar = progress(pausing=pausing)
-        self.task = self.bar.add_task("judging", total=header.results)
-
-    def __enter__(self) -> Self:
-        self.bar.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
-    ) -> None:
-        self.bar.stop()
-
-    def is_shown(self, result: Result | Record) -> bool:
-        """Whether a result is told in detail, and its failure worth a diagnosis."""
-        return is_failure(result, self.red)
-
-
-class JsonOutput(_Output):
-    """JSON lines on standard output."""
-
-    def __init__(self, header: Header) -> None:
-        super().__init__(header, pausing=False)
-        self.lines = Lines()
-        self.lines.add(store.header(header))
-        self.lines.flush()
-
-    def take(self, result: Record) -> None:
-        """Take the result's line, which will be written whatever happens."""
-        self.lines.add(store.record(result))
-
-    def show(self, result: Record) -> None:
-        """Write the line now, so that a run cut short leaves what it had."""
-        self.lines.flush()
-        self.bar.advance(self.task)
-
-    def finish(self, results: Sequence[Record], ending: Ending, revised: Sequence[Record]) -> None:
-        """Write the footer, with what is said otherwise of results than when they came."""
-        self.lines.add(store.footer(results, ending, revised))
-        self.lines.flush()
-
-
-class PrettyOutput(_Output):
-    """Failures as they come, tables at the end."""
-
-    def __init__(self, header: Header, *, quiet: bool, verbose: int, slowest: int | None) -> None:
-        super().__init__(header, pausing=True)
-        self.pretty = Pretty(output(), header, quiet=quiet, verbose=verbose, slowest=slowest)
-
-    def take(self, result: Record) -> None:
-        """Nothing is lost if it is not shown."""
-
-    def show(self, result: Record) -> None:
-        """Print a failure in full, now: a run may be long, or end with the whole process."""
-        if self.pretty.is_due(result):
-            self.bar.stop()
-            self.pretty.show(result)
-            self.bar.start()
-        self.bar.advance(self.task)
-
-    def is_shown(self, result: Result | Record) -> bool:
-        """Whether a result is told in detail, and its failure worth a diagnosis."""
-        return self.pretty.is_in_full(result) or super().is_shown(result)
-
-    def finish(self, results: Sequence[Record], ending: Ending, revised: Sequence[Record]) -> None:
-        """Print the summary, then what the exit code means."""
-        self.pretty.finish(results, ending.complete, Exit(ending.exit_code), ending.meaning)

@@ -151,7 +151,7 @@ def command(
     Exit codes: 0 conforms, 1 something failed, 2 wrong usage or case file, 4 a backend or the
     output could not be used, 5 nothing was judged, 130 interrupted.
     """
-    from opcheck.cli.console import JsonOutput, PrettyOutput
+    from opcheck.cli.output import JsonOutput, PrettyOutput
     from opcheck.cli.workers import (
         check_company,
         chosen_backends,

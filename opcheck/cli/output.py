@@ -1,0 +1,87 @@
+"""Where the results of a run go while it lasts, and what is printed at its end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Self
+
+from opcheck.cli.console import Lines, output, progress
+from opcheck.errors import Exit
+from opcheck.model import Ending, Header, Record, Result
+from opcheck.records.status import is_failure, reds_of
+from opcheck.report import store
+from opcheck.report.pretty import Pretty
+
+
+class _Output:
+    """What a run writes to: entered while results come, which a progress bar counts."""
+
+    def __init__(self, header: Header, *, pausing: bool) -> None:
+        self.red = reds_of(header)
+        self.bar = progress(pausing=pausing)
+        self.task = self.bar.add_task("judging", total=header.results)
+
+    def __enter__(self) -> Self:
+        self.bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
+        self.bar.stop()
+
+    def is_shown(self, result: Result | Record) -> bool:
+        """Whether a result is told in detail, and its failure worth a diagnosis."""
+        return is_failure(result, self.red)
+
+
+class JsonOutput(_Output):
+    """JSON lines on standard output."""
+
+    def __init__(self, header: Header) -> None:
+        super().__init__(header, pausing=False)
+        self.lines = Lines()
+        self.lines.add(store.header(header))
+        self.lines.flush()
+
+    def take(self, result: Record) -> None:
+        """Take the result's line, which will be written whatever happens."""
+        self.lines.add(store.record(result))
+
+    def show(self, result: Record) -> None:
+        """Write the line now, so that a run cut short leaves what it had."""
+        self.lines.flush()
+        self.bar.advance(self.task)
+
+    def finish(self, results: Sequence[Record], ending: Ending, revised: Sequence[Record]) -> None:
+        """Write the footer, with what is said otherwise of results than when they came."""
+        self.lines.add(store.footer(results, ending, revised))
+        self.lines.flush()
+
+
+class PrettyOutput(_Output):
+    """Failures as they come, tables at the end."""
+
+    def __init__(self, header: Header, *, quiet: bool, verbose: int, slowest: int | None) -> None:
+        super().__init__(header, pausing=True)
+        self.pretty = Pretty(output(), header, quiet=quiet, verbose=verbose, slowest=slowest)
+
+    def take(self, result: Record) -> None:
+        """Nothing is lost if it is not shown."""
+
+    def show(self, result: Record) -> None:
+        """Print a failure in full, now: a run may be long, or end with the whole process."""
+        if self.pretty.is_due(result):
+            self.bar.stop()
+            self.pretty.show(result)
+            self.bar.start()
+        self.bar.advance(self.task)
+
+    def is_shown(self, result: Result | Record) -> bool:
+        """Whether a result is told in detail, and its failure worth a diagnosis."""
+        return self.pretty.is_in_full(result) or super().is_shown(result)
+
+    def finish(self, results: Sequence[Record], ending: Ending, revised: Sequence[Record]) -> None:
+        """Print the summary, then what the exit code means."""
+        self.pretty.finish(results, ending.complete, Exit(ending.exit_code), ending.meaning)

@@ -19,7 +19,7 @@ from opcheck.errors import Exit, UsageError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from opcheck.report.node_yaml import Named
+    from opcheck.report.case_yaml import Named
     from opcheck.run.golden.writing import Golden
 
 #: How many of those that are left out are named.
@@ -108,7 +108,7 @@ def write(
     from opcheck.run.golden.writing import Settings, check_place
     from opcheck.run.golden.writing import write as write_cases
     from opcheck.run.machine import processors
-    from opcheck.suite.sources import check_case_files, is_node_tests
+    from opcheck.suite.load import check_case_files, is_node_tests
 
     paths = selection["paths"]
     if any(map(is_node_tests, paths)):
@@ -250,13 +250,13 @@ def import_(folders: Sequence[Path], file: Path, force: bool) -> None:
 
     Exit codes: 0 written, 2 a folder or the command line is wrong, 4 it cannot be written.
     """
-    from opcheck.report.node_yaml import written
+    from opcheck.report.case_yaml import written_nodes
     from opcheck.report.words import plural
     from opcheck.run.golden.importing import place
 
     _check_file(file)
     nodes = _nodes(folders)
-    made = written(nodes, file.stem)
+    made = written_nodes(nodes, file.stem)
     count = place(file, made.text, made.files, made.tensors, force=force)
     beside = f", and {plural(len(made.files), 'array')} beside it" if made.files else ""
     end(Exit.CONFORMS, f"{plural(count, 'case')} in {file}{beside}")
@@ -272,8 +272,7 @@ def _check_file(file: Path) -> None:
 def _nodes(folders: Sequence[Path]) -> list[Named]:
     """The tests in the folders; raises UsageError with everything that is wrong with each."""
     from opcheck.graph.one_node import Unfit, read, tolerance_in
-    from opcheck.report.case_yaml import name_of
-    from opcheck.report.node_yaml import Named
+    from opcheck.report.case_yaml import Named, name_of
     from opcheck.report.words import one_line
 
     nodes: list[Named] = []

@@ -141,12 +141,17 @@ def _inferred(model: ModelProto) -> Sequence[ValueInfoProto]:
         if all(output.type.tensor_type.HasField("shape") for output in found):
             return found
         # Some first versions, such as LpPool-1, have no inference; later ones keep the ranks.
-        later = ModelProto.FromString(model.SerializeToString())
-        for imported in later.opset_import:
-            imported.version = max(imported.version, opset.newest(imported.domain))
-        return shape_inference.infer_shapes(later).graph.output
+        return shape_inference.infer_shapes(at_newest_opsets(model)).graph.output
     except shape_inference.InferenceError:
         return ()
+
+
+def at_newest_opsets(model: ModelProto) -> ModelProto:
+    """A copy of a model that imports the newest opset of each of its domains."""
+    later = ModelProto.FromString(model.SerializeToString())
+    for imported in later.opset_import:
+        imported.version = max(imported.version, opset.newest(imported.domain))
+    return later
 
 
 def lower_hardmax1(task: Task) -> tuple[list[NodeProto], dict[str, Array], int]:

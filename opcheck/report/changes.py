@@ -12,9 +12,9 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from opcheck.model.timing import Bench
-from opcheck.report import amounts, words
-from opcheck.report.amounts import digits
+from opcheck.report import words
 from opcheck.report.look import Column, Lines, put_all, together, unlike
+from opcheck.report.words import digits
 from opcheck.timing.comparing import Change, Compared, Missing, Verdict
 
 #: What differs between two runs, by its name: how it was in the old one, and in the new.
@@ -103,7 +103,7 @@ def _facts(bench: Bench) -> Mapping[str, str]:
     return {
         "processor": machine.processor,
         "processors": f"{machine.cores:,}",
-        "memory": amounts.size(machine.memory),
+        "memory": words.size(machine.memory),
         "governor": machine.governor,
         "load": f"high: {machine.load:g}" if busy else "low",
         "platform": machine.platform,
@@ -139,7 +139,7 @@ def _show_changes(lines: Lines, title: str, changes: Sequence[Change], beyond: f
             cells = [
                 (f"  {words.brief(change.backend)}", ""),
                 (digits(change.ratio), ""),
-                (amounts.interval(change.low, change.high), ""),
+                (words.interval(change.low, change.high), ""),
                 ("<0.001" if change.p < 0.001 else f"{change.p:.3f}", ""),
                 _verdict(change, beyond),
             ]

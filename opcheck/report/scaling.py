@@ -13,9 +13,9 @@ from rich.console import Console
 
 from opcheck.errors import Unwritable, UsageError
 from opcheck.model.timing import Bench, Sample, Timed
-from opcheck.report import amounts, words
-from opcheck.report.amounts import seconds
+from opcheck.report import words
 from opcheck.report.look import Column, Lines
+from opcheck.report.words import seconds
 from opcheck.timing.scaling import Scaling, scaling
 from opcheck.timing.spread import spread
 
@@ -151,11 +151,11 @@ def _show_times(lines: Lines, rows: Sequence[Timed], group: Mapping[str, dict[st
     names = [column.name for column in left] + [_pair(_TIME.name, _RATE.name)] * len(group)
     lines.row(columns, [(name, "dim") for name in names], _GAP)
     for row in rows:
-        cells = [amounts.size(row.moved), words.brief(row.shapes)][: len(left)]
+        cells = [words.size(row.moved), words.brief(row.shapes)][: len(left)]
         for points in group.values():
             point = points.get(row.case)
             time = seconds(point.seconds) if point else "–"
-            rate = amounts.rate(point.moved, point.seconds) if point else "–"
+            rate = words.rate(point.moved, point.seconds) if point else "–"
             cells.append(_pair(time, rate))
         lines.row(columns, [(cell, "") for cell in cells], _GAP)
 
@@ -191,7 +191,7 @@ def _show_growth(lines: Lines, points: Mapping[str, dict[str, Point]]) -> None:
             f"{one.exponent:.2f}",
             f"{one.low:.2f} to {one.high:.2f}" if known else "–",
             seconds(one.fixed) if one.fixed else "–",
-            amounts.size(one.flat) if one.flat else "–",
+            words.size(one.flat) if one.flat else "–",
         ]
         lines.row(columns, [(cell, "") for cell in cells], _GAP)
     lines.blank()
@@ -205,7 +205,7 @@ def _untimed(rows: Sequence[Timed]) -> Iterator[tuple[str, str]]:
             if not timing.samples:
                 why.setdefault((timing.backend, timing.why_not), []).append(row)
     for (backend, reason), some in why.items():
-        sizes = ", ".join(amounts.size(row.moved) for row in some)
+        sizes = ", ".join(words.size(row.moved) for row in some)
         yield backend, f"at {sizes}: {words.brief(reason)}"
 
 

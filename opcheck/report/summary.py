@@ -12,7 +12,7 @@ from rich.text import Text
 
 from opcheck.model import Header, Record, Verdict
 from opcheck.records.status import is_judged
-from opcheck.report import amounts, failure, overview, tally, words
+from opcheck.report import failure, overview, tally, words
 from opcheck.report.look import COLOURS, add_numbers, count_cell, grouped, new_table, put_all
 
 #: How many kinds of reasons a list shows for a backend before it says how many more there are.
@@ -283,12 +283,12 @@ def _slowest(names: Mapping[str, str], results: Sequence[Record], most: int) -> 
     timed = [result for result in chosen if result.seconds > 0]
     share = sum(one.seconds for one in timed) / (sum(one.seconds for one in results) or 1)
     count = words.plural(len(timed), "result")
-    title = f"Slowest: {count}, {amounts.percent(share)} of the time that backends took"
+    title = f"Slowest: {count}, {words.percent(share)} of the time that backends took"
     table = new_table(title=title)
     add_numbers(table, "time")
     for column in ("backend", "case"):
         table.add_column(column, overflow="fold")
     for result in timed:
         told = names[result.backend], words.one_line(result.case)
-        table.add_row(amounts.seconds(result.seconds), *told)
+        table.add_row(words.seconds(result.seconds), *told)
     return table

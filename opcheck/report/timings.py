@@ -9,9 +9,9 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from opcheck.model.timing import Bench, Timed, Timing
-from opcheck.report import amounts, words
-from opcheck.report.amounts import digits, interval, percent, seconds
+from opcheck.report import words
 from opcheck.report.look import Column, Lines, together
+from opcheck.report.words import digits, interval, percent, seconds
 from opcheck.timing.means import means
 from opcheck.timing.ratios import Ratio, ratio
 from opcheck.timing.ratios import words as verdict_on
@@ -96,11 +96,11 @@ def _about(row: Timed) -> str:
     parts = " ".join(part for part in (row.op, row.dtype, row.shapes) if part)
     if not row.moved:
         return parts  # nobody answers it rightly, so nobody knows
-    about = f"{parts}: {together(amounts.size(row.moved))} must move"
+    about = f"{parts}: {together(words.size(row.moved))} must move"
     copy = spread(row.copy, row.yardstick)
     if copy is None:
         return about
-    rate = together(f"{amounts.rate(row.moved, copy.median)} GB/s")
+    rate = together(f"{words.rate(row.moved, copy.median)} GB/s")
     return f"{about}, which a copy does at {rate}"
 
 
@@ -160,7 +160,7 @@ class _Case:
             (times, ""),
             (interval, ""),
             (verdict, _COLOURS.get(verdict, "")),
-            (amounts.rate(self.row.moved, found.median), ""),
+            (words.rate(self.row.moved, found.median), ""),
             (share, ""),
             (seconds(prepared) if prepared is not None else "–", ""),
         ]
@@ -179,7 +179,7 @@ class _Case:
     def _bar(self, timing: Timing, width: int) -> str:
         slowest = max(found.median for found in self.spreads.values())
         share = self.spreads[timing.backend].median / slowest
-        return amounts.bar(share, width, ascii_only=self.lines.ascii_only)
+        return words.bar(share, width, ascii_only=self.lines.ascii_only)
 
     def _remarks(self) -> Iterator[tuple[str, str]]:
         for timing in self.row.timings:

@@ -3,9 +3,8 @@
 from opcheck.suite.digest import case_digest, suite_digest
 from opcheck.suite.expand import Sweep, parse_sweep
 from opcheck.suite.fill import materialize, unrounded
-from opcheck.suite.load import load, load_bench, load_sweep
+from opcheck.suite.load import check_case_files, load, load_all, load_bench, load_sweep
 from opcheck.suite.select import Selection, select, shard
-from opcheck.suite.sources import check_case_files, load_all
 
 __all__ = [
     "Selection",

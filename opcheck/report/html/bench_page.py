@@ -12,7 +12,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from opcheck.model.timing import Bench, Timed, Timing
-from opcheck.report import amounts, words
+from opcheck.report import words
 from opcheck.report.html import plots
 from opcheck.report.html.page import document
 from opcheck.report.html.plots import COLOURS, Drawing, drawing, saved
@@ -67,7 +67,7 @@ def page(stored: Stored) -> str:
             name = f"t{number}"
             drawings[name] = times(row, of)
         copied = spread(row.copy, row.yardstick)
-        rate = f"{amounts.rate(row.moved, copied.median)} GB/s" if copied else ""
+        rate = f"{words.rate(row.moved, copied.median)} GB/s" if copied else ""
         cases.append(Case(row, rate, tuple(_lines(bench, row, copied)), name))
     found = [
         (case.row.case, line.timing.backend, line.ratio)
@@ -86,7 +86,7 @@ def page(stored: Stored) -> str:
         means=means(rows, bench.baseline),
         drawings=drawings,
         can_draw=plots.available(),
-        amounts=amounts,
+        amounts=words,
     )
 
 
@@ -114,13 +114,13 @@ def _verdict(timing: Timing, base: Timing | None, one: Ratio | None) -> str:
 def _cells(
     row: Timed, timing: Timing, found: Spread, one: Ratio | None, copied: Spread | None
 ) -> Iterator[str]:
-    yield amounts.seconds(found.median)
-    yield f"±{amounts.percent((found.high - found.low) / found.median / 2)}"
-    yield amounts.digits(one.value) if one else ""
-    yield amounts.interval(one.low, one.high) if one else ""
-    yield amounts.rate(row.moved, found.median)
-    yield amounts.percent(copied.median / found.median) if copied else "–"
-    yield amounts.seconds(median(timing.prepared)) if timing.prepared else "–"
+    yield words.seconds(found.median)
+    yield f"±{words.percent((found.high - found.low) / found.median / 2)}"
+    yield words.digits(one.value) if one else ""
+    yield words.interval(one.low, one.high) if one else ""
+    yield words.rate(row.moved, found.median)
+    yield words.percent(copied.median / found.median) if copied else "–"
+    yield words.seconds(median(timing.prepared)) if timing.prepared else "–"
 
 
 def colours(bench: Bench) -> dict[str, str]:

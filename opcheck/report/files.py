@@ -1,4 +1,4 @@
-"""Files that reports are written into."""
+"""Files that reports are written into, and the formats of a run in them."""
 
 from __future__ import annotations
 

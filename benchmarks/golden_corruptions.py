@@ -24,8 +24,8 @@ import numpy as np
 
 from opcheck.compare.ulp import stepped
 from opcheck.errors import UsageError
-from opcheck.graph.onnx_tolerance import DATA
 from opcheck.graph.tensors import read_named_tensor, tensor_bytes
+from opcheck.graph.test_data import DATA
 from opcheck.run.golden.archives import npz_bytes
 from opcheck.run.golden.checking import check
 from opcheck.run.golden.writing import Settings, write

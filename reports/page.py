@@ -18,8 +18,8 @@ from opcheck.known import Ledger, Line, load_ledgers, within
 from opcheck.model import OpVersion, Record, Run, Verdict
 from opcheck.model.timing import Bench, Timed
 from opcheck.records.status import reds
-from opcheck.report import amounts, store, timing_store, words
-from opcheck.report.markdown_text import block, table
+from opcheck.report import store, timing_store, words
+from opcheck.report.markdown import block, table
 from opcheck.timing.means import means
 from opcheck.timing.ratios import ratio
 from opcheck.timing.ratios import words as verdict_on
@@ -432,7 +432,7 @@ def _bench(stored: timing_store.Stored) -> Iterator[str]:
     yield ""
     found = means(stored.rows, bench.baseline)
     if found:
-        told = ", ".join(f"{text(mean.backend)} {amounts.digits(mean.value)}" for mean in found)
+        told = ", ".join(f"{text(mean.backend)} {words.digits(mean.value)}" for mean in found)
         over = f"{found[0].cases:,} of {found[0].of:,} cases, those that all of them were timed on"
         yield f"Geometric mean of the ratios to {text(bench.baseline)} over {over}: {told}."
         yield ""
@@ -443,13 +443,13 @@ def _time(row: Timed, backend: str, bench: Bench) -> str:
     found = spread(timing.samples, row.yardstick) if timing else None
     if timing is None or found is None:
         return "–"
-    told = amounts.seconds(found.median)
+    told = words.seconds(found.median)
     if timing is base or base is None or not base.samples:
         return told
     times = ratio(timing, base)
     if times is None or verdict_on(times) == "unclear":
         return told
-    return f"{told} (×{amounts.digits(times.value)}, {amounts.interval(times.low, times.high)})"
+    return f"{told} (×{words.digits(times.value)}, {words.interval(times.low, times.high)})"
 
 
 def text(said: str) -> str:

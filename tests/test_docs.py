@@ -24,8 +24,7 @@ from opcheck.backends.runners.lines import PROTOCOL, read_hello, read_reply
 from opcheck.backends.runners.one_shot import NOT_RUN, PLACEHOLDERS, UNSUPPORTED
 from opcheck.backends.runners.tensors import from_json
 from opcheck.dtypes import DTYPES
-from opcheck.graph.folders import MAX_NAME, folder_name
-from opcheck.graph.sayings import KINDS
+from opcheck.graph.folders import KINDS, MAX_NAME, folder_name
 from opcheck.model import Verdict
 from opcheck.run.export import write_questions
 from opcheck.suite import load

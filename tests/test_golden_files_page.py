@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import get_args
 
 from opcheck.engine import rounding
-from opcheck.graph.onnx_tolerance import DATA
+from opcheck.graph.test_data import DATA
 from opcheck.run.golden.answers import Kind
 from opcheck.run.golden.writing import METHOD_TEXTS
 from opcheck.suite.golden_manifest import MANIFEST, NPZ, SUMS, read_manifest

@@ -11,7 +11,7 @@ import pytest
 
 from opcheck.records.comparing import GREW, NEAR, REGRESSIONS, Kind
 from opcheck.report import store
-from opcheck.report.formats import FORMATS
+from opcheck.report.files import FORMATS
 from tests.report.runs import every_verdict, run_of
 from tests.shell import ROOT, program, shell
 

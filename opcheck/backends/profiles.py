@@ -15,8 +15,7 @@ from types import MappingProxyType
 
 from opcheck.backends.address import Address, parse
 from opcheck.errors import UsageError
-from opcheck.reading.nodes import Node
-from opcheck.reading.problems import Problems, Unreadable
+from opcheck.reading.nodes import Node, Problems, Unreadable
 
 _UNITS = {"": 1, "b": 1}
 for _n, _prefix in enumerate("kmgt", 1):

@@ -1,16 +1,14 @@
 """The specification, sentence by sentence, and which cases test each of them.
 
-`pages` reads the sentences, `quoting` finds what a case's clause quotes on them, `survey` counts
-the cases of every sentence. That no sentence of the shipped pages is missing, invented or
+`pages` reads the sentences, `quoting` finds what a case's clause quotes on them and counts the
+cases of every sentence. That no sentence of the shipped pages is missing, invented or
 untested is held by `tests/test_clauses.py`.
 """
 
 from __future__ import annotations
 
 from opcheck.clauses.pages import Pages, Sentence, load_pages, shipped_pages
-from opcheck.clauses.quoting import cited, quotation
-from opcheck.clauses.rulings import rulings
-from opcheck.clauses.survey import Checked, Survey, survey
+from opcheck.clauses.quoting import Checked, Survey, cited, quotation, rulings, survey
 
 __all__ = [
     "Checked",

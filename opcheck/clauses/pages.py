@@ -90,19 +90,18 @@ class Pages:
         return tuple(sentence for sentence in self.sentences if version in sentence.versions)
 
 
-def load_pages(paths: Iterable[Path]) -> tuple[Pages, ...]:
-    """The pages in `paths`; raises CaseFileError with every problem of every file."""
-    return _load((path, str(path)) for path in paths)
-
-
 def shipped_pages() -> tuple[Pages, ...]:
     """The pages that ship with opcheck."""
     folder = shipped_folder("_clauses", "clauses")
     files = sorted(folder.rglob("*.yaml"))
-    return _load((file, f"clauses/{file.relative_to(folder).as_posix()}") for file in files)
+    return load_pages((file, f"clauses/{file.relative_to(folder).as_posix()}") for file in files)
 
 
-def _load(files: Iterable[tuple[Path, str]]) -> tuple[Pages, ...]:
+def load_pages(files: Iterable[tuple[Path, str]]) -> tuple[Pages, ...]:
+    """The pages in files, each with the name that messages have for it.
+
+    Raises CaseFileError with every problem of every file.
+    """
     problems = Problems()
     found = []
     for path, name in files:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,6 +14,8 @@ from opcheck.cli.options import Duration, leave
 from opcheck.errors import Exit, OpcheckError
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from opcheck.backends.offers import Offer, Tried
     from opcheck.backends.profiles import Profile
     from opcheck.model.support import Support
@@ -52,16 +54,17 @@ def command(addresses: tuple[str, ...], probe: bool, timeout: float | None, form
     """
     from opcheck.backends.offers import offers, tried
     from opcheck.backends.profiles import profiles
+    from opcheck.cli.console import output
     from opcheck.cli.workers import scratch
 
     known = profiles(Path.cwd())
     chosen, problems = (_named(addresses, known), []) if addresses else offers(known)
-    show = _Json() if form == "json" else _Pretty()
+    console = None if form == "json" else output()
     with scratch() as folder:
         found = tried(chosen, folder, timeout or _PATIENCE, interrupt.safe_place)
-        show.backends(found, problems)
+        _show(found, problems, console)
         if probe:
-            _probe([one for one in found if one.info], folder, timeout, show)
+            _probe([one for one in found if one.info], folder, timeout, console)
     codes = [one.error.exit_code for one in found if one.error] if addresses else []
     leave(min(codes, key=list(Exit).index, default=Exit.CONFORMS))
 
@@ -82,11 +85,14 @@ def _named(addresses: Sequence[str], known: Mapping[str, Profile]) -> list[Offer
     return found
 
 
-def _probe(found: Sequence[Tried], folder: Path, timeout: float | None, show: _Output) -> None:
+def _probe(
+    found: Sequence[Tried], folder: Path, timeout: float | None, console: Console | None
+) -> None:
     from opcheck.backends import declarations
     from opcheck.backends.isolation.slot import Settings
     from opcheck.cli.console import progress
     from opcheck.cli.workers import connect, started
+    from opcheck.report.backends import legend
     from opcheck.run.probe import matrix, probe
     from opcheck.suite import load
 
@@ -97,7 +103,7 @@ def _probe(found: Sequence[Tried], folder: Path, timeout: float | None, show: _O
         seconds = timeout or profile.timeout or _PATIENCE
         return Settings(address, folder, profile.environment, seconds, profile.memory_limit)
 
-    with progress(pausing=show.is_for_people) as bar:
+    with progress(pausing=console is not None) as bar:
         task = bar.add_task("probing", total=len(found) * sum(map(len, asked.values())))
 
         def step() -> None:
@@ -111,61 +117,36 @@ def _probe(found: Sequence[Tried], folder: Path, timeout: float | None, show: _O
                 connect([backend])
                 supports = probe(asked, backend, declaring, step)
             bar.stop()
-            show.support(one, supports, declarations.words(address))
+            _show_support(one, supports, declarations.words(address), console)
             bar.start()
-    show.end()
+    if console:
+        legend(console)
 
 
-class _Json:
-    """Lines of JSON."""
+def _show(
+    found: Sequence[Tried], problems: Sequence[OpcheckError], console: Console | None
+) -> None:
+    from opcheck.report import backends
 
-    is_for_people = False
-
-    def backends(self, found: Sequence[Tried], problems: Sequence[OpcheckError]) -> None:
-        from opcheck.report import offers
-
-        for one in found:
-            click.echo(json.dumps(offers.record(one)))
-        for problem in problems:
-            click.echo(json.dumps({"type": "problem", "message": "\n".join(problem.lines())}))
-
-    def support(self, one: Tried, supports: Sequence[Support], declares: str) -> None:
-        from opcheck.report import support
-
-        for cell in supports:
-            click.echo(json.dumps(support.record(one.offer.name, cell)))
-
-    def end(self) -> None:
-        """Nothing more to say."""
+    if console:
+        backends.show(console, found, problems)
+        return
+    for one in found:
+        click.echo(json.dumps(backends.record(one)))
+    for problem in problems:
+        click.echo(json.dumps({"type": "problem", "message": "\n".join(problem.lines())}))
 
 
-class _Pretty:
-    """Tables."""
+def _show_support(
+    one: Tried, supports: Sequence[Support], declares: str, console: Console | None
+) -> None:
+    from opcheck.report import backends
 
-    is_for_people = True
-
-    def __init__(self) -> None:
-        from opcheck.cli.console import output
-
-        self._console = output()
-
-    def backends(self, found: Sequence[Tried], problems: Sequence[OpcheckError]) -> None:
-        from opcheck.report import offers
-
-        offers.show(self._console, found, problems)
-
-    def support(self, one: Tried, supports: Sequence[Support], declares: str) -> None:
-        from opcheck.report import support
-
-        assert one.info
-        name = one.offer.name
+    assert one.info
+    name = one.offer.name
+    if console:
         title = str(one.info) if name == one.info.address else f"{name}: {one.info}"
-        support.show(self._console, title, supports, declares)
-
-    def end(self) -> None:
-        from opcheck.report import support
-
-        support.legend(self._console)
-
-
-_Output: TypeAlias = _Json | _Pretty
+        backends.show_support(console, title, supports, declares)
+        return
+    for cell in supports:
+        click.echo(json.dumps(backends.support_record(name, cell)))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from opcheck.cli import interrupt, scalings, timing_gate
+from opcheck.cli import bench_setup, interrupt, timing_gate
 from opcheck.cli.bench_setup import (
     Keeping,
     chosen,
@@ -148,8 +148,7 @@ def command(
     if compared:
         timing_gate.compare(*compared, most, unclear)
     from opcheck.cli.console import output
-    from opcheck.cli.oracles import check_company, consulted
-    from opcheck.cli.workers import chosen_backends, scratch
+    from opcheck.cli.workers import check_company, chosen_backends, consulted, scratch
     from opcheck.report import timings
     from opcheck.report.pyperf import write as write_pyperf
     from opcheck.run.bench import Session
@@ -157,7 +156,7 @@ def command(
 
     # Whatever is wrong with the command line is told before any process is started.
     cases = timable(*chosen(sweep, **selection))
-    scalings.check([case.sweep for case in cases], plot)
+    bench_setup.check_sweeps([case.sweep for case in cases], plot)
     files = {"--save": saved, "--pyperf": pyperf, "--plot": plot}
     check_files([(f"{name} {path}", path) for name, path in files.items()], [baseline])
     gate = timing_gate.asked(most, unclear, stored=baseline is not None, base=base)
@@ -186,7 +185,7 @@ def command(
     for row in rows:
         timings.show_case(console, about, row)
     timings.show_means(console, about, rows)
-    scalings.show(console, about, rows, plot)
+    bench_setup.show_sweeps(console, about, rows, plot)
     verdict = timing_gate.closed(console, gate, old, about, rows)
     if pyperf and was_timed(rows):
         write_pyperf(pyperf, about, rows)
@@ -216,7 +215,6 @@ def _plan(base: str, processes: int, *, quick: bool, cold: bool, seconds: float 
 
 
 def _end(rows: Sequence[Timed], wanted: int, gate: Exit | None, said: str) -> NoReturn:
-    """Say what the exit code means, and end."""
     from opcheck.report.words import plural
 
     timed = sum(bool(timing.samples) for row in rows for timing in row.timings)

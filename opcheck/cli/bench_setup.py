@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from itertools import chain
@@ -18,6 +18,8 @@ from opcheck.cli.options import chosen_cases, leave
 from opcheck.errors import Exit, Unwritable, UsageError
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from opcheck.backends.isolation.slot import Settings
     from opcheck.model import Case
     from opcheck.model.timing import Bench, Timed
@@ -158,3 +160,37 @@ def measured(session: Session, keeping: Keeping) -> Sequence[Timed]:
     rows = session.rows()
     keeping.now(rows, complete=not interrupt.asked())
     return rows
+
+
+def check_sweeps(sweeps: Iterable[str], plot: Path | None) -> None:
+    """Raise UsageError where there will be nothing to draw, or no way to: before it is measured.
+
+    `sweeps` are those that cases belong to, "" for none.
+    """
+    from opcheck.report.scaling import check_plot as check_plot
+
+    if plot is None:
+        return
+    families = {*sweeps} - {""}
+    if len(families) != 1:
+        said = ", ".join(sorted(families)) or "none"
+        hint = "choose one by --case, and its sizes by --sweep"
+        raise UsageError(f"--plot draws one case in several sizes, and there is: {said}", hint)
+    check_plot(plot)
+
+
+def show_sweeps(
+    console: Console, about: Bench, rows: Sequence[Timed], plot: Path | None = None
+) -> None:
+    """Print how times grow in each sweep, and draw it."""
+    from opcheck.report import scaling
+
+    families: dict[str, list[Timed]] = {}
+    for row in rows:
+        if row.sweep:
+            families.setdefault(row.sweep, []).append(row)
+    for some in families.values():
+        console.print()
+        scaling.show(console, about, some)
+        if plot and was_timed(some):
+            scaling.draw(plot, about, some)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from opcheck.cli import stored
+from opcheck.cli import outputs
 from opcheck.cli.options import leave
 from opcheck.cli.outputs import STANDARD, Command
 from opcheck.errors import UsageError
@@ -30,7 +30,7 @@ _RUN = click.Path(path_type=Path)
     show_default=True,
     help="json: a line a change; markdown: a page for pull requests.",
 )
-@stored.out_option
+@outputs.out_option
 @click.option("-v", "--verbose", is_flag=True, help="Every change, however many there are.")
 def command(
     old_path: Path, new_path: Path, common: bool, form: str, out: Path | None, verbose: bool
@@ -53,21 +53,21 @@ def command(
     """
     from opcheck.records.comparing import compare, judged
     from opcheck.records.merging import apart
-    from opcheck.report import diff, diff_markdown
+    from opcheck.report import diff
 
     if verbose and form != "pretty":
         raise UsageError(f"-v is for --format pretty, not for {form}")
-    stored.check_output(out, [old_path, new_path])
-    old, new = stored.read(old_path, new_path)
+    outputs.check_output(out, [old_path, new_path])
+    old, new = outputs.read_runs(old_path, new_path)
     if STANDARD not in (old_path, new_path) and old_path.samefile(new_path):
         raise UsageError(f"{old_path} and {new_path} are one file: nothing can have changed")
     if apart(old.header, new.header) < 0:
         click.echo(f"opcheck: {new_path} began before {old_path}: is it NEW?", err=True)
     found = compare(old, new)
     if form == "pretty":
-        with stored.printed(out) as console:
+        with outputs.printed(out) as console:
             diff.show(console, old, new, found, common=common, verbose=verbose)
     else:
-        renderer = diff if form == "json" else diff_markdown
-        stored.write(out, renderer.lines(old, new, found, common=common))
+        lines = diff.lines if form == "json" else diff.markdown_lines
+        outputs.write_lines(out, lines(old, new, found, common=common))
     leave(judged(old, new, found, common=common)[0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import importlib
 import os
 import sys
 from collections.abc import Iterator
@@ -13,8 +14,7 @@ import click
 
 import opcheck
 from opcheck.cli import interrupt
-from opcheck.cli.lazy import LazyGroup
-from opcheck.errors import CaseFileError, Exit, OpcheckError
+from opcheck.errors import CaseFileError, Exit, OpcheckError, did_you_mean
 
 #: Each is a module in `opcheck.cli` with a function `command`; its line stands here so that
 #: `--help` need not import it.
@@ -32,8 +32,42 @@ COMMANDS = {
 }
 
 
-class Program(LazyGroup):
-    """The group of all commands, in which every ending of the program has its exit code."""
+class Commands(click.Group):
+    """A group that lists its commands in their own order, and has a hint for an unknown one."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The commands, in the order of a day's work."""
+        return list(self.commands)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does, with a hint where the command is unknown."""
+        known = self.list_commands(ctx)
+        if args and args[0] not in known and not args[0].startswith("-"):
+            hint = did_you_mean(args[0], known) or f"commands: {', '.join(known)}"
+            ctx.fail(f"no command {args[0]!r} ({hint})")
+        return super().resolve_command(ctx, args)
+
+
+class Program(Commands):
+    """All commands, imported when they are used; every ending of the program has its exit code."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The commands, in the order of a day's work."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """The command `name`, imported now."""
+        if name not in COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(f"opcheck.cli.{name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of commands in `--help`, without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
 
     def make_context(self, *args: Any, **settings: Any) -> click.Context:
         """As click does, which prints --help and --version here."""
@@ -89,12 +123,7 @@ def _give_up_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-@click.group(
-    cls=Program,
-    package="opcheck.cli",
-    lines=COMMANDS,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+@click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(opcheck.__version__, prog_name="opcheck")
 def program() -> None:
     """Does a backend compute an operator as its specification says?

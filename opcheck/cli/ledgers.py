@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from opcheck.cli.options import together
 from opcheck.cli.outputs import check_files
 from opcheck.errors import Unwritable, UsageError
 
 if TYPE_CHECKING:
-    from opcheck.cli.options import Function
     from opcheck.known import Gate, UserLedger
     from opcheck.known.checking import Facts
     from opcheck.model import BackendInfo, Case, Run
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 #: What the environment variable CI says where it does not mean that this is one.
 _NO = ("", "0", "false")
 
-_OPTIONS = (
+#: --known, --update-known, --prune-known, --add-known-in-ci.
+known_options = together(
     click.option(
         "--known",
         "ledgers",
@@ -54,13 +55,6 @@ _OPTIONS = (
         help="With --update-known: add failures even where the environment variable CI is set.",
     ),
 )
-
-
-def known_options(function: Function) -> Function:
-    """--known, --update-known, --prune-known, --add-known-in-ci."""
-    for option in reversed(_OPTIONS):
-        function = option(function)
-    return function
 
 
 @dataclass(frozen=True)

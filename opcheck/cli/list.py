@@ -72,11 +72,11 @@ def _show_cases(cases: Sequence[Case], *, as_json: bool) -> None:
 def _show_clauses(cases: Sequence[Case], *, as_json: bool) -> None:
     from opcheck.clauses import shipped_pages, survey
     from opcheck.cli.console import output
-    from opcheck.report import clauses
+    from opcheck.report import listing
 
     surveys = survey(shipped_pages(), cases)
     if not as_json:
-        clauses.show(output(), surveys)
+        listing.show_clauses(output(), surveys)
     else:
-        for record in (record for page in surveys for record in clauses.records(page)):
+        for record in (record for page in surveys for record in listing.clause_records(page)):
             click.echo(json.dumps(record))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from opcheck.cli import stored
+from opcheck.cli import outputs
 from opcheck.cli.options import end
 from opcheck.cli.outputs import Command, Output
 from opcheck.errors import Exit
@@ -42,11 +42,11 @@ def command(paths: tuple[Path, ...], out: Path, mixed_versions: bool) -> None:
     from opcheck.report import store
     from opcheck.report.words import one_line, plural
 
-    stored.check_output(out, paths)
-    runs = stored.read(*paths)
+    outputs.check_output(out, paths)
+    runs = outputs.read_runs(*paths)
     parts = [Part(str(path), run) for path, run in zip(paths, runs, strict=True)]
     whole, lacks = merge(parts, mixed_versions=mixed_versions)
-    stored.write(out, store.lines(whole))
+    outputs.write_lines(out, store.lines(whole))
     header = whole.header
     for said in (*lacks, *several_builds(header)):
         click.echo(f"opcheck: {one_line(said)}", err=True)

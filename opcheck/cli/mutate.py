@@ -14,7 +14,7 @@ from opcheck.errors import Exit, UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from opcheck.model import Case
-    from opcheck.model.mutation import Group, Mutation, Power, Yardstick
+    from opcheck.model.mutation import Group, Mutation, Power
     from opcheck.run.mutate import Settings
 
 
@@ -122,6 +122,7 @@ def _power(
     from opcheck.cli.console import counted
     from opcheck.model.mutation import Fate, Power
     from opcheck.run.propose import proposals
+    from opcheck.run.yardstick import yardsticks
 
     left = sorted(m.mutant for m in mutations if m.fate is Fate.SURVIVED)
     found = []
@@ -129,13 +130,7 @@ def _power(
         with counted("looking for cases", None) as each:
             made = proposals(left, cases, tries, jobs, interrupt.safe_place)
             found = sorted(each(made), key=lambda p: p.mutants)
-    return Power(mutations, tuple(found), _yardsticks(settings, mutations), tries)
-
-
-def _yardsticks(settings: Settings, mutations: Iterable[Mutation]) -> tuple[Yardstick, ...]:
-    from opcheck.run.yardstick import yardsticks
-
-    return yardsticks(settings.names, mutations)
+    return Power(mutations, tuple(found), yardsticks(settings.names, mutations), tries)
 
 
 def _end(power: Power, *, verbose: bool, as_json: bool) -> None:
@@ -160,18 +155,18 @@ def _end_groups(
 ) -> None:
     from opcheck.clauses import shipped_pages, survey
     from opcheck.known import shipped_ledgers
-    from opcheck.report import groups as report
+    from opcheck.report import mutation as report
     from opcheck.run.groups import groups
 
     surveys = survey(shipped_pages(), cases)
     found: tuple[Group, ...] = groups(cases, mutations, surveys, shipped_ledgers())
     idle = sum(group.shows_nothing for group in found)
     if as_json:
-        _print(report.records(found))
+        _print(report.group_records(found))
     else:
         from opcheck.cli.console import output
 
-        report.show(output(), found, verbose=verbose)
+        report.show_groups(output(), found, verbose=verbose)
     told = [f"{idle:,} of {len(found):,} groups show nothing of their own"] * bool(idle)
     _leave(told, "every group shows something of its own", as_json=as_json)
 
@@ -182,7 +177,6 @@ def _print(records: Iterable[dict[str, Any]]) -> None:
 
 
 def _leave(told: Sequence[str], otherwise: str, *, as_json: bool) -> None:
-    """Say what the exit code means, and end."""
     code = Exit.NONCONFORMING if told else Exit.CONFORMS
     if as_json:
         leave(code)

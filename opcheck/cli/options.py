@@ -58,19 +58,38 @@ class Share(click.FloatRange):
         return share
 
 
-_JOBS = click.option(
-    "-j",
-    "--jobs",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="Processes a backend.",
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+#: How many operators a hint names.
+_TOLD = 12
+
+
+def together(*options: Callable[[Any], Any]) -> Callable[[Function], Function]:
+    """Return several options as one decorator; `--help` lists them in this order."""
+
+    def decorated(function: Function) -> Function:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorated
+
+
+def _dims(ctx: click.Context, param: click.Parameter, values: Sequence[str]) -> dict[str, int]:
+    sizes: dict[str, int] = {}
+    for value in values:
+        name, _, size = value.rpartition("=")
+        if not name or not (size.isascii() and size.isdecimal()) or len(size) > 18:
+            raise click.BadParameter(f"write NAME=N, not {value!r}", ctx, param)
+        if sizes.setdefault(name, int(size)) != int(size):
+            raise click.BadParameter(f"{name} is {sizes[name]} and {size}", ctx, param)
+    return sizes
+
+
+_BACKEND = click.option(
+    "-b", "--backend", "addresses", multiple=True, metavar="ADDRESS", help="Repeatable."
 )
-_BACKENDS = (
-    click.option(
-        "-b", "--backend", "addresses", multiple=True, metavar="ADDRESS", help="Repeatable."
-    ),
+_LIMITS = (
     click.option(
         "--timeout",
         type=Duration(),
@@ -86,11 +105,26 @@ _BACKENDS = (
         " backend's profile says, or any]",
     ),
 )
-
-#: How many operators a hint names.
-_TOLD = 12
-
-_PRETTY = (
+_JOBS = click.option(
+    "-j",
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Processes a backend.",
+)
+backend_options = together(_BACKEND, *_LIMITS)
+worker_options = together(_BACKEND, _JOBS, *_LIMITS)
+#: Of opcheck's own processes, which change nothing but the time it takes.
+processes_option = click.option(
+    "-j",
+    "--jobs",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Processes.  [default: one a processor]",
+)
+pretty_options = together(
     click.option("-q", "--quiet", is_flag=True, help="Only the summary, no failure in full."),
     click.option(
         "-v",
@@ -106,10 +140,7 @@ _PRETTY = (
         help="List the N results that took longest, too.",
     ),
 )
-
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-_SELECTION = (
+selection_options = together(
     click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[PATH]..."),
     click.option("--case", "ids", multiple=True, metavar="ID", help="Exactly this case."),
     click.option("-k", "keywords", default="", metavar="EXPR", help="Words, and, or, not, ( )."),
@@ -124,99 +155,38 @@ _SELECTION = (
         help="How much: smoke is part of core, core of deep.",
     ),
 )
-
-
-def selection_options(function: Function) -> Function:
-    """PATH, --case, -k, --op, --opset, --dtype, --level."""
-    for option in reversed(_SELECTION):
-        function = option(function)
-    return function
-
-
-def pretty_options(function: Function) -> Function:
-    """-q, -v, --durations."""
-    for option in reversed(_PRETTY):
-        function = option(function)
-    return function
-
-
-def dim_option(function: Function) -> Function:
-    """--dim."""
-    return click.option(
-        "--dim",
-        "dims",
-        multiple=True,
-        callback=_dims,
-        metavar="NAME=N",
-        help="A size that a .onnx model leaves open, by its name or as INPUT[AXIS]. Repeatable.",
-    )(function)
-
-
-def _dims(ctx: click.Context, param: click.Parameter, values: Sequence[str]) -> dict[str, int]:
-    sizes: dict[str, int] = {}
-    for value in values:
-        name, _, size = value.rpartition("=")
-        if not name or not (size.isascii() and size.isdecimal()) or len(size) > 18:
-            raise click.BadParameter(f"write NAME=N, not {value!r}", ctx, param)
-        if sizes.setdefault(name, int(size)) != int(size):
-            raise click.BadParameter(f"{name} is {sizes[name]} and {size}", ctx, param)
-    return sizes
-
-
-def backend_options(function: Function) -> Function:
-    """-b, --timeout, --memory-limit."""
-    for option in reversed(_BACKENDS):
-        function = option(function)
-    return function
-
-
-def worker_options(function: Function) -> Function:
-    """-b, -j, --timeout, --memory-limit."""
-    address, *rest = _BACKENDS
-    for option in reversed((address, _JOBS, *rest)):
-        function = option(function)
-    return function
-
-
-def processes_option(function: Function) -> Function:
-    """-j, of opcheck's own processes, which change nothing but the time it takes."""
-    option = click.option(
-        "-j",
-        "--jobs",
-        type=click.IntRange(min=1),
-        metavar="N",
-        help="Processes.  [default: one a processor]",
-    )
-    return option(function)
+dim_option = click.option(
+    "--dim",
+    "dims",
+    multiple=True,
+    callback=_dims,
+    metavar="NAME=N",
+    help="A size that a .onnx model leaves open, by its name or as INPUT[AXIS]. Repeatable.",
+)
 
 
 def chosen_cases(
     paths: Sequence[Path],
-    ids: tuple[str, ...],
-    keywords: str,
-    ops: tuple[str, ...],
-    opsets: tuple[int, ...],
-    dtypes: tuple[str, ...],
-    level: Any,
     dims: Mapping[str, int] | None = None,
     *,
     bench: bool = False,
+    **selection: Any,
 ) -> tuple[tuple[Case, ...], str]:
     """The selected cases, or of `bench` those that are to be timed, and the selection in words.
 
-    Raises UsageError for a selection that names what does not exist.
+    `selection` is what `selection_options` give. Raises UsageError where it names what does not
+    exist.
     """
     from opcheck.suite import check_case_files, load_all, load_bench
 
     if bench:
         check_case_files(paths, "bench")
     cases = load_bench(paths) if bench else load_all(paths, dims)
-    return chosen_of(cases, paths, ids, keywords, ops, opsets, dtypes, level)
+    return chosen_of(cases, **selection)
 
 
 def chosen_of(
     cases: tuple[Case, ...],
-    paths: Sequence[Path],
     ids: tuple[str, ...],
     keywords: str,
     ops: tuple[str, ...],
@@ -224,7 +194,7 @@ def chosen_of(
     dtypes: tuple[str, ...],
     level: Any,
 ) -> tuple[tuple[Case, ...], str]:
-    """Of `cases`, which were read from `paths`, those that are selected, as `chosen_cases` does."""
+    """The selected of `cases`, as `chosen_cases` does."""
     from opcheck.dtypes import ELEMENT_TYPES
     from opcheck.suite import Selection, select
 

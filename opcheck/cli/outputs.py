@@ -8,19 +8,26 @@ renamed to `NAME.stale` first, which is removed once there is a new one.
 from __future__ import annotations
 
 import fcntl
+import io
 import os
 import re
 import shutil
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from errno import EBUSY
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from opcheck.errors import Unwritable, UsageError
+from opcheck.errors import CaseFileError, Problem, Unwritable, UsageError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from opcheck.model import Run
 
 #: In place of a file, standard output.
 STANDARD = Path("-")
@@ -127,10 +134,7 @@ def _tell(path: Path, stale: Path) -> None:
 
 
 def _is_stale(path: Path, kind: Output, words: Sequence[str]) -> bool:
-    """Return True if the command replaces what is there, and does not read it.
-
-    Of what cannot be looked at the command itself says so.
-    """
+    """Return True if the command replaces what is there, and does not read it."""
     try:
         return kind.is_replaced(path, words) and sum(_mentions(one, path) for one in words) < 2
     except (OSError, ValueError):
@@ -163,7 +167,6 @@ def _rename(path: Path, stale: Path, kind: Output, words: Sequence[str]) -> bool
 
 
 def _check_is_free(path: Path) -> None:
-    """Raise Unwritable if another command is writing a file."""
     with suppress(PermissionError, IsADirectoryError), path.open("rb") as file:
         try:
             lock(file.fileno())
@@ -219,3 +222,93 @@ def _why_not(path: Path, taken: Iterable[Path | None]) -> str | None:
     except (OSError, ValueError) as error:
         return str(getattr(error, "strerror", None) or error)
     return None
+
+
+_BENCHMARK = b'{"type":"bench"'
+
+out_option = click.option(
+    "-o",
+    "--output",
+    "out",
+    type=Output(),
+    metavar="PATH",
+    help="A file to write to, in place of standard output.",
+)
+
+
+def read_runs(*paths: Path) -> list[Run]:
+    """The runs in files or, for a path `-`, on standard input.
+
+    Raises CaseFileError with what is wrong with all of them, UsageError for a second `-`.
+    """
+    if paths.count(STANDARD) > 1:
+        raise UsageError("only one run can be on standard input")
+    runs: list[Run] = []
+    problems: list[Problem] = []
+    for path in paths:
+        try:
+            runs.append(_read_run(path))
+        except CaseFileError as error:
+            problems += error.problems
+    if problems:
+        raise CaseFileError(problems, "nothing was done")
+    return runs
+
+
+def is_benchmark(path: Path) -> bool:
+    """Return True if a file, packed or not, begins as `opcheck bench --save` writes it."""
+    import zlib
+
+    from opcheck.report.json_lines import unpacked
+
+    try:
+        # Of a pipe, what is looked at is gone.
+        if path == STANDARD or not path.is_file():
+            return False
+        with path.open("rb") as file:
+            return unpacked(file).read(len(_BENCHMARK)) == _BENCHMARK
+    except (OSError, ValueError, EOFError, zlib.error):
+        return False
+
+
+def _read_run(path: Path) -> Run:
+    from opcheck.report import store
+
+    if path != STANDARD:
+        return store.read(path)
+    if sys.stdin is None:  # closed, as by <&-
+        raise UsageError("standard input is closed")
+    return store.read_stream(sys.stdin.buffer, "<stdin>")
+
+
+def check_output(out: Path | None, read_from: Sequence[Path]) -> None:
+    """Raise UsageError if `out` cannot be written, or is also read."""
+    check_files([(f"-o {out}", out)], read_from)
+
+
+def write_lines(out: Path | None, lines: Iterable[str]) -> None:
+    """Write lines to a file or to standard output, in UTF-8; raises Unwritable."""
+    data = (f"{line}\n".encode(errors="replace") for line in lines)
+    if out is None or out == STANDARD:
+        for line in data:
+            sys.stdout.buffer.write(line)
+        sys.stdout.buffer.flush()
+        return
+    try:
+        with out.open("wb") as file:
+            file.writelines(data)
+    except OSError as error:
+        raise Unwritable(out, error) from None
+
+
+@contextmanager
+def printed(out: Path | None) -> Iterator[Console]:
+    """A console on standard output, or one whose text goes to a file; raises Unwritable."""
+    from opcheck.cli.console import output, plain
+
+    if out is None or out == STANDARD:
+        yield output()
+        return
+    text = io.StringIO()
+    yield plain(text)
+    write_lines(out, text.getvalue().removesuffix("\n").split("\n"))

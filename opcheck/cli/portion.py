@@ -5,20 +5,20 @@ from __future__ import annotations
 import functools
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from opcheck.cli import stored
+from opcheck.cli import outputs
+from opcheck.cli.options import Function, together
 from opcheck.errors import UsageError
 
 if TYPE_CHECKING:
     from opcheck.model import Case, Run
 
-Function = TypeVar("Function", bound=Callable[..., Any])
 #: How many files and cases are named.
 _NAMED = 3
 
@@ -42,7 +42,7 @@ class Shard(click.ParamType[tuple[int, int]]):
 
 
 _RUN = click.Path(path_type=Path)
-_OPTIONS = (
+_OPTIONS = together(
     click.option(
         "--expect-cases",
         type=click.IntRange(min=1),
@@ -87,9 +87,7 @@ def portion_options(function: Function) -> Function:
             raise UsageError("--shard-by is for --shard I/N")
         return function(portion=Portion(expect_cases, last_failed, shard, shard_by), **others)
 
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return cast(Function, command)
+    return cast(Function, _OPTIONS(command))
 
 
 @dataclass(frozen=True)
@@ -108,7 +106,7 @@ class Portion:
 
     def read(self) -> PortionRead:
         """The same with what stands in the files. Raises CaseFileError."""
-        runs = dict(zip(self.files, stored.read(*self.files), strict=True))
+        runs = dict(zip(self.files, outputs.read_runs(*self.files), strict=True))
         return PortionRead(self, runs)
 
 
@@ -150,6 +148,7 @@ class PortionRead:
 
     def share(self, cases: tuple[Case, ...]) -> tuple[Case, ...]:
         """Those of the cases that belong to the shard."""
+
         from opcheck.suite import shard
 
         asked = self.asked
@@ -162,7 +161,6 @@ class PortionRead:
 
 
 def _failed(path: Path, run: Run, addresses: Collection[str]) -> set[str]:
-    """The cases that failed in a run on one of the backends."""
     from opcheck.records.status import is_failure, reds_of
 
     there = [info.address for info in run.header.backends]

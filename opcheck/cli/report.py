@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from opcheck.cli import stored
+from opcheck.cli import outputs
 from opcheck.cli.bench_setup import was_timed
 from opcheck.cli.options import leave, pretty_options
 from opcheck.cli.outputs import Command
 from opcheck.errors import Exit, UsageError
-from opcheck.report.formats import FORMATS, lines
+from opcheck.report.files import FORMATS, lines
 
 
 @click.command(name="report", cls=Command)
@@ -24,7 +24,7 @@ from opcheck.report.formats import FORMATS, lines
     show_default=True,
     help="; ".join(f"{name}: {form.about}" for name, form in FORMATS.items()) + ".",
 )
-@stored.out_option
+@outputs.out_option
 @pretty_options
 def command(
     path: Path, form: str, out: Path | None, quiet: bool, verbose: int, slowest: int | None
@@ -49,27 +49,26 @@ def command(
 
     if (quiet or verbose or slowest) and form != "pretty":
         raise UsageError(f"-q, -v and --durations are for --format pretty, not for {form}")
-    stored.check_output(out, [path])
-    if stored.is_benchmark(path):
+    outputs.check_output(out, [path])
+    if outputs.is_benchmark(path):
         if quiet or verbose or slowest:
             raise UsageError(f"-q, -v and --durations are for runs; {path} is a benchmark")
         leave(_benchmark(path, form, out))
-    (run,) = stored.read(path)
+    (run,) = outputs.read_runs(path)
     code, meaning = outcome(run)
     if form == "pretty":
         from opcheck.report import pretty
 
-        with stored.printed(out) as console:
+        with outputs.printed(out) as console:
             pretty.show(console, run, quiet=quiet, verbose=verbose, slowest=slowest)
     else:
-        stored.write(out, lines(form, run))
+        outputs.write_lines(out, lines(form, run))
         if not run.complete:
             click.echo(f"opcheck: {path}: {meaning}", err=True)
     leave(code)
 
 
 def _benchmark(path: Path, form: str, out: Path | None) -> Exit:
-    """Show a stored benchmark; what it amounts to."""
     from opcheck.report import timing_store
 
     if form not in ("pretty", "html"):
@@ -78,14 +77,14 @@ def _benchmark(path: Path, form: str, out: Path | None) -> Exit:
     if form == "html":
         from opcheck.report.html import bench_lines
 
-        stored.write(out, bench_lines(kept))
+        outputs.write_lines(out, bench_lines(kept))
     else:
-        from opcheck.cli import scalings
+        from opcheck.cli import bench_setup
         from opcheck.report import timings
 
-        with stored.printed(out) as console:
+        with outputs.printed(out) as console:
             timings.show(console, kept.bench, kept.rows, complete=kept.complete)
-            scalings.show(console, kept.bench, kept.rows)
+            bench_setup.show_sweeps(console, kept.bench, kept.rows)
     if not kept.complete:
         click.echo(f"opcheck: {path}: the benchmark was cut short", err=True)
         return Exit.UNUSABLE

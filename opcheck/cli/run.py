@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from opcheck.cli import interrupt, resuming
+from opcheck.cli import interrupt
 from opcheck.cli import ledgers as user_ledgers
 from opcheck.cli.options import (
     chosen_of,
@@ -23,7 +23,17 @@ from opcheck.cli.options import (
 )
 from opcheck.cli.outputs import Command, Output
 from opcheck.cli.portion import Portion, portion_options
-from opcheck.cli.reports import Reports, Target, check_targets, report_option
+from opcheck.cli.reports import (
+    Reports,
+    Target,
+    check_targets,
+    earlier_run,
+    kept_results,
+    report_option,
+    resume_option,
+    resume_within_option,
+    resumed_target,
+)
 from opcheck.errors import Exit, UsageError
 
 if TYPE_CHECKING:
@@ -72,8 +82,8 @@ def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
     help="Keep models, inputs and the backend's outputs, for -b saved:DIR.",
 )
 @report_option
-@resuming.option
-@resuming.within_option
+@resume_option
+@resume_within_option
 @click.option("-x", "--exitfirst", is_flag=True, help="Stop at the first failure.")
 @click.option("--max-fail", type=click.IntRange(min=1), metavar="N", help="Stop after N failures.")
 @pretty_options
@@ -141,26 +151,33 @@ def command(
     Exit codes: 0 conforms, 1 something failed, 2 wrong usage or case file, 4 a backend or the
     output could not be used, 5 nothing was judged, 130 interrupted.
     """
-    from opcheck.cli.oracles import check_company, consulted
     from opcheck.cli.output import JsonOutput, PrettyOutput
-    from opcheck.cli.workers import chosen_backends, connect, scratch, started
+    from opcheck.cli.workers import (
+        check_company,
+        chosen_backends,
+        connect,
+        consulted,
+        scratch,
+        started,
+    )
     from opcheck.known import shipped_ledgers
     from opcheck.model import Ending, Record, Run
     from opcheck.records.resuming import Kept
     from opcheck.records.status import is_failure, status
-    from opcheck.report.recording import Recorder
+    from opcheck.report.spelling import Recorder
     from opcheck.run import resume
     from opcheck.run.saving import recording
     from opcheck.suite import load_all
 
-    going_on = None if resumed is None else resuming.target(resumed)
-    read_from = [*selection["paths"], *portion.files]
+    going_on = None if resumed is None else resumed_target(resumed)
+    paths = selection.pop("paths")
+    read_from = [*paths, *portion.files]
     written = [*targets, *([going_on] if going_on else [])]
     check_targets(written, [*read_from, *ledgers], stdout_is_stream=form == "json")
     if slowest and form != "pretty":
         raise UsageError(f"--durations is for --format pretty, not for {form}")
     part = portion.read()
-    earlier = resuming.earlier(resumed)
+    earlier = earlier_run(resumed)
     with (
         scratch() as folder,
         started(chosen_backends(addresses, folder, timeout, memory_limit), jobs) as pools,
@@ -175,7 +192,7 @@ def command(
             even_in_ci=even_in_ci,
             cut_short=bool(exitfirst or max_fail),
         )
-        everything = load_all(selection["paths"], selection.pop("dims"))
+        everything = load_all(paths, selection.pop("dims"))
         suite, said = chosen_of(everything, **selection)
         part.check(suite, said)
         check_company(suite, len(pools))
@@ -196,7 +213,7 @@ def command(
             shard=portion.shard,
             selection=said,
             level=selection["level"],
-            paths=tuple(map(str, selection["paths"])),
+            paths=tuple(map(str, paths)),
             known=not no_known,
             ledgers=mine.gate.digests,
             strict=strict,
@@ -212,7 +229,7 @@ def command(
         )
         kept = Kept(header)
         if resumed and earlier:
-            kept = resuming.kept(resumed, earlier, header, recorder, suite, hours)
+            kept = kept_results(resumed, earlier, header, recorder, suite, hours)
             header = kept.header
         reports = Reports(targets, going_on)
         reports.begin(header, kept.records.values())

@@ -170,7 +170,6 @@ def _compared(
     old: tuple[Bench, Sequence[Timed]],
     new: tuple[Bench, Sequence[Timed]],
 ) -> Verdict:
-    """Print what changed between two runs; return what it means."""
     from opcheck.report import changes
     from opcheck.timing.comparing import compare_runs
 
@@ -183,7 +182,6 @@ def _compared(
 
 
 def _tell_if_cut_short(path: Path, stored: Stored) -> None:
-    """Say on standard error that a saved benchmark is not whole, if so."""
     if not stored.complete:
         click.echo(f"opcheck: {path} is of a run that was cut short", err=True)
 

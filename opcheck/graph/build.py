@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 from onnx import (
@@ -16,6 +17,7 @@ from onnx import (
 )
 
 from opcheck import opset
+from opcheck.errors import NotExpressible
 from opcheck.model import Array, AttrValue, OpVersion, OutputSpec, Task, Typed
 from opcheck.opset import directml
 
@@ -27,12 +29,14 @@ _ATTRIBUTE_TYPES = {
     "floats": AttributeProto.FLOATS,
     "strings": AttributeProto.STRINGS,
 }
+#: Hardmax-13 is in force, and Reshape has allowzero, without which no empty tensor keeps its shape.
+_OPSET = 14
 
 
 def model_of(task: Task) -> ModelProto:
     """`task` as a model, or the model that it is; inputs and outputs keep their names and order.
 
-    Operators of ONNX become one node, those of DirectML a few (see `graph.lowering`).
+    Operators of ONNX become one node, those of DirectML a few (see `graph.build`).
 
     Raises:
         NotExpressible: a DirectML descriptor that ONNX cannot state.
@@ -40,8 +44,6 @@ def model_of(task: Task) -> ModelProto:
     if task.model is not None:
         return ModelProto.FromString(task.model)
     if task.op.domain == directml.DOMAIN:
-        from opcheck.graph.lowering import lower_hardmax1
-
         nodes, constants, at_opset = lower_hardmax1(task)
         return assemble(task, nodes, constants, "", at_opset)
     node = helper.make_node(
@@ -71,7 +73,10 @@ def assemble(
         task.op.name,
         [
             *(_info(tensor.name, tensor.dtype.onnx, tensor.shape) for tensor in task.inputs),
-            *(_info(name, _code(array), array.shape) for name, array in defaults.items()),
+            *(
+                _info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
+                for name, array in defaults.items()
+            ),
         ],
         [_output_info(output) for output in task.outputs],
         [numpy_helper.from_array(array, name) for name, array in tensors.items()],
@@ -111,10 +116,6 @@ def _info(name: str, code: int, shape: Sequence[int]) -> ValueInfoProto:
     return helper.make_tensor_value_info(name, code, list(shape))
 
 
-def _code(array: Array) -> int:
-    return int(helper.np_dtype_to_tensor_dtype(array.dtype))
-
-
 def _output_info(output: OutputSpec) -> ValueInfoProto:
     if output.dtype is None:
         return helper.make_empty_tensor_value_info(output.name)
@@ -122,11 +123,8 @@ def _output_info(output: OutputSpec) -> ValueInfoProto:
 
 
 def _state_ranks(model: ModelProto) -> None:
-    """Give each output its rank, and a type if it has none, where ONNX can infer them.
-
-    Without a rank the model is not valid. Sizes stay open: they are part of the answer, and
-    ONNX's own inference may get them wrong.
-    """
+    """Give each output its rank, and a type if it has none, where ONNX can infer them."""
+    # Sizes stay open: they are part of the answer, and ONNX's own inference may get them wrong.
     for output, found in zip(model.graph.output, _inferred(model), strict=False):
         ours, theirs = output.type.tensor_type, found.type.tensor_type
         ours.elem_type = ours.elem_type or theirs.elem_type
@@ -143,9 +141,58 @@ def _inferred(model: ModelProto) -> Sequence[ValueInfoProto]:
         if all(output.type.tensor_type.HasField("shape") for output in found):
             return found
         # Some first versions, such as LpPool-1, have no inference; later ones keep the ranks.
-        later = ModelProto.FromString(model.SerializeToString())
-        for imported in later.opset_import:
-            imported.version = max(imported.version, opset.newest(imported.domain))
-        return shape_inference.infer_shapes(later).graph.output
+        return shape_inference.infer_shapes(at_newest_opsets(model)).graph.output
     except shape_inference.InferenceError:
         return ()
+
+
+def at_newest_opsets(model: ModelProto) -> ModelProto:
+    """A copy of a model that imports the newest opset of each of its domains."""
+    later = ModelProto.FromString(model.SerializeToString())
+    for imported in later.opset_import:
+        imported.version = max(imported.version, opset.newest(imported.domain))
+    return later
+
+
+def lower_hardmax1(task: Task) -> tuple[list[NodeProto], dict[str, Array], int]:
+    """DML_ACTIVATION_HARDMAX1 as nodes, their constants, and the opset they need.
+
+    Transpose (reduced axes last) → Reshape → Hardmax-13 on the last axis → Reshape → Transpose
+    back.
+
+    Raises:
+        NotExpressible: the descriptor is invalid; ONNX has no graph that means it.
+    """
+    if len(task.inputs) != 1:
+        raise NotExpressible(
+            f"not expressible as an ONNX graph: {len(task.inputs)} inputs; allowed: 1"
+        )
+    (tensor,) = task.inputs
+    (output,) = task.outputs
+    axes = task.attrs.get("Axes", ())
+    if not isinstance(axes, tuple) or task.attrs.keys() - {"Axes"}:
+        said = ", ".join(f"{name} {value}" for name, value in task.attrs.items())
+        raise NotExpressible(f"not expressible as an ONNX graph: {said}")
+    reduced = sorted(int(axis) for axis in axes)
+    invalid = directml.invalid_axes(reduced, len(tensor.shape))
+    if tensor.dtype.text not in directml.HARDMAX1.inputs[0].types:
+        invalid = f"{tensor.dtype} is no data type of {task.op.name}"
+    if invalid:
+        raise NotExpressible(f"not expressible as an ONNX graph: {invalid}")
+    order = directml.reduced_last(reduced, len(tensor.shape))
+    moved = [tensor.shape[axis] for axis in order]
+    split = len(order) - len(reduced)
+    rows = [prod(moved[:split]), prod(moved[split:])]
+    back = [int(place) for place in np.argsort(order)]
+    constants: dict[str, Array] = {
+        "rows": np.array(rows, np.int64),
+        "moved_shape": np.array(moved, np.int64),
+    }
+    nodes = [
+        helper.make_node("Transpose", [tensor.name], ["moved"], perm=order),
+        helper.make_node("Reshape", ["moved", "rows"], ["matrix"], allowzero=1),
+        helper.make_node("Hardmax", ["matrix"], ["ones"], axis=-1),
+        helper.make_node("Reshape", ["ones", "moved_shape"], ["moved_ones"], allowzero=1),
+        helper.make_node("Transpose", ["moved_ones"], [output.name], perm=back),
+    ]
+    return nodes, constants, _OPSET

@@ -5,24 +5,37 @@
     test_data_set_0/
         input_0.pb …      the tensors fed, in the order of the model's inputs
         output_0.pb …     or output_0.npy: the answer, in the order of the model's outputs
+    unsupported.txt       in place of an answer: the backend's own "not implemented"
+    error.txt             the backend refused the model, or failed
+    not_run.txt           nothing was computed, through no fault of the backend or the model
+
+Above them `opcheck.json` says whose outputs they are.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Any, Literal, TypeAlias, cast, get_args
 
 import numpy as np
 from onnx import ModelProto, TypeProto
 
 from opcheck.dtypes import DTYPES
-from opcheck.graph.sayings import KINDS
-from opcheck.graph.tensors import read_npy, read_tensor, write_tensor, write_whole
-from opcheck.graph.values import BeyondOpcheck, read_value, value_bytes
-from opcheck.model import Array, Items, OutputSpec, Task, Value
+from opcheck.graph.tensors import (
+    BeyondOpcheck,
+    read_npy,
+    read_tensor,
+    read_value,
+    value_bytes,
+    write_tensor,
+    write_whole,
+)
+from opcheck.model import Array, BackendInfo, Items, OutputSpec, Task, Value
 
 MODEL = "model.onnx"
 DATA_SET = "test_data_set_0"
@@ -35,6 +48,22 @@ _DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|\Z)", re.IGNORECASE)
 _SUFFIXES = (".pb", ".npy")
 _INPUT = re.compile(r"input_\d+\.pb")
 _TENSOR = re.compile(r"(in|out)put_\d+\.pb")
+Kind: TypeAlias = Literal["unsupported", "error", "not_run"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+#: Nobody reads more of a text, in characters.
+_LONGEST = 4000
+_ACCIDENT = "refused by accident: "
+_NAMED = re.compile(r"(?P<kind>[A-Za-z_]\w*)(: (?P<detail>.*))?", re.DOTALL)
+#: A folder that has a file of this name was written by opcheck.
+MARKER = "opcheck.json"
+# History of the format:
+#   1  {"format": 1, "backend": null | {address, kind, version, accumulate, engine, devices,
+#      threads}}: whose outputs these are, null where only questions were written
+_FORMAT = 1
+_TEXTS = ("address", "kind", "version")
+_LISTS = ("accumulate", "devices")
+_FIELDS = (*_TEXTS, "accumulate", "engine", "devices", "threads")
 
 
 def folder_name(case: str) -> str:
@@ -251,3 +280,104 @@ def _read(path: Path, spec: OutputSpec) -> Array:
         # Half a guess at what the bits mean would be no check of the type.
         raise ValueError(f"{path.name}: NumPy's format has no bfloat16: write {path.stem}.pb")
     return array
+
+
+@dataclass(frozen=True)
+class Saying:
+    """A text and what it is about."""
+
+    kind: Kind
+    text: str
+
+
+def read_saying(folder: Path) -> Saying | None:
+    """The text in `folder`, if there is one; raises ValueError where there are several."""
+    found = [kind for kind in KINDS if (folder / f"{kind}.txt").exists()]
+    if len(found) > 1:
+        raise ValueError(" and ".join(f"{kind}.txt" for kind in found) + " are both there")
+    if not found:
+        return None
+    (kind,) = found
+    try:
+        with (folder / f"{kind}.txt").open(encoding="utf-8", errors="replace") as file:
+            text = file.read(_LONGEST).strip()
+    except OSError as error:
+        raise ValueError(f"{kind}.txt cannot be read: {error.strerror}") from None
+    return Saying(kind, text or f"{kind}.txt gives no reason")
+
+
+def write_saying(folder: Path, saying: Saying) -> None:
+    """Write the text into `folder`."""
+    # A message may hold what is no text.
+    data = f"{saying.text}\n".encode(errors="backslashreplace")
+    (folder / f"{saying.kind}.txt").write_bytes(data)
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """An exception by its name, "" where only words are known, and whether it was meant."""
+
+    kind: str
+    detail: str
+    documented: bool = True
+
+    def __str__(self) -> str:
+        told = f"{self.kind}: {self.detail}" if self.detail else self.kind
+        return told if self.documented else f"{_ACCIDENT}{told}"
+
+
+def read_refusal(text: str) -> Refusal:
+    """What `str` of a Refusal wrote; any other text is words."""
+    words = text.removeprefix(_ACCIDENT)
+    named = _NAMED.fullmatch(words)
+    if not named:
+        return Refusal("", text)
+    return Refusal(named["kind"], named["detail"] or "", documented=words == text)
+
+
+def write_origin(folder: Path, backend: BackendInfo | None) -> None:
+    """Mark `folder` as written by opcheck, with what `backend` said."""
+    said = backend and {name: getattr(backend, name) for name in _FIELDS}
+    if said and backend and backend.of:
+        said["address"] = backend.of
+    text = json.dumps({"format": _FORMAT, "backend": said}, indent=2)
+    (folder / MARKER).write_text(text + "\n", encoding="utf-8")
+
+
+def read_origin(folder: Path) -> BackendInfo | None:
+    """The backend that gave the outputs in `folder`, None where nothing says so.
+
+    Raises ValueError where the file is not one that this version of opcheck can read.
+    """
+    try:
+        text = (folder / MARKER).read_bytes()
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{MARKER} cannot be read: {error}") from None
+    try:
+        record = json.loads(text)
+        version, said = record["format"], record["backend"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise ValueError(f"{MARKER} is damaged, or not opcheck's") from None
+    if version != _FORMAT:
+        raise ValueError(f"{MARKER} has format {version!r}; this opcheck reads {_FORMAT}")
+    return None if said is None else _backend(said)
+
+
+def _backend(said: Any) -> BackendInfo:
+    sound = (
+        isinstance(said, dict)
+        and all(isinstance(said.get(name), str) for name in _TEXTS)
+        and all(_are_texts(said.get(name)) for name in _LISTS)
+        and isinstance(said.get("engine"), bool)
+        and isinstance(said.get("threads"), int | None)
+    )
+    if not sound:
+        raise ValueError(f"{MARKER} does not say whose outputs these are")
+    lists = {name: tuple(said[name]) for name in _LISTS}
+    return BackendInfo(**{name: said[name] for name in _FIELDS} | lists)
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)

@@ -5,12 +5,38 @@ What a model keeps in other files is read into it, and no path leads out of the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
-from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, checker
+import onnx
+from onnx import (
+    AttributeProto,
+    GraphProto,
+    ModelProto,
+    NodeProto,
+    TensorProto,
+    ValueInfoProto,
+    checker,
+    shape_inference,
+)
 
-from opcheck.graph.tensors import MAX_BYTES, read_whole
+from opcheck.dtypes import DType
+from opcheck.graph.build import at_newest_opsets, model_of
+from opcheck.graph.tensors import (
+    MAX_BYTES,
+    BeyondOpcheck,
+    element,
+    initializers,
+    read_whole,
+    tensor_type,
+)
+from opcheck.model import Arrays, Task
+
+#: For those who hand models on without knowing onnx.
+Model: TypeAlias = ModelProto
 
 
 def read_model(path: Path, *, valid: bool = True) -> ModelProto:
@@ -34,6 +60,13 @@ def read_model(path: Path, *, valid: bool = True) -> ModelProto:
     except Exception as error:  # ValidationError, and whatever a damaged model leads to
         raise ValueError(f"this is no valid model: {' '.join(str(error).split())}") from error
     return model
+
+
+def fed_by_default(model: ModelProto) -> tuple[ValueInfoProto, ...]:
+    """The inputs of a model that have no value of their own."""
+    constants = {tensor.name for tensor in model.graph.initializer}
+    constants |= {sparse.values.name for sparse in model.graph.sparse_initializer}
+    return tuple(one for one in model.graph.input if one.name not in constants)
 
 
 def _with_shapes(model: ModelProto) -> ModelProto:
@@ -139,3 +172,128 @@ def _of_node(node: NodeProto) -> Iterator[TensorProto]:
             case AttributeProto.GRAPHS:
                 for graph in attribute.graphs:
                     yield from _of_graph(graph)
+
+
+@dataclass(frozen=True)
+class Declared:
+    """An input: its sizes are numbers, names, or "" where nothing is said of them.
+
+    `sizes` is None where not even their number is.
+    """
+
+    name: str
+    dtype: DType
+    sizes: tuple[int | str, ...] | None
+
+
+def declared_inputs(model: ModelProto) -> Iterator[Declared]:
+    """The inputs that have no value of their own.
+
+    Raises BeyondOpcheck for what is no tensor, ValueError for a type that ONNX does not have.
+    """
+    for info in fed_by_default(model):
+        try:
+            tensor = tensor_type(info.type)
+            if not info.type.HasField("tensor_type"):
+                raise BeyondOpcheck("a sequence or an optional")
+            dtype = element(tensor.elem_type)
+        except BeyondOpcheck as error:
+            raise BeyondOpcheck(
+                f"no values are made up for {error} (input {info.name!r})"
+            ) from None
+        sizes = tuple(
+            dim.dim_value if dim.HasField("dim_value") else dim.dim_param
+            for dim in tensor.shape.dim
+        )
+        yield Declared(info.name, dtype, sizes if tensor.HasField("shape") else None)
+
+
+def model_bytes(task: Task, ranks: Sequence[int]) -> bytes:
+    """`task` as a model's file, the same on every machine.
+
+    `ranks` are those of its outputs, for where ONNX cannot infer one, without which no model is
+    valid; none where they are not known. Raises NotExpressible where ONNX cannot state the task.
+    """
+    model = model_of(task)
+    for output, rank in zip(model.graph.output, ranks, strict=False):
+        kind = output.type.tensor_type
+        if not kind.HasField("shape"):
+            kind.shape.SetInParent()
+            for _ in range(rank):
+                kind.shape.dim.add()
+    return model.SerializeToString(deterministic=True)
+
+
+def read_plain_model(path: Path) -> ModelProto:
+    """The model in a file, no file beside it being read; raises ValueError if it is none."""
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise ValueError(f"it is larger than {MAX_BYTES >> 30} GiB")
+        model = ModelProto.FromString(path.read_bytes())
+    except Exception as error:  # protobuf's own DecodeError, or the file cannot be read
+        raise ValueError(f"is no readable model: {error}") from None
+    for tensor in model.graph.initializer:
+        if tensor.data_location == TensorProto.EXTERNAL:
+            raise ValueError(f"its constant {tensor.name!r} is kept in another file")
+    return model
+
+
+def constants(model: ModelProto, names: Collection[str]) -> Arrays:
+    """The constants of a model that have these names; raises ValueError for a damaged one."""
+    try:
+        return initializers(model, names)
+    except Exception as error:  # onnx and NumPy raise whatever they stumble over
+        raise ValueError(f"has a damaged constant: {error}") from None
+
+
+def other_model(model: ModelProto, task: Task) -> str | None:
+    """In what `model` states something else than `task`; None where it states just that.
+
+    Not compared are who made it, its IR version, and types and ranks of its outputs, which are
+    ONNX's to infer.
+    """
+    theirs, ours = (_substance(one) for one in (model, model_of(task)))
+    if theirs == ours:
+        return None
+    for field, what in (("opset_import", "opset"), ("graph", "graph")):
+        if getattr(theirs, field) != getattr(ours, field):
+            return f"states another {what} than the manifest"
+    return "states something else than the manifest"
+
+
+def invalid(model: ModelProto) -> str | None:
+    """What onnx's checker says against a model, None if nothing."""
+    try:
+        onnx.checker.check_model(model)
+    except Exception as error:  # ValidationError, and whatever a damaged model leads to
+        return " ".join(str(error).split())
+    return None
+
+
+def inferred_elements(model: ModelProto) -> int:
+    """How many elements the outputs have as ONNX infers them; 0 where it cannot."""
+    counts = [0]
+    # Some first versions have no inference.
+    for one in (model, at_newest_opsets(model)):
+        try:
+            outputs = shape_inference.infer_shapes(one).graph.output
+        except Exception:  # InferenceError, or a domain that onnx does not know
+            continue
+        shapes = [[dim.dim_value for dim in o.type.tensor_type.shape.dim] for o in outputs]
+        counts.append(sum(math.prod(shape) for shape in shapes))
+    return max(counts)
+
+
+def _substance(model: ModelProto) -> ModelProto:
+    bare = ModelProto()
+    bare.CopyFrom(model)
+    for field in ("producer_name", "producer_version", "doc_string", "ir_version"):
+        bare.ClearField(field)
+    for output in bare.graph.output:
+        output.ClearField("type")
+    for node in bare.graph.node:
+        # Their order means nothing.
+        attributes = sorted(node.attribute, key=lambda attribute: attribute.name)
+        node.ClearField("attribute")
+        node.attribute.extend(attributes)
+    return bare

@@ -1,28 +1,37 @@
 """A folder in ONNX's test-data layout whose model is a single node, in the words of a case.
 
-Whatever no case can state is refused by name.
+Whatever no case can state is refused by name. Files may come from strangers: no path leads out of
+the folder, and nothing is allocated because a file only says that it is large.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from onnx import AttributeProto, ModelProto, NodeProto, ValueInfoProto
+from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, numpy_helper
 
-from opcheck import opset
-from opcheck.graph.data_files import Unfit, file_in, tensors_in
+from opcheck import dtypes, opset
+from opcheck.dtypes import DTYPES
 from opcheck.graph.folders import MODEL
 from opcheck.graph.model_files import has_texts
 from opcheck.graph.nodes import PLAIN, attributes
+from opcheck.graph.test_data import ATOL, DATA, RTOL, read_tolerance
 from opcheck.model import Array, AttrValue
 from opcheck.opset import Schema
 
 _DATA_SET = re.compile(r"test_data_set_(0|[1-9]\d{0,5})")
+#: No file may be larger, in bytes: more than the largest tensor of a case takes.
+_MAX_BYTES = 1 << 28
+#: No tensor may have more elements.
+_MAX_ELEMENTS = 1 << 26
+
+_BY_CODE = {dtype.onnx: dtype for dtype in DTYPES.values()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +115,8 @@ def _model(path: Path) -> ModelProto:
 def _node(model: ModelProto) -> NodeProto:
     """The only node of a model that is nothing else; raises Unfit with all that it is."""
     graph = model.graph
-    kinds = ", ".join(f"{count} × {kind}" for kind, count in _kinds(graph.node))
+    most = Counter(node.op_type for node in graph.node).most_common(5)
+    kinds = ", ".join(f"{count} × {kind}" for kind, count in most)
     found = []
     if len(graph.node) != 1:
         found.append(f"{len(graph.node)} nodes ({kinds})" if graph.node else "no node")
@@ -132,10 +142,6 @@ def _node(model: ModelProto) -> NodeProto:
         raise Unfit(f"{MODEL}: a case is one node on its inputs; this has {'; '.join(found)}")
     node: NodeProto = graph.node[0]
     return node
-
-
-def _kinds(nodes: Iterable[NodeProto]) -> list[tuple[str, int]]:
-    return Counter(node.op_type for node in nodes).most_common(5)
 
 
 def _kind(proto: Any) -> str:
@@ -189,3 +195,86 @@ def _declared(
 
 def _places(slots: Sequence[str]) -> tuple[int, ...]:
     return tuple(number for number, slot in enumerate(slots) if slot)
+
+
+class Unfit(ValueError):
+    """A folder that cannot become a case; the message names the file and what was found."""
+
+
+def file_in(folder: Path, name: str) -> Path:
+    """A file of the folder; raises Unfit where there is none, a link leads out, or it is large."""
+    path = folder / name
+    try:
+        _check_inside(folder, path)
+        if not path.is_file():
+            raise Unfit(f"{name}: " + ("this is no file" if path.exists() else "there is none"))
+        if path.stat().st_size > _MAX_BYTES:
+            raise Unfit(f"{name}: larger than {_MAX_BYTES >> 20} MiB")
+    except OSError as error:  # no permission
+        raise Unfit(f"{name}: cannot be read: {error.strerror}") from None
+    return path
+
+
+def tolerance_in(folder: Path) -> tuple[float, float]:
+    """The relative and the absolute tolerance of the test in `folder`; raises Unfit, OSError."""
+    if not (folder / DATA).exists():
+        return RTOL, ATOL
+    data = file_in(folder, DATA).read_bytes()
+    try:
+        return read_tolerance(data)
+    except ValueError as error:
+        raise Unfit(f"{DATA}: {error}") from None
+
+
+def _check_inside(folder: Path, path: Path) -> None:
+    try:
+        inside = path.resolve().is_relative_to(folder.resolve())
+    except (OSError, RuntimeError):
+        raise Unfit(f"{path.relative_to(folder)}: a loop of links") from None
+    if not inside:
+        raise Unfit(f"{path.relative_to(folder)}: this link leads out of the folder")
+
+
+def tensors_in(
+    root: Path, folder: Path, what: str, infos: Sequence[ValueInfoProto]
+) -> Iterator[Array]:
+    """The tensors of a data set; raises Unfit unless there is one for each of the model's."""
+    _check_inside(root, folder)
+    if not folder.is_dir():
+        raise Unfit(f"{folder.name}: this is no folder")
+    wanted = [f"{what}_{number}.pb" for number in range(len(infos))]
+    there = {path.name for path in folder.iterdir() if path.name.startswith(f"{what}_")}
+    if more := sorted(there - {*wanted}):
+        told = f"the model has {len(infos)} {what}{'s' * (len(infos) != 1)}"
+        raise Unfit(f"{folder.name}: {told}; there is {', '.join(more[:5])} too")
+    for name, info in zip(wanted, infos, strict=True):
+        place = f"{folder.name}/{name}"
+        yield _tensor(file_in(root, place), place, info)
+
+
+def _tensor(path: Path, place: str, info: ValueInfoProto) -> Array:
+    try:
+        tensor = TensorProto.FromString(path.read_bytes())
+    except Exception as error:  # protobuf's own DecodeError, or the file cannot be read
+        raise Unfit(f"{place}: no readable tensor: {error}") from None
+    if tensor.data_location == TensorProto.EXTERNAL:
+        raise Unfit(f"{place}: it keeps its data in another file")
+    codes = TensorProto.DataType
+    known = tensor.data_type in codes.values()
+    kind = codes.Name(tensor.data_type) if known else f"type {tensor.data_type}"
+    dtype = _BY_CODE.get(tensor.data_type)
+    if dtype is None:
+        raise Unfit(f"{place}: a tensor of {kind}, which no case can hold")
+    declared = info.type.tensor_type.elem_type
+    if declared not in (0, tensor.data_type):
+        raise Unfit(f"{place}: a tensor of {dtype}; the model declares {_BY_CODE.get(declared)}")
+    shape = [*tensor.dims]
+    if min(shape, default=0) < 0 or math.prod(n or 1 for n in shape) > _MAX_ELEMENTS:
+        raise Unfit(f"{place}: the shape {shape} is more than {_MAX_ELEMENTS:,} elements, or none")
+    try:
+        array: Array = numpy_helper.to_array(tensor)
+    except Exception as error:  # onnx and NumPy raise whatever they stumble over
+        raise Unfit(f"{place}: no readable tensor: {error}") from None
+    if dtypes.of(array) is not dtype or [*array.shape] != shape:
+        raise Unfit(f"{place}: no readable tensor: {array.dtype} of shape {array.shape} came of it")
+    return array

@@ -10,7 +10,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,16 +20,29 @@ from typing import Any
 
 from onnx import ModelProto, ValueInfoProto
 
+from opcheck.errors import did_you_mean
 from opcheck.graph.folders import MODEL
-from opcheck.graph.model_files import inside, read_model
-from opcheck.graph.onnx_tolerance import ATOL, DATA, RTOL, read_tolerance
-from opcheck.graph.tensors import read_npy, read_whole
-from opcheck.graph.values import BeyondOpcheck, element, read_value, tensor_type
+from opcheck.graph.model_files import fed_by_default, inside, read_model
+from opcheck.graph.tensors import (
+    BeyondOpcheck,
+    element,
+    read_npy,
+    read_value,
+    read_whole,
+    tensor_type,
+    value_bytes,
+)
 from opcheck.model import Array, Value
 
 _UNANSWERED = "there are no outputs, so nothing is known to be right"
 _DATA_SET = re.compile(r"test_data_set_(\d+)")
 _NUMBERED = re.compile(r"(input|output)_(\d+)\.(pb|npy)")
+DATA = "data.json"
+#: What ONNX's runner allows where nothing else is said.
+RTOL, ATOL = 1e-3, 1e-7
+_FILE = re.compile(
+    rf"[\w-]+/test_\w+/({re.escape(MODEL)}|{re.escape(DATA)}|test_data_set_\d+/(in|out)put_\d+\.pb)"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +146,6 @@ def _tolerance(path: Path, told: Told) -> tuple[float, float]:
 def _data_set(
     folder: Path, model: ModelProto, *, answered: bool
 ) -> tuple[tuple[ValueInfoProto, ...], DataSet]:
-    """The inputs that data are for, and the data."""
     names = sorted(path.name for path in folder.iterdir())
     fed = _fed(model, _files(folder, names, "input"), folder)
     outputs = [*model.graph.output]
@@ -148,13 +162,6 @@ def _data_set(
     except BeyondOpcheck as error:
         return fed, DataSet(_number(folder), beyond=str(error))
     return fed, DataSet(_number(folder), tuple(inputs), tuple(wanted))
-
-
-def fed_by_default(model: ModelProto) -> tuple[ValueInfoProto, ...]:
-    """The inputs of a model that have no value of their own."""
-    constants = {tensor.name for tensor in model.graph.initializer}
-    constants |= {sparse.values.name for sparse in model.graph.sparse_initializer}
-    return tuple(one for one in model.graph.input if one.name not in constants)
 
 
 def _fed(model: ModelProto, files: Sequence[str], folder: Path) -> tuple[ValueInfoProto, ...]:
@@ -216,7 +223,6 @@ def _values(
 
 
 def _fits(array: Array, expected: Any) -> bool:
-    """Whether an array has the shape that is declared, as far as one is."""
     if not expected.HasField("shape"):
         return True
     sizes = expected.shape.dim
@@ -224,3 +230,48 @@ def _fits(array: Array, expected: Any) -> bool:
         not one.HasField("dim_value") or one.dim_value == size
         for one, size in zip(sizes, array.shape, strict=True)
     )
+
+
+def read_tolerance(data: bytes) -> tuple[float, float]:
+    """The relative and the absolute tolerance that a data.json states; raises ValueError."""
+    try:
+        said = json.loads(data)
+        found = said.get("rtol", RTOL), said.get("atol", ATOL)
+        for name in said.keys() - {"rtol", "atol"}:
+            if meant := did_you_mean(name, ("rtol", "atol")):
+                raise ValueError(f"{name!r} ({meant})")
+    except (ValueError, AttributeError, RecursionError) as error:
+        raise ValueError(f"this is no JSON object with rtol and atol: {error}") from None
+    if not all(map(_is_tolerance, found)):
+        raise ValueError(f"rtol {found[0]!r}, atol {found[1]!r}: no finite numbers of at least 0")
+    return float(found[0]), float(found[1])
+
+
+def _is_tolerance(value: Any) -> bool:
+    return type(value) in (int, float) and 0 <= value <= sys.float_info.max
+
+
+def write_test(folder: Path, test: ModelTest) -> None:
+    """Write a test into `folder`, which is made; raises OSError."""
+    folder.mkdir(parents=True)
+    (folder / MODEL).write_bytes(test.model.SerializeToString(deterministic=True))
+    tolerance = {"atol": test.atol, "rtol": test.rtol}
+    (folder / DATA).write_text(f"{json.dumps(tolerance)}\n")
+    for data in test.data_sets:
+        data_set = folder / f"test_data_set_{data.number}"
+        data_set.mkdir()
+        for what, declared, values in (
+            ("input", test.fed, data.inputs),
+            ("output", test.model.graph.output, data.outputs),
+        ):
+            for number, (info, value) in enumerate(zip(declared, values, strict=True)):
+                written = value_bytes(value, info.type, info.name)
+                (data_set / f"{what}_{number}.pb").write_bytes(written)
+
+
+def foreign(folder: Path) -> Iterator[str]:
+    """What is in a folder that `write_test` has not written into one below it."""
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if path.is_symlink() or not (path.is_dir() or _FILE.fullmatch(name)):
+            yield name

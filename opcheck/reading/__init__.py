@@ -1,16 +1,14 @@
 """Strict YAML 1.2 from files that may come from strangers, as data that knows where it stands.
 
-`reader` turns bytes into text, `builder` the parser's events into `Node`s, `scalars` words into
-values, `syntax` the parser's errors into sentences; `problems` collects what is wrong. What a
-file means (cases, ledgers) is not known here, and `yaml` is imported on the first read only.
+`reader` turns bytes into text, `builder` the parser's events into `nodes`, `scalars` words into
+values and the parser's errors into sentences. What a file means (cases, ledgers) is not known
+here, and `yaml` is imported on the first read only.
 """
 
 from __future__ import annotations
 
-from opcheck.reading.nodes import Mark, Node, Scalar
-from opcheck.reading.problems import Problems, quoted
-from opcheck.reading.reader import read_file, read_text
-from opcheck.reading.shipped import shipped_folder
+from opcheck.reading.nodes import Mark, Node, Problems, Scalar, quoted
+from opcheck.reading.reader import read_file, read_text, shipped_folder
 
 __all__ = [
     "Mark",

@@ -9,9 +9,8 @@ from enum import Enum, auto
 from typing import Any, Final
 
 from opcheck.reading import scalars
-from opcheck.reading.nodes import Mark, Node, Scalar
-from opcheck.reading.problems import Problems, Unreadable, quoted
-from opcheck.reading.syntax import WRONG_VERSION, place
+from opcheck.reading.nodes import Mark, Node, Problems, Scalar, Unreadable, quoted
+from opcheck.reading.scalars import WRONG_VERSION, place
 
 #: How many lists and mappings may stand within each other.
 DEPTH_LIMIT: Final = 64
@@ -164,7 +163,6 @@ class Builder:
         frame.key = _REFUSED
 
     def _put(self, node: Node, mark: Mark, size: int) -> None:
-        """Give a finished value to the list or mapping it stands in."""
         self._count += size
         if self._count > NODE_LIMIT:
             hint = "an alias counts as much as what it stands for" if self._anchors else None

@@ -10,8 +10,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from opcheck.errors import did_you_mean
-from opcheck.reading.nodes import Node
-from opcheck.reading.problems import Problems, quoted
+from opcheck.reading.nodes import Node, Problems, quoted
 
 Model = TypeVar("Model", bound=BaseModel)
 Location: TypeAlias = tuple[str | int, ...]
@@ -78,8 +77,9 @@ def check(
         if _is_unknown(finding):
             unknown.setdefault(path[:-1], []).append(str(path[-1]))
     for path, finding in zip(paths, findings, strict=True):
+        # A key is not missing where one of those beside it is this one misspelt.
         beside = unknown.get(path[:-1], [])
-        if not (finding["type"] == "missing" and _is_misspelt(str(path[-1]), beside)):
+        if not (finding["type"] == "missing" and did_you_mean(str(path[-1]), beside)):
             _report(finding, path, node, file, problems, keys, hints)
     return None, paths
 
@@ -130,11 +130,6 @@ def _below(here: Any, step: str | int) -> Any:
 
 def _is_unknown(finding: Any) -> bool:
     return bool(finding["type"] == "extra_forbidden")
-
-
-def _is_misspelt(missing: str, beside: Sequence[str]) -> bool:
-    """Whether a key is missing because one of those beside it is this one misspelt."""
-    return did_you_mean(missing, beside) is not None
 
 
 def _report(

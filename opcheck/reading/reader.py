@@ -8,10 +8,10 @@ import stat
 from pathlib import Path
 from typing import Final
 
+import opcheck
 from opcheck.reading.builder import Builder
-from opcheck.reading.nodes import Mark, Node
-from opcheck.reading.problems import Problems, Unreadable
-from opcheck.reading.syntax import unreadable
+from opcheck.reading.nodes import Mark, Node, Problems, Unreadable
+from opcheck.reading.scalars import unreadable
 
 #: The largest file read, in bytes (for a text: in characters): larger ones take too long to parse.
 FILE_LIMIT: Final = 2 * 2**20
@@ -140,3 +140,10 @@ def _place(before: str) -> Mark:
     breaks = list(_BREAK.finditer(before.removeprefix("\ufeff")))
     line_start = breaks[-1].end() if breaks else 0
     return Mark(len(breaks) + 1, len(before.removeprefix("\ufeff")) - line_start + 1)
+
+
+def shipped_folder(installed: str, checkout: str) -> Path:
+    """The folder `installed` inside the package or, in a checkout, `checkout` beside it."""
+    package = Path(opcheck.__file__).parent
+    inside = package / installed
+    return inside if inside.is_dir() else package.parent / checkout

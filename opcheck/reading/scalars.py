@@ -1,4 +1,4 @@
-"""YAML 1.2's core schema: which value a plain word is, and which tags there are.
+"""What YAML 1.2's core schema makes of plain words, and the parser's errors in words that help.
 
 https://yaml.org/spec/1.2.2/#103-core-schema
 """
@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Final
+from typing import Any, Final
 
-from opcheck.reading.nodes import Scalar
-from opcheck.reading.problems import quoted
+from opcheck.reading.nodes import Mark, Scalar, Unreadable, quoted
 
 #: The longest number read. The exact decimal of every float64 fits (1,077 characters), and
 #: Python can print every integer of that length (it stops at 4,300 digits).
@@ -38,6 +37,66 @@ _KINDS: Final = {type(None): "null", bool: "bool", int: "int", float: "float", s
 _CORE: Final = "tag:yaml.org,2002:"
 #: The tags a file may state; what each admits is decided by `tagged`.
 TAGS: Final = frozenset(_CORE + word for word in (*_KINDS.values(), "seq", "map"))
+#: Message and hint for a directive that asks for another YAML.
+WRONG_VERSION: Final = (
+    "this file asks for another version of YAML",
+    "files are read as YAML 1.2: remove the line '%YAML …'",
+)
+
+_INDENT: Final = (
+    "check the indentation; text that begins with [ { ' or \" must be quoted as a whole"
+)
+_QUOTE: Final = "text that holds [ ] { } , or ': ' needs quotes"
+
+#: Pattern of the parser's problem → message and hint. In a message {began} is where the thing
+#: begun but not ended stands, {char} the character at the place of the error. The first that
+#: matches holds.
+_WORDS: Final[tuple[tuple[str, str, str | None], ...]] = (
+    (r"tab character", "a tab stands where only spaces may indent", "indent with spaces"),
+    (r"cannot start any token", "no text can begin with {char}", "put the text in quotes"),
+    (r"expected ',' or '\]'", "want ',' or ']' in the list that begins at {began}", _QUOTE),
+    (r"expected ',' or '\}'", "want ',' or '}}' in the mapping that begins at {began}", _QUOTE),
+    (
+        r"expected key|expected '-'|expected <block end>",
+        "this does not continue the list or mapping that begins at {began}",
+        _INDENT,
+    ),
+    (
+        r"mapping values are not allowed",
+        "a ':' stands where no key can end",
+        "text that holds ': ' needs quotes; otherwise check the indentation",
+    ),
+    (r"sequence entries are not allowed", "a '-' stands where no list can begin", _INDENT),
+    (r"expected (the )?node content", "want a value, not {char}", _QUOTE),
+    (r"unexpected end of stream", "the quotes that open here are never closed", None),
+    (
+        r"expected ':'",
+        "want 'key: value' here, or '- item'",
+        "the space after ':' and '-' is needed; check the quotes before this line",
+    ),
+    (r"unexpected document", "'---' or '...' stands within the quotes of {began}", None),
+    (
+        r"expected '?<document start>",
+        "this stands after the end of the document",
+        "check indentation, quotes and brackets",
+    ),
+    (
+        r"expected alphabetic",
+        "a name must follow & and *",
+        "text that begins with & or * needs quotes",
+    ),
+    (
+        r"unknown escape character",
+        "no such escape within double quotes",
+        r"write \\ for a backslash, or use single quotes",
+    ),
+    # The second and third are Python's own words, from the pure Python parser.
+    (r"invalid Unicode|^Python int too|^chr\(", "an escape here stands for no character", None),
+    (r"undefined tag handle", "the tag here is not allowed", "text with ! needs quotes"),
+    (r"incompatible YAML|long version number|^Exceeds the limit", *WRONG_VERSION),
+)
+#: Errors that are better shown where the thing began than where it went wrong.
+_AT_BEGIN: Final = re.compile(r"unexpected end of stream|expected ':'")
 
 
 class BadScalar(Exception):
@@ -100,3 +159,30 @@ def shown(tag: str) -> str:
     if tag.startswith(_CORE):
         return "!!" + quoted(tag.removeprefix(_CORE))[1:-1]
     return quoted(tag)[1:-1] if tag.startswith("!") else f"!<{quoted(tag)[1:-1]}>"
+
+
+def place(mark: Any) -> Mark:
+    """A parser's mark, which counts from 0, as ours."""
+    return Mark(mark.line + 1, mark.column + 1)
+
+
+def unreadable(error: Exception, text: str, last: Mark) -> Unreadable:
+    """What PyYAML raised, as a place, a message and a hint.
+
+    `last` is the place to name where the parser gives none.
+    """
+    problem = str(getattr(error, "problem", None) or error)
+    at = getattr(error, "problem_mark", None)
+    began = getattr(error, "context_mark", None)
+    mark = place(at) if at else last
+    start = place(began) if began else mark
+    for pattern, message, hint in _WORDS:
+        if re.search(pattern, problem):
+            char = text[at.index : at.index + 1] if at else ""
+            if char == "\t":
+                _, message, hint = _WORDS[0]
+            shown = repr(char) if char.strip() else "the end of the line"
+            where = f"line {start.line}, column {start.column}"
+            message = message.format(began=where, char=shown)
+            return Unreadable(start if _AT_BEGIN.search(problem) else mark, message, hint)
+    return Unreadable(mark, f"no valid YAML: {problem[:120].splitlines()[0]}")

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, TypeAlias
 
-from opcheck.reading.nodes import Mark, Node
-from opcheck.reading.problems import Problems
+from opcheck.reading.nodes import Mark, Node, Problems
 
 Path: TypeAlias = tuple[str, ...]
 

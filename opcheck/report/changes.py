@@ -12,10 +12,9 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from opcheck.model.timing import Bench
-from opcheck.report import amounts, words
-from opcheck.report.amounts import digits
-from opcheck.report.lines import Column, Lines, together
-from opcheck.report.look import put, unlike
+from opcheck.report import words
+from opcheck.report.look import Column, Lines, put_all, together, unlike
+from opcheck.report.words import digits
 from opcheck.timing.comparing import Change, Compared, Missing, Verdict
 
 #: What differs between two runs, by its name: how it was in the old one, and in the new.
@@ -40,10 +39,7 @@ _DECISIVE = {
 
 def show(console: Console, differences: Differences, compared: Compared) -> None:
     """Print what differs between two runs, every row, and how many there are of each kind."""
-    table = unlike(differences)
-    if table.row_count:
-        put(console, table)
-        console.print()
+    put_all(console, unlike(differences))
     lines = Lines(console)
     _show_changes(lines, "new / old", (*compared.changes, *compared.together), compared.beyond)
     where = {"old": "in the old run", "new": "in the new run", "both": "in either run"}
@@ -107,7 +103,7 @@ def _facts(bench: Bench) -> Mapping[str, str]:
     return {
         "processor": machine.processor,
         "processors": f"{machine.cores:,}",
-        "memory": amounts.size(machine.memory),
+        "memory": words.size(machine.memory),
         "governor": machine.governor,
         "load": f"high: {machine.load:g}" if busy else "low",
         "platform": machine.platform,
@@ -143,7 +139,7 @@ def _show_changes(lines: Lines, title: str, changes: Sequence[Change], beyond: f
             cells = [
                 (f"  {words.brief(change.backend)}", ""),
                 (digits(change.ratio), ""),
-                (amounts.interval(change.low, change.high), ""),
+                (words.interval(change.low, change.high), ""),
                 ("<0.001" if change.p < 0.001 else f"{change.p:.3f}", ""),
                 _verdict(change, beyond),
             ]
@@ -154,7 +150,6 @@ def _show_changes(lines: Lines, title: str, changes: Sequence[Change], beyond: f
 
 
 def _verdict(change: Change, beyond: float) -> tuple[str, str]:
-    """In words, with its colour."""
     by = f" by more than {100 * beyond:g} %" if change.verdict == "slower" else ""
     return f"{change.verdict}{by}", _COLOURS[change.verdict]
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -23,15 +24,21 @@ from opcheck.records.comparing import (
     judged,
 )
 from opcheck.records.facts import differences
-from opcheck.report import listed, words
+from opcheck.report import failure, words
 from opcheck.report.json_lines import line
-from opcheck.report.look import COLOURS, add_numbers, new_table, put, unlike
+from opcheck.report.look import COLOURS, add_numbers, new_table, put_all, unlike
+from opcheck.report.markdown import Part, code, fitting, table, text
 
 # History of the format of JSON lines:
 #   1  diff, change, growth, footer
 FORMAT = 1
 #: How many changes of a kind are shown, of those for the worse and of others.
 _WORSE, _OTHERS = 50, 10
+_COLUMNS = "verdict", "backend", "case", "why"
+
+
+#: How many changes of a kind are shown, unless they are for the worse.
+_SHOWN = 100
 
 
 def show(
@@ -41,10 +48,7 @@ def show(
 
     Of many changes of a kind only the first, unless `verbose`.
     """
-    table = unlike(differences(old.header, new.header))
-    if table.row_count:
-        put(console, table)
-        console.print()
+    put_all(console, unlike(differences(old.header, new.header)))
     for kind, alike in groupby(found.changes, key=lambda change: change.kind):
         _show_kind(console, kind, list(alike), verbose=verbose)
     if found.growths:
@@ -76,7 +80,11 @@ def why(change: Change) -> str:
     new = change.new
     if new is None:
         return ""
-    told = [listed.told(new), new.reason, *(f"looks {said.text}" for said in new.diagnoses[:1])]
+    told = [
+        failure.ledger_note(new),
+        new.reason,
+        *(f"looks {said.text}" for said in new.diagnoses[:1]),
+    ]
     if new.verdict is Verdict.PASS:
         told = []
     if change.kind is Kind.ANSWERS and change.old:
@@ -103,8 +111,8 @@ def _show_kind(console: Console, kind: Kind, changes: list[Change], *, verbose: 
         console.print(Text.assemble("  ", verdict, "  ", name), soft_wrap=True)
         said = [why(change)]
         said += [f"repeat  {words.one_line(record.repeat)}"] * (kind in REGRESSIONS)
-        for text in filter(None, said):
-            console.print(Text(f"  {'':{wide}}  {text}"), soft_wrap=True)
+        for remark in filter(None, said):
+            console.print(Text(f"  {'':{wide}}  {remark}"), soft_wrap=True)
     if len(changes) > len(shown):
         console.print(Text(f"  … and {len(changes) - len(shown):,} more (-v shows all)"))
     console.print()
@@ -117,8 +125,7 @@ def _show_growths(console: Console, growths: Iterable[Growth]) -> None:
     for one in growths:
         about = words.brief(str(one.op)), words.brief(one.dtype or ""), words.brief(one.backend)
         table.add_row(*about, f"{one.old:.2f}", f"{one.new:.2f}")
-    put(console, table)
-    console.print()
+    put_all(console, table)
 
 
 # ── JSON ──────────────────────────────────────────────────────────────────────────────────────
@@ -190,3 +197,71 @@ def _result(record: Record | None) -> dict[str, Any] | None:
         "looks": [said.mistake or said.text for said in record.diagnoses],
         "digest": record.digest,
     }
+
+
+# ── Markdown ──────────────────────────────────────────────────────────────────────────────────
+
+
+def markdown_lines(old: Run, new: Run, found: Difference, *, common: bool) -> Iterator[str]:
+    """A page for pull requests, line by line; changes that make it too long are only counted."""
+    return fitting(_parts(old, new, found, common))
+
+
+def _parts(old: Run, new: Run, found: Difference, common: bool) -> Iterator[Part]:
+    for written in _head(old, new, found, common):
+        yield "line", partial(list, (written,))
+    for kind, alike in groupby(found.changes, key=lambda change: change.kind):
+        changes = list(alike)
+        if kind in REGRESSIONS:
+            yield "line", partial(list, (f"### {_said(kind, changes)}", "", *table(_COLUMNS, ())))
+            for change in changes:
+                yield "change", partial(list, (f"| {' | '.join(_cells(change))} |",))
+            yield "line", partial(list, ("",))
+        else:
+            yield "kind of change", partial(_folded, kind, changes)
+    for written in _tail(found):
+        yield "line", partial(list, (written,))
+
+
+def _head(old: Run, new: Run, found: Difference, common: bool) -> Iterator[str]:
+    status, meaning = judged(old, new, found, common=common)
+    yield from (f"## opcheck diff: {text(meaning)}", "", f"exit code {int(status)}", "")
+    unlike = differences(old.header, new.header).items()
+    if unlike:
+        rows = [(text(name), *(text(words.brief(one)) for one in both)) for name, both in unlike]
+        yield from ("### Not alike in the two runs", "", *table(("", "old", "new"), rows), "")
+
+
+def _tail(found: Difference) -> Iterator[str]:
+    if found.growths:
+        rows = [
+            (
+                code(str(one.op)),
+                text(one.dtype or ""),
+                code(one.backend),
+                f"{one.old:.2f}",
+                f"{one.new:.2f}",
+            )
+            for one in found.growths
+        ]
+        head = "operator", "type", "backend", "used", "now"
+        yield from ("### Passing nearer to the limit", "", *table(head, rows, numbers=2), "")
+    if found.left_out:
+        yield from (f"Left out: {text(left_out(found))}", "")
+
+
+def _folded(kind: Kind, changes: Sequence[Change]) -> list[str]:
+    rows = [_cells(change) for change in changes[:_SHOWN]]
+    left = len(changes) - len(rows)
+    more = [f"… and {left:,} more", ""] if left else []
+    summary = f"<details><summary>{_said(kind, changes)}</summary>"
+    return [summary, "", *table(_COLUMNS, rows), "", *more, "</details>", ""]
+
+
+def _said(kind: Kind, changes: Sequence[Change]) -> str:
+    return f"{kind.capitalize()}: {len(changes):,}"
+
+
+def _cells(change: Change) -> tuple[str, ...]:
+    names = code(words.brief(change.record.backend)), code(change.record.case)
+    return was_and_is(change), *names, text(why(change))

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import io
 import textwrap
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from itertools import chain
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from opcheck.model import ComparisonRecord, Diagnosis, Record
-from opcheck.report import listed, words
+from opcheck.model import ComparisonRecord, Diagnosis, Known, Record, Verdict
+from opcheck.report import words
 from opcheck.report.look import COLOURS, add_numbers, least, new_table, put
 
 #: Where the text of a line begins, after its label.
@@ -42,13 +43,13 @@ def show(console: Console, result: Record) -> None:
         _line(console, "ruling", ruling)
     if result.rule != "must":
         _line(console, "rule", result.rule)
-    _line(console, "found", listed.found(result))
+    _line(console, "found", finding(result))
     if result.oracle and (result.comparisons or result.failure == "raised"):
         _line(console, "oracle", f"{result.oracle}, whose answer the case takes for right")
     if result.verdicts:
         _line(console, "times", words.times(result.verdicts))
     _diagnoses(console, result.diagnoses)
-    if said := listed.told(result):
+    if said := ledger_note(result):
         _line(console, "ledger", said)
     if result.known:
         _line(console, "cause", result.known.cause)
@@ -76,7 +77,6 @@ def text(result: Record) -> str:
 
 
 def _diagnoses(console: Console, diagnoses: Sequence[Diagnosis]) -> None:
-    """What the failure looks like; the likeliest, where many mistakes give the same."""
     for label, said in zip(["looks", *["or"] * (_LIKELIEST - 1)], diagnoses, strict=False):
         _line(console, label, str(said))
     left = len(diagnoses) - _LIKELIEST
@@ -109,7 +109,6 @@ def wanted(result: Record) -> str:
 
 
 def _evidence(console: Console, comparison: ComparisonRecord, wanted: str) -> None:
-    """Where the wrong elements lie, and the worst of them."""
     _line(console, "where", f"{comparison.output}: {comparison.where}")
     table = _worst(comparison, wanted)
     is_narrow = console.file.isatty() and least(table) + _INDENT > console.width
@@ -135,3 +134,54 @@ def _worst(comparison: ComparisonRecord, wanted: str) -> Table:
             words.brief(element.allowed),
         )
     return table
+
+
+def ledger_note(result: Record) -> str:
+    """Why a result is red for a ledger's sake, and what to do; "" where it is not."""
+    if not result.unexpected:
+        return ""
+    known = result.known
+    if known is None:
+        return "no ledger lists it as unsupported, and a backend that drops a case does not pass"
+    listed = f"listed in {ledger_place(known)} as {known.expected}"
+    if result.verdict is Verdict.UNEXPECTED_PASS:
+        return f"{listed}, but it passes: delete `{known.text}`, or leave there what still fails"
+    return f"{listed}, but it fails otherwise: {_came(result, known)}"
+
+
+def finding(result: Record) -> str:
+    """The reason of a verdict; one that there should not be has none."""
+    passed = result.verdict is Verdict.UNEXPECTED_PASS and not result.reason
+    return "the right answer" if passed else result.reason
+
+
+def ledger_place(known: Known) -> str:
+    """Where a ledger says it: `mine.yaml:12`."""
+    return known.ledger if known.line is None else f"{known.ledger}:{known.line}"
+
+
+def _came(result: Record, known: Known) -> str:
+    """How a result fails, in a ledger's words; what it looks like only if the ledger says so."""
+    has_way = result.failure and result.failure != result.verdict
+    way = f" ({result.failure})" if has_way else ""
+    if " that looks like " not in known.expected:
+        return f"{result.verdict}{way}"
+    mistakes = [one.mistake for one in result.diagnoses if one.mistake]
+    return f"{result.verdict}{way} that looks like {next(iter(mistakes), 'no known mistake')}"
+
+
+def outdated_lines(results: Iterable[Record]) -> list[tuple[Known, int, int]]:
+    """The places of users' ledgers of which some cases pass: how many, and of how many in the run.
+
+    Where all pass, the line is to be deleted.
+    """
+    those = [(r.known, r.verdict) for r in results if r.known and r.known.line is not None]
+    total = Counter(known for known, _ in those)
+    passing = Counter(known for known, verdict in those if verdict is Verdict.UNEXPECTED_PASS)
+    return [(known, count, total[known]) for known, count in passing.items()]
+
+
+def advice(known: Known, passing: int, total: int) -> str:
+    """What to do about a line of which some cases pass."""
+    what = "delete" if passing == total else f"{total - passing} of {total} still fail: narrow"
+    return f"{what} `{known.text}`"

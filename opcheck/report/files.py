@@ -1,10 +1,17 @@
-"""Files that reports are written into."""
+"""Files that reports are written into, and the formats of a run in them."""
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from opcheck.errors import Unwritable
+
+if TYPE_CHECKING:
+    from opcheck.model import Run
 
 
 def write_text(path: Path, text: str) -> None:
@@ -28,3 +35,32 @@ def write_text(path: Path, text: str) -> None:
 
 def _write(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8", newline="\n")
+
+
+@dataclass(frozen=True)
+class Format:
+    """A module with a function `lines`: of a run, the lines of a file, without their ends.
+
+    `about` stands here so that `--help` need not import it. What is `read_from_logs` may be printed
+    among other things.
+    """
+
+    module: str
+    about: str
+    read_from_logs: bool = False
+
+
+FORMATS: Mapping[str, Format] = {
+    "json": Format("store", "the run itself, for opcheck's report, diff and merge"),
+    "junit": Format("junit", "JUnit's XML, for CI systems"),
+    "markdown": Format("markdown", "a page for job summaries and pull requests"),
+    "html": Format("html", "one page for a browser, with filters and pictures"),
+    "github": Format("github", "annotations of GitHub's workflows", read_from_logs=True),
+}
+
+
+def lines(name: str, run: Run) -> Iterator[str]:
+    """The run in the format of this name."""
+    module = importlib.import_module(f"opcheck.report.{FORMATS[name].module}")
+    found: Iterator[str] = module.lines(run)
+    return found

@@ -12,7 +12,7 @@ from pathlib import Path
 from opcheck.errors import Exit
 from opcheck.model import Record, Run, Verdict
 from opcheck.records.status import is_failure, outcome, reds_of
-from opcheck.report import listed, words
+from opcheck.report import failure, words
 
 #: As many errors of a step are shown, and no more.
 _SHOWN = 10
@@ -44,7 +44,7 @@ def _error(result: Record) -> str:
         "title": f"{result.verdict.upper()} {result.backend}: {result.case}",
     }
     looks = [f"looks {said.text}" for said in result.diagnoses[:1]]
-    text = [result.reason, *looks, listed.told(result), f"repeat: {result.repeat}"]
+    text = [result.reason, *looks, failure.ledger_note(result), f"repeat: {result.repeat}"]
     return _command("error", place, "\n".join(map(words.block, filter(None, text))))
 
 

@@ -14,7 +14,7 @@ from xml.etree import ElementTree as xml
 from opcheck.errors import Exit
 from opcheck.model import Record, Run, Verdict
 from opcheck.records.status import is_red, outcome, reds_of
-from opcheck.report import failure, listed, words
+from opcheck.report import failure, words
 
 #: Verdicts by which a test did not work, and not the backend's answer was wrong.
 _ERRORS = (
@@ -104,7 +104,7 @@ def _count(suite: xml.Element) -> None:
 
 def _test(suite: xml.Element, result: Record, red: Collection[Verdict]) -> None:
     test = _new_test(suite, str(result.op), result.case, result.seconds)
-    told = "; ".join(filter(None, (listed.told(result), result.reason)))
+    told = "; ".join(filter(None, (failure.ledger_note(result), result.reason)))
     if result.verdict in _ERRORS:
         _say(test, "error", result.verdict, told, failure.text(result))
     elif is_red(result, red):
@@ -123,7 +123,6 @@ def _new_test(suite: xml.Element, of: str, name: str, seconds: float) -> xml.Ele
 
 
 def _name(text: str) -> str:
-    """A text as a name, which is never empty."""
     return words.one_line(text) or "?"
 
 

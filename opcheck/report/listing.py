@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
+from opcheck.clauses import Checked, Survey
 from opcheck.model import (
     Agreement,
     AnyOf,
@@ -20,6 +22,10 @@ from opcheck.model import (
     Values,
 )
 from opcheck.report import spelling, words
+from opcheck.report.look import add_numbers, new_table, put
+
+#: How many names of cases a sentence shows before it says how many more there are.
+_NAMES = 4
 
 
 def show(console: Console, cases: Sequence[Case]) -> None:
@@ -73,3 +79,86 @@ def expectation(expect: Expectation) -> str:
             return "rejected"
         case AnyOf(alternatives):
             return f"any of {', '.join(alternative.name for alternative in alternatives)}"
+
+
+def show_clauses(console: Console, surveys: Sequence[Survey]) -> None:
+    """Print a table a page, then what its cases quote that does not stand on it."""
+    for number, survey in enumerate(surveys):
+        if number:
+            console.print()
+        if survey.link is None:
+            console.print(f"{survey.op}: opcheck does not hold the sentences of its page")
+        else:
+            _page(console, survey)
+
+
+def clause_records(survey: Survey) -> Iterator[dict[str, Any]]:
+    """A page as JSON: a record a sentence, then a record a quotation that is not on the page."""
+    op = {"op": survey.op.name, "domain": survey.op.domain, "since": survey.op.since}
+    for checked in survey.sentences:
+        sentence = checked.sentence
+        yield op | {
+            "part": sentence.part,
+            "sentence": sentence.text,
+            "ruling": sentence.ruling,
+            "nothing": sentence.nothing,
+            "cases": dict(checked.cases),
+            "source": str(sentence.source),
+        }
+    for clause, cases in _by_clause(survey.strays).items():
+        yield op | {"stray": clause, "cases": [case.id for case in cases]}
+
+
+def _page(console: Console, survey: Survey) -> None:
+    sentences = survey.sentences
+    idle = sum(checked.sentence.nothing is not None for checked in sentences)
+    met = sum(bool(checked.cases) for checked in sentences if checked.sentence.nothing is None)
+    left = len(sentences) - idle - met
+    told = [f"{met} tested", *([f"{left} not tested by these cases"] if left else [])]
+    told.append(f"{idle} obliging nothing")
+    title = Text.assemble((str(survey.op), "bold"), f"  {survey.link}")
+    console.print(title, soft_wrap=True)
+    console.print(f"{words.plural(len(sentences), 'sentence')}: {', '.join(told)}")
+    table = new_table("sentence")
+    add_numbers(table, "cases")
+    table.add_column("tested by", overflow="fold")
+    for part, group in groupby(sentences, lambda checked: checked.sentence.part):
+        table.add_section()
+        table.add_row(Text(part, "bold"))
+        for checked in group:
+            table.add_row(_text(checked), _count(checked), _tests(checked))
+    put(console, table)
+    for clause, cases in _by_clause(survey.strays).items():
+        where = f"{cases[0].source}, {words.plural(len(cases), 'case')}"
+        said = f"not on this page: “{words.brief(clause)}” ({words.clean(where)})"
+        console.print(Text(said, "yellow"), soft_wrap=True)
+
+
+def _text(checked: Checked) -> Text:
+    sentence = checked.sentence
+    ruling = f"\nruling: {sentence.ruling}" if sentence.ruling else ""
+    return Text.assemble(sentence.text, (ruling, "cyan"))
+
+
+def _count(checked: Checked) -> Text:
+    total = sum(checked.cases.values())
+    if total:
+        return Text(f"{total:,}", "green")
+    return Text("·", "bright_black") if checked.sentence.nothing else Text("0", "yellow")
+
+
+def _tests(checked: Checked) -> Text:
+    if checked.sentence.nothing:
+        return Text(f"obliges nothing: {checked.sentence.nothing}", "bright_black")
+    names = list(checked.cases)
+    shown = [f"{name} ×{checked.cases[name]}" for name in names[:_NAMES]]
+    left = len(names) - len(shown)
+    more = f" and {words.plural(left, 'more name')}" if left else ""
+    return Text(f"{', '.join(shown)}{more}") if names else Text("none of these cases", "yellow")
+
+
+def _by_clause(cases: Sequence[Case]) -> Mapping[str, list[Case]]:
+    found: dict[str, list[Case]] = {}
+    for case in cases:
+        found.setdefault(case.clause, []).append(case)
+    return found

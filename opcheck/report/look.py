@@ -1,6 +1,10 @@
 """What all terminal reports look like: the colour of each verdict, the shape of a table."""
 
+from __future__ import annotations
+
+import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from rich import box
 from rich.cells import cell_len
@@ -59,6 +63,8 @@ _GAP = 2
 #: How narrow a column may be folded, and how wide one of sentences should be.
 _FOLDED = 12
 _ROOM = 60
+_SPELLINGS = str.maketrans(words.ASCII)
+_NO_BREAK = "\xa0"
 
 
 def new_table(*columns: str, title: str = "") -> Table:
@@ -74,6 +80,11 @@ def new_table(*columns: str, title: str = "") -> Table:
 def add_numbers(table: Table, name: str) -> None:
     """Add a column that is neither folded nor cut: part of a number is another number."""
     table.add_column(name, justify="right", no_wrap=True)
+
+
+def count_cell(number: int, colour: str = "") -> Text:
+    """A number in a cell; a dot in place of 0."""
+    return Text(f"{number:,}", colour) if number else Text("·", "bright_black")
 
 
 def grouped(
@@ -137,6 +148,14 @@ def put(console: Console, table: Table, *, indent: int = 0) -> None:
         console.print(line, soft_wrap=True)
 
 
+def put_all(console: Console, *tables: Table) -> None:
+    """Print those of the tables that have rows, a blank line after each."""
+    for table in tables:
+        if table.row_count:
+            put(console, table)
+            console.print()
+
+
 def least(table: Table, folded: int = _FOLDED) -> int:
     """How wide a table must be, columns that can be folded no wider than `folded`."""
     width = -_GAP
@@ -145,3 +164,77 @@ def least(table: Table, folded: int = _FOLDED) -> int:
         cells = max(cell_len(line) for text in texts for line in (text.splitlines() or [""]))
         width += _GAP + (cells if column.no_wrap else min(cells, folded))
     return width
+
+
+def together(text: str) -> str:
+    """The text as words that a paragraph keeps in one line."""
+    return text.replace(" ", _NO_BREAK)
+
+
+@dataclass(frozen=True)
+class Column:
+    """What stands above cells, and how wide they are; numbers are flush right."""
+
+    name: str
+    width: int
+    left: bool = False
+
+    def cell(self, text: str) -> str:
+        """The text with blanks on its left or right."""
+        blanks = " " * (self.width - cell_len(text))
+        return text + blanks if self.left else blanks + text
+
+
+class Lines:
+    """A console to print lines on; a part of one is a text with its style."""
+
+    def __init__(self, console: Console) -> None:
+        self.width = console.width
+        self.ascii_only = console.options.ascii_only
+        self._console = console
+
+    def blank(self) -> None:
+        """Print an empty line."""
+        self._console.print()
+
+    def put(self, *parts: tuple[str, str]) -> None:
+        """Print a line, however wide."""
+        line = Text.assemble(*((self._spelt(text), style) for text, style in parts))
+        line.rstrip()
+        self._console.print(line, soft_wrap=True)
+
+    def fill(self, text: str, style: str = "") -> None:
+        """Print a paragraph, broken at no space of `together`.
+
+        Rich would leave blanks at the ends of its lines.
+        """
+        spelt = _NO_BREAK.join(map(self._spelt, text.split(_NO_BREAK)))
+        for line in textwrap.wrap(
+            spelt,
+            self.width,
+            subsequent_indent="  ",
+            break_on_hyphens=False,
+            break_long_words=False,
+        ):
+            self.put((line.replace(_NO_BREAK, " "), style))
+
+    def head(self, columns: Sequence[Column], gap: str) -> None:
+        """Print what stands above columns."""
+        self.put((gap.join(column.cell(self._spelt(column.name)) for column in columns), "dim"))
+
+    def row(self, columns: Sequence[Column], cells: Sequence[tuple[str, str]], gap: str) -> None:
+        """Print a line of cells; a first that is too wide stands in a line of its own."""
+        spelt = [(self._spelt(text), style) for text, style in cells]
+        if cell_len(spelt[0][0]) > columns[0].width:
+            self.put(spelt[0])
+            spelt[0] = ("", "")
+        parts: list[tuple[str, str]] = []
+        for column, (text, style) in zip(columns, spelt, strict=True):
+            parts += [(gap if parts else "", ""), (column.cell(text), style)]
+        self.put(*parts)
+
+    def _spelt(self, text: str) -> str:
+        spelt = words.clean(text)
+        if not self.ascii_only:
+            return spelt
+        return spelt.translate(_SPELLINGS).encode("ascii", "replace").decode()

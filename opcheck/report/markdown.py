@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from typing import TypeAlias
 
 from opcheck.model import ComparisonRecord, Record, Run
 from opcheck.records.status import is_failure, outcome, reds_of
-from opcheck.report import listed, tally, words
+from opcheck.report import failure, tally, words
 from opcheck.report.failure import wanted
-from opcheck.report.markdown_text import Part, block, code, fitting, table, text
 
 #: How many diagnoses are told of a failure.
 _LIKELIEST = 3
+#: GitHub refuses a job summary of more than 1 MiB, of which some room is left for other tools of
+#: the same step.
+LIMIT = (1 << 20) - (1 << 16)
+#: What a part of a page is called, and how to come by its lines.
+Part: TypeAlias = tuple[str, Callable[[], Sequence[str]]]
+
+#: Whatever may be markup, or begin a link; what a character reference stands for is neither.
+_MARKUP = re.compile(r"[#$&*<>@\[\\\]_`|~]|:(?=/)|(?<=www)\.", re.IGNORECASE)
+#: GitHub looks for @names, #numbers and :smileys: in what is displayed, but for code.
+_NAMES = re.compile(r"&#(?:64|35);|:(?=[\w+-]+:)")
+#: Between what stands before and after it nothing is seen, and no name begins.
+_NOTHING = "&#8203;"
 
 
 def lines(run: Run) -> Iterator[str]:
@@ -32,7 +46,6 @@ def _parts(run: Run) -> Iterator[Part]:
 
 
 def _head(run: Run) -> Iterator[str]:
-    """What stands before the failures."""
     header = run.header
     code_, meaning = outcome(run)
     yield from (f"## opcheck: {text(meaning)}", "", f"{_about(run)}, exit code {int(code_)}", "")
@@ -55,9 +68,9 @@ def _head(run: Run) -> Iterator[str]:
         yield from ("### Known defects", "")
         yield from (*table(("backend", "cause", "cases"), known, numbers=1), "")
     passing = [
-        (names[address], code(listed.place(one)), text(listed.advice(one, *counts)))
+        (names[address], code(failure.ledger_place(one)), text(failure.advice(one, *counts)))
         for address in names
-        for one, *counts in listed.outdated(r for r in run.records if r.backend == address)
+        for one, *counts in failure.outdated_lines(r for r in run.records if r.backend == address)
     ]
     if passing:
         yield from ("### Listed as failing, but passing", "")
@@ -91,10 +104,10 @@ def _failure(result: Record) -> list[str]:
     told = [("asked", code(result.question)), ("clause", text(result.clause) or "none quoted")]
     told += [("ruling", text(ruling)) for ruling in result.rulings]
     told += [("rule", result.rule)] * (result.rule != "must")
-    told += [("found", text(words.brief(listed.found(result))))]
+    told += [("found", text(words.brief(failure.finding(result))))]
     told += [("oracle", code(words.brief(result.oracle)))] * bool(result.oracle)
     told += [("looks", _looks(result))] * bool(result.diagnoses)
-    told += [("ledger", text(listed.told(result)))] * result.unexpected
+    told += [("ledger", text(failure.ledger_note(result)))] * result.unexpected
     told += [("where", text(f"{c.output}: {c.where}")) for c in result.comparisons if c.where]
     told += [("written", code(str(result.source)))]
     return [
@@ -138,3 +151,47 @@ def _worst(comparison: ComparisonRecord, wanted: str) -> Iterable[str]:
     if left > 0:
         yield ""
         yield f"… and {words.plural(left, 'more element')}"
+
+
+def text(said: str) -> str:
+    """A text in one line."""
+    return _NAMES.sub(lambda found: f"{found[0]}{_NOTHING}", _escaped(said))
+
+
+def code(said: str) -> str:
+    """A text in one line, as code; "" stays nothing."""
+    return f"<code>{_escaped(said)}</code>" if said else ""
+
+
+def block(said: str, language: str = "") -> list[str]:
+    """Lines of text, as a block of code."""
+    lines = words.block(said).split("\n")
+    longest = max((len(run) for line in lines for run in re.findall("`+", line)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return [f"{fence}{language}", *lines, fence]
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: int = 0) -> list[str]:
+    """A table, of which as many of the last columns are flush right; cells are Markdown."""
+    rules = ["---"] * (len(head) - numbers) + ["---:"] * numbers
+    return [f"| {' | '.join(row)} |" for row in (head, rules, *rows)]
+
+
+def fitting(parts: Iterable[Part]) -> Iterator[str]:
+    """The lines of a page. Before it becomes too long it ends, and says how much is left out."""
+    room = LIMIT
+    left: Counter[str] = Counter()
+    for name, lines_of in parts:
+        lines = () if left else lines_of()
+        room -= sum(len(line.encode(errors="replace")) + 1 for line in lines)
+        if room < 0:
+            left[name] += 1
+        else:
+            yield from lines
+    if left:
+        told = ", ".join(words.plural(count, name) for name, count in left.items())
+        yield f"**{told} left out here:** a page may not be longer."
+
+
+def _escaped(said: str) -> str:
+    return _MARKUP.sub(lambda found: f"&#{ord(found[0])};", words.one_line(said))

@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from opcheck.model import OpVersion
-from opcheck.model.mutation import Fate, Mutant, Mutation, Power, Score, Yardstick, score
-from opcheck.report import survivors, words
-from opcheck.report.look import add_numbers, new_table, put
+from opcheck.model.mutation import (
+    Fate,
+    Group,
+    Mutant,
+    Mutation,
+    Power,
+    Proposal,
+    Score,
+    Yardstick,
+    score,
+)
+from opcheck.report import words
+from opcheck.report.case_yaml import combinations, name_of, written
+from opcheck.report.look import add_numbers, count_cell, new_table, put_all
 
 _COLOURS = {
     Fate.KILLED: "green",
@@ -21,23 +32,22 @@ _COLOURS = {
     Fate.HARMLESS: "cyan",
     Fate.SURVIVED: "red",
 }
+#: A mistake, in whatever versions and dtypes: its operator and its name.
+Mistake: TypeAlias = tuple[str, str, str]
 
 
 def show(console: Console, power: Power, *, verbose: bool) -> None:
     """Print what is argued, what is to be done, and the scores at the end, where they are seen."""
     mutations = sorted(power.mutations, key=lambda mutation: mutation.mutant)
     if verbose:
-        _put(console, _killed(mutations))
-        _put(console, _harmless(mutations))
-        _put(console, _warned(mutations))
-    survivors.show(console, power)
-    _put(console, _scores(mutations))
-    _put(console, _yardsticks(power.yardsticks))
+        put_all(console, *(_listing(mutations, *section) for section in _SECTIONS))
+    _show_survivors(console, power)
+    put_all(console, _scores(mutations), _yardsticks(power.yardsticks))
 
 
 def records(power: Power) -> Iterator[dict[str, Any]]:
     """The same as JSON: a record a mistake, version and dtype, then one a node test's cell."""
-    texts = survivors.proposed(power.proposals)
+    texts = proposed(power.proposals)
     for mutation in sorted(power.mutations, key=lambda mutation: mutation.mutant):
         mutant = mutation.mutant
         yield {
@@ -66,12 +76,6 @@ def percent(score: Score) -> str:
     return f"{math.floor(1000 * score.share) / 10:g} %"
 
 
-def _put(console: Console, table: Table) -> None:
-    if table.row_count:
-        put(console, table)
-        console.print()
-
-
 def _place(op: OpVersion, dtype: str) -> dict[str, Any]:
     return {"op": op.name, "domain": op.domain, "since": op.since, "dtype": dtype}
 
@@ -98,15 +102,11 @@ def _scores(mutations: Sequence[Mutation]) -> Table:
 
 
 def _add_score(table: Table, name: str, score: Score) -> None:
-    cells = [_cell(getattr(score, fate), _COLOURS[fate]) for fate in Fate]
+    cells = [count_cell(getattr(score, fate), _COLOURS[fate]) for fate in Fate]
     whole = score.share in (1.0, None)
     table.add_row(
         name, f"{score.total:,}", *cells, Text(percent(score), "green" if whole else "red")
     )
-
-
-def _cell(count: int, colour: str) -> Text:
-    return Text(f"{count:,}", colour) if count else Text("·", "bright_black")
 
 
 def _yardsticks(yardsticks: Sequence[Yardstick]) -> Table:
@@ -136,49 +136,191 @@ def _sum(scores: Sequence[Score]) -> Score:
     return Score(*(sum(getattr(one, fate) for one in scores) for fate in Fate))
 
 
-def _killed(mutations: Sequence[Mutation]) -> Table:
-    return _listing(
+#: What is listed of mistakes of one fate: the title, the last column and what it says.
+_SECTIONS: tuple[tuple[str, str, Fate, Callable[[Mutation], str]], ...] = (
+    (
         "Killed, each by the first case that fails",
         "case",
-        mutations,
-        lambda m: m.fate is Fate.KILLED,
-        lambda m: m.killers[0],
-    )
-
-
-def _warned(mutations: Sequence[Mutation]) -> Table:
-    return _listing(
-        "Only warned of, or failed only where the text does not decide",
-        "case",
-        mutations,
-        lambda m: m.fate is Fate.WARNED,
-        lambda m: m.noticers[0],
-    )
-
-
-def _harmless(mutations: Sequence[Mutation]) -> Table:
-    return _listing(
+        Fate.KILLED,
+        lambda mutation: mutation.killers[0],
+    ),
+    (
         "Argued to be harmless: no input decides against them",
         "because",
-        mutations,
-        lambda m: m.fate is Fate.HARMLESS,
-        lambda m: str(m.harmless),
-    )
+        Fate.HARMLESS,
+        lambda mutation: str(mutation.harmless),
+    ),
+    (
+        "Only warned of, or failed only where the text does not decide",
+        "case",
+        Fate.WARNED,
+        lambda mutation: mutation.noticers[0],
+    ),
+)
 
 
 def _listing(
+    mutations: Iterable[Mutation],
     title: str,
     last: str,
-    mutations: Iterable[Mutation],
-    chosen: Callable[[Mutation], bool],
+    fate: Fate,
     said: Callable[[Mutation], str],
 ) -> Table:
     """Mistakes with what is to be said of them, which is said once for all places."""
     table = new_table("mistake", "in", last, title=title)
-    rows: dict[tuple[survivors.Mistake, str], list[Mutant]] = {}
-    for mutation in filter(chosen, mutations):
-        key = survivors.mistake_of(mutation.mutant), said(mutation)
+    rows: dict[tuple[Mistake, str], list[Mutant]] = {}
+    for mutation in (one for one in mutations if one.fate is fate):
+        key = mistake_of(mutation.mutant), said(mutation)
         rows.setdefault(key, []).append(mutation.mutant)
     for (mistake, text), mutants in sorted(rows.items()):
-        table.add_row(mistake[-1], survivors.places(mutants), words.clean(text))
+        table.add_row(mistake[-1], places(mutants), words.clean(text))
     return table
+
+
+def _show_survivors(console: Console, power: Power) -> None:
+    """Print every mistake that is wrongly argued to be harmless, then those that survive."""
+    mutations = sorted(power.mutations, key=lambda mutation: mutation.mutant)
+    for those in _by_mistake(m for m in mutations if m.contradicts):
+        _contradiction(console, those)
+    for those in _by_mistake(m for m in mutations if m.fate is Fate.SURVIVED):
+        _survivor(console, those, mutations, power)
+
+
+def proposed(proposals: Iterable[Proposal]) -> dict[Mutant, str]:
+    """The text of the case that would kill each mutant."""
+    texts: dict[Mutant, str] = {}
+    names: set[str] = set()
+    for proposal in proposals:
+        at = {(mutant.op.since, mutant.dtype): mutant for mutant in proposal.mutants}
+        for places in combinations(at):
+            name = _new_name(proposal.mutants[0].name, names)
+            text = "\n".join(written(proposal.case, name, places))
+            texts |= {at[place]: text for place in places}
+    return texts
+
+
+def _new_name(mistake: str, taken: set[str]) -> str:
+    first = name_of(f"proposal_{mistake}")
+    names = (first, *(f"{first}_{number}" for number in range(2, len(taken) + 3)))
+    name = next(one for one in names if one not in taken)
+    taken.add(name)
+    return name
+
+
+def mistake_of(mutant: Mutant) -> Mistake:
+    """The mistake, wherever it is made."""
+    return mutant.op.domain, mutant.op.name, mutant.name
+
+
+def places(mutants: Iterable[Mutant]) -> str:
+    """`Hardmax-1 float16 float32, Hardmax-13 float16`."""
+    by_op: dict[OpVersion, list[str]] = {}
+    for mutant in mutants:
+        by_op.setdefault(mutant.op, []).append(mutant.dtype)
+    return ", ".join(f"{op} {' '.join(dtypes)}" for op, dtypes in by_op.items())
+
+
+def _by_mistake(mutations: Iterable[Mutation]) -> Iterator[list[Mutation]]:
+    found: dict[Mistake, list[Mutation]] = {}
+    for mutation in mutations:
+        found.setdefault(mistake_of(mutation.mutant), []).append(mutation)
+    yield from found.values()
+
+
+def _contradiction(console: Console, those: Sequence[Mutation]) -> None:
+    _head(console, "CONTRADICTION", those[0].mutant)
+    for one in those:
+        place = f"{one.mutant.op} {one.mutant.dtype}"
+        _line(console, "argued", f"harmless in {place}: {one.harmless}")
+        _line(console, "but", f"killed by {one.killers[0]}")
+    console.print()
+
+
+def _survivor(
+    console: Console, those: Sequence[Mutation], mutations: Sequence[Mutation], power: Power
+) -> None:
+    mutants = [one.mutant for one in those]
+    _head(console, "SURVIVED", mutants[0])
+    _line(console, "in", places(mutants))
+    seen = next(_elsewhere(mutants[0], mutations), None)
+    if seen:
+        _line(console, "seen", seen)
+    texts = proposed(
+        p for p in power.proposals if mistake_of(p.mutants[0]) == mistake_of(mutants[0])
+    )
+    left = [mutant for mutant in mutants if mutant not in texts]
+    if left and power.tries:
+        where = f" in {places(left)}" if texts else ""
+        said = f"no legal input found{where} in {power.tries:,} tries: argue that it is harmless, "
+        _line(console, "sought", f"{said}or write a case for it")
+    for text in dict.fromkeys(texts.values()):
+        console.print()
+        console.print(Text(text), soft_wrap=True)
+    console.print()
+
+
+def _elsewhere(mutant: Mutant, mutations: Iterable[Mutation]) -> Iterator[str]:
+    """Where else the same mistake is killed, in this version if possible, else noticed."""
+    same = [one for one in mutations if mistake_of(one.mutant) == mistake_of(mutant)]
+    same.sort(key=lambda one: one.mutant.op != mutant.op)
+    for one in same:
+        if one.killers:
+            yield f"in {one.mutant.op} {one.mutant.dtype}, by {one.killers[0]}"
+    for one in same:
+        if one.noticers:
+            place = f"in {one.mutant.op} {one.mutant.dtype}"
+            yield f"{place}, by {one.noticers[0]}, which decides nothing"
+
+
+def _head(console: Console, word: str, mutant: Mutant) -> None:
+    text = Text.assemble((word, "bold red"), f"  {mutant.name}: as if {mutant.text}")
+    console.print(text, soft_wrap=True)
+
+
+def _line(console: Console, label: str, text: str) -> None:
+    console.print(Text.assemble((f"  {label:<6}  ", "dim"), words.clean(text)), soft_wrap=True)
+
+
+def show_groups(console: Console, groups: Sequence[Group], *, verbose: bool) -> None:
+    """Print what each group shows; unless `verbose`, only those that show nothing."""
+    table = new_table("operator", "cases of this name")
+    add_numbers(table, "cases")
+    table.add_column("what they show that no others do", overflow="fold")
+    for group in groups:
+        if verbose or group.shows_nothing:
+            style = "red" if group.shows_nothing else ""
+            table.add_row(group.op, Text(group.name, style), f"{group.cases:,}", _shows(group))
+    put_all(console, table)
+
+
+def group_records(groups: Iterable[Group]) -> Iterator[dict[str, Any]]:
+    """The same as JSON."""
+    for group in groups:
+        yield {
+            "type": "group",
+            "op": group.op,
+            "name": group.name,
+            "cases": group.cases,
+            "source": group.source,
+            "alone": [f"{mutant.name} {mutant.op} {mutant.dtype}" for mutant in group.alone],
+            "sentences": [*group.sentences],
+            "defects": [{"backend": backend, "cause": cause} for backend, cause in group.defects],
+            "example": group.example,
+            "undecided": group.undecided,
+            "shows_nothing": group.shows_nothing,
+        }
+
+
+def _shows(group: Group) -> Text:
+    told = []
+    if group.alone:
+        names = list(dict.fromkeys(mutant.name for mutant in group.alone))
+        more = f" and {words.plural(len(names) - 1, 'more mistake')}" if len(names) > 1 else ""
+        told.append(f"{names[0]}{more}")
+    if group.sentences:
+        told.append(words.plural(len(group.sentences), "sentence"))
+    if group.defects:
+        backends = ", ".join(dict.fromkeys(backend for backend, _ in group.defects))
+        told.append(f"{words.plural(len(group.defects), 'known defect')} of {backends}")
+    told += ["an example"] * group.example + ["what the text leaves open"] * group.undecided
+    return Text("; ".join(told)) if told else Text(f"nothing ({group.source})", "red")

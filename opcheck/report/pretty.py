@@ -11,7 +11,7 @@ from rich.text import Text
 from opcheck.errors import Exit
 from opcheck.model import Header, Record, Result, Run, Verdict
 from opcheck.records.status import is_failure, outcome, reds_of
-from opcheck.report import failure, listed, summary, words
+from opcheck.report import failure, summary, words
 
 #: How many failures of a backend that look alike are shown in full: with and without a diagnosis.
 _EXPLAINED, _UNEXPLAINED = 1, 3
@@ -106,7 +106,7 @@ def _likeness(result: Record) -> Hashable:
     """What failures have in common that need not all be told: who, on what, and how it fails."""
     looks = result.diagnoses[0] if result.diagnoses else words.kind(result.reason)
     # Where a user's ledger has something else come, each of its lines is to be mended.
-    line = listed.place(result.known) if result.unexpected and result.known else None
+    line = failure.ledger_place(result.known) if result.unexpected and result.known else None
     return result.backend, result.op.name, result.verdict, result.failure, looks, line
 
 

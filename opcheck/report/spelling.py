@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import shlex
 import sys
@@ -9,24 +10,36 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from opcheck.clauses import quotation, rulings
 from opcheck.dtypes import DType, round_to
 from opcheck.model import (
     Agreement,
     Array,
     Attrs,
     Case,
+    Comparison,
+    ComparisonRecord,
     Element,
+    ElementRecord,
     Fill,
     FromFile,
     Given,
+    Mismatch,
     Oracle,
+    Record,
     Result,
+    Suite,
     TensorSpec,
     Verdict,
 )
+from opcheck.suite import case_digest, suite_digest
 
 #: The most elements of a literal that are shown in a line.
 _SHOWN = 16
+#: What a record has as the result has it.
+_ALIKE = ({field.name for field in dataclasses.fields(Result)}) & (
+    {field.name for field in dataclasses.fields(Record)} - {"case", "comparisons"}
+)
 
 
 def number(value: Element | None, dtype: DType | None) -> str:
@@ -108,11 +121,7 @@ def _code(case: Case) -> list[str]:
 
 
 def _beside(result: Result, backends: Sequence[str]) -> Sequence[str]:
-    """The other backends without which a result does not come about.
-
-    Who is judged among others has nobody that it is held against where it crashes, say, or where
-    nobody answers; alone, it would not be asked at all.
-    """
+    """The others without which a result does not come about: alone, it would not be asked."""
     alone = isinstance(result.case.expect, Agreement) and not result.against
     return backends if alone else result.against
 
@@ -140,3 +149,66 @@ def repeat(result: Result, backends: Sequence[str] = ()) -> str:
     if result.verdicts:
         words += ["--repeat", str(sum(result.verdicts.values()))]
     return shlex.join(words)
+
+
+class Recorder:
+    """Makes the records of a run; `suite` are all cases of the selection, in their order.
+
+    `backends` are the addresses of all that take part.
+    """
+
+    def __init__(self, cases: Sequence[Case], backends: Sequence[str] = ()) -> None:
+        self._backends = backends
+        digests = [(case.id, case_digest(case)) for case in cases]
+        self.suite = Suite(suite_digest(digests), len(cases))
+        #: Place and digest of each case, by its id.
+        self.digests = {id: (place, digest) for place, (id, digest) in enumerate(digests)}
+
+    def record(self, result: Result) -> Record:
+        """The record of a result on one of the cases."""
+        case = result.case
+        place, digest = self.digests[case.id]
+        passed = result.verdict is Verdict.PASS
+        return Record(
+            case=case.id,
+            place=place,
+            digest=digest,
+            op=case.op,
+            opset=case.opset,
+            dtype=case.dtype.name if case.dtype else None,
+            name=case.name,
+            row=case.row,
+            rule=case.rule,
+            level=case.level,
+            clause=quotation(case.clause, case.op) or case.clause,
+            source=case.source,
+            question=question(case),
+            repeat=repeat(result, self._backends),
+            # Nobody asks how a sentence is read of which nothing went wrong.
+            rulings=() if passed else rulings(case.clause, case.op),
+            comparisons=tuple(map(_comparison, result.comparisons)),
+            **{name: getattr(result, name) for name in _ALIKE},
+        )
+
+
+def _comparison(comparison: Comparison) -> ComparisonRecord:
+    fields = {f.name: getattr(comparison, f.name) for f in dataclasses.fields(comparison)}
+    dtype = comparison.dtype
+    fields["dtype"] = dtype.name if dtype else None
+    fields["picture"] = comparison.picture and comparison.picture()
+    fields["worst"] = tuple(_element(one, dtype) for one in comparison.worst)
+    return ComparisonRecord(**fields)
+
+
+def _element(mismatch: Mismatch, dtype: DType | None) -> ElementRecord:
+    want, got = mismatch.want, mismatch.got
+    return ElementRecord(
+        index=mismatch.index,
+        input=number(mismatch.input, dtype),
+        want=number(want, dtype),
+        want_bits=bits(want, dtype) if dtype else "",
+        got=number(got, dtype),
+        got_bits=bits(got, dtype) if dtype else "",
+        ulp=mismatch.ulp,
+        allowed=mismatch.allowed,
+    )

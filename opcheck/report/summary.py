@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 
 from rich.console import Console
 from rich.table import Table
@@ -11,8 +12,8 @@ from rich.text import Text
 
 from opcheck.model import Header, Record, Verdict
 from opcheck.records.status import is_judged
-from opcheck.report import amounts, listed, overview, tally, words
-from opcheck.report.look import COLOURS, add_numbers, grouped, new_table, put
+from opcheck.report import failure, overview, tally, words
+from opcheck.report.look import COLOURS, add_numbers, count_cell, grouped, new_table, put_all
 
 #: How many kinds of reasons a list shows for a backend before it says how many more there are.
 _REASONS = 3
@@ -41,25 +42,25 @@ def show(
         console.print()
     if verbose:
         counts = _counts(console, header, names, results)
-        _put(console, counts)
+        put_all(console, counts)
         overview.legend(console, [str(column.header) for column in counts.columns])
-        _put(console, _open_answers(console, names, results))
-    _put(console, _companies(results), *_causes(header, names, results))
+        put_all(console, _open_answers(console, names, results))
+    put_all(console, _companies(results), *_causes(header, names, results))
     if verbose:
-        _put(
-            console,
-            _known(console, header, names, results),
-            _listed(console, header, names, results),
-        )
+        mine = f"Known failures, as {words.brief(', '.join(header.ledgers))} has them"
+        shipped = "Known defects of these releases (--no-known judges them)"
+        for title, is_mine in ((shipped, False), (mine, True)):
+            chosen = [one for one in results if _is_listed(one) is is_mine]
+            put_all(console, _with_causes(console, title, header, names, chosen))
     # Without -v, only of backends that there is nothing else to say of.
     judged = set() if verbose else {one.backend for one in results if is_judged(one)}
     idle = [result for result in results if result.backend not in judged]
     warnings = "Warnings (in full with -vv, red with --strict)"
-    _put(
+    put_all(
         console,
         _passing(names, results),
-        _reasons(console, names, results, Verdict.NOT_RUN, "Not run", _reason),
-        _reasons(console, names, idle, Verdict.UNSUPPORTED, "Not supported", _reason),
+        _reasons(console, names, results, Verdict.NOT_RUN, "Not run"),
+        _reasons(console, names, idle, Verdict.UNSUPPORTED, "Not supported"),
         _reasons(console, names, results, Verdict.WARN, warnings, _name_and_reason),
         *([_slowest(names, results, slowest)] if slowest else []),
     )
@@ -74,20 +75,10 @@ def show(
         overview.show(console, header, results)
 
 
-def _put(console: Console, *sections: Table) -> None:
-    for section in sections:
-        if section.row_count:
-            put(console, section)
-            console.print()
-
-
 def _counts(
     console: Console, header: Header, names: Mapping[str, str], results: Sequence[Record]
 ) -> Table:
-    """Operator version × backend, with a column for each verdict that occurs.
-
-    Where error bounds judged, the last column is the largest part of them that a pass used.
-    """
+    """Operator version × backend: the verdicts that occur, and the part of error bounds used."""
     rows = tally.counts(header.backends, results)
     columns = tally.columns(rows)
     has_bounds = any(row.used is not None for row in rows)
@@ -101,22 +92,16 @@ def _counts(
     groups: dict[str, list[list[str | Text]]] = {}
     for row in rows:
         cells: list[str | Text] = [names[row.backend]]
-        cells += [_cell(row.count[column], column) for column in columns]
+        for column in columns:
+            colour = "green" if column == "self" else COLOURS[Verdict(column)]
+            cells.append(count_cell(row.count[column], colour))
         if has_bounds:
-            cells.append(_cell(0, "") if row.used is None else Text(f"{row.used:.2f}"))
+            cells.append(count_cell(0) if row.used is None else Text(f"{row.used:.2f}"))
         groups.setdefault(words.brief(str(row.op)), []).append(cells)
     return grouped(console, "operator", new, groups.items(), above=0, apart=True)
 
 
-def _cell(count: int, column: str) -> Text:
-    if not count:
-        return Text("·", "bright_black")
-    colour = "green" if column == "self" else COLOURS[Verdict(column)]
-    return Text(f"{count:,}", colour)
-
-
 def _open_answers(console: Console, names: Mapping[str, str], results: Iterable[Record]) -> Table:
-    """Which answer each backend gives where several are right."""
     chosen: dict[str, dict[str, Counter[str]]] = {}
     for result in results:
         if result.alternative and result.verdict in (Verdict.PASS, Verdict.WARN):
@@ -127,7 +112,8 @@ def _open_answers(console: Console, names: Mapping[str, str], results: Iterable[
         alike: dict[str, list[str]] = {}
         for address in names:
             if address in by_backend:
-                said = _answers(by_backend[address])
+                given = by_backend[address].items()
+                said = ", ".join(f"{words.brief(answer)} ×{times}" for answer, times in given)
                 alike.setdefault(said, []).append(words.brief(address))
         groups[words.brief(name)] = [(said, _list(some, names)) for said, some in alike.items()]
 
@@ -143,12 +129,7 @@ def _list(some: Sequence[str], names: Mapping[str, str]) -> str:
     return f"all {len(some)}" if len(some) == len(names) > _FEW else ", ".join(some)
 
 
-def _answers(counts: Counter[str]) -> str:
-    return ", ".join(f"{words.brief(answer)} ×{count}" for answer, count in counts.items())
-
-
 def _companies(results: Iterable[Record]) -> Table:
-    """Which backends agree where nobody knows the answer."""
     table = new_table(title="Where nobody knows the answer, who agrees: no proof of anything")
     for column in ("agree", "differ"):
         table.add_column(column, overflow="fold")
@@ -164,7 +145,6 @@ def _companies(results: Iterable[Record]) -> Table:
 
 
 def _causes(header: Header, names: Mapping[str, str], results: Iterable[Record]) -> Iterable[Table]:
-    """For each backend what its failures look like; each counts for one cause."""
     for wrong in tally.wrong(header, results):
         table = new_table(title=f"What is wrong with {names[wrong.backend]}: {wrong.told}")
         add_numbers(table, "cases")
@@ -174,23 +154,6 @@ def _causes(header: Header, names: Mapping[str, str], results: Iterable[Record])
             told = f"{cause.failures:,}", cause.looks, ", ".join(cause.places)
             table.add_row(*map(words.one_line, told))
         yield table
-
-
-def _known(
-    console: Console, header: Header, names: Mapping[str, str], results: Iterable[Record]
-) -> Table:
-    """The known defects, by cause."""
-    title = "Known defects of these releases (--no-known judges them)"
-    chosen = [one for one in results if not _is_listed(one)]
-    return _with_causes(console, title, header, names, chosen)
-
-
-def _listed(
-    console: Console, header: Header, names: Mapping[str, str], results: Iterable[Record]
-) -> Table:
-    """The failures that the user's ledgers list, by cause."""
-    title = f"Known failures, as {words.brief(', '.join(header.ledgers))} has them"
-    return _with_causes(console, title, header, names, filter(_is_listed, results))
 
 
 def _is_listed(result: Record) -> bool:
@@ -214,15 +177,14 @@ def _with_causes(
 
 
 def _passing(names: Mapping[str, str], results: Sequence[Record]) -> Table:
-    """The lines of the user's ledgers that list what passes."""
     table = new_table("backend", "listed in", title="Listed as failing, but passing")
     add_numbers(table, "cases")
     table.add_column("what to do", overflow="fold")
     for address in names:
         mine = [result for result in results if result.backend == address]
-        for known, passing, total in listed.outdated(mine):
-            told = words.one_line(listed.advice(known, passing, total))
-            table.add_row(names[address], listed.place(known), f"{passing:,}", told)
+        for known, passing, total in failure.outdated_lines(mine):
+            told = words.one_line(failure.advice(known, passing, total))
+            table.add_row(names[address], failure.ledger_place(known), f"{passing:,}", told)
     return table
 
 
@@ -271,9 +233,8 @@ def _reasons(
     results: Iterable[Record],
     verdict: Verdict,
     title: str,
-    spell: Callable[[Record], str],
+    spell: Callable[[Record], str] = attrgetter("reason"),
 ) -> Table:
-    """The results of one verdict, by backend and kind of reason."""
     groups = {}
     chosen = [result for result in results if result.verdict is verdict]
     for address in names:
@@ -284,7 +245,6 @@ def _reasons(
 
 
 def _kinds(reasons: Counter[str]) -> Iterator[tuple[str, str]]:
-    """The most frequent kinds of reasons, and how many others there are."""
     kinds: dict[str, Counter[str]] = {}
     for reason, count in reasons.items():
         kinds.setdefault(words.kind(reason), Counter())[reason] += count
@@ -295,10 +255,6 @@ def _kinds(reasons: Counter[str]) -> Iterator[tuple[str, str]]:
     if left := by_size[_REASONS:]:
         total = sum(kind.total() for kind in left)
         yield f"{total:,}", words.plural(len(left), "other reason")
-
-
-def _reason(result: Record) -> str:
-    return result.reason
 
 
 def _name_and_reason(result: Record) -> str:
@@ -312,8 +268,6 @@ def _listing(
     names: Mapping[str, str],
     groups: Mapping[str, Sequence[tuple[str, str]]],
 ) -> Table:
-    """By backend, how many cases, and what is to be said of them."""
-
     def new(*before: str) -> Table:
         table = new_table(*before, title=title)
         add_numbers(table, "cases")
@@ -325,17 +279,16 @@ def _listing(
 
 
 def _slowest(names: Mapping[str, str], results: Sequence[Record], most: int) -> Table:
-    """The results that took longest, among equals in the order of the cases."""
     chosen = sorted(results, key=lambda result: -result.seconds)[:most]
     timed = [result for result in chosen if result.seconds > 0]
     share = sum(one.seconds for one in timed) / (sum(one.seconds for one in results) or 1)
     count = words.plural(len(timed), "result")
-    title = f"Slowest: {count}, {amounts.percent(share)} of the time that backends took"
+    title = f"Slowest: {count}, {words.percent(share)} of the time that backends took"
     table = new_table(title=title)
     add_numbers(table, "time")
     for column in ("backend", "case"):
         table.add_column(column, overflow="fold")
     for result in timed:
         told = names[result.backend], words.one_line(result.case)
-        table.add_row(amounts.seconds(result.seconds), *told)
+        table.add_row(words.seconds(result.seconds), *told)
     return table

@@ -9,9 +9,9 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from opcheck.model.timing import Bench, Timed, Timing
-from opcheck.report import amounts, words
-from opcheck.report.amounts import digits, interval, percent, seconds
-from opcheck.report.lines import Column, Lines, together
+from opcheck.report import words
+from opcheck.report.look import Column, Lines, together
+from opcheck.report.words import digits, interval, percent, seconds
 from opcheck.timing.means import means
 from opcheck.timing.ratios import Ratio, ratio
 from opcheck.timing.ratios import words as verdict_on
@@ -65,7 +65,10 @@ def show_head(console: Console, bench: Bench) -> None:
     processes = f"{bench.workers} process{'es' * (bench.workers != 1)} a backend"
     caches = "caches emptied before every call" if bench.cold else "caches warm"
     lines.fill(f"{processes}, {words.plural(bench.threads, 'thread')} each, {caches}")
-    for said in (*_other_threads(bench), *_included(bench)):
+    for said in (
+        *_other_threads(bench),
+        *(f"Times of {words.brief(name)} include {what}" for name, what in bench.included.items()),
+    ):
         lines.fill(said, "yellow")
     lines.blank()
 
@@ -77,12 +80,6 @@ def _other_threads(bench: Bench) -> Iterator[str]:
     silent = [words.brief(one) for one, count in bench.threads_of.items() if count is None]
     if silent:
         yield f"How many threads they have, nobody can tell of: {', '.join(silent)}"
-
-
-def _included(bench: Bench) -> Iterator[str]:
-    """What is in times beside the work of the backend."""
-    for backend, said in bench.included.items():
-        yield f"Times of {words.brief(backend)} include {said}"
 
 
 def show_case(console: Console, bench: Bench, row: Timed) -> None:
@@ -99,11 +96,11 @@ def _about(row: Timed) -> str:
     parts = " ".join(part for part in (row.op, row.dtype, row.shapes) if part)
     if not row.moved:
         return parts  # nobody answers it rightly, so nobody knows
-    about = f"{parts}: {together(amounts.size(row.moved))} must move"
+    about = f"{parts}: {together(words.size(row.moved))} must move"
     copy = spread(row.copy, row.yardstick)
     if copy is None:
         return about
-    rate = together(f"{amounts.rate(row.moved, copy.median)} GB/s")
+    rate = together(f"{words.rate(row.moved, copy.median)} GB/s")
     return f"{about}, which a copy does at {rate}"
 
 
@@ -163,13 +160,12 @@ class _Case:
             (times, ""),
             (interval, ""),
             (verdict, _COLOURS.get(verdict, "")),
-            (amounts.rate(self.row.moved, found.median), ""),
+            (words.rate(self.row.moved, found.median), ""),
             (share, ""),
             (seconds(prepared) if prepared is not None else "–", ""),
         ]
 
     def _ratio(self, timing: Timing) -> tuple[str, str, str]:
-        """The ratio to the baseline, its interval, and what it means."""
         if timing is self.base:
             return "1", "", "baseline"
         if self.base is None or not self.base.samples:
@@ -183,10 +179,9 @@ class _Case:
     def _bar(self, timing: Timing, width: int) -> str:
         slowest = max(found.median for found in self.spreads.values())
         share = self.spreads[timing.backend].median / slowest
-        return amounts.bar(share, width, ascii_only=self.lines.ascii_only)
+        return words.bar(share, width, ascii_only=self.lines.ascii_only)
 
     def _remarks(self) -> Iterator[tuple[str, str]]:
-        """What is to be said of backends, with its colour."""
         for timing in self.row.timings:
             if timing.backend not in self.spreads:
                 told = words.brief(timing.why_not)

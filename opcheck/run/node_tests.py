@@ -9,7 +9,7 @@ import numpy as np
 from opcheck import dtypes, opset
 from opcheck.dtypes import DType
 from opcheck.engine import operator_of
-from opcheck.graph.node_tests import NodeTest, node_tests
+from opcheck.graph.nodes import NodeTest, node_tests
 from opcheck.model import (
     Array,
     Case,

@@ -14,14 +14,18 @@ from opcheck.errors import BackendUnavailable, UsageError
 from opcheck.graph import NotExpressible, model_of
 from opcheck.graph.folders import (
     DATA_SET,
+    MARKER,
+    Refusal,
+    Saying,
     folder_name,
     not_written_here,
+    read_origin,
     task_folder_name,
+    write_origin,
     write_output,
     write_question,
+    write_saying,
 )
-from opcheck.graph.origin import MARKER, read_origin, write_origin
-from opcheck.graph.sayings import Refusal, Saying, write_saying
 from opcheck.model import (
     Array,
     BackendInfo,

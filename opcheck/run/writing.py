@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from opcheck.errors import Unwritable, UsageError
-from opcheck.graph.test_data import ModelTest
-from opcheck.graph.test_writing import foreign, write_test
+from opcheck.graph.test_data import ModelTest, foreign, write_test
 from opcheck.run.staging import staged
-from opcheck.suite.sources import node_tests_called
+from opcheck.suite.load import node_tests_called
 
 Counted = Callable[[Sequence[ModelTest]], Iterable[ModelTest]]
 

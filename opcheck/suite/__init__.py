@@ -1,12 +1,10 @@
 """Case files in, concrete cases out: read, validate, expand, select, fill with data."""
 
 from opcheck.suite.digest import case_digest, suite_digest
+from opcheck.suite.expand import Sweep, parse_sweep
 from opcheck.suite.fill import materialize, unrounded
-from opcheck.suite.load import load, load_bench, load_sweep
-from opcheck.suite.select import Selection, select
-from opcheck.suite.shard import shard
-from opcheck.suite.sources import check_case_files, load_all
-from opcheck.suite.sweep import Sweep, parse_sweep
+from opcheck.suite.load import check_case_files, load, load_all, load_bench, load_sweep
+from opcheck.suite.select import Selection, select, shard
 
 __all__ = [
     "Selection",

@@ -6,16 +6,18 @@ Nearer fields win: file < case < row; a plain field also wins over a farther mat
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
 
 from opcheck import opset
-from opcheck.reading import Mark, Node, Problems, quoted
+from opcheck.errors import UsageError
+from opcheck.reading import Mark, Node, Problems, quoted, read_text
 from opcheck.reading.form import shown
 from opcheck.suite.overlay import (
     PATHS_ARE,
+    Lost,
     Path,
     get,
     mapping,
@@ -24,7 +26,6 @@ from opcheck.suite.overlay import (
     put,
     states,
 )
-from opcheck.suite.validate import Lost
 
 #: A file that expands to more cases, or to cases of more values, is a mistake or an attack.
 MAX_CASES = 100_000
@@ -235,7 +236,6 @@ def spell(node: Node) -> str:
 
 
 def _size(node: Node) -> int:
-    """How many values `node` holds."""
     if isinstance(node.value, dict):
         return 1 + sum(map(_size, node.value.values()))
     return 1 + sum(map(_size, node.value)) if isinstance(node.value, tuple) else 1
@@ -249,3 +249,39 @@ def _text(node: Node, key: str) -> str:
 def _without(node: Node, keys: tuple[str, ...]) -> Node:
     kept = {key: value for key, value in mapping(node).items() if key not in keys}
     return Node(kept, node.mark, node.keys)
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A path into a case, and the values to be put there."""
+
+    path: Path
+    values: tuple[Node, ...]
+
+    def of(self, concrete: Concrete, ids: Collection[str]) -> Iterator[Concrete]:
+        """The case with each of the values, if it is one of those with these `ids`."""
+        if concrete.id not in ids:
+            return
+        for value in self.values:
+            node = put(concrete.node, self.path, value)
+            if node is None:
+                where = quoted(".".join(self.path))
+                raise UsageError(f"--sweep: {where} leads into a literal of {concrete.id}")
+            front, row, end = concrete.id.partition("#")
+            joint = "," if "@" in front else "@"
+            id = f"{front}{joint}{'.'.join(self.path)}={spell(value)}{row}{end}"
+            yield replace(concrete, id=id, node=node, sweep=concrete.id)
+
+
+def parse_sweep(text: str) -> Sweep:
+    """What `path=[value, value, …]` spells; raises UsageError where it spells nothing."""
+    written, _, values = text.partition("=")
+    path, problems = parse_path(written.strip()), Problems()
+    if path is None:
+        raise UsageError(f"--sweep {quoted(text)}: {quoted(written)} is no path", PATHS_ARE)
+    node = read_text(values, "--sweep", problems)
+    problems.raise_if_any()
+    if node is None or not isinstance(node.value, tuple) or len(node.value) < 2:
+        hint = "such as --sweep 'inputs.input.shape=[[1, 1000], [16, 1000]]'"
+        raise UsageError(f"--sweep {quoted(text)}: two values or more are needed, in a list", hint)
+    return Sweep(path, node.value)

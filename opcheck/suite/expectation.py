@@ -159,10 +159,7 @@ def _check_bound(resolver: Resolver, case: Case) -> None:
 
 
 def _check_tolerance(resolver: Resolver, case: Case) -> None:
-    """See that a tolerance is stated where answers are compared that both may be rounded.
-
-    An error bound is about the distance of one answer from the exact one.
-    """
+    """Report a missing tolerance where both answers may be rounded, so that no bound holds."""
     exact = all(output.dtype and output.dtype.kind != "float" for output in case.outputs)
     exact = exact or is_exact(case)
     if resolver.fields.tolerance is None and not exact:

@@ -6,7 +6,11 @@ nothing but additions, multiplications and comparisons on it, in float64, rounde
 
 from __future__ import annotations
 
+import tokenize
+import warnings
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,12 +18,14 @@ from numpy.typing import NDArray
 from opcheck import dtypes
 from opcheck.dtypes import DType
 from opcheck.model import Array, Fill, FromFile, Given, TensorSpec
-from opcheck.suite.npy import load_npy
 
 #: Uniform draws that add up to one normal one; their sum has variance 1 and mean 6.
 _DRAWS = 12
 #: Elements made at a time: the temporaries of a whole tensor would fill the memory.
 _CHUNK = 1 << 16
+_MAGIC = b"\x93NUMPY"
+_ZIP = b"PK"
+_OF_HEADERS = (SyntaxError, TypeError, RecursionError, MemoryError, tokenize.TokenError)
 
 
 def materialize(spec: TensorSpec) -> Array:
@@ -51,7 +57,7 @@ def unrounded(spec: TensorSpec) -> Array:
             return _with_puts(spec, stored.astype(kind))
         case Fill() as fill:
             size = int(np.prod(spec.shape, dtype=np.int64))
-            values = _FILLS[fill.kind](fill, size, spec.dtype).reshape(spec.shape)
+            values = _filled(fill, size, spec.dtype).reshape(spec.shape)
             exact = values if spec.dtype.kind == "float" else _rounded(spec, values)
             return _with_puts(spec, exact)
 
@@ -104,46 +110,30 @@ def _drawn(
     return values
 
 
-def _constant(fill: Fill, size: int, dtype: DType) -> NDArray[np.float64]:
-    return np.full(size, fill.args[0], np.float64)
-
-
-def _arange(fill: Fill, size: int, dtype: DType) -> NDArray[np.float64]:
-    start, step = fill.args
-    return start + step * np.arange(size, dtype=np.float64)
-
-
-def _uniform(fill: Fill, size: int, dtype: DType) -> NDArray[np.float64]:
-    low, high = fill.args
-    return _drawn(fill, size, lambda drawn: low + (high - low) * drawn)
-
-
-def _normal(fill: Fill, size: int, dtype: DType) -> NDArray[np.float64]:
-    mean, deviation = fill.args
-    return _drawn(fill, size, lambda sums: mean + deviation * (sums - _DRAWS / 2), _DRAWS)
-
-
-def _integers(fill: Fill, size: int, dtype: DType) -> NDArray[np.float64]:
-    low, high = fill.args
-    return _drawn(fill, size, lambda drawn: low + np.floor(drawn * (high - low + 1)))
-
-
-def _choice(fill: Fill, size: int, dtype: DType) -> NDArray[np.float64]:
-    values = np.array(fill.args, np.float64)
-    return _drawn(fill, size, lambda drawn: values[np.floor(drawn * values.size).astype(np.intp)])
-
-
-def _permutation(fill: Fill, size: int, dtype: DType) -> NDArray[np.float64]:
-    start, step = fill.args
-    order = np.argsort(np.random.PCG64(fill.seed).random_raw(size), kind="stable")
-    values = order.astype(np.float64)
-    values *= step
-    values += start
-    return values
-
-
-def _specials(fill: Fill, size: int, dtype: DType) -> NDArray[np.float64]:
-    return np.resize(np.array(specials(dtype), np.float64), size)
+def _filled(fill: Fill, size: int, dtype: DType) -> NDArray[np.float64]:
+    match fill.kind, fill.args:
+        case "constant", (value,):
+            return np.full(size, value, np.float64)
+        case "arange", (start, step):
+            return start + step * np.arange(size, dtype=np.float64)
+        case "uniform", (low, high):
+            return _drawn(fill, size, lambda drawn: low + (high - low) * drawn)
+        case "normal", (mean, deviation):
+            return _drawn(fill, size, lambda sums: mean + deviation * (sums - _DRAWS / 2), _DRAWS)
+        case "integers", (low, high):
+            return _drawn(fill, size, lambda drawn: low + np.floor(drawn * (high - low + 1)))
+        case "choice", args:
+            among = np.array(args, np.float64)
+            return _drawn(fill, size, lambda d: among[np.floor(d * among.size).astype(np.intp)])
+        case "permutation", (start, step):
+            order = np.argsort(np.random.PCG64(fill.seed).random_raw(size), kind="stable")
+            values = order.astype(np.float64)
+            values *= step
+            values += start
+            return values
+        case "specials", ():
+            return np.resize(np.array(specials(dtype), np.float64), size)
+    raise AssertionError(fill.kind)
 
 
 def specials(dtype: DType) -> list[float]:
@@ -169,13 +159,31 @@ def _check_distinct(spec: TensorSpec, values: Array) -> None:
         )
 
 
-_FILLS: dict[str, Callable[[Fill, int, DType], NDArray[np.float64]]] = {
-    "constant": _constant,
-    "arange": _arange,
-    "uniform": _uniform,
-    "normal": _normal,
-    "integers": _integers,
-    "choice": _choice,
-    "permutation": _permutation,
-    "specials": _specials,
-}
+def load_npy(path: Path) -> NDArray[Any]:
+    """The array in a .npy file, mapped into memory and read-only.
+
+    Raises ValueError, saying what the file is instead.
+    """
+    try:
+        # A pipe would never end.
+        if not path.is_file():
+            raise ValueError("is no file")
+        with path.open("rb") as file:
+            start = file.read(len(_MAGIC))
+        if start != _MAGIC:
+            raise ValueError(f"is {'an archive' if start.startswith(_ZIP) else 'no .npy file'}")
+        return _mapped(path)
+    except OSError as error:
+        raise ValueError(f"cannot be read: {error.strerror}") from error
+
+
+def _mapped(path: Path) -> NDArray[Any]:
+    with warnings.catch_warnings():
+        # Files of Python 2 take longer to read, which is no concern of ours.
+        warnings.simplefilter("ignore")
+        try:
+            array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+        # The header is a Python expression, and NumPy lets out whatever its parsing raises.
+        except (*_OF_HEADERS, ValueError, EOFError, OverflowError) as error:
+            raise ValueError("is a damaged .npy file, or holds Python objects") from error
+    return array

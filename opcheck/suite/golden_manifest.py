@@ -16,7 +16,7 @@ SUMS = "SHA256SUMS"
 #: The archive of a data set.
 NPZ = "tensors.npz"
 #: No manifest may be larger, in bytes: it may come from a stranger.
-MAX_BYTES = 1 << 28
+LONGEST_MANIFEST = 1 << 28
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 #: Names of folders and files as opcheck writes them: none is `..`, none has a separator.
@@ -158,8 +158,8 @@ def read_manifest(folder: Path) -> tuple[Manifest, bytes]:
     if path.exists() and not path.is_file():
         raise NotReadable("is no plain file")
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise NotReadable(f"is larger than {MAX_BYTES >> 20} MiB")
+        if path.stat().st_size > LONGEST_MANIFEST:
+            raise NotReadable(f"is larger than {LONGEST_MANIFEST >> 20} MiB")
         data = path.read_bytes()
     except FileNotFoundError:
         raise

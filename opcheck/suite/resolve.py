@@ -6,23 +6,24 @@ A case that expects (or admits) a rejection may break the schema: that is what i
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from math import prod
 from pathlib import Path
 
 from opcheck import opset
-from opcheck.dtypes import DTYPES, DType
+from opcheck.dtypes import DTYPES, DType, limits
 from opcheck.errors import did_you_mean
 from opcheck.model import Case, Computed, OutputSpec, Source, TensorSpec, Tolerance
 from opcheck.opset import Schema
 from opcheck.reading import Mark, Node, Problems, quoted
 from opcheck.reading.form import shown
-from opcheck.suite import attributes, expectation, inputs, signature
+from opcheck.suite import expectation, signature
 from opcheck.suite import fields as f
 from opcheck.suite.expand import Concrete
+from opcheck.suite.fields import ToleranceField, ToleranceFields
+from opcheck.suite.overlay import Lost, validate
 from opcheck.suite.tensors import Refused, excess, read_tensor
-from opcheck.suite.tolerance import tolerance_of
-from opcheck.suite.validate import Lost, validate
 
 #: Longer ids would not fit into file names.
 MAX_ID = 200
@@ -82,7 +83,7 @@ class Resolver:
         if self.needs_answer and len(self.concrete.id) > MAX_ID:
             message = f"id longer than {MAX_ID} characters: shorten name, label or matrix values"
             self.problem(self.node.mark, message)
-        tensors = inputs.resolve(self, schema)
+        tensors = signature.resolve_inputs(self, schema)
         case = Case(
             id=self.concrete.id,
             name=self.concrete.name,
@@ -90,7 +91,7 @@ class Resolver:
             op=schema.op,
             opset=self.fields.opset or 0,
             dtype=self.dtype,
-            attrs=attributes.resolve(self, schema),
+            attrs=signature.resolve_attributes(self, schema),
             inputs=tensors,
             slots=signature.slots(schema.inputs, [spec.name for spec in tensors]),
             outputs=self._outputs(schema, tensors),
@@ -180,7 +181,7 @@ class Resolver:
         return node
 
     def _outputs(self, schema: Schema, tensors: tuple[TensorSpec, ...]) -> tuple[OutputSpec, ...]:
-        bound = inputs.bindings(self, schema, tensors)
+        bound = signature.bindings(self, schema, tensors)
         stated = expectation.output_names(self.fields.expect)
         known = signature.spelt(schema.outputs)
         has = f"has: {', '.join(known)}; or {', '.join(f.FORMS)}"
@@ -221,3 +222,50 @@ class Resolver:
         except ValueError as error:
             self.problem(self.at("tolerance"), f"tolerance: {error}")
             return None
+
+
+def tolerance_of(
+    stated: ToleranceField, dtype: DType | None, outputs: Iterable[DType]
+) -> Tolerance:
+    """What `stated` means for a case of `dtype` whose outputs have the dtypes `outputs`.
+
+    Raises ValueError where it makes no sense.
+    """
+    if isinstance(stated, ToleranceFields):
+        found = _stated(stated)
+    else:
+        each = {name: _stated(fields) for name, fields in stated.items()}
+        for name, tolerance in each.items():
+            _check_tolerance(tolerance, DTYPES[name])
+        if dtype is None or dtype.name not in each:
+            raise ValueError(f"says nothing about {dtype or 'a case without dtype'}")
+        found = each[dtype.name]
+    for output in outputs:
+        _check_tolerance(found, output)
+    return found
+
+
+def _check_tolerance(tolerance: Tolerance, dtype: DType) -> None:
+    """Refuse what admits answers that are wrong in every digit."""
+    if tolerance.rtol >= 1:
+        raise ValueError(f"rtol {tolerance.rtol:g} admits any value; it must be below 1")
+    # That many steps double a value. Integers are exact unless rtol and atol are stated.
+    doubled = 2 ** (dtype.precision - 1) if dtype.kind == "float" else None
+    if tolerance.ulp and doubled and tolerance.ulp >= doubled:
+        many = f"ulp {shown(tolerance.ulp)} is too many"
+        raise ValueError(f"{many}: {doubled} steps double a {dtype}")
+    largest = limits(dtype)[1]
+    if dtype.kind != "bool" and tolerance.atol >= largest / 2:
+        raise ValueError(f"atol {tolerance.atol:g} admits any value: {dtype} ends at {largest:g}")
+
+
+def _stated(stated: ToleranceFields) -> Tolerance:
+    rules = {"signed_zeros": bool(stated.signed_zeros), "strict": bool(stated.strict)}
+    absolute = stated.rtol is not None or stated.atol is not None
+    if absolute and stated.ulp is not None:
+        raise ValueError("ulp excludes rtol and atol")
+    if absolute:
+        return Tolerance(None, stated.rtol or 0.0, stated.atol or 0.0, **rules)
+    if stated.ulp is None and not any(rules.values()):
+        raise ValueError("states nothing: give ulp, or rtol and atol")
+    return Tolerance(stated.ulp or 0, **rules)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from heapq import heapify, heapreplace
 from typing import TypeAlias
 
 from opcheck.errors import UsageError
@@ -18,6 +19,8 @@ LEVELS: tuple[Level, ...] = ("smoke", "core", "deep")
 _MAX_TOKENS = 100
 
 Matcher: TypeAlias = Callable[[str], bool]
+#: What a case takes beside its elements is as long as so many elements take; and in microseconds.
+_ELEMENTS, _OVERHEAD = 8192, 2000
 
 
 @dataclass(frozen=True)
@@ -91,20 +94,21 @@ class _Parser:
         return found
 
     def either(self) -> Matcher:
-        left = self.both()
+        parts = [self.both()]
         while self.take("or"):
-            left = _any(left, self.both())
-        return left
+            parts.append(self.both())
+        return lambda name: any(part(name) for part in parts)
 
     def both(self) -> Matcher:
-        left = self.single()
+        parts = [self.single()]
         while self.take("and"):
-            left = _all(left, self.single())
-        return left
+            parts.append(self.single())
+        return lambda name: all(part(name) for part in parts)
 
     def single(self) -> Matcher:
         if self.take("not"):
-            return _not(self.single())
+            negated = self.single()
+            return lambda name: not negated(name)
         if self.take("("):
             inner = self.either()
             if not self.take(")"):
@@ -127,13 +131,37 @@ class _Parser:
         return UsageError(f"-k {quoted(self.expression)}: {message}", hint)
 
 
-def _any(one: Matcher, other: Matcher) -> Matcher:
-    return lambda name: one(name) or other(name)
+def shard(
+    cases: Sequence[Case], number: int, total: int, seconds: Mapping[str, float] | None = None
+) -> tuple[Case, ...]:
+    """The cases of the shard `number` of `total`, the first of which is 1, in their order.
+
+    Every machine finds the same shares, which take about equally long; each case is in one.
+
+    `seconds` tells how long cases took, by their ids; those it does not know count as much as the
+    others do on average. Without any, the size of their inputs tells.
+    """
+    costs = _measured(cases, seconds) if seconds else [*map(_estimate, cases)]
+    # The most expensive first, each to whoever has the least to do. In whole numbers, because sums
+    # of others depend on their order.
+    loads = [(0, index) for index in range(total)]
+    heapify(loads)
+    mine = []
+    for place in sorted(range(len(cases)), key=lambda place: (-costs[place], place)):
+        load, index = loads[0]
+        heapreplace(loads, (load + costs[place], index))
+        if index == number - 1:
+            mine.append(place)
+    return tuple(cases[place] for place in sorted(mine))
 
 
-def _all(one: Matcher, other: Matcher) -> Matcher:
-    return lambda name: one(name) and other(name)
+def _estimate(case: Case) -> int:
+    """How long a case takes, in elements."""
+    return _ELEMENTS + sum(spec.nbytes // spec.dtype.numpy.itemsize for spec in case.inputs)
 
 
-def _not(one: Matcher) -> Matcher:
-    return lambda name: not one(name)
+def _measured(cases: Sequence[Case], seconds: Mapping[str, float]) -> list[int]:
+    """How long cases take, in microseconds."""
+    known = {case.id: round(seconds[case.id] * 1e6) for case in cases if case.id in seconds}
+    average = sum(known.values()) // max(len(known), 1)
+    return [_OVERHEAD + known.get(case.id, average) for case in cases]

@@ -15,9 +15,9 @@ from opcheck.dtypes import DTYPES, DType
 from opcheck.model import Fill, FromFile, Given, Put, TensorSpec
 from opcheck.reading import Mark, Node, quoted
 from opcheck.reading.form import shown
-from opcheck.suite.npy import load_npy
+from opcheck.suite.fields import CONTENTS, FILLS, TensorFields
+from opcheck.suite.fill import load_npy
 from opcheck.suite.overlay import mapping
-from opcheck.suite.tensor_fields import CONTENTS, FILLS, TensorFields
 
 #: No tensor of a case, nor all of them together, may hold more: case files may come from strangers.
 MAX_ELEMENTS = 1 << 26
@@ -132,7 +132,6 @@ def _filled(
 
 
 def _wrong_fill(kind: str, args: tuple[float, ...], dtype: DType, size: int) -> str | None:
-    """Why a fill of `size` elements makes no sense, or None if it does."""
     real = dtype.kind == "float"
     said = [shown(arg) for arg in args]
     if kind == "specials":

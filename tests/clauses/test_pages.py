@@ -31,7 +31,7 @@ parts:
 def load(folder, text=FILE):
     file = folder / "hardmax.yaml"
     file.write_text(text, encoding="utf-8")
-    return load_pages([file])
+    return load_pages([(file, str(file))])
 
 
 def problems(folder, text) -> list[str]:
@@ -102,5 +102,5 @@ def test_every_mistake_of_every_file_is_told(tmp_path):
     one.write_text(FILE.replace("    cases: [along_one_axis]\n", ""), encoding="utf-8")
     other.write_text(FILE.replace("[13]", "[12]").replace("[1, 11]", "[2]"), encoding="utf-8")
     with pytest.raises(CaseFileError) as caught:
-        load_pages([one, other, tmp_path / "gone.yaml"])
+        load_pages((path, str(path)) for path in (one, other, tmp_path / "gone.yaml"))
     assert len(caught.value.problems) == 4

@@ -26,7 +26,7 @@ parts:
 def pages(tmp_path):
     file = tmp_path / "hardmax.yaml"
     file.write_text(FILE, encoding="utf-8")
-    return load_pages([file])
+    return load_pages([(file, str(file))])
 
 
 def case(name, row=None, *, since=13, clause="", shipped=True, number=0, op="Hardmax"):

@@ -7,7 +7,13 @@ import onnx
 import pytest
 from onnx import TensorProto
 
-from opcheck.graph.golden import inferred_elements, invalid, model_bytes, other_model, read_model
+from opcheck.graph.model_files import (
+    inferred_elements,
+    invalid,
+    model_bytes,
+    other_model,
+    read_plain_model,
+)
 from tests.asking import task_of
 
 X = np.zeros((2, 3), np.float32)
@@ -19,7 +25,7 @@ def test_a_model_that_is_written_states_its_task_and_is_valid(tmp_path: Path) ->
     for task in (TASK, POOL):
         path = tmp_path / "model.onnx"
         path.write_bytes(model_bytes(task, ()))
-        model = read_model(path)
+        model = read_plain_model(path)
         assert other_model(model, task) is None
         assert invalid(model) is None
 
@@ -64,7 +70,7 @@ def test_no_file_beside_a_model_is_read(tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
     path.write_bytes(model.SerializeToString())
     with pytest.raises(ValueError, match="'c' is kept in another file"):
-        read_model(path)
+        read_plain_model(path)
 
 
 @pytest.mark.parametrize("data", [b"\xff", b"\x3a\xff\xff\xff\xff\x0f"])
@@ -72,4 +78,4 @@ def test_what_is_no_model_is_told(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "model.onnx"
     path.write_bytes(data)
     with pytest.raises(ValueError, match="is no readable model"):
-        read_model(path)
+        read_plain_model(path)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from opcheck.graph.node_tests import all_node_tests, node_tests
+from opcheck.graph.nodes import all_node_tests, node_tests
 
 
 @pytest.mark.parametrize(("op", "number"), [("Hardmax", 7), ("Softmax", 7), ("LpPool", 8)])

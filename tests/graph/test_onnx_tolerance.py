@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from opcheck.graph.onnx_tolerance import ATOL, RTOL, read_tolerance
+from opcheck.graph.test_data import ATOL, RTOL, read_tolerance
 
 
 def test_what_is_not_said_is_as_onnx_runner_has_it():

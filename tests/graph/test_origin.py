@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from opcheck.graph.origin import MARKER, read_origin, write_origin
+from opcheck.graph.folders import MARKER, read_origin, write_origin
 from opcheck.model import BackendInfo
 
 FULL = BackendInfo(

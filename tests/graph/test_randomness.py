@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from onnx import TensorProto, helper
 
-from opcheck.graph.randomness import random_outputs
+from opcheck.graph.nodes import random_outputs
 from tests.models import model, tensor
 
 RATIO = [tensor("r", shape=[]), tensor("t", TensorProto.BOOL, [])]

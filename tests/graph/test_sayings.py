@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from opcheck.graph.sayings import Refusal, Saying, read_refusal, read_saying, write_saying
+from opcheck.graph.folders import Refusal, Saying, read_refusal, read_saying, write_saying
 
 
 def test_nothing_is_said_where_there_is_no_such_file(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import pytest
 from onnx import OptionalProto, SequenceProto, TensorProto, helper, numpy_helper
 
 from opcheck.dtypes import ELEMENT_TYPES
-from opcheck.graph.values import BeyondOpcheck, element, read_value, tensor_type, value_bytes
+from opcheck.graph.tensors import BeyondOpcheck, element, read_value, tensor_type, value_bytes
 from tests.models import FLOAT, X, optional_of, sequence_of
 
 TENSOR = helper.make_tensor_type_proto(FLOAT, None)

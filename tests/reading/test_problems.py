@@ -4,7 +4,7 @@ import pytest
 
 from opcheck.errors import CaseFileError, Problem
 from opcheck.reading import Mark, Problems
-from opcheck.reading.problems import quoted
+from opcheck.reading.nodes import quoted
 
 
 def test_a_collection_is_false_until_something_is_found() -> None:

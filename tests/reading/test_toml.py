@@ -4,7 +4,7 @@ from textwrap import dedent
 
 import pytest
 
-from opcheck.reading.problems import Problems
+from opcheck.reading.nodes import Problems
 from opcheck.reading.toml import parse_toml
 
 TEXT = dedent("""\

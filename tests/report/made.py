@@ -29,7 +29,7 @@ from opcheck.model import (
     Values,
     Verdict,
 )
-from opcheck.report.recording import Recorder
+from opcheck.report.spelling import Recorder
 
 CASE = Case(
     id="Hardmax/first_of_ties@dtype=float32#axis_0",

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from opcheck.report import amounts
+from opcheck.report import words
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ from opcheck.report import amounts
     ],
 )
 def test_three_digits_matter_and_five_characters_suffice(value, said):
-    assert amounts.digits(value) == said
+    assert words.digits(value) == said
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_three_digits_matter_and_five_characters_suffice(value, said):
     ],
 )
 def test_a_time_has_the_unit_that_makes_it_short(value, said):
-    assert amounts.seconds(value) == said
+    assert words.seconds(value) == said
 
 
 @pytest.mark.parametrize(
@@ -65,13 +65,13 @@ def test_a_time_has_the_unit_that_makes_it_short(value, said):
     ],
 )
 def test_bytes_are_decimal_as_in_gigabytes_a_second(count, said):
-    assert amounts.size(count) == said
+    assert words.size(count) == said
 
 
 def test_a_rate_is_of_gigabytes_a_second():
-    assert amounts.rate(25_731_584, 887e-6) == "29.0"
-    assert amounts.rate(4_000, 9e-3) == "4e-4"
-    assert amounts.rate(4_000, 0.0) == "–"
+    assert words.rate(25_731_584, 887e-6) == "29.0"
+    assert words.rate(4_000, 9e-3) == "4e-4"
+    assert words.rate(4_000, 0.0) == "–"
 
 
 @pytest.mark.parametrize(
@@ -79,13 +79,13 @@ def test_a_rate_is_of_gigabytes_a_second():
     [(0.0, "0.0 %"), (0.0123, "1.2 %"), (0.0994, "9.9 %"), (0.0996, "10 %"), (12.3, "1,230 %")],
 )
 def test_a_share_has_a_digit_behind_the_point_below_ten_percent(share, said):
-    assert amounts.percent(share) == said
-    assert amounts.percent(math.inf) == "–"
+    assert words.percent(share) == said
+    assert words.percent(math.inf) == "–"
 
 
 def test_an_interval_without_bounds_is_none():
-    assert amounts.interval(0.98, 1.013) == "0.980–1.01"
-    assert amounts.interval(0.0, math.inf) == "–"
+    assert words.interval(0.98, 1.013) == "0.980–1.01"
+    assert words.interval(0.0, math.inf) == "–"
 
 
 @pytest.mark.parametrize(
@@ -102,5 +102,5 @@ def test_an_interval_without_bounds_is_none():
     ],
 )
 def test_a_bar_is_drawn_to_an_eighth_of_a_cell(share, drawn, plain):
-    assert amounts.bar(share, 8, ascii_only=False) == drawn
-    assert amounts.bar(share, 8, ascii_only=True) == plain
+    assert words.bar(share, 8, ascii_only=False) == drawn
+    assert words.bar(share, 8, ascii_only=True) == plain

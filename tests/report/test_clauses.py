@@ -7,7 +7,7 @@ import pytest
 
 from opcheck.clauses import Checked, Sentence, Survey
 from opcheck.model import OpVersion, Source
-from opcheck.report import clauses
+from opcheck.report import listing
 from tests.report.made import CASE, Page
 
 OP = OpVersion("", "Hardmax", 13)
@@ -44,33 +44,33 @@ SURVEY = Survey(
 @pytest.mark.parametrize("width", [60, 100])
 def test_a_page_is_a_table_of_its_sentences_and_their_cases(snapshot, width):
     page = Page(width)
-    clauses.show(page.console, [SURVEY])
+    listing.show_clauses(page.console, [SURVEY])
     assert max(map(len, page.text.split("not on this page")[0].splitlines())) <= width
     snapshot(f"clauses_{width}", page.text)
 
 
 def test_what_no_case_at_hand_tests_is_counted_only_where_there_is_some():
     page = Page(100)
-    clauses.show(page.console, [replace(SURVEY, sentences=SURVEY.sentences[:3])])
+    listing.show_clauses(page.console, [replace(SURVEY, sentences=SURVEY.sentences[:3])])
     assert page.lines[1] == "3 sentences: 2 tested, 1 obliging nothing"
 
 
 def test_pages_that_are_not_held_are_told():
     page = Page(60)
     surveys = [Survey(OpVersion("", "Concat", since), None, (), ()) for since in (11, 13)]
-    clauses.show(page.console, surveys)
+    listing.show_clauses(page.console, surveys)
     said = "opcheck does not hold the sentences of its page"
     assert page.lines == [f"Concat-11: {said}", "", f"Concat-13: {said}"]
 
 
 def test_no_quotation_can_steer_the_terminal():
     page = Page(60)
-    clauses.show(page.console, [SURVEY])
+    listing.show_clauses(page.console, [SURVEY])
     assert "\x1b" not in page.text
 
 
 def test_records_are_json():
-    _, one, *_, stray = json.loads(json.dumps(list(clauses.records(SURVEY))))
+    _, one, *_, stray = json.loads(json.dumps(list(listing.clause_records(SURVEY))))
     assert one == {
         "op": "Hardmax",
         "domain": "",

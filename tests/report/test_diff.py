@@ -9,7 +9,7 @@ import pytest
 
 from opcheck.model import Comparison, Diagnosis, Ending, Known, Run, Verdict
 from opcheck.records.comparing import compare
-from opcheck.report import diff, diff_markdown
+from opcheck.report import diff
 from tests.report.made import Page, record
 from tests.report.runs import HOSTILE, hostile, run_of
 from tests.report.test_markdown import TAGS, seen
@@ -79,7 +79,7 @@ def test_every_kind_of_change(snapshot, width):
 def test_every_kind_of_change_as_a_page(snapshot):
     new = newer(NEW)
     found = compare(OLD, new)
-    lines = list(diff_markdown.lines(OLD, new, found, common=False))
+    lines = list(diff.markdown_lines(OLD, new, found, common=False))
     snapshot("diff_markdown", "\n".join(lines) + "\n")
     page = seen(lines)
     assert {tag for tag, _ in page.tags} <= TAGS | {"h3"}
@@ -145,7 +145,7 @@ def test_whatever_a_backend_says_is_harmless(text):
     assert [line for line in page.lines if line.startswith("exit ")] == [page.lines[-1]]
     found = compare(old, new)
     assert found.regressions == 10
-    lines = list(diff_markdown.lines(old, new, found, common=False))
+    lines = list(diff.markdown_lines(old, new, found, common=False))
     tags = [tag for tag, _ in seen(lines).tags]
     assert {*tags} <= TAGS | {"h3"}
     assert tags.count("tr") - tags.count("table") == len(found.changes)
@@ -156,7 +156,7 @@ def test_whatever_a_backend_says_is_harmless(text):
 def test_a_page_is_never_longer_than_github_takes():
     one = record(Verdict.FAIL, reason="größer " * 40)
     old, new = run_of(*[record()] * 6000), run_of(*[one] * 6000)
-    whole = "\n".join(diff_markdown.lines(old, new, compare(old, new), common=False))
+    whole = "\n".join(diff.markdown_lines(old, new, compare(old, new), common=False))
     assert len(whole.encode()) < 1 << 20
     shown_ = whole.count("pass → fail")
     assert 500 < shown_ < 6000

@@ -14,7 +14,7 @@ from markdown_it import MarkdownIt
 
 from opcheck.model import Verdict
 from opcheck.report import markdown, words
-from opcheck.report.markdown_text import block, code, table, text
+from opcheck.report.markdown import block, code, table, text
 from tests.report.made import record
 from tests.report.runs import HOSTILE, every_verdict, hostile, run_of
 

@@ -19,7 +19,7 @@ from opcheck.model.mutation import (
     Score,
     Yardstick,
 )
-from opcheck.report import groups, mutation, survivors
+from opcheck.report import mutation
 from tests.report.made import CASE, Page
 
 ELEVEN, THIRTEEN = OpVersion("", "Hardmax", 11), OpVersion("", "Hardmax", 13)
@@ -129,7 +129,7 @@ def test_where_nothing_was_sought_nothing_is_said_of_it():
 
 
 def test_a_proposal_can_be_pasted():
-    texts = survivors.proposed(POWER.proposals)
+    texts = mutation.proposed(POWER.proposals)
     assert texts[mutant("last_of_ties")].splitlines() == [
         "- name: proposal_last_of_ties",
         "  matrix: {opset: [11, 13]}",
@@ -143,7 +143,7 @@ def test_a_proposal_can_be_pasted():
 
 def test_no_two_proposals_have_one_name():
     both = (mutant("last_of_ties", ELEVEN, "float16"), mutant("last_of_ties"))
-    found = survivors.proposed([Proposal(both, TIES), Proposal((mutant("all_maxima"),), TIES)])
+    found = mutation.proposed([Proposal(both, TIES), Proposal((mutant("all_maxima"),), TIES)])
     names = {text.splitlines()[0] for text in found.values()}
     assert names == {
         "- name: proposal_last_of_ties",
@@ -225,7 +225,7 @@ GROUPS = (
 
 def test_groups_that_show_nothing_are_listed():
     page = Page(100)
-    groups.show(page.console, GROUPS, verbose=False)
+    mutation.show_groups(page.console, GROUPS, verbose=False)
     assert [line.split() for line in page.lines[2:]] == [
         ["LpPool", "idle", "1,000", "nothing", "(cases/lp_pool.yaml:7:3)"],
         [],
@@ -234,18 +234,20 @@ def test_groups_that_show_nothing_are_listed():
 
 def test_what_all_groups_show_is_told_on_request(snapshot):
     page = Page(100)
-    groups.show(page.console, GROUPS, verbose=True)
+    mutation.show_groups(page.console, GROUPS, verbose=True)
     snapshot("groups", page.text)
 
 
 def test_nothing_is_printed_where_every_group_shows_something():
     page = Page(100)
-    groups.show(page.console, GROUPS[:-1], verbose=False)
+    mutation.show_groups(page.console, GROUPS[:-1], verbose=False)
     assert page.text == ""
 
 
 def test_groups_are_json_too():
-    first, *_, long, last = [json.loads(json.dumps(record)) for record in groups.records(GROUPS)]
+    first, *_, long, last = [
+        json.loads(json.dumps(record)) for record in mutation.group_records(GROUPS)
+    ]
     assert long["defects"][1] == {"backend": "openvino", "cause": "It is wrong."}
     assert first["alone"] == ["last_of_ties Hardmax-13 float32"]
     assert (first["shows_nothing"], last["shows_nothing"]) == (False, True)

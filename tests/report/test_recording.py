@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 
 from opcheck.model import Comparison, ComparisonRecord, Mismatch, OpVersion, Record, Result, Verdict
-from opcheck.report.recording import Recorder
+from opcheck.report.spelling import Recorder
 from opcheck.suite import case_digest
 from tests.report.made import CASE, record, wrong_values
 

@@ -13,7 +13,7 @@ import pytest
 
 from opcheck.errors import Unwritable, UsageError
 from opcheck.model.timing import Sample, Timing
-from opcheck.report import plot, scaling
+from opcheck.report import scaling
 from tests.report.made import Page
 from tests.report.timed import bench, row
 
@@ -118,13 +118,13 @@ def test_nothing_from_outside_steers_the_terminal():
 @pytest.mark.parametrize("name", ["plot.pdf", "plot", "svg", "plot.svg.gz"])
 def test_the_ending_says_what_is_drawn(name):
     with pytest.raises(UsageError, match=r"a plot ends in \.svg or \.png"):
-        plot.check(Path(name))
+        scaling.check_plot(Path(name))
 
 
 def test_without_matplotlib_it_is_told_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(UsageError) as caught:
-        plot.check(Path("plot.svg"))
+        scaling.check_plot(Path("plot.svg"))
     assert caught.value.lines() == ["plots need matplotlib", "  pip install 'opcheck[plot]'"]
 
 

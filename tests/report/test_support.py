@@ -7,7 +7,7 @@ import pytest
 
 from opcheck.model import OpVersion, Verdict
 from opcheck.model.support import Cell, Support
-from opcheck.report import support
+from opcheck.report import backends
 from tests.report.made import Page
 
 HARDMAX_11, HARDMAX_13 = (OpVersion("", "Hardmax", since) for since in (11, 13))
@@ -43,8 +43,8 @@ ACME = [
 @pytest.mark.parametrize("width", [80, 120])
 def test_a_backend_is_a_matrix_beside_what_it_declares(snapshot, width):
     page = Page(width)
-    support.show(page.console, "acme 1.5", ACME, "its manual")
-    support.legend(page.console)
+    backends.show_support(page.console, "acme 1.5", ACME, "its manual")
+    backends.legend(page.console)
     assert max(map(len, page.lines)) <= width
     assert not any(line.endswith(" ") for line in page.lines)
     snapshot(f"support_{width}", page.text)
@@ -53,7 +53,7 @@ def test_a_backend_is_a_matrix_beside_what_it_declares(snapshot, width):
 def test_who_declares_nothing_is_accused_of_nothing():
     page = Page(80)
     silent = [cell(HARDMAX_13, "float32", None, Verdict.FAIL, 1, 2, "wrong", True)]
-    support.show(page.console, "acme 1.5", silent, "its manual")
+    backends.show_support(page.console, "acme 1.5", silent, "its manual")
     assert page.lines[0] == "acme 1.5 (declares nothing)"
     assert "Hardmax-13  wrong 1/2" in page.lines
     assert "declared but" not in page.text
@@ -89,7 +89,7 @@ def test_why_is_told_once_a_kind_and_for_wrong_answers_once_a_case():
             replace(cell(HARDMAX_13, dtype, None, verdict, reason=f"{n} wrong"), case=case)
             for n, (dtype, case) in enumerate(zip(("float16", "float32"), cases, strict=True))
         ]
-        support.show(page.console, "acme", found, "")
+        backends.show_support(page.console, "acme", found, "")
         return [line.split()[1:3] for line in page.lines if "Hardmax/" in line]
 
     assert reasons(Verdict.FAIL, "Hardmax/ties@a", "Hardmax/ties@b") == [["2", "Hardmax/ties@a"]]
@@ -102,12 +102,12 @@ def test_why_is_told_once_a_kind_and_for_wrong_answers_once_a_case():
 def test_nothing_from_outside_steers_the_terminal():
     page = Page(80)
     hostile = cell(HARDMAX_13, "float32", None, Verdict.ERROR, reason="\x1b[2J\u202e")
-    support.show(page.console, "\x1b[2Jacme", [hostile], "")
+    backends.show_support(page.console, "\x1b[2Jacme", [hostile], "")
     assert not {"\x1b", "\u202e"} & set(page.text)
 
 
 def test_a_record_is_json():
-    found = json.loads(json.dumps(support.record("acme", ACME[5])))
+    found = json.loads(json.dumps(backends.support_record("acme", ACME[5])))
     assert found == {
         "type": "support",
         "backend": "acme",

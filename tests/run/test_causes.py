@@ -26,7 +26,7 @@ from opcheck.model import (
 )
 from opcheck.records.causes import causes, number_of
 from opcheck.records.status import is_failure, reds
-from opcheck.report.recording import Recorder
+from opcheck.report.spelling import Recorder
 from opcheck.run import resume
 from opcheck.run.lying import node_of
 from opcheck.suite import load

@@ -122,7 +122,9 @@ def test_one_proposal_serves_all_types_that_it_can(tmp_path: Path) -> None:
     assert [mutant.dtype for mutant in found.mutants] == ["float16", "float32", "float64"]
 
 
-@pytest.mark.parametrize("name", ["nothing_subtracted", "sum_in_float32", "exponent_above_minus_50"])
+@pytest.mark.parametrize(
+    "name", ["nothing_subtracted", "sum_in_float32", "exponent_above_minus_50"]
+)
 def test_no_type_gets_two(tmp_path: Path, name: str) -> None:
     cases = weak(tmp_path, "Softmax", 13, "float16", "float32", "float64")
     found = [mutant for proposal in proposed(cases, name) for mutant in proposal.mutants]

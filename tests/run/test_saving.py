@@ -10,8 +10,7 @@ import pytest
 from opcheck.backends import Backend
 from opcheck.backends.connect import connect
 from opcheck.errors import BackendUnavailable, UsageError
-from opcheck.graph.folders import DATA_SET, folder_name
-from opcheck.graph.origin import read_origin
+from opcheck.graph.folders import DATA_SET, folder_name, read_origin
 from opcheck.model import (
     Array,
     BackendInfo,

@@ -8,7 +8,7 @@ import pytest
 
 from opcheck.model import Typed
 from opcheck.opset import Attribute
-from opcheck.suite.attributes import attribute_value, typed_value
+from opcheck.suite.signature import attribute_value, typed_value
 
 
 def converted(kind: Any, value: Any) -> Any:

@@ -8,9 +8,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from opcheck.dtypes import DTYPES
-from opcheck.suite.fields import json_schema
+from opcheck.suite.fields import CONTENTS, FILLS, TensorFields, json_schema
 from opcheck.suite.load import shipped_suites
-from opcheck.suite.tensor_fields import CONTENTS, FILLS, TensorFields
 from tests.reading.trees import read
 
 VALIDATOR = Draft202012Validator(json_schema())

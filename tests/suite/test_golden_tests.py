@@ -182,5 +182,5 @@ def test_a_manifest_of_somebody_else_is_nobody_s_business(golden):
 
 
 def test_a_manifest_that_is_too_large_is_told(golden, monkeypatch):
-    monkeypatch.setattr("opcheck.suite.golden_manifest.MAX_BYTES", 100)
+    monkeypatch.setattr("opcheck.suite.golden_manifest.LONGEST_MANIFEST", 100)
     assert "is larger than" in told(golden)

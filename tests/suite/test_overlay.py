@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opcheck.reading import Mark, Node
+from opcheck.suite.fields import CONTENTS
 from opcheck.suite.overlay import get, overlay, parse_path, put, states
-from opcheck.suite.tensor_fields import CONTENTS
 from tests.reading.trees import read
 
 HERE = Mark(1, 1)

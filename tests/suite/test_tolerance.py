@@ -8,7 +8,7 @@ import pytest
 from opcheck.dtypes import DTYPES
 from opcheck.model import Tolerance
 from opcheck.suite.fields import CaseFields
-from opcheck.suite.tolerance import tolerance_of
+from opcheck.suite.resolve import tolerance_of
 
 
 def meant(

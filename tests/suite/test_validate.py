@@ -4,7 +4,7 @@ from typing import Any
 
 from opcheck.reading import Problems
 from opcheck.suite.fields import CaseEntry, CaseFields, HeadFields
-from opcheck.suite.validate import Lost, validate
+from opcheck.suite.overlay import Lost, validate
 from tests.reading.trees import read
 
 

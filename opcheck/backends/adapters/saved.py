@@ -1,7 +1,7 @@
 """`saved:DIR`: outputs that were computed elsewhere and are judged here.
 
 DIR holds a folder for each case, as `opcheck.graph.folders` names it and lays it out. In place of
-outputs it may hold a text, see `opcheck.graph.sayings`.
+outputs it may hold a text, see `opcheck.graph.folders`.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from opcheck.backends.base import UnusableAnswer, own_part
 from opcheck.backends.made_of import digest
 from opcheck.errors import BackendUnavailable, NotSupported, UsageError
 from opcheck.graph import NotExpressible, folders, model_of
-from opcheck.graph.origin import read_origin
-from opcheck.graph.sayings import Saying, read_refusal, read_saying
+from opcheck.graph.folders import Saying, read_origin, read_refusal, read_saying
 from opcheck.model import Array, BackendInfo, Task
 
 if TYPE_CHECKING:

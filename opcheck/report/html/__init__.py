@@ -1,8 +1,8 @@
 """Pages that people look at: one file each, which opens anywhere and asks nothing of any network.
 
-`run_page` is a run, `bench_page` a benchmark. What both are made of: `page` renders templates and
-keeps texts from outside what they are, `look` says how a verdict looks, `plots` draws, `svg` makes
-pictures small. Everything but the list of all results can be read without scripts.
+`run_page` is a run, with its totals in `overview`; `bench_page` is a benchmark. `page` renders
+templates and keeps texts from outside what they are, `plots` draws. Everything but the list of all
+results can be read without scripts.
 """
 
 from __future__ import annotations

@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import cycle
 from statistics import median
+from typing import TYPE_CHECKING, Any
 
 from opcheck.model.timing import Bench, Timed, Timing
-from opcheck.report import amounts
-from opcheck.report.html import bench_plots, plots
+from opcheck.report import words
+from opcheck.report.html import plots
 from opcheck.report.html.page import document
-from opcheck.report.html.svg import Drawing
+from opcheck.report.html.plots import COLOURS, Drawing, drawing, saved
 from opcheck.report.timing_store import Stored
 from opcheck.timing.means import means
-from opcheck.timing.ratios import Ratio, ratio
+from opcheck.timing.ratios import ZONE, Ratio, ratio
 from opcheck.timing.ratios import words as verdict_on
 from opcheck.timing.spread import Spread, spread
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: In points: the plotting area's width, a line's height, what a character needs, below and above.
+_WIDTH, _LINE, _LETTER, _BELOW, _ABOVE = 300.0, 16.0, 5.0, 30.0, 16.0
+#: The longest name beside an axis, in characters.
+_NAME = 34
+#: A larger factor between the ends of an axis makes it logarithmic.
+_FAR = 12.0
+_SERIES = [colour for name, colour in COLOURS.items() if name.startswith("--series")]
 
 
 @dataclass(frozen=True)
@@ -44,14 +60,14 @@ def page(stored: Stored) -> str:
     bench, rows = stored.bench, stored.rows
     drawings: dict[str, Drawing] = {}
     cases = []
-    of = bench_plots.colours(bench)
+    of = colours(bench)
     for number, row in enumerate(rows):
         name = None
         if plots.available() and any(timing.samples for timing in row.timings):
             name = f"t{number}"
-            drawings[name] = bench_plots.times(row, of)
+            drawings[name] = times(row, of)
         copied = spread(row.copy, row.yardstick)
-        rate = f"{amounts.rate(row.moved, copied.median)} GB/s" if copied else ""
+        rate = f"{words.rate(row.moved, copied.median)} GB/s" if copied else ""
         cases.append(Case(row, rate, tuple(_lines(bench, row, copied)), name))
     found = [
         (case.row.case, line.timing.backend, line.ratio)
@@ -60,7 +76,7 @@ def page(stored: Stored) -> str:
         if line.ratio
     ]
     if found and plots.available():
-        drawings["ratios"] = bench_plots.ratios(found, of)
+        drawings["ratios"] = ratios(found, of)
     return document(
         "bench.html",
         stored=stored,
@@ -70,7 +86,7 @@ def page(stored: Stored) -> str:
         means=means(rows, bench.baseline),
         drawings=drawings,
         can_draw=plots.available(),
-        amounts=amounts,
+        amounts=words,
     )
 
 
@@ -98,10 +114,122 @@ def _verdict(timing: Timing, base: Timing | None, one: Ratio | None) -> str:
 def _cells(
     row: Timed, timing: Timing, found: Spread, one: Ratio | None, copied: Spread | None
 ) -> Iterator[str]:
-    yield amounts.seconds(found.median)
-    yield f"±{amounts.percent((found.high - found.low) / found.median / 2)}"
-    yield amounts.digits(one.value) if one else ""
-    yield amounts.interval(one.low, one.high) if one else ""
-    yield amounts.rate(row.moved, found.median)
-    yield amounts.percent(copied.median / found.median) if copied else "–"
-    yield amounts.seconds(median(timing.prepared)) if timing.prepared else "–"
+    yield words.seconds(found.median)
+    yield f"±{words.percent((found.high - found.low) / found.median / 2)}"
+    yield words.digits(one.value) if one else ""
+    yield words.interval(one.low, one.high) if one else ""
+    yield words.rate(row.moved, found.median)
+    yield words.percent(copied.median / found.median) if copied else "–"
+    yield words.seconds(median(timing.prepared)) if timing.prepared else "–"
+
+
+def colours(bench: Bench) -> dict[str, str]:
+    """The colour of each backend, in a drawing."""
+    return dict(zip(bench.backends, cycle(_SERIES), strict=False))
+
+
+def times(row: Timed, of: Mapping[str, str]) -> Drawing:
+    """For each backend with times: the middle 80 % of its samples, the middle half, the median."""
+    import numpy as np
+
+    timed = [timing for timing in row.timings if timing.samples]
+    with _axes([timing.backend for timing in timed]) as (axes, done):
+        for place, timing in enumerate(timed):
+            seconds = [sample.seconds for sample in timing.samples]
+            ends = np.percentile(seconds, (10, 25, 50, 75, 90)).tolist()
+            _interval(axes, place, ends, of[timing.backend])
+        _scale(axes, "s")
+        axes.set_xlabel("time of a call: median, middle half, middle 80 %", labelpad=2)
+        return done()
+
+
+def ratios(rows: Sequence[tuple[str, str, Ratio]], of: Mapping[str, str]) -> Drawing:
+    """Ratios to the baseline with their intervals of 95 %, by case and backend.
+
+    The band around 1 is where a difference is none; a dotted interval is boundless.
+    """
+    cases = [case for case, _, _ in rows]
+    firsts = [case if case not in cases[:place] else "" for place, case in enumerate(cases)]
+    with _axes(firsts, [backend for _, backend, _ in rows]) as (axes, done):
+        axes.axvspan(1 / (1 + ZONE), 1 + ZONE, color=COLOURS["--line"], linewidth=0)
+        axes.axvline(1, color=COLOURS["--soft"], linewidth=0.6)
+        for place, (_, backend, one) in enumerate(rows):
+            low, high = one.low, one.high
+            if low <= 0 or not math.isfinite(high):
+                axes.axhline(place, linewidth=0.8, linestyle=":", color=of[backend])
+                low = high = one.value
+            _interval(axes, place, (low, one.value, one.value, one.value, high), of[backend])
+        _scale(axes, "")
+        axes.set_xlabel("time relative to the baseline, with its 95 % interval", labelpad=2)
+        axes.tick_params(top=True, labeltop=True)
+        return done()
+
+
+def _interval(axes: Axes, place: int, ends: Sequence[float], colour: str) -> None:
+    """A thin line from the first to the last, a thick one within it, a mark in the middle."""
+    low, lower, middle, upper, high = ends
+    line: dict[str, Any] = {"color": colour, "solid_capstyle": "butt"}
+    axes.plot((low, high), (place, place), linewidth=1.2, **line)
+    axes.plot((lower, upper), (place, place), linewidth=5, **line)
+    axes.plot((middle, middle), (place - 0.32, place + 0.32), linewidth=2, **line)
+
+
+def _scale(axes: Axes, unit: str) -> None:
+    """Logarithmic where values lie far apart, and a few round marks."""
+    from matplotlib.ticker import (
+        EngFormatter,
+        FuncFormatter,
+        LogLocator,
+        MaxNLocator,
+        NullFormatter,
+    )
+
+    low, high = axes.dataLim.intervalx
+    plain = FuncFormatter(lambda value, _: f"{value:g}")
+    if low > 0 and high / low > _FAR:
+        axes.set_xscale("log")
+        decades = math.log10(high / low)
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if decades < 2.5 else (1,)))
+        axes.xaxis.set_minor_formatter(NullFormatter())
+    else:
+        axes.xaxis.set_major_locator(MaxNLocator(5))
+    axes.xaxis.set_major_formatter(EngFormatter(unit=unit) if unit else plain)
+    axes.grid(axis="x", color=COLOURS["--line"], linewidth=0.5)
+
+
+def _short(names: Sequence[str]) -> list[str]:
+    brief = map(words.brief, names)
+    return [name if len(name) <= _NAME else f"{name[: _NAME - 1]}…" for name in brief]
+
+
+@contextmanager
+def _axes(
+    names: Sequence[str], behind: Sequence[str] = ()
+) -> Iterator[tuple[Axes, Callable[[], Drawing]]]:
+    """Axes with a line for each name, from above to below, and how to end the drawing.
+
+    What stands `behind` a line is written on its right.
+    """
+    from matplotlib.figure import Figure
+
+    shown, ends = _short(names), _short(behind)
+    left, right = (12 + _LETTER * max(map(len, some), default=0) for some in (shown, ends))
+    height = _LINE * len(names)
+    size = left + _WIDTH + right, height + _BELOW + _ABOVE
+    with drawing(), warnings.catch_warnings():
+        # A browser has letters that Matplotlib's own font lacks.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        figure = Figure(figsize=(size[0] / 72, size[1] / 72))
+        figure.patch.set_visible(False)
+        place = (left / size[0], _BELOW / size[1], _WIDTH / size[0], height / size[1])
+        axes = figure.add_axes(place)
+        axes.patch.set_visible(False)
+        axes.set_axisbelow(True)
+        axes.set_yticks(range(len(names)), shown)
+        axes.set_ylim(len(names) - 0.5, -0.5)
+        for line, said in enumerate(ends):
+            at = axes.get_yaxis_transform()
+            axes.text(1.01, line, said, transform=at, va="center")
+        for side in ("left", "top", "right"):
+            axes.spines[side].set_visible(False)
+        yield axes, lambda: saved(figure)

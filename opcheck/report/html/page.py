@@ -118,7 +118,6 @@ def _share(part: int, whole: int) -> str:
 
 
 def _used(share: float) -> str:
-    """How much of what is allowed."""
     return "∞: no error is allowed" if share == math.inf else f"{share:.3g} × what is allowed"
 
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
+from itertools import zip_longest
+from typing import Any
 
-from opcheck.model import Header, Record, Run, Verdict
-from opcheck.records.status import outcome, reds_of
-from opcheck.report import listed, tally, words
+from opcheck.model import Header, Known, Record, Run, Verdict
+from opcheck.records.status import is_failure, outcome, reds_of
+from opcheck.report import failure, tally, words
 from opcheck.report.failure import wanted
-from opcheck.report.html import failures, look, overview, plots, results
-from opcheck.report.html.page import as_data, brief, document, render
+from opcheck.report.html import overview, plots
+from opcheck.report.html.overview import NONE, counted, name_of
+from opcheck.report.html.page import as_data, brief, document, render, said, shown
 
 #: How large a page may become, in bytes, and what its failures may take of that whatever else
 #: there is: a page of so many results that the list alone is larger still tells some in full.
@@ -19,6 +23,10 @@ _LARGEST, _LEAST = 4_800_000, 1_000_000
 _LIKELIEST = 3
 #: From more failures on, causes are folded: one wants to see all of those first.
 _MANY = 30
+#: What stands for the case's id in a command.
+PLACE = "\N{OBJECT REPLACEMENT CHARACTER}"
+#: How many characters of a text the list has; failures are told in full elsewhere.
+_SAID = 300
 
 
 def page(run: Run) -> str:
@@ -27,13 +35,13 @@ def page(run: Run) -> str:
     code, meaning = outcome(run)
     known = list(tally.known(header.backends, records))
     numbers = {(address, cause): number for number, (address, cause, _) in enumerate(known)}
-    data = as_data(results.table(records, red, numbers))
+    data = as_data(results_table(records, red, numbers))
     rows = {id(record): number for number, record in enumerate(records)}
-    broken = failures.broken(header, records, red)
+    broken = broken_backends(header, records, red)
     groups = [group for one in broken for group in one.groups]
     room = max(_LARGEST - plots.ROOM - len(data), _LEAST)
     with plots.plots() as drawn:
-        left = failures.tell(groups, partial(_told, drawn=drawn, rows=rows, red=red), room)
+        left = tell(groups, partial(_told, drawn=drawn, rows=rows, red=red), room)
     return document(
         "run.html",
         run=run,
@@ -43,7 +51,7 @@ def page(run: Run) -> str:
         meaning=meaning,
         totals=overview.totals(header, records, red),
         matrix=overview.matrix(header, records, red),
-        verdicts=look.counted(records, red),
+        verdicts=overview.counted(records, red),
         has_self=any(record.self_check for record in records),
         broken=broken,
         failures=sum(len(group.failures) for group in groups),
@@ -62,13 +70,12 @@ def page(run: Run) -> str:
 def _told(
     record: Record, drawn: plots.Plots, rows: Mapping[int, int], red: Collection[Verdict]
 ) -> str:
-    """One failure, folded, with everything that is known of it."""
-    (count,) = look.counted([record], red)
+    (count,) = overview.counted([record], red)
     return render(
         "failure.html",
         record=record,
-        found=listed.found(record),
-        ledger=listed.told(record),
+        found=failure.finding(record),
+        ledger=failure.ledger_note(record),
         wanted=wanted(record),
         number=rows[id(record)],
         count=count,
@@ -105,3 +112,169 @@ def _facts(header: Header) -> Iterator[tuple[str, str]]:
     if header.ledgers:
         yield "known failures", ", ".join(header.ledgers)
     yield "options", ", ".join([*said, *(f"{k} {v}" for k, v in header.options.items())]) or "none"
+
+
+@dataclass
+class Group:
+    """Failures of a backend that look alike: what they look like, and in which operators.
+
+    `shown` are the texts of those that are told in full, in their order.
+    """
+
+    backend: str
+    title: str
+    places: Sequence[str]
+    failures: Sequence[Record]
+    shown: list[str] = field(default_factory=list)
+
+    @property
+    def left(self) -> int:
+        """How many are not told in full."""
+        return len(self.failures) - len(self.shown)
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A backend with failures: what is wrong with it in a few words, and its groups."""
+
+    backend: str
+    told: str
+    groups: tuple[Group, ...]
+
+
+def broken_backends(
+    header: Header, records: Sequence[Record], red: Collection[Verdict]
+) -> list[Broken]:
+    """Each backend that fails anything, with its causes first, then what has none."""
+    failures = [*_once(record for record in records if is_failure(record, red))]
+    wrong = {one.backend: one for one in tally.wrong(header, failures)}
+    found = []
+    for backend in header.backends:
+        mine = [record for record in failures if record.backend == backend.address]
+        if not mine:
+            continue
+        address, groups = backend.address, []
+        explained: set[int] = set()
+        told = [wrong[address].told] if address in wrong else []
+        for cause in wrong[address].causes if address in wrong else ():
+            groups.append(Group(address, cause.looks, cause.places, cause.results))
+            explained |= {id(record) for record in cause.results}
+        rest: dict[Verdict, list[Record]] = {}
+        for record in mine:
+            if id(record) not in explained:
+                rest.setdefault(record.verdict, []).append(record)
+        for verdict, some in rest.items():
+            places = dict.fromkeys(str(record.op) for record in sorted(some, key=lambda r: r.op))
+            groups.append(Group(address, _TITLES.get(verdict, verdict.value), [*places], some))
+            told.append(f"{len(some):,} {verdict.value}")
+        found.append(Broken(address, ", ".join(told), tuple(groups)))
+    return found
+
+
+_TITLES = {
+    Verdict.DIFFER: "backends that differ, of which nobody knows who is right",
+    Verdict.UNEXPECTED_PASS: "right, where a ledger says that they fail",
+    Verdict.UNSUPPORTED: "unsupported, which fails this run",
+    Verdict.BAD_CASE: "the case itself is wrong",
+}
+
+
+def tell(groups: Sequence[Group], told: Callable[[Record], str], room: int) -> int:
+    """Have failures told in full, the first of each group first, as long as there is `room`.
+
+    Returns how many there was none for. `room` is in bytes.
+    """
+    left = 0
+    for group, record in _in_turn(groups):
+        if room > 0:
+            text = told(record)
+            room -= len(text.encode())
+        if room > 0:
+            group.shown.append(text)
+        else:
+            left += 1
+    return left
+
+
+def _in_turn(groups: Sequence[Group]) -> Iterator[tuple[Group, Record]]:
+    """One of each group, then the second of each, and so on."""
+    for row in zip_longest(*(group.failures for group in groups)):
+        yield from (pair for pair in zip(groups, row, strict=True) if pair[1] is not None)
+
+
+def _once(failures: Iterable[Record]) -> Iterator[Record]:
+    """A case that is wrong is told once, though all backends meet it."""
+    bad: set[tuple[str, str]] = set()
+    for record in failures:
+        key = record.case, record.reason
+        if record.verdict is not Verdict.BAD_CASE or key not in bad:
+            yield record
+        if record.verdict is Verdict.BAD_CASE:
+            bad.add(key)
+
+
+class _Texts:
+    """Texts by their numbers, each once; 0 is the empty one."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {"": 0}
+
+    def __call__(self, text: str) -> int:
+        return self.numbers.setdefault(text, len(self.numbers))
+
+
+def results_table(
+    records: Sequence[Record], red: Collection[Verdict], known: Mapping[tuple[str, Known], int]
+) -> dict[str, Any]:
+    """What `report.js` lists: `results` are rows of the columns that `columns` names.
+
+    A column whose name begins with `$` holds numbers of `texts`. `known` numbers the known defects.
+    A command that repeats a case has PLACE in place of its id, for it is the same for many.
+    """
+    texts = _Texts()
+    columns = (
+        *("$case", "$backend", "$verdict", "$sign", "$tone", "$op", "$dtype"),
+        *("$reason", "$asked", "$clause", "$written", "$repeat", "$alternative"),
+        *("used", "ms", "known"),
+    )
+    rows = []
+    for record in records:
+        (count,) = counted([record], red)
+        case = shown(record.case)
+        # A pass needs no explanation; of others the list says what was asked.
+        passed = record.verdict is Verdict.PASS
+        found = (
+            *(case, shown(record.backend), name_of(record), count.sign, count.tone),
+            *(shown(str(record.op)), shown(record.dtype or NONE)),
+            *(said(record.reason, _SAID), "" if passed else said(record.question, _SAID)),
+            *(said(record.clause, _SAID), shown(str(record.source))),
+            *(_repeat(record), said(record.alternative or "", _SAID)),
+        )
+        rows.append(
+            [
+                *map(texts, found),
+                _used(record.used),
+                round(record.seconds * 1e3, 2),
+                _number_of(record, known),
+            ]
+        )
+    return {"columns": columns, "texts": [*texts.numbers], "results": rows}
+
+
+def _repeat(record: Record) -> str:
+    # The sign itself, should a command have it, would be taken for the case.
+    return shown(record.repeat).replace(PLACE, "\ufffd").replace(shown(record.case), PLACE)
+
+
+def _used(value: float | None) -> float | str | None:
+    """JSON has no infinity."""
+    if value is None:
+        return None
+    return "∞" if value == float("inf") else float(f"{value:.3g}")
+
+
+def _number_of(record: Record, known: Mapping[tuple[str, Known], int]) -> int:
+    """Which of the known defects explains a result; -1 for none."""
+    if record.known is None:
+        return -1
+    return known.get((record.backend, tally.cause_of(record.known)), -1)

@@ -11,16 +11,16 @@ import numpy as np
 
 from opcheck import dtypes
 from opcheck.graph.folders import MODEL
-from opcheck.graph.golden import (
+from opcheck.graph.model_files import (
     Model,
     constants,
     inferred_elements,
     invalid,
     other_model,
-    read_model,
+    read_plain_model,
 )
-from opcheck.graph.onnx_tolerance import DATA
 from opcheck.graph.tensors import read_named_tensor
+from opcheck.graph.test_data import DATA
 from opcheck.model import Array, Task
 from opcheck.opset import describe
 from opcheck.run.golden.archives import npy_bytes, wrong_archive
@@ -96,7 +96,7 @@ class _Look:
         if not self._is_sound(MODEL):
             return None
         try:
-            model = read_model(self.folder / MODEL)
+            model = read_plain_model(self.folder / MODEL)
         except ValueError as error:
             self._say(MODEL, str(error))
             return None

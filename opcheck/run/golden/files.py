@@ -9,9 +9,9 @@ from hashlib import sha256
 from opcheck import dtypes
 from opcheck.dtypes import DTYPES
 from opcheck.graph.folders import MODEL, folder_name
-from opcheck.graph.golden import model_bytes
-from opcheck.graph.onnx_tolerance import DATA
+from opcheck.graph.model_files import model_bytes
 from opcheck.graph.tensors import tensor_bytes
+from opcheck.graph.test_data import DATA
 from opcheck.model import EXACT, Array, OpVersion, OutputSpec, Task, TensorType, Tolerance
 from opcheck.run.golden.answers import DataSet, Test
 from opcheck.run.golden.archives import npz_bytes

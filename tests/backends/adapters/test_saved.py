@@ -16,9 +16,9 @@ from opcheck.graph.folders import (
     MODEL,
     folder_name,
     task_folder_name,
+    write_origin,
     write_question,
 )
-from opcheck.graph.origin import write_origin
 from opcheck.graph.tensors import write_tensor
 from opcheck.model import BackendInfo, Declined, NotRun, Outcome, Produced, Question, Raised, Task
 from tests.asking import dml_problem, task_of

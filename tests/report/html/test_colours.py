@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from opcheck.report import html
-from opcheck.report.html.svg import COLOURS
+from opcheck.report.html.plots import COLOURS
 
 STYLE = (Path(html.__file__).parent / "templates" / "style.css").read_text(encoding="utf-8")
 #: The light and the dark colour of each variable.

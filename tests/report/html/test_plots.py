@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from matplotlib.image import imread
 
 from opcheck.model import Picture
-from opcheck.report.html.plots import LEVELS, plots
-from opcheck.report.html.svg import COLOURS, compact
+from opcheck.report.html.plots import COLOURS, LEVELS, compact, plots
 from tests.report.html.many import pictured
 from tests.report.html.test_colours import luminance
 

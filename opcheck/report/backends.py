@@ -1,7 +1,8 @@
-"""What each backend supports, as a matrix beside what it declares; see `opcheck.run.probe`."""
+"""The backends that can be asked for: what they need, and what they support as a matrix."""
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import textwrap
 from collections.abc import Iterable, Sequence
@@ -11,11 +12,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from opcheck.backends.offers import Tried
 from opcheck.dtypes import DTYPES
+from opcheck.errors import OpcheckError
 from opcheck.model import OpVersion, Verdict
 from opcheck.model.support import Support
 from opcheck.report import words
-from opcheck.report.look import COLOURS, add_numbers, new_table, put
+from opcheck.report.look import COLOURS, add_numbers, new_table, put_all
 
 #: What a verdict is called here; the others go by their own names.
 _WORDS = {Verdict.PASS: "right", Verdict.FAIL: "wrong", Verdict.ERROR: "refuses"}
@@ -25,15 +28,96 @@ _REASONS = 12
 _TYPES = re.compile(r"b?float\d+|double|tensor\(\w+\)")
 
 
-def show(console: Console, backend: str, supports: Sequence[Support], declares: str) -> None:
+def show(console: Console, found: Sequence[Tried], problems: Sequence[OpcheckError] = ()) -> None:
+    """Print what is there, a table for each state; `problems` are about none of them."""
+    put_all(
+        console,
+        _ready([one for one in found if one.info]),
+        _absent([one for one in found if one.state == "not installed"]),
+        _templates([one for one in found if one.state == "template"]),
+    )
+    unusable = [one for one in found if one.state == "unusable"]
+    if unusable or problems:
+        console.print(Text("Cannot be used", "bold red"))
+        for one in unusable:
+            said = Text.assemble((_shown(one), "bold"), f": {words.clean(one.offer.about.summary)}")
+            console.print(said, soft_wrap=True)
+            if one.error:
+                _explain(console, one.error, "  ")
+        for problem in problems:
+            _explain(console, problem, "")
+
+
+def record(one: Tried) -> dict[str, Any]:
+    """A backend as JSON."""
+    offer, info = one.offer, one.info
+    return {
+        "type": "backend",
+        "name": offer.name,
+        "address": info.address if info else str(offer.profile.address),
+        "origin": offer.origin,
+        "state": one.state,
+        "summary": offer.about.summary,
+        "distribution": offer.about.distribution,
+        "distribution_version": offer.version or None,
+        "install": offer.about.install or None,
+        "backend": dataclasses.asdict(info) if info else None,
+        "error": "\n".join(one.error.lines()) if one.error else None,
+    }
+
+
+def _ready(found: Sequence[Tried]) -> Table:
+    table = new_table("backend", "version")
+    add_numbers(table, "threads")
+    table.add_column("devices", overflow="fold")
+    table.add_column("what it is", overflow="fold")
+    for one in found:
+        assert one.info
+        info = one.info
+        table.add_row(
+            _shown(one),
+            words.clean(info.version),
+            "?" if info.threads is None else f"{info.threads}",
+            words.clean("\n".join(info.devices)),
+            words.clean(one.offer.about.summary),
+        )
+    return table
+
+
+def _absent(found: Sequence[Tried]) -> Table:
+    table = new_table("not installed", "what it is", "install it with")
+    for one in found:
+        table.add_row(_shown(one), one.offer.about.summary, one.offer.about.install)
+    return table
+
+
+def _templates(found: Sequence[Tried]) -> Table:
+    table = new_table("needs a detail", "what it is")
+    for one in found:
+        table.add_row(_shown(one), one.offer.about.summary)
+    return table
+
+
+def _shown(one: Tried) -> str:
+    return words.clean(one.offer.name)
+
+
+def _explain(console: Console, error: OpcheckError, indent: str) -> None:
+    for line in error.lines():
+        for part in words.block(line).split("\n"):
+            console.print(Text(f"{indent}{part}"), soft_wrap=True)
+
+
+def show_support(
+    console: Console, backend: str, supports: Sequence[Support], declares: str
+) -> None:
     """Print the matrix of one backend, and why it is not right everywhere.
 
     `declares` tells where the backend declares something, if it does.
     """
     says = any(support.declared is not None for support in supports)
     title = f"{backend} (declares by {declares})" if says else f"{backend} (declares nothing)"
-    put(console, _matrix(supports, words.clean(title)))
-    console.print()
+    put_all(console, _matrix(supports, words.clean(title)))
     sections = {
         "! declared but failing": [s for s in supports if s.is_declared_but_failing],
         "+ undeclared but working": [s for s in supports if s.is_undeclared_but_working],
@@ -43,10 +127,7 @@ def show(console: Console, backend: str, supports: Sequence[Support], declares: 
             _fill(console, f"{name}: {_listed(listed)}")
     if any(sections.values()):
         console.print()
-    reasons = _reasons(supports)
-    if reasons.row_count:
-        put(console, reasons)
-        console.print()
+    put_all(console, _reasons(supports))
 
 
 def legend(console: Console) -> None:
@@ -64,7 +145,7 @@ def _fill(console: Console, text: str) -> None:
     console.print(Text(textwrap.fill(words.clean(text), console.width)), soft_wrap=True)
 
 
-def record(backend: str, support: Support) -> dict[str, Any]:
+def support_record(backend: str, support: Support) -> dict[str, Any]:
     """A cell of the backend at an address as JSON."""
     return {
         "type": "support",
@@ -85,7 +166,6 @@ def record(backend: str, support: Support) -> dict[str, Any]:
 
 
 def _matrix(supports: Sequence[Support], title: str) -> Table:
-    """Operator version × dtype."""
     found = {support.cell.dtype for support in supports}
     dtypes = [name for name in DTYPES if name in found]
     by_op: dict[OpVersion, dict[str, Support]] = {}

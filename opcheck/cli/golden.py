@@ -1,0 +1,359 @@
+"""`opcheck golden`: test data with the right answers in it, written, imported and checked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+from click.core import ParameterSource
+
+from opcheck.cli.group import Commands
+from opcheck.cli.options import chosen_cases, end, processes_option, selection_options
+from opcheck.cli.outputs import Command, Output
+from opcheck.errors import Exit, UsageError
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from opcheck.report.case_yaml import Named
+    from opcheck.run.golden.writing import Golden
+
+#: How many of those that are left out are named.
+_LEFT_OUT = 3
+#: How much is told of what is wrong with a folder: names in models are as long as anybody likes.
+_LENGTH = 1000
+_SUFFIXES = (".yaml", ".yml")
+
+
+@click.group(name="golden", cls=Commands)
+def command() -> None:
+    """Write test data with the right answers in it, and check such files.
+
+    \b
+    opcheck golden write -o golden        the shipped suites, in the layout of ONNX's test data
+    opcheck golden write my.yaml -o mine  my cases
+    opcheck golden import node/test_gemm_alpha -o gemm.yaml      and the other way round
+    opcheck golden check golden           is every file as it was written, and every answer right?
+    """
+
+
+# ── write ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
+    """Return True for a folder of nothing but what opcheck wrote, with --force."""
+    from opcheck.run.golden.writing import check_place
+    from opcheck.run.writing import check_tests
+
+    if "--force" not in words or not folder.is_dir() or not any(folder.iterdir()):
+        return False
+    for check in (check_place, check_tests):
+        with suppress(UsageError):
+            check(folder, force=True)
+            return True
+    return False
+
+
+@command.command(name="write", cls=Command)
+@selection_options
+@click.option(
+    "-o",
+    "--output",
+    "folder",
+    type=Output(_is_replaced),
+    required=True,
+    metavar="DIR",
+    help="The folder to be made.",
+)
+@click.option("--force", is_flag=True, help="Replace a folder that this command wrote.")
+@click.option(
+    "--data-sets",
+    type=click.IntRange(min=1, max=1000),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="So many data sets a case, of other random numbers each; a case with nothing random in"
+    " it, or with its answer written out, has one.",
+)
+@click.option("--npz", is_flag=True, help="Also NumPy's archives of all tensors.")
+@processes_option
+def write(
+    folder: Path, force: bool, data_sets: int, npz: bool, jobs: int | None, **selection: Any
+) -> None:
+    """Write cases with their right answers, as ONNX's test data.
+
+    What is written is the exact value of the operator's formula, correctly rounded. Where a case
+    states another answer, nothing is written of it.
+
+    \b
+    opcheck golden write -o golden                       the shipped suites
+    opcheck golden write -o golden --op Softmax --npz    one operator, for NumPy too
+    opcheck golden write my.yaml -o mine --data-sets 5   my cases, with five data sets each
+    opcheck golden check golden                          later, or elsewhere
+    opcheck golden write onnx-node -o DIR                the node tests of the onnx package, as is
+    opcheck golden write 'onnx-node/softmax*' -o DIR     some of them
+
+    A test of `must` has to pass, and of `open` one of each case; the models of `rejected` have to
+    be refused. docs/golden-files.md describes all files.
+
+    Exit codes: 0 written, 1 a case was left out because it contradicts the oracle, 2 wrong usage
+    or case file, 4 the folder cannot be written, 5 there was nothing to write, 130 interrupted.
+    """
+    from opcheck.cli.console import counted
+    from opcheck.run.golden.writing import Settings, check_place
+    from opcheck.run.golden.writing import write as write_cases
+    from opcheck.run.machine import processors
+    from opcheck.suite.load import check_case_files, is_node_tests
+
+    paths = selection["paths"]
+    if any(map(is_node_tests, paths)):
+        _write_node_tests(folder, paths, force=force)
+    check_case_files(paths, "golden write")
+    check_place(folder, force=force)
+    cases, said = chosen_cases(**selection)
+    settings, processes = Settings(data_sets, npz), jobs or processors()
+    with counted("writing", len(cases)) as each:
+        golden = write_cases(folder, cases, said, settings, processes, force=force, counted=each)
+    _show(golden)
+    wrong = len({one.case for one in golden.left_out if one.wrong})
+    count = len(golden.manifest.cases)
+    if not count and not wrong:
+        end(Exit.NOTHING_JUDGED, f"nothing to write ({said})")
+    where = f"{_cases(count)} in {folder}" if count else "nothing was written"
+    code = Exit.NONCONFORMING if wrong else Exit.CONFORMS
+    end(code, f"{f'{_cases(wrong)} wrong; ' if wrong else ''}{where}")
+
+
+def _write_node_tests(folder: Path, paths: Sequence[Path], *, force: bool) -> NoReturn:
+    """Write those of the onnx package as they are, and leave; nothing else can be said of them."""
+    from opcheck.cli.console import counted
+    from opcheck.run.writing import write_node_tests
+
+    context = click.get_current_context()
+    others = [
+        param.opts[-1]
+        for param in context.command.params
+        if param.name not in ("paths", "folder", "force")
+        and context.get_parameter_source(str(param.name)) is not ParameterSource.DEFAULT
+    ]
+    if len(paths) > 1 or others:
+        told = f"{paths[0]} is written as it is, without {', '.join(others) or 'other paths'}"
+        raise UsageError(told, "onnx-node/PATTERN selects some of the tests")
+    with counted("writing", None) as each:
+        count = write_node_tests(folder, paths[0], force=force, counted=each)
+    end(Exit.CONFORMS, f"{count:,} node tests are in {folder}")
+
+
+def _cases(count: int) -> str:
+    return "1 case is" if count == 1 else f"{count:,} cases are"
+
+
+def _show(golden: Golden) -> None:
+    from opcheck.cli.console import output
+    from opcheck.report.look import put_all
+    from opcheck.report.words import one_line, plural
+
+    console = output()
+    if golden.tests:
+        put_all(console, _kinds(golden), _methods(golden))
+    fixed = Counter(case.fixed for case in golden.manifest.cases if case.fixed)
+    for reason, count in fixed.most_common():
+        click.echo(f"one data set only: {plural(count, 'case')}: {reason}")
+    left = [one for one in golden.left_out if not one.wrong]
+    if left:
+        click.echo(f"left out, as the manifest tells in full: {len(left):,}")
+        for one in left[:_LEFT_OUT]:
+            click.echo(f"  {one.what}: {one.case}: {one_line(one.reason)}")
+        if len(left) > _LEFT_OUT:
+            click.echo(f"  and {len(left) - _LEFT_OUT:,} more")
+        click.echo()
+    wrong = [one for one in golden.left_out if one.wrong]
+    for one in wrong:
+        click.echo(f"WRONG {one.case}")
+        click.echo(f"  {one.what}: {one_line(one.reason)}")
+
+
+def _kinds(golden: Golden) -> Table:
+    from opcheck.report.look import add_numbers, new_table
+
+    table = new_table("folder", "a backend has to")
+    for name in ("tests", "data sets", "files"):
+        add_numbers(table, name)
+    duties = {
+        "must": "give these answers",
+        "should": "give these answers, or have a reason",
+        "open": "give one of each case's",
+        "rejected": "refuse the model",
+    }
+    for kind, duty in duties.items():
+        tests = [test for test in golden.tests if test.folder.startswith(f"{kind}/")]
+        if tests:
+            sets = sum(len(test.data_sets) for test in tests)
+            files = sum(len(test.files) for test in tests)
+            table.add_row(kind, duty, f"{len(tests):,}", f"{sets:,}", f"{files:,}")
+    return table
+
+
+def _methods(golden: Golden) -> Table:
+    from opcheck.report.look import add_numbers, new_table
+
+    table = new_table("values")
+    add_numbers(table, "data sets")
+    table.add_column("", overflow="fold")
+    counts = Counter(
+        data.method for test in golden.tests for data in test.data_sets if data.outputs
+    )
+    for method, text in golden.manifest.methods.items():
+        if counts[method]:
+            table.add_row(method, f"{counts[method]:,}", text)
+    return table
+
+
+# ── import ────────────────────────────────────────────────────────────────────────────────────
+
+
+@command.command(name="import", cls=Command)
+@click.argument(
+    "folders", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="DIR..."
+)
+@click.option(
+    "-o",
+    "--output",
+    "file",
+    type=Output(lambda path, words: "--force" in words and path.is_file(), dir_okay=False),
+    required=True,
+    metavar="FILE",
+    help="The case file to be made, FILE.yaml.",
+)
+@click.option("--force", is_flag=True, help="Replace files that are there.")
+def import_(folders: Sequence[Path], file: Path, force: bool) -> None:
+    """Make a case file of tests in the layout of ONNX's test data.
+
+    DIR holds model.onnx, whose graph is a single node, and test_data_set_0 and so on, of which each
+    becomes a case. Several folders must be of one operator. Tensors of up to 256 elements are
+    written out, in the fewest digits that give the same bits; larger ones, and those with a NaN of
+    unusual bits, go into .npy files beside FILE. What a case cannot state is refused by name: a
+    graph of several nodes, constants, subgraphs, strings and other types than numbers.
+
+    \b
+    opcheck golden import node/test_gemm_all_attributes -o gemm.yaml
+    opcheck golden import node/test_top_k* -o top_k.yaml
+    opcheck run gemm.yaml -b onnxruntime
+    opcheck golden write gemm.yaml -o again    and back
+
+    The tolerance is that of data.json, or else of ONNX's own runner (rtol 0.001, atol 1e-7).
+
+    Exit codes: 0 written, 2 a folder or the command line is wrong, 4 it cannot be written.
+    """
+    from opcheck.report.case_yaml import written_nodes
+    from opcheck.report.words import plural
+    from opcheck.run.golden.importing import place
+
+    _check_file(file)
+    nodes = _nodes(folders)
+    made = written_nodes(nodes, file.stem)
+    count = place(file, made.text, made.files, made.tensors, force=force)
+    beside = f", and {plural(len(made.files), 'array')} beside it" if made.files else ""
+    end(Exit.CONFORMS, f"{plural(count, 'case')} in {file}{beside}")
+
+
+def _check_file(file: Path) -> None:
+    if file.suffix not in _SUFFIXES:
+        raise UsageError(f"-o {file}: a case file ends in {' or '.join(_SUFFIXES)}")
+    if not file.parent.is_dir():
+        raise UsageError(f"-o {file}: there is no folder {file.parent}")
+
+
+def _nodes(folders: Sequence[Path]) -> list[Named]:
+    """The tests in the folders; raises UsageError with everything that is wrong with each."""
+    from opcheck.graph.one_node import Unfit, read, tolerance_in
+    from opcheck.report.case_yaml import Named, name_of
+    from opcheck.report.words import one_line
+
+    nodes: list[Named] = []
+    wrong: list[str] = []
+    for folder in folders:
+        try:
+            _check_folder(folder)
+            node = read(folder)
+            rtol, atol = tolerance_in(folder)
+        except (Unfit, OSError) as error:
+            wrong.append(f"{folder}: {one_line(str(error))[:_LENGTH]}")
+            continue
+        words = name_of(folder.resolve().name)
+        name = words.removeprefix("test_") or words
+        name = name if name[:1].isalpha() else f"test_{name}"
+        if any(name == other.name for other in nodes):
+            wrong.append(f"{folder}: a folder before it is called {name} too")
+        if nodes and node.schema.op.name != nodes[0].node.schema.op.name:
+            first = nodes[0].node.schema.op.name
+            wrong.append(f"{folder}: {node.schema.op.name}, and a case file is about one: {first}")
+        nodes.append(Named(name, folder.resolve().name, node, rtol, atol))
+    if wrong:
+        raise UsageError("\n".join(wrong))
+    return nodes
+
+
+def _check_folder(folder: Path) -> None:
+    """Raise Unfit where a folder is none, or one of tests, with a hint at what was meant."""
+    from opcheck.graph.folders import MODEL
+    from opcheck.graph.one_node import Unfit
+
+    if not folder.is_dir():
+        raise Unfit("this is no folder" if folder.exists() else "there is no such folder")
+    if not (folder / MODEL).exists() and not (folder / MODEL).is_symlink():
+        below = sorted(path.parent for path in folder.glob(f"*/{MODEL}"))
+        hint = f"; {below[0]} has one" if below else ""
+        raise Unfit(f"there is no {MODEL} in it{hint}")
+
+
+# ── check ─────────────────────────────────────────────────────────────────────────────────────
+
+
+@command.command(name="check")
+@click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
+@processes_option
+def check(folder: Path, jobs: int | None) -> None:
+    """Check such a folder: every file, every model, every answer.
+
+    Every file must be there, be listed in the manifest and have its SHA-256; every model must be
+    valid and state what the manifest says; tensors must have their names, dtypes and shapes; and
+    this opcheck must give the answers that were written. Everything that is wrong
+    is told at once, a line a file. The folder may come from a stranger: nothing outside it is read,
+    and nothing in it is unpickled.
+
+    \b
+    opcheck golden check golden
+    (cd golden && sha256sum --quiet -c SHA256SUMS)   the files alone, without opcheck
+
+    Exit codes: 0 all is right, 1 something is wrong, 2 this is no golden folder, 5 there is no test
+    in it, 130 interrupted.
+    """
+    from opcheck.cli.console import counted
+    from opcheck.report.words import one_line, plural
+    from opcheck.run.golden.checking import check as check_folder
+    from opcheck.run.machine import processors
+
+    with counted("checking", None) as each:
+        checked = check_folder(folder, jobs or processors(), each)
+    for finding in checked.findings:
+        click.echo(one_line(f"{folder}/{finding.path}: {finding.message}"))
+    looked_at = ", ".join(
+        plural(count, noun)
+        for count, noun in (
+            (checked.cases, "case"),
+            (checked.tests, "test"),
+            (checked.judged, "data set"),
+            (checked.files, "file"),
+        )
+    )
+    if checked.findings:
+        count = len({finding.path for finding in checked.findings})
+        end(Exit.NONCONFORMING, f"{plural(count, 'path')} wrong; {looked_at}")
+    if not checked.judged:
+        end(Exit.NOTHING_JUDGED, f"nothing was checked: {looked_at}")
+    end(Exit.CONFORMS, f"every file is as it was written, and right: {looked_at}")

@@ -11,8 +11,7 @@ from itertools import pairwise
 from opcheck.backends.offers import included
 from opcheck.model import BackendInfo
 from opcheck.model.timing import Bench
-from opcheck.run.environment import environment
-from opcheck.run.machine import machine
+from opcheck.run.machine import environment, machine
 from opcheck.timing.ratios import LOOKS
 
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 from opcheck.compare.agreement import Party, judge_among
 from opcheck.compare.verdict import IRREPRODUCIBLE, Judgement
 from opcheck.model import BackendInfo, Outcome, Produced, Verdict
+from opcheck.run.oracle import is_the_same
 from opcheck.run.trial import Judged, Trial, judged_so
-from opcheck.run.witness import is_the_same
 
 
 def settled(trial: Trial, told: Sequence[Judged], backends: Sequence[BackendInfo]) -> list[Judged]:

@@ -33,9 +33,17 @@ from opcheck.model import (
     TimedOut,
     Verdict,
 )
-from opcheck.run.oracle import Admission, WrongCase, admission, computed
+from opcheck.run.oracle import (
+    Admission,
+    Silent,
+    Testimony,
+    WrongCase,
+    admission,
+    computed,
+    is_the_same,
+    oracle_of,
+)
 from opcheck.run.question import question
-from opcheck.run.witness import Silent, Testimony, is_the_same, oracle_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,9 +13,9 @@ from opcheck.backends.observe import Outputs
 from opcheck.compare import Want
 from opcheck.compare.agreement import wants_of
 from opcheck.model import Agreement, Case, Produced, Reply, Result
+from opcheck.run.oracle import Testimony
 from opcheck.run.together import settled
 from opcheck.run.trial import Judged, Trial
-from opcheck.run.witness import Testimony
 
 #: How often, in seconds, it is looked whether a worker still lives.
 _TICK = 0.05

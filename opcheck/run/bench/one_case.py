@@ -24,8 +24,8 @@ from opcheck.run.bench.judging import (
 )
 from opcheck.run.bench.plan import Plan, Visit
 from opcheck.run.bench.rounds import Contender, interleave
+from opcheck.run.oracle import Silent, Testimony
 from opcheck.run.trial import Trial
-from opcheck.run.witness import Silent, Testimony
 from opcheck.suite import case_digest
 from opcheck.timing.ratios import precise, ratio
 

@@ -16,7 +16,7 @@ from opcheck.model import Case
 from opcheck.model.timing import Timed
 from opcheck.run.bench.one_case import Entrant, OneCase
 from opcheck.run.bench.plan import Plan
-from opcheck.run.witness import oracle_of
+from opcheck.run.oracle import oracle_of
 
 #: Data of all cases are kept between visits if they take no more than so many bytes.
 _KEPT = 1 << 30

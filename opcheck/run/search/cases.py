@@ -28,9 +28,9 @@ from opcheck.model import (
     Values,
 )
 from opcheck.opset import Schema
+from opcheck.run.oracle import little
 from opcheck.run.search.attributes import attribute
 from opcheck.run.search.candidate import Candidate
-from opcheck.run.telling import little
 from opcheck.suite import materialize
 
 #: Outputs up to this size are written out.

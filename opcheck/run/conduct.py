@@ -24,7 +24,7 @@ from opcheck.model import (
 from opcheck.run.diagnosis import evidence, recall, was_looked_into
 from opcheck.run.oracle import Testimony, oracle_of
 from opcheck.run.repeating import Rounds, as_required, repeated, together
-from opcheck.run.together import settled as compared
+from opcheck.run.repeating import settled as compared
 from opcheck.run.trial import Judged, Trial
 
 #: How far a backend may be ahead of the slowest, in cases, and how many bytes their data may have.

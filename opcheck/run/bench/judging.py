@@ -14,7 +14,7 @@ from opcheck.compare import Want
 from opcheck.compare.agreement import wants_of
 from opcheck.model import Agreement, Case, Produced, Reply, Result
 from opcheck.run.oracle import Testimony
-from opcheck.run.together import settled
+from opcheck.run.repeating import settled
 from opcheck.run.trial import Judged, Trial
 
 #: How often, in seconds, it is looked whether a worker still lives.

@@ -55,7 +55,7 @@ def command(folders: Sequence[Path], file: Path, force: bool) -> None:
     """
     from opcheck.report.node_yaml import written
     from opcheck.report.words import plural
-    from opcheck.run.golden.importing import place
+    from opcheck.run.writing import place
 
     _check_file(file)
     nodes = _nodes(folders)

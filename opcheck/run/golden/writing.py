@@ -16,7 +16,7 @@ from opcheck.model import Case
 from opcheck.run.golden.answers import LeftOut, made_of
 from opcheck.run.golden.files import written
 from opcheck.run.parallel import in_parallel
-from opcheck.run.staging import staged
+from opcheck.run.writing import staged
 from opcheck.suite import case_digest
 from opcheck.suite.golden_manifest import (
     MANIFEST,

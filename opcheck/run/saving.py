@@ -1,9 +1,10 @@
-"""Answers kept in a folder, so that they can be judged later, or elsewhere."""
+"""Questions as folders, and answers kept in them, to be judged later or elsewhere."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -23,8 +24,10 @@ from opcheck.graph.folders import (
 from opcheck.graph.origin import MARKER, read_origin, write_origin
 from opcheck.graph.sayings import Refusal, Saying, write_saying
 from opcheck.model import (
+    AnyOf,
     Array,
     BackendInfo,
+    Case,
     Crashed,
     Declined,
     Foreign,
@@ -35,11 +38,13 @@ from opcheck.model import (
     Produced,
     Question,
     Raised,
+    Rejected,
     Reply,
     Task,
     TimedOut,
 )
 from opcheck.run.conduct import Asked
+from opcheck.run.question import question
 
 
 class Recorder:
@@ -231,3 +236,32 @@ class Recording:
             raise BackendUnavailable(
                 f"outputs cannot be saved in {self.recorder.folder}: {told}"
             ) from error
+
+
+def write_questions(folder: Path, cases: Iterable[Case]) -> int:
+    """Write each case's model and inputs, and those of its legal twin; the number of folders.
+
+    What ONNX cannot state is left out. Raises UsageError where `folder` holds anything but
+    questions written before, and for a case whose data cannot be made.
+    """
+    begin(folder, None)
+    count = 0
+    for case in cases:
+        try:
+            asked = [question(one) for one in (case, *_twins(case))]
+        except ValueError as error:
+            raise UsageError(f"{case.id}: {error}") from None
+        for one in asked:
+            with suppress(NotExpressible):
+                model = model_of(one.task)
+                write_question(folder / folder_name(one.task.case), model, one.task, one.inputs)
+                count += 1
+    return count
+
+
+def _twins(case: Case) -> list[Case]:
+    """The legal twin that may be asked about, if there is one."""
+    expected: list[Any] = [case.expect]
+    if isinstance(case.expect, AnyOf):
+        expected = [alternative.expect for alternative in case.expect.alternatives]
+    return [expect.legal for expect in expected if isinstance(expect, Rejected)][:1]

@@ -133,7 +133,7 @@ def _power(
 
 
 def _yardsticks(settings: Settings, mutations: Iterable[Mutation]) -> tuple[Yardstick, ...]:
-    from opcheck.run.yardstick import yardsticks
+    from opcheck.run.node_tests import yardsticks
 
     return yardsticks(settings.names, mutations)
 

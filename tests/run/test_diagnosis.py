@@ -13,7 +13,7 @@ import pytest
 from opcheck.diagnose import Suspects, causes
 from opcheck.engine.mistakes import Mistake, mistakes_of
 from opcheck.model import Case, OpVersion, Question, Result, Verdict
-from opcheck.run.diagnosis import evidence, recall
+from opcheck.run.conduct import evidence, recall
 from opcheck.run.lying import Lying, Telling, judged, node_of, told
 from opcheck.run.mutate import cells
 from opcheck.run.sight import RED, Answer, right_of, same

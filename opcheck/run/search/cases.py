@@ -29,8 +29,7 @@ from opcheck.model import (
 )
 from opcheck.opset import Schema
 from opcheck.run.oracle import little
-from opcheck.run.search.attributes import attribute
-from opcheck.run.search.candidate import Candidate
+from opcheck.run.search.drawing import Candidate, attribute
 from opcheck.suite import materialize
 
 #: Outputs up to this size are written out.

@@ -14,9 +14,8 @@ from opcheck.engine.mistakes import Mistake, Node
 from opcheck.model import Case, Given
 from opcheck.model.mutation import Mutant
 from opcheck.model.support import Cell
-from opcheck.run.search.candidate import Candidate
 from opcheck.run.search.cases import alike, case_of, written_out
-from opcheck.run.search.drawing import drawn
+from opcheck.run.search.drawing import Candidate, drawn
 from opcheck.run.search.shrinking import shrunk
 from opcheck.run.sight import RED, Answer, Sight, right_of, same
 from opcheck.suite import materialize, unrounded

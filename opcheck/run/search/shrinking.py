@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from opcheck.model import Array, Given, TensorSpec
-from opcheck.run.search.candidate import Candidate
+from opcheck.run.search.drawing import Candidate
 
 #: How many nodes are tried; what is found by then is small enough.
 _PATIENCE = 400

@@ -12,8 +12,7 @@ from opcheck.engine.evaluate import evaluate
 from opcheck.engine.registry import operators
 from opcheck.errors import InvalidNode
 from opcheck.model import Fill, Given
-from opcheck.run.search.attributes import attribute
-from opcheck.run.search.drawing import drawn
+from opcheck.run.search.drawing import attribute, drawn
 from opcheck.suite import materialize
 from tests.run.one import one
 

@@ -13,7 +13,6 @@ from opcheck.compare import Want
 from opcheck.compare.verdict import Admitted, Answer, is_right, judge
 from opcheck.model import Case, Produced, Question
 from opcheck.model.timing import Sample, Timed, Timing
-from opcheck.run.bench.contenders import copying, yardstick
 from opcheck.run.bench.judging import (
     Stopped,
     agreed,
@@ -23,7 +22,7 @@ from opcheck.run.bench.judging import (
     told,
 )
 from opcheck.run.bench.plan import Plan, Visit
-from opcheck.run.bench.rounds import Contender, interleave
+from opcheck.run.bench.rounds import Contender, copying, interleave, yardstick
 from opcheck.run.oracle import Silent, Testimony
 from opcheck.run.trial import Trial
 from opcheck.suite import case_digest

@@ -1,4 +1,4 @@
-"""All cases on all backends, each process of theirs going round them.
+"""All cases on all backends: each judged, then timed and judged again whenever a process visits it.
 
 The processes of a row take turns throughout the run and not one after the other, so that each sees
 another state of the machine: what makes the machine slow for some seconds then changes one process
@@ -9,14 +9,258 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from opcheck.backends.isolation.pool import Pool
-from opcheck.model import Case
-from opcheck.model.timing import Timed
-from opcheck.run.bench.one_case import Entrant, OneCase
-from opcheck.run.bench.plan import Plan
-from opcheck.run.oracle import oracle_of
+from opcheck.backends.isolation.stopwatch import Lost, Stopwatch
+from opcheck.backends.observe import Outputs
+from opcheck.compare import Want
+from opcheck.compare.verdict import Admitted, Answer, is_right, judge
+from opcheck.model import Case, Produced, Question
+from opcheck.model.timing import Sample, Timed, Timing
+from opcheck.run.bench.judging import (
+    Stopped,
+    agreed,
+    digest,
+    judged,
+    testified,
+    told,
+)
+from opcheck.run.bench.plan import Plan, Visit
+from opcheck.run.bench.rounds import Contender, copying, interleave, yardstick
+from opcheck.run.oracle import Silent, Testimony, oracle_of
+from opcheck.run.trial import Trial
+from opcheck.suite import case_digest
+from opcheck.timing.ratios import precise, ratio
+
+_ONCE = "it answers once, and not again and again: time it where it computes"
+
+
+@dataclass(frozen=True, eq=False)
+class Entrant:
+    """A backend: the process in which it is judged, and those in which it is timed."""
+
+    judged: Pool
+    timed: tuple[Stopwatch, ...]
+
+    @property
+    def name(self) -> str:
+        """Its address."""
+        return self.judged.info.address
+
+
+@dataclass(eq=False)
+class _Part:
+    """What is known of one backend; `right` are digests of answers that were found right."""
+
+    entrant: Entrant
+    why_not: str = ""
+    samples: list[Sample] = field(default_factory=list)
+    prepared: list[float] = field(default_factory=list)
+    right: set[bytes] = field(default_factory=set)
+    printed: str = ""
+
+    def timing(self) -> Timing:
+        """The same as it is told; who was lost or wrong in the end has no time."""
+        name, prepared = self.entrant.name, tuple(self.prepared)
+        if self.why_not or not self.samples:
+            return Timing(name, (), prepared, self.why_not or "interrupted before its turn")
+        return Timing(name, tuple(self.samples), prepared, printed=self.printed)
+
+
+class OneCase:
+    """A case, and what is known of it so far.
+
+    Its data are made anew for each visit, and its oracle is asked again, unless they are `kept`.
+    """
+
+    def __init__(
+        self,
+        case: Case,
+        entrants: Sequence[Entrant],
+        plan: Plan,
+        oracle: Pool | None = None,
+        *,
+        kept: bool = True,
+    ) -> None:
+        self.case = case
+        self._plan = plan
+        self._is_kept = kept
+        self._digest = case_digest(case)
+        self._kept: Question | None = None
+        self._oracle = oracle
+        self._testimony: Testimony | None = None
+        #: What backends agreed on, where nothing else tells what is right.
+        self._agreed: tuple[Want, ...] = ()
+        self._parts = [_Part(entrant) for entrant in entrants]
+        self._copy: list[Sample] = []
+        self._yardstick: list[Sample] = []
+        self._moved = 0
+        self._rounds = 0
+        self._is_judged = False
+
+    def visit(self, visit: Visit, chance: random.Random, stop: Callable[[], bool]) -> None:
+        """Time it in one process of each backend, the first time after all were judged.
+
+        Does nothing where nobody is left, or where `stop` says so.
+        """
+        trial = Trial(self.case, self._testimony)
+        try:
+            if self._oracle and not trial.testimony:
+                trial.testimony = testified(trial, self._oracle, stop)
+                self._testimony = trial.testimony if self._is_kept else None
+            if not self._is_judged:
+                self._judge(trial, stop)
+            if self._left():
+                self._time(trial, visit, chance, stop)
+        except Stopped:
+            return
+
+    @property
+    def is_precise(self) -> bool:
+        """Whether more rounds are needless: all ratios to the baseline are precise."""
+        timings = [part.timing() for part in self._left()]
+        base = next((one for one in timings if one.backend == self._plan.base), None)
+        if base is None or not base.samples:
+            return True
+        others = [one for one in timings if one is not base and one.samples]
+        # Alone, it is timed to be held against another run some day, by the fixed piece of work.
+        others = others or [Timing("", tuple(self._yardstick))]
+        ratios = [ratio(one, base) for one in others]
+        return all(found is None or precise(found) for found in ratios)
+
+    def timed(self) -> Timed | None:
+        """What was measured so far; None where the case had no turn yet."""
+        if not self._is_judged or (self._left() and not self._rounds):
+            return None
+        case = self.case
+        return Timed(
+            case=case.id,
+            op=str(case.op),
+            dtype=", ".join(dict.fromkeys(spec.dtype.name for spec in case.inputs)),
+            shapes=", ".join(f"{list(spec.shape)}" for spec in case.inputs),
+            moved=self._moved,
+            timings=tuple(part.timing() for part in self._parts),
+            copy=tuple(self._copy),
+            yardstick=tuple(self._yardstick),
+            sweep=case.sweep,
+            digest=self._digest,
+        )
+
+    def _left(self) -> list[_Part]:
+        return [part for part in self._parts if not part.why_not]
+
+    # ── judging ───────────────────────────────────────────────────────────────────────────────
+
+    def _judge(self, trial: Trial, stop: Callable[[], bool]) -> None:
+        pools = [part.entrant.judged for part in self._parts]
+        for part, found in zip(self._parts, judged(trial, pools, stop), strict=True):
+            if not is_right(found.result):
+                part.why_not = told(found.result)
+                continue
+            if isinstance(found.open, Produced):
+                self._agreed = agreed(found.open, self.case)
+            if not part.entrant.judged.info.repeatable:
+                part.why_not = _ONCE
+        self._is_judged = True
+        if self._left():
+            self._moved = _moved(trial, self._answers(trial))
+
+    def _answers(self, trial: Trial) -> Sequence[Admitted]:
+        return [Answer(self._agreed)] if self._agreed else trial.admission.answers
+
+    def _check(self, part: _Part, outputs: Outputs, trial: Trial) -> None:
+        """See that what a process answers in the end is right; most often it is as before."""
+        found = digest(outputs)
+        if found in part.right:
+            return
+        try:
+            answers = self._answers(trial)
+        except Silent as silent:
+            part.why_not = f"while it was timed: its answer changed, and {silent}"
+            return
+        judgement = judge(
+            self.case.rule,
+            answers,
+            Produced(outputs, 0.0),
+            self.case.tolerance,
+            declared=part.entrant.judged.info.accumulate,
+        )
+        if is_right(judgement):
+            part.right.add(found)
+        else:
+            part.why_not = f"while it was timed: its answer became wrong: {judgement.reason}"
+
+    # ── timing ────────────────────────────────────────────────────────────────────────────────
+
+    def _time(
+        self, trial: Trial, visit: Visit, chance: random.Random, stop: Callable[[], bool]
+    ) -> None:
+        asked = self._question(trial)
+        contenders: list[tuple[_Part, Contender]] = []
+        for part in self._left():
+            if contender := self._prepared(part, visit.worker, asked, stop):
+                contenders.append((part, contender))
+        if not contenders:
+            return
+        copy, strike = (Contender(one, visit.worker) for one in (copying(self._moved), yardstick()))
+        for one in (copy, strike):
+            one.warm_up(self._plan)
+        taking_part = [one for _, one in contenders]
+        self._rounds = interleave(
+            taking_part, [copy, strike], self._plan, visit, self._rounds, chance, Lost, stop
+        )
+        self._copy += copy.samples
+        self._yardstick += strike.samples
+        for part, contender in contenders:
+            part.samples += contender.samples
+            self._release(part, contender, visit.worker, trial)
+
+    def _question(self, trial: Trial) -> Question:
+        """What processes are asked; they need no other data than the case's."""
+        asked = self._kept or replace(trial.question, second=())
+        self._kept = asked if self._is_kept else None
+        return asked
+
+    def _prepared(
+        self, part: _Part, worker: int, asked: Question, stop: Callable[[], bool]
+    ) -> Contender | None:
+        def look() -> None:
+            if stop():
+                raise Stopped
+
+        look()
+        watch = part.entrant.timed[worker]
+        try:
+            held = watch.hold(asked, look)
+            part.prepared.append(held.prepared)
+            contender = Contender(watch, worker)
+            contender.warm_up(self._plan, held.first)
+        except Lost as error:
+            part.why_not = f"when it was to be timed: {error}"
+            return None
+        return contender
+
+    def _release(self, part: _Part, contender: Contender, worker: int, trial: Trial) -> None:
+        try:
+            if contender.lost:
+                raise Lost(contender.lost)
+            released = part.entrant.timed[worker].release()
+            part.printed = released.printed.strip() or part.printed
+            self._check(part, released.outputs, trial)
+        except Lost as error:
+            part.why_not = f"while it was timed: {error}"
+
+
+def _moved(trial: Trial, admitted: Sequence[Admitted]) -> int:
+    """The bytes of all inputs and all outputs."""
+    wants = next((one.wants for one in admitted if isinstance(one, Answer)), ())
+    read = sum(array.nbytes for array in trial.question.inputs)
+    types = [want.dtype.numpy if want.dtype else want.values.dtype for want in wants]
+    written = zip(wants, types, strict=True)
+    return read + sum(want.values.size * dtype.itemsize for want, dtype in written)
+
 
 #: Data of all cases are kept between visits if they take no more than so many bytes.
 _KEPT = 1 << 30

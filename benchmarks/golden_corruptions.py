@@ -26,7 +26,7 @@ from opcheck.compare.interval import stepped
 from opcheck.errors import UsageError
 from opcheck.graph.onnx_tolerance import DATA
 from opcheck.graph.tensors import read_named_tensor, tensor_bytes
-from opcheck.run.golden.checking import check
+from opcheck.run.golden.contents import check
 from opcheck.run.golden.files import npz_bytes
 from opcheck.run.golden.writing import Settings, write
 from opcheck.suite import load

@@ -31,7 +31,7 @@ def command(folder: Path, jobs: int | None) -> None:
     """
     from opcheck.cli.console import counted
     from opcheck.report.words import one_line, plural
-    from opcheck.run.golden.checking import check
+    from opcheck.run.golden.contents import check
     from opcheck.run.machine import processors
 
     with counted("checking", None) as each:

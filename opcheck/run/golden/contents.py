@@ -1,15 +1,17 @@
-"""One test of a golden folder: whether its files are as they were written, and right."""
+"""Check that a golden folder is as it was written, and its answers are right; everything at once."""
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from opcheck import dtypes
+from opcheck.errors import UsageError
 from opcheck.graph.folders import MODEL
 from opcheck.graph.golden import (
     Model,
@@ -26,8 +28,28 @@ from opcheck.opset import describe
 from opcheck.run.golden.files import data_json, npy_bytes, task_of, wrong_archive
 from opcheck.run.golden.judging import accepted, wrong_answers, wrong_ends
 from opcheck.run.golden.tolerances import Ends, as_rtol_and_atol, stated_ends
-from opcheck.suite.golden_files import changed
-from opcheck.suite.golden_manifest import NPZ, DataSetFields, StatedTolerance, Tensor, TestFields
+from opcheck.run.parallel import in_parallel
+from opcheck.suite.golden_files import (
+    Finding,
+    changed,
+    files_there,
+    list_files,
+    strange,
+    tests_of,
+    unusual,
+)
+from opcheck.suite.golden_manifest import (
+    MANIFEST,
+    NPZ,
+    SUMS,
+    DataSetFields,
+    Manifest,
+    NotReadable,
+    StatedTolerance,
+    Tensor,
+    TestFields,
+    read_manifest,
+)
 
 #: A model whose outputs ONNX infers to be so many times larger than those stored is not computed.
 _ABSURD = 64
@@ -254,3 +276,78 @@ class _Look:
 
 def _elements(spec: Tensor) -> int:
     return int(np.prod(spec.shape, dtype=object))
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What was looked at, and everything that is wrong.
+
+    `judged` counts the data sets that oracles were asked about.
+    """
+
+    findings: tuple[Finding, ...]
+    cases: int = 0
+    tests: int = 0
+    judged: int = 0
+    files: int = 0
+
+
+Counted = Callable[[Iterable[Looked]], Iterable[Looked]]
+
+
+def check(folder: Path, processes: int = 1, counted: Counted = iter) -> Checked:
+    """Everything that is wrong with a golden folder; it may come from a stranger.
+
+    Nothing outside it is read. `counted` hands on each test as it is done.
+
+    Raises UsageError for what is no golden folder.
+    """
+    try:
+        there = {entry.name for entry in os.scandir(folder)} & {MANIFEST, SUMS}
+    except OSError as error:
+        raise UsageError(f"{folder} cannot be read: {error.strerror}") from None
+    if not there:
+        told = f"{folder} is no golden folder: it holds no {MANIFEST}"
+        raise UsageError(told, "opcheck golden write makes one")
+    listing = list_files(folder)
+    try:
+        manifest, data = read_manifest(folder)
+    except FileNotFoundError:
+        missing = Finding(MANIFEST, "is missing: nothing else was checked")
+        return Checked((*unusual(listing), missing))
+    except NotReadable as error:
+        if SUMS not in listing.files:
+            raise UsageError(f"{folder}/{MANIFEST} {error}") from None
+        told = f"{error}; nothing else was checked, but sha256sum -c {SUMS} can do so"
+        return Checked((*unusual(listing), Finding(MANIFEST, told)))
+    tests = tests_of(manifest)
+    jobs = [Job(folder, id, test, manifest.npz, files_there(test, listing)) for id, test in tests]
+    looked = [*counted(in_parallel(look, jobs, processes))]
+    findings = [*strange(folder, listing, manifest, data), *_findings(looked, manifest)]
+    return Checked(
+        tuple(sorted(findings)),
+        len(manifest.cases),
+        len(jobs),
+        sum(one.judged for one in looked),
+        len({f"{test.folder}/{name}" for _, test in tests for name in test.files}),
+    )
+
+
+def _findings(looked: Iterable[Looked], manifest: Manifest) -> list[Finding]:
+    """What the tests' own checks found; a file in another's place is told as that."""
+    wrong: dict[str, list[str]] = {}
+    changed: dict[str, str] = {}
+    for one in looked:
+        wrong |= one.wrong
+        changed |= one.changed
+    places: dict[str, str] = {}
+    if changed:
+        for _, test in tests_of(manifest):
+            for name, sha in test.files.items():
+                places.setdefault(sha, f"{test.folder}/{name}")
+    found = []
+    for path, messages in wrong.items():
+        here = places.get(changed.get(path, ""))
+        told = [*messages, f"it is what was written as {here}"] if here else messages
+        found.append(Finding(path, "; ".join(told)))
+    return found

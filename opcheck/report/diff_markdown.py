@@ -15,7 +15,7 @@ from opcheck.records.comparing import (
     Kind,
     judged,
 )
-from opcheck.records.facts import differences
+from opcheck.records.merging import differences
 from opcheck.report import words
 from opcheck.report.diff import left_out, was_and_is, why
 from opcheck.report.markdown_text import Part, code, fitting, table, text

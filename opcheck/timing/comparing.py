@@ -37,8 +37,7 @@ from statistics import fmean
 from typing import Literal
 
 from opcheck.model.timing import Sample, Timed, Timing
-from opcheck.timing.ratios import LIMIT, Word, ratio, student
-from opcheck.timing.units import medians, pairs
+from opcheck.timing.ratios import LIMIT, Word, medians, pairs, ratio, student
 
 #: "not slower": it may be faster.
 Verdict = Literal[Word, "not slower"]

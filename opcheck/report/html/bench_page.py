@@ -12,8 +12,7 @@ from opcheck.report.html import bench_plots, plots
 from opcheck.report.html.page import document
 from opcheck.report.html.svg import Drawing
 from opcheck.report.timing_store import Stored
-from opcheck.timing.means import means
-from opcheck.timing.ratios import Ratio, ratio
+from opcheck.timing.ratios import Ratio, means, ratio
 from opcheck.timing.ratios import words as verdict_on
 from opcheck.timing.spread import Spread, spread
 

@@ -47,7 +47,6 @@ from opcheck.model import (
     Rejected,
     Values,
 )
-from opcheck.run import telling
 from opcheck.run.question import question
 from opcheck.suite import unrounded
 
@@ -317,7 +316,7 @@ def _check_agreement(comparisons: Iterable[Comparison]) -> None:
 def _check_telling(wants: Iterable[Want]) -> None:
     """Raise WrongCase where nearly anybody could give an answer that nobody wrote out."""
     for want in wants:
-        said = telling.little(want.values, want.dtype, rounded=want.bound is not None)
+        said = little(want.values, want.dtype, rounded=want.bound is not None)
         if said:
             raise WrongCase(
                 f"{want.name}: {said}, so the case tells little: choose other data, write the"

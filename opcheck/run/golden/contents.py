@@ -1,4 +1,4 @@
-"""Check that a golden folder is as it was written, and its answers are right; everything at once."""
+"""Check that a golden folder is as it was written, and that its answers are right."""
 
 from __future__ import annotations
 

@@ -149,7 +149,7 @@ def command(
     from opcheck.records.resuming import Kept
     from opcheck.records.status import is_failure, status
     from opcheck.report.recording import Recorder
-    from opcheck.run import resume
+    from opcheck.run import Conductor
     from opcheck.run.saving import recording
     from opcheck.suite import load_all
 
@@ -226,7 +226,7 @@ def command(
         failures = 0
         stopped = False
         began = time.monotonic()
-        stream = resume(
+        stream = Conductor(
             cases,
             backends,
             kept.records,

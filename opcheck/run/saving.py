@@ -71,20 +71,16 @@ class Recorder:
         folder = self.folder / name
         if folder.exists():
             shutil.rmtree(folder)
-        _write(folder, task, inputs)
+        try:
+            model = model_of(task)
+        except NotExpressible:
+            model = None
+        write_question(folder, model, task, inputs)
         saying = _saying(outcome)
         if isinstance(outcome, Produced) and not saying:
             saying = _write_outputs(folder / DATA_SET, task, outcome)
         if saying:
             write_saying(folder, saying)
-
-
-def _write(folder: Path, task: Task, inputs: Sequence[Array]) -> None:
-    try:
-        model = model_of(task)
-    except NotExpressible:
-        model = None
-    write_question(folder, model, task, inputs)
 
 
 def _saying(outcome: Outcome) -> Saying | None:
@@ -139,18 +135,13 @@ def _check_is_not_read(folder: Path, backend: BackendInfo) -> None:
 def begin(folder: Path, backend: BackendInfo | None) -> None:
     """Make an empty folder for what `backend` answers, or for questions alone; see `Recorder`."""
     try:
-        _clear(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        for case in earlier_cases(folder):
+            shutil.rmtree(case)
         write_origin(folder, backend)
     except OSError as error:
         told = error.strerror or str(error)
         raise UsageError(f"nothing can be saved in {folder}: {told}") from None
-
-
-def _clear(folder: Path) -> None:
-    """Make `folder`, and make it empty if everything in it is of an earlier run."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for case in earlier_cases(folder):
-        shutil.rmtree(case)
 
 
 def earlier_cases(folder: Path) -> list[Path]:
@@ -261,7 +252,7 @@ def write_questions(folder: Path, cases: Iterable[Case]) -> int:
 
 def _twins(case: Case) -> list[Case]:
     """The legal twin that may be asked about, if there is one."""
-    expected: list[Any] = [case.expect]
+    expected = [case.expect]
     if isinstance(case.expect, AnyOf):
         expected = [alternative.expect for alternative in case.expect.alternatives]
     return [expect.legal for expect in expected if isinstance(expect, Rejected)][:1]

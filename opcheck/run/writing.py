@@ -68,15 +68,26 @@ def write_node_tests(
     return len(tests)
 
 
-def check_tests(folder: Path, *, force: bool) -> None:
-    """Raise UsageError where something is at `folder` that must not be replaced."""
+def is_free(folder: Path, *, links: bool = True) -> bool:
+    """Return True if nothing is at `folder`, or an empty one; raise UsageError for no folder.
+
+    Links to folders are folders, unless there are to be no `links`.
+    """
     try:
         if not folder.exists() and not folder.is_symlink():
-            return
-        if folder.is_symlink() or not folder.is_dir():
+            return True
+        if not folder.is_dir() or (folder.is_symlink() and not links):
             raise UsageError(f"-o {folder}: this is no folder")
-        if not any(folder.iterdir()):
-            return
+        return not any(folder.iterdir())
+    except OSError as error:
+        raise UsageError(f"-o {folder}: {error.strerror}") from None
+
+
+def check_tests(folder: Path, *, force: bool) -> None:
+    """Raise UsageError where something is at `folder` that must not be replaced."""
+    if is_free(folder, links=False):
+        return
+    try:
         others = [*foreign(folder)]
     except OSError as error:
         raise UsageError(f"-o {folder}: {error.strerror}") from None
@@ -130,7 +141,8 @@ def _check(file: Path, tensors: Mapping[str, Mapping[str, Array]]) -> int:
         raise UsageError("\n".join(["this makes no valid case file:", *told])) from None
     for case in cases:
         for name, array in tensors[case.name].items():
-            if not _same(_read(case, name), array):
+            there = _read(case, name)
+            if there is None or _bits(there) != _bits(array):
                 raise UsageError(f"{case.name}: {name} would not be the same tensor")
     return len(cases)
 
@@ -141,9 +153,5 @@ def _read(case: Case, name: str) -> Array | None:
     return materialize(found[0]) if found else None
 
 
-def _same(one: Array | None, other: Array) -> bool:
-    return (
-        one is not None
-        and (one.dtype, one.shape) == (other.dtype, other.shape)
-        and one.tobytes() == other.tobytes()
-    )
+def _bits(array: Array) -> tuple[object, ...]:
+    return array.dtype, array.shape, array.tobytes()

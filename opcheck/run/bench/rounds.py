@@ -28,7 +28,6 @@ class Measures(Protocol):
 
     def measure(self, loops: int, flushed: int = 0) -> Elapsed:
         """Time a call, as the mean of `loops` calls."""
-        ...
 
 
 class Here:

@@ -7,32 +7,95 @@ of a row, and not all of them alike (`timing.comparing` has the numbers).
 
 from __future__ import annotations
 
+import hashlib
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from multiprocessing.connection import wait
 from types import MappingProxyType
+
+import numpy as np
 
 from opcheck.backends.isolation.pool import Pool
 from opcheck.backends.isolation.stopwatch import Lost, Stopwatch
 from opcheck.backends.observe import Outputs
 from opcheck.compare import Want
+from opcheck.compare.agreement import wants_of
 from opcheck.compare.verdict import Admitted, Answer, is_right, judge
-from opcheck.model import Case, Produced, Question
+from opcheck.model import Agreement, Case, Produced, Question, Reply
 from opcheck.model.timing import Sample, Timed, Timing
-from opcheck.run.bench.judging import (
-    Stopped,
-    agreed,
-    digest,
-    judged,
-    testified,
-    told,
-)
 from opcheck.run.bench.plan import Plan, Visit
 from opcheck.run.bench.rounds import Contender, copying, interleave, yardstick
 from opcheck.run.oracle import Silent, Testimony, oracle_of
-from opcheck.run.trial import Trial
+from opcheck.run.repeating import settled
+from opcheck.run.trial import Judged, Trial
 from opcheck.suite import case_digest
 from opcheck.timing.ratios import precise, ratio
+
+#: How often, in seconds, it is looked whether a worker still lives.
+_TICK = 0.05
+
+
+class Stopped(Exception):
+    """Somebody wants all of it to end."""
+
+
+def testified(trial: Trial, oracle: Pool, stop: Callable[[], bool]) -> Testimony | None:
+    """What the oracle of a case says, None where it cannot be asked. Raises Stopped."""
+    question = trial.for_the_oracle
+    if question is None:
+        return None
+    ticket = oracle.ask(question)
+    while True:
+        if stop():
+            raise Stopped
+        replies = dict(oracle.replies(wait(oracle.connections, _TICK)))
+        if ticket in replies:
+            return Testimony(oracle.info, replies[ticket].outcome)
+
+
+def judged(trial: Trial, pools: Sequence[Pool], stop: Callable[[], bool]) -> list[Judged]:
+    """What a run would say of each backend; all are asked at once. Raises Stopped."""
+    inquiries = [trial.on(pool.info) for pool in pools]
+    results: list[Judged | None] = [None] * len(pools)
+    tickets: dict[int, int] = {}
+
+    def go_on(number: int, reply: Reply | None) -> None:
+        inquiry = inquiries[number]
+        try:
+            question = next(inquiry) if reply is None else inquiry.send(reply)
+        except StopIteration as end:
+            results[number] = end.value
+        else:
+            tickets[number] = pools[number].ask(question)
+
+    for number in range(len(pools)):
+        go_on(number, None)
+    while tickets:
+        if stop():
+            raise Stopped
+        readable = wait([one for pool in pools for one in pool.connections], _TICK)
+        for number in [*tickets]:
+            replies = dict(pools[number].replies(readable))
+            if tickets[number] in replies:
+                go_on(number, replies[tickets.pop(number)])
+    found = [result for result in results if result]
+    if isinstance(trial.case.expect, Agreement):
+        return settled(trial, found, [pool.info for pool in pools])
+    return found
+
+
+def digest(outputs: Outputs) -> bytes:
+    """What tells an answer from any other."""
+    found = hashlib.blake2b()
+    for output in outputs:
+        if isinstance(output, np.ndarray):
+            found.update(f"{output.dtype.str} {output.shape} ".encode())
+            found.update(np.ascontiguousarray(output).reshape(-1).view(np.uint8).data)
+        else:
+            found.update(output.description.encode())
+    return found.digest()
+
 
 _ONCE = "it answers once, and not again and again: time it where it computes"
 
@@ -62,7 +125,7 @@ class _Part:
     printed: str = ""
 
     def timing(self) -> Timing:
-        """The same as it is told; who was lost or wrong in the end has no time."""
+        """The reported timing; empty for a backend that died or became wrong."""
         name, prepared = self.entrant.name, tuple(self.prepared)
         if self.why_not or not self.samples:
             return Timing(name, (), prepared, self.why_not or "interrupted before its turn")
@@ -157,10 +220,12 @@ class OneCase:
         pools = [part.entrant.judged for part in self._parts]
         for part, found in zip(self._parts, judged(trial, pools, stop), strict=True):
             if not is_right(found.result):
-                part.why_not = told(found.result)
+                told = str(found.result.verdict), found.result.reason
+                part.why_not = ": ".join(filter(None, told))
                 continue
             if isinstance(found.open, Produced):
-                self._agreed = agreed(found.open, self.case)
+                outputs = [one for one in found.open.outputs if isinstance(one, np.ndarray)]
+                self._agreed = wants_of(self.case.op, outputs, self.case.outputs)
             if not part.entrant.judged.info.repeatable:
                 part.why_not = _ONCE
         self._is_judged = True
@@ -197,7 +262,9 @@ class OneCase:
     def _time(
         self, trial: Trial, visit: Visit, chance: random.Random, stop: Callable[[], bool]
     ) -> None:
-        asked = self._question(trial)
+        # They need no other data than the case's.
+        asked = self._kept or replace(trial.question, second=())
+        self._kept = asked if self._is_kept else None
         contenders: list[tuple[_Part, Contender]] = []
         for part in self._left():
             if contender := self._prepared(part, visit.worker, asked, stop):
@@ -216,12 +283,6 @@ class OneCase:
         for part, contender in contenders:
             part.samples += contender.samples
             self._release(part, contender, visit.worker, trial)
-
-    def _question(self, trial: Trial) -> Question:
-        """What processes are asked; they need no other data than the case's."""
-        asked = self._kept or replace(trial.question, second=())
-        self._kept = asked if self._is_kept else None
-        return asked
 
     def _prepared(
         self, part: _Part, worker: int, asked: Question, stop: Callable[[], bool]
@@ -254,7 +315,6 @@ class OneCase:
 
 
 def _moved(trial: Trial, admitted: Sequence[Admitted]) -> int:
-    """The bytes of all inputs and all outputs."""
     wants = next((one.wants for one in admitted if isinstance(one, Answer)), ())
     read = sum(array.nbytes for array in trial.question.inputs)
     types = [want.dtype.numpy if want.dtype else want.values.dtype for want in wants]

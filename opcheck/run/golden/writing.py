@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from importlib import metadata
 from pathlib import Path
@@ -16,7 +17,7 @@ from opcheck.model import Case
 from opcheck.run.golden.answers import LeftOut, made_of
 from opcheck.run.golden.files import written
 from opcheck.run.parallel import in_parallel
-from opcheck.run.writing import staged
+from opcheck.run.writing import is_free, staged
 from opcheck.suite import case_digest
 from opcheck.suite.golden_manifest import (
     MANIFEST,
@@ -54,16 +55,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class _Job:
-    number: int
-    case: Case
-    folder: Path
-    settings: Settings
-
-
-@dataclass(frozen=True)
 class _Done:
-    number: int
     case: CaseFields
     left_out: tuple[LeftOut, ...]
 
@@ -104,10 +96,10 @@ def write(
     check_place(folder, force=force)
     try:
         with staged(folder) as (stage, put):
-            jobs = [_Job(number, case, stage, settings) for number, case in enumerate(cases)]
+            order = {case.id: number for number, case in enumerate(cases)}
             # Closed before what is staged is removed: others may be writing there.
-            with closing(in_parallel(_write, jobs, processes)) as results:
-                done = sorted(counted(results), key=lambda one: one.number)
+            with closing(in_parallel(partial(_write, stage, settings), cases, processes)) as found:
+                done = sorted(counted(found), key=lambda one: order[one.case.id])
             golden = _golden(done, selection, settings)
             if golden.manifest.cases:
                 data = golden.manifest.data()
@@ -121,15 +113,8 @@ def write(
 
 def check_place(folder: Path, *, force: bool) -> None:
     """Raise UsageError where something is at `folder` that must not be replaced."""
-    try:
-        if not folder.exists() and not folder.is_symlink():
-            return
-        if not folder.is_dir():
-            raise UsageError(f"-o {folder}: this is no folder")
-        if not any(folder.iterdir()):
-            return
-    except OSError as error:
-        raise UsageError(f"-o {folder}: {error.strerror}") from None
+    if is_free(folder):
+        return
     if not force:
         ours = (folder / MANIFEST).is_file()
         hint = "--force replaces golden files that opcheck wrote" if ours else "choose a new folder"
@@ -161,9 +146,8 @@ def _files(folder: Path) -> Iterator[str]:
             yield Path(where, name).relative_to(folder).as_posix()
 
 
-def _write(job: _Job) -> _Done:
+def _write(stage: Path, settings: Settings, case: Case) -> _Done:
     """Write the tests of one case."""
-    case, settings = job.case, job.settings
     made = made_of(case, settings.data_sets)
     tests: list[TestFields] = []
     left = list(made.left_out)
@@ -178,7 +162,7 @@ def _write(job: _Job) -> _Done:
             left.append(LeftOut(case.id, what, str(error), wrong=True))
             continue
         for name, data in files.items():
-            path = job.folder / fields.folder / name
+            path = stage / fields.folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
         tests.append(fields)
@@ -191,7 +175,7 @@ def _write(job: _Job) -> _Done:
         fixed=made.fixed if settings.data_sets > 1 else "",
         tests=tuple(tests),
     )
-    return _Done(job.number, told, tuple(left))
+    return _Done(told, tuple(left))
 
 
 def _golden(done: Sequence[_Done], selection: str, settings: Settings) -> Golden:

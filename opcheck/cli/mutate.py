@@ -161,7 +161,7 @@ def _end_groups(
     from opcheck.clauses import shipped_pages, survey
     from opcheck.known import shipped_ledgers
     from opcheck.report import groups as report
-    from opcheck.run.groups import groups
+    from opcheck.run.mutate import groups
 
     surveys = survey(shipped_pages(), cases)
     found: tuple[Group, ...] = groups(cases, mutations, surveys, shipped_ledgers())

@@ -24,8 +24,7 @@ from opcheck.compare.agreement import wants_of
 from opcheck.compare.verdict import Admitted, Answer, is_right, judge
 from opcheck.model import Agreement, Case, Produced, Question, Reply
 from opcheck.model.timing import Sample, Timed, Timing
-from opcheck.run.bench.plan import Plan, Visit
-from opcheck.run.bench.rounds import Contender, copying, interleave, yardstick
+from opcheck.run.bench.rounds import Contender, Plan, Visit, copying, interleave, yardstick
 from opcheck.run.oracle import Silent, Testimony, oracle_of
 from opcheck.run.repeating import settled
 from opcheck.run.trial import Judged, Trial

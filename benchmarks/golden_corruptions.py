@@ -27,8 +27,7 @@ from opcheck.errors import UsageError
 from opcheck.graph.onnx_tolerance import DATA
 from opcheck.graph.tensors import read_named_tensor, tensor_bytes
 from opcheck.run.golden.contents import check
-from opcheck.run.golden.files import npz_bytes
-from opcheck.run.golden.writing import Settings, write
+from opcheck.run.golden.writing import Settings, npz_bytes, write
 from opcheck.suite import load
 from opcheck.suite.golden_manifest import MANIFEST, NPZ, SUMS, read_manifest, sums
 

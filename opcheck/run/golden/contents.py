@@ -25,9 +25,9 @@ from opcheck.graph.onnx_tolerance import DATA
 from opcheck.graph.tensors import read_named_tensor
 from opcheck.model import Array, Task
 from opcheck.opset import describe
-from opcheck.run.golden.files import data_json, npy_bytes, task_of, wrong_archive
 from opcheck.run.golden.judging import accepted, wrong_answers, wrong_ends
 from opcheck.run.golden.tolerances import Ends, as_rtol_and_atol, stated_ends
+from opcheck.run.golden.writing import data_json, npy_bytes, task_of, wrong_archive
 from opcheck.run.parallel import in_parallel
 from opcheck.suite.golden_files import (
     Finding,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from opcheck.model import Case, Header, Run
-    from opcheck.records.resuming import Kept
+    from opcheck.records.merging import Kept
     from opcheck.report.recording import Recorder
 
 #: How a result is counted in a footer that is missing all the same.
@@ -91,8 +91,7 @@ def kept(
 ) -> Kept:
     """What need not be asked again, which is told; raises UsageError where it is another run."""
     from opcheck.model import Agreement
-    from opcheck.records.merging import Part
-    from opcheck.records.resuming import resumed
+    from opcheck.records.merging import Part, resumed
     from opcheck.report.words import plural
 
     compared = {case.id for case in cases if isinstance(case.expect, Agreement)}

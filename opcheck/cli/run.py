@@ -146,7 +146,7 @@ def command(
     from opcheck.cli.workers import chosen_backends, connect, scratch, started
     from opcheck.known import shipped_ledgers
     from opcheck.model import Ending, Record, Run
-    from opcheck.records.resuming import Kept
+    from opcheck.records.merging import Kept
     from opcheck.records.status import is_failure, status
     from opcheck.report.recording import Recorder
     from opcheck.run import Conductor

@@ -6,8 +6,16 @@ as listed, and what is not listed has to pass. `checking` finds what a ledger li
 """
 
 from opcheck.known.fields import Entry, LedgerFields, Line, Place, within
-from opcheck.known.shipped import Ledger, explain, load_ledgers, shipped_ledgers
-from opcheck.known.users import Gate, Listed, UserLedger, load_user_ledgers
+from opcheck.known.ledgers import (
+    Gate,
+    Ledger,
+    Listed,
+    UserLedger,
+    explain,
+    load_ledgers,
+    load_user_ledgers,
+    shipped_ledgers,
+)
 
 __all__ = [
     "Entry",

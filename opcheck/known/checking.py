@@ -9,7 +9,7 @@ from functools import cached_property
 from opcheck import opset
 from opcheck.errors import did_you_mean
 from opcheck.known.fields import VALUES, Place, is_version, value_of
-from opcheck.known.users import Gate, UserLedger
+from opcheck.known.ledgers import Gate, UserLedger
 from opcheck.model import BackendInfo, Case, OpVersion
 from opcheck.reading import Problems, quoted
 from opcheck.reading.form import shown

@@ -1,4 +1,4 @@
-"""Several stored runs of one suite as one: its shards, its backends, or a run that was cut short."""
+"""Stored runs of one suite as one: shards, backends, or what a run that was cut short has."""
 
 from __future__ import annotations
 

@@ -237,10 +237,8 @@ def _weight(terms: Terms, failing: int) -> float:
 
 
 def _consistent(features: Sequence[Feature], failing: int, others: int) -> Iterable[Terms]:
-    """Return all one or two features that hold of no others, what explains the most first.
-
-    Of two, a limit is tried only if it holds of all that fails.
-    """
+    """Return all one or two features that hold of no others, what explains the most first."""
+    # Of two, a limit is tried only if it holds of all that fails.
     useful = [one for one in features if one.rank < LIMIT or one.holds & failing == failing]
     tried = (*((one,) for one in features), *combinations(useful, 2))
     found = [terms for terms in tried if not _holds(terms, others)]

@@ -151,7 +151,6 @@ class _Part:
 
     @cached_property
     def features(self) -> list[Feature]:
-        """What distinguishes the cases."""
         return features(self.cases)
 
     @cached_property

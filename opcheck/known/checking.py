@@ -47,8 +47,7 @@ def check(gate: Gate, facts: Facts, pruned: UserLedger | None = None) -> None:
     problems = Problems()
     for ledger in gate.ledgers:
         for number, name in enumerate(ledger.fields.backend):
-            told = facts.why_none(name)
-            if told:
+            if told := facts.why_none(name):
                 mark = ledger.node.at(("backend", number))
                 problems.add(ledger.file, mark, f"{quoted(name)} is no backend: {told}")
     problems.raise_if_any()
@@ -86,13 +85,7 @@ def _check_versions(ledger: UserLedger, facts: Facts, problems: Problems) -> Non
 
 
 def _check_place(
-    ledger: UserLedger,
-    number: int,
-    place: int,
-    facts: Facts,
-    problems: Problems,
-    *,
-    pruned: bool,
+    ledger: UserLedger, number: int, place: int, facts: Facts, problems: Problems, *, pruned: bool
 ) -> None:
     entry = ledger.fields.known[number]
     where = entry.where[place]
@@ -141,10 +134,8 @@ def _in_vain(place: Place, about: Collection[Case]) -> list[tuple[str, int]]:
 def _nowhere(
     place: Place, cases: Sequence[Case]
 ) -> Iterator[tuple[str, tuple[int, ...], str, str | None]]:
-    """What a place names that is nowhere: the field, the item, what to say of it, and a hint.
-
-    Field by field, from what is most general, and no more after one that leaves no case at all.
-    """
+    """What a place names that is nowhere: the field, the item, what to say of it, and a hint."""
+    # Field by field, from what is most general, and no more after one that leaves no case at all.
     left, so_far = list(cases), "cases that were read"
     gone: set[tuple[str, int]] = set()
     for field in VALUES:

@@ -95,8 +95,7 @@ def explain(ledgers: Iterable[Ledger], result: Result, backend: BackendInfo) -> 
         line = ledger.line_for(result, backend)
         if line is not None:
             known = Known(line.cause, line.link, ledger.file)
-            passed = result.verdict is Verdict.PASS
-            verdict = Verdict.PASS if passed else Verdict.KNOWN
+            verdict = Verdict.PASS if result.verdict is Verdict.PASS else Verdict.KNOWN
             return replace(result, verdict=verdict, found=result.verdict, known=known)
     return result
 
@@ -151,10 +150,8 @@ def load_user_ledgers(paths: Iterable[Path]) -> tuple[UserLedger, ...]:
     ledgers = []
     for path in {path.resolve(): path for path in paths}.values():
         node = read_file(path, problems)
-        if node is None:
-            continue
-        fields = form.validate(UserFields, node, str(path), problems, user_keys)
-        if fields:
+        fields = form.validate(UserFields, node, str(path), problems, user_keys) if node else None
+        if node and fields:
             ledgers.append(UserLedger(path, fields, node, _lines(path)))
     problems.raise_if_any()
     return tuple(ledgers)
@@ -239,12 +236,9 @@ class Gate:
             case _:
                 unexpected = not is_as_listed(listed.entry, result, looks)
                 verdict = result.verdict if unexpected else Verdict.KNOWN
+        known = listed.known()
         return replace(
-            result,
-            verdict=verdict,
-            found=result.verdict,
-            known=listed.known(),
-            unexpected=unexpected,
+            result, verdict=verdict, found=result.verdict, known=known, unexpected=unexpected
         )
 
     def _by_operator(self, backend: BackendInfo) -> Mapping[str | None, list[Listed]]:

@@ -155,7 +155,6 @@ class _Sheet:
         self.edits.append((_Span(key.line - 1, key.line, 0), [said]))
 
     def text(self) -> str:
-        """The file."""
         lines = [*self.lines]
         for span, others in sorted(self.edits, key=lambda edit: edit[0].begin, reverse=True):
             lines[span.begin : span.end] = others
@@ -191,7 +190,6 @@ def _dumped(items: Sequence[Any]) -> list[str]:
 
 
 def _scalar(text: str) -> str:
-    """A text as YAML spells it in a line."""
     from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
     (line,) = _dumped([text if text.isprintable() else DoubleQuotedScalarString(text)])
@@ -212,7 +210,6 @@ def _entry(new: NewEntry) -> Any:
 
 
 def _folded(text: str) -> Any:
-    """A text, folded where it is longer than a line."""
     from ruamel.yaml.scalarstring import FoldedScalarString
 
     lines = textwrap.wrap(text, _WIDTH, break_long_words=False, break_on_hyphens=False)

@@ -242,7 +242,6 @@ def _same(was: Record, now: Record, *, fails: bool) -> Kind | None:
 
 
 def _cause(record: Record) -> tuple[object, ...]:
-    """What a failure is about."""
     return record.verdict, record.failure, _ADDRESS.sub("", record.reason)
 
 
@@ -253,11 +252,8 @@ def _listed(record: Record) -> tuple[object, ...]:
 
 
 def _looks_otherwise(was: Record, now: Record) -> bool:
-    """Return True if two failures look different and both were diagnosed: known defects are not.
-
-    Which of several mistakes is the likeliest depends on other results, as does what was learned
-    from them.
-    """
+    """Return True if two failures look different and both were diagnosed: known defects are not."""
+    # Which of several mistakes is the likeliest depends on other results, as do learned rules.
     looks = [
         {said.mistake or said.text for said in one.diagnoses if said.mistake or not said.counts}
         for one in (was, now)

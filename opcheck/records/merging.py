@@ -33,7 +33,6 @@ def rules(header: Header) -> Mapping[str, str]:
 
 
 def _release(info: BackendInfo) -> str:
-    """A backend's version, and what it goes by elsewhere."""
     return " ".join(filter(None, (info.of, info.version)))
 
 
@@ -203,8 +202,7 @@ def _repeated(parts: Sequence[Part]) -> Iterator[str]:
                 case = quoted(record.case)
                 yield f"{part.name} has another case {case} than the runs before it"
     for (one, other), records in twice.items():
-        few = (f"{quoted(r.backend)} on {quoted(r.case)}" for r in records[:_NAMED])
-        named = ", ".join(few)
+        named = ", ".join(f"{quoted(r.backend)} on {quoted(r.case)}" for r in records[:_NAMED])
         left = len(records) - _NAMED
         more = f" and {left:,} more" if left > 0 else ""
         yield f"results that stand in both {parts[one].name} and {parts[other].name}: {named}{more}"
@@ -232,7 +230,9 @@ def _lacks(parts: Sequence[Part], header: Header) -> Iterator[str]:
             yield f"{part.name} was cut short, and nobody knows how it ended"
     for backend in header.backends:
         mine = [part for part in parts if backend in part.run.header.backends]
-        counts = [_count(part.run, backend) for part in mine]
+        counts = [
+            sum(record.backend == backend.address for record in part.run.records) for part in mine
+        ]
         if sum(counts) == header.suite.cases:
             continue
         yield f"{backend.address}: {sum(counts):,} of {header.suite.cases:,} results"
@@ -244,10 +244,6 @@ def _lacks(parts: Sequence[Part], header: Header) -> Iterator[str]:
         total = max((shard[1] for shard in shards if shard), default=0)
         for number in sorted({*range(1, total + 1)} - there) if all(shards) else ():
             yield f"  shard {number} of {total} is missing"
-
-
-def _count(run: Run, backend: BackendInfo) -> int:
-    return sum(record.backend == backend.address for record in run.records)
 
 
 def _ending(
@@ -342,9 +338,7 @@ def resumed(
     records = [one for one in records if one.case not in torn]
     records.sort(key=lambda one: (one.place, order[one.backend]))
     header = replace(
-        old,
-        environment=joined([old.environment, now.environment]),
-        named=old.named or now.named,
+        old, environment=joined([old.environment, now.environment]), named=old.named or now.named
     )
     pairs = {(one.case, one.backend): one for one in records}
     return Kept(header, pairs, earlier.run.ending or _KILLED)

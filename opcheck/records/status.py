@@ -123,18 +123,15 @@ def _why_idle(backend: BackendInfo, results: Iterable[Record]) -> str:
     """
     mine = [result for result in results if result.backend == backend.address]
     judged = [result for result in mine if is_judged(result)]
-    own = [result for result in judged if _is_self(result)]
-    if own and len(own) == len(judged):
+    # The engine has two answers of its own, of which one is exact.
+    if judged and all(
+        result.verdict is Verdict.PASS and result.self_check and (result.oracle or result.against)
+        for result in judged
+    ):
         return "was compared with itself only"
     declined = any(before_ledgers(result) is Verdict.UNSUPPORTED for result in mine)
     idle = all(result.refused for result in judged) and (declined or not judged)
     return "supported no case" if idle else ""
-
-
-def _is_self(result: Record) -> bool:
-    """Whether a backend passed by its own answer; the engine has two, of which one is exact."""
-    by_itself = result.self_check and bool(result.oracle or result.against)
-    return by_itself and result.verdict is Verdict.PASS
 
 
 def before_ledgers(result: Record) -> Verdict:

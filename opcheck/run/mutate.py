@@ -112,7 +112,8 @@ def _plots(found: Mapping[Cell, tuple[Case, ...]], settings: Settings, jobs: int
     for cell, mine in found.items():
         by_op.setdefault((cell.op.domain, cell.op.name), {})[cell] = mine
     costs = {
-        op: sum(_cost(case) for mine in those.values() for case in mine)
+        # In elements; a small case takes some time too.
+        op: sum(1000 + size(case) for mine in those.values() for case in mine)
         for op, those in by_op.items()
     }
     enough = sum(costs.values()) / (4 * jobs)
@@ -130,11 +131,6 @@ def _plots(found: Mapping[Cell, tuple[Case, ...]], settings: Settings, jobs: int
     return plots
 
 
-def _cost(case: Case) -> int:
-    """About how long a case takes, in elements: a small one takes some time too."""
-    return 1000 + size(case)
-
-
 def size(case: Case) -> int:
     """How many elements its inputs have."""
     return sum(math.prod(spec.shape) for spec in case.inputs)
@@ -150,7 +146,6 @@ def _work(plot: Plot) -> list[Mutation]:
 
 
 def _each(plot: Plot) -> Iterator[Mutation]:
-    """What the cases of a plot see of its mistakes."""
     # What is small is quick to ask, and easy to read where it kills.
     sights = {
         cell: [Sight(case, cell.dtype) for case in sorted(cases, key=size)]
@@ -175,16 +170,9 @@ def _check(sight: Sight) -> None:
 
 
 def _mutation(
-    cell: Cell,
-    wrong: Wrong,
-    sights: Sequence[Sight],
-    settings: Settings,
-    known: dict[str, None],
+    cell: Cell, wrong: Wrong, sights: Sequence[Sight], settings: Settings, known: dict[str, None]
 ) -> Mutation:
-    """What the cases of a cell see of one mistake.
-
-    `known` are the names of cases that see it elsewhere, to which those are added that do here.
-    """
+    """What the cases of a cell see of one mistake; adds their names to those `known` to see it."""
     mutant = Mutant(cell.op, cell.dtype, wrong.name, wrong.text)
     harmless = None
     if isinstance(wrong, Mistake):

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from opcheck import dtypes, opset
-from opcheck.dtypes import DType
 from opcheck.engine import operator_of
 from opcheck.graph.node_tests import NodeTest, node_tests
 from opcheck.model import (
@@ -78,20 +77,13 @@ def _case(
 
 
 def _specs(parameters: Sequence[Parameter], arrays: Sequence[Array]) -> tuple[TensorSpec, ...]:
-    return tuple(
-        TensorSpec(parameter.name, _dtype(array), array.shape, Given(_values(array)))
-        for parameter, array in zip(parameters, arrays, strict=True)
-    )
-
-
-def _dtype(array: Array) -> DType:
-    dtype = dtypes.of(array)
-    assert dtype
-    return dtype
-
-
-def _values(array: Array) -> Array:
-    return array.astype(np.float64) if _dtype(array).kind == "float" else array
+    specs = []
+    for parameter, array in zip(parameters, arrays, strict=True):
+        dtype = dtypes.of(array)
+        assert dtype
+        values = array.astype(np.float64) if dtype.kind == "float" else array
+        specs.append(TensorSpec(parameter.name, dtype, array.shape, Given(values)))
+    return tuple(specs)
 
 
 def yardsticks(names: tuple[str, ...], found: Iterable[Mutation]) -> tuple[Yardstick, ...]:

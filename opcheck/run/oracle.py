@@ -240,11 +240,7 @@ def _by_oracle(case: Case, asked: Question, testimony: Testimony) -> Answer:
 
 
 def _given(
-    case: Case,
-    asked: Question,
-    wants: Sequence[Want],
-    name: str | None,
-    twins: Sequence[Want] = (),
+    case: Case, asked: Question, wants: Sequence[Want], name: str | None, twins: Sequence[Want] = ()
 ) -> Answer:
     """Outputs that the case states, with the bounds of what the engine computes in their place.
 

@@ -197,8 +197,6 @@ _Logs = tuple[dict[int, float], dict[int, float]]
 
 @dataclass(frozen=True)
 class _Both:
-    """A row in both runs, relative to each ruler."""
-
     case: str
     backend: str
     logs: tuple[_Logs, ...]

@@ -197,7 +197,8 @@ def means(timed: Sequence[Timed], base: str) -> tuple[Mean, ...]:
     Over others the means would be about different work. A backend without any time has no mean, and
     takes none from the others. Fewer than `LEAST` cases have none.
     """
-    found = {backend: _logs(timed, backend, base) for backend in _backends(timed)}
+    backends = dict.fromkeys(timing.backend for one in timed for timing in one.timings)
+    found = {backend: _logs(timed, backend, base) for backend in backends}
     found = {backend: logs for backend, logs in found.items() if logs and backend != base}
     common = [
         number for number in range(len(timed)) if all(number in logs for logs in found.values())
@@ -208,10 +209,6 @@ def means(timed: Sequence[Timed], base: str) -> tuple[Mean, ...]:
         _mean(backend, [logs[number] for number in common], len(timed))
         for backend, logs in found.items()
     )
-
-
-def _backends(timed: Sequence[Timed]) -> list[str]:
-    return list(dict.fromkeys(timing.backend for one in timed for timing in one.timings))
 
 
 def _logs(timed: Sequence[Timed], backend: str, base: str) -> dict[int, float]:

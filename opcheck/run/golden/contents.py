@@ -147,17 +147,12 @@ class _Look:
 
     def _invalid(self, model: Model) -> str | None:
         """Why a model cannot be run, or should not."""
-        if not self.test.refused:
-            refusal = invalid(model)
-            if refusal:
-                return f"onnx's checker refuses it: {refusal}"
-        return self._absurd(inferred_elements(model))
-
-    def _absurd(self, elements: int) -> str | None:
-        declared = max(
-            (_elements(one) for d in self.test.data_sets for one in d.outputs), default=0
-        )
+        if not self.test.refused and (refusal := invalid(model)):
+            return f"onnx's checker refuses it: {refusal}"
+        outputs = (one for data in self.test.data_sets for one in data.outputs)
+        declared = max(map(_elements, outputs), default=0)
         inputs = max(map(_elements, self.test.inputs), default=0)
+        elements = inferred_elements(model)
         if elements <= _ABSURD * (declared + inputs) + (1 << 16):
             return None
         return f"asks for outputs of {elements:,} elements, {declared:,} are there: not computed"
@@ -173,8 +168,7 @@ class _Look:
         self.found.judged += 1
         operands = task.operands(inputs)
         if self.test.refused:
-            told = None if self._is_open() else accepted(task, operands)
-            if told:
+            if not self._is_open() and (told := accepted(task, operands)):
                 self._say(MODEL, told)
             return
         if stored is None:
@@ -198,10 +192,8 @@ class _Look:
         self, data: DataSetFields, kind: str, specs: Sequence[Tensor]
     ) -> list[Array] | None:
         """The tensors of a kind, None where one is not what the manifest says."""
-        found = [
-            self._tensor(f"{data.folder}/{kind}_{number}.pb", spec)
-            for number, spec in enumerate(specs)
-        ]
+        names = (f"{data.folder}/{kind}_{number}.pb" for number in range(len(specs)))
+        found = [*map(self._tensor, names, specs)]
         arrays = [array for array in found if array is not None]
         return arrays if len(arrays) == len(found) else None
 
@@ -235,8 +227,7 @@ class _Look:
             for kind, arrays in tensors.items()
             for number, array in enumerate(arrays or ())
         }
-        told = wrong_archive(self.folder / name, files)
-        if told:
+        if told := wrong_archive(self.folder / name, files):
             self._say(name, told)
 
     def _data_json(self) -> None:

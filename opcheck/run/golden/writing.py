@@ -128,7 +128,7 @@ def written(test: Test, *, npz: bool) -> tuple[TestFields, dict[str, bytes]]:
     sets = []
     for number, data in enumerate(test.data_sets):
         folder = f"test_data_set_{number}"
-        tensors = named_tensors(test, data)
+        tensors = _named_tensors(test, data)
         for stem, (name, array) in tensors.items():
             files[f"{folder}/{stem}.pb"] = tensor_bytes(array, name)
         if npz:
@@ -145,7 +145,7 @@ def written(test: Test, *, npz: bool) -> tuple[TestFields, dict[str, bytes]]:
         alternative=test.alternative,
         legal_twin=test.legal_twin,
         refused=test.reason,
-        tolerance="bound" if test.bound else stated_tolerance(stated, floor),
+        tolerance="bound" if test.bound else _stated_tolerance(stated, floor),
         rtol=rtol,
         atol=atol,
         data_sets=tuple(sets),
@@ -177,14 +177,14 @@ def data_json(rtol: float, atol: float) -> bytes:
     return f"{json.dumps({'atol': atol, 'rtol': rtol})}\n".encode()
 
 
-def stated_tolerance(tolerance: Tolerance | None, floor: float) -> StatedTolerance:
+def _stated_tolerance(tolerance: Tolerance | None, floor: float) -> StatedTolerance:
     """A tolerance that is the same for all elements; None is exact."""
     stated = asdict(tolerance or EXACT)
     del stated["strict"]  # then there is no floor
     return StatedTolerance(**stated, floor=floor)
 
 
-def named_tensors(test: Test, data: DataSet) -> dict[str, tuple[str, Array]]:
+def _named_tensors(test: Test, data: DataSet) -> dict[str, tuple[str, Array]]:
     """The tensors of a data set by the stems of their files, each with its name in the model."""
     found = {
         f"input_{number}": (spec.name, array)

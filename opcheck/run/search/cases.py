@@ -93,10 +93,7 @@ def _said(expect: Expectation) -> object:
 
 
 def _legal(schema: Schema, node: Candidate, arrays: Sequence[Array]) -> Candidate | None:
-    """`node` with one attribute changed or left out, or one axis more or less, so that it is legal.
-
-    None where that is not enough.
-    """
+    """`node` with one attribute changed or left out, or one axis more or less, if that is legal."""
     found = _by_an_attribute(schema, node, arrays)
     if found or len(node.inputs) != 1 or not isinstance(node.inputs[0].content, Given):
         return found

@@ -161,14 +161,7 @@ _STAGES = (_Stage(0.3, (1, 3), (1, 3)), _Stage(0.6, (1, 5), (1, 3)), _Stage(0.65
 #: tensors where only size matters, which are filled by rule.
 _ROWS, _REVALUED = 0.8, 0.98
 _LENGTHS = (4, 5, 7, 8, 9, 12, 15, 16, 17, 24, 31, 32, 33, 48, 63, 64, 65)
-_LARGE: tuple[Shape, ...] = (
-    (300,),
-    (3, 127),
-    (2, 1, 300),
-    (1, 2, 20, 20),
-    (70_000,),
-    (2, 33_000),
-)
+_LARGE: tuple[Shape, ...] = ((300,), (3, 127), (2, 1, 300), (1, 2, 20, 20), (70_000,), (2, 33_000))
 _FILLS: tuple[tuple[str, tuple[float, ...]], ...] = (
     ("permutation", (-60.0, 1.0)),
     ("normal", (0.0, 1.0)),

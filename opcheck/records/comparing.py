@@ -173,24 +173,19 @@ def judged(old: Run, new: Run, found: Difference, *, common: bool = False) -> tu
 
 
 def _by_pair(records: Iterable[Record], as_found: bool) -> dict[tuple[str, str], Record]:
-    return {
-        (record.case, record.backend): _as_found(record) if as_found else record
-        for record in map(_as_it_passed, records)
-    }
+    return {(one.case, one.backend): _without_ledgers(one, as_found) for one in records}
 
 
-def _as_found(record: Record) -> Record:
-    """The record as it was before the ledgers of known defects were asked."""
+def _without_ledgers(record: Record, as_found: bool) -> Record:
+    """The record of a pass as such, and of others as they were before ledgers were asked."""
+    # That a ledger is out of date is no matter of the backend's.
+    if record.verdict is Verdict.UNEXPECTED_PASS:
+        record = replace(record, verdict=Verdict.PASS, known=None, unexpected=False)
+    if not as_found:
+        return record
     if record.verdict is not Verdict.KNOWN or record.found is None:
         return replace(record, known=None, unexpected=False)
     return replace(record, verdict=record.found, known=None)
-
-
-def _as_it_passed(record: Record) -> Record:
-    """The record of a pass as such: that a ledger is out of date is no matter of the backend's."""
-    if record.verdict is not Verdict.UNEXPECTED_PASS:
-        return record
-    return replace(record, verdict=Verdict.PASS, known=None, unexpected=False)
 
 
 def _must_be_there(old: Run, new: Run, was: Record) -> bool:

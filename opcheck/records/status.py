@@ -88,7 +88,9 @@ def status(
     if idle and (header.named or len(idle) == len(header.backends)):
         return Exit.NOTHING_JUDGED, f"nothing was judged: {'; '.join(idly)}"
     judged = _counted(sum(map(is_judged, results)), "result", "results")
-    known = Counter(result.backend for result in results if _is_known_wrong(result))
+    off = {*WRONG} - {Verdict.DIFFER}
+    excused = (result for result in results if result.verdict is Verdict.KNOWN)
+    known = Counter(result.backend for result in excused if before_ledgers(result) in off)
     found = Counter(before_ledgers(result) for result in results)
     remarks = [_known_wrong(known)] if known else []
     remarks += [_spelt({verdict: found[verdict] for verdict in _REMARKS})]
@@ -137,11 +139,6 @@ def _why_idle(backend: BackendInfo, results: Iterable[Record]) -> str:
 def before_ledgers(result: Record) -> Verdict:
     """Return the verdict that a result had before any ledger excused it."""
     return result.verdict if result.verdict is not Verdict.KNOWN else result.found or Verdict.FAIL
-
-
-def _is_known_wrong(result: Record) -> bool:
-    found = before_ledgers(result)
-    return result.verdict is Verdict.KNOWN and found in WRONG and found is not Verdict.DIFFER
 
 
 def _known_wrong(counts: Mapping[str, int]) -> str:

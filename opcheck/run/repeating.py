@@ -14,7 +14,7 @@ from typing import TypeAlias
 from opcheck.backends import same_answers
 from opcheck.compare.agreement import Party, judge_among
 from opcheck.compare.verdict import IRREPRODUCIBLE, Judgement, is_right
-from opcheck.model import BackendInfo, Outcome, Produced, Question, Reply, Result, Verdict
+from opcheck.model import BackendInfo, Produced, Question, Reply, Result, Verdict
 from opcheck.run.oracle import is_the_same
 from opcheck.run.trial import Judged, Trial, judged_so
 
@@ -152,7 +152,6 @@ def settled(trial: Trial, told: Sequence[Judged], backends: Sequence[BackendInfo
 
 
 def _settled(one: Judged, judgement: Judgement, infos: Mapping[str, BackendInfo]) -> Judged:
-    """What comes of one backend beside the others."""
     differs = one.open.differs if isinstance(one.open, Produced) else ""
     other = one.result.irreproducible or bool(differs)
     result = replace(judged_so(one.result, judgement), irreproducible=other)
@@ -160,12 +159,9 @@ def _settled(one: Judged, judgement: Judgement, infos: Mapping[str, BackendInfo]
         mine = infos[result.backend]
         itself = all(is_the_same(mine, infos[other]) for other in judgement.against)
         told = f"{IRREPRODUCIBLE}: {differs}" if differs else ""
-        reason = result.reason or told or (_unchecked_alone(one.open) if one.open else "")
+        # Answers to other data are not compared.
+        if not told and isinstance(one.open, Produced) and one.open.once:
+            told = "stability not checked: it is asked once"
+        reason = result.reason or told
         result = replace(result, self_check=itself, reason=reason)
     return replace(one, result=result)
-
-
-def _unchecked_alone(outcome: Outcome) -> str:
-    """What a pass beside others does not show; answers to other data are not compared."""
-    once = isinstance(outcome, Produced) and outcome.once
-    return "stability not checked: it is asked once" if once else ""

@@ -131,48 +131,39 @@ class _Part:
         return Timing(name, tuple(self.samples), prepared, printed=self.printed)
 
 
+@dataclass(eq=False)
 class OneCase:
     """A case, and what is known of it so far.
 
-    Its data are made anew for each visit, and its oracle is asked again, unless they are `kept`.
+    Its data are made anew for each visit, and its oracle is asked again, unless that `is_kept`.
     """
 
-    def __init__(
-        self,
-        case: Case,
-        entrants: Sequence[Entrant],
-        plan: Plan,
-        oracle: Pool | None = None,
-        *,
-        kept: bool = True,
-    ) -> None:
-        self.case = case
-        self._plan = plan
-        self._is_kept = kept
-        self._digest = case_digest(case)
-        self._kept: Question | None = None
-        self._oracle = oracle
-        self._testimony: Testimony | None = None
-        #: What backends agreed on, where nothing else tells what is right.
-        self._agreed: tuple[Want, ...] = ()
-        self._parts = [_Part(entrant) for entrant in entrants]
-        self._copy: list[Sample] = []
-        self._yardstick: list[Sample] = []
-        self._moved = 0
-        self._rounds = 0
-        self._is_judged = False
+    case: Case
+    plan: Plan
+    parts: list[_Part]
+    oracle: Pool | None
+    is_kept: bool
+    asked: Question | None = None
+    testimony: Testimony | None = None
+    #: What backends agreed on, where nothing else tells what is right.
+    agreed: tuple[Want, ...] = ()
+    copy: list[Sample] = field(default_factory=list)
+    yardstick: list[Sample] = field(default_factory=list)
+    moved: int = 0
+    rounds: int = 0
+    is_judged: bool = False
 
     def visit(self, visit: Visit, chance: random.Random, stop: Callable[[], bool]) -> None:
         """Time it in one process of each backend, the first time after all were judged.
 
         Does nothing where nobody is left, or where `stop` says so.
         """
-        trial = Trial(self.case, self._testimony)
+        trial = Trial(self.case, self.testimony)
         try:
-            if self._oracle and not trial.testimony:
-                trial.testimony = testified(trial, self._oracle, stop)
-                self._testimony = trial.testimony if self._is_kept else None
-            if not self._is_judged:
+            if self.oracle and not trial.testimony:
+                trial.testimony = testified(trial, self.oracle, stop)
+                self.testimony = trial.testimony if self.is_kept else None
+            if not self.is_judged:
                 self._judge(trial, stop)
             if self._left():
                 self._time(trial, visit, chance, stop)
@@ -183,18 +174,18 @@ class OneCase:
     def is_precise(self) -> bool:
         """Whether more rounds are needless: all ratios to the baseline are precise."""
         timings = [part.timing() for part in self._left()]
-        base = next((one for one in timings if one.backend == self._plan.base), None)
+        base = next((one for one in timings if one.backend == self.plan.base), None)
         if base is None or not base.samples:
             return True
         others = [one for one in timings if one is not base and one.samples]
         # Alone, it is timed to be held against another run some day, by the fixed piece of work.
-        others = others or [Timing("", tuple(self._yardstick))]
+        others = others or [Timing("", tuple(self.yardstick))]
         ratios = [ratio(one, base) for one in others]
         return all(found is None or precise(found) for found in ratios)
 
     def timed(self) -> Timed | None:
         """What was measured so far; None where the case had no turn yet."""
-        if not self._is_judged or (self._left() and not self._rounds):
+        if not self.is_judged or (self._left() and not self.rounds):
             return None
         case = self.case
         return Timed(
@@ -202,37 +193,35 @@ class OneCase:
             op=str(case.op),
             dtype=", ".join(dict.fromkeys(spec.dtype.name for spec in case.inputs)),
             shapes=", ".join(f"{list(spec.shape)}" for spec in case.inputs),
-            moved=self._moved,
-            timings=tuple(part.timing() for part in self._parts),
-            copy=tuple(self._copy),
-            yardstick=tuple(self._yardstick),
+            moved=self.moved,
+            timings=tuple(part.timing() for part in self.parts),
+            copy=tuple(self.copy),
+            yardstick=tuple(self.yardstick),
             sweep=case.sweep,
-            digest=self._digest,
+            digest=case_digest(case),
         )
 
     def _left(self) -> list[_Part]:
-        return [part for part in self._parts if not part.why_not]
-
-    # ── judging ───────────────────────────────────────────────────────────────────────────────
+        return [part for part in self.parts if not part.why_not]
 
     def _judge(self, trial: Trial, stop: Callable[[], bool]) -> None:
-        pools = [part.entrant.judged for part in self._parts]
-        for part, found in zip(self._parts, judged(trial, pools, stop), strict=True):
+        pools = [part.entrant.judged for part in self.parts]
+        for part, found in zip(self.parts, judged(trial, pools, stop), strict=True):
             if not is_right(found.result):
                 told = str(found.result.verdict), found.result.reason
                 part.why_not = ": ".join(filter(None, told))
                 continue
             if isinstance(found.open, Produced):
                 outputs = [one for one in found.open.outputs if isinstance(one, np.ndarray)]
-                self._agreed = wants_of(self.case.op, outputs, self.case.outputs)
+                self.agreed = wants_of(self.case.op, outputs, self.case.outputs)
             if not part.entrant.judged.info.repeatable:
                 part.why_not = _ONCE
-        self._is_judged = True
+        self.is_judged = True
         if self._left():
-            self._moved = _moved(trial, self._answers(trial))
+            self.moved = _moved(trial, self._answers(trial))
 
     def _answers(self, trial: Trial) -> Sequence[Admitted]:
-        return [Answer(self._agreed)] if self._agreed else trial.admission.answers
+        return [Answer(self.agreed)] if self.agreed else trial.admission.answers
 
     def _check(self, part: _Part, outputs: Outputs, trial: Trial) -> None:
         """See that what a process answers in the end is right; most often it is as before."""
@@ -256,29 +245,25 @@ class OneCase:
         else:
             part.why_not = f"while it was timed: its answer became wrong: {judgement.reason}"
 
-    # ── timing ────────────────────────────────────────────────────────────────────────────────
-
     def _time(
         self, trial: Trial, visit: Visit, chance: random.Random, stop: Callable[[], bool]
     ) -> None:
         # They need no other data than the case's.
-        asked = self._kept or replace(trial.question, second=())
-        self._kept = asked if self._is_kept else None
-        contenders: list[tuple[_Part, Contender]] = []
-        for part in self._left():
-            if contender := self._prepared(part, visit.worker, asked, stop):
-                contenders.append((part, contender))
+        asked = self.asked or replace(trial.question, second=())
+        self.asked = asked if self.is_kept else None
+        prepared = [(one, self._prepared(one, visit.worker, asked, stop)) for one in self._left()]
+        contenders = [(part, contender) for part, contender in prepared if contender]
         if not contenders:
             return
-        copy, strike = (Contender(one, visit.worker) for one in (copying(self._moved), yardstick()))
+        copy, strike = (Contender(one, visit.worker) for one in (copying(self.moved), yardstick()))
         for one in (copy, strike):
-            one.warm_up(self._plan)
+            one.warm_up(self.plan)
         taking_part = [one for _, one in contenders]
-        self._rounds = interleave(
-            taking_part, [copy, strike], self._plan, visit, self._rounds, chance, Lost, stop
+        self.rounds = interleave(
+            taking_part, [copy, strike], self.plan, visit, self.rounds, chance, Lost, stop
         )
-        self._copy += copy.samples
-        self._yardstick += strike.samples
+        self.copy += copy.samples
+        self.yardstick += strike.samples
         for part, contender in contenders:
             part.samples += contender.samples
             self._release(part, contender, visit.worker, trial)
@@ -296,7 +281,7 @@ class OneCase:
             held = watch.hold(asked, look)
             part.prepared.append(held.prepared)
             contender = Contender(watch, worker)
-            contender.warm_up(self._plan, held.first)
+            contender.warm_up(self.plan, held.first)
         except Lost as error:
             part.why_not = f"when it was to be timed: {error}"
             return None
@@ -340,10 +325,16 @@ class Session:
     ) -> None:
         size = sum(spec.nbytes for case in cases for spec in case.inputs)
         self._cases = [
-            OneCase(case, entrants, plan, oracles.get(oracle_of(case) or ""), kept=size <= _KEPT)
+            OneCase(
+                case,
+                plan,
+                [_Part(entrant) for entrant in entrants],
+                oracles.get(oracle_of(case) or ""),
+                is_kept=size <= _KEPT,
+            )
             for case in cases
         ]
-        self._plan = plan
+        self.plan = plan
         self.to_come = len(cases) * plan.processes
 
     def visits(self, stop: Callable[[], bool] = lambda: False) -> Iterator[str]:
@@ -354,7 +345,7 @@ class Session:
         """
         chance = random.Random(0)
         left = self._cases
-        for tour in self._plan.tours():
+        for tour in self.plan.tours():
             left = [one for one in left if not one.timed() or not one.is_precise]
             self.to_come = len(left) * len(tour)
             for visit in tour:

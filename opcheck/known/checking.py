@@ -139,8 +139,7 @@ def _nowhere(
     left, so_far = list(cases), "cases that were read"
     gone: set[tuple[str, int]] = set()
     for field in VALUES:
-        wanted = getattr(place, field)
-        if wanted is None:
+        if (wanted := getattr(place, field)) is None:
             continue
         there = {value_of(case, field) for case in left} - {None}
         missing = [(n, value) for n, value in enumerate(wanted) if value not in there]
@@ -172,16 +171,14 @@ def _hint(value: str, known: list[str]) -> str | None:
 
 def _check_overlaps(gate: Gate, facts: Facts, problems: Problems) -> None:
     """A case that is listed twice has an entry that explains nothing."""
-    told: set[tuple[str, int, str, int]] = set()
+    told: set[tuple[str, str, int]] = set()
     for backend in filter(gate.is_about, facts.backends):
         for case in facts.cases:
             listed = gate.listed(case, backend)
             for other in listed[1:]:
-                first = listed[0]
-                key = first.ledger.file, first.line, other.ledger.file, other.line
-                if key in told:
-                    continue
-                told.add(key)
-                mark = other.ledger.node.at(("known", other.number, "where", other.place))
-                place = f"{first.ledger.file}:{first.line}"
-                problems.add(other.ledger.file, mark, f"{case.id} is listed at {place} too")
+                place = f"{listed[0].ledger.file}:{listed[0].line}"
+                key = place, other.ledger.file, other.line
+                if key not in told:
+                    told.add(key)
+                    mark = other.ledger.node.at(("known", other.number, "where", other.place))
+                    problems.add(other.ledger.file, mark, f"{case.id} is listed at {place} too")

@@ -92,8 +92,7 @@ def explain(ledgers: Iterable[Ledger], result: Result, backend: BackendInfo) -> 
     line beside it, so that reports can say that the line is out of date.
     """
     for ledger in ledgers:
-        line = ledger.line_for(result, backend)
-        if line is not None:
+        if (line := ledger.line_for(result, backend)) is not None:
             known = Known(line.cause, line.link, ledger.file)
             verdict = Verdict.PASS if result.verdict is Verdict.PASS else Verdict.KNOWN
             return replace(result, verdict=verdict, found=result.verdict, known=known)

@@ -201,8 +201,7 @@ def _entry(new: NewEntry) -> Any:
 
     said = CommentedMap(verdict=new.verdict)
     for name in ("failure", "looks", "reason"):
-        value = getattr(new, name)
-        if value:
+        if value := getattr(new, name):
             said[name] = value
     said["cause"] = _folded(new.cause)
     said["where"] = [*map(_place, new.where)]

@@ -124,8 +124,7 @@ def compare(old: Run, new: Run) -> Difference:
             continue
         if now is not None and was.digest == now.digest:
             pairs.append((was, now))
-        kind = _kind(was, now, red)
-        if kind:
+        if kind := _kind(was, now, red):
             changes.append(Change(kind, was, now))
     for pair, now in after.items():
         if pair not in before:
@@ -158,8 +157,7 @@ def judged(old: Run, new: Run, found: Difference, *, common: bool = False) -> tu
         }.items()
         if count
     )
-    short = [name for name, run in (("OLD", old), ("NEW", new)) if not run.complete]
-    if short:
+    if short := [name for name, run in (("OLD", old), ("NEW", new)) if not run.complete]:
         return Exit.UNUSABLE, f"incomplete: {' and '.join(short)} was cut short; {said}"
     if found.left_out and not common:
         return Exit.UNUSABLE, f"NEW was asked for less than OLD (--common: no matter); {said}"

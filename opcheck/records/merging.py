@@ -118,8 +118,7 @@ def _whole(infos: Iterable[BackendInfo]) -> dict[str, BackendInfo]:
 def several_builds(whole: Header) -> Iterator[str]:
     """Backends that were not made of the same in all parts of a whole, and in what they differ."""
     for info in (*whole.backends, *whole.oracles):
-        unlike = [name for name, digests in info.made_of.items() if ", " in digests]
-        if unlike:
+        if unlike := [name for name, digests in info.made_of.items() if ", " in digests]:
             yield f"{info} was not made of the same everywhere: {', '.join(unlike)}"
 
 
@@ -178,12 +177,10 @@ def _unlike(
 
 
 def _versions(parts: Sequence[Part]) -> Iterator[str]:
-    (first, *rest) = parts
-    one = first.run.header.environment.opcheck
-    for part in rest:
-        other = part.run.header.environment.opcheck
-        if other != one:
-            both = f"{first.name} and {part.name} are of opcheck {one} and {other}"
+    first, one = parts[0].name, parts[0].run.header.environment.opcheck
+    for part in parts[1:]:
+        if (other := part.run.header.environment.opcheck) != one:
+            both = f"{first} and {part.name} are of opcheck {one} and {other}"
             yield f"{both} (--mixed-versions joins them)"
 
 

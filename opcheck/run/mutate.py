@@ -71,11 +71,11 @@ def cells(cases: Iterable[Case]) -> dict[Cell, tuple[Case, ...]]:
     for case in filter(has_answer, cases):
         by_op.setdefault(case.op, []).append(case)
     found = {}
-    for op in sorted(by_op):
-        about = {case.id: _dtypes(case, dtypes_of(op)) for case in by_op[op]}
-        for dtype in sorted(set().union(*(about[case.id] for case in by_op[op]))):
-            mine = (case for case in by_op[op] if about[case.id] in ((), (dtype,)))
-            found[Cell(op, dtype)] = tuple(mine)
+    for op, mine in sorted(by_op.items()):
+        about = [_dtypes(case, dtypes_of(op)) for case in mine]
+        for dtype in sorted(set().union(*about)):
+            those = (case for case, its in zip(mine, about, strict=True) if its in ((), (dtype,)))
+            found[Cell(op, dtype)] = tuple(those)
     return found
 
 
@@ -125,8 +125,7 @@ def _plots(found: Mapping[Cell, tuple[Case, ...]], settings: Settings, jobs: int
         parts = 1 if jobs == 1 else math.ceil(costs[op] / enough)
         for part in range(parts):
             # Neighbours are alike, and take as long.
-            share = tuple(names[part::parts])
-            if share:
+            if share := tuple(names[part::parts]):
                 plots.append(Plot(by_op[op], share, settings, first=part == 0))
     return plots
 

@@ -39,7 +39,6 @@ from opcheck.model import (
     Golden,
     Oracle,
     Outcome,
-    OutputSpec,
     Port,
     Produced,
     Question,
@@ -81,11 +80,10 @@ class Testimony:
         return outcome
 
     def _usable(self, answer: tuple[Array | Foreign, ...], case: Case) -> tuple[Want, ...]:
-        outputs: tuple[OutputSpec, ...] = case.outputs
-        if wrong := misfit(answer, outputs):
+        if wrong := misfit(answer, case.outputs):
             raise self._silent(f"its answer cannot be one: {what_is_wrong(wrong)}")
         arrays = [one for one in answer if not isinstance(one, Foreign)]
-        return wants_of(case.op, arrays, outputs)
+        return wants_of(case.op, arrays, case.outputs)
 
     def _silent(self, why: str) -> Silent:
         return Silent(f"oracle {self.oracle} gives no answer: {why}")
@@ -312,8 +310,7 @@ def _check_agreement(comparisons: Iterable[Comparison]) -> None:
 def _check_telling(wants: Iterable[Want]) -> None:
     """Raise WrongCase where nearly anybody could give an answer that nobody wrote out."""
     for want in wants:
-        said = little(want.values, want.dtype, rounded=want.bound is not None)
-        if said:
+        if said := little(want.values, want.dtype, rounded=want.bound is not None):
             raise WrongCase(
                 f"{want.name}: {said}, so the case tells little: choose other data, write the"
                 " answer out, or state in `empty` why it is meant to be so"

@@ -175,8 +175,7 @@ class _Run:
         timed = self.timed.get(row[:-1])
         if timed is None:
             return "of another type, shape or content" if case in self.cases else "no such case"
-        timing = timed.timing(backend)
-        if timing is None:
+        if (timing := timed.timing(backend)) is None:
             return "no such backend"
         if not timing.samples:
             return timing.why_not or "no samples"

@@ -198,11 +198,9 @@ def means(timed: Sequence[Timed], base: str) -> tuple[Mean, ...]:
     takes none from the others. Fewer than `LEAST` cases have none.
     """
     backends = dict.fromkeys(timing.backend for one in timed for timing in one.timings)
-    found = {backend: _logs(timed, backend, base) for backend in backends}
-    found = {backend: logs for backend, logs in found.items() if logs and backend != base}
-    common = [
-        number for number in range(len(timed)) if all(number in logs for logs in found.values())
-    ]
+    others = {backend: _logs(timed, backend, base) for backend in backends if backend != base}
+    found = {backend: logs for backend, logs in others.items() if logs}
+    common = [n for n in range(len(timed)) if all(n in logs for logs in found.values())]
     if len(common) < LEAST:
         return ()
     return tuple(
@@ -216,8 +214,7 @@ def _logs(timed: Sequence[Timed], backend: str, base: str) -> dict[int, float]:
     logs = {}
     for number, one in enumerate(timed):
         mine, other = one.timing(backend), one.timing(base)
-        found = ratio(mine, other) if mine and other else None
-        if found:
+        if found := ratio(mine, other) if mine and other else None:
             logs[number] = math.log(found.value)
     return logs
 

@@ -41,8 +41,7 @@ class Stopped(Exception):
 
 def testified(trial: Trial, oracle: Pool, stop: Callable[[], bool]) -> Testimony | None:
     """What the oracle of a case says, None where it cannot be asked. Raises Stopped."""
-    question = trial.for_the_oracle
-    if question is None:
+    if (question := trial.for_the_oracle) is None:
         return None
     ticket = oracle.ask(question)
     while True:

@@ -240,8 +240,7 @@ class _Look:
         if isinstance(stated, StatedTolerance) and stated.ulp is None:
             rtol, atol = stated.rtol, max(stated.atol, stated.floor)
         else:
-            found = self._ends(stated)
-            if found is None:
+            if (found := self._ends(stated)) is None:
                 return
             rtol, atol = as_rtol_and_atol(found)
         if not np.allclose([rtol, atol], [self.test.rtol, self.test.atol], rtol=0.02, atol=0):

@@ -313,8 +313,7 @@ def check_place(folder: Path, *, force: bool) -> None:
     ours_too |= {
         f"{test.folder}/{name}" for c in manifest.cases for test in c.tests for name in test.files
     }
-    foreign = [name for name in _files(folder) if name not in ours_too]
-    if foreign:
+    if foreign := [name for name in _files(folder) if name not in ours_too]:
         more = f" and {len(foreign) - 3:,} more" if len(foreign) > 3 else ""
         told = f"{folder} holds what opcheck did not write: {', '.join(foreign[:3])}{more}"
         raise UsageError(told, "nothing is removed: move it away, or choose a new folder")

@@ -42,12 +42,10 @@ _VALUES = 8
 def case_of(schema: Schema, dtype: DType, node: Candidate) -> Case | None:
     """The case of `node`; None where it is refused, and no single change makes it legal."""
     arrays = [materialize(spec) for spec in node.inputs]
-    reason = _refusal(schema.op, arrays, node.attrs)
-    if reason is None:
+    if (reason := _refusal(schema.op, arrays, node.attrs)) is None:
         case = _made(schema, dtype, node, Computed())
         return replace(case, empty=_says_little(schema.op, arrays, node.attrs))
-    legal = _legal(schema, node, arrays)
-    if legal is None:
+    if (legal := _legal(schema, node, arrays)) is None:
         return None
     twin = _made(schema, dtype, legal, Computed())
     return _made(schema, dtype, node, Rejected(reason, replace(twin, id=f"{twin.id}~legal")))

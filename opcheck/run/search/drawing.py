@@ -93,10 +93,9 @@ def attributes(rng: Random, schema: Schema, shape: Shape) -> dict[str, AttrValue
     """A choice of attributes; whether they exclude each other is for the engine to say."""
     found: dict[str, AttrValue] = {}
     for name, declared in schema.attributes.items():
-        if declared.required or rng.random() < _OFTEN.get(name, _STATED):
-            value = attribute(rng, declared, shape)
-            if value is not None:
-                found[name] = value
+        is_stated = declared.required or rng.random() < _OFTEN.get(name, _STATED)
+        if is_stated and (value := attribute(rng, declared, shape)) is not None:
+            found[name] = value
     return found
 
 
@@ -216,12 +215,11 @@ def _node(rng: Random, schema: Schema, tensor: TensorSpec) -> Candidate:
 
 
 def _revalued(rng: Random, case: Case, dtype: DType, *, nan: bool) -> Candidate:
-    inputs = []
-    for spec in case.inputs:
+    def other(spec: TensorSpec) -> TensorSpec:
         values = _values(rng, math.prod(spec.shape), dtype, nan=nan)
-        content = given(values, spec.shape, dtype)
-        inputs.append(replace(spec, dtype=dtype, put=(), content=content))
-    return Candidate(case.attrs, tuple(inputs))
+        return replace(spec, dtype=dtype, put=(), content=given(values, spec.shape, dtype))
+
+    return Candidate(case.attrs, tuple(map(other, case.inputs)))
 
 
 def _least_rank(schema: Schema) -> int:

@@ -91,8 +91,7 @@ class Ground:
         for candidate in self._source:
             if candidate.size > _KEPT:
                 self._large.append(candidate)
-            tried = self._try(candidate)
-            if tried:
+            if tried := self._try(candidate):
                 self._tried += [tried] if candidate.size <= _KEPT else []
                 yield tried
 

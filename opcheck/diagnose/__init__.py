@@ -3,7 +3,7 @@
 `likeness` says if a mistake gives what a backend gave, `faults` makes two of one, `numbers` looks
 at wrong values by themselves. `suspects` remembers across the failures and passes of a backend.
 Once all results are there, `settle` chooses a cause for each failure, by the mistakes that no pass
-contradicts or by `rules` about the `features` of its case; `causes` sums them up.
+contradicts or by rules about the `features` of its case; `causes` sums them up.
 """
 
 from opcheck.diagnose.causes import UNEXPLAINED, Cause, by_cause, causes, number_of

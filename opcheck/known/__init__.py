@@ -1,8 +1,8 @@
 """Ledgers of known failures: those that ship with opcheck, and those that users keep.
 
-`shipped` excuses known defects of released backends. `users` is a gate: what is listed has to fail
-as listed, and what is not listed has to pass. `checking` finds what a ledger lists in vain;
-`places` and `writing` write one.
+Shipped ones excuse known defects of released backends. Those of users are a gate: what is listed
+has to fail as listed, and what is not listed has to pass. `checking` finds what a ledger lists in
+vain; `places` and `writing` write one.
 """
 
 from opcheck.known.fields import Entry, LedgerFields, Line, Place, within

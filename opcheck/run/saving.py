@@ -167,10 +167,8 @@ def recording(backends: Sequence[Asked], folder: Path) -> list[Asked]:
     """The backend, with its answers saved in `folder`; raises UsageError unless it is one."""
     if len(backends) != 1:
         named = ", ".join(backend.info.address for backend in backends)
-        raise UsageError(
-            f"the outputs of one backend can be saved, not of {len(backends)}: {named}",
-            "name it with -b",
-        )
+        told = f"the outputs of one backend can be saved, not of {len(backends)}: {named}"
+        raise UsageError(told, "name it with -b")
     (backend,) = backends
     return [Recording(backend, Recorder(folder, backend.info))]
 
@@ -224,9 +222,8 @@ class Recording:
             self.recorder.save(task, question.inputs, outcome, at_its_opset=own)
         except OSError as error:
             told = error.strerror or str(error)
-            raise BackendUnavailable(
-                f"outputs cannot be saved in {self.recorder.folder}: {told}"
-            ) from error
+            where = self.recorder.folder
+            raise BackendUnavailable(f"outputs cannot be saved in {where}: {told}") from error
 
 
 def write_questions(folder: Path, cases: Iterable[Case]) -> int:

@@ -168,7 +168,8 @@ class _Look:
         self.found.judged += 1
         operands = task.operands(inputs)
         if self.test.refused:
-            if not self._is_open() and (told := accepted(task, operands)):
+            told = None if self._is_open() else accepted(task, operands)
+            if told:
                 self._say(MODEL, told)
             return
         if stored is None:
@@ -239,9 +240,9 @@ class _Look:
         stated = self.test.tolerance
         if isinstance(stated, StatedTolerance) and stated.ulp is None:
             rtol, atol = stated.rtol, max(stated.atol, stated.floor)
+        elif (found := self._ends(stated)) is None:
+            return
         else:
-            if (found := self._ends(stated)) is None:
-                return
             rtol, atol = as_rtol_and_atol(found)
         if not np.allclose([rtol, atol], [self.test.rtol, self.test.atol], rtol=0.02, atol=0):
             told = f"the tolerance needs rtol {rtol:g} and atol {atol:g}"

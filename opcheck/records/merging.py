@@ -334,9 +334,8 @@ def resumed(
     torn = {case for case in compared if count[case] < len(old.backends)}
     records = [one for one in records if one.case not in torn]
     records.sort(key=lambda one: (one.place, order[one.backend]))
-    header = replace(
-        old, environment=joined([old.environment, now.environment]), named=old.named or now.named
-    )
+    environment = joined([old.environment, now.environment])
+    header = replace(old, environment=environment, named=old.named or now.named)
     pairs = {(one.case, one.backend): one for one in records}
     return Kept(header, pairs, earlier.run.ending or _KILLED)
 

@@ -118,20 +118,17 @@ def outcome(run: Run) -> tuple[Exit, str]:
 
 
 def _why_idle(backend: BackendInfo, results: Iterable[Record]) -> str:
-    """Why a backend was judged on nothing, or nothing if it was.
-
-    Refusing the invalid models of a dtype, while none of its legal ones is supported, is nothing;
-    nor is it anything to answer as one does oneself.
-    """
+    """Why a backend was judged on nothing, or nothing if it was."""
     mine = [result for result in results if result.backend == backend.address]
     judged = [result for result in mine if is_judged(result)]
-    # The engine has two answers of its own, of which one is exact.
+    # To answer as one does oneself is nothing; the engine has two answers, of which one is exact.
     if judged and all(
         result.verdict is Verdict.PASS and result.self_check and (result.oracle or result.against)
         for result in judged
     ):
         return "was compared with itself only"
     declined = any(before_ledgers(result) is Verdict.UNSUPPORTED for result in mine)
+    # Nor is it anything to refuse invalid models of a dtype of which no legal one is supported.
     idle = all(result.refused for result in judged) and (declined or not judged)
     return "supported no case" if idle else ""
 

@@ -180,7 +180,7 @@ class Conductor:
         found: dict[tuple[str, str], tuple[Diagnosis, ...]] = {}
         for number, backend in enumerate(self.backends):
             address = backend.info.address
-            mine = [record for record in records if record.backend == address]
+            mine = (record for record in records if record.backend == address)
             seen = [Seen(cases[one.case], one, self.is_puzzling(one)) for one in mine]
             said = settled(seen, self.suspects[number])
             found.update(((case, address), diagnoses) for case, diagnoses in said.items())

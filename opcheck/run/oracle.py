@@ -268,10 +268,8 @@ def _given(
 
 
 def _bounded(case: Case, want: Want, other: Want | None, *, is_twin: bool) -> Want:
-    """`want` with the bound of what the engine gives, for the case or for its legal twin.
-
-    That is about outputs of the same shape and, of a twin, of the same values only.
-    """
+    """`want` with the bound of what the engine gives, for the case or for its legal twin."""
+    # That is about outputs of the same shape and, of a twin, of the same values only.
     of_one_shape = other is not None and other.values.shape == want.values.shape
     if other and of_one_shape and not (is_twin and compare(other, in_its_dtype(want)).problem):
         return replace(want, bound=other.bound, rounded=dtypes.of(want.values))
@@ -287,10 +285,8 @@ def _bounded(case: Case, want: Want, other: Want | None, *, is_twin: bool) -> Wa
 def _check_shapes(wants: Sequence[Want], answers: Sequence[Array]) -> None:
     for want, answer in zip(wants, answers, strict=False):
         if answer.shape != want.values.shape:
-            raise WrongCase(
-                f"{_CONTRADICTION}: {want.name}: the case says shape {want.values.shape}, the"
-                f" engine {answer.shape}"
-            )
+            shapes = f"the case says shape {want.values.shape}, the engine {answer.shape}"
+            raise WrongCase(f"{_CONTRADICTION}: {want.name}: {shapes}")
 
 
 def _check_agreement(comparisons: Iterable[Comparison]) -> None:

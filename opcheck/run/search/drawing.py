@@ -209,9 +209,8 @@ def _node(rng: Random, schema: Schema, tensor: TensorSpec) -> Candidate:
         attrs = spoilt(rng, schema, attrs, len(tensor.shape))
     constant = not schema.op.domain and rng.random() < _CONSTANT
     names = [one.name for one in schema.inputs if one.option == "single"]
-    return Candidate(
-        attrs, tuple(replace(tensor, name=name, initializer=constant) for name in names)
-    )
+    inputs = (replace(tensor, name=name, initializer=constant) for name in names)
+    return Candidate(attrs, tuple(inputs))
 
 
 def _revalued(rng: Random, case: Case, dtype: DType, *, nan: bool) -> Candidate:

@@ -14,6 +14,14 @@ import numpy as np
 
 from opcheck.model import AnyOf, Case, Given, Rejected, TensorSpec
 
+#: The fewest failures that have anything in common; and the fewest different questions, where all
+#: types and opsets of one case are one question, if the facts are not what kernels branch on.
+FEWEST = 3
+#: How often a rule like this may come about by chance.
+_CHANCE = 0.1
+#: Each fact more has to explain so many times more.
+_MUCH_MORE = 1.25
+
 #: Facts by how natural they are as a cause: what a kernel branches on, a value, a limit on a size.
 PLAIN, VALUE, LIMIT = range(3)
 _INT32 = 1 << 31
@@ -164,14 +172,6 @@ def _of_axes(name: str, axes: Sequence[int], shape: Sequence[int]) -> Iterator[_
     for where, part in parts.items():
         yield f"the number of elements {where} `{name}`", LIMIT, prod(part)
 
-
-#: The fewest failures that have anything in common; and the fewest different questions, where all
-#: types and opsets of one case are one question, if the facts are not what kernels branch on.
-FEWEST = 3
-#: How often a rule like this may come about by chance.
-_CHANCE = 0.1
-#: Each fact more has to explain so many times more.
-_MUCH_MORE = 1.25
 
 Terms: TypeAlias = tuple[Feature, ...]
 

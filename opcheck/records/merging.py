@@ -12,6 +12,15 @@ from opcheck.model import BackendInfo, Ending, Environment, Header, Record, Run,
 from opcheck.reading import quoted
 from opcheck.records.status import status
 
+#: Runs that began more hours apart are hardly parts of one: less than lies between two nights.
+APART = 12.0
+#: How many results that stand in two runs are named.
+_NAMED = 3
+#: What the run that goes on is called beside the file.
+_NOW = "this run"
+#: All that is known of how a run ended that was killed.
+_KILLED = Ending(False, 0, "")
+
 
 def differences(old: Header, new: Header) -> dict[str, tuple[str, str]]:
     """What was not alike in the two runs, and how it was; an empty text where it was not at all."""
@@ -51,12 +60,6 @@ def _facts(header: Header) -> Mapping[str, str]:
         "shard": f"{shard[0]} of {shard[1]}" if shard else "",
         **rules(header),
     }
-
-
-#: Runs that began more hours apart are hardly parts of one: less than lies between two nights.
-APART = 12.0
-#: How many results that stand in two runs are named.
-_NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -272,12 +275,6 @@ def joined(all_: Sequence[Environment]) -> Environment:
 
 def _each(values: Iterable[str]) -> str:
     return ", ".join(dict.fromkeys(part for value in values for part in value.split(", ")))
-
-
-#: What the run that goes on is called beside the file.
-_NOW = "this run"
-#: All that is known of how a run ended that was killed.
-_KILLED = Ending(False, 0, "")
 
 
 @dataclass(frozen=True)

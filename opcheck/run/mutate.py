@@ -21,6 +21,9 @@ from opcheck.model.support import Cell
 from opcheck.run.parallel import in_parallel
 from opcheck.run.sight import RED, Sight
 
+#: How the names of cases begin that repeat an example of the specification, or what everybody runs.
+EXAMPLES = ("worked_example", "node_test")
+
 Wrong: TypeAlias = Mistake | Habit
 
 
@@ -201,9 +204,6 @@ def _mutation(
     known |= dict.fromkeys((*killers, *noticers))
     return Mutation(mutant, harmless, tuple(killers.values()), tuple(noticers.values()))
 
-
-#: How the names of cases begin that repeat an example of the specification, or what everybody runs.
-EXAMPLES = ("worked_example", "node_test")
 
 #: An operator, and the name of some of its cases.
 _Name = tuple[str, str, str]

@@ -49,6 +49,8 @@ from opcheck.model import (
 from opcheck.run.question import question
 from opcheck.suite import unrounded
 
+_CONTRADICTION = "the case and opcheck's engine contradict each other"
+
 
 class Silent(Exception):
     """An oracle gives no answer that anything can be held against; the message says why."""
@@ -136,9 +138,6 @@ def _telling(values: Array, dtype: DType | None) -> int:
     # Half of the smallest subnormal number is the largest that rounds to 0.
     tells = (magnitudes > math.ldexp(0.5, dtype.min_exponent)) & (magnitudes <= limits(dtype)[1])
     return int(np.count_nonzero(tells))
-
-
-_CONTRADICTION = "the case and opcheck's engine contradict each other"
 
 
 class WrongCase(ValueError):

@@ -16,6 +16,21 @@ from typing import Literal
 
 from opcheck.model.timing import Sample, Timed, Timing
 
+#: A smaller difference is none: the order in which backends take their turn alone makes 0.5 %.
+ZONE = 0.01
+#: How narrow an interval is to be: plus and minus this.
+LIMIT = 0.02
+#: After how many rounds it is looked at whether intervals are narrow enough. Few and fixed: each
+#: look is one more occasion to stop at an interval that is narrow by luck.
+LOOKS = (30, 60, 120)
+#: How much longer than in others a backend may take in one process, without any reason, as a
+#: logarithm.
+LUCK = math.log(2)
+#: Fewer cases stand for no others.
+LEAST = 3
+#: The ends of an interval that says something are no further apart than this factor.
+SPAN = 10
+
 
 @dataclass(frozen=True)
 class Pair:
@@ -48,17 +63,6 @@ def medians(pairs: Sequence[Pair]) -> dict[int, float]:
 
 
 Word = Literal["faster", "slower", "same", "unclear"]
-
-#: A smaller difference is none: the order in which backends take their turn alone makes 0.5 %.
-ZONE = 0.01
-#: How narrow an interval is to be: plus and minus this.
-LIMIT = 0.02
-#: After how many rounds it is looked at whether intervals are narrow enough. Few and fixed: each
-#: look is one more occasion to stop at an interval that is narrow by luck.
-LOOKS = (30, 60, 120)
-#: How much longer than in others a backend may take in one process, without any reason, as a
-#: logarithm.
-LUCK = math.log(2)
 
 
 @dataclass(frozen=True)
@@ -166,12 +170,6 @@ def _over_rounds(logs: Sequence[float]) -> tuple[float, float]:
 
     out = max(0, int(stats.binom.ppf(0.025, len(logs), 0.5)) - 1)
     return logs[out], logs[-1 - out]
-
-
-#: Fewer cases stand for no others.
-LEAST = 3
-#: The ends of an interval that says something are no further apart than this factor.
-SPAN = 10
 
 
 @dataclass(frozen=True)

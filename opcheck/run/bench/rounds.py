@@ -25,6 +25,11 @@ from opcheck.run.machine import environment, machine
 from opcheck.timing.ratios import LOOKS
 from opcheck.timing.spread import loops_for, settled
 
+#: What the yardstick works on: as much as takes some tenths of a millisecond.
+_YARDSTICK = bytes(range(256)) * 1024
+#: Warming up ends after so many samples.
+_TRIES = 50
+
 
 @dataclass(frozen=True)
 class Visit:
@@ -86,10 +91,6 @@ def about(infos: Sequence[BackendInfo], plan: Plan, *, threads: int) -> Bench:
     )
 
 
-#: What the yardstick works on: as much as takes some tenths of a millisecond.
-_YARDSTICK = bytes(range(256)) * 1024
-
-
 class Measures(Protocol):
     """Something that can be timed."""
 
@@ -130,10 +131,6 @@ def copying(moved: int) -> Here:
 def yardstick() -> Here:
     """The same work in every run: a hash, of which no release of a library changes the steps."""
     return Here(lambda: hashlib.blake2b(_YARDSTICK).digest())
-
-
-#: Warming up ends after so many samples.
-_TRIES = 50
 
 
 @dataclass(eq=False)

@@ -31,6 +31,10 @@ from opcheck.run.trial import Judged, Trial
 from opcheck.suite import case_digest
 from opcheck.timing.ratios import precise, ratio
 
+_ONCE = "it answers once, and not again and again: time it where it computes"
+#: Data of all cases are kept between visits if they take no more than so many bytes.
+_KEPT = 1 << 30
+
 #: How often, in seconds, it is looked whether a worker still lives.
 _TICK = 0.05
 
@@ -93,9 +97,6 @@ def digest(outputs: Outputs) -> bytes:
         else:
             found.update(output.description.encode())
     return found.digest()
-
-
-_ONCE = "it answers once, and not again and again: time it where it computes"
 
 
 @dataclass(frozen=True, eq=False)
@@ -303,10 +304,6 @@ def _moved(trial: Trial, admitted: Sequence[Admitted]) -> int:
     types = [want.dtype.numpy if want.dtype else want.values.dtype for want in wants]
     written = zip(wants, types, strict=True)
     return read + sum(want.values.size * dtype.itemsize for want, dtype in written)
-
-
-#: Data of all cases are kept between visits if they take no more than so many bytes.
-_KEPT = 1 << 30
 
 
 class Session:

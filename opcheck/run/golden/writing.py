@@ -55,6 +55,9 @@ from opcheck.suite.golden_manifest import (
     value_of,
 )
 
+#: What values may rest on.
+_PACKAGES = ("ml_dtypes", "mpmath", "numpy", "onnx")
+
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 #: So much beside its tensors an archive may hold, in bytes: its directory, twice a name each.
 _DIRECTORY = 1 << 12
@@ -215,8 +218,6 @@ def _tensor(name: str, array: Array) -> Tensor:
     return Tensor(name=name, dtype=str(dtypes.of(array)), shape=array.shape)
 
 
-#: What values may rest on.
-_PACKAGES = ("ml_dtypes", "mpmath", "numpy", "onnx")
 METHOD_TEXTS: dict[Method, str] = {
     "exact": "nothing had to be rounded; the engine agrees",
     "mpmath": "correctly rounded from as many digits as it takes; the engine agrees",

@@ -28,6 +28,7 @@ from opcheck.errors import Exit, UsageError
 
 if TYPE_CHECKING:
     from opcheck.model import BackendInfo, Header, Suite
+    from opcheck.run.conduct import Asked
 
 
 def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
@@ -150,7 +151,6 @@ def command(
     from opcheck.records.status import is_failure, status
     from opcheck.report.recording import Recorder
     from opcheck.run import Conductor
-    from opcheck.run.saving import recording
     from opcheck.suite import load_all
 
     going_on = None if resumed is None else resuming.target(resumed)
@@ -186,7 +186,11 @@ def command(
         checked = mine.check([pool.info for pool in pools], everything)
         suite, said = part.failed(suite, said, {pool.info.address for pool in pools})
         cases = part.share(suite)
-        backends = recording(pools, saved) if saved else pools
+        backends: Sequence[Asked] = pools
+        if saved:
+            from opcheck.run.saving import recording
+
+            backends = recording(pools, saved)
         shipped = () if no_known else shipped_ledgers()
         recorder = Recorder(suite, [backend.info.address for backend in backends])
         header = _header(

@@ -26,9 +26,8 @@ from opcheck.compare.ulp import stepped
 from opcheck.errors import UsageError
 from opcheck.graph.tensors import read_named_tensor, tensor_bytes
 from opcheck.graph.test_data import DATA
-from opcheck.run.golden.archives import npz_bytes
-from opcheck.run.golden.checking import check
-from opcheck.run.golden.writing import Settings, write
+from opcheck.run.golden.contents import check
+from opcheck.run.golden.writing import Settings, npz_bytes, write
 from opcheck.suite import load
 from opcheck.suite.golden_manifest import MANIFEST, NPZ, SUMS, read_manifest, sums
 

@@ -20,8 +20,7 @@ from opcheck.model.timing import Bench, Timed
 from opcheck.records.status import reds
 from opcheck.report import store, timing_store, words
 from opcheck.report.markdown import block, table
-from opcheck.timing.means import means
-from opcheck.timing.ratios import ratio
+from opcheck.timing.ratios import means, ratio
 from opcheck.timing.ratios import words as verdict_on
 from opcheck.timing.spread import spread
 from reports.confirm import SHOWS

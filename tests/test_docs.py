@@ -26,7 +26,7 @@ from opcheck.backends.runners.tensors import from_json
 from opcheck.dtypes import DTYPES
 from opcheck.graph.folders import KINDS, MAX_NAME, folder_name
 from opcheck.model import Verdict
-from opcheck.run.export import write_questions
+from opcheck.run.saving import write_questions
 from opcheck.suite import load
 from tests.asking import task_of
 from tests.backends.runners.programs import command

@@ -152,7 +152,7 @@ def command(
     from opcheck.report import timings
     from opcheck.report.pyperf import write as write_pyperf
     from opcheck.run.bench import Session
-    from opcheck.run.bench.plan import about as describe
+    from opcheck.run.bench.rounds import about as describe
 
     # Whatever is wrong with the command line is told before any process is started.
     cases = timable(*chosen(sweep, **selection))

@@ -251,7 +251,7 @@ def import_(folders: Sequence[Path], file: Path, force: bool) -> None:
     """
     from opcheck.report.case_yaml import written_nodes
     from opcheck.report.words import plural
-    from opcheck.run.golden.importing import place
+    from opcheck.run.writing import place
 
     _check_file(file)
     nodes = _nodes(folders)
@@ -335,7 +335,7 @@ def check(folder: Path, jobs: int | None) -> None:
     """
     from opcheck.cli.console import counted
     from opcheck.report.words import one_line, plural
-    from opcheck.run.golden.checking import check as check_folder
+    from opcheck.run.golden.contents import check as check_folder
     from opcheck.run.machine import processors
 
     with counted("checking", None) as each:

@@ -49,7 +49,7 @@ def command(clauses: bool, folder: Path | None, form: str, **selection: Any) -> 
     show = _show_clauses if clauses else _show_cases
     show(cases, as_json=form == "json")
     if folder:
-        from opcheck.run.export import write_questions
+        from opcheck.run.saving import write_questions
 
         count = write_questions(folder, cases)
         click.echo(f"opcheck: {count:,} questions in {folder}", err=True)

@@ -121,8 +121,8 @@ def _power(
 ) -> Power:
     from opcheck.cli.console import counted
     from opcheck.model.mutation import Fate, Power
+    from opcheck.run.node_tests import yardsticks
     from opcheck.run.propose import proposals
-    from opcheck.run.yardstick import yardsticks
 
     left = sorted(m.mutant for m in mutations if m.fate is Fate.SURVIVED)
     found = []
@@ -156,7 +156,7 @@ def _end_groups(
     from opcheck.clauses import shipped_pages, survey
     from opcheck.known import shipped_ledgers
     from opcheck.report import mutation as report
-    from opcheck.run.groups import groups
+    from opcheck.run.mutate import groups
 
     surveys = survey(shipped_pages(), cases)
     found: tuple[Group, ...] = groups(cases, mutations, surveys, shipped_ledgers())

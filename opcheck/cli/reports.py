@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from opcheck.model import Case, Ending, Header, Record, Run
-    from opcheck.records.resuming import Kept
+    from opcheck.records.merging import Kept
     from opcheck.report.spelling import Recorder
 
 #: The format that is written as the run goes.
@@ -308,8 +308,7 @@ def kept_results(
 ) -> Kept:
     """What need not be asked again, which is told; raises UsageError where it is another run."""
     from opcheck.model import Agreement
-    from opcheck.records.merging import Part
-    from opcheck.records.resuming import resumed
+    from opcheck.records.merging import Part, resumed
     from opcheck.report.words import plural
 
     compared = {case.id for case in cases if isinstance(case.expect, Agreement)}

@@ -38,6 +38,7 @@ from opcheck.errors import Exit, UsageError
 
 if TYPE_CHECKING:
     from opcheck.model import BackendInfo, Header, Suite
+    from opcheck.run.conduct import Asked
 
 
 def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
@@ -162,11 +163,10 @@ def command(
     )
     from opcheck.known import shipped_ledgers
     from opcheck.model import Ending, Record, Run
-    from opcheck.records.resuming import Kept
+    from opcheck.records.merging import Kept
     from opcheck.records.status import is_failure, status
     from opcheck.report.spelling import Recorder
-    from opcheck.run import resume
-    from opcheck.run.saving import recording
+    from opcheck.run import Conductor
     from opcheck.suite import load_all
 
     going_on = None if resumed is None else resumed_target(resumed)
@@ -203,7 +203,11 @@ def command(
         checked = mine.check([pool.info for pool in pools], everything)
         suite, said = part.failed(suite, said, {pool.info.address for pool in pools})
         cases = part.share(suite)
-        backends = recording(pools, saved) if saved else pools
+        backends: Sequence[Asked] = pools
+        if saved:
+            from opcheck.run.saving import recording
+
+            backends = recording(pools, saved)
         shipped = () if no_known else shipped_ledgers()
         recorder = Recorder(suite, [backend.info.address for backend in backends])
         header = _header(
@@ -243,7 +247,7 @@ def command(
         failures = 0
         stopped = False
         began = time.monotonic()
-        stream = resume(
+        stream = Conductor(
             cases,
             backends,
             kept.records,

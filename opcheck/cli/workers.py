@@ -160,7 +160,7 @@ def _oracle_settings(
     memory_limit: str | None,
 ) -> dict[str, Settings]:
     """How the oracles are treated; raises UsageError for every one that cannot be meant."""
-    from opcheck.run.witness import oracles_of
+    from opcheck.run.oracle import oracles_of
 
     found: dict[str, Settings] = {}
     failures: list[OpcheckError] = []

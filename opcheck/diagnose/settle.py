@@ -13,8 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from opcheck.diagnose.features import Feature, features, invalid, legal_twin
-from opcheck.diagnose.rules import FEWEST, Rule, rule
+from opcheck.diagnose.features import FEWEST, Feature, Rule, features, invalid, legal_twin, rule
 from opcheck.diagnose.suspects import NOT_CHECKED, Suspects, cell_of, spelt
 from opcheck.model import Case, Diagnosis, Failure, Record, Verdict
 from opcheck.records.causes import WAYS
@@ -137,7 +136,6 @@ class _Part:
 
     @cached_property
     def features(self) -> list[Feature]:
-        """What distinguishes the cases."""
         return features(self.cases)
 
     @cached_property

@@ -1,13 +1,21 @@
 """Ledgers of known failures: those that ship with opcheck, and those that users keep.
 
-`shipped` excuses known defects of released backends. `users` is a gate: what is listed has to fail
-as listed, and what is not listed has to pass. `checking` finds what a ledger lists in vain;
-`places` and `writing` write one.
+Shipped ones excuse known defects of released backends. Those of users are a gate: what is listed
+has to fail as listed, and what is not listed has to pass. `checking` finds what a ledger lists in
+vain; `places` and `writing` write one.
 """
 
 from opcheck.known.fields import Entry, LedgerFields, Line, Place, within
-from opcheck.known.shipped import Ledger, explain, load_ledgers, shipped_ledgers
-from opcheck.known.users import Gate, Listed, UserLedger, load_user_ledgers
+from opcheck.known.ledgers import (
+    Gate,
+    Ledger,
+    Listed,
+    UserLedger,
+    explain,
+    load_ledgers,
+    load_user_ledgers,
+    shipped_ledgers,
+)
 
 __all__ = [
     "Entry",

@@ -9,7 +9,7 @@ from functools import cached_property
 from opcheck import opset
 from opcheck.errors import did_you_mean
 from opcheck.known.fields import VALUES, Place, is_version, value_of
-from opcheck.known.users import Gate, UserLedger
+from opcheck.known.ledgers import Gate, UserLedger
 from opcheck.model import BackendInfo, Case, OpVersion
 from opcheck.reading import Problems, quoted
 from opcheck.reading.form import shown
@@ -47,8 +47,7 @@ def check(gate: Gate, facts: Facts, pruned: UserLedger | None = None) -> None:
     problems = Problems()
     for ledger in gate.ledgers:
         for number, name in enumerate(ledger.fields.backend):
-            told = facts.why_none(name)
-            if told:
+            if told := facts.why_none(name):
                 mark = ledger.node.at(("backend", number))
                 problems.add(ledger.file, mark, f"{quoted(name)} is no backend: {told}")
     problems.raise_if_any()
@@ -86,13 +85,7 @@ def _check_versions(ledger: UserLedger, facts: Facts, problems: Problems) -> Non
 
 
 def _check_place(
-    ledger: UserLedger,
-    number: int,
-    place: int,
-    facts: Facts,
-    problems: Problems,
-    *,
-    pruned: bool,
+    ledger: UserLedger, number: int, place: int, facts: Facts, problems: Problems, *, pruned: bool
 ) -> None:
     entry = ledger.fields.known[number]
     where = entry.where[place]
@@ -143,15 +136,12 @@ def _in_vain(place: Place, about: Collection[Case]) -> list[tuple[str, int]]:
 def _nowhere(
     place: Place, cases: Sequence[Case]
 ) -> Iterator[tuple[str, tuple[int, ...], str, str | None]]:
-    """What a place names that is nowhere: the field, the item, what to say of it, and a hint.
-
-    Field by field, from what is most general, and no more after one that leaves no case at all.
-    """
+    """What a place names that is nowhere: the field, the item, what to say of it, and a hint."""
+    # Field by field, from what is most general, and no more after one that leaves no case at all.
     left, so_far = list(cases), "cases that were read"
     gone: set[tuple[str, int]] = set()
     for field in VALUES:
-        wanted = getattr(place, field)
-        if wanted is None:
+        if (wanted := getattr(place, field)) is None:
             continue
         there = {value_of(case, field) for case in left} - {None}
         missing = [(n, value) for n, value in enumerate(wanted) if value not in there]
@@ -183,16 +173,14 @@ def _hint(value: str, known: list[str]) -> str | None:
 
 def _check_overlaps(gate: Gate, facts: Facts, problems: Problems) -> None:
     """A case that is listed twice has an entry that explains nothing."""
-    told: set[tuple[str, int, str, int]] = set()
+    told: set[tuple[str, str, int]] = set()
     for backend in filter(gate.is_about, facts.backends):
         for case in facts.cases:
             listed = gate.listed(case, backend)
             for other in listed[1:]:
-                first = listed[0]
-                key = first.ledger.file, first.line, other.ledger.file, other.line
-                if key in told:
-                    continue
-                told.add(key)
-                mark = other.ledger.node.at(("known", other.number, "where", other.place))
-                place = f"{first.ledger.file}:{first.line}"
-                problems.add(other.ledger.file, mark, f"{case.id} is listed at {place} too")
+                place = f"{listed[0].ledger.file}:{listed[0].line}"
+                key = place, other.ledger.file, other.line
+                if key not in told:
+                    told.add(key)
+                    mark = other.ledger.node.at(("known", other.number, "where", other.place))
+                    problems.add(other.ledger.file, mark, f"{case.id} is listed at {place} too")

@@ -36,7 +36,6 @@ def places(wanted: Collection[Case], among: Iterable[Case]) -> list[dict[str, An
 
 
 def _spelt(place: Mapping[str, tuple[Any, ...]]) -> dict[str, Any]:
-    """The place as a ledger has it."""
     spelt: dict[str, Any] = {}
     for field, values in place.items():
         # A list alone would be taken for a list of values.
@@ -78,10 +77,7 @@ def _of_operator(
 
 
 def _said(there: Sequence[Case], ids: Collection[str]) -> list[_Said]:
-    """What tells those of `ids` from all others `there`, which have the same name.
-
-    Several, which share no case, where one product of values cannot.
-    """
+    """What tells those of `ids` from all others `there`, in disjoint parts if one cannot."""
     mine = [case for case in there if case.id in ids]
     known = [field for field in (*_FIELDS, *_attributes(there)) if _can_be_said(field, mine)]
     for count in range(len(known) + 1):

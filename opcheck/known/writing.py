@@ -7,13 +7,14 @@ import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.scalarstring import DoubleQuotedScalarString, FoldedScalarString
 
 from opcheck.errors import UsageError
 from opcheck.reading import Mark, Node
-
-if TYPE_CHECKING:
-    from ruamel.yaml import YAML
 
 #: How wide what is written may be, where it can be broken.
 _WIDTH = 96
@@ -155,7 +156,6 @@ class _Sheet:
         self.edits.append((_Span(key.line - 1, key.line, 0), [said]))
 
     def text(self) -> str:
-        """The file."""
         lines = [*self.lines]
         for span, others in sorted(self.edits, key=lambda edit: edit[0].begin, reverse=True):
             lines[span.begin : span.end] = others
@@ -175,8 +175,6 @@ def _items(node: Node, path: Sequence[str | int]) -> list[Mark]:
 
 
 def _round_trip() -> YAML:
-    from ruamel.yaml import YAML
-
     yaml = YAML(typ="rt")
     yaml.preserve_quotes = True
     yaml.width = _ENDLESS
@@ -191,20 +189,14 @@ def _dumped(items: Sequence[Any]) -> list[str]:
 
 
 def _scalar(text: str) -> str:
-    """A text as YAML spells it in a line."""
-    from ruamel.yaml.scalarstring import DoubleQuotedScalarString
-
     (line,) = _dumped([text if text.isprintable() else DoubleQuotedScalarString(text)])
     return line.removeprefix("- ")
 
 
 def _entry(new: NewEntry) -> Any:
-    from ruamel.yaml.comments import CommentedMap
-
     said = CommentedMap(verdict=new.verdict)
     for name in ("failure", "looks", "reason"):
-        value = getattr(new, name)
-        if value:
+        if value := getattr(new, name):
             said[name] = value
     said["cause"] = _folded(new.cause)
     said["where"] = [*map(_place, new.where)]
@@ -212,9 +204,6 @@ def _entry(new: NewEntry) -> Any:
 
 
 def _folded(text: str) -> Any:
-    """A text, folded where it is longer than a line."""
-    from ruamel.yaml.scalarstring import FoldedScalarString
-
     lines = textwrap.wrap(text, _WIDTH, break_long_words=False, break_on_hyphens=False)
     if len(lines) < 2 or " ".join(lines) != text:
         return text
@@ -229,8 +218,6 @@ def _folded(text: str) -> Any:
 
 def _place(fields: Mapping[str, Any]) -> Any:
     """A place in one line, or where that is too long in one for each field."""
-    from ruamel.yaml.comments import CommentedMap, CommentedSeq
-
     place = CommentedMap()
     for name, value in fields.items():
         place[name] = value

@@ -124,8 +124,7 @@ def compare(old: Run, new: Run) -> Difference:
             continue
         if now is not None and was.digest == now.digest:
             pairs.append((was, now))
-        kind = _kind(was, now, red)
-        if kind:
+        if kind := _kind(was, now, red):
             changes.append(Change(kind, was, now))
     for pair, now in after.items():
         if pair not in before:
@@ -158,8 +157,7 @@ def judged(old: Run, new: Run, found: Difference, *, common: bool = False) -> tu
         }.items()
         if count
     )
-    short = [name for name, run in (("OLD", old), ("NEW", new)) if not run.complete]
-    if short:
+    if short := [name for name, run in (("OLD", old), ("NEW", new)) if not run.complete]:
         return Exit.UNUSABLE, f"incomplete: {' and '.join(short)} was cut short; {said}"
     if found.left_out and not common:
         return Exit.UNUSABLE, f"NEW was asked for less than OLD (--common: no matter); {said}"
@@ -173,24 +171,19 @@ def judged(old: Run, new: Run, found: Difference, *, common: bool = False) -> tu
 
 
 def _by_pair(records: Iterable[Record], as_found: bool) -> dict[tuple[str, str], Record]:
-    return {
-        (record.case, record.backend): _as_found(record) if as_found else record
-        for record in map(_as_it_passed, records)
-    }
+    return {(one.case, one.backend): _without_ledgers(one, as_found) for one in records}
 
 
-def _as_found(record: Record) -> Record:
-    """The record as it was before the ledgers of known defects were asked."""
+def _without_ledgers(record: Record, as_found: bool) -> Record:
+    """The record of a pass as such, and of others as they were before ledgers were asked."""
+    # That a ledger is out of date is no matter of the backend's.
+    if record.verdict is Verdict.UNEXPECTED_PASS:
+        record = replace(record, verdict=Verdict.PASS, known=None, unexpected=False)
+    if not as_found:
+        return record
     if record.verdict is not Verdict.KNOWN or record.found is None:
         return replace(record, known=None, unexpected=False)
     return replace(record, verdict=record.found, known=None)
-
-
-def _as_it_passed(record: Record) -> Record:
-    """The record of a pass as such: that a ledger is out of date is no matter of the backend's."""
-    if record.verdict is not Verdict.UNEXPECTED_PASS:
-        return record
-    return replace(record, verdict=Verdict.PASS, known=None, unexpected=False)
 
 
 def _must_be_there(old: Run, new: Run, was: Record) -> bool:
@@ -242,7 +235,6 @@ def _same(was: Record, now: Record, *, fails: bool) -> Kind | None:
 
 
 def _cause(record: Record) -> tuple[object, ...]:
-    """What a failure is about."""
     return record.verdict, record.failure, _ADDRESS.sub("", record.reason)
 
 
@@ -253,11 +245,8 @@ def _listed(record: Record) -> tuple[object, ...]:
 
 
 def _looks_otherwise(was: Record, now: Record) -> bool:
-    """Return True if two failures look different and both were diagnosed: known defects are not.
-
-    Which of several mistakes is the likeliest depends on other results, as does what was learned
-    from them.
-    """
+    """Return True if two failures look different and both were diagnosed: known defects are not."""
+    # Which of several mistakes is the likeliest depends on other results, as do learned rules.
     looks = [
         {said.mistake or said.text for said in one.diagnoses if said.mistake or not said.counts}
         for one in (was, now)

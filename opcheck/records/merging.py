@@ -1,21 +1,65 @@
-"""Several stored runs of one suite as one: its shards, its backends, or both."""
+"""Stored runs of one suite as one: shards, backends, or what a run that was cut short has."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from opcheck.errors import UsageError
-from opcheck.model import BackendInfo, Ending, Environment, Header, Record, Run
+from opcheck.model import BackendInfo, Ending, Environment, Header, Record, Run, Verdict
 from opcheck.reading import quoted
-from opcheck.records.facts import rules
 from opcheck.records.status import status
 
 #: Runs that began more hours apart are hardly parts of one: less than lies between two nights.
 APART = 12.0
 #: How many results that stand in two runs are named.
 _NAMED = 3
+#: What the run that goes on is called beside the file.
+_NOW = "this run"
+#: All that is known of how a run ended that was killed.
+_KILLED = Ending(False, 0, "")
+
+
+def differences(old: Header, new: Header) -> dict[str, tuple[str, str]]:
+    """What was not alike in the two runs, and how it was; an empty text where it was not at all."""
+    was, now = _facts(old), _facts(new)
+    both = {name: (was.get(name, ""), now.get(name, "")) for name in {**was, **now}}
+    return {name: (one, other) for name, (one, other) in both.items() if one != other}
+
+
+def rules(header: Header) -> Mapping[str, str]:
+    """By what results were judged, beside the cases, in words; "" is the default."""
+    return {
+        "known defects": "applied" if header.known else "judged",
+        "known failures": ", ".join(f"{name} ({said})" for name, said in header.ledgers.items()),
+        "warnings": "red" if header.strict else "",
+        "unsupported": "red" if header.require_supported else "",
+        "seed": "" if header.seed is None else str(header.seed),
+        **header.options,
+    }
+
+
+def _release(info: BackendInfo) -> str:
+    return " ".join(filter(None, (info.of, info.version)))
+
+
+def _facts(header: Header) -> Mapping[str, str]:
+    about = header.environment
+    shard = header.shard
+    return {
+        "opcheck": about.opcheck,
+        "Python": about.python,
+        "platform": about.platform,
+        **{f"package {name}": version for name, version in about.packages.items()},
+        **{f"backend {info.address}": _release(info) for info in header.backends},
+        **{f"oracle {info.address}": _release(info) for info in header.oracles},
+        "selection": header.selection,
+        "paths": " ".join(header.paths),
+        "shard": f"{shard[0]} of {shard[1]}" if shard else "",
+        **rules(header),
+    }
 
 
 @dataclass(frozen=True)
@@ -77,8 +121,7 @@ def _whole(infos: Iterable[BackendInfo]) -> dict[str, BackendInfo]:
 def several_builds(whole: Header) -> Iterator[str]:
     """Backends that were not made of the same in all parts of a whole, and in what they differ."""
     for info in (*whole.backends, *whole.oracles):
-        unlike = [name for name, digests in info.made_of.items() if ", " in digests]
-        if unlike:
+        if unlike := [name for name, digests in info.made_of.items() if ", " in digests]:
             yield f"{info} was not made of the same everywhere: {', '.join(unlike)}"
 
 
@@ -137,12 +180,10 @@ def _unlike(
 
 
 def _versions(parts: Sequence[Part]) -> Iterator[str]:
-    (first, *rest) = parts
-    one = first.run.header.environment.opcheck
-    for part in rest:
-        other = part.run.header.environment.opcheck
-        if other != one:
-            both = f"{first.name} and {part.name} are of opcheck {one} and {other}"
+    first, one = parts[0].name, parts[0].run.header.environment.opcheck
+    for part in parts[1:]:
+        if (other := part.run.header.environment.opcheck) != one:
+            both = f"{first} and {part.name} are of opcheck {one} and {other}"
             yield f"{both} (--mixed-versions joins them)"
 
 
@@ -161,8 +202,7 @@ def _repeated(parts: Sequence[Part]) -> Iterator[str]:
                 case = quoted(record.case)
                 yield f"{part.name} has another case {case} than the runs before it"
     for (one, other), records in twice.items():
-        few = (f"{quoted(r.backend)} on {quoted(r.case)}" for r in records[:_NAMED])
-        named = ", ".join(few)
+        named = ", ".join(f"{quoted(r.backend)} on {quoted(r.case)}" for r in records[:_NAMED])
         left = len(records) - _NAMED
         more = f" and {left:,} more" if left > 0 else ""
         yield f"results that stand in both {parts[one].name} and {parts[other].name}: {named}{more}"
@@ -190,7 +230,9 @@ def _lacks(parts: Sequence[Part], header: Header) -> Iterator[str]:
             yield f"{part.name} was cut short, and nobody knows how it ended"
     for backend in header.backends:
         mine = [part for part in parts if backend in part.run.header.backends]
-        counts = [_count(part.run, backend) for part in mine]
+        counts = [
+            sum(record.backend == backend.address for record in part.run.records) for part in mine
+        ]
         if sum(counts) == header.suite.cases:
             continue
         yield f"{backend.address}: {sum(counts):,} of {header.suite.cases:,} results"
@@ -202,10 +244,6 @@ def _lacks(parts: Sequence[Part], header: Header) -> Iterator[str]:
         total = max((shard[1] for shard in shards if shard), default=0)
         for number in sorted({*range(1, total + 1)} - there) if all(shards) else ():
             yield f"  shard {number} of {total} is missing"
-
-
-def _count(run: Run, backend: BackendInfo) -> int:
-    return sum(record.backend == backend.address for record in run.records)
 
 
 def _ending(
@@ -237,3 +275,92 @@ def joined(all_: Sequence[Environment]) -> Environment:
 
 def _each(values: Iterable[str]) -> str:
     return ", ".join(dict.fromkeys(part for value in values for part in value.split(", ")))
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What is kept of a run: its header, as that of the whole, and results by case and backend.
+
+    The latter are in the order of the cases. `ending` is how the run ended, as far as is known.
+    """
+
+    header: Header
+    records: Mapping[tuple[str, str], Record] = field(default_factory=dict)
+    ending: Ending = _KILLED
+
+    @property
+    def missing(self) -> int:
+        """How many results are to come."""
+        return self.header.results - len(self.records)
+
+    def behind(self, records: Sequence[Record]) -> list[Record]:
+        """What is kept and not among these records."""
+        there = {(record.case, record.backend) for record in records}
+        return [record for pair, record in self.records.items() if pair not in there]
+
+
+def resumed(
+    earlier: Part,
+    now: Header,
+    digests: Mapping[str, tuple[int, str]],
+    compared: Collection[str] = (),
+    hours: float = APART,
+) -> Kept:
+    """What a run with the header `now` can keep of `earlier`: all that was delivered.
+
+    `digests` are place and digest of the cases, by their ids; those `compared` among the backends
+    are kept if all of their results are. Raises UsageError with every reason why it is another run:
+    another suite or shard, other backends, versions, files or rules, or more `hours` apart.
+    """
+    old = earlier.run.header
+    wrong = [*misfits([earlier, Part(_NOW, replace(earlier.run, header=now))])]
+    wrong += [*_changed_since(earlier.name, old, now), *_too_late(earlier.name, old, now, hours)]
+    # What was not delivered is what is missing.
+    records = [one for one in earlier.run.records if one.verdict is not Verdict.NOT_RUN]
+    if earlier.run.complete and len(records) == len(earlier.run.records):
+        wrong.append(f"{earlier.name} is complete: there is nothing to go on with")
+    for record in earlier.run.records if old.suite == now.suite else ():
+        if digests.get(record.case) != (record.place, record.digest):
+            wrong.append(f"{earlier.name} has another case {quoted(record.case)} than {_NOW}")
+    if wrong:
+        hint = f"another file begins a new run; {earlier.name} is as it was"
+        raise UsageError("\n".join(dict.fromkeys(wrong)), hint)
+    order = {info.address: number for number, info in enumerate(old.backends)}
+    # What a backend is worth beside the others is known once all of them have answered.
+    count = Counter(one.case for one in records)
+    torn = {case for case in compared if count[case] < len(old.backends)}
+    records = [one for one in records if one.case not in torn]
+    records.sort(key=lambda one: (one.place, order[one.backend]))
+    environment = joined([old.environment, now.environment])
+    header = replace(old, environment=environment, named=old.named or now.named)
+    pairs = {(one.case, one.backend): one for one in records}
+    return Kept(header, pairs, earlier.run.ending or _KILLED)
+
+
+def _changed_since(name: str, old: Header, now: Header) -> Iterator[str]:
+    """What may differ in the parts of a whole, but not within one."""
+    versions = old.environment.opcheck, now.environment.opcheck
+    if versions[1] not in versions[0].split(", "):
+        yield f"{name} is of opcheck {versions[0]}, {_NOW} of {versions[1]}"
+    if old.shard != now.shard:
+        yield f"{name} is {_which(old)}, {_NOW} {_which(now)}"
+    one, other = ([info.address for info in header.backends] for header in (old, now))
+    if one != other:
+        yield f"{name} has the backends {', '.join(one)}; {_NOW} {', '.join(other)}"
+    known = {info.address: info.made_of for info in (*old.backends, *old.oracles)}
+    for info in (*now.backends, *now.oracles):
+        before = known.get(info.address, info.made_of)
+        if unlike := sorted(dict(before.items() ^ info.made_of.items())):
+            yield f"{quoted(info.address)} was made of other files in {name}: {', '.join(unlike)}"
+
+
+def _too_late(name: str, old: Header, now: Header, hours: float) -> Iterator[str]:
+    """Why too much may have changed since a run began that nothing in it shows."""
+    passed = apart(old, now)
+    if abs(passed) > hours:
+        when = f"{abs(passed):,.1f} hours {'ago' if passed > 0 else 'from now'}"
+        yield f"{name} began {when}; --resume-within {hours:g} allows no more"
+
+
+def _which(header: Header) -> str:
+    return f"shard {header.shard[0]} of {header.shard[1]}" if header.shard else "the whole suite"

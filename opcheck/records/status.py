@@ -88,7 +88,9 @@ def status(
     if idle and (header.named or len(idle) == len(header.backends)):
         return Exit.NOTHING_JUDGED, f"nothing was judged: {'; '.join(idly)}"
     judged = _counted(sum(map(is_judged, results)), "result", "results")
-    known = Counter(result.backend for result in results if _is_known_wrong(result))
+    off = {*WRONG} - {Verdict.DIFFER}
+    excused = (result for result in results if result.verdict is Verdict.KNOWN)
+    known = Counter(result.backend for result in excused if before_ledgers(result) in off)
     found = Counter(before_ledgers(result) for result in results)
     remarks = [_known_wrong(known)] if known else []
     remarks += [_spelt({verdict: found[verdict] for verdict in _REMARKS})]
@@ -116,35 +118,24 @@ def outcome(run: Run) -> tuple[Exit, str]:
 
 
 def _why_idle(backend: BackendInfo, results: Iterable[Record]) -> str:
-    """Why a backend was judged on nothing, or nothing if it was.
-
-    Refusing the invalid models of a dtype, while none of its legal ones is supported, is nothing;
-    nor is it anything to answer as one does oneself.
-    """
+    """Why a backend was judged on nothing, or nothing if it was."""
     mine = [result for result in results if result.backend == backend.address]
     judged = [result for result in mine if is_judged(result)]
-    own = [result for result in judged if _is_self(result)]
-    if own and len(own) == len(judged):
+    # To answer as one does oneself is nothing; the engine has two answers, of which one is exact.
+    if judged and all(
+        result.verdict is Verdict.PASS and result.self_check and (result.oracle or result.against)
+        for result in judged
+    ):
         return "was compared with itself only"
     declined = any(before_ledgers(result) is Verdict.UNSUPPORTED for result in mine)
+    # Nor is it anything to refuse invalid models of a dtype of which no legal one is supported.
     idle = all(result.refused for result in judged) and (declined or not judged)
     return "supported no case" if idle else ""
-
-
-def _is_self(result: Record) -> bool:
-    """Whether a backend passed by its own answer; the engine has two, of which one is exact."""
-    by_itself = result.self_check and bool(result.oracle or result.against)
-    return by_itself and result.verdict is Verdict.PASS
 
 
 def before_ledgers(result: Record) -> Verdict:
     """Return the verdict that a result had before any ledger excused it."""
     return result.verdict if result.verdict is not Verdict.KNOWN else result.found or Verdict.FAIL
-
-
-def _is_known_wrong(result: Record) -> bool:
-    found = before_ledgers(result)
-    return result.verdict is Verdict.KNOWN and found in WRONG and found is not Verdict.DIFFER
 
 
 def _known_wrong(counts: Mapping[str, int]) -> str:

@@ -23,7 +23,7 @@ from opcheck.records.comparing import (
     Kind,
     judged,
 )
-from opcheck.records.facts import differences
+from opcheck.records.merging import differences
 from opcheck.report import failure, words
 from opcheck.report.json_lines import line
 from opcheck.report.look import COLOURS, add_numbers, new_table, put_all, unlike

@@ -12,8 +12,7 @@ from opcheck.model.timing import Bench, Timed, Timing
 from opcheck.report import words
 from opcheck.report.look import Column, Lines, together
 from opcheck.report.words import digits, interval, percent, seconds
-from opcheck.timing.means import means
-from opcheck.timing.ratios import Ratio, ratio
+from opcheck.timing.ratios import Ratio, means, ratio
 from opcheck.timing.ratios import words as verdict_on
 from opcheck.timing.spread import Spread, spread
 

@@ -1,6 +1,6 @@
 """Cases on backends: a stream of results. No printing."""
 
-from opcheck.run.conduct import conduct, resume
-from opcheck.run.environment import environment
+from opcheck.run.conduct import Conductor, conduct
+from opcheck.run.machine import environment
 
-__all__ = ["conduct", "environment", "resume"]
+__all__ = ["Conductor", "conduct", "environment"]

@@ -5,27 +5,33 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection, wait
-from types import MappingProxyType
 from typing import Any, Protocol, TypeAlias, cast
 
+from opcheck.compare.verdict import UNUSABLE, Answer, Refusal
 from opcheck.diagnose import Seen, Suspects, looks_like, settled
+from opcheck.diagnose.evidence import Evidence, Outputs
+from opcheck.engine import operator_of
 from opcheck.known import Gate, Ledger, explain
 from opcheck.model import (
     Agreement,
     BackendInfo,
     Case,
     Diagnosis,
+    Oracle,
+    Outcome,
+    Produced,
     Question,
+    Raised,
     Record,
     Reply,
     Result,
     Verdict,
 )
-from opcheck.run.diagnosis import evidence, recall, was_looked_into
+from opcheck.run.lying import node_of
+from opcheck.run.oracle import Testimony, oracle_of
 from opcheck.run.repeating import Rounds, as_required, repeated, together
-from opcheck.run.together import settled as compared
+from opcheck.run.repeating import settled as compared
 from opcheck.run.trial import Judged, Trial
-from opcheck.run.witness import Testimony, oracle_of
 
 #: How far a backend may be ahead of the slowest, in cases, and how many bytes their data may have.
 _AHEAD = 512
@@ -40,29 +46,20 @@ class Asked(Protocol):
     @property
     def info(self) -> BackendInfo:
         """Address, kind, version, and what is to be known of it."""
-        ...
 
     @property
     def has_room(self) -> bool:
         """Whether one more question would be under way soon."""
-        ...
 
     @property
     def connections(self) -> list[Connection[Any, Any]]:
         """What becomes readable when a reply comes."""
-        ...
 
     def ask(self, question: Question) -> int:
         """Take a question; its reply comes with the number returned."""
-        ...
 
     def replies(self, readable: Collection[Any]) -> Iterator[tuple[int, Reply]]:
         """What has come by the `readable` of its connections."""
-        ...
-
-
-def _nothing(result: Result | Record) -> bool:
-    return False
 
 
 def _size(case: Case) -> int:
@@ -76,46 +73,16 @@ Kept: TypeAlias = Mapping[tuple[str, str], Record]
 def conduct(
     cases: Sequence[Case], backends: Sequence[Asked], *more: Any, **options: Any
 ) -> Iterator[Result]:
-    """Judge every case on every backend as `resume` does, with nothing kept of an earlier run."""
-    return cast(Iterator[Result], iter(resume(cases, backends, {}, *more, **options)))
-
-
-def resume(
-    cases: Sequence[Case],
-    backends: Sequence[Asked],
-    kept: Kept,
-    ledgers: Sequence[Ledger] = (),
-    is_puzzling: Callable[[Result | Record], bool] = _nothing,
-    oracles: Mapping[str, Asked] = MappingProxyType({}),
-    gate: Gate | None = None,
-    *,
-    times: int = 1,
-    reproducible: bool = False,
-) -> Conductor:
-    """Judge every case on every backend, case by case, in the given order.
-
-    What is `kept` of an earlier run comes in its turn, and is not asked; the new results are those
-    of a run that was never cut short. Of a case that compares backends with each other, all results
-    are kept or none.
-
-    The user's `gate` decides about the cases that it lists, `ledgers` explain failures of others.
-    Those that are puzzling all the same are diagnosed, which takes as long as some hundred cases
-    more. `oracles` are those that the cases name, by these names. Each backend is asked each case
-    so many `times`. `reproducible`: answers must be the same to the bit in all runs.
-    """
-    return Conductor(
-        cases, backends, kept, ledgers, is_puzzling, oracles, gate or Gate(), times, reproducible
-    )
+    """Judge every case on every backend, with nothing kept of an earlier run; see `Conductor`."""
+    return cast(Iterator[Result], iter(Conductor(cases, backends, {}, *more, **options)))
 
 
 @dataclass(eq=False)
 class _Open:
-    """A case of which not all results are there; they are kept by the backend's number.
-
-    Backends that are `waiting` are asked once the case's oracle has answered, if it is `unheard`.
-    """
+    """A case of which not all results are there; they are kept by the backend's number."""
 
     trial: Trial
+    #: The case's oracle has not answered yet; backends are `waiting` for that.
     unheard: bool
     waiting: list[int] = field(default_factory=list)
     results: dict[int, Judged] = field(default_factory=dict)
@@ -125,17 +92,27 @@ class _Open:
 
 @dataclass(eq=False)
 class Conductor:
-    """A run, which yields its results once; then it knows their causes."""
+    """A run, which judges every case on every backend, case by case, in the given order.
+
+    It yields its results once; then it knows their causes. What is `kept` of an earlier run comes
+    in its turn, and is not asked; the new results are those of a run that was never cut short. Of a
+    case that compares backends with each other, all results are kept or none.
+
+    The user's `gate` decides about the cases that it lists, `ledgers` explain failures of others.
+    Those that are puzzling all the same are diagnosed, which takes as long as some hundred cases
+    more. `oracles` are those that the cases name, by these names. Each backend is asked each case
+    so many `times`. `reproducible`: answers must be the same to the bit in all runs.
+    """
 
     cases: Sequence[Case]
     backends: Sequence[Asked]
     kept: Kept
-    ledgers: Sequence[Ledger]
-    is_puzzling: Callable[[Result | Record], bool]
-    oracles: Mapping[str, Asked]
-    gate: Gate
-    times: int
-    reproducible: bool
+    ledgers: Sequence[Ledger] = ()
+    is_puzzling: Callable[[Result | Record], bool] = lambda result: False
+    oracles: Mapping[str, Asked] = field(default_factory=dict)
+    gate: Gate = field(default_factory=Gate)
+    times: int = 1
+    reproducible: bool = False
 
     def __post_init__(self) -> None:
         self.suspects = [Suspects(recall) for _ in self.backends]
@@ -154,7 +131,7 @@ class Conductor:
         found: dict[tuple[str, str], tuple[Diagnosis, ...]] = {}
         for number, backend in enumerate(self.backends):
             address = backend.info.address
-            mine = [record for record in records if record.backend == address]
+            mine = (record for record in records if record.backend == address)
             seen = [Seen(cases[one.case], one, self.is_puzzling(one)) for one in mine]
             said = settled(seen, self.suspects[number])
             found.update(((case, address), diagnoses) for case, diagnoses in said.items())
@@ -166,7 +143,6 @@ class Conductor:
         ]
 
     def __iter__(self) -> Iterator[Result | Record]:
-        """The results; those that come out of turn are held back."""
         emitted, told = 0, 0
         while self.backends and emitted < len(self.cases):
             self._begin(emitted)
@@ -189,9 +165,7 @@ class Conductor:
         return self._diagnosed(number, opened) if opened and number in opened.results else None
 
     def _kept(self, number: int, place: int) -> Record | None:
-        """What need not be asked again; most runs have none of it."""
-        pair = self.cases[place].id, self.backends[number].info.address
-        return self.kept.get(pair) if self.kept else None
+        return self.kept.get((self.cases[place].id, self.backends[number].info.address))
 
     def _remember(self, number: int, case: Case, record: Record) -> None:
         """What is kept tells of the backend what it told when it was new."""
@@ -201,7 +175,6 @@ class Conductor:
             self.suspects[number].diagnosed(case, record.diagnoses)
 
     def _begin(self, emitted: int) -> None:
-        """Put as many cases to each backend as it has room for."""
         for number, backend in enumerate(self.backends):
             while backend.has_room and self._may_begin(self.next[number], emitted):
                 place = self.next[number]
@@ -216,7 +189,6 @@ class Conductor:
                     self._start(number, place)
 
     def _open(self, place: int) -> None:
-        """Begin with a case, and consult its oracle, if it has one."""
         case = self.cases[place]
         trial, address = Trial(case), oracle_of(case)
         question = trial.for_the_oracle
@@ -226,7 +198,6 @@ class Conductor:
             self.consulted[address][self.oracles[address].ask(question)] = place
 
     def _start(self, number: int, place: int) -> None:
-        """Put a case to a backend."""
         trial, info = self.open[place].trial, self.backends[number].info
         self._go_on(number, place, repeated(trial, info, self.times), None)
 
@@ -241,7 +212,6 @@ class Conductor:
         return not self.open or self.held + _size(self.cases[place]) <= _BYTES
 
     def _go_on(self, number: int, place: int, inquiry: Rounds, reply: Reply | None) -> None:
-        """Send an inquiry the reply to its last question, and ask its next."""
         backend = self.backends[number]
         try:
             question = next(inquiry) if reply is None else inquiry.send(reply)
@@ -281,10 +251,7 @@ class Conductor:
         return replace(result, diagnoses=found)
 
     def _explained(self, number: int, opened: _Open) -> tuple[Judged, Result]:
-        """The result with what is known of it: by the user's ledgers, or else by the shipped.
-
-        It is known if it is each time that it was asked for.
-        """
+        """The result with what ledgers know of it; it is known if it is each time it was asked."""
         judged, info = opened.results[number], self.backends[number].info
 
         def known(one: Judged) -> Result:
@@ -303,7 +270,6 @@ class Conductor:
         return judged, first
 
     def _collect(self) -> None:
-        """Wait until something has come, and see what it is worth."""
         everybody = [*self.backends, *self.oracles.values()]
         connections = [one for backend in everybody for one in backend.connections]
         readable = wait(connections, _TICK) if connections else []
@@ -319,3 +285,51 @@ class Conductor:
             for ticket, reply in backend.replies(readable):
                 place, inquiry = self.asked[number].pop(ticket)
                 self._go_on(number, place, inquiry, reply)
+
+
+def evidence(trial: Trial, asked: Question, outcome: Outcome) -> Evidence | None:
+    """What is to be known of `outcome`, the wrong answer to `asked` in `trial`.
+
+    None where no mistake of an operator can be seen in it: nobody knows the operator, runs
+    contradict each other, or no answer came.
+    """
+    if operator_of(trial.case.op) is None:
+        return None
+    match outcome:
+        case Raised(unusable=False, stage="prepare" | "run"):
+            got: Outputs | None = None
+        case Produced(unstable=None, outputs=outputs):
+            got = outputs
+        case _:
+            return None
+    return _evidence(trial, asked, got, Refusal if asked is trial.admission.twin else Answer)
+
+
+def was_looked_into(record: Record) -> bool:
+    """Whether there was `evidence` of a failure of which no more than the record is left."""
+    if record.failure in (None, "declared", "crash", "timeout", "oom", "unstable"):
+        return False
+    return operator_of(record.op) is not None and not record.reason.startswith(UNUSABLE)
+
+
+def recall(case: Case) -> Evidence | None:
+    """What is to be known of a case that passed; None where no one answer is known to be right."""
+    trial = Trial(case)
+    is_others = isinstance(case.expect, Oracle | Agreement)
+    if is_others or operator_of(case.op) is None:
+        return None
+    try:
+        if len(trial.admission.answers) != 1:
+            return None
+    # The legal twin of an invalid model need not be a good case itself.
+    except ValueError:
+        return None
+    return _evidence(trial, trial.question, None, Answer)
+
+
+def _evidence(
+    trial: Trial, asked: Question, got: Outputs | None, kind: type[Answer | Refusal]
+) -> Evidence:
+    """What was asked, with the outputs of those admitted answers that are of this kind."""
+    admitted = [one.wants for one in trial.admission.answers if isinstance(one, kind)]
+    return Evidence(node_of(asked.task, asked.inputs), got, admitted, trial.case.tolerance)

@@ -1,15 +1,38 @@
-"""The machine that timings were taken on."""
+"""The machine and the packages of this run."""
 
 from __future__ import annotations
 
 import os
 import platform
 from contextlib import suppress
+from importlib import metadata
 from pathlib import Path
 
 import psutil
 
+import opcheck
+from opcheck.model import Environment
 from opcheck.model.timing import Machine
+
+_PACKAGES = ("numpy", "ml_dtypes", "onnx", "onnxruntime")
+
+
+def environment() -> Environment:
+    """What the header of a stored run says about where it ran."""
+    return Environment(
+        opcheck=opcheck.__version__,
+        python=platform.python_version(),
+        platform=platform.platform(),
+        packages={name: _version(name) for name in _PACKAGES},
+    )
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "not installed"
+
 
 _CPU = Path("/sys/devices/system/cpu/cpu0")
 #: Touched where nobody knows how large the caches are, in bytes.

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
 from typing import TypeAlias
 
+from opcheck.clauses import Survey
 from opcheck.engine import dtypes_of, operator_of
 from opcheck.engine.mutants import Mutant as Mistake
 from opcheck.engine.mutants import mutants_of
 from opcheck.engine.mutants.stateful import STATEFUL, StatefulMutant
 from opcheck.errors import UsageError
+from opcheck.known import Ledger
 from opcheck.model import Agreement, Case, OpVersion, Oracle, Verdict
-from opcheck.model.mutation import Mutant, Mutation
+from opcheck.model.mutation import Group, Mutant, Mutation
 from opcheck.model.support import Cell
 from opcheck.run.parallel import in_parallel
 from opcheck.run.search.ground import nodes_of
 from opcheck.run.sight import RED, Sight
+
+#: How the names of cases begin that repeat an example of the specification, or what everybody runs.
+EXAMPLES = ("worked_example", "node_test")
 
 Wrong: TypeAlias = Mistake | StatefulMutant
 
@@ -82,11 +88,11 @@ def cells(cases: Iterable[Case]) -> dict[Cell, tuple[Case, ...]]:
     for case in filter(has_answer, cases):
         by_op.setdefault(case.op, []).append(case)
     found = {}
-    for op in sorted(by_op):
-        about = {case.id: _dtypes(case, dtypes_of(op)) for case in by_op[op]}
-        for dtype in sorted(set().union(*(about[case.id] for case in by_op[op]))):
-            mine = (case for case in by_op[op] if about[case.id] in ((), (dtype,)))
-            found[Cell(op, dtype)] = tuple(mine)
+    for op, mine in sorted(by_op.items()):
+        about = [_dtypes(case, dtypes_of(op)) for case in mine]
+        for dtype in sorted(set().union(*about)):
+            those = (case for case, its in zip(mine, about, strict=True) if its in ((), (dtype,)))
+            found[Cell(op, dtype)] = tuple(those)
     return found
 
 
@@ -123,7 +129,8 @@ def _plots(found: Mapping[Cell, tuple[Case, ...]], settings: Settings, jobs: int
     for cell, mine in found.items():
         by_op.setdefault((cell.op.domain, cell.op.name), {})[cell] = mine
     costs = {
-        op: sum(_cost(case) for mine in those.values() for case in mine)
+        # In elements; a small case takes some time too.
+        op: sum(1000 + size(case) for mine in those.values() for case in mine)
         for op, those in by_op.items()
     }
     enough = sum(costs.values()) / (4 * jobs)
@@ -133,15 +140,9 @@ def _plots(found: Mapping[Cell, tuple[Case, ...]], settings: Settings, jobs: int
         parts = 1 if jobs == 1 else math.ceil(costs[op] / enough)
         for part in range(parts):
             # Neighbours are alike, and take as long.
-            share = tuple(names[part::parts])
-            if share:
+            if share := tuple(names[part::parts]):
                 plots.append(Plot(by_op[op], share, settings, first=part == 0))
     return plots
-
-
-def _cost(case: Case) -> int:
-    """About how long a case takes, in elements: a small one takes some time too."""
-    return 1000 + size(case)
 
 
 def size(case: Case) -> int:
@@ -159,7 +160,6 @@ def _work(plot: Plot) -> list[Mutation]:
 
 
 def _each(plot: Plot) -> Iterator[Mutation]:
-    """What the cases of a plot see of its mistakes."""
     # What is small is quick to ask, and easy to read where it kills.
     sights = {
         cell: [Sight(case, cell.dtype) for case in sorted(cases, key=size)]
@@ -184,16 +184,9 @@ def _check(sight: Sight) -> None:
 
 
 def _mutation(
-    cell: Cell,
-    wrong: Wrong,
-    sights: Sequence[Sight],
-    settings: Settings,
-    known: dict[str, None],
+    cell: Cell, wrong: Wrong, sights: Sequence[Sight], settings: Settings, known: dict[str, None]
 ) -> Mutation:
-    """What the cases of a cell see of one mistake.
-
-    `known` are the names of cases that see it elsewhere, to which those are added that do here.
-    """
+    """What the cases of a cell see of one mistake; adds their names to those `known` to see it."""
     mutant = Mutant(cell.op, cell.dtype, wrong.name, wrong.text)
     harmless = None
     if isinstance(wrong, Mistake):
@@ -222,3 +215,86 @@ def _mutation(
             noticers.setdefault(case.name, case.id)
     known |= dict.fromkeys((*killers, *noticers))
     return Mutation(mutant, harmless, tuple(killers.values()), tuple(noticers.values()))
+
+
+#: An operator, and the name of some of its cases.
+_Name = tuple[str, str, str]
+
+
+def groups(
+    cases: Sequence[Case],
+    mutations: Iterable[Mutation],
+    surveys: Iterable[Survey],
+    ledgers: Iterable[Ledger] = (),
+) -> tuple[Group, ...]:
+    """The groups of `cases`, in their order.
+
+    `mutations` are what they see of every mistake, each killed or noticed by two names if there are
+    two that do; `surveys` are about the same cases. What `ledgers` know is about shipped ones.
+    """
+    by_name: dict[_Name, list[Case]] = defaultdict(list)
+    for case in cases:
+        by_name[_name(case)].append(case)
+    alone = _seen_alone({case.id: _name(case) for case in cases}, mutations)
+    sentences = _tested_alone(surveys)
+    defects = _known_alone(by_name, ledgers)
+    return tuple(
+        Group(
+            op=name[1],
+            name=name[2],
+            cases=len(those),
+            source=str(those[0].source),
+            alone=tuple(alone.get(name, ())),
+            sentences=tuple(sentences.get(name, ())),
+            defects=tuple(defects.get(name, ())),
+            example=name[2].startswith(EXAMPLES),
+            undecided=any(case.rule == "open" for case in those),
+        )
+        for name, those in by_name.items()
+    )
+
+
+def _name(case: Case) -> _Name:
+    return case.op.domain, case.op.name, case.name
+
+
+def _seen_alone(
+    names: Mapping[str, _Name], mutations: Iterable[Mutation]
+) -> dict[_Name, list[Mutant]]:
+    """The mutants that one group alone kills; of those that none kills, that one alone notices."""
+    found: dict[_Name, list[Mutant]] = defaultdict(list)
+    for mutation in mutations:
+        seen = {names[case] for case in mutation.killers or mutation.noticers}
+        if len(seen) == 1:
+            found[seen.pop()].append(mutation.mutant)
+    return found
+
+
+def _tested_alone(surveys: Iterable[Survey]) -> dict[_Name, list[str]]:
+    """The sentences that one group alone tests, on the page of any version."""
+    found: dict[_Name, list[str]] = defaultdict(list)
+    for survey in surveys:
+        for checked in survey.sentences:
+            names = {label.partition("#")[0] for label in checked.cases}
+            if len(names) == 1:
+                text = checked.sentence.text
+                mine = found[survey.op.domain, survey.op.name, names.pop()]
+                mine += [text] if text not in mine else []
+    return found
+
+
+def _known_alone(
+    by_name: Mapping[_Name, Sequence[Case]], ledgers: Iterable[Ledger]
+) -> dict[_Name, list[tuple[str, str]]]:
+    """The defects of released backends that the cases of one group alone are known to find."""
+    found: dict[_Name, list[tuple[str, str]]] = defaultdict(list)
+    for ledger in ledgers:
+        for line in ledger.fields.known:
+            names = [
+                name
+                for name, cases in by_name.items()
+                if any(case.source.shipped and line.is_about(case) for case in cases)
+            ]
+            if len(names) == 1:
+                found[names[0]].append((ledger.fields.backend[0], line.cause))
+    return found

@@ -1,13 +1,13 @@
-"""ONNX's own node tests as cases: a measure that everybody has for what a suite sees."""
+"""ONNX's own node tests as cases, and what they see of mistakes: a measure of a suite."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
 from opcheck import dtypes, opset
-from opcheck.dtypes import DType
 from opcheck.engine import operator_of
 from opcheck.graph.nodes import NodeTest, node_tests
 from opcheck.model import (
@@ -21,7 +21,10 @@ from opcheck.model import (
     Tolerance,
     Values,
 )
+from opcheck.model.mutation import Mutation, Yardstick, score
+from opcheck.model.support import Cell
 from opcheck.opset import Parameter
+from opcheck.run.mutate import Settings, cells, mutations
 
 #: Where they stand, as far as anybody can look it up.
 _SOURCE = Source("onnx.backend.test", 0, 0)
@@ -74,17 +77,30 @@ def _case(
 
 
 def _specs(parameters: Sequence[Parameter], arrays: Sequence[Array]) -> tuple[TensorSpec, ...]:
+    specs = []
+    for parameter, array in zip(parameters, arrays, strict=True):
+        dtype = dtypes.of(array)
+        assert dtype
+        values = array.astype(np.float64) if dtype.kind == "float" else array
+        specs.append(TensorSpec(parameter.name, dtype, array.shape, Given(values)))
+    return tuple(specs)
+
+
+def yardsticks(names: tuple[str, ...], found: Iterable[Mutation]) -> tuple[Yardstick, ...]:
+    """One for each version and dtype that node tests are about, of those in `found`.
+
+    `names` are the only mistakes there, all where it is empty.
+    """
+    ours: dict[Cell, list[Mutation]] = defaultdict(list)
+    for mutation in found:
+        ours[Cell(mutation.mutant.op, mutation.mutant.dtype)].append(mutation)
+    tests = cases_of_node_tests({cell.op for cell in ours})
+    # ONNX's runner runs each of them once.
+    settings = Settings(names, once=True)
     return tuple(
-        TensorSpec(parameter.name, _dtype(array), array.shape, Given(_values(array)))
-        for parameter, array in zip(parameters, arrays, strict=True)
+        Yardstick(
+            cell.op, cell.dtype, len(cases), score(mutations(cases, settings)), score(ours[cell])
+        )
+        for cell, cases in cells(tests).items()
+        if cell in ours
     )
-
-
-def _dtype(array: Array) -> DType:
-    dtype = dtypes.of(array)
-    assert dtype
-    return dtype
-
-
-def _values(array: Array) -> Array:
-    return array.astype(np.float64) if _dtype(array).kind == "float" else array

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, zip_longest
@@ -11,8 +12,18 @@ import numpy as np
 
 from opcheck import dtypes
 from opcheck.compare import Want, compare, compare_outputs, too_wide
-from opcheck.compare.verdict import Admitted, Answer, Refusal, what_is_wrong
+from opcheck.compare.agreement import misfit, steady, wants_of
+from opcheck.compare.verdict import (
+    Admitted,
+    Answer,
+    Refusal,
+    by_itself,
+    depends,
+    told,
+    what_is_wrong,
+)
 from opcheck.compare.wants import computed_want, in_its_dtype, stated_want
+from opcheck.dtypes import DType, limits
 from opcheck.engine import evaluate, exactly, operator_of, rounded
 from opcheck.errors import InvalidNode
 from opcheck.graph.tensors import read_tensor
@@ -20,22 +31,116 @@ from opcheck.model import (
     Agreement,
     AnyOf,
     Array,
+    BackendInfo,
     Case,
     Comparison,
     Computed,
+    Foreign,
     Golden,
     Oracle,
+    Outcome,
     Port,
+    Produced,
     Question,
+    Raised,
     Rejected,
     Values,
 )
-from opcheck.run import telling
 from opcheck.run.question import question
-from opcheck.run.witness import Silent, Testimony
 from opcheck.suite import unrounded
 
 _CONTRADICTION = "the case and opcheck's engine contradict each other"
+
+
+class Silent(Exception):
+    """An oracle gives no answer that anything can be held against; the message says why."""
+
+
+@dataclass(frozen=True, eq=False)
+class Testimony:
+    """What an oracle did with the question of a case."""
+
+    oracle: BackendInfo
+    outcome: Outcome
+
+    def wants(self, case: Case) -> tuple[Want, ...]:
+        """Its answer, as what must come out; raises Silent where it is none."""
+        return self._usable(self._answer(case).outputs, case)
+
+    def wants_of_other_data(self, case: Case) -> tuple[Want, ...] | None:
+        """What it answers the other data of the question, None where it refuses them."""
+        between = self._answer(case).between
+        return None if between is None else self._usable(between, case)
+
+    def _answer(self, case: Case) -> Produced:
+        outcome = steady(case.op, self.outcome, case.outputs, case.tolerance)
+        if not depends(outcome):
+            found = by_itself("must", outcome)
+            raise self._silent(f"{found.verdict}: {found.reason}")
+        if isinstance(outcome, Raised):
+            raise self._silent(f"raised {told(outcome)}")
+        return outcome
+
+    def _usable(self, answer: tuple[Array | Foreign, ...], case: Case) -> tuple[Want, ...]:
+        if wrong := misfit(answer, case.outputs):
+            raise self._silent(f"its answer cannot be one: {what_is_wrong(wrong)}")
+        arrays = [one for one in answer if not isinstance(one, Foreign)]
+        return wants_of(case.op, arrays, case.outputs)
+
+    def _silent(self, why: str) -> Silent:
+        return Silent(f"oracle {self.oracle} gives no answer: {why}")
+
+
+def oracle_of(case: Case) -> str | None:
+    """The address of the backend whose answer a case takes for right, if it does so."""
+    return case.expect.backend if isinstance(case.expect, Oracle) else None
+
+
+def oracles_of(cases: Iterable[Case]) -> dict[str, Case]:
+    """The oracles that cases name, each with the first of these cases."""
+    found: dict[str, Case] = {}
+    for case in cases:
+        if address := oracle_of(case):
+            found.setdefault(address, case)
+    return found
+
+
+def is_the_same(backend: BackendInfo, oracle: BackendInfo) -> bool:
+    """Whether a backend is an oracle itself, so that its passing proves nothing.
+
+    Two profiles of one address may be two builds, if they are made of other files or run with other
+    settings; a profile and its address are taken for one.
+    """
+    if backend.address == oracle.address:
+        return True
+    names = backend.of or backend.address, oracle.of or oracle.address
+    if names[0] != names[1] or backend.version != oracle.version:
+        return False
+    both = backend.of is not None and oracle.of is not None
+    return not both or backend.made_of == oracle.made_of
+
+
+def little(values: Array, dtype: DType | None, *, rounded: bool) -> str | None:
+    """What is to be said of an output that tells too little, None where it tells enough.
+
+    That is one of which more than half is 0 in `dtype`, infinity or NaN. Where answers are not
+    `rounded`, zeros are answers like others, as those of Hardmax are, and only an output of nothing
+    else tells too little.
+    """
+    blank = values.size - _telling(values, dtype)
+    if not values.size or (2 * blank <= values.size if rounded else blank < values.size):
+        return None
+    return f"{blank} of {values.size} elements come out as 0, infinity or NaN"
+
+
+def _telling(values: Array, dtype: DType | None) -> int:
+    """How many elements are neither 0, nor infinite, nor NaN."""
+    if dtype is None or dtype.kind != "float":
+        return int(np.count_nonzero(values))
+    magnitudes = np.abs(values)
+    # Half of the smallest subnormal number is the largest that rounds to 0.
+    tells = (magnitudes > math.ldexp(0.5, dtype.min_exponent)) & (magnitudes <= limits(dtype)[1])
+    return int(np.count_nonzero(tells))
 
 
 class WrongCase(ValueError):
@@ -135,11 +240,7 @@ def _by_oracle(case: Case, asked: Question, testimony: Testimony) -> Answer:
 
 
 def _given(
-    case: Case,
-    asked: Question,
-    wants: Sequence[Want],
-    name: str | None,
-    twins: Sequence[Want] = (),
+    case: Case, asked: Question, wants: Sequence[Want], name: str | None, twins: Sequence[Want] = ()
 ) -> Answer:
     """Outputs that the case states, with the bounds of what the engine computes in their place.
 
@@ -169,10 +270,8 @@ def _given(
 
 
 def _bounded(case: Case, want: Want, other: Want | None, *, is_twin: bool) -> Want:
-    """`want` with the bound of what the engine gives, for the case or for its legal twin.
-
-    That is about outputs of the same shape and, of a twin, of the same values only.
-    """
+    """`want` with the bound of what the engine gives, for the case or for its legal twin."""
+    # That is about outputs of the same shape and, of a twin, of the same values only.
     of_one_shape = other is not None and other.values.shape == want.values.shape
     if other and of_one_shape and not (is_twin and compare(other, in_its_dtype(want)).problem):
         return replace(want, bound=other.bound, rounded=dtypes.of(want.values))
@@ -188,10 +287,8 @@ def _bounded(case: Case, want: Want, other: Want | None, *, is_twin: bool) -> Wa
 def _check_shapes(wants: Sequence[Want], answers: Sequence[Array]) -> None:
     for want, answer in zip(wants, answers, strict=False):
         if answer.shape != want.values.shape:
-            raise WrongCase(
-                f"{_CONTRADICTION}: {want.name}: the case says shape {want.values.shape}, the"
-                f" engine {answer.shape}"
-            )
+            shapes = f"the case says shape {want.values.shape}, the engine {answer.shape}"
+            raise WrongCase(f"{_CONTRADICTION}: {want.name}: {shapes}")
 
 
 def _check_agreement(comparisons: Iterable[Comparison]) -> None:
@@ -211,8 +308,7 @@ def _check_agreement(comparisons: Iterable[Comparison]) -> None:
 def _check_telling(wants: Iterable[Want]) -> None:
     """Raise WrongCase where nearly anybody could give an answer that nobody wrote out."""
     for want in wants:
-        said = telling.little(want.values, want.dtype, rounded=want.bound is not None)
-        if said:
+        if said := little(want.values, want.dtype, rounded=want.bound is not None):
             raise WrongCase(
                 f"{want.name}: {said}, so the case tells little: choose other data, write the"
                 " answer out, or state in `empty` why it is meant to be so"

@@ -31,7 +31,9 @@ def in_parallel(
         yield from map(work, jobs)
         return
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(min(processes, len(jobs)), context, _leave_interrupts)
+    # Where processes inherit no mask, they ignore Ctrl-C from their start on.
+    ignoring = signal.SIGINT, signal.SIG_IGN
+    pool = ProcessPoolExecutor(min(processes, len(jobs)), context, signal.signal, ignoring)
     waiting: set[Future[Made]] = set()
     try:
         with _interrupts_held():
@@ -51,10 +53,7 @@ def in_parallel(
 
 @contextmanager
 def _interrupts_held() -> Iterator[None]:
-    """Ctrl-C waits until the processes are started, which inherit that they never see one.
-
-    It is for the process that was started first, which ends the others.
-    """
+    """Ctrl-C is for this process, which ends the others: they inherit that they never see one."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
@@ -63,8 +62,3 @@ def _interrupts_held() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _leave_interrupts() -> None:
-    """The same where a process inherits nothing."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -15,7 +15,6 @@ from opcheck.model import (
     Case,
     Crashed,
     Foreign,
-    Outcome,
     OutOfMemory,
     Produced,
     Result,
@@ -101,18 +100,13 @@ def declared(asked: Mapping[Cell, Sequence[Case]], backend: Asked) -> dict[Cell,
             waiting[backend.ask(question(case))] = cell
         readable = wait(backend.connections, _TICK) if backend.connections else []
         for ticket, reply in backend.replies(readable):
-            found[waiting.pop(ticket)] = _declaration(reply.outcome)
-            if isinstance(reply.outcome, Crashed | TimedOut | OutOfMemory):
-                todo.clear()  # it is no use to wait for that again and again
+            cell = waiting.pop(ticket)
+            match reply.outcome:
+                case Produced(outputs=(answer,)) if not isinstance(answer, Foreign):
+                    found[cell] = meant(answer)
+                case Crashed() | TimedOut() | OutOfMemory():
+                    todo.clear()  # it is no use to wait for that again and again
     return found
-
-
-def _declaration(outcome: Outcome) -> bool | None:
-    match outcome:
-        case Produced(outputs=(answer,)) if not isinstance(answer, Foreign):
-            return meant(answer)
-        case _:
-            return None
 
 
 def support(

@@ -89,8 +89,7 @@ def _of_mistake(name: str, grounds: Sequence[Ground]) -> Iterator[Proposal]:
     while left:
         (first, mistake), *others = left
         left = others
-        found = first.found(mistake)
-        if found is None:
+        if (found := first.found(mistake)) is None:
             continue
         case = first.case(found, mistake)
         served = [(one, its) for one, its in others if one.serves(found, its, case)]

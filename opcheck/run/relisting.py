@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from opcheck.diagnose import PARTICULARS
 from opcheck.known import UserLedger
 from opcheck.known.checking import is_dead
 from opcheck.known.places import places
@@ -16,10 +17,6 @@ from opcheck.records.causes import by_cause
 
 #: Failures of which the backend's own words, or how its process died, tell one from another.
 _TELLING = ("raised", "crash", "unstable", "declared", None)
-#: What differs from case to case, or from run to run: paths, addresses, numbers and lists of them.
-_PARTICULARS = re.compile(
-    r"\S*/\S*|0x[0-9a-fA-F]+|\[[-+\d., e]*\]|(?<![\w.])[-+]?\d[\d.,]*(?:e[-+]?\d+)?"
-)
 _STARS = re.compile(r"\*(?:[\s*,:;×x]*\*)+")
 #: After these nobody knows what a backend would have answered.
 UNDECIDED = (Verdict.NOT_RUN, Verdict.BAD_CASE)
@@ -66,7 +63,7 @@ def relisted(
     mine = list(records)
     wanting = [one for one in mine if _is_to_be_listed(one, red)]
     # Listed twice, a case would be in vain in one of the ledgers.
-    failing = [one for one in wanting if _is_in(ledger, one) or not _is_listed(one)]
+    failing = [one for one in wanting if _is_in(ledger, one) or not (one.known and one.known.line)]
     passing = {one.case for one in mine if one.verdict is _PASSES and _is_in(ledger, one)}
     moved = {one.case for one in failing if _is_in(ledger, one)} if add else set()
     gone = (passing if prune else set()) | moved
@@ -87,10 +84,6 @@ def _is_to_be_listed(record: Record, red: Collection[str]) -> bool:
     """Whether a result would be red under a ledger that does not list it."""
     unsupported = record.verdict is Verdict.UNSUPPORTED and not record.inexpressible
     return (record.case in red and record.verdict is not _PASSES) or unsupported
-
-
-def _is_listed(record: Record) -> bool:
-    return record.known is not None and record.known.line is not None
 
 
 def _is_in(ledger: UserLedger | None, record: Record) -> bool:
@@ -161,7 +154,7 @@ def _printable(text: str, instead: str) -> str:
 def pattern(reason: str) -> str | None:
     """What reasons of one kind have in common, `*` for the rest; None where that is nothing."""
     said = _printable(reason, "*")[: 4 * _LONGEST]
-    said = _STARS.sub("*", _PARTICULARS.sub("*", said))
+    said = _STARS.sub("*", PARTICULARS.sub("*", said))
     if len(said) > _LONGEST:
         said = said[:_LONGEST].rpartition(" ")[0] or said[:_LONGEST]
     said = said.strip(" *:;,")

@@ -1,20 +1,22 @@
-"""A case asked several times: what the answers have in common, or that they have not.
+"""One result of several: of a case asked several times, and of backends compared with each other.
 
-Every time it is a fresh question, prepared anew, maybe in another process. One right answer excuses
-no wrong one: a backend that fails some of the times fails.
+Each time a case is asked it is a fresh question, prepared anew, maybe in another process. One right
+answer excuses no wrong one: a backend that fails some of the times fails.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
 from opcheck.backends import same_answers
-from opcheck.compare.verdict import IRREPRODUCIBLE, is_right
+from opcheck.compare.agreement import Party, judge_among
+from opcheck.compare.verdict import IRREPRODUCIBLE, Judgement, is_right
 from opcheck.model import BackendInfo, Produced, Question, Reply, Result, Verdict
-from opcheck.run.trial import Judged, Trial
+from opcheck.run.oracle import is_the_same
+from opcheck.run.trial import Judged, Trial, judged_so
 
 #: Asks questions and is sent the replies; what it returns is the result of each time.
 Rounds: TypeAlias = Generator[Question, Reply, list[Judged]]
@@ -128,3 +130,38 @@ def _told(result: Result) -> str:
     said = result.alternative if result.verdict is Verdict.PASS else result.reason
     how = f"{result.verdict} by refusal" if result.refused else str(result.verdict)
     return f"{how}: {said}" if said else how
+
+
+def settled(trial: Trial, told: Sequence[Judged], backends: Sequence[BackendInfo]) -> list[Judged]:
+    """What all `backends` are worth where only each other's answers tell, in their order.
+
+    Who agrees with nobody but itself by another name is marked so.
+    """
+    parties = [one for one in told if one.open]
+    infos = {backend.address: backend for backend in backends}
+    judgements = judge_among(
+        trial.case.op,
+        trial.case.rule,
+        [Party(one.result.backend, one.open) for one in parties if one.open],
+        trial.case.outputs,
+        trial.case.tolerance,
+        trial.like if parties else None,
+    )
+    found = dict(zip(parties, judgements, strict=True))
+    return [_settled(one, found[one], infos) if one in found else one for one in told]
+
+
+def _settled(one: Judged, judgement: Judgement, infos: Mapping[str, BackendInfo]) -> Judged:
+    differs = one.open.differs if isinstance(one.open, Produced) else ""
+    other = one.result.irreproducible or bool(differs)
+    result = replace(judged_so(one.result, judgement), irreproducible=other)
+    if judgement.verdict is Verdict.PASS:
+        mine = infos[result.backend]
+        itself = all(is_the_same(mine, infos[other]) for other in judgement.against)
+        told = f"{IRREPRODUCIBLE}: {differs}" if differs else ""
+        # Answers to other data are not compared.
+        if not told and isinstance(one.open, Produced) and one.open.once:
+            told = "stability not checked: it is asked once"
+        reason = result.reason or told
+        result = replace(result, self_check=itself, reason=reason)
+    return replace(one, result=result)

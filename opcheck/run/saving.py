@@ -1,9 +1,10 @@
-"""Answers kept in a folder, so that they can be judged later, or elsewhere."""
+"""Questions as folders, and answers kept in them, to be judged later or elsewhere."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -27,8 +28,10 @@ from opcheck.graph.folders import (
     write_saying,
 )
 from opcheck.model import (
+    AnyOf,
     Array,
     BackendInfo,
+    Case,
     Crashed,
     Declined,
     Foreign,
@@ -39,11 +42,13 @@ from opcheck.model import (
     Produced,
     Question,
     Raised,
+    Rejected,
     Reply,
     Task,
     TimedOut,
 )
 from opcheck.run.conduct import Asked
+from opcheck.run.question import question
 
 
 class Recorder:
@@ -70,20 +75,16 @@ class Recorder:
         folder = self.folder / name
         if folder.exists():
             shutil.rmtree(folder)
-        _write(folder, task, inputs)
+        try:
+            model = model_of(task)
+        except NotExpressible:
+            model = None
+        write_question(folder, model, task, inputs)
         saying = _saying(outcome)
         if isinstance(outcome, Produced) and not saying:
             saying = _write_outputs(folder / DATA_SET, task, outcome)
         if saying:
             write_saying(folder, saying)
-
-
-def _write(folder: Path, task: Task, inputs: Sequence[Array]) -> None:
-    try:
-        model = model_of(task)
-    except NotExpressible:
-        model = None
-    write_question(folder, model, task, inputs)
 
 
 def _saying(outcome: Outcome) -> Saying | None:
@@ -138,18 +139,13 @@ def _check_is_not_read(folder: Path, backend: BackendInfo) -> None:
 def begin(folder: Path, backend: BackendInfo | None) -> None:
     """Make an empty folder for what `backend` answers, or for questions alone; see `Recorder`."""
     try:
-        _clear(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        for case in earlier_cases(folder):
+            shutil.rmtree(case)
         write_origin(folder, backend)
     except OSError as error:
         told = error.strerror or str(error)
         raise UsageError(f"nothing can be saved in {folder}: {told}") from None
-
-
-def _clear(folder: Path) -> None:
-    """Make `folder`, and make it empty if everything in it is of an earlier run."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for case in earlier_cases(folder):
-        shutil.rmtree(case)
 
 
 def earlier_cases(folder: Path) -> list[Path]:
@@ -175,10 +171,8 @@ def recording(backends: Sequence[Asked], folder: Path) -> list[Asked]:
     """The backend, with its answers saved in `folder`; raises UsageError unless it is one."""
     if len(backends) != 1:
         named = ", ".join(backend.info.address for backend in backends)
-        raise UsageError(
-            f"the outputs of one backend can be saved, not of {len(backends)}: {named}",
-            "name it with -b",
-        )
+        told = f"the outputs of one backend can be saved, not of {len(backends)}: {named}"
+        raise UsageError(told, "name it with -b")
     (backend,) = backends
     return [Recording(backend, Recorder(folder, backend.info))]
 
@@ -232,6 +226,34 @@ class Recording:
             self.recorder.save(task, question.inputs, outcome, at_its_opset=own)
         except OSError as error:
             told = error.strerror or str(error)
-            raise BackendUnavailable(
-                f"outputs cannot be saved in {self.recorder.folder}: {told}"
-            ) from error
+            where = self.recorder.folder
+            raise BackendUnavailable(f"outputs cannot be saved in {where}: {told}") from error
+
+
+def write_questions(folder: Path, cases: Iterable[Case]) -> int:
+    """Write each case's model and inputs, and those of its legal twin; the number of folders.
+
+    What ONNX cannot state is left out. Raises UsageError where `folder` holds anything but
+    questions written before, and for a case whose data cannot be made.
+    """
+    begin(folder, None)
+    count = 0
+    for case in cases:
+        try:
+            asked = [question(one) for one in (case, *_twins(case))]
+        except ValueError as error:
+            raise UsageError(f"{case.id}: {error}") from None
+        for one in asked:
+            with suppress(NotExpressible):
+                model = model_of(one.task)
+                write_question(folder / folder_name(one.task.case), model, one.task, one.inputs)
+                count += 1
+    return count
+
+
+def _twins(case: Case) -> list[Case]:
+    """The legal twin that may be asked about, if there is one."""
+    expected = [case.expect]
+    if isinstance(case.expect, AnyOf):
+        expected = [alternative.expect for alternative in case.expect.alternatives]
+    return [expect.legal for expect in expected if isinstance(expect, Rejected)][:1]

@@ -33,9 +33,17 @@ from opcheck.model import (
     TimedOut,
     Verdict,
 )
-from opcheck.run.oracle import Admission, WrongCase, admission, computed
+from opcheck.run.oracle import (
+    Admission,
+    Silent,
+    Testimony,
+    WrongCase,
+    admission,
+    computed,
+    is_the_same,
+    oracle_of,
+)
 from opcheck.run.question import question
-from opcheck.run.witness import Silent, Testimony, is_the_same, oracle_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,16 +99,11 @@ class Trial:
     def wants_of_other_data(self) -> tuple[Want, ...] | None:
         """What the oracle or the engine answers the other data, None where neither does."""
         case, asked = self.case, self.question
-        if self.testimony:
-            try:
-                return self.testimony.wants_of_other_data(case)
-            except Silent:
-                return None
-        if operator_of(case.op) is None:
-            return None
         try:
-            return computed(case, asked, asked.second)
-        except WrongCase:
+            if self.testimony:
+                return self.testimony.wants_of_other_data(case)
+            return computed(case, asked, asked.second) if operator_of(case.op) else None
+        except (Silent, WrongCase):
             return None
 
     def on(self, backend: BackendInfo) -> Inquiry:
@@ -215,11 +218,9 @@ class Trial:
         return "answered other data wrongly in its second run, and otherwise in a first run"
 
     def _at_a_later_opset(self, refused: Judgement) -> Generator[Question, Reply, Judgement]:
-        """`refused`, unless it is only the opset's number that the backend does not like.
-
-        An operator is the same at every opset from its version to the next.
-        """
+        """`refused`, unless it is only the opset's number that the backend does not like."""
         case = self.case
+        # An operator is the same at every opset from its version to the next.
         for number in opset.later(case.op, case.opset):
             task = replace(self.question.task, opset=number)
             reply = yield replace(self.question, task=task)
@@ -236,7 +237,6 @@ class Trial:
 
 
 def _result(case: Case, backend: BackendInfo, printed: str, outcome: Outcome) -> Result:
-    """A result that says nothing yet."""
     seconds = outcome.seconds if isinstance(outcome, Produced | TimedOut) else 0.0
     return Result(case, backend.address, Verdict.NOT_RUN, printed=printed, seconds=seconds)
 

@@ -1,14 +1,47 @@
-"""The node tests of the onnx package as files, which it has ceased to ship."""
+"""Folders and files that are there whole or not at all, whatever happens while they are written."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
-from opcheck.errors import Unwritable, UsageError
+import numpy as np
+
+from opcheck.errors import CaseFileError, Unwritable, UsageError
 from opcheck.graph.test_data import ModelTest, foreign, write_test
-from opcheck.run.staging import staged
+from opcheck.model import Array, Case, TensorSpec, Values
+from opcheck.suite import load, materialize
 from opcheck.suite.load import node_tests_called
+
+
+@contextmanager
+def staged(folder: Path) -> Iterator[tuple[Path, Callable[[], None]]]:
+    """A folder beside `folder`, and what puts it in its place; it is gone at the end."""
+    place = folder.resolve()
+    place.parent.mkdir(parents=True, exist_ok=True)
+    beside = Path(tempfile.mkdtemp(prefix=f".{place.name}.", suffix=".part", dir=place.parent))
+    stage = beside / "new"
+
+    def put() -> None:
+        old = beside / "old"
+        try:
+            if place.exists():
+                place.rename(old)
+            stage.rename(place)
+        except BaseException:
+            if old.exists() and not place.exists():
+                old.rename(place)
+            raise
+
+    try:
+        stage.mkdir()
+        yield stage, put
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
 
 Counted = Callable[[Sequence[ModelTest]], Iterable[ModelTest]]
 
@@ -34,15 +67,26 @@ def write_node_tests(
     return len(tests)
 
 
-def check_tests(folder: Path, *, force: bool) -> None:
-    """Raise UsageError where something is at `folder` that must not be replaced."""
+def is_free(folder: Path, *, links: bool = True) -> bool:
+    """Return True if nothing is at `folder`, or an empty one; raise UsageError for no folder.
+
+    Links to folders are folders, unless there are to be no `links`.
+    """
     try:
         if not folder.exists() and not folder.is_symlink():
-            return
-        if folder.is_symlink() or not folder.is_dir():
+            return True
+        if not folder.is_dir() or (folder.is_symlink() and not links):
             raise UsageError(f"-o {folder}: this is no folder")
-        if not any(folder.iterdir()):
-            return
+        return not any(folder.iterdir())
+    except OSError as error:
+        raise UsageError(f"-o {folder}: {error.strerror}") from None
+
+
+def check_tests(folder: Path, *, force: bool) -> None:
+    """Raise UsageError where something is at `folder` that must not be replaced."""
+    if is_free(folder, links=False):
+        return
+    try:
         others = [*foreign(folder)]
     except OSError as error:
         raise UsageError(f"-o {folder}: {error.strerror}") from None
@@ -51,3 +95,62 @@ def check_tests(folder: Path, *, force: bool) -> None:
         raise UsageError(told, "choose a new folder")
     if not force:
         raise UsageError(f"-o {folder}: this folder is not empty", "--force replaces its tests")
+
+
+def place(
+    file: Path,
+    text: str,
+    arrays: Mapping[str, Array],
+    tensors: Mapping[str, Mapping[str, Array]],
+    *,
+    force: bool,
+) -> int:
+    """Write a case file, and the `arrays` beside it; the number of its cases.
+
+    It is read before it is put there, and has to give the `tensors` of each case bit for bit. Each
+    file is there whole or not at all, and the case file last. Raises UsageError where the text is
+    no valid case file, or where something would be replaced without `force`; and Unwritable.
+    """
+    targets = [*(file.parent / name for name in arrays), file]
+    there = [path for path in targets if path.exists() or path.is_symlink()]
+    if there and not force:
+        more = f" and {len(there) - 1} more" if len(there) > 1 else ""
+        raise UsageError(f"{there[0]}{more}: already there", "--force replaces what is there")
+    if folders := [path for path in there if path.is_dir()]:
+        raise UsageError(f"{folders[0]}: this is a folder")
+    try:
+        with tempfile.TemporaryDirectory(dir=file.parent, prefix=".opcheck-") as made:
+            folder = Path(made)
+            for name, array in arrays.items():
+                np.save(folder / name, array, allow_pickle=False)
+            (folder / file.name).write_text(text, encoding="utf-8")
+            count = _check(folder / file.name, tensors)
+            for target in targets:
+                shutil.move(folder / target.name, target)
+    except OSError as error:
+        raise Unwritable(file, error) from None
+    return count
+
+
+def _check(file: Path, tensors: Mapping[str, Mapping[str, Array]]) -> int:
+    try:
+        cases = load([file])
+    except CaseFileError as error:
+        told = [f"{problem.line}: {problem.message}" for problem in error.problems]
+        raise UsageError("\n".join(["this makes no valid case file:", *told])) from None
+    for case in cases:
+        for name, array in tensors[case.name].items():
+            there = _read(case, name)
+            if there is None or _bits(there) != _bits(array):
+                raise UsageError(f"{case.name}: {name} would not be the same tensor")
+    return len(cases)
+
+
+def _read(case: Case, name: str) -> Array | None:
+    outputs: tuple[TensorSpec, ...] = case.expect.outputs if isinstance(case.expect, Values) else ()
+    found = [spec for spec in (*case.inputs, *outputs) if spec.name == name]
+    return materialize(found[0]) if found else None
+
+
+def _bits(array: Array) -> tuple[object, ...]:
+    return array.dtype, array.shape, array.tobytes()

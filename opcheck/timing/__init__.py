@@ -1,7 +1,7 @@
 """What samples of time say, and how certainly: statistics on `opcheck.model.timing`, nothing else.
 
-`ratios` holds one backend against another of the same run, `means` sums that up over cases,
-`comparing` holds one run against another, `spread` tells how trustworthy samples are and `scaling`
-how they grow with the size of the input. `units` says what counts as independent in all of them.
+`ratios` holds one backend against another of the same run and sums that up over cases; it says what
+counts as independent in all of them. `comparing` holds one run against another, `spread` tells how
+trustworthy samples are and `scaling` how they grow with the size of the input.
 SciPy is imported where it is needed only: it takes longer to import than most commands run.
 """

@@ -37,8 +37,7 @@ from statistics import fmean
 from typing import Literal
 
 from opcheck.model.timing import Sample, Timed, Timing
-from opcheck.timing.ratios import LIMIT, Word, ratio, student
-from opcheck.timing.units import medians, pairs
+from opcheck.timing.ratios import LIMIT, Word, medians, pairs, ratio, student
 
 #: "not slower": it may be faster.
 Verdict = Literal[Word, "not slower"]
@@ -176,8 +175,7 @@ class _Run:
         timed = self.timed.get(row[:-1])
         if timed is None:
             return "of another type, shape or content" if case in self.cases else "no such case"
-        timing = timed.timing(backend)
-        if timing is None:
+        if (timing := timed.timing(backend)) is None:
             return "no such backend"
         if not timing.samples:
             return timing.why_not or "no samples"
@@ -198,8 +196,6 @@ _Logs = tuple[dict[int, float], dict[int, float]]
 
 @dataclass(frozen=True)
 class _Both:
-    """A row in both runs, relative to each ruler."""
-
     case: str
     backend: str
     logs: tuple[_Logs, ...]

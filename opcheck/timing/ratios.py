@@ -1,17 +1,20 @@
-"""How much slower one backend is than another of the same run, and how sure that is."""
+"""How much slower one backend is than another of the same run, and how sure that is.
+
+Worker processes are what is independent, and samples of the same round are pairs. Samples of one
+process have its memory layout in common, so many of them say no more about another process than a
+few. Samples of one round have the state of the machine in common, so their ratio is steadier than
+either.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 from typing import Literal
 
-from opcheck.model.timing import Timing
-from opcheck.timing.units import Pair, medians, pairs
-
-Word = Literal["faster", "slower", "same", "unclear"]
+from opcheck.model.timing import Sample, Timed, Timing
 
 #: A smaller difference is none: the order in which backends take their turn alone makes 0.5 %.
 ZONE = 0.01
@@ -23,6 +26,43 @@ LOOKS = (30, 60, 120)
 #: How much longer than in others a backend may take in one process, without any reason, as a
 #: logarithm.
 LUCK = math.log(2)
+#: Fewer cases stand for no others.
+LEAST = 3
+#: The ends of an interval that says something are no further apart than this factor.
+SPAN = 10
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The logarithm of one sample over another of the same round, and whose process took it."""
+
+    round: int
+    worker: int
+    log: float
+
+
+def pairs(one: Iterable[Sample], base: Iterable[Sample]) -> tuple[Pair, ...]:
+    """Both in the rounds that have both, by the workers of `one`, in the order of rounds."""
+    beside = {sample.round: sample for sample in base}
+    both = [(sample, beside[sample.round]) for sample in one if sample.round in beside]
+    return tuple(
+        Pair(sample.round, sample.worker, math.log(sample.seconds / other.seconds))
+        for sample, other in sorted(both, key=lambda both: both[0].round)
+    )
+
+
+def by_worker(pairs: Sequence[Pair]) -> dict[int, tuple[Pair, ...]]:
+    """The pairs of each worker."""
+    workers = sorted({pair.worker for pair in pairs})
+    return {w: tuple(pair for pair in pairs if pair.worker == w) for w in workers}
+
+
+def medians(pairs: Sequence[Pair]) -> dict[int, float]:
+    """By the worker. No means: a preempted sample is several times as long as others."""
+    return {w: median(pair.log for pair in group) for w, group in by_worker(pairs).items()}
+
+
+Word = Literal["faster", "slower", "same", "unclear"]
 
 
 @dataclass(frozen=True)
@@ -130,3 +170,56 @@ def _over_rounds(logs: Sequence[float]) -> tuple[float, float]:
 
     out = max(0, int(stats.binom.ppf(0.025, len(logs), 0.5)) - 1)
     return logs[out], logs[-1 - out]
+
+
+@dataclass(frozen=True)
+class Mean:
+    """The geometric mean of a backend's ratios to the baseline.
+
+    `cases` are those it is taken over, `of` all there were. The interval of 95 % is about cases
+    like these: how far the mean moves with the choice of them, not how well each was measured. It
+    is boundless where it would span more than a factor of `SPAN`, which says nothing.
+    """
+
+    backend: str
+    value: float
+    low: float
+    high: float
+    cases: int
+    of: int
+
+
+def means(timed: Sequence[Timed], base: str) -> tuple[Mean, ...]:
+    """A mean for each backend but `base`, in order, over the cases that all of them have times for.
+
+    Over others the means would be about different work. A backend without any time has no mean, and
+    takes none from the others. Fewer than `LEAST` cases have none.
+    """
+    backends = dict.fromkeys(timing.backend for one in timed for timing in one.timings)
+    others = {backend: _logs(timed, backend, base) for backend in backends if backend != base}
+    found = {backend: logs for backend, logs in others.items() if logs}
+    common = [n for n in range(len(timed)) if all(n in logs for logs in found.values())]
+    if len(common) < LEAST:
+        return ()
+    return tuple(
+        _mean(backend, [logs[number] for number in common], len(timed))
+        for backend, logs in found.items()
+    )
+
+
+def _logs(timed: Sequence[Timed], backend: str, base: str) -> dict[int, float]:
+    """The logarithms of its ratios, by the number of the case."""
+    logs = {}
+    for number, one in enumerate(timed):
+        mine, other = one.timing(backend), one.timing(base)
+        if found := ratio(mine, other) if mine and other else None:
+            logs[number] = math.log(found.value)
+    return logs
+
+
+def _mean(backend: str, logs: Sequence[float], of: int) -> Mean:
+    # Student's: a handful of cases has no tails that a bootstrap could draw from.
+    low, high = student(logs)
+    if high - low > math.log(SPAN):
+        low, high = -math.inf, math.inf
+    return Mean(backend, math.exp(fmean(logs)), math.exp(low), math.exp(high), len(logs), of)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from opcheck.model.timing import Sample
-from opcheck.timing.units import by_worker, pairs
+from opcheck.timing.ratios import by_worker, pairs
 
 #: A tail longer than this is the machine's doing: somebody else had the processor.
 NOISY = 1.3

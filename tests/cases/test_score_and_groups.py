@@ -12,8 +12,7 @@ import pytest
 from opcheck.clauses import shipped_pages, survey
 from opcheck.known import shipped_ledgers
 from opcheck.model.mutation import Fate, Mutation
-from opcheck.run.groups import groups
-from opcheck.run.mutate import Settings, mutations
+from opcheck.run.mutate import Settings, groups, mutations
 from opcheck.suite import Selection, select
 from tests.asking import shipped_cases
 

@@ -201,7 +201,7 @@ def test_a_broken_ledger_is_told_with_its_place(run, tmp_path, monkeypatch):
     ledgers = tmp_path / "ledgers"
     ledgers.mkdir()
     (ledgers / "acme.yaml").write_text("backend: acme\nknow: []\n")
-    monkeypatch.setattr("opcheck.known.shipped.shipped_folder", lambda *_: ledgers)
+    monkeypatch.setattr("opcheck.known.ledgers.shipped_folder", lambda *_: ledgers)
     found = run("run", "good.yaml", "-b", "right")
     assert found.exit_code == 2
     assert "acme.yaml:2:1: unknown key 'know' (did you mean 'known'?)" in found.stderr

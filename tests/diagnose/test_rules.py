@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from opcheck.diagnose.features import LIMIT, PLAIN, VALUE, Feature
-from opcheck.diagnose.rules import Rule, rule
+from opcheck.diagnose.features import LIMIT, PLAIN, VALUE, Feature, Rule, rule
 
 
 def bits(*numbers: int) -> int:

@@ -9,7 +9,7 @@ import pytest
 
 from opcheck.errors import CaseFileError
 from opcheck.known import Gate, load_user_ledgers
-from opcheck.known.users import says
+from opcheck.known.ledgers import says
 from opcheck.model import Verdict
 from opcheck.records.status import is_red, reds
 from tests.known.ledgers import INFO, entry, failing, judged, ledger

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from opcheck.errors import Exit
 from opcheck.model import Comparison, Diagnosis, Ending, Known, OpVersion, Record, Run, Verdict
 from opcheck.records.comparing import REGRESSIONS, Kind, compare, judged
-from opcheck.records.facts import differences
+from opcheck.records.merging import differences
 from tests.report.made import record
 from tests.report.runs import run_of
 

@@ -27,7 +27,7 @@ from opcheck.model import (
 from opcheck.records.causes import causes, number_of
 from opcheck.records.status import is_failure, reds
 from opcheck.report.spelling import Recorder
-from opcheck.run import resume
+from opcheck.run import Conductor
 from opcheck.run.lying import node_of
 from opcheck.suite import load
 from tests.inline import Inline
@@ -134,7 +134,7 @@ def shipped(op: str) -> tuple[Case, ...]:
 def judged(cases: Sequence[Case], answer: Answer) -> list[Record]:
     """The records of a run of a wrong backend, as they are in the end."""
     red, recorder = reds(), Recorder(cases, ["fake"])
-    stream = resume(
+    stream = Conductor(
         cases, [Miniature(answer)], {}, is_puzzling=lambda result: is_failure(result, red)
     )
     return stream.settled([recorder.record(cast(Result, result)) for result in stream])

@@ -14,7 +14,7 @@ from opcheck.diagnose import Suspects
 from opcheck.engine.mutants import Mutant, mutants_of
 from opcheck.model import Case, OpVersion, Question, Result, Verdict
 from opcheck.records.causes import causes
-from opcheck.run.diagnosis import evidence, recall
+from opcheck.run.conduct import evidence, recall
 from opcheck.run.lying import Lying, Telling, judged, node_of, told
 from opcheck.run.mutate import cells
 from opcheck.run.sight import RED, Answer, right_of, same

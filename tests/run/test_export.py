@@ -12,7 +12,7 @@ from opcheck.errors import UsageError
 from opcheck.graph.folders import DATA_SET, folder_name
 from opcheck.graph.tensors import read_tensor
 from opcheck.model import Verdict
-from opcheck.run.export import write_questions
+from opcheck.run.saving import write_questions
 from tests.asking import cases_in
 from tests.inline import judged
 from tests.run.one import TWO

@@ -6,7 +6,7 @@ from opcheck.clauses import Checked, Sentence, Survey
 from opcheck.known import Ledger, LedgerFields
 from opcheck.model import OpVersion, Source
 from opcheck.model.mutation import Mutant, Mutation
-from opcheck.run.groups import groups
+from opcheck.run.mutate import groups
 from tests.report.made import CASE
 
 HARDMAX = OpVersion("", "Hardmax", 13)

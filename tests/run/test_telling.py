@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from opcheck.dtypes import DTYPES, round_to
-from opcheck.run.telling import little
+from opcheck.run.oracle import little
 
 NAN, INF = np.nan, np.inf
 

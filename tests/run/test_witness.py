@@ -13,7 +13,7 @@ import pytest
 from opcheck.errors import NotSupported
 from opcheck.model import BackendInfo, Case, Result, Verdict
 from opcheck.run import conduct
-from opcheck.run.witness import is_the_same, oracles_of
+from opcheck.run.oracle import is_the_same, oracles_of
 from tests.asking import cases_in
 from tests.inline import Inline
 from tests.miniatures import Fake, Refused

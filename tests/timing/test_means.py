@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from opcheck.model.timing import Timed, Timing
-from opcheck.timing.means import means
+from opcheck.timing.ratios import means
 from tests.timing.machine import QUIET, Machine, Noise
 
 

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from opcheck.model.timing import Sample
-from opcheck.timing.units import by_worker, medians, pairs
+from opcheck.timing.ratios import by_worker, medians, pairs
 
 ROOT = Path(__file__).parent.parent.parent
 

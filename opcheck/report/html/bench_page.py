@@ -17,8 +17,7 @@ from opcheck.report.html import plots
 from opcheck.report.html.page import document
 from opcheck.report.html.plots import COLOURS, Drawing, drawing, saved
 from opcheck.report.timing_store import Stored
-from opcheck.timing.means import means
-from opcheck.timing.ratios import ZONE, Ratio, ratio
+from opcheck.timing.ratios import ZONE, Ratio, means, ratio
 from opcheck.timing.ratios import words as verdict_on
 from opcheck.timing.spread import Spread, spread
 

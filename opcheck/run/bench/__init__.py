@@ -1,7 +1,6 @@
 """Timings: each case on all backends in the same rounds, of those alone that answer it rightly."""
 
-from opcheck.run.bench.one_case import Entrant
-from opcheck.run.bench.plan import Plan
-from opcheck.run.bench.session import Session
+from opcheck.run.bench.rounds import Plan
+from opcheck.run.bench.session import Entrant, Session
 
 __all__ = ["Entrant", "Plan", "Session"]

@@ -1,19 +1,136 @@
-"""Rounds in which everybody takes one sample, in random order."""
+"""Rounds in which everybody takes one sample, in random order, and how many of them."""
 
 from __future__ import annotations
 
+import gc
+import hashlib
+import math
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import pairwise
 from time import monotonic
+from typing import Protocol
 
-from opcheck.model.timing import Sample
-from opcheck.run.bench.contenders import Measures
-from opcheck.run.bench.plan import Plan, Visit
+import numpy as np
+
+from opcheck.backends.offers import included
+from opcheck.backends.timing import Repeated
+from opcheck.model import BackendInfo
+from opcheck.model.stopwatch import Elapsed, Measure
+from opcheck.model.timing import Bench, Sample
+from opcheck.run.machine import environment, machine
+from opcheck.timing.ratios import LOOKS
 from opcheck.timing.spread import loops_for, settled
 
+#: What the yardstick works on: as much as takes some tenths of a millisecond.
+_YARDSTICK = bytes(range(256)) * 1024
 #: Warming up ends after so many samples.
 _TRIES = 50
+
+
+@dataclass(frozen=True)
+class Visit:
+    """What one process of each backend does for a case before the next case has its turn.
+
+    No more than `rounds` are measured, and none is begun after so many `seconds`.
+    """
+
+    worker: int
+    rounds: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much is measured.
+
+    Every process of the backends visits all cases, one process after the other. After so many
+    rounds of a case as `looks` says it is looked whether all its ratios to `base` are precise;
+    where one is not, the processes come once more. No more is measured of a case than takes
+    `seconds`, of one backend no more than `share` of that, but each visit is of one round at the
+    least. No process is warmed up for more than `warm` seconds. Where `flushed` is not 0, so many
+    bytes are touched before every call.
+    """
+
+    base: str
+    processes: int = 5
+    looks: tuple[int, ...] = LOOKS
+    seconds: float = 20.0
+    share: float = 0.5
+    warm: float = 0.5
+    flushed: int = 0
+
+    def tours(self) -> Iterator[tuple[Visit, ...]]:
+        """The visits of a case between one look and the next."""
+        for before, look in pairwise((0, *self.looks)):
+            rounds = math.ceil((look - before) / self.processes)
+            seconds = self.seconds * rounds / self.looks[-1]
+            yield tuple(Visit(worker, rounds, seconds) for worker in range(self.processes))
+
+
+def about(infos: Sequence[BackendInfo], plan: Plan, *, threads: int) -> Bench:
+    """What runs, where, and how."""
+    here = environment()
+    return Bench(
+        opcheck=here.opcheck,
+        python=here.python,
+        packages=dict(here.packages),
+        backends={info.address: info.version for info in infos},
+        machine=machine(),
+        threads=threads,
+        included={info.address: said for info in infos if (said := included(info.kind))},
+        threads_of={info.address: info.threads for info in infos},
+        workers=plan.processes,
+        cold=plan.flushed > 0,
+        baseline=plan.base,
+        warm=plan.warm,
+        started=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+
+
+class Measures(Protocol):
+    """Something that can be timed."""
+
+    def measure(self, loops: int, flushed: int = 0) -> Elapsed:
+        """Time a call, as the mean of `loops` calls."""
+
+
+class Here:
+    """A piece of work in this process, timed as workers time theirs."""
+
+    def __init__(self, call: Callable[[], object]) -> None:
+        self._repeated = Repeated(call)
+
+    def measure(self, loops: int, flushed: int = 0) -> Elapsed:
+        """Time a call, as the mean of `loops` calls."""
+        with _uncollected():
+            return self._repeated.elapsed(Measure(loops, flushed))
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def copying(moved: int) -> Here:
+    """A copy that moves so many bytes, half of them read and half written."""
+    source = np.ones(max(1, moved // 2), np.uint8)
+    target = np.zeros_like(source)
+    return Here(lambda: np.copyto(target, source))
+
+
+def yardstick() -> Here:
+    """The same work in every run: a hash, of which no release of a library changes the steps."""
+    return Here(lambda: hashlib.blake2b(_YARDSTICK).digest())
 
 
 @dataclass(eq=False)

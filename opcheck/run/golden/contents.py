@@ -1,15 +1,17 @@
-"""One test of a golden folder: whether its files are as they were written, and right."""
+"""Check that a golden folder is as it was written, and that its answers are right."""
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from opcheck import dtypes
+from opcheck.errors import UsageError
 from opcheck.graph.folders import MODEL
 from opcheck.graph.model_files import (
     Model,
@@ -23,12 +25,31 @@ from opcheck.graph.tensors import read_named_tensor
 from opcheck.graph.test_data import DATA
 from opcheck.model import Array, Task
 from opcheck.opset import describe
-from opcheck.run.golden.archives import npy_bytes, wrong_archive
-from opcheck.run.golden.files import data_json, task_of
 from opcheck.run.golden.judging import accepted, wrong_answers, wrong_ends
 from opcheck.run.golden.tolerances import Ends, as_rtol_and_atol, stated_ends
-from opcheck.suite.golden_files import changed
-from opcheck.suite.golden_manifest import NPZ, DataSetFields, StatedTolerance, Tensor, TestFields
+from opcheck.run.golden.writing import data_json, npy_bytes, task_of, wrong_archive
+from opcheck.run.parallel import in_parallel
+from opcheck.suite.golden_files import (
+    Finding,
+    changed,
+    files_there,
+    list_files,
+    strange,
+    tests_of,
+    unusual,
+)
+from opcheck.suite.golden_manifest import (
+    MANIFEST,
+    NPZ,
+    SUMS,
+    DataSetFields,
+    Manifest,
+    NotReadable,
+    StatedTolerance,
+    Tensor,
+    TestFields,
+    read_manifest,
+)
 
 #: A model whose outputs ONNX infers to be so many times larger than those stored is not computed.
 _ABSURD = 64
@@ -126,17 +147,12 @@ class _Look:
 
     def _invalid(self, model: Model) -> str | None:
         """Why a model cannot be run, or should not."""
-        if not self.test.refused:
-            refusal = invalid(model)
-            if refusal:
-                return f"onnx's checker refuses it: {refusal}"
-        return self._absurd(inferred_elements(model))
-
-    def _absurd(self, elements: int) -> str | None:
-        declared = max(
-            (_elements(one) for d in self.test.data_sets for one in d.outputs), default=0
-        )
+        if not self.test.refused and (refusal := invalid(model)):
+            return f"onnx's checker refuses it: {refusal}"
+        outputs = (one for data in self.test.data_sets for one in data.outputs)
+        declared = max(map(_elements, outputs), default=0)
         inputs = max(map(_elements, self.test.inputs), default=0)
+        elements = inferred_elements(model)
         if elements <= _ABSURD * (declared + inputs) + (1 << 16):
             return None
         return f"asks for outputs of {elements:,} elements, {declared:,} are there: not computed"
@@ -176,10 +192,8 @@ class _Look:
         self, data: DataSetFields, kind: str, specs: Sequence[Tensor]
     ) -> list[Array] | None:
         """The tensors of a kind, None where one is not what the manifest says."""
-        found = [
-            self._tensor(f"{data.folder}/{kind}_{number}.pb", spec)
-            for number, spec in enumerate(specs)
-        ]
+        names = (f"{data.folder}/{kind}_{number}.pb" for number in range(len(specs)))
+        found = [*map(self._tensor, names, specs)]
         arrays = [array for array in found if array is not None]
         return arrays if len(arrays) == len(found) else None
 
@@ -213,8 +227,7 @@ class _Look:
             for kind, arrays in tensors.items()
             for number, array in enumerate(arrays or ())
         }
-        told = wrong_archive(self.folder / name, files)
-        if told:
+        if told := wrong_archive(self.folder / name, files):
             self._say(name, told)
 
     def _data_json(self) -> None:
@@ -226,10 +239,9 @@ class _Look:
         stated = self.test.tolerance
         if isinstance(stated, StatedTolerance) and stated.ulp is None:
             rtol, atol = stated.rtol, max(stated.atol, stated.floor)
+        elif (found := self._ends(stated)) is None:
+            return
         else:
-            found = self._ends(stated)
-            if found is None:
-                return
             rtol, atol = as_rtol_and_atol(found)
         if not np.allclose([rtol, atol], [self.test.rtol, self.test.atol], rtol=0.02, atol=0):
             told = f"the tolerance needs rtol {rtol:g} and atol {atol:g}"
@@ -254,3 +266,78 @@ class _Look:
 
 def _elements(spec: Tensor) -> int:
     return int(np.prod(spec.shape, dtype=object))
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What was looked at, and everything that is wrong.
+
+    `judged` counts the data sets that oracles were asked about.
+    """
+
+    findings: tuple[Finding, ...]
+    cases: int = 0
+    tests: int = 0
+    judged: int = 0
+    files: int = 0
+
+
+Counted = Callable[[Iterable[Looked]], Iterable[Looked]]
+
+
+def check(folder: Path, processes: int = 1, counted: Counted = iter) -> Checked:
+    """Everything that is wrong with a golden folder; it may come from a stranger.
+
+    Nothing outside it is read. `counted` hands on each test as it is done.
+
+    Raises UsageError for what is no golden folder.
+    """
+    try:
+        there = {entry.name for entry in os.scandir(folder)} & {MANIFEST, SUMS}
+    except OSError as error:
+        raise UsageError(f"{folder} cannot be read: {error.strerror}") from None
+    if not there:
+        told = f"{folder} is no golden folder: it holds no {MANIFEST}"
+        raise UsageError(told, "opcheck golden write makes one")
+    listing = list_files(folder)
+    try:
+        manifest, data = read_manifest(folder)
+    except FileNotFoundError:
+        missing = Finding(MANIFEST, "is missing: nothing else was checked")
+        return Checked((*unusual(listing), missing))
+    except NotReadable as error:
+        if SUMS not in listing.files:
+            raise UsageError(f"{folder}/{MANIFEST} {error}") from None
+        told = f"{error}; nothing else was checked, but sha256sum -c {SUMS} can do so"
+        return Checked((*unusual(listing), Finding(MANIFEST, told)))
+    tests = tests_of(manifest)
+    jobs = [Job(folder, id, test, manifest.npz, files_there(test, listing)) for id, test in tests]
+    looked = [*counted(in_parallel(look, jobs, processes))]
+    findings = [*strange(folder, listing, manifest, data), *_findings(looked, manifest)]
+    return Checked(
+        tuple(sorted(findings)),
+        len(manifest.cases),
+        len(jobs),
+        sum(one.judged for one in looked),
+        len({f"{test.folder}/{name}" for _, test in tests for name in test.files}),
+    )
+
+
+def _findings(looked: Iterable[Looked], manifest: Manifest) -> list[Finding]:
+    """What the tests' own checks found; a file in another's place is told as that."""
+    wrong: dict[str, list[str]] = {}
+    changed: dict[str, str] = {}
+    for one in looked:
+        wrong |= one.wrong
+        changed |= one.changed
+    places: dict[str, str] = {}
+    if changed:
+        for _, test in tests_of(manifest):
+            for name, sha in test.files.items():
+                places.setdefault(sha, f"{test.folder}/{name}")
+    found = []
+    for path, messages in wrong.items():
+        here = places.get(changed.get(path, ""))
+        told = [*messages, f"it is what was written as {here}"] if here else messages
+        found.append(Finding(path, "; ".join(told)))
+    return found

@@ -1,39 +1,223 @@
-"""Golden folders: written beside their place, and put there when they are whole."""
+"""Golden folders: written beside their place, and put there when they are whole.
+
+Names and bytes of all files are the same on every machine.
+"""
 
 from __future__ import annotations
 
+import io
+import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import partial
 from hashlib import sha256
 from importlib import metadata
 from pathlib import Path
 
+import numpy as np
+
 import opcheck
+from opcheck import dtypes
+from opcheck.dtypes import DTYPES
 from opcheck.errors import NotExpressible, Unwritable, UsageError
-from opcheck.model import Case
-from opcheck.run.golden.answers import LeftOut, made_of
-from opcheck.run.golden.files import written
+from opcheck.graph.folders import MODEL, folder_name
+from opcheck.graph.model_files import model_bytes
+from opcheck.graph.tensors import tensor_bytes
+from opcheck.graph.test_data import DATA
+from opcheck.model import EXACT, Array, Case, OpVersion, OutputSpec, Task, TensorType, Tolerance
+from opcheck.run.golden.answers import DataSet, LeftOut, Test, made_of
+from opcheck.run.golden.tolerances import as_rtol_and_atol
 from opcheck.run.parallel import in_parallel
-from opcheck.run.staging import staged
+from opcheck.run.writing import is_free, staged
 from opcheck.suite import case_digest
 from opcheck.suite.golden_manifest import (
     MANIFEST,
     METHODS,
+    NPZ,
     SUMS,
     CaseFields,
+    DataSetFields,
     LeftOutFields,
     Manifest,
     Method,
+    Node,
     NotReadable,
+    StatedTolerance,
+    Tensor,
     TestFields,
     read_manifest,
+    spelt,
     sums,
+    value_of,
 )
 
 #: What values may rest on.
 _PACKAGES = ("ml_dtypes", "mpmath", "numpy", "onnx")
+
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+#: So much beside its tensors an archive may hold, in bytes: its directory, twice a name each.
+_DIRECTORY = 1 << 12
+
+
+def npz_bytes(tensors: Mapping[str, Array]) -> bytes:
+    """An archive of NumPy's arrays; bfloat16, which NumPy's format lacks, as float32.
+
+    Not by numpy.savez, whose archives tell on which system they were made.
+    """
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as file:
+        for name, array in tensors.items():
+            entry = zipfile.ZipInfo(f"{name}.npy", _EPOCH)
+            entry.create_system = 3
+            entry.external_attr = 0o644 << 16
+            file.writestr(entry, npy_bytes(array))
+    return archive.getvalue()
+
+
+def npy_bytes(array: Array) -> bytes:
+    """An array as NumPy's format has it, little-endian; bfloat16 as float32."""
+    if dtypes.of(array) is DTYPES["bfloat16"]:
+        array = array.astype(np.float32)
+    file = io.BytesIO()
+    little = np.ascontiguousarray(array).reshape(array.shape)
+    np.lib.format.write_array(file, little.astype(array.dtype.newbyteorder("<")), (1, 0), False)
+    return file.getvalue()
+
+
+def wrong_archive(path: Path, files: Mapping[str, bytes]) -> str | None:
+    """What is wrong with an archive that should hold just these files, None if nothing.
+
+    It may come from a stranger: no more is unpacked than the files have, and nothing unpickled.
+    """
+    room = 2 * _DIRECTORY * (len(files) + 1)
+    try:
+        if path.stat().st_size > sum(map(len, files.values())) + room:
+            return "is larger than its tensors"
+        with zipfile.ZipFile(io.BytesIO(path.read_bytes())) as archive:
+            members = archive.infolist()
+            if sorted(one.filename for one in members) != sorted(files):
+                return "holds other arrays than the test has"
+            for one in members:
+                want = files[one.filename]
+                if one.file_size != len(want):
+                    return f"{one.filename} unpacks to {one.file_size:,} bytes, not {len(want):,}"
+                with archive.open(one) as member:
+                    if member.read(len(want) + 1) != want:
+                        return f"{one.filename} is not the tensor beside it"
+    # zipfile lets out what it and its decompressors raise.
+    except (OSError, ValueError, RuntimeError, EOFError, zlib.error, zipfile.BadZipFile) as error:
+        return f"is no readable archive: {error}"
+    return None
+
+
+def written(test: Test, *, npz: bool) -> tuple[TestFields, dict[str, bytes]]:
+    """What the manifest says of `test`, and its files by their paths in the test's folder.
+
+    Raises NotExpressible where ONNX cannot state it, ValueError where no file holds a tensor.
+    """
+    stated = test.tolerance
+    found = [one for data in test.data_sets for one in data.outputs]
+    rtol, atol = as_rtol_and_atol(found)
+    floor = max((one.floor for one in found), default=0.0)
+    if stated is not None and stated.ulp is None:
+        rtol, atol = stated.rtol, max(stated.atol, floor)
+    files = {MODEL: model_bytes(test.task, test.ranks)}
+    if not test.reason:
+        files[DATA] = data_json(rtol, atol)
+    sets = []
+    for number, data in enumerate(test.data_sets):
+        folder = f"test_data_set_{number}"
+        tensors = _named_tensors(test, data)
+        for stem, (name, array) in tensors.items():
+            files[f"{folder}/{stem}.pb"] = tensor_bytes(array, name)
+        if npz:
+            files[f"{folder}/{NPZ}"] = npz_bytes({s: array for s, (_, array) in tensors.items()})
+        pairs = zip(test.task.outputs, data.outputs, strict=bool(data.outputs))
+        told = tuple(_tensor(spec.name, ends.written) for spec, ends in pairs)
+        sets.append(DataSetFields(folder=folder, seed=data.seed, method=data.method, outputs=told))
+    fields = TestFields(
+        folder=f"{test.kind}/test_{folder_name(test.name)}",
+        node=_node(test.task),
+        inputs=tuple(
+            Tensor(name=one.name, dtype=one.dtype.name, shape=one.shape) for one in test.task.inputs
+        ),
+        alternative=test.alternative,
+        legal_twin=test.legal_twin,
+        refused=test.reason,
+        tolerance="bound" if test.bound else _stated_tolerance(stated, floor),
+        rtol=rtol,
+        atol=atol,
+        data_sets=tuple(sets),
+        files={name: sha256(data).hexdigest() for name, data in sorted(files.items())},
+    )
+    return fields, files
+
+
+def task_of(case: str, test: TestFields) -> Task:
+    """The task that the manifest states; its constants are to be had from the model.
+
+    Raises KeyError for a dtype that there is none of.
+    """
+    node = test.node
+    return Task(
+        case=case,
+        op=OpVersion(node.domain, node.op, node.since),
+        opset=node.opset,
+        attrs={name: value_of(value) for name, value in node.attrs.items()},
+        slots=node.slots,
+        inputs=tuple(TensorType(t.name, DTYPES[t.dtype], t.shape) for t in test.inputs),
+        initializers={},
+        outputs=tuple(OutputSpec(name, None) for name in node.outputs),
+    )
+
+
+def data_json(rtol: float, atol: float) -> bytes:
+    """What ONNX's loader reads beside a model."""
+    return f"{json.dumps({'atol': atol, 'rtol': rtol})}\n".encode()
+
+
+def _stated_tolerance(tolerance: Tolerance | None, floor: float) -> StatedTolerance:
+    """A tolerance that is the same for all elements; None is exact."""
+    stated = asdict(tolerance or EXACT)
+    del stated["strict"]  # then there is no floor
+    return StatedTolerance(**stated, floor=floor)
+
+
+def _named_tensors(test: Test, data: DataSet) -> dict[str, tuple[str, Array]]:
+    """The tensors of a data set by the stems of their files, each with its name in the model."""
+    found = {
+        f"input_{number}": (spec.name, array)
+        for number, (spec, array) in enumerate(zip(test.task.inputs, data.inputs, strict=True))
+    }
+    for number, ends in enumerate(data.outputs):
+        name = test.task.outputs[number].name
+        found[f"output_{number}"] = name, ends.written
+        if test.bound:
+            found[f"lowest_{number}"] = name, ends.lowest
+            found[f"highest_{number}"] = name, ends.highest
+    return found
+
+
+def _node(task: Task) -> Node:
+    return Node(
+        domain=task.op.domain,
+        op=task.op.name,
+        since=task.op.since,
+        opset=task.opset,
+        attrs={name: spelt(value) for name, value in task.attrs.items()},
+        slots=task.slots,
+        outputs=tuple(output.name for output in task.outputs),
+    )
+
+
+def _tensor(name: str, array: Array) -> Tensor:
+    return Tensor(name=name, dtype=str(dtypes.of(array)), shape=array.shape)
+
+
 METHOD_TEXTS: dict[Method, str] = {
     "exact": "nothing had to be rounded",
     "bounded": "correctly rounded: the proven error bound leaves one number for each value",
@@ -51,16 +235,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class _Job:
-    number: int
-    case: Case
-    folder: Path
-    settings: Settings
-
-
-@dataclass(frozen=True)
 class _Done:
-    number: int
     case: CaseFields
     left_out: tuple[LeftOut, ...]
 
@@ -101,10 +276,10 @@ def write(
     check_place(folder, force=force)
     try:
         with staged(folder) as (stage, put):
-            jobs = [_Job(number, case, stage, settings) for number, case in enumerate(cases)]
+            order = {case.id: number for number, case in enumerate(cases)}
             # Closed before what is staged is removed: others may be writing there.
-            with closing(in_parallel(_write, jobs, processes)) as results:
-                done = sorted(counted(results), key=lambda one: one.number)
+            with closing(in_parallel(partial(_write, stage, settings), cases, processes)) as found:
+                done = sorted(counted(found), key=lambda one: order[one.case.id])
             golden = _golden(done, selection, settings)
             if golden.manifest.cases:
                 data = golden.manifest.data()
@@ -118,15 +293,8 @@ def write(
 
 def check_place(folder: Path, *, force: bool) -> None:
     """Raise UsageError where something is at `folder` that must not be replaced."""
-    try:
-        if not folder.exists() and not folder.is_symlink():
-            return
-        if not folder.is_dir():
-            raise UsageError(f"-o {folder}: this is no folder")
-        if not any(folder.iterdir()):
-            return
-    except OSError as error:
-        raise UsageError(f"-o {folder}: {error.strerror}") from None
+    if is_free(folder):
+        return
     if not force:
         ours = (folder / MANIFEST).is_file()
         hint = "--force replaces golden files that opcheck wrote" if ours else "choose a new folder"
@@ -143,8 +311,7 @@ def check_place(folder: Path, *, force: bool) -> None:
     ours_too |= {
         f"{test.folder}/{name}" for c in manifest.cases for test in c.tests for name in test.files
     }
-    foreign = [name for name in _files(folder) if name not in ours_too]
-    if foreign:
+    if foreign := [name for name in _files(folder) if name not in ours_too]:
         more = f" and {len(foreign) - 3:,} more" if len(foreign) > 3 else ""
         told = f"{folder} holds what opcheck did not write: {', '.join(foreign[:3])}{more}"
         raise UsageError(told, "nothing is removed: move it away, or choose a new folder")
@@ -158,9 +325,8 @@ def _files(folder: Path) -> Iterator[str]:
             yield Path(where, name).relative_to(folder).as_posix()
 
 
-def _write(job: _Job) -> _Done:
+def _write(stage: Path, settings: Settings, case: Case) -> _Done:
     """Write the tests of one case."""
-    case, settings = job.case, job.settings
     made = made_of(case, settings.data_sets)
     tests: list[TestFields] = []
     left = list(made.left_out)
@@ -175,7 +341,7 @@ def _write(job: _Job) -> _Done:
             left.append(LeftOut(case.id, what, str(error), wrong=True))
             continue
         for name, data in files.items():
-            path = job.folder / fields.folder / name
+            path = stage / fields.folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
         tests.append(fields)
@@ -188,7 +354,7 @@ def _write(job: _Job) -> _Done:
         fixed=made.fixed if settings.data_sets > 1 else "",
         tests=tuple(tests),
     )
-    return _Done(job.number, told, tuple(left))
+    return _Done(told, tuple(left))
 
 
 def _golden(done: Sequence[_Done], selection: str, settings: Settings) -> Golden:

@@ -28,9 +28,8 @@ from opcheck.model import (
     Values,
 )
 from opcheck.opset import Schema
-from opcheck.run.search.attributes import attribute
-from opcheck.run.search.candidate import Candidate
-from opcheck.run.telling import little
+from opcheck.run.oracle import little
+from opcheck.run.search.drawing import Candidate, attribute
 from opcheck.suite import materialize
 
 #: Outputs up to this size are written out.
@@ -43,12 +42,10 @@ _VALUES = 8
 def case_of(schema: Schema, dtype: DType, node: Candidate) -> Case | None:
     """The case of `node`; None where it is refused, and no single change makes it legal."""
     arrays = [materialize(spec) for spec in node.inputs]
-    reason = _refusal(schema.op, arrays, node.attrs)
-    if reason is None:
+    if (reason := _refusal(schema.op, arrays, node.attrs)) is None:
         case = _made(schema, dtype, node, Computed())
         return replace(case, empty=_says_little(schema.op, arrays, node.attrs))
-    legal = _legal(schema, node, arrays)
-    if legal is None:
+    if (legal := _legal(schema, node, arrays)) is None:
         return None
     twin = _made(schema, dtype, legal, Computed())
     return _made(schema, dtype, node, Rejected(reason, replace(twin, id=f"{twin.id}~legal")))
@@ -94,10 +91,7 @@ def _said(expect: Expectation) -> object:
 
 
 def _legal(schema: Schema, node: Candidate, arrays: Sequence[Array]) -> Candidate | None:
-    """`node` with one attribute changed or left out, or one axis more or less, so that it is legal.
-
-    None where that is not enough.
-    """
+    """`node` with one attribute changed or left out, or one axis more or less, if that is legal."""
     found = _by_an_attribute(schema, node, arrays)
     if found or len(node.inputs) != 1 or not isinstance(node.inputs[0].content, Given):
         return found

@@ -3,18 +3,147 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import cycle, product
 from random import Random
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from opcheck import dtypes
 from opcheck.dtypes import DType
-from opcheck.model import Case, Fill, Put, TensorSpec
-from opcheck.opset import Schema
-from opcheck.run.search.attributes import attributes, spoilt
-from opcheck.run.search.candidate import Candidate, Shape, given
+from opcheck.model import Attrs, AttrValue, Case, Fill, Given, Put, TensorSpec
+from opcheck.opset import Attribute, Schema
 from opcheck.suite.fill import specials
+
+Shape: TypeAlias = tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """Attributes and inputs, legal or not."""
+
+    attrs: Attrs
+    inputs: tuple[TensorSpec, ...]
+
+    @property
+    def size(self) -> int:
+        """How many elements the inputs have."""
+        return sum(math.prod(spec.shape) for spec in self.inputs)
+
+    @property
+    def constant(self) -> bool:
+        """Whether one of the inputs is an initializer."""
+        return any(spec.initializer for spec in self.inputs)
+
+    def on(self, dtype: DType) -> Candidate:
+        """The same with inputs of another dtype."""
+        return replace(self, inputs=tuple(replace(spec, dtype=dtype) for spec in self.inputs))
+
+    def with_input(self, number: int, spec: TensorSpec) -> Candidate:
+        """The same with another tensor for one of its inputs."""
+        return replace(self, inputs=(*self.inputs[:number], spec, *self.inputs[number + 1 :]))
+
+
+def given(values: Sequence[float], shape: Shape, dtype: DType) -> Given:
+    """These values, rounded to what `dtype` holds."""
+    exact = np.array(values, np.float64)
+    return Given(dtypes.round_to(exact, dtype).astype(np.float64).reshape(shape))
+
+
+Draw: TypeAlias = Callable[[Random, Shape], Any]
+
+#: How often an attribute is stated that may be left out; without some there is little left.
+_STATED = 0.4
+_OFTEN = {"kernel_shape": 0.95}
+
+
+def _per_axis(low: int, high: int) -> Draw:
+    """A number for each axis that a window moves along."""
+    return lambda rng, shape: tuple(rng.randint(low, high) for _ in shape[2:])
+
+
+def _some_axes(rng: Random, shape: Shape) -> tuple[int, ...]:
+    axes = rng.sample(range(len(shape)), rng.randint(1, len(shape))) if shape else []
+    return tuple(axes if rng.random() < 0.2 else sorted(axes))
+
+
+#: What makes sense, by the names that attributes have in ONNX and DirectML.
+_BY_NAME: Mapping[str, Draw] = {
+    "axis": lambda rng, shape: rng.randint(-len(shape), len(shape) - 1) if shape else 0,
+    "axes": _some_axes,
+    "Axes": _some_axes,
+    "kernel_shape": _per_axis(1, 3),
+    "strides": _per_axis(1, 3),
+    "dilations": _per_axis(1, 2),
+    "pads": lambda rng, shape: tuple(rng.randint(0, 2) for _ in range(2 * len(shape[2:]))),
+    "auto_pad": lambda rng, shape: rng.choice(["SAME_UPPER", "SAME_LOWER", "VALID", "NOTSET"]),
+    "ceil_mode": lambda rng, shape: rng.randint(0, 1),
+    "p": lambda rng, shape: rng.choice([1, 2, 3, 4, 5, 17]),
+}
+_BY_TYPE: Mapping[str, Draw] = {
+    "int": lambda rng, shape: rng.randint(-2, 3),
+    "float": lambda rng, shape: rng.choice([0.5, 1.0, 2.0, -1.0]),
+    "ints": lambda rng, shape: tuple(rng.randint(0, 3) for _ in shape),
+}
+
+
+def attributes(rng: Random, schema: Schema, shape: Shape) -> dict[str, AttrValue]:
+    """A choice of attributes; whether they exclude each other is for the engine to say."""
+    found: dict[str, AttrValue] = {}
+    for name, declared in schema.attributes.items():
+        is_stated = declared.required or rng.random() < _OFTEN.get(name, _STATED)
+        if is_stated and (value := attribute(rng, declared, shape)) is not None:
+            found[name] = value
+    return found
+
+
+def attribute(rng: Random, declared: Attribute, shape: Shape) -> AttrValue | None:
+    """A value that may make sense, None where nothing is known to."""
+    draw = _BY_NAME.get(declared.name) or _BY_TYPE.get(declared.type)
+    value: AttrValue | None = draw(rng, shape) if draw else declared.default
+    if declared.type == "float" and isinstance(value, int):
+        return value + rng.choice([0.0, 0.5])
+    return value
+
+
+def spoilt(
+    rng: Random, schema: Schema, attrs: Mapping[str, AttrValue], rank: int
+) -> dict[str, AttrValue]:
+    """The attributes with one of them changed to what is seldom legal."""
+    if not schema.attributes:
+        return dict(attrs)
+    declared = rng.choice(list(schema.attributes.values()))
+    odd = [rank, rank + 1, -rank - 1, -rank, 0, -1]
+    match declared.type:
+        case "int":
+            value: AttrValue = rng.choice([*odd, 2**31, 2**32, 2**32 - 1, -(2**32)])
+        case "float":
+            value = rng.choice([0.0, -1.0, 1e-46, 3e38])
+        case "string":
+            value = rng.choice(["", "same_upper", "VALID", "SAME_UPPER"])
+        case "ints":
+            # Nothing large: it may be the size of something.
+            value = _spoilt_list(rng, attrs.get(declared.name), odd)
+        case _:
+            return dict(attrs)
+    return {**attrs, declared.name: value}
+
+
+def _spoilt_list(rng: Random, value: Any, odd: Sequence[int]) -> tuple[int, ...]:
+    numbers = list(value or (1, 1))
+    place = rng.randrange(len(numbers))
+    match rng.randrange(4):
+        case 0:
+            numbers[place] = rng.choice(odd)
+        case 1:
+            numbers.append(numbers[place])
+        case 2:
+            numbers.pop(place)
+        case _:
+            numbers[place] = -numbers[place]
+    return tuple(numbers)
 
 
 @dataclass(frozen=True)
@@ -31,14 +160,7 @@ _STAGES = (_Stage(0.3, (1, 3), (1, 3)), _Stage(0.6, (1, 5), (1, 3)), _Stage(0.65
 #: tensors where only size matters, which are filled by rule.
 _ROWS, _REVALUED = 0.8, 0.98
 _LENGTHS = (4, 5, 7, 8, 9, 12, 15, 16, 17, 24, 31, 32, 33, 48, 63, 64, 65)
-_LARGE: tuple[Shape, ...] = (
-    (300,),
-    (3, 127),
-    (2, 1, 300),
-    (1, 2, 20, 20),
-    (70_000,),
-    (2, 33_000),
-)
+_LARGE: tuple[Shape, ...] = ((300,), (3, 127), (2, 1, 300), (1, 2, 20, 20), (70_000,), (2, 33_000))
 _FILLS: tuple[tuple[str, tuple[float, ...]], ...] = (
     ("permutation", (-60.0, 1.0)),
     ("normal", (0.0, 1.0)),
@@ -87,18 +209,16 @@ def _node(rng: Random, schema: Schema, tensor: TensorSpec) -> Candidate:
         attrs = spoilt(rng, schema, attrs, len(tensor.shape))
     constant = not schema.op.domain and rng.random() < _CONSTANT
     names = [one.name for one in schema.inputs if one.option == "single"]
-    return Candidate(
-        attrs, tuple(replace(tensor, name=name, initializer=constant) for name in names)
-    )
+    inputs = (replace(tensor, name=name, initializer=constant) for name in names)
+    return Candidate(attrs, tuple(inputs))
 
 
 def _revalued(rng: Random, case: Case, dtype: DType, *, nan: bool) -> Candidate:
-    inputs = []
-    for spec in case.inputs:
+    def other(spec: TensorSpec) -> TensorSpec:
         values = _values(rng, math.prod(spec.shape), dtype, nan=nan)
-        content = given(values, spec.shape, dtype)
-        inputs.append(replace(spec, dtype=dtype, put=(), content=content))
-    return Candidate(case.attrs, tuple(inputs))
+        return replace(spec, dtype=dtype, put=(), content=given(values, spec.shape, dtype))
+
+    return Candidate(case.attrs, tuple(map(other, case.inputs)))
 
 
 def _least_rank(schema: Schema) -> int:

@@ -16,9 +16,8 @@ from opcheck.model import Case, Given
 from opcheck.model.mutation import Mutant
 from opcheck.model.support import Cell
 from opcheck.opset import Schema
-from opcheck.run.search.candidate import Candidate
 from opcheck.run.search.cases import alike, case_of, written_out
-from opcheck.run.search.drawing import drawn
+from opcheck.run.search.drawing import Candidate, drawn
 from opcheck.run.search.shrinking import shrunk
 from opcheck.run.sight import RED, Answer, Sight, right_of, same
 from opcheck.suite import materialize, unrounded
@@ -118,8 +117,7 @@ class Ground:
         for candidate in self._source:
             if candidate.size > _KEPT:
                 self._large.append(candidate)
-            tried = self._try(candidate)
-            if tried:
+            if tried := self._try(candidate):
                 self._tried += [tried] if candidate.size <= _KEPT else []
                 yield tried
 

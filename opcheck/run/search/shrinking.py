@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from opcheck.model import Array, Given, TensorSpec
-from opcheck.run.search.candidate import Candidate
+from opcheck.run.search.drawing import Candidate
 
 #: How many nodes are tried; what is found by then is small enough.
 _PATIENCE = 400
@@ -101,7 +101,7 @@ def _plainer_values(found: Candidate) -> Iterator[Candidate]:
             continue
         whole = np.where(np.isfinite(values), np.clip(np.rint(values), -99, 99), values)
         for change in (np.zeros_like(values), np.sign(values), whole):
-            if not _same(change, values) and _worth(change) < _worth(values):
+            if change.tobytes() != values.tobytes() and _worth(change) < _worth(values):
                 yield found.with_input(number, _holding(spec, change))
         if values.size > _FEW:
             continue
@@ -124,7 +124,3 @@ def _digits(value: float) -> float:
     if not math.isfinite(value):
         return 4
     return min(len(f"{value:g}") + (value != float(f"{value:g}")) * 8, 12) + (value < 0) / 2
-
-
-def _same(one: Array, other: Array) -> bool:
-    return one.tobytes() == other.tobytes()

@@ -15,9 +15,7 @@ import pytest
 
 from opcheck.backends import timing
 from opcheck.model.stopwatch import Elapsed
-from opcheck.run.bench.contenders import Here, copying, yardstick
-from opcheck.run.bench.plan import Plan, Visit
-from opcheck.run.bench.rounds import Contender, interleave
+from opcheck.run.bench.rounds import Contender, Here, Plan, Visit, copying, interleave, yardstick
 
 #: Half of a visit's time is enough for one.
 PLAN = Plan("a", warm=0.05)

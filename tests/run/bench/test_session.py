@@ -110,7 +110,7 @@ def test_who_is_not_has_none_and_the_row_says_why(
 def test_processes_come_again_while_a_ratio_is_not_precise(
     file: Path, monkeypatch: pytest.MonkeyPatch, is_precise: bool, visits: list[int]
 ) -> None:
-    monkeypatch.setattr("opcheck.run.bench.one_case.precise", lambda found: is_precise)
+    monkeypatch.setattr("opcheck.run.bench.session.precise", lambda found: is_precise)
     with entrants(["numpy", f"{SPINNING}Spin?seconds=0.001"]) as found:
         session = Session(load_bench([file])[:1], found, plan(looks=(9, 18)))
         assert len([*session.visits()]) == len(visits)
@@ -124,7 +124,7 @@ def test_who_is_alone_is_held_against_the_fixed_work(
 ) -> None:
     seen: list[int] = []
     monkeypatch.setattr(
-        "opcheck.run.bench.one_case.precise", lambda found: bool(seen.append(found.pairs))
+        "opcheck.run.bench.session.precise", lambda found: bool(seen.append(found.pairs))
     )
     with entrants(["numpy"]) as found:
         session = Session(load_bench([file])[:1], found, plan(looks=(9, 18)))

@@ -8,7 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from opcheck.run.golden.checking import check
+from opcheck.run.golden.contents import check
 from opcheck.run.golden.writing import Golden, Settings, write
 from opcheck.suite.golden_manifest import MANIFEST, SUMS, Manifest, read_manifest, sums
 from tests.asking import cases_in

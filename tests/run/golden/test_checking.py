@@ -22,7 +22,7 @@ from benchmarks.golden_corruptions import DAMAGES, fates
 from benchmarks.golden_corruptions import made as made_to_be_damaged
 from opcheck.errors import UsageError
 from opcheck.run.golden import judging
-from opcheck.run.golden.checking import check
+from opcheck.run.golden.contents import check
 from opcheck.run.golden.oracles import Outputs
 from opcheck.suite.golden_manifest import MANIFEST, SUMS
 from tests.run.golden.made import RANDOM, WRITTEN_OUT, findings, golden, rewrite

@@ -12,8 +12,7 @@ from opcheck.engine import dtypes_of, evaluate
 from opcheck.engine.operators import every
 from opcheck.errors import InvalidNode
 from opcheck.model import Fill, Given, OpVersion
-from opcheck.run.search.attributes import attribute
-from opcheck.run.search.drawing import drawn
+from opcheck.run.search.drawing import attribute, drawn
 from opcheck.suite import materialize
 from tests.run.one import one
 

@@ -1,8 +1,11 @@
-"""A user's ledgers, which are a gate: what is listed fails as it is listed, all else passes.
+"""Ledgers of known failures: those that ship with opcheck, and those of users, which are a gate.
 
-A case that is listed and fails in its way is `known`. One that fails otherwise stays what it is,
-and one that passes is an `unexpected pass`: both are red, and so is what the backend of a ledger
-does not support, unless that is listed.
+Shipped ledgers hold defects of released backends: a failure that a line names, in the way and place
+it says, is `known` and green.
+
+Of a user's ledger, a case that is listed and fails in its way is `known`. One that fails otherwise
+stays what it is, and one that passes is an `unexpected pass`: both are red, and so is what the
+backend of a ledger does not support, unless that is listed.
 """
 
 from __future__ import annotations
@@ -14,9 +17,86 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from opcheck.known.fields import Entry, UserFields, user_keys
+from opcheck.known.fields import (
+    FAILING,
+    Entry,
+    LedgerFields,
+    Line,
+    UserFields,
+    keys,
+    user_keys,
+    within,
+)
 from opcheck.model import BackendInfo, Case, Known, Result, Verdict
-from opcheck.reading import Node, Problems, form, read_file
+from opcheck.reading import Node, Problems, form, quoted, read_file, shipped_folder
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """The known defects of one backend."""
+
+    file: str
+    fields: LedgerFields
+
+    def line_for(self, result: Result, backend: BackendInfo) -> Line | None:
+        """The first line that explains a failure or, of a pass, the first that denies it.
+
+        Names of cases mean what the shipped suites mean by them: other cases are never explained.
+        """
+        address = (backend.of or backend.address).partition("?")[0]
+        if address not in self.fields.backend or not result.case.source.shipped:
+            return None
+        passed = result.verdict is Verdict.PASS
+        if passed and backend.accumulate:
+            return None  # Declared, what fails otherwise may pass.
+        for line in self.fields.known:
+            fails = result.verdict in FAILING and result.failure in line.failure
+            fits = fails or (passed and not line.sometimes)
+            if fits and within(backend.version, line.versions) and line.is_about(result.case):
+                return line
+        return None
+
+
+def load_ledgers(paths: Iterable[Path]) -> tuple[Ledger, ...]:
+    """The ledgers in `paths`; raises CaseFileError with every problem of every file."""
+    problems = Problems()
+    ledgers = []
+    for path in paths:
+        node = read_file(path, problems)
+        fields = form.validate(LedgerFields, node, str(path), problems, keys) if node else None
+        if node and fields:
+            _check_same_as(fields, node, str(path), problems)
+            ledgers.append(Ledger(path.name, fields))
+    problems.raise_if_any()
+    return tuple(ledgers)
+
+
+def _check_same_as(fields: LedgerFields, node: Node, file: str, problems: Problems) -> None:
+    """Report each `same_as` that does not begin the cause of exactly one independent line."""
+    causes = [line.cause for line in fields.known if line.same_as is None]
+    for number, begin in enumerate(line.same_as for line in fields.known):
+        if begin and (count := sum(cause.startswith(begin) for cause in causes)) != 1:
+            told = f"{quoted(begin)} begins {count} causes of other lines, not 1"
+            problems.add(file, node.at(("known", number, "same_as")), told)
+
+
+def shipped_ledgers() -> tuple[Ledger, ...]:
+    """The ledgers that ship with opcheck."""
+    return load_ledgers(sorted(shipped_folder("_known", "reports/known").glob("*.yaml")))
+
+
+def explain(ledgers: Iterable[Ledger], result: Result, backend: BackendInfo) -> Result:
+    """`result` with what the ledgers know of it.
+
+    A failure that a line names becomes `known`; a pass that a line names stays one, with the
+    line beside it, so that reports can say that the line is out of date.
+    """
+    for ledger in ledgers:
+        if (line := ledger.line_for(result, backend)) is not None:
+            known = Known(line.cause, line.link, ledger.file)
+            verdict = Verdict.PASS if result.verdict is Verdict.PASS else Verdict.KNOWN
+            return replace(result, verdict=verdict, found=result.verdict, known=known)
+    return result
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,10 +149,8 @@ def load_user_ledgers(paths: Iterable[Path]) -> tuple[UserLedger, ...]:
     ledgers = []
     for path in {path.resolve(): path for path in paths}.values():
         node = read_file(path, problems)
-        if node is None:
-            continue
-        fields = form.validate(UserFields, node, str(path), problems, user_keys)
-        if fields:
+        fields = form.validate(UserFields, node, str(path), problems, user_keys) if node else None
+        if node and fields:
             ledgers.append(UserLedger(path, fields, node, _lines(path)))
     problems.raise_if_any()
     return tuple(ledgers)
@@ -157,12 +235,9 @@ class Gate:
             case _:
                 unexpected = not is_as_listed(listed.entry, result, looks)
                 verdict = result.verdict if unexpected else Verdict.KNOWN
+        known = listed.known()
         return replace(
-            result,
-            verdict=verdict,
-            found=result.verdict,
-            known=listed.known(),
-            unexpected=unexpected,
+            result, verdict=verdict, found=result.verdict, known=known, unexpected=unexpected
         )
 
     def _by_operator(self, backend: BackendInfo) -> Mapping[str | None, list[Listed]]:

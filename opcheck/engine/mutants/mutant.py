@@ -6,7 +6,7 @@ sees, and it is a wrong backend in tests.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -17,6 +17,14 @@ from opcheck.engine.node import Node
 from opcheck.errors import InvalidNode
 from opcheck.model import OpVersion
 from opcheck.numbers import Fault
+
+#: Types that hold more than float16 does, that have the digits of float32, and float64 alone.
+BEYOND_FLOAT16 = ("bfloat16", "float32", "float64")
+LONG = ("float32", "float64")
+DOUBLE = ("float64",)
+
+#: A name, a text, what is done, and the dtypes in which it is wrong if not in all.
+Row: TypeAlias = tuple[Any, ...]
 
 #: The outputs of a mutant. It raises InvalidNode for what it refuses; what it leaves alone is
 #: right, which `Node.right` has.
@@ -131,3 +139,9 @@ class Faulty:
             needs=self.needs,
             unless=self.unless,
         )
+
+
+def faults(primitive: str, make: Callable[[Any], Fault], *rows: Row) -> Iterator[Faulty]:
+    """Faults of one function, which `make` makes of what their rows say is done."""
+    for name, text, change, *only in rows:
+        yield Faulty(primitive, name, text, make(change), *only)

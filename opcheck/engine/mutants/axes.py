@@ -13,7 +13,7 @@ import numpy as np
 from opcheck.engine.evaluate import evaluate
 from opcheck.engine.mutants import rows
 from opcheck.engine.mutants.making import accepting
-from opcheck.engine.mutants.mutant import Faulty, Mutant, faults
+from opcheck.engine.mutants.mutant import Mutant, faults
 from opcheck.engine.node import Node
 from opcheck.errors import InvalidNode
 from opcheck.model import Array
@@ -312,7 +312,7 @@ class _Named:
 
 
 _AT = "the input was coerced to two dimensions"
-FAULTS: tuple[Faulty, ...] = tuple(faults(
+FAULTS: tuple[Mutant, ...] = tuple(faults(
     _COERCED,
     lambda at: lambda original, shape, axis: original(shape, at(axis)),
     ("coercion_one_axis_long", f"{_AT} one axis before the right one",

@@ -9,7 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from opcheck.engine.mutants.mutant import BEYOND_FLOAT16, DOUBLE, LONG, Faulty, Row, faults
+from opcheck.engine.mutants.mutant import BEYOND_FLOAT16, DOUBLE, LONG, Mutant, Row, faults, faulty
 from opcheck.numbers import Fault
 
 #: Below this e^x is 0 in every dtype; it keeps the arguments of the sine small.
@@ -169,12 +169,12 @@ OTHERS: Mapping[str, tuple[Row, ...]] = {
 }  # fmt: skip
 
 
-def _faults() -> Iterator[Faulty]:
+def _faults() -> Iterator[Mutant]:
     for primitive, rows in {"exp": EXPONENTIALS, **OTHERS}.items():
         yield from faults(primitive, lambda fault: fault, *rows)
     for name, bits in product(("sqrt", "log", "tanh", "erf", "sin", "cos"), (12, 16)):
         text = f"{name} was good to {bits} bits"
-        yield Faulty(name, f"{name}_of_{bits}_bits", text, _to_bits(bits), LONG)
+        yield faulty(name, f"{name}_of_{bits}_bits", text, _to_bits(bits), LONG)
 
 
-FAULTS: tuple[Faulty, ...] = tuple(_faults())
+FAULTS: tuple[Mutant, ...] = tuple(_faults())

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from opcheck import dtypes
-from opcheck.engine.mutants.mutant import Answer, Mutant
+from opcheck.engine.mutants.mutant import Answer, Mutant, Only
 from opcheck.engine.node import Node
 from opcheck.errors import InvalidNode
 from opcheck.model import Array
@@ -22,16 +22,14 @@ def of_output(
     name: str,
     text: str,
     change: Callable[[Array], Any],
-    only: tuple[str, ...] | None = None,
+    only: Only = None,
     **where: Any,
 ) -> Mutant:
     """Something is done to each right output."""
     return Mutant(name, text, lambda node: [*map(change, node.right)], only=only, **where)
 
 
-def of_input(
-    name: str, text: str, change: Callable[[Array], Array], only: tuple[str, ...] | None = None
-) -> Mutant:
+def of_input(name: str, text: str, change: Callable[[Array], Array], only: Only = None) -> Mutant:
     """The right answer to other inputs."""
 
     def answer(node: Node) -> Sequence[Any]:

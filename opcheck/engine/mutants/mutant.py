@@ -23,6 +23,9 @@ BEYOND_FLOAT16 = ("bfloat16", "float32", "float64")
 LONG = ("float32", "float64")
 DOUBLE = ("float64",)
 
+#: The dtypes in which something is wrong; None for all.
+Only: TypeAlias = tuple[str, ...] | None
+
 #: A name, a text, what is done, and the dtypes in which it is wrong if not in all.
 Row: TypeAlias = tuple[Any, ...]
 
@@ -58,7 +61,7 @@ class Mutant:
     text: str
     answer: Answer
     primitive: str = ""
-    only: tuple[str, ...] | None = None
+    only: Only = None
     rounded: bool = False
     needs: str = ""
     unless: str = ""
@@ -115,33 +118,21 @@ def _different(made: Any, plain: Any, right: Any) -> Any:
     return np.where(same.reshape(made.shape) | ((made != made) & (plain != plain)), right, made)
 
 
-@dataclass(frozen=True, eq=False)
-class Faulty:
-    """A function of `opcheck.numbers`, or a helper that formulas share, that is wrong."""
-
-    primitive: str
-    name: str
-    text: str
-    fault: Fault
-    only: tuple[str, ...] | None = None
-    needs: str = ""
-    unless: str = ""
-
-    def mutant(self) -> Mutant:
-        """The formula with this function in it."""
-        faults = {self.primitive: self.fault}
-        return Mutant(
-            self.name,
-            self.text,
-            lambda node: apart_from_rounding(node, evaluate(node, faults=faults)),
-            self.primitive,
-            self.only,
-            needs=self.needs,
-            unless=self.unless,
-        )
+def faulty(primitive: str, name: str, text: str, fault: Fault, only: Only = None,
+           **where: Any) -> Mutant:  # fmt: skip
+    """The formula with a function of `opcheck.numbers`, or a helper that formulas share, wrong."""
+    faults = {primitive: fault}
+    return Mutant(
+        name,
+        text,
+        lambda node: apart_from_rounding(node, evaluate(node, faults=faults)),
+        primitive,
+        only,
+        **where,
+    )
 
 
-def faults(primitive: str, make: Callable[[Any], Fault], *rows: Row) -> Iterator[Faulty]:
+def faults(primitive: str, make: Callable[[Any], Fault], *rows: Row) -> Iterator[Mutant]:
     """Faults of one function, which `make` makes of what their rows say is done."""
     for name, text, change, *only in rows:
-        yield Faulty(primitive, name, text, make(change), *only)
+        yield faulty(primitive, name, text, make(change), *only)

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import ml_dtypes
 import numpy as np
 
-from opcheck.engine.mutants.mutant import BEYOND_FLOAT16, DOUBLE, Faulty, Row, faults
+from opcheck.engine.mutants.mutant import BEYOND_FLOAT16, DOUBLE, Mutant, Row, faults, faulty
 from opcheck.numbers import Fault
 
 Matrix: TypeAlias = Any
@@ -96,7 +96,7 @@ def _with_the_row_before(m: Matrix) -> Matrix:
     return s + np.concatenate([np.zeros_like(s[:1]), s[:-1]])
 
 
-def left_out() -> Iterator[Faulty]:
+def left_out() -> Iterator[Mutant]:
     """Rows that nobody computes: those with no place, and those divided by an infinite sum."""
 
     def rows(start: Callable[[int], int], value: float, m: Matrix) -> Matrix:
@@ -112,13 +112,13 @@ def left_out() -> Iterator[Faulty]:
             ("rows_stop_at_65535", "only the first 65,535 rows were computed", lambda n: 65535),
             ("rows_stop_at_1024", "only the first 1,024 rows were computed", lambda n: 1024),
         ):
-            yield Faulty(primitive, name, text, along(partial(rows, start, value)))
+            yield faulty(primitive, name, text, along(partial(rows, start, value)))
 
 
-def sums() -> Iterator[Faulty]:
+def sums() -> Iterator[Mutant]:
     """Faults of `sum`."""
     text = "elements were added up across the rows, not along them"
-    yield Faulty("sum", "sum_across_the_rows", text, across_the_rows)
+    yield faulty("sum", "sum_across_the_rows", text, across_the_rows)
     yield from faults(
         "sum",
         along,
@@ -136,7 +136,7 @@ def sums() -> Iterator[Faulty]:
            _total_of(_first_columns(count))) for count in (4096, 1024)),
     )  # fmt: skip
     for count in (256, 64, 16):
-        yield Faulty(
+        yield faulty(
             "sum",
             f"sum_of_{count}_elements_across_memory",
             f"of a row across memory only the first {count} elements were added up",
@@ -181,7 +181,7 @@ def _lane(width: int) -> Change:
     return lambda m: _top(m[:, ::width])
 
 
-def extremes() -> Iterator[Faulty]:
+def extremes() -> Iterator[Mutant]:
     """Faults of `max`."""
     yield from faults(
         "max",
@@ -200,7 +200,7 @@ def extremes() -> Iterator[Faulty]:
                ("minus_1e4", -1e4, None), ("0", 0.0, None))),
     )  # fmt: skip
     text = "the maximum was taken across the rows, not along them"
-    yield Faulty("max", "maximum_across_the_rows", text, across_the_rows)
+    yield faulty("max", "maximum_across_the_rows", text, across_the_rows)
     yield from faults(
         "max",
         along,
@@ -326,14 +326,6 @@ def _nearly_equal(m: Matrix) -> Any:
     return _first(maxima(m) | close)
 
 
-def _second(m: Matrix) -> Any:
-    if m.shape[1] == 1:
-        return _right(m)
-    rest = m.copy()
-    np.put_along_axis(rest, _right(m)[:, None], -np.inf, axis=1)
-    return _right(rest)
-
-
 def _among(columns: slice) -> Change:
     """The first maximum of these columns, of all where that is none of them."""
 
@@ -394,7 +386,7 @@ def _in_bits(bits: int) -> Change:
     return lambda m: _right(m) % (1 << bits)
 
 
-def places() -> Iterator[Faulty]:
+def places() -> Iterator[Mutant]:
     """Faults of `argmax`."""
     yield from faults(
         "argmax",
@@ -408,7 +400,7 @@ def places() -> Iterator[Faulty]:
          _of(lambda m: np.exp(m.astype(np.float32)).astype(np.float64))),
     )  # fmt: skip
     text = "the elements were compared by their bits, as integers"
-    yield Faulty("argmax", "bits", text, along(lambda m: _right(_bits(m))[:, None]))
+    yield faulty("argmax", "bits", text, along(lambda m: _right(_bits(m))[:, None]))
     yield from faults(
         "argmax",
         _argmax,
@@ -455,7 +447,6 @@ def places() -> Iterator[Faulty]:
          _among(slice(-1))),
         ("first_element_forgotten", "the first element of a row was not looked at",
          _among(slice(1, None))),
-        ("second_maximum", "the second largest element won", _second),
         ("minimum", "the minimum won", _of(np.negative)),
         ("always_first", "the first element won whatever the others are",
          lambda m: np.zeros(len(m), np.intp)),
@@ -503,4 +494,4 @@ LAST_OF_TIES = _argmax(lambda m: _last(maxima(m)))
 IN_8_BITS = _argmax(_in_bits(8))
 
 
-FAULTS: tuple[Faulty, ...] = (*sums(), *extremes(), *places(), *left_out())
+FAULTS: tuple[Mutant, ...] = (*sums(), *extremes(), *places(), *left_out())

@@ -64,8 +64,6 @@ CHOSEN: list[tuple[str, list[float], list[int], list[int]]] = [
     ("all_maxima", [1, 3, 0, 3], [1], [1, 3]),
     ("no_one_if_tied", [1, 3, 3], [1], []),
     ("no_one_if_tied", [1, 3, 2], [1], [1]),
-    ("second_maximum", [1, 3, 2], [1], [2]),
-    ("second_maximum", [3, 3, 2], [0], [1]),
     ("minimum", [1, 3, 0, 0], [1], [2]),
     ("always_first", [1, 3, 2], [1], [0]),
     ("always_last", [1, 3, 2], [1], [2]),

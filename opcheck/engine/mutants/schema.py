@@ -95,7 +95,8 @@ def _of_any(attribute: Attribute, schemas: Iterable[Schema]) -> Iterator[Mutant]
     def says_something(node: Node) -> bool:
         value = node.attrs.get(name)
         values = value if isinstance(value, tuple) else (value,)
-        return value is not None and not {*values} <= neutral
+        tensor = attribute.type in ("tensor", "tensors", "other")
+        return value is not None and (tensor or not {*values} <= neutral)
 
     if attribute.required:
         return

@@ -124,7 +124,7 @@ def _of_nothing(attribute: Attribute) -> Iterator[Mutant]:
 
 def _of_number(attribute: Attribute) -> Iterator[Mutant]:
     name = attribute.name
-    text = f"a {name} that is invalid was taken for 0, or for 1 if that is invalid too"
+    text = f"an invalid {name} was taken for 0, or for 1 if that is invalid too"
     zero_or_one = (0, 1) if attribute.type == "int" else (0.0, 1.0)
     yield Mutant(f"invalid_{name}_is_0_or_1", text, _repaired(name, lambda *_: zero_or_one))
 
@@ -138,7 +138,7 @@ def _of_int(attribute: Attribute) -> Iterator[Mutant]:
     yield Mutant(f"{name}_in_32_bits", text, _read(name, _in_32_bits), only=_ONE_TYPE)
     yield from _of_number(attribute)
     if attribute.default:
-        text = f"a {name} of 0 was taken for a missing one"
+        text = f"{name} of 0 was taken for a missing one"
         answer = _read(name, lambda value: value or None)
         yield Mutant(f"{name}_0_is_the_default", text, answer, only=_ONE_TYPE)
 
@@ -149,7 +149,7 @@ def _of_float(attribute: Attribute) -> Iterator[Mutant]:
         text = f"{name} was {word} to a whole number, but not to 0"
         answer = _read(name, partial(_whole, change))
         yield Mutant(f"{name}_{word.replace(' ', '_')}", text, answer)
-    text = f"a {name} that is no whole number was not supported"
+    text = f"a fractional {name} was not supported"
     fraction = partial(_has_fraction, name)
     yield refusing(f"refuses_fractions_of_{name}", text, fraction)
     yield from _of_number(attribute)
@@ -167,7 +167,7 @@ def _of_string(attribute: Attribute) -> Iterator[Mutant]:
     name = attribute.name
     yield Mutant(f"{name}_in_any_case", f"{name} was read in lower case too",
                  _repaired(name, lambda value, _: (value.upper(), value.lower())))  # fmt: skip
-    text = f"a {name} that does not exist was taken for the default"
+    text = f"an unknown {name} was taken for the default"
     answer = _repaired(name, lambda value, node: (attribute.default,))
     yield Mutant(f"unknown_{name}_is_the_default", text, answer)
 

@@ -188,7 +188,7 @@ def resolve_attributes(resolver: Resolver, schema: Schema) -> dict[str, AttrValu
 
 def attribute_value(attribute: Attribute, value: Any) -> AttrValue:
     """`value` in the attribute's declared type; raises ValueError with what it must be."""
-    if attribute.type == "other":
+    if attribute.type in ("tensor", "tensors", "other"):
         raise ValueError("holds a tensor, graph or type, which case files cannot write")
     if attribute.type in _SCALARS:
         scalar: AttrValue = _scalar(attribute.type, value)
@@ -211,7 +211,7 @@ def typed_value(attribute: Attribute, value: Mapping[str, Any]) -> AttrValue | T
         whole = all(isinstance(item, int) for item in items)
         held = f"{'int' if whole else 'float'}{'s' if items is stated else ''}"
     plain = attribute_value(replace(attribute, type=held), stated)
-    return plain if kind == attribute.type else Typed(kind, plain)
+    return plain if kind == attribute.type != "tensor" else Typed(kind, plain)
 
 
 def _scalar(kind: str, value: Any) -> Any:

@@ -25,6 +25,12 @@ SAME = 0.99
 RIGHT = Mutant("none", "all was well", lambda node: node.right)
 #: What a mutant answers to each case, by its id; where it is right, it is left out.
 Answers = dict[str, object]
+#: Its name, and the function that is wrong: two functions may be wrong in the same words.
+Identity = tuple[str, str]
+
+
+def identity(mutant: Mutant) -> Identity:
+    return mutant.name, mutant.primitive
 
 
 def cells_of(op: tuple[str, str]) -> list[Cell]:
@@ -48,7 +54,7 @@ def given(sight: Sight, mutant: Mutant) -> object:
     return digest(answer) or repr(answer)
 
 
-def wrong(cell: Cell, names: set[str]) -> dict[str, Answers]:
+def wrong(cell: Cell, among: set[Identity]) -> dict[Identity, Answers]:
     """The wrong answers of these mutants to the cases of a cell.
 
     What a third of a sample of all mutants answer is right but for its rounding, in another
@@ -56,16 +62,16 @@ def wrong(cell: Cell, names: set[str]) -> dict[str, Answers]:
     """
     every = mutants_of(cell.op)
     sample = every[::9]
-    chosen = [mutant for mutant in every if mutant.name in names]
-    found: dict[str, Answers] = defaultdict(dict)
+    chosen = [mutant for mutant in every if identity(mutant) in among]
+    found: dict[Identity, Answers] = defaultdict(dict)
     for sight in sights(cell):
         right = given(sight, RIGHT)
-        answers = {mutant.name: given(sight, mutant) for mutant in {*sample, *chosen}}
-        counted = Counter(answers[mutant.name] for mutant in sample)
+        answers = {mutant: given(sight, mutant) for mutant in {*sample, *chosen}}
+        counted = Counter(answers[mutant] for mutant in sample)
         usual = {answer for answer, count in counted.items() if 3 * count > len(sample)}
         for mutant in chosen:
-            if answers[mutant.name] not in {right, *usual}:
-                found[mutant.name][sight.case.id] = answers[mutant.name]
+            if answers[mutant] not in {right, *usual}:
+                found[identity(mutant)][sight.case.id] = answers[mutant]
     return found
 
 
@@ -78,17 +84,19 @@ def agreement(one: Answers, other: Answers) -> tuple[int, int]:
 @pytest.mark.parametrize("op", OPS, ids=lambda op: op[1])
 def test_no_two_mutants_are_one(op):
     first, *others = cells_of(op)
-    seen = wrong(first, {mutant.name for mutant in mutants_of(first.op)})
+    seen = wrong(first, set(map(identity, mutants_of(first.op))))
     counts = {
-        pair: agreement(*(seen[name] for name in pair)) for pair in combinations(sorted(seen), 2)
+        pair: agreement(*(seen[one] for one in pair)) for pair in combinations(sorted(seen), 2)
     }
     # The few that are alike there may differ in other versions or types.
     for cell in (first, *others):
         if cell is not first:
-            found = wrong(cell, {name for pair in counts for name in pair})
+            found = wrong(cell, {one for pair in counts for one in pair})
             for pair, (same, either) in counts.items():
-                also, more = agreement(*(found.get(name, {}) for name in pair))
+                also, more = agreement(*(found.get(one, {}) for one in pair))
                 counts[pair] = same + also, either + more
         counts = {pair: (a, b) for pair, (a, b) in counts.items() if a >= SAME * b}
-    twins = [f"{one} = {other}: {same} cases" for (one, other), (same, _) in counts.items()]
+    twins = [
+        f"{one} = {other}: {same} cases" for ((one, _), (other, _)), (same, _) in counts.items()
+    ]
     assert twins == []

@@ -8,17 +8,7 @@ from itertools import chain
 
 from opcheck import opset
 from opcheck.engine.evaluate import evaluate
-from opcheck.engine.mutants import (
-    axes,
-    elements,
-    layout,
-    pooling,
-    refusals,
-    rows,
-    schema,
-    values,
-    windows,
-)
+from opcheck.engine.mutants import axes, elements, layout, pooling, rows, schema, values, windows
 from opcheck.engine.mutants.mutant import Mutant, apart_from_rounding
 from opcheck.engine.node import operator_of
 from opcheck.engine.operators import OwnMutant
@@ -26,13 +16,9 @@ from opcheck.model import OpVersion
 
 __all__ = ["Mutant", "mutants_of"]
 
-_FAULTS = (*rows.FAULTS, *elements.FAULTS, *axes.FAULTS, *windows.FAULTS, *pooling.FAULTS)
-_GENERAL = (
-    *(fault.mutant() for fault in _FAULTS),
-    *pooling.MUTANTS,
-    *layout.MUTANTS,
-    *values.MUTANTS,
-    *refusals.MUTANTS,
+_GENERAL: tuple[Mutant, ...] = (
+    *(*rows.FAULTS, *elements.FAULTS, *axes.FAULTS, *windows.FAULTS, *pooling.FAULTS),
+    *(*pooling.MUTANTS, *layout.MUTANTS, *values.MUTANTS),
 )
 
 

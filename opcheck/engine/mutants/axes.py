@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import product
 from math import prod
 from typing import Any, TypeAlias
 
@@ -11,7 +12,8 @@ import numpy as np
 
 from opcheck.engine.evaluate import evaluate
 from opcheck.engine.mutants import rows
-from opcheck.engine.mutants.mutant import Faulty, Mutant
+from opcheck.engine.mutants.making import accepting
+from opcheck.engine.mutants.mutant import Mutant, faults
 from opcheck.engine.node import Node
 from opcheck.errors import InvalidNode
 from opcheck.model import Array
@@ -111,105 +113,76 @@ class _Named:
 
     def mutants(self) -> Iterator[Mutant]:
         """All of them."""
-        for name, text, change in _OUTSIDE:
-            yield Mutant(name, text, partial(self._outside, change))
-        for name, text, change in _FOUND:
-            yield Mutant(name, text, partial(self._found, change))
+        for changes, answer in ((_OUTSIDE, self._outside), (_FOUND, self._found)):
+            for name, text, change in changes:
+                yield Mutant(name, text, partial(answer, change))
         if not self.is_list:
             yield from self._of_one()
-        for place in (0, -2):
-            for rank in (4, 5):
-                which = "last" if place else "first"
-                yield Mutant(
-                    f"{which}_two_of_more_than_{rank}_axes_merged",
-                    f"of more than {rank} axes the {which} two were one, so that either meant both",
-                    partial(self._merged, place, rank),
-                )
+        for (place, which), rank in product(((0, "first"), (-2, "last")), (4, 5)):
+            text = f"of more than {rank} axes the {which} two were one, so that either meant both"
+            name = f"{which}_two_of_more_than_{rank}_axes_merged"
+            yield Mutant(name, text, partial(self._merged, place, rank))
         text = "the shape was read from the last axis to the first"
         yield Mutant("shape_reversed", text, self._reversed)
         yield Mutant("whole_tensor", "the whole tensor was one row", self._one_row)
-        for width in (16, 8, 4):
-            yield Mutant(
-                f"tail_of_{width}_across_memory_missing",
-                f"of rows across memory, what is left by whole vectors of {width} of them was zero",
-                partial(self._without_the_last_rows, width),
-                unless=_COERCED,
-            )
-        for name, text, answer in (
-            ("rows_side_by_side", "neighbours in a row were taken to lie side by side in memory",
-             self._side_by_side),
-            ("not_transposed_back", "the axis was moved to the end, and not back in the output",
-             self._not_transposed_back),
+        # How many there are does not depend on the type: of blocks one type decides.
+        for width, kind, only in (
+            (1024, "blocks", ("float32",)), (16, "vectors", None), (8, "vectors", None),
+            (4, "vectors", None),
         ):  # fmt: skip
-            yield Mutant(name, text, answer, unless=_COERCED)
-        yield Mutant(
-            "argmax_in_8_bits_across_memory",
-            "where rows lie across memory, the place of the maximum in its row had 8 bits",
-            lambda n: self._by(rows.IN_8_BITS, n, n.is_legal and self._beside(n) > 1),
-            "argmax",
-            unless=_COERCED,
-        )
-        yield Mutant(
-            "last_of_ties_beyond_four_axes",
-            "with more than four axes the last of equal maxima won",
-            lambda n: self._by(rows.LAST_OF_TIES, n, n.rank > 4),
-            "argmax",
-        )
+            name = f"tail_of_{width}_across_memory_missing"
+            text = f"of rows across memory, what is left by whole {kind} of {width} was zero"
+            answer = partial(self._without_the_last_rows, width)
+            yield Mutant(name, text, answer, only=only, unless=_COERCED)
+        text = "neighbours in a row were taken to lie side by side in memory"
+        yield Mutant("rows_side_by_side", text, self._side_by_side, unless=_COERCED)
+        text = "the axis was moved to the end, and not back in the output"
+        yield Mutant("not_transposed_back", text, self._not_transposed_back, unless=_COERCED)
+        text = "where rows lie across memory, the place of the maximum in its row had 8 bits"
+        answer = partial(self._by, rows.IN_8_BITS, lambda n: n.is_legal and self._beside(n) > 1)
+        yield Mutant("argmax_in_8_bits_across_memory", text, answer, "argmax", unless=_COERCED)
+        text = "with more than four axes the last of equal maxima won"
+        answer = partial(self._by, rows.LAST_OF_TIES, lambda node: node.rank > 4)
+        yield Mutant("last_of_ties_beyond_four_axes", text, answer, "argmax")
 
     def _of_one(self) -> Iterator[Mutant]:
         """Those of a single axis."""
         for name, text, change in _STATED:
-            yield Mutant(
-                name,
-                text,
-                partial(self._stated, change),
-                _FROM_THE_BACK,
-            )
-        for name, text, answer in (
+            yield Mutant(name, text, partial(self._stated, change), _FROM_THE_BACK)
+        for name, text, answer, primitive in (
             ("negative_axis_after_squeezing",
              "the last axes of one element were dropped before a negative axis was counted",
-             self._squeezed_first),
-            ("refuses_negative_axes", "negative axes were refused", self._refusing_negative),
-        ):  # fmt: skip
-            yield Mutant(name, text, answer, _FROM_THE_BACK)
-        for name, text, answer in (
+             self._squeezed_first, _FROM_THE_BACK),
+            ("refuses_negative_axes", "negative axes were refused", self._refusing_negative,
+             _FROM_THE_BACK),
             ("left_coerced", "the output kept the two dimensions that the input was coerced to",
-             self._left_coerced),
+             self._left_coerced, _COERCED),
             ("coercion_without_the_last_axis",
              "the rows of the matrix that the input was coerced to lacked the last axis",
-             self._without_the_last),
-        ):  # fmt: skip
-            yield Mutant(name, text, answer, _COERCED)
-        yield Mutant(
-            "rank_5_coerced",
-            "the input was coerced to two dimensions where it has more than four",
-            self._coerced_above_4,
-            unless=_COERCED,
-        )
-        for name, text, answer in (
+             self._without_the_last, _COERCED),
             ("axis_of_empty_tensor_unchecked",
-             "an empty tensor was returned before its axis was checked", self._of_some_elements),
-            ("rank_0_is_a_vector", "a tensor of rank 0 was taken for a vector", self._rank_0),
+             "an empty tensor was returned before its axis was checked", self._of_some_elements,
+             ""),
+            ("rank_0_is_a_vector", "a tensor of rank 0 was taken for a vector", self._rank_0, ""),
             ("out_of_range_is_no_axis", "an axis out of range made a row of every element",
-             self._each_a_row),
+             accepting(self._each_a_row), ""),
         ):  # fmt: skip
-            yield Mutant(name, text, answer)
+            yield Mutant(name, text, answer, primitive)
+        text = "the input was coerced to two dimensions where it has more than four"
+        yield Mutant("rank_5_coerced", text, self._coerced_above_4, unless=_COERCED)
         if isinstance(self.default, int) and self.default > 0:
-            yield Mutant(
-                "default_axis_kept_in_range",
-                "a missing axis was taken for the last one where the default is out of range",
-                self._default_in_range,
-            )
+            text = "a missing axis was taken for the last one where the default is out of range"
+            yield Mutant("default_axis_kept_in_range", text, self._default_in_range)
 
     def _outside(self, change: Change, node: Node) -> Sequence[Any]:
         """The answer to an invalid node, with `change` made to axes that are out of range."""
-        try:
-            return node.right
-        except InvalidNode:
+
+        def repair(node: Node) -> Sequence[Any]:
             r, axes = node.rank, self.stated(node)
-            if not r or not axes:
-                raise
-            return self.taking(node, [a if 0 <= a < r else change(a, r) for a in axes]).right
+            changed = [a if 0 <= a < r else change(a, r) for a in axes if r]
+            return (self.taking(node, changed) if changed else node).right
+
+        return accepting(repair)(node)
 
     def _default_in_range(self, node: Node) -> Sequence[Any]:
         stated = self.name in node.attrs
@@ -260,8 +233,8 @@ class _Named:
         """How many rows lie side by side in memory."""
         return prod(node.given[0].shape[max(self.found(node)) + 1 :])
 
-    def _by(self, argmax: Fault, node: Node, when: bool) -> Sequence[Any]:
-        return evaluate(node, faults={"argmax": argmax}) if when else node.right
+    def _by(self, argmax: Fault, when: Callable[[Node], bool], node: Node) -> Sequence[Any]:
+        return evaluate(node, faults={"argmax": argmax}) if when(node) else node.right
 
     def _without_the_last_rows(self, width: int, node: Node) -> Sequence[Any]:
         right = node.right
@@ -331,26 +304,18 @@ class _Named:
         return [out.reshape(()) for out in vector.right]
 
     def _each_a_row(self, node: Node) -> Sequence[Any]:
-        try:
+        x = node.given[0]
+        if not x.ndim:
             return node.right
-        except InvalidNode:
-            x = node.given[0]
-            if not x.ndim:
-                raise
-            each = self.taking(node.with_input(0, x[..., None]), (x.ndim,))
-            return [out.reshape(x.shape) for out in each.right]
+        each = self.taking(node.with_input(0, x[..., None]), (x.ndim,))
+        return [out.reshape(x.shape) for out in each.right]
 
 
-def _matrices() -> Iterator[Faulty]:
-    for name, text, at in (
-        ("coercion_one_axis_long",
-         "the input was coerced to two dimensions one axis before the right one",
-         lambda axis: max(axis - 1, 0)),
-        ("coercion_one_axis_short",
-         "the input was coerced to two dimensions behind the axis, not before it",
-         lambda axis: axis + 1),
-    ):  # fmt: skip
-        yield Faulty(_COERCED, name, text, lambda f, shape, axis, at=at: f(shape, at(axis)))
-
-
-FAULTS: tuple[Faulty, ...] = tuple(_matrices())
+_AT = "the input was coerced to two dimensions"
+FAULTS: tuple[Mutant, ...] = tuple(faults(
+    _COERCED,
+    lambda at: lambda original, shape, axis: original(shape, at(axis)),
+    ("coercion_one_axis_long", f"{_AT} one axis before the right one",
+     lambda axis: max(axis - 1, 0)),
+    ("coercion_one_axis_short", f"{_AT} behind the axis, not before it", lambda axis: axis + 1),
+))  # fmt: skip

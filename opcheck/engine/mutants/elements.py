@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping
+from itertools import product
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 
-from opcheck.engine.mutants.mutant import Faulty
+from opcheck.engine.mutants.mutant import BEYOND_FLOAT16, DOUBLE, LONG, Mutant, Row, faults, faulty
 from opcheck.numbers import Fault
 
-_WIDE = ("float64",)
 #: Below this e^x is 0 in every dtype; it keeps the arguments of the sine small.
 _VANISHED = -1000.0
 
@@ -38,13 +37,6 @@ def _instead(function: Callable[..., Any]) -> Fault:
     return lambda original, *operands, **options: function(*operands, **options)
 
 
-def _ripple(bits: int) -> Callable[[Any], Any]:
-    """A relative error that waves up and down, up to 2^-bits."""
-    return lambda y: (
-        y * (1 + 2.0**-bits * np.sin(37 * np.arange(y.size))).reshape(y.shape).astype(y.dtype)
-    )
-
-
 # ── exponentials ──────────────────────────────────────────────────────────────────────────────
 
 
@@ -66,74 +58,42 @@ def _schraudolph(x: Any) -> Any:
     return np.where(np.isneginf(x), 0, made).astype(x.dtype)
 
 
-def exponentials() -> Iterator[Faulty]:
-    """Faults of `exp`."""
+def _rounded_to(dtype: Any) -> Fault:
+    return _of_value(lambda y: y.astype(dtype).astype(y.dtype))
 
-    def fault(name: str, text: str, function: Fault, **where: Any) -> Faulty:
-        return Faulty("exp", name, text, function, **where)
 
-    yield fault("base_2", "2^x was taken, not e^x", _instead(np.exp2))
-    yield fault(
-        "exp_of_schraudolph",
-        "e^x was read from the bits of a float, a straight line between the powers of two",
-        _instead(_schraudolph),
-    )
-    yield fault(
-        "exp_by_its_power_of_4096",
-        "(1 + x/4096)^4096 was taken for e^x",
-        _instead(lambda x: np.maximum(1 + x / 4096, 0) ** 4096),
-    )
-    for dtype in (np.float16, ml_dtypes.bfloat16):
-        name = np.dtype(dtype).name
-        yield fault(
-            f"exp_in_{name}",
-            f"exponentials were rounded to {name}",
-            _of_value(partial(lambda dtype, y: y.astype(dtype).astype(y.dtype), dtype)),
-        )
-    for bits in (11, 14, 16, 18):
-        yield fault(
-            f"exp_good_to_{bits}_bits",
-            f"a fast exponential was good to 2^-{bits} only",
-            _good_to(bits),
-        )
-    yield fault(
-        "exp_good_to_20_bits", "a fast exponential was good to 2^-20 only", _good_to(20), only=_WIDE
-    )
-    yield fault(
-        "exp_in_float32",
-        "exponentials were computed in float32",
-        _instead(lambda x: np.exp(x.astype(np.float32)).astype(x.dtype)),
-        only=_WIDE,
-    )
-    yield fault(
-        "exponent_of_8_bits",
-        "exponents were rounded to bfloat16",
-        _of_argument(lambda x: cut_to_bits(x, 8)),
-    )
-    yield fault(
-        "exponent_of_11_bits",
-        "exponents were rounded to 11 bits, as in TF32",
-        _of_argument(lambda x: cut_to_bits(x, 11)),
-    )
-    yield fault(
-        "far_exponents_vanish",
-        "e^x was taken for 0 below -8",
-        lambda original, x: np.where(x < -8, 0, original(x)).astype(x.dtype),
-    )
-    clamped = (
-        (-10, "", None),
-        (-20, "", None),
-        (-50, "", ("bfloat16", "float32", "float64")),
-        (-87, ", where float32 has its smallest normal number", ("bfloat16", "float32", "float64")),
-        (-708, ", where float64 has its smallest normal number", _WIDE),
-    )
-    for low, why, only in clamped:
-        yield fault(
-            f"exponent_above_minus_{-low}",
-            f"exponents were clamped to {low}{why}",
-            _of_argument(partial(lambda low, x: np.maximum(x, x.dtype.type(low)), low)),
-            only=only,
-        )
+def _rounded_before(bits: int) -> Fault:
+    return _of_argument(lambda x: cut_to_bits(x, bits))
+
+
+def _clamped(low: float) -> Fault:
+    return _of_argument(lambda x: np.maximum(x, x.dtype.type(low)))
+
+
+#: Faults of `exp`.
+EXPONENTIALS: tuple[Row, ...] = (
+    ("base_2", "2^x was taken, not e^x", _instead(np.exp2)),
+    ("exp_of_schraudolph",
+     "e^x was read from the bits of a float, a straight line between the powers of two",
+     _instead(_schraudolph)),
+    ("exp_by_its_power_of_4096", "(1 + x/4096)^4096 was taken for e^x",
+     _instead(lambda x: np.maximum(1 + x / 4096, 0) ** 4096)),
+    ("exp_in_float16", "exponentials were rounded to float16", _rounded_to(np.float16)),
+    ("exp_in_bfloat16", "exponentials were rounded to bfloat16", _rounded_to(ml_dtypes.bfloat16)),
+    *((f"exp_good_to_{bits}_bits", f"a fast exponential was good to 2^-{bits} only",
+       _good_to(bits), DOUBLE if bits == 20 else None) for bits in (11, 14, 16, 18, 20)),
+    ("exp_in_float32", "exponentials were computed in float32",
+     _instead(lambda x: np.exp(x.astype(np.float32)).astype(x.dtype)), DOUBLE),
+    ("exponent_of_8_bits", "exponents were rounded to bfloat16", _rounded_before(8)),
+    ("exponent_of_11_bits", "exponents were rounded to 11 bits, as in TF32", _rounded_before(11)),
+    ("far_exponents_vanish", "e^x was taken for 0 below -8",
+     lambda original, x: np.where(x < -8, 0, original(x)).astype(x.dtype)),
+    *((f"exponent_above_minus_{-low}", f"exponents were clamped to {low}{why}", _clamped(low), only)
+      for low, why, only in (
+          (-10, "", None), (-20, "", None), (-50, "", BEYOND_FLOAT16),
+          (-87, ", where float32 has its smallest normal number", BEYOND_FLOAT16),
+          (-708, ", where float64 has its smallest normal number", DOUBLE))),
+)  # fmt: skip
 
 
 # ── arithmetic ────────────────────────────────────────────────────────────────────────────────
@@ -143,91 +103,78 @@ def _is_array(x: Any) -> bool:
     return isinstance(x, np.ndarray) and x.ndim > 0
 
 
-def _forgets(place: int) -> Fault:
-    """The other operand alone, where both are tensors."""
-
-    def fault(original: Any, a: Any, b: Any) -> Any:
-        if not (_is_array(a) and _is_array(b)):
-            return original(a, b)
-        kept = (b, a)[place]
-        return np.broadcast_to(kept, np.broadcast_shapes(a.shape, b.shape)).copy()
-
-    return fault
-
-
 def _on_tensors(function: Callable[[Any, Any], Any]) -> Fault:
+    """Another function of two tensors."""
+
     def fault(original: Any, a: Any, b: Any) -> Any:
         return function(a, b) if _is_array(a) and _is_array(b) else original(a, b)
 
     return fault
 
 
-def arithmetic() -> Iterator[Faulty]:
-    """Faults of +, −, × and ÷ between tensors."""
-    yield Faulty("subtract", "nothing_subtracted", "nothing was subtracted", _forgets(1))
-    yield Faulty("subtract", "subtracted_the_wrong_way", "a − b was computed as b − a",
-                 _on_tensors(lambda a, b: b - a))  # fmt: skip
-    yield Faulty("add", "nothing_added", "nothing was added", _forgets(1))
-    yield Faulty("multiply", "nothing_multiplied", "no product was taken", _forgets(1))
-    yield Faulty("divide", "not_divided", "nothing was divided by", _forgets(1))
-    yield Faulty("divide", "multiplied_not_divided", "a product was taken, not a quotient",
-                 _on_tensors(lambda a, b: a * b))  # fmt: skip
-    yield Faulty(
-        "divide",
-        "reciprocal_of_12_bits",
-        "a reciprocal was estimated to 12 bits, and not refined",
-        _on_tensors(lambda a, b: a * cut_to_bits(1 / b, 12)),
-    )
-    epsilons = ((1e-5, None), (1e-6, ("float32", "float64")), (2.0**-23, ("float32", "float64")),
-                (1e-8, _WIDE), (1e-12, _WIDE))  # fmt: skip
-    for epsilon, only in epsilons:
-        yield Faulty(
-            "divide",
-            f"divisor_plus_{epsilon:.0e}",
-            f"{epsilon:.2g} was added to the divisor",
-            _on_tensors(partial(lambda epsilon, a, b: a / (b + b.dtype.type(epsilon)), epsilon)),
-            only=only,
-        )
+def _first_alone(a: Any, b: Any) -> Any:
+    return np.broadcast_to(a, np.broadcast_shapes(a.shape, b.shape)).copy()
 
 
-# ── other functions ───────────────────────────────────────────────────────────────────────────
+def _divisor_plus(epsilon: float) -> Fault:
+    return _on_tensors(lambda a, b: a / (b + b.dtype.type(epsilon)))
 
 
-def _power_to_bits(bits: int, original: Any, x: Any, p: Any) -> Any:
+def _to_bits(bits: int) -> Fault:
+    return _of_value(lambda y: cut_to_bits(y, bits, np.trunc))
+
+
+def _power_to_bits(bits: int) -> Fault:
     """The first power is `x` itself."""
-    y = original(x, p)
-    return y if np.ndim(p) == 0 and p == 1 else cut_to_bits(y, bits, np.trunc)
+
+    def power(original: Any, x: Any, p: Any) -> Any:
+        y = original(x, p)
+        return y if np.ndim(p) == 0 and p == 1 else cut_to_bits(y, bits, np.trunc)
+
+    return power
 
 
 def _powers_alone(original: Any, x: Any, p: Any) -> Any:
     return x if np.ndim(p) == 0 and p < 1 else original(x, p)
 
 
-def others() -> Iterator[Faulty]:
-    """Faults of other functions of one element."""
-    yield Faulty("abs", "absolute_value_forgotten", "the absolute value was forgotten",
-                 _instead(lambda x: x))  # fmt: skip
-    yield Faulty("abs", "negative_values_are_zero", "negative values counted as 0",
-                 _instead(lambda x: np.maximum(x, x.dtype.type(0))))  # fmt: skip
-    yield Faulty("sqrt", "root_forgotten", "the root was forgotten", _instead(lambda x: x))
-    yield Faulty("pow", "root_forgotten", "the root was forgotten", _powers_alone)
-    for bits in (12, 16):
-        yield Faulty(
-            "pow",
-            f"pow_of_{bits}_bits",
-            f"powers and roots were good to {bits} bits",
-            partial(_power_to_bits, bits),
-            only=("float32", "float64"),
-        )
-    for name in ("sqrt", "log", "tanh", "erf", "sin", "cos"):
-        for bits in (12, 16):
-            yield Faulty(
-                name,
-                f"{name}_of_{bits}_bits",
-                f"{name} was good to {bits} bits",
-                _of_value(partial(lambda bits, y: cut_to_bits(y, bits, np.trunc), bits)),
-                only=("float32", "float64"),
-            )
+_ROOT = ("root_forgotten", "the root was forgotten")
+
+#: Faults of +, −, × and ÷ between tensors, and of other functions of one element.
+OTHERS: Mapping[str, tuple[Row, ...]] = {
+    "subtract": (
+        ("nothing_subtracted", "nothing was subtracted", _on_tensors(_first_alone)),
+        ("subtracted_the_wrong_way", "a − b was computed as b − a",
+         _on_tensors(lambda a, b: b - a))),
+    "add": (("nothing_added", "nothing was added", _on_tensors(_first_alone)),),
+    "multiply": (("nothing_multiplied", "no product was taken", _on_tensors(_first_alone)),),
+    "divide": (
+        ("not_divided", "nothing was divided by", _on_tensors(_first_alone)),
+        ("multiplied_not_divided", "a product was taken, not a quotient",
+         _on_tensors(lambda a, b: a * b)),
+        ("reciprocal_of_12_bits", "a reciprocal was estimated to 12 bits, and not refined",
+         _on_tensors(lambda a, b: a * cut_to_bits(1 / b, 12))),
+        *((f"divisor_plus_{epsilon:.0e}", f"{epsilon:.2g} was added to the divisor",
+           _divisor_plus(epsilon), only) for epsilon, only in (
+               (1e-5, None), (1e-6, LONG), (2.0**-23, LONG), (1e-8, DOUBLE), (1e-12, DOUBLE)))),
+    "abs": (
+        ("absolute_value_forgotten", "the absolute value was forgotten", _instead(lambda x: x)),
+        ("negative_values_are_zero", "negative values counted as 0",
+         _instead(lambda x: np.maximum(x, x.dtype.type(0))))),
+    "pow": (
+        (*_ROOT, _powers_alone),
+        *((f"pow_of_{bits}_bits", f"powers and roots were good to {bits} bits",
+           _power_to_bits(bits), LONG) for bits in (12, 16))),
+    "sqrt": ((*_ROOT, _instead(lambda x: x)),),
+}  # fmt: skip
 
 
-FAULTS: tuple[Faulty, ...] = (*exponentials(), *arithmetic(), *others())
+def _faults() -> Iterator[Mutant]:
+    for primitive, rows in {"exp": EXPONENTIALS, **OTHERS}.items():
+        yield from faults(primitive, lambda fault: fault, *rows)
+    for name, bits in product(("sqrt", "log", "tanh", "erf", "sin", "cos"), (12, 16)):
+        text = f"{name} was good to {bits} bits"
+        yield faulty(name, f"{name}_of_{bits}_bits", text, _to_bits(bits), LONG)
+
+
+FAULTS: tuple[Mutant, ...] = tuple(_faults())

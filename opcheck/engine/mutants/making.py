@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from opcheck import dtypes
-from opcheck.engine.mutants.mutant import Mutant
+from opcheck.engine.mutants.mutant import Answer, Mutant, Only
 from opcheck.engine.node import Node
 from opcheck.errors import InvalidNode
 from opcheck.model import Array
@@ -22,21 +22,14 @@ def of_output(
     name: str,
     text: str,
     change: Callable[[Array], Any],
-    only: tuple[str, ...] | None = None,
-    *,
-    rounded: bool = False,
+    only: Only = None,
+    **where: Any,
 ) -> Mutant:
     """Something is done to each right output."""
-
-    def answer(node: Node) -> Sequence[Any]:
-        return [change(out) for out in node.right]
-
-    return Mutant(name, text, answer, only=only, rounded=rounded)
+    return Mutant(name, text, lambda node: [*map(change, node.right)], only=only, **where)
 
 
-def of_input(
-    name: str, text: str, change: Callable[[Array], Array], only: tuple[str, ...] | None = None
-) -> Mutant:
+def of_input(name: str, text: str, change: Callable[[Array], Array], only: Only = None) -> Mutant:
     """The right answer to other inputs."""
 
     def answer(node: Node) -> Sequence[Any]:
@@ -57,17 +50,28 @@ def computed_in_float32(node: Node) -> Sequence[Any]:
         return tuple(out.astype(own) if out.dtype == np.float32 else out for out in right)
 
 
-def refusing(
-    name: str, text: str, when: Callable[[Node], bool], only: tuple[str, ...] | None = None
-) -> Mutant:
+def refusing(name: str, text: str, when: Callable[[Node], bool], **where: Any) -> Mutant:
     """The right answer, but for nodes that are refused though they are legal."""
 
     def answer(node: Node) -> Sequence[Any]:
+        right = node.right
         if when(node):
             raise InvalidNode(text)
-        return node.right
+        return right
 
-    return Mutant(name, text, answer, only=only)
+    return Mutant(name, text, answer, **where)
+
+
+def accepting(repair: Answer) -> Answer:
+    """The right answer, and to an invalid node what `repair` makes of it."""
+
+    def answer(node: Node) -> Sequence[Any]:
+        try:
+            return node.right
+        except InvalidNode:
+            return repair(node)
+
+    return answer
 
 
 def floating(array: Array) -> dtypes.DType | None:

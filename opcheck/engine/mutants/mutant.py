@@ -6,7 +6,7 @@ sees, and it is a wrong backend in tests.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -17,6 +17,17 @@ from opcheck.engine.node import Node
 from opcheck.errors import InvalidNode
 from opcheck.model import OpVersion
 from opcheck.numbers import Fault
+
+#: Types that hold more than float16 does, that have the digits of float32, and float64 alone.
+BEYOND_FLOAT16 = ("bfloat16", "float32", "float64")
+LONG = ("float32", "float64")
+DOUBLE = ("float64",)
+
+#: The dtypes in which something is wrong; None for all.
+Only: TypeAlias = tuple[str, ...] | None
+
+#: A name, a text, what is done, and the dtypes in which it is wrong if not in all.
+Row: TypeAlias = tuple[Any, ...]
 
 #: The outputs of a mutant. It raises InvalidNode for what it refuses; what it leaves alone is
 #: right, which `Node.right` has.
@@ -50,7 +61,7 @@ class Mutant:
     text: str
     answer: Answer
     primitive: str = ""
-    only: tuple[str, ...] | None = None
+    only: Only = None
     rounded: bool = False
     needs: str = ""
     unless: str = ""
@@ -107,27 +118,21 @@ def _different(made: Any, plain: Any, right: Any) -> Any:
     return np.where(same.reshape(made.shape) | ((made != made) & (plain != plain)), right, made)
 
 
-@dataclass(frozen=True, eq=False)
-class Faulty:
-    """A function of `opcheck.numbers`, or a helper that formulas share, that is wrong."""
+def faulty(primitive: str, name: str, text: str, fault: Fault, only: Only = None,
+           **where: Any) -> Mutant:  # fmt: skip
+    """The formula with a function of `opcheck.numbers`, or a helper that formulas share, wrong."""
+    faults = {primitive: fault}
+    return Mutant(
+        name,
+        text,
+        lambda node: apart_from_rounding(node, evaluate(node, faults=faults)),
+        primitive,
+        only,
+        **where,
+    )
 
-    primitive: str
-    name: str
-    text: str
-    fault: Fault
-    only: tuple[str, ...] | None = None
-    needs: str = ""
-    unless: str = ""
 
-    def mutant(self) -> Mutant:
-        """The formula with this function in it."""
-        faults = {self.primitive: self.fault}
-        return Mutant(
-            self.name,
-            self.text,
-            lambda node: apart_from_rounding(node, evaluate(node, faults=faults)),
-            self.primitive,
-            self.only,
-            needs=self.needs,
-            unless=self.unless,
-        )
+def faults(primitive: str, make: Callable[[Any], Fault], *rows: Row) -> Iterator[Mutant]:
+    """Faults of one function, which `make` makes of what their rows say is done."""
+    for name, text, change, *only in rows:
+        yield faulty(primitive, name, text, make(change), *only)

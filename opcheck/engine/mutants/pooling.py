@@ -11,9 +11,9 @@ from typing import Any, TypeAlias
 import ml_dtypes
 import numpy as np
 
-from opcheck import dtypes
 from opcheck.engine.evaluate import evaluate
-from opcheck.engine.mutants.mutant import Faulty, Mutant
+from opcheck.engine.mutants.making import refusing
+from opcheck.engine.mutants.mutant import Mutant, faulty
 from opcheck.engine.mutants.windows import (
     NAME,
     Asked,
@@ -29,7 +29,6 @@ from opcheck.engine.mutants.windows import (
 )
 from opcheck.engine.node import Node
 from opcheck.engine.windows import AxisWindows, Windows
-from opcheck.errors import InvalidNode
 from opcheck.model import Array
 from opcheck.numbers import Fault
 
@@ -226,18 +225,15 @@ def _terms_in(dtype: Any) -> Fault:
     return lambda original, x, add_up, terms: add_up(x.astype(dtype).astype(x.dtype))
 
 
-def _faults() -> Iterator[Faulty]:
-    for name, text, change, plan, needs in SUMS:
-        yield Faulty(NAME, name, text, _adding_up(change, plan), needs=needs)
-    for dtype in (np.float16, ml_dtypes.bfloat16):
-        called = np.dtype(dtype).name
-        text = f"sums over windows were taken in {called}"
-        yield Faulty("sums", f"window_sums_in_{called}", text, _sum_in(dtype))
-    text = "what was added up over windows was rounded to float16 before"
-    yield Faulty("sums", "window_terms_in_float16", text, _terms_in(np.float16))
-
-
-FAULTS: tuple[Faulty, ...] = tuple(_faults())
+FAULTS: tuple[Mutant, ...] = (
+    *(faulty(NAME, name, text, _adding_up(change, plan), needs=needs)
+      for name, text, change, plan, needs in SUMS),
+    *(faulty("sums", f"window_sums_in_{name}", f"sums over windows were taken in {name}",
+             _sum_in(dtype))
+      for name, dtype in (("float16", np.float16), ("bfloat16", ml_dtypes.bfloat16))),
+    faulty("sums", "window_terms_in_float16",
+           "what was added up over windows was rounded to float16 before", _terms_in(np.float16)),
+)  # fmt: skip
 
 
 # ── what is done to a node ────────────────────────────────────────────────────────────────────
@@ -276,7 +272,7 @@ def _padded(pad: Callable[[Array, Sequence[tuple[int, int]]], Array]) -> Callabl
     return answer
 
 
-def _filled(value: Callable[[np.dtype[Any]], float]) -> Callable[[Array, Any], Array]:
+def _filled(value: Callable[[np.dtype[Any]], Any]) -> Callable[[Array, Any], Array]:
     return lambda x, widths: np.pad(x, widths, constant_values=x.dtype.type(value(x.dtype)))
 
 
@@ -335,25 +331,8 @@ def _unbatched(node: Node) -> Sequence[Any]:
 
 
 def _whole_extent(node: Node) -> Sequence[Any]:
-    if "kernel_shape" in node.attrs:
-        return node.right
-    return node.with_attrs(kernel_shape=node.given[0].shape[2:]).right
-
-
-def _refusing_ranks(low: int, high: int) -> Callable[[Node], Any]:
-    def answer(node: Node) -> Sequence[Any]:
-        right = node.right
-        if low <= node.rank <= high:
-            raise InvalidNode("not supported")
-        return right
-
-    return answer
-
-
-def _lowest(dtype: np.dtype[Any]) -> float:
-    known = dtypes.of(np.empty(0, dtype))
-    assert known
-    return dtypes.limits(known)[0]
+    extent = node.attrs.get("kernel_shape", node.given[0].shape[2:])
+    return node.with_attrs(kernel_shape=extent).right
 
 
 _ON_NODES: tuple[tuple[str, str, Callable[[Node], Any], str], ...] = (
@@ -365,7 +344,7 @@ _ON_NODES: tuple[tuple[str, str, Callable[[Node], Any], str], ...] = (
     ("padding_is_minus_infinity", "padding held -inf, as for a maximum",
      _padded(_filled(lambda dtype: -np.inf)), "pads"),
     ("padding_is_the_lowest_number", "padding held the lowest finite number, as for a maximum",
-     _padded(_filled(_lowest)), "pads"),
+     _padded(_filled(lambda dtype: np.nextafter(dtype.type(-np.inf), dtype.type(0)))), "pads"),
     ("padding_repeats_the_edge", "padding repeated the input's edge",
      _padded(lambda x, widths: np.pad(x, widths, "edge")), "pads"),
     ("padding_wraps_around", "padding held what is at the other end of the axis",
@@ -385,19 +364,15 @@ _ON_NODES: tuple[tuple[str, str, Callable[[Node], Any], str], ...] = (
      _unbatched, "kernel_shape"),
     ("kernel_defaults_to_the_extent", "kernel_shape, left out, was the whole input",
      _whole_extent, "kernel_shape"),
-    ("refuses_one_spatial_axis", "a single spatial axis was not supported",
-     _refusing_ranks(3, 3), "kernel_shape"),
-    ("refuses_four_spatial_axes", "a fourth spatial axis was not supported",
-     _refusing_ranks(6, 99), "kernel_shape"),
 )  # fmt: skip
 
 MUTANTS: tuple[Mutant, ...] = (
     *(Mutant(name, text, answer, needs=needs) for name, text, answer, needs in _ON_NODES),
-    Mutant(
-        "ceil_mode_stated_is_1",
-        "ceil_mode was taken for 1 wherever it was stated",
-        lambda n: (n.with_attrs(ceil_mode=1) if n.attrs.get("ceil_mode") == 0 else n).right,
-        needs="ceil_mode",
-        only=("float32",),
-    ),
-)
+    refusing("refuses_one_spatial_axis", "a single spatial axis was not supported",
+             lambda node: node.rank == 3, needs="kernel_shape"),
+    refusing("refuses_four_spatial_axes", "a fourth spatial axis was not supported",
+             lambda node: node.rank > 5, needs="kernel_shape"),
+    Mutant("ceil_mode_stated_is_1", "ceil_mode was taken for 1 wherever it was stated",
+           lambda n: (n.with_attrs(ceil_mode=1) if n.attrs.get("ceil_mode") == 0 else n).right,
+           needs="ceil_mode", only=("float32",)),
+)  # fmt: skip

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import ml_dtypes
 import numpy as np
 
-from opcheck.engine.mutants.mutant import Faulty
+from opcheck.engine.mutants.mutant import BEYOND_FLOAT16, DOUBLE, Mutant, Row, faults, faulty
 from opcheck.numbers import Fault
 
 Matrix: TypeAlias = Any
@@ -26,7 +26,7 @@ Change: TypeAlias = Callable[[Matrix], Any]
 WIDTHS = (4, 8, 16, 32)
 GROUPS = (256, 128, 64, 32, 16, 8, 4, 2)
 TAILS = (128, 32, 16, 8, 4, 2)
-_WIDE = ("float64",)
+LOWEST = float(np.finfo(np.float32).min)
 
 
 def along(change: Change, across_memory: bool = False) -> Fault:
@@ -61,7 +61,7 @@ def _axes(axis: Any, rank: int) -> tuple[int, ...]:
     return (axis % rank,) if isinstance(axis, int) else tuple(a % rank for a in axis)
 
 
-def whole_vectors(m: Matrix, width: int) -> Matrix:
+def whole_vectors(width: int, m: Matrix) -> Matrix:
     """The columns without what remains after the last whole vector, if there is one."""
     return m[:, : m.shape[1] // width * width or m.shape[1]]
 
@@ -82,6 +82,10 @@ def _total(m: Matrix) -> Matrix:
     return m.sum(axis=1, keepdims=True)
 
 
+def _total_of(kept: Callable[[Matrix], Matrix]) -> Change:
+    return lambda m: _total(kept(m))
+
+
 def _in_turn(dtype: Any) -> Change:
     """Added up one after the other in `dtype`."""
     return lambda m: np.add.accumulate(m.astype(dtype), axis=1)[:, -1:].astype(m.dtype)
@@ -92,7 +96,7 @@ def _with_the_row_before(m: Matrix) -> Matrix:
     return s + np.concatenate([np.zeros_like(s[:1]), s[:-1]])
 
 
-def left_out() -> Iterator[Faulty]:
+def left_out() -> Iterator[Mutant]:
     """Rows that nobody computes: those with no place, and those divided by an infinite sum."""
 
     def rows(start: Callable[[int], int], value: float, m: Matrix) -> Matrix:
@@ -108,64 +112,48 @@ def left_out() -> Iterator[Faulty]:
             ("rows_stop_at_65535", "only the first 65,535 rows were computed", lambda n: 65535),
             ("rows_stop_at_1024", "only the first 1,024 rows were computed", lambda n: 1024),
         ):
-            yield Faulty(primitive, name, text, along(partial(rows, start, value)))
+            yield faulty(primitive, name, text, along(partial(rows, start, value)))
 
 
-def sums() -> Iterator[Faulty]:
+def sums() -> Iterator[Mutant]:
     """Faults of `sum`."""
-
-    def fault(name: str, text: str, change: Change, **where: Any) -> Faulty:
-        return Faulty("sum", name, text, along(change, where.pop("across_memory", False)), **where)
-
     text = "elements were added up across the rows, not along them"
-    yield Faulty("sum", "sum_across_the_rows", text, across_the_rows)
-    yield fault(
-        "nan_in_every_row",
-        "one NaN made NaN of all rows",
-        lambda m: np.full_like(_total(m), np.nan) if np.isnan(m).any() else _total(m),
-    )
-    yield fault("sum_is_the_mean", "the mean was taken, not the sum", lambda m: m.mean(1)[:, None])
-    yield fault(
-        "sum_is_a_norm",
-        "the Euclidean norm was taken, not the sum",
-        lambda m: np.sqrt(_total(m * m)),
-    )
-    yield fault(
-        "sum_without_the_last",
-        "the last element of each row was left out of the sum",
-        lambda m: _total(_but(slice(-1))(m)),
-    )
-    yield fault(
-        "sum_without_the_first",
-        "the first element of each row was left out of the sum",
-        lambda m: _total(_but(slice(1, None))(m)),
-    )
-    for count in (4096, 1024):
-        yield fault(
-            f"sum_of_{count}_elements",
-            f"only the first {count} elements of each row were added up",
-            partial(lambda count, m: _total(m[:, :count]), count),
-        )
+    yield faulty("sum", "sum_across_the_rows", text, across_the_rows)
+    yield from faults(
+        "sum",
+        along,
+        ("nan_in_every_row", "one NaN made NaN of all rows",
+         lambda m: np.full_like(_total(m), np.nan) if np.isnan(m).any() else _total(m)),
+        ("sum_is_the_mean", "the mean was taken, not the sum", lambda m: m.mean(1)[:, None]),
+        ("sum_is_a_norm", "the Euclidean norm was taken, not the sum",
+         lambda m: np.sqrt(_total(m * m))),
+        ("sum_without_the_last", "the last element of each row was left out of the sum",
+         _total_of(_but(slice(-1)))),
+        ("sum_without_the_first", "the first element of each row was left out of the sum",
+         _total_of(_but(slice(1, None)))),
+        *((f"sum_of_{count}_elements",
+           f"only the first {count} elements of each row were added up",
+           _total_of(_first_columns(count))) for count in (4096, 1024)),
+    )  # fmt: skip
     for count in (256, 64, 16):
-        yield fault(
+        yield faulty(
+            "sum",
             f"sum_of_{count}_elements_across_memory",
             f"of a row across memory only the first {count} elements were added up",
-            partial(lambda count, m: _total(m[:, :count]), count),
-            across_memory=True,
+            along(_total_of(_first_columns(count)), across_memory=True),
             unless="matrix_of",
         )
-    yield fault(
-        "sum_of_the_row_before_added", "the sum was not reset between rows", _with_the_row_before
-    )
-    for width in WIDTHS:
-        yield fault(
-            f"sum_of_whole_vectors_of_{width}",
-            f"the sum left out what remains after the last whole vector of {width}",
-            partial(lambda width, m: _total(whole_vectors(m, width)), width),
-        )
-    yield fault("sum_in_float16", "the sum was taken in float16", _in_turn(np.float16))
-    yield fault("sum_in_bfloat16", "the sum was taken in bfloat16", _in_turn(ml_dtypes.bfloat16))
-    yield fault("sum_in_float32", "the sum was taken in float32", _in_turn(np.float32), only=_WIDE)
+    yield from faults(
+        "sum",
+        along,
+        ("sum_of_the_row_before_added", "the sum was not reset between rows", _with_the_row_before),
+        *((f"sum_of_whole_vectors_of_{width}",
+           f"the sum left out what remains after the last whole vector of {width}",
+           _total_of(partial(whole_vectors, width))) for width in WIDTHS),
+        ("sum_in_float16", "the sum was taken in float16", _in_turn(np.float16)),
+        ("sum_in_bfloat16", "the sum was taken in bfloat16", _in_turn(ml_dtypes.bfloat16)),
+        ("sum_in_float32", "the sum was taken in float32", _in_turn(np.float32), DOUBLE),
+    )  # fmt: skip
 
 
 # ── extremes ──────────────────────────────────────────────────────────────────────────────────
@@ -177,97 +165,61 @@ def _by_bits(m: Matrix) -> Matrix:
     return np.take_along_axis(m, largest[:, None], axis=1)
 
 
-def _shared(m: Matrix) -> Matrix:
-    """One number for all rows: the largest of the tensor."""
-    return np.full_like(m[:, :1], m.max())
+def _top(m: Matrix) -> Matrix:
+    return m.max(axis=1, keepdims=True)
 
 
-def extremes() -> Iterator[Faulty]:
+def _top_of(kept: Callable[[Matrix], Matrix]) -> Change:
+    return lambda m: _top(kept(m))
+
+
+def _at_least(start: float) -> Change:
+    return lambda m: np.maximum(_top(m), m.dtype.type(start))
+
+
+def _lane(width: int) -> Change:
+    return lambda m: _top(m[:, ::width])
+
+
+def extremes() -> Iterator[Mutant]:
     """Faults of `max`."""
-
-    def top(m: Matrix) -> Matrix:
-        return m.max(axis=1, keepdims=True)
-
-    def fault(name: str, text: str, change: Change, **where: Any) -> Faulty:
-        return Faulty("max", name, text, along(change), **where)
-
-    def of_columns(kept: Callable[[Matrix], Matrix]) -> Change:
-        return lambda m: top(kept(m))
-
-    yield fault(
-        "maximum_of_1024_elements",
-        "the maximum was searched among the first 1024 elements of each row",
-        of_columns(_first_columns(1024)),
-    )
-    for width in WIDTHS:
-        yield fault(
-            f"maximum_of_whole_vectors_of_{width}",
-            f"the maximum left out what remains after the last whole vector of {width}",
-            of_columns(partial(lambda width, m: whole_vectors(m, width), width)),
-        )
-        yield fault(
-            f"maximum_of_one_lane_of_{width}",
-            f"the maximum of one lane of {width} was taken for that of the row",
-            of_columns(partial(lambda width, m: m[:, ::width], width)),
-        )
-    starts = (
-        ("the_lowest_float32", float(np.finfo(np.float32).min), _WIDE),
-        ("minus_1e9", -1e9, ("bfloat16", "float32", "float64")),
-        ("minus_1e4", -1e4, None),
-        ("0", 0.0, None),
-    )
-    for name, start, only in starts:
-        yield fault(
-            f"maximum_starts_at_{name}",
-            f"the running maximum started at {start:g}",
-            partial(lambda start, m: np.maximum(top(m), m.dtype.type(start)), start),
-            only=only,
-        )
+    yield from faults(
+        "max",
+        along,
+        ("maximum_of_1024_elements",
+         "the maximum was searched among the first 1024 elements of each row",
+         _top_of(_first_columns(1024))),
+        *((f"maximum_of_{which}_of_{width}", f"the maximum {text}", change)
+          for width in WIDTHS for which, text, change in (
+              ("whole_vectors", f"left out what remains after the last whole vector of {width}",
+               _top_of(partial(whole_vectors, width))),
+              ("one_lane", f"of one lane of {width} was taken for that of the row", _lane(width)))),
+        *((f"maximum_starts_at_{name}", f"the running maximum started at {start:g}",
+           _at_least(start), only) for name, start, only in (
+               ("the_lowest_float32", LOWEST, DOUBLE), ("minus_1e9", -1e9, BEYOND_FLOAT16),
+               ("minus_1e4", -1e4, None), ("0", 0.0, None))),
+    )  # fmt: skip
     text = "the maximum was taken across the rows, not along them"
-    yield Faulty("max", "maximum_across_the_rows", text, across_the_rows)
-    yield fault(
-        "maximum_of_the_bits", "the maximum was found by comparing bits as integers", _by_bits
-    )
-    yield fault(
-        "shift_by_the_first_half",
-        "the maximum of the second half of each row was lost",
-        of_columns(lambda m: m[:, : m.shape[1] // 2 + 1]),
-    )
-    yield fault(
-        "shift_by_the_maximum_before",
-        "the running maximum was not reset between rows",
-        lambda m: np.maximum.accumulate(top(m), axis=0),
-    )
-    yield fault(
-        "shift_by_the_whole_maximum",
-        "the maximum of the whole tensor was taken, not that of each row",
-        _shared,
-    )
-    yield fault(
-        "shift_by_the_first_element",
-        "the first element of each row was taken, not the maximum",
-        lambda m: m[:, :1],
-    )
-    yield fault(
-        "shift_by_the_last_element",
-        "the last element of each row was taken, not the maximum",
-        lambda m: m[:, -1:],
-    )
-    yield fault(
-        "shift_by_the_magnitude",
-        "the largest magnitude of each row was taken, not the maximum",
-        lambda m: np.abs(m).max(axis=1, keepdims=True),
-    )
-    yield fault(
-        "shift_by_the_mean",
-        "the mean of each row was taken, not the maximum",
-        lambda m: m.mean(axis=1, keepdims=True, dtype=m.dtype),
-    )
-    yield fault(
-        "shift_by_the_minimum",
-        "the minimum of each row was taken, not the maximum",
-        lambda m: m.min(axis=1, keepdims=True),
-    )
+    yield faulty("max", "maximum_across_the_rows", text, across_the_rows)
+    yield from faults(
+        "max",
+        along,
+        ("maximum_of_the_bits", "the maximum was found by comparing bits as integers", _by_bits),
+        ("shift_by_the_first_half", "the maximum of the second half of each row was lost",
+         lambda m: _top(m[:, : m.shape[1] // 2 + 1])),
+        ("shift_by_the_maximum_before", "the running maximum was not reset between rows",
+         lambda m: np.maximum.accumulate(_top(m), axis=0)),
+        ("shift_by_the_whole_maximum",
+         "the maximum of the whole tensor was taken, not that of each row",
+         lambda m: np.full_like(m[:, :1], m.max())),
+        *((f"shift_by_the_{name}", f"the {words} each row was taken, not the maximum", change)
+          for name, words, change in (
+              ("first_element", "first element of", lambda m: m[:, :1]),
+              ("last_element", "last element of", lambda m: m[:, -1:]),
+              ("magnitude", "largest magnitude of", lambda m: _top(np.abs(m))),
+              ("mean", "mean of", lambda m: m.mean(axis=1, keepdims=True, dtype=m.dtype)),
+              ("minimum", "minimum of", lambda m: m.min(axis=1, keepdims=True)))),
+    )  # fmt: skip
 
 
 # ── places ────────────────────────────────────────────────────────────────────────────────────
@@ -276,10 +228,6 @@ def extremes() -> Iterator[Faulty]:
 def _comparable(m: Matrix) -> Matrix:
     """The numbers in a type that NumPy compares fast and that knows infinities."""
     return m.astype(np.float64) if m.dtype.kind != "f" or m.dtype.itemsize < 8 else m
-
-
-def _top(m: Matrix) -> Matrix:
-    return m.max(axis=1, keepdims=True)
 
 
 def maxima(m: Matrix) -> Any:
@@ -378,14 +326,6 @@ def _nearly_equal(m: Matrix) -> Any:
     return _first(maxima(m) | close)
 
 
-def _second(m: Matrix) -> Any:
-    if m.shape[1] == 1:
-        return _right(m)
-    rest = m.copy()
-    np.put_along_axis(rest, _right(m)[:, None], -np.inf, axis=1)
-    return _right(rest)
-
-
 def _among(columns: slice) -> Change:
     """The first maximum of these columns, of all where that is none of them."""
 
@@ -418,10 +358,6 @@ def _carried_over(m: Matrix) -> Any:
     return _no_one(_right(m), stale)
 
 
-def _global(m: Matrix) -> Any:
-    return _no_one(_right(m), _top(m)[:, 0] < np.fmax.reduce(m, axis=None))
-
-
 def _of(change: Callable[[Matrix], Matrix]) -> Change:
     """The place of the maximum of other numbers."""
     return lambda m: _right(change(m))
@@ -437,197 +373,125 @@ def _softmax(m: Matrix) -> Matrix:
     return (e / e.sum(axis=1, keepdims=True)).astype(np.float64)
 
 
-def places() -> Iterator[Faulty]:
-    """Faults of `argmax`; a row without a place has −1."""
-
-    def fault(name: str, text: str, change: Change, **where: Any) -> Faulty:
-        raw = where.pop("raw", False)
-
-        def one(m: Matrix) -> Any:
-            return np.asarray(change(m if raw else _comparable(m)))[:, None]
-
-        return Faulty("argmax", name, text, along(one), **where)
-
-    yield fault("zeros_apart", "-0 was less than +0", _of(lambda m: m + np.where(
-        (m == 0) & np.signbit(m), -5e-324, 0.0)))  # fmt: skip
-    yield fault(
-        "infinity_is_nothing",
-        "+inf was taken for -inf",
-        _of(lambda m: np.where(np.isposinf(m), -np.inf, m)),
-    )
-    yield fault("softmax_first", "the maximum of the row's softmax was sought", _of(_softmax))
-    yield fault(
-        "exponentials",
-        "the exponentials of the elements were compared",
-        _of(lambda m: np.exp(m.astype(np.float32)).astype(np.float64)),
-    )
-    yield fault(
-        "bits", "the elements were compared by their bits, as integers", _of(_bits), raw=True
-    )
-    yield fault("magnitudes", "the magnitudes were compared", _of(np.abs))
-    yield fault("nan_skipped", "NaN was skipped", _skipping_nan)
-    yield fault(
-        "nan_leaves_its_row_empty",
-        "a row with NaN stayed empty, as no element equals its maximum",
-        lambda m: _no_one(_right(m), ~_clean(m)),
-    )
-    yield fault(
-        "last_nan",
-        "the last NaN of a row won",
-        lambda m: np.where(_clean(m), _right(m), _last(maxima(m))),
-    )
-    yield fault(
-        "starts_anew_behind_nan",
-        "the maximum started anew behind each NaN, which no number is less than or equal to",
-        _behind_nan,
-    )
-    yield fault(
-        "nan_leaves_all_rows_empty",
-        "a NaN in one row left every row without a one",
-        lambda m: _no_one(_right(m), np.full(len(m), not _clean(m).all())),
-    )
-    starts = {
-        "minus_infinity": -np.inf,
-        "the_lowest_float32": float(np.finfo(np.float32).min),
-        "the_lowest_float16": -65504.0,
-        "minus_1000": -1e3,
-        "minus_1": -1.0,
-        "0": 0.0,
-    }
-    for name, start in starts.items():
-        yield fault(
-            f"starts_at_{name}",
-            f"the maximum started at {start:g}, so that a row with nothing above stayed empty",
-            _started(start),
-        )
-    yield fault(
-        "starts_at_0_and_index_0",
-        "the maximum started at 0 with index 0, so that the first element of a negative row won",
-        _started_with_index_0(0.0),
-    )
-    yield fault(
-        "starts_at_the_lowest_float32_and_index_0",
-        "the maximum started at -3.40282e+38 with index 0, so that the first element won where all "
-        "are lower",
-        _started_with_index_0(starts["the_lowest_float32"]),
-        only=("float32", "float64"),
-    )
-    yield from _ties(fault)
-    for width in TAILS:
-        yield fault(
-            f"row_tail_of_{width}_ignored",
-            f"what is left of a row after the last whole vector of {width} was not looked at",
-            partial(lambda width, m: _among(slice(m.shape[1] // width * width))(m), width),
-        )
-        yield fault(
-            f"row_tail_of_{width}_zero",
-            f"rows were filled up to whole vectors of {width} with zeros, which won",
-            _zeros_in_tail(width),
-        )
-    for stop in (1024, 256):
-        yield fault(
-            f"row_stops_at_{stop}",
-            f"only the first {stop} elements of a row were looked at",
-            _among(slice(stop)),
-        )
-    for bits in (16, 8, 7, 4):
-        yield fault(
-            f"argmax_in_{bits}_bits",
-            f"the place of the maximum in its row had {bits} bits",
-            partial(lambda bits, m: _right(m) % (1 << bits), bits),
-        )
-    for dtype in (np.float16, ml_dtypes.bfloat16):
-        called = np.dtype(dtype).name
-        yield fault(
-            f"argmax_in_{called}",
-            f"the place of the maximum in its row was kept in {called}",
-            _index_in(dtype),
-        )
-    yield fault(
-        "last_element_forgotten", "the last element of a row was not looked at", _among(slice(-1))
-    )
-    yield fault(
-        "first_element_forgotten",
-        "the first element of a row was not looked at",
-        _among(slice(1, None)),
-    )
-    yield fault("second_maximum", "the second largest element won", _second)
-    yield fault("minimum", "the minimum won", _of(np.negative))
-    yield fault(
-        "always_first",
-        "the first element won whatever the others are",
-        lambda m: np.zeros(len(m), np.intp),
-    )
-    yield fault(
-        "always_last",
-        "the last element won whatever the others are",
-        lambda m: np.full(len(m), m.shape[1] - 1),
-    )
-    yield fault(
-        "maximum_carried_over",
-        "the maximum of the rows before was kept, so that a row that is not above it stayed empty",
-        _carried_over,
-    )
-    yield fault(
-        "maximum_of_all_rows",
-        "only rows that reach the maximum of the whole tensor had a place",
-        _global,
-    )
+def _argmax(change: Change) -> Fault:
+    """Places in a row, −1 for a row without one."""
+    return along(lambda m: np.asarray(change(_comparable(m)))[:, None])
 
 
-def _ties(fault: Callable[..., Faulty]) -> Iterator[Faulty]:
+def _tail_ignored(width: int) -> Change:
+    return lambda m: _among(slice(m.shape[1] // width * width))(m)
+
+
+def _in_bits(bits: int) -> Change:
+    return lambda m: _right(m) % (1 << bits)
+
+
+def places() -> Iterator[Mutant]:
+    """Faults of `argmax`."""
+    yield from faults(
+        "argmax",
+        _argmax,
+        ("zeros_apart", "-0 was less than +0",
+         _of(lambda m: m + np.where((m == 0) & np.signbit(m), -5e-324, 0.0))),
+        ("infinity_is_nothing", "+inf was taken for -inf",
+         _of(lambda m: np.where(np.isposinf(m), -np.inf, m))),
+        ("softmax_first", "the maximum of the row's softmax was sought", _of(_softmax)),
+        ("exponentials", "the exponentials of the elements were compared",
+         _of(lambda m: np.exp(m.astype(np.float32)).astype(np.float64))),
+    )  # fmt: skip
+    text = "the elements were compared by their bits, as integers"
+    yield faulty("argmax", "bits", text, along(lambda m: _right(_bits(m))[:, None]))
+    yield from faults(
+        "argmax",
+        _argmax,
+        ("magnitudes", "the magnitudes were compared", _of(np.abs)),
+        ("nan_skipped", "NaN was skipped", _skipping_nan),
+        ("nan_leaves_its_row_empty",
+         "a row with NaN stayed empty, as no element equals its maximum",
+         lambda m: _no_one(_right(m), ~_clean(m))),
+        ("last_nan", "the last NaN of a row won",
+         lambda m: np.where(_clean(m), _right(m), _last(maxima(m)))),
+        ("starts_anew_behind_nan",
+         "the maximum started anew behind each NaN, which no number is less than or equal to",
+         _behind_nan),
+        ("nan_leaves_all_rows_empty", "a NaN in one row left every row without a one",
+         lambda m: _no_one(_right(m), np.full(len(m), not _clean(m).all()))),
+        *((f"starts_at_{name}",
+           f"the maximum started at {start:g}, so that a row with nothing above stayed empty",
+           _started(start)) for name, start in (
+               ("minus_infinity", -np.inf), ("the_lowest_float32", LOWEST),
+               ("the_lowest_float16", -65504.0), ("minus_1000", -1e3), ("minus_1", -1.0),
+               ("0", 0.0))),
+        ("starts_at_0_and_index_0",
+         "the maximum started at 0 with index 0, so that the first element of a negative row won",
+         _started_with_index_0(0.0)),
+        ("starts_at_the_lowest_float32_and_index_0",
+         "the maximum started at -3.40282e+38 with index 0, so that the first element won where "
+         "all are lower", _started_with_index_0(LOWEST), ("float32", "float64")),
+        *_ties(),
+        *((f"row_tail_of_{width}_{name}", text, change)
+          for width in TAILS for name, text, change in (
+              ("ignored",
+               f"what is left of a row after the last whole vector of {width} was not looked at",
+               _tail_ignored(width)),
+              ("zero", f"rows were filled up to whole vectors of {width} with zeros, which won",
+               _zeros_in_tail(width)))),
+        *((f"row_stops_at_{stop}", f"only the first {stop} elements of a row were looked at",
+           _among(slice(stop))) for stop in (1024, 256)),
+        *((f"argmax_in_{bits}_bits", f"the place of the maximum in its row had {bits} bits",
+           _in_bits(bits)) for bits in (16, 8, 7, 4)),
+        *((f"argmax_in_{np.dtype(dtype).name}",
+           f"the place of the maximum in its row was kept in {np.dtype(dtype).name}",
+           _index_in(dtype)) for dtype in (np.float16, ml_dtypes.bfloat16)),
+        ("last_element_forgotten", "the last element of a row was not looked at",
+         _among(slice(-1))),
+        ("first_element_forgotten", "the first element of a row was not looked at",
+         _among(slice(1, None))),
+        ("minimum", "the minimum won", _of(np.negative)),
+        ("always_first", "the first element won whatever the others are",
+         lambda m: np.zeros(len(m), np.intp)),
+        ("always_last", "the last element won whatever the others are",
+         lambda m: np.full(len(m), m.shape[1] - 1)),
+        ("maximum_carried_over",
+         "the maximum of the rows before was kept, so that a row that is not above it stayed empty",
+         _carried_over),
+        ("maximum_of_all_rows", "only rows that reach the maximum of the whole tensor had a place",
+         lambda m: _no_one(_right(m), _top(m)[:, 0] < np.fmax.reduce(m, axis=None))),
+    )  # fmt: skip
+
+
+def _ties() -> Iterator[Row]:
     """Which of equal maxima wins."""
-    yield fault("last_of_ties", "the last of equal maxima won", lambda m: _last(maxima(m)))
-    yield fault(
-        "no_one_if_tied",
-        "a row with several maxima stayed empty",
-        lambda m: _no_one(_right(m), maxima(m).sum(axis=1) > 1),
-    )
-    yield fault(
-        "nearly_equal",
-        "what numpy.isclose takes for the maximum was one, and the first of them won",
-        _nearly_equal,
-        only=("bfloat16", "float32", "float64"),
-    )
+    yield "last_of_ties", "the last of equal maxima won", lambda m: _last(maxima(m))
+    yield ("no_one_if_tied", "a row with several maxima stayed empty",
+           lambda m: _no_one(_right(m), maxima(m).sum(axis=1) > 1))  # fmt: skip
+    yield ("nearly_equal",
+           "what numpy.isclose takes for the maximum was one, and the first of them won",
+           _nearly_equal, BEYOND_FLOAT16)  # fmt: skip
     # Rows that have a kernel of their own: a warp's, a block's, and one of several passes.
     for name, words, least, most in (
         ("up_to_32", "up to 32", 1, 32),
         ("33_to_1024", "33 to 1,024", 33, 1024),
         ("more_than_1024", "more than 1,024", 1025, sys.maxsize),
     ):
-        yield fault(
-            f"last_of_ties_of_{name}",
-            f"in rows of {words} elements the last of equal maxima won",
-            _last_in_rows_of(least, most),
-        )
+        text = f"in rows of {words} elements the last of equal maxima won"
+        yield f"last_of_ties_of_{name}", text, _last_in_rows_of(least, most)
     for distance in GROUPS[:-1]:
-        yield fault(
-            f"last_of_ties_{distance}_apart",
-            f"of equal maxima {distance} or more elements apart the last won",
-            _last_if_far(distance),
-        )
+        text = f"of equal maxima {distance} or more elements apart the last won"
+        yield f"last_of_ties_{distance}_apart", text, _last_if_far(distance)
     for width in (1024, *GROUPS[:-1]):
-        yield fault(
-            f"later_block_of_{width}",
-            f"blocks of {width} elements had their first maximum each, of which the last won",
-            _later_block(width),
-        )
-    yield fault(
-        "later_half",
-        "both halves of a row had their first maximum, of which the later won",
-        lambda m: _later_block(-(-m.shape[1] // 2))(m),
-    )
+        text = f"blocks of {width} elements had their first maximum each, of which the last won"
+        yield f"later_block_of_{width}", text, _later_block(width)
+    text = "both halves of a row had their first maximum, of which the later won"
+    yield "later_half", text, lambda m: _later_block(-(-m.shape[1] // 2))(m)
     for width in GROUPS:
-        yield fault(
-            f"lowest_of_{width}_lanes",
-            f"each of {width} lanes had its first maximum, of which the lowest lane's won",
-            _lowest_lane(width),
-        )
+        text = f"each of {width} lanes had its first maximum, of which the lowest lane's won"
+        yield f"lowest_of_{width}_lanes", text, _lowest_lane(width)
 
 
 #: Wrong `argmax` of some tensors alone.
-LAST_OF_TIES = along(lambda m: _last(maxima(_comparable(m)))[:, None])
-IN_8_BITS = along(lambda m: _right(_comparable(m))[:, None] % 256)
+LAST_OF_TIES = _argmax(lambda m: _last(maxima(m)))
+IN_8_BITS = _argmax(_in_bits(8))
 
 
-FAULTS: tuple[Faulty, ...] = (*sums(), *extremes(), *places(), *left_out())
+FAULTS: tuple[Mutant, ...] = (*sums(), *extremes(), *places(), *left_out())

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, cast
 
 from opcheck import dtypes, opset
 from opcheck.engine.mutants import axes
-from opcheck.engine.mutants.making import computed_in_float32
+from opcheck.engine.mutants.making import accepting, computed_in_float32, refusing
 from opcheck.engine.mutants.mutant import Answer, Mutant
 from opcheck.engine.node import Node
 from opcheck.engine.operators import Operator
@@ -56,7 +56,8 @@ def _read(name: str, change: Reading) -> Answer:
         if name not in node.attrs:
             return node.right
         value = change(node.attrs[name])
-        return node.right if value == node.attrs[name] else node.with_attrs(**{name: value}).right
+        same = value is not None and value == node.attrs[name]
+        return (node if same else node.with_attrs(**{name: value})).right
 
     return answer
 
@@ -64,32 +65,19 @@ def _read(name: str, change: Reading) -> Answer:
 def _repaired(name: str, repairs: Repairs) -> Answer:
     """An invalid node is accepted if another value of this attribute makes it legal."""
 
-    def answer(node: Node) -> Sequence[Any]:
-        try:
-            return node.right
-        except InvalidNode:
-            if name in node.attrs:
-                for value in repairs(node.attrs[name], node):
-                    with suppress(InvalidNode):
-                        return node.with_attrs(**{name: value}).right
-            raise
+    def repair(node: Node) -> Sequence[Any]:
+        if name in node.attrs:
+            for value in repairs(node.attrs[name], node):
+                with suppress(InvalidNode):
+                    return node.with_attrs(**{name: value}).right
+        return node.right
 
-    return answer
+    return accepting(repair)
 
 
 def _missing(name: str, value: Any) -> Answer:
     """The right answer, but for nodes without the attribute, which has this value there."""
     return lambda n: n.right if name in n.attrs else n.with_attrs(**{name: value}).right
-
-
-def _refusing(text: str, when: Callable[[Node], bool]) -> Answer:
-    def answer(node: Node) -> Sequence[Any]:
-        right = node.right
-        if when(node):
-            raise InvalidNode(text)
-        return right
-
-    return answer
 
 
 def _in_32_bits(value: int) -> int:
@@ -107,102 +95,81 @@ def _of_any(attribute: Attribute, schemas: Iterable[Schema]) -> Iterator[Mutant]
     def says_something(node: Node) -> bool:
         value = node.attrs.get(name)
         values = value if isinstance(value, tuple) else (value,)
-        return value is not None and not {*values} <= neutral
+        tensor = attribute.type in ("tensor", "tensors", "other")
+        return value is not None and (tensor or not {*values} <= neutral)
 
     if attribute.required:
         return
-    yield Mutant(
-        f"{name}_ignored",
-        f"{name} was ignored, and taken for its default",
-        lambda node: node.with_attrs(**{name: None}).right if name in node.attrs else node.right,
-    )
+    yield Mutant(f"{name}_ignored", f"{name} was ignored, and taken for its default",
+                 _read(name, lambda value: None))  # fmt: skip
     text = f"a node without {name} was not supported"
-    yield Mutant(f"refuses_default_{name}", text, _refusing(text, lambda n: name not in n.attrs))
+    yield refusing(f"refuses_default_{name}", text, lambda node: name not in node.attrs)
     text = f"{name} was not supported, but for its default"
-    yield Mutant(f"refuses_{name}", text, _refusing(text, says_something))
+    yield refusing(f"refuses_{name}", text, says_something)
     others = {s.attributes[name].default for s in schemas if name in s.attributes}
-    misread = dict.fromkeys(sorted(others - {default, None}, key=str), "of another version")
+    of_another = ", the default of another version"
+    misread = dict.fromkeys(sorted(others - {default, None}, key=str), of_another)
     if isinstance(default, int | float):
         near = {default - 1, default + 1} if default else {default + 1}
-        misread |= dict.fromkeys(near - misread.keys(), "wrong")
+        misread |= dict.fromkeys(near - misread.keys(), "")
     for value, which in misread.items():
-        yield Mutant(
-            f"default_{name}_{value}".replace("-", "minus_"),
-            f"a missing {name} was taken for {value}"
-            + (", the default of another version" if which != "wrong" else ""),
-            _missing(name, value),
-        )
+        called = f"default_{name}_{value}".replace("-", "minus_")
+        yield Mutant(called, f"a missing {name} was taken for {value}{which}",
+                     _missing(name, value))  # fmt: skip
 
 
 def _of_nothing(attribute: Attribute) -> Iterator[Mutant]:
     return iter(())
 
 
+def _of_number(attribute: Attribute) -> Iterator[Mutant]:
+    name = attribute.name
+    text = f"a {name} that is invalid was taken for 0, or for 1 if that is invalid too"
+    zero_or_one = (0, 1) if attribute.type == "int" else (0.0, 1.0)
+    yield Mutant(f"invalid_{name}_is_0_or_1", text, _repaired(name, lambda *_: zero_or_one))
+
+
 def _of_int(attribute: Attribute) -> Iterator[Mutant]:
     name = attribute.name
     for step, words in ((1, "larger"), (-1, "smaller")):
-        yield Mutant(
-            f"{name}_one_{words}",
-            f"a stated {name} was taken for one {words}",
-            _read(name, partial(operator.add, step)),
-        )
-    yield Mutant(
-        f"{name}_in_32_bits",
-        f"{name} was cut down to 32 bits",
-        _read(name, _in_32_bits),
-        only=_ONE_TYPE,
-    )
-    yield Mutant(
-        f"invalid_{name}_is_0_or_1",
-        f"a {name} that is invalid was taken for 0, or for 1 if that is invalid too",
-        _repaired(name, lambda value, node: (0, 1)),
-    )
+        text = f"a stated {name} was taken for one {words}"
+        yield Mutant(f"{name}_one_{words}", text, _read(name, partial(operator.add, step)))
+    text = f"{name} was cut down to 32 bits"
+    yield Mutant(f"{name}_in_32_bits", text, _read(name, _in_32_bits), only=_ONE_TYPE)
+    yield from _of_number(attribute)
     if attribute.default:
-        yield Mutant(
-            f"{name}_0_is_the_default",
-            f"a {name} of 0 was taken for a missing one",
-            lambda n: (n if n.attrs.get(name, 1) else n.with_attrs(**{name: None})).right,
-            only=_ONE_TYPE,
-        )
+        text = f"a {name} of 0 was taken for a missing one"
+        answer = _read(name, lambda value: value or None)
+        yield Mutant(f"{name}_0_is_the_default", text, answer, only=_ONE_TYPE)
 
 
 def _of_float(attribute: Attribute) -> Iterator[Mutant]:
     name = attribute.name
     for word, change in (("cut off", math.trunc), ("rounded", round)):
-        yield Mutant(
-            f"{name}_{word.replace(' ', '_')}",
-            f"{name} was {word} to a whole number, but not to 0",
-            _read(name, partial(_whole, change)),
-        )
+        text = f"{name} was {word} to a whole number, but not to 0"
+        answer = _read(name, partial(_whole, change))
+        yield Mutant(f"{name}_{word.replace(' ', '_')}", text, answer)
     text = f"a {name} that is no whole number was not supported"
-    yield Mutant(
-        f"refuses_fractions_of_{name}",
-        text,
-        _refusing(text, lambda node: cast(float, node.attrs.get(name, 0)) % 1 != 0),
-    )
-    yield Mutant(
-        f"invalid_{name}_is_0_or_1",
-        f"a {name} that is invalid was taken for 0, or for 1 if that is invalid too",
-        _repaired(name, lambda value, node: (0.0, 1.0)),
-    )
+    fraction = partial(_has_fraction, name)
+    yield refusing(f"refuses_fractions_of_{name}", text, fraction)
+    yield from _of_number(attribute)
 
 
 def _whole(change: Callable[[float], int], value: float) -> float:
     return float(change(value) or 1)
 
 
+def _has_fraction(name: str, node: Node) -> bool:
+    return cast(float, node.attrs.get(name, 0)) % 1 != 0
+
+
 def _of_string(attribute: Attribute) -> Iterator[Mutant]:
     name = attribute.name
-    yield Mutant(
-        f"{name}_in_any_case",
-        f"{name} was read in lower case too",
-        _repaired(name, lambda value, node: (value.upper(), value.lower())),
-    )
-    yield Mutant(
-        f"unknown_{name}_is_the_default",
-        f"a {name} that does not exist was taken for the default",
-        _repaired(name, lambda value, node: (attribute.default,)),
-    )
+    yield Mutant(f"{name}_in_any_case", f"{name} was read in lower case too",
+                 _repaired(name, lambda value, _: (value.upper(), value.lower())))  # fmt: skip
+    text = f"a {name} that does not exist was taken for the default"
+    answer = _repaired(name, lambda value, node: (attribute.default,))
+    yield Mutant(f"unknown_{name}_is_the_default", text, answer)
 
 
 def _of_ints(attribute: Attribute) -> Iterator[Mutant]:
@@ -215,16 +182,15 @@ def _of_ints(attribute: Attribute) -> Iterator[Mutant]:
     def accepted(end: str, text: str, repairs: Repairs) -> Mutant:
         return Mutant(f"{name}_{end}", text, _repaired(name, repairs))
 
-    yield misread("reversed", f"{name} was read from the last entry to the first", _reversed)
+    text = f"{name} was read from the last entry to the first"
+    yield misread("reversed", text, lambda values: values[::-1])
     text = f"each of {name} was taken for one larger"
     yield misread("one_larger", text, lambda v: tuple(i + 1 for i in v))
     text = f"{name} were cut down to 32 bits"
     yield misread("in_32_bits", text, lambda v: tuple(map(_in_32_bits, v)), _ONE_TYPE)
-    yield accepted(
-        "of_any_length",
-        f"what {name} had too much was cut off, and what it lacked filled up with 0 or 1",
-        lambda v, node: (_fitted(v, n, fill) for n in _lengths(node) for fill in (0, 1)),
-    )
+    text = f"what {name} had too much was cut off, and what it lacked filled up with 0 or 1"
+    yield accepted("of_any_length", text, lambda v, node: (
+        _fitted(v, n, fill) for n in _lengths(node) for fill in (0, 1)))  # fmt: skip
     if axes.names_axes(attribute):
         return
     text = f"the first of {name} served for all"
@@ -235,20 +201,12 @@ def _of_ints(attribute: Attribute) -> Iterator[Mutant]:
         yield Mutant(f"{place}_as_next", f"{text} the next", _read(name, partial(_as_next, i)))
         text += " 0, or 1 if that is illegal"
         yield Mutant(f"{place}_as_default", text, _entry_as_default(name, i))
-    yield accepted(
-        "repeated",
-        f"too few {name} were accepted, and served again for the other axes",
-        lambda v, node: ((*v * n,)[:n] for n in _lengths(node) if v and n > len(v)),
-    )
-    yield accepted(
-        "clamped",
-        f"{name} that are too small were taken for the least that is legal",
-        lambda v, node: (tuple(max(least, i) for i in v) for least in (0, 1)),
-    )
-
-
-def _reversed(values: Any) -> Any:
-    return values[::-1]
+    text = f"too few {name} were accepted, and served again for the other axes"
+    yield accepted("repeated", text, lambda v, node: (
+        (*v * n,)[:n] for n in _lengths(node) if v and n > len(v)))  # fmt: skip
+    text = f"{name} that are too small were taken for the least that is legal"
+    yield accepted("clamped", text, lambda v, node: (
+        tuple(max(least, i) for i in v) for least in (0, 1)))  # fmt: skip
 
 
 def _lengths(node: Node) -> range:
@@ -332,19 +290,14 @@ def _of_versions(
 ) -> Iterator[Mutant]:
     for since, formula in known.formulas.items():
         if formula is not known.formulas[op.since]:
-            yield Mutant(
-                f"version_{since}_always",
-                f"version {since} was computed, whatever the model's opset",
-                partial(lambda since, node: node.at(since).right, since),
-            )
+            text = f"version {since} was computed, whatever the model's opset"
+            yield Mutant(f"version_{since}_always", text, partial(_at, since))
     later = [schema for since, schema in versions.items() if since > op.since]
     own = versions[op.since]
     if any(schema.attributes.keys() - own.attributes.keys() for schema in later):
-        yield Mutant(
-            "later_attributes_accepted",
-            "attributes of a later version were taken already",
-            lambda node: _at_the_first(node, later),
-        )
+        text = "attributes of a later version were taken already"
+        answer = accepting(partial(_at_the_first, later))
+        yield Mutant("later_attributes_accepted", text, answer)
     first = own.inputs[0] if own.inputs else None
     if first is None:
         return
@@ -355,11 +308,8 @@ def _of_versions(
         ("other_floats", "other floating types were", _texts("float") - first.types - new),
     ):
         if accepted:
-            yield Mutant(
-                f"{name}_accepted",
-                f"{words} taken, and computed by way of float32",
-                partial(_of_types, accepted),
-            )
+            text = f"{words} taken, and computed by way of float32"
+            yield Mutant(f"{name}_accepted", text, partial(_of_types, accepted))
 
 
 def _texts(*kinds: str) -> frozenset[str]:
@@ -371,14 +321,14 @@ def _of_types(accepted: Iterable[str], node: Node) -> Sequence[Any]:
     return computed_in_float32(node) if known and known.text in accepted else node.right
 
 
-def _at_the_first(node: Node, later: Sequence[Schema]) -> Sequence[Any]:
-    try:
-        return node.right
-    except InvalidNode:
-        for schema in later:
-            if node.attrs.keys() <= schema.attributes.keys():
-                return node.at(schema.op.since).right
-        raise
+def _at(since: int, node: Node) -> Sequence[Any]:
+    return node.at(since).right
+
+
+def _at_the_first(later: Sequence[Schema], node: Node) -> Sequence[Any]:
+    """In the first later version that has the attributes."""
+    fitting = (schema for schema in later if node.attrs.keys() <= schema.attributes.keys())
+    return next((node.at(schema.op.since) for schema in fitting), node).right
 
 
 # ── inputs ────────────────────────────────────────────────────────────────────────────────────
@@ -389,31 +339,24 @@ def _of_inputs(schema: Schema) -> Iterator[Mutant]:
     for place in places:
         name = schema.inputs[place].name
         if schema.inputs[place].option == "optional":
-            yield Mutant(
-                f"input_{name}_ignored",
-                f"the input {name} was ignored",
-                partial(_without, place),
-            )
+            text = f"the input {name} was ignored"
+            yield Mutant(f"input_{name}_ignored", text, partial(_without, place))
     for one, other in combinations(places, 2):
         first, second = schema.inputs[one], schema.inputs[other]
         if first.types & second.types:
-            yield Mutant(
-                f"inputs_{first.name}_and_{second.name}_exchanged",
-                f"the inputs {first.name} and {second.name} were exchanged",
-                partial(_exchanged, one, other),
-            )
+            text = f"the inputs {first.name} and {second.name} were exchanged"
+            name = f"inputs_{first.name}_and_{second.name}_exchanged"
+            yield Mutant(name, text, partial(_exchanged, one, other))
     if schema.inputs and schema.inputs[-1].option == "variadic":
         start = len(schema.inputs) - 1
         yield Mutant(
-            "inputs_reversed",
-            "inputs were taken from the last to the first",
+            "inputs_reversed", "inputs were taken from the last to the first",
             lambda n: replace(n, inputs=(*n.inputs[:start], *n.inputs[start:][::-1])).right,
-        )
+        )  # fmt: skip
         yield Mutant(
-            "last_input_ignored",
-            "of several inputs the last was ignored",
+            "last_input_ignored", "of several inputs the last was ignored",
             lambda n: (replace(n, inputs=n.inputs[:-1]) if len(n.inputs) > start + 1 else n).right,
-        )
+        )  # fmt: skip
 
 
 def _has(node: Node, place: int) -> bool:

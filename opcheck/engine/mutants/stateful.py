@@ -65,33 +65,24 @@ def _adds_to_the_last_answer(run: Run) -> Run:
     return spoilt
 
 
-def _from_the_second_run(change: Callable[[Any], Any]) -> Callable[[Run], Run]:
-    def habit(run: Run) -> Run:
-        runs: list[None] = []
+def _negates_from_the_second_run(run: Run) -> Run:
+    runs: list[None] = []
 
-        def spoilt(inputs: Sequence[Any]) -> Sequence[Any]:
-            outputs = run(inputs)
-            runs.append(None)
-            return [change(out) for out in outputs] if len(runs) > 1 else outputs
+    def spoilt(inputs: Sequence[Any]) -> Sequence[Any]:
+        outputs = run(inputs)
+        runs.append(None)
+        return [-out - 1 for out in outputs] if len(runs) > 1 else outputs
 
-        return spoilt
-
-    return habit
+    return spoilt
 
 
 #: By what is seen of them: the second run alone, the first answer afterwards, or the input.
 STATEFUL: tuple[StatefulMutant, ...] = (
     StatefulMutant("input_overwritten", "the input was overwritten", _overwrites_its_input),
     StatefulMutant("shared_buffer", "all runs answered in one buffer", _returns_its_only_buffer),
-    StatefulMutant(
-        "stale_answer",
-        "later runs gave the first run's answer",
-        _returns_the_first_answer_for_ever,
-    ),
+    StatefulMutant("stale_answer", "later runs gave the first run's answer",
+                   _returns_the_first_answer_for_ever),
     StatefulMutant("adds_up", "every run added to the last answer", _adds_to_the_last_answer),
-    StatefulMutant(
-        "second_run_negated",
-        "runs after the first were wrong",
-        _from_the_second_run(lambda out: -out - 1),
-    ),
-)
+    StatefulMutant("second_run_negated", "runs after the first were wrong",
+                   _negates_from_the_second_run),
+)  # fmt: skip

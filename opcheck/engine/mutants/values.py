@@ -12,7 +12,7 @@ from opcheck import dtypes
 from opcheck.engine.evaluate import Expected, exactly
 from opcheck.engine.mutants.elements import cut_to_bits
 from opcheck.engine.mutants.making import FLOATS, floating, of_input, of_output
-from opcheck.engine.mutants.mutant import Mutant
+from opcheck.engine.mutants.mutant import BEYOND_FLOAT16, DOUBLE, LONG, Mutant
 from opcheck.engine.node import Node
 from opcheck.model import Array
 
@@ -74,18 +74,17 @@ def _narrowed(name: str) -> Callable[[Array], Array]:
     return lambda x: x.astype(narrow).astype(x.dtype) if x.dtype.kind in "iu" else x
 
 
-def _if_floating(change: Callable[[Array], Array]) -> Callable[[Array], Array]:
+def _if_floating(change: Callable[[Array], Any]) -> Callable[[Array], Any]:
     return lambda array: array if floating(array) is None else change(array)
 
 
-def _instead_of_minus_infinity(value: float) -> Callable[[Array], Array]:
-    return _if_floating(lambda x: np.where(np.isneginf(x), x.dtype.type(value), x))
+def _replaced(which: Callable[[Array], Any], value: float) -> Callable[[Array], Any]:
+    """`value` in place of some elements."""
+    return _if_floating(lambda x: np.where(which(x), x.dtype.type(value), x))
 
 
-def _nan_as_zero(array: Array) -> Array:
-    return (
-        array if floating(array) is None else np.where(np.isnan(array), np.zeros_like(array), array)
-    )
+def _in_range_of_float16(x: Array) -> Any:
+    return np.where(np.isinf(x), x, np.clip(x, x.dtype.type(-65504), x.dtype.type(65504)))
 
 
 def _scaled(part: float) -> Callable[[Array], Array]:
@@ -104,113 +103,51 @@ def _not_rounded_back(part: float) -> tuple[str, ...]:
 #: Which types lose something on the way through another; of those of 16 bits float16 has more
 #: digits, and bfloat16 the wider range.
 _NARROWED_TO = {
-    "float32": ("float64",),
-    "float16": ("bfloat16", "float32", "float64"),
-    "bfloat16": ("float16", "float32", "float64"),
+    "float32": DOUBLE,
+    "float16": BEYOND_FLOAT16,
+    "bfloat16": ("float16", *LONG),
 }
 
 MUTANTS: tuple[Mutant, ...] = (
     of_output("negated", "every sign was turned", lambda out: -out),
     of_output("inverted", "every result was taken from 1", lambda out: 1 - out),
-    of_output(
-        "zeros_are_tiny",
-        "1e-6 stood in place of every zero",
-        lambda out: np.where(out == 0, out.dtype.type(1e-6), out),
-    ),
-    of_output(
-        "zeros_are_nan",
-        "NaN stood in place of every zero",
-        lambda out: np.where(out == 0, out.dtype.type(np.nan), out),
-    ),
+    *(of_output(f"zeros_are_{word}", f"{text} stood in place of every zero",
+                _replaced(lambda out: out == 0, value))
+      for word, text, value in (("tiny", "1e-6", 1e-6), ("nan", "NaN", np.nan))),
     of_output("doubled", "every value was twice as large", lambda out: out + out),
     of_output("zeros", "nothing was computed, and all left zero", np.zeros_like),
     of_output("nan_everywhere", "every element was NaN", lambda out: np.full_like(out, np.nan)),
     # In wider types less than one ULP is lost, and every error bound allows more.
-    Mutant(
-        "truncated",
-        "the result was cut off instead of rounded",
-        _truncated,
-        only=("float16", "bfloat16"),
-        rounded=True,
-    ),
-    Mutant(
-        "overflow_saturates",
-        "a result beyond the type's range became its largest number",
-        _saturated,
-        unbounded=True,
-    ),
-    *(
-        of_output(
-            f"result_through_{name}",
-            f"the result went through {name}",
-            _through(name),
-            only,
-            rounded=True,
-        )
-        for name, only in _NARROWED_TO.items()
-    ),
+    Mutant("truncated", "the result was cut off instead of rounded", _truncated,
+           only=("float16", "bfloat16"), rounded=True),
+    Mutant("overflow_saturates", "a result beyond the type's range became its largest number",
+           _saturated, unbounded=True),
+    *(of_output(f"result_through_{name}", f"the result went through {name}", _through(name), only,
+                rounded=True) for name, only in _NARROWED_TO.items()),
     # Engines flush subnormal numbers of float32's range, and every error bound allows for that.
-    of_output(
-        "subnormal_results_flushed",
-        "subnormal results became zero",
-        _flushed,
-        ("float16",),
-        rounded=True,
-    ),
+    of_output("subnormal_results_flushed", "subnormal results became zero", _flushed, ("float16",),
+              rounded=True),
     of_input("subnormal_inputs_flushed", "subnormal elements of the input became zero", _flushed),
-    *(
-        of_input(f"input_in_{name}", f"the input was narrowed to {name}", _through(name), only)
-        for name, only in _NARROWED_TO.items()
-    ),
-    of_input(
-        "input_in_tf32",
-        "the input was rounded to 11 bits, as in TF32",
-        _if_floating(lambda x: cut_to_bits(x, 11)),
-        ("float32", "float64"),
-    ),
+    *(of_input(f"input_in_{name}", f"the input was narrowed to {name}", _through(name), only)
+      for name, only in _NARROWED_TO.items()),
+    of_input("input_in_tf32", "the input was rounded to 11 bits, as in TF32",
+             _if_floating(lambda x: cut_to_bits(x, 11)), LONG),
     of_input("infinities_clamped", "infinities were taken for the largest number", _clamped),
-    *(
-        of_input(
-            f"minus_infinity_taken_for_{name}",
-            f"-inf in the input was taken for {value:g}",
-            _instead_of_minus_infinity(value),
-            only,
-        )
-        for name, value, only in (
-            ("minus_1e4", -1e4, None),
-            ("minus_1e9", -1e9, ("bfloat16", "float32", "float64")),
-            ("nan", np.nan, None),
-        )
-    ),
-    of_input(
-        "input_in_the_range_of_float16",
-        "finite numbers in the input were clamped to the range of float16",
-        _if_floating(
-            lambda x: np.where(
-                np.isinf(x), x, np.clip(x, x.dtype.type(-65504), x.dtype.type(65504))
-            )
-        ),
-        ("bfloat16", "float32", "float64"),
-    ),
-    *(
-        of_input(f"integers_through_{name}", f"integers went through {name}", _narrowed(name), only)
-        for name, only in (
-            ("float32", ("int32", "int64", "uint32", "uint64")),
-            ("float64", ("int64", "uint64")),
-            ("int32", ("int64", "uint32", "uint64")),
-        )
-    ),
+    *(of_input(f"minus_infinity_taken_for_{name}", f"-inf in the input was taken for {value:g}",
+               _replaced(np.isneginf, value), only)
+      for name, value, only in (
+          ("minus_1e4", -1e4, None), ("minus_1e9", -1e9, BEYOND_FLOAT16), ("nan", np.nan, None))),
+    of_input("input_in_the_range_of_float16",
+             "finite numbers in the input were clamped to the range of float16",
+             _if_floating(_in_range_of_float16), BEYOND_FLOAT16),
+    *(of_input(f"integers_through_{name}", f"integers went through {name}", _narrowed(name), only)
+      for name, only in (
+          ("float32", ("int32", "int64", "uint32", "uint64")), ("float64", ("int64", "uint64")),
+          ("int32", ("int64", "uint32", "uint64")))),
     of_input("whole_numbers", "the input was cut off to whole numbers", _if_floating(np.trunc)),
-    of_input("nan_taken_for_zero", "NaN in the input was taken for zero", _nan_as_zero),
-    of_output("nan_becomes_zero", "NaN in the result became zero", _nan_as_zero, rounded=True),
-    *(
-        of_output(
-            f"too_large_by_{part:g}",
-            f"every value was too large by {part:g}",
-            _scaled(part),
-            _not_rounded_back(part),
-            rounded=True,
-        )
-        for part in (1e-2, 1e-3, 1e-4, 1e-5)
-    ),
-)
+    of_input("nan_taken_for_zero", "NaN in the input was taken for zero", _replaced(np.isnan, 0)),
+    of_output("nan_becomes_zero", "NaN in the result became zero", _replaced(np.isnan, 0),
+              rounded=True),
+    *(of_output(f"too_large_by_{part:g}", f"every value was too large by {part:g}", _scaled(part),
+                _not_rounded_back(part), rounded=True) for part in (1e-2, 1e-3, 1e-4, 1e-5)),
+)  # fmt: skip

@@ -5,14 +5,14 @@ All pooling shares them. They keep to what is legal, but for those that accept w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from math import prod
 from typing import Any, TypeAlias
 
 from opcheck.engine import windows as engine
-from opcheck.engine.mutants.mutant import Faulty
+from opcheck.engine.mutants.mutant import Mutant, faulty
 from opcheck.engine.windows import AxisWindows, Windows
 from opcheck.errors import InvalidNode
 from opcheck.numbers import Fault
@@ -151,19 +151,17 @@ def _planning(plan: Plan) -> Fault:
     return right_or(lambda _, asked, right: planned_windows(asked, right, plan))
 
 
-def _accepting(read: Reading, plan: Plan | None = None) -> Fault:
-    """What is legal once it is reread, or by the `plan` of what it is without that."""
+def _accepting(reread: tuple[Callable[[Asked], Asked], Plan]) -> Fault:
+    """What is legal once it is reread, by a plan of what it is then."""
+    read, plan = reread
 
     def faulty(original: Any, *args: Any) -> Windows:
         asked = Asked(*args)
         try:
             return asked.windows(original)
         except InvalidNode as error:
-            reread = read(asked)
-            if reread is not None:
-                with suppress(InvalidNode):
-                    legal = reread.windows(original)
-                    return planned_windows(asked, legal, plan) if plan else legal
+            with suppress(InvalidNode):
+                return planned_windows(asked, read(asked).windows(original), plan)
             raise error from None
 
     return faulty
@@ -377,7 +375,7 @@ PLANS: tuple[Row, ...] = (
 )  # fmt: skip
 
 
-def _as_before(name: str, place: int, cube: bool = False) -> Fault:
+def _as_before(name: str, place: int, cube: bool = False) -> Any:
     """The axis at a place has what the one before it has; not in its size."""
 
     def fault(original: Any, asked: Asked, right: Windows) -> Windows:
@@ -387,7 +385,7 @@ def _as_before(name: str, place: int, cube: bool = False) -> Fault:
         axes[place] = replace(axes[place], **{name: getattr(axes[place - 1], name)})
         return Windows(right.outer, tuple(axes))
 
-    return right_or(fault)
+    return fault
 
 
 def _ceil_mode_of_the_last(original: Any, asked: Asked, right: Windows) -> Windows:
@@ -395,25 +393,20 @@ def _ceil_mode_of_the_last(original: Any, asked: Asked, right: Windows) -> Windo
     return Windows(right.outer, (*floor.axes[:-1], right.axes[-1]))
 
 
-def _geometry() -> Iterator[tuple[str, str, Fault, str]]:
-    for name, text, read, needs in READINGS:
-        yield name, text, _reading(read), needs
-    for name, text, plan, needs in PLANS:
-        yield name, text, _planning(plan), needs
-    which = ("third", "fourth")
-    for what, words, place, needs in (
-        ("stride", "stride", 2, "strides"),
-        ("stride", "stride", 3, "strides"),
-        ("dilation", "dilation", 2, "dilations"),
-        ("kernel", "kernel size", 2, "kernel_shape"),
-        ("begin", "padding before it", 2, "pads"),
-    ):
-        text = f"the {which[place - 2]} spatial axis had the {words} of the one before"
-        yield f"{what}_of_the_{which[place - 2]}_axis", text, _as_before(what, place), needs
-    text = "the third spatial axis had the stride of the one before where the kernel was a cube"
-    yield "stride_of_the_third_axis_of_a_cube", text, _as_before("stride", 2, cube=True), "strides"
-    text = "ceil_mode was obeyed along the last axis only"
-    yield "ceil_mode_of_the_last_axis", text, right_or(_ceil_mode_of_the_last), "ceil_mode"
+OF_ONE_AXIS: tuple[Row, ...] = (
+    *((f"{what}_of_the_{which}_axis", f"the {which} spatial axis had the {words} of the one before",
+       _as_before(what, place), needs) for what, words, which, place, needs in (
+           ("stride", "stride", "third", 2, "strides"),
+           ("stride", "stride", "fourth", 3, "strides"),
+           ("dilation", "dilation", "third", 2, "dilations"),
+           ("kernel", "kernel size", "third", 2, "kernel_shape"),
+           ("begin", "padding before it", "third", 2, "pads"))),
+    ("stride_of_the_third_axis_of_a_cube",
+     "the third spatial axis had the stride of the one before where the kernel was a cube",
+     _as_before("stride", 2, cube=True), "strides"),
+    ("ceil_mode_of_the_last_axis", "ceil_mode was obeyed along the last axis only",
+     _ceil_mode_of_the_last, "ceil_mode"),
+)  # fmt: skip
 
 
 # ── what is refused, and what is not ──────────────────────────────────────────────────────────
@@ -442,43 +435,45 @@ def _empty(axis: Axis, right: AxisWindows) -> AxisWindows:
     return replace(right, begin=right.size * right.stride + right.length + axis.kernel)
 
 
-REFUSALS: tuple[tuple[str, str, Callable[[Axis], bool], str], ...] = (
-    ("asymmetric_pads", "a pad unlike that at the other end was",
+REFUSALS: tuple[Row, ...] = (
+    ("refuses_asymmetric_pads", "a pad unlike that at the other end was not supported",
      lambda a: a.begin != a.end, "pads"),
-    ("pads_of_the_kernel", "a pad as large as the kernel was",
+    ("refuses_pads_of_the_kernel", "a pad as large as the kernel was not supported",
      lambda a: max(a.begin, a.end) >= a.kernel, "pads"),
-    ("kernels_of_1", "a kernel of a single element along an axis was",
+    ("refuses_kernels_of_1", "a kernel of a single element along an axis was not supported",
      lambda a: a.kernel == 1, "kernel_shape"),
-    ("ceil_mode_beside_same", "ceil_mode beside auto_pad was",
+    ("refuses_ceil_mode_beside_same", "ceil_mode beside auto_pad was not supported",
      lambda a: a.ceil and a.auto_pad != "NOTSET", "ceil_mode"),
-    ("negative_same_padding", "SAME whose padding came out negative, and had to be 0 instead, was",
+    ("refuses_negative_same_padding",
+     "SAME whose padding came out negative, and had to be 0 instead, was not supported",
      lambda a: a.same and (_up(a.length, a.stride) - 1) * a.stride + a.width < a.length,
      "auto_pad"),
 )  # fmt: skip
 
-ACCEPTED: tuple[tuple[str, str, Fault, str], ...] = (
-    ("negative_pads_cut", "a negative pad cut elements off", _accepting(
-        lambda a: replace(a, pads=[max(0, pad) for pad in a.pads or ()]), _cut_off), "pads"),
+#: What is reread, and the windows that there are then.
+ACCEPTED: tuple[Row, ...] = (
+    ("negative_pads_cut", "a negative pad cut elements off",
+     (lambda a: replace(a, pads=[max(0, pad) for pad in a.pads or ()]), _cut_off), "pads"),
     ("nothing_below_dilation_1", "a dilation below 1 was accepted, and windows were empty",
-     _accepting(lambda a: replace(a, dilations=[max(1, d) for d in a.dilations or ()]), _empty),
-     "dilations"),
+     (lambda a: replace(a, dilations=[max(1, d) for d in a.dilations or ()]), _empty), "dilations"),
     ("size_cut_towards_zero", "a negative output size was cut towards zero, not rounded down",
-     _accepting(_small, _towards_zero), "kernel_shape"),
+     (_small, _towards_zero), "kernel_shape"),
     ("negative_size_is_empty", "an output size below 0 gave an empty output",
-     _accepting(_small, _none_fits), "kernel_shape"),
+     (_small, _none_fits), "kernel_shape"),
     ("dilated_kernel_not_compared",
      "a dilated kernel larger than the input was accepted, and gave an empty output",
-     _accepting(lambda a: replace(a, dilations=[min(1, d) for d in a.dilations or ()]),
-                _none_fits), "dilations"),
+     (lambda a: replace(a, dilations=[min(1, d) for d in a.dilations or ()]), _none_fits),
+     "dilations"),
 )  # fmt: skip
 
-
-def _faults() -> Iterator[Faulty]:
-    for name, text, fault, needs in (*_geometry(), *ACCEPTED):
-        yield Faulty(NAME, name, text, fault, needs=needs)
-    for name, text, when, needs in REFUSALS:
-        text = f"{text} not supported"
-        yield Faulty(NAME, f"refuses_{name}", text, _refusing(when), needs=needs)
-
-
-FAULTS: tuple[Faulty, ...] = tuple(_faults())
+FAULTS: tuple[Mutant, ...] = tuple(
+    faulty(NAME, name, text, make(change), needs=needs)
+    for make, table in (
+        (_reading, READINGS),
+        (_planning, PLANS),
+        (right_or, OF_ONE_AXIS),
+        (_accepting, ACCEPTED),
+        (_refusing, REFUSALS),
+    )
+    for name, text, change, needs in table
+)

@@ -21,9 +21,9 @@ from tests.engine.mutants.pooled import BITS, Shown
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Operators of several inputs, as formulas of plain arrays."""
+    """Operators of several inputs or of a tensor as attribute, as formulas of plain arrays."""
     monkeypatch.setattr(operators, "_DECLARED", {**operators._DECLARED})
-    made = {name: operator(name) for name in ("Where", "Concat", "Clip")}
+    made = {name: operator(name) for name in ("Where", "Concat", "Clip", "ConstantOfShape")}
 
     @made["Where"].formula(16)
     def where(condition: Any, X: Any, Y: Any) -> Any:
@@ -36,6 +36,10 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     @made["Clip"].formula(13)
     def clip(input: Any, min: Any = None, max: Any = None) -> Any:
         return np.clip(input, min, max)
+
+    @made["ConstantOfShape"].formula(9)
+    def constant_of_shape(input: Any, *, value: Any = None) -> Any:
+        return np.full(input.tolist(), 0 if value is None else value[0], np.float32)
 
     for cached in (mutants_of, operators.find):
         cached.cache_clear()
@@ -96,6 +100,20 @@ def test_integers_lose_something_on_the_way(through: str, value: int, made: int)
     [mutant] = [one for one in mutants_of(op) if one.name == f"integers_through_{through}"]
     node = Node(op, (np.array([value]), np.array([3])), {"axis": 0})
     assert mutant.made_on(node)[0].tolist() == [made, 3]  # type: ignore[index]
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize(
+    ("name", "stated", "missing"),
+    [("value_ignored", [0, 0], [0, 0]), ("refuses_value", None, [0, 0]),
+     ("refuses_default_value", [5, 5], None)],
+)  # fmt: skip
+def test_a_tensor_is_an_attribute_like_any_other(name: str, stated: Any, missing: Any) -> None:
+    op = OpVersion("", "ConstantOfShape", 9)
+    [mutant] = [one for one in mutants_of(op) if one.name == name]
+    for attrs, wanted in (({"value": np.array([5.0])}, stated), ({}, missing)):
+        made = mutant.made_on(Node(op, (np.array([2]),), attrs))
+        assert (None if isinstance(made, InvalidNode) else made[0].tolist()) == wanted
 
 
 # ── attributes ────────────────────────────────────────────────────────────────────────────────

@@ -19,12 +19,7 @@ from opcheck.cli.bench_setup import (
     was_timed,
     with_threads,
 )
-from opcheck.cli.options import (
-    Duration,
-    backend_options,
-    end,
-    selection_options,
-)
+from opcheck.cli.options import Duration, backend_options, end, selection_options
 from opcheck.cli.outputs import Command, Output, check_files
 from opcheck.errors import Exit, UsageError, did_you_mean
 

@@ -22,16 +22,7 @@ from opcheck.compare.ulp import UNORDERED, chunks, distance, native
 from opcheck.compare.where import describe
 from opcheck.dtypes import DType, element_type, half_ulp, of, round_to
 from opcheck.engine import Expected
-from opcheck.model import (
-    EXACT,
-    Array,
-    Comparison,
-    Failure,
-    Foreign,
-    Mismatch,
-    Problem,
-    Tolerance,
-)
+from opcheck.model import EXACT, Array, Comparison, Failure, Foreign, Mismatch, Problem, Tolerance
 
 #: How many ULP a result may lie above the upper end of the operator's range.
 _ABOVE = 4

@@ -9,13 +9,3 @@ contradicts or by `rules` about the `features` of its case.
 from opcheck.diagnose.evidence import Evidence
 from opcheck.diagnose.settle import PARTICULARS, Seen, settled
 from opcheck.diagnose.suspects import Suspects, looks_like, names_of
-
-__all__ = [
-    "PARTICULARS",
-    "Evidence",
-    "Seen",
-    "Suspects",
-    "looks_like",
-    "names_of",
-    "settled",
-]

@@ -18,17 +18,7 @@ import numpy as np
 from opcheck import dtypes, opset
 from opcheck.dtypes import DTYPES, DType
 from opcheck.graph.one_node import DataSet, OneNode
-from opcheck.model import (
-    Array,
-    AttrValue,
-    Case,
-    Fill,
-    Given,
-    Rejected,
-    TensorSpec,
-    Typed,
-    Values,
-)
+from opcheck.model import Array, AttrValue, Case, Fill, Given, Rejected, TensorSpec, Typed, Values
 from opcheck.opset import Parameter
 from opcheck.suite.signature import changed_defaults, dtype_of, name_at
 

@@ -15,14 +15,7 @@ from rich.text import Text
 
 from opcheck.errors import Exit
 from opcheck.model import Header, Record, Run, Verdict
-from opcheck.records.comparing import (
-    REGRESSIONS,
-    Change,
-    Difference,
-    Growth,
-    Kind,
-    judged,
-)
+from opcheck.records.comparing import REGRESSIONS, Change, Difference, Growth, Kind, judged
 from opcheck.records.merging import differences
 from opcheck.report import failure, words
 from opcheck.report.json_lines import line

@@ -34,10 +34,6 @@ STANDARD = Path("-")
 _STALE = ".stale"
 
 
-def _is_file(path: Path, words: Sequence[str]) -> bool:
-    return path.is_file()
-
-
 class Output(click.Path):
     """The type of an option that names what the command writes.
 
@@ -47,7 +43,7 @@ class Output(click.Path):
 
     def __init__(
         self,
-        is_replaced: Callable[[Path, Sequence[str]], bool] = _is_file,
+        is_replaced: Callable[[Path, Sequence[str]], bool] = lambda path, words: path.is_file(),
         *,
         kept: bool = False,
         **settings: Any,

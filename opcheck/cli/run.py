@@ -210,6 +210,13 @@ def command(
             backends = recording(pools, saved)
         shipped = () if no_known else shipped_ledgers()
         recorder = Recorder(suite, [backend.info.address for backend in backends])
+        # Those that can change a verdict.
+        options = {
+            "timeout": f"{timeout:g} s" if timeout else None,
+            "memory-limit": memory_limit,
+            "repeat": str(times) if times > 1 else None,
+            "require-reproducible": "yes" if reproducible else None,
+        }
         header = _header(
             [backend.info for backend in backends],
             recorder.suite,
@@ -223,12 +230,7 @@ def command(
             strict=strict,
             require_supported=require_supported,
             named=bool(addresses),
-            options=_options(
-                timeout=f"{timeout:g} s" if timeout else None,
-                memory_limit=memory_limit,
-                repeat=str(times) if times > 1 else None,
-                require_reproducible="yes" if reproducible else None,
-            ),
+            options={name: value for name, value in options.items() if value},
             oracles=tuple({pool.info.address: pool.info for pool in oracles.values()}.values()),
         )
         kept = Kept(header)
@@ -323,8 +325,3 @@ def _header(backends: Sequence[BackendInfo], suite: Suite, **asked: Any) -> Head
 
     now = datetime.now(UTC).isoformat(timespec="seconds")
     return Header(environment(), tuple(backends), suite=suite, started=now, **asked)
-
-
-def _options(**stated: str | None) -> dict[str, str]:
-    """Command-line options that can change a verdict."""
-    return {name.replace("_", "-"): value for name, value in stated.items() if value}

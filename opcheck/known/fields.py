@@ -20,10 +20,6 @@ FAILING = (Verdict.WARN, *WRONG)
 LISTABLE = (*FAILING, Verdict.UNSUPPORTED)
 
 
-def _listed(value: Any) -> Any:
-    return value if isinstance(value, list) else [value]
-
-
 def _not_deleted(value: Any) -> Any:
     if value is None:
         raise ValueError("no line is left: delete the whole entry, or say which cases fail")
@@ -49,7 +45,7 @@ def _one_of(known: Sequence[str], what: str) -> AfterValidator:
     return AfterValidator(checked)
 
 
-_AsList = BeforeValidator(_listed)
+_AsList = BeforeValidator(lambda value: value if isinstance(value, list) else [value])
 _Some = Field(min_length=1)
 Text = Annotated[str, Field(min_length=1)]
 Words = Annotated[list[str], _AsList]

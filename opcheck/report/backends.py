@@ -30,12 +30,15 @@ _TYPES = re.compile(r"b?float\d+|double|tensor\(\w+\)")
 
 def show(console: Console, found: Sequence[Tried], problems: Sequence[OpcheckError] = ()) -> None:
     """Print what is there, a table for each state; `problems` are about none of them."""
-    put_all(
-        console,
-        _ready([one for one in found if one.info]),
-        _absent([one for one in found if one.state == "not installed"]),
-        _templates([one for one in found if one.state == "template"]),
-    )
+    absent = new_table("not installed", "what it is", "install it with")
+    templates = new_table("needs a detail", "what it is")
+    for one in found:
+        about = one.offer.about
+        if one.state == "not installed":
+            absent.add_row(_shown(one), about.summary, about.install)
+        elif one.state == "template":
+            templates.add_row(_shown(one), about.summary)
+    put_all(console, _ready([one for one in found if one.info]), absent, templates)
     unusable = [one for one in found if one.state == "unusable"]
     if unusable or problems:
         console.print(Text("Cannot be used", "bold red"))
@@ -81,20 +84,6 @@ def _ready(found: Sequence[Tried]) -> Table:
             words.clean("\n".join(info.devices)),
             words.clean(one.offer.about.summary),
         )
-    return table
-
-
-def _absent(found: Sequence[Tried]) -> Table:
-    table = new_table("not installed", "what it is", "install it with")
-    for one in found:
-        table.add_row(_shown(one), one.offer.about.summary, one.offer.about.install)
-    return table
-
-
-def _templates(found: Sequence[Tried]) -> Table:
-    table = new_table("needs a detail", "what it is")
-    for one in found:
-        table.add_row(_shown(one), one.offer.about.summary)
     return table
 
 

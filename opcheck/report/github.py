@@ -57,14 +57,13 @@ def _from_here(file: str) -> str:
 
 
 def _command(kind: str, properties: dict[str, str], text: str) -> str:
-    said = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
+    said = ",".join(
+        f"{name}={_data(words.one_line(value)).replace(':', '%3A').replace(',', '%2C')}"
+        for name, value in properties.items()
+    )
     return f"::{kind} {said}::{_data(text)}"
 
 
 def _data(text: str) -> str:
     clean = words.clean(text)
     return clean.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(words.one_line(text)).replace(":", "%3A").replace(",", "%2C")

@@ -19,8 +19,6 @@ from opcheck.report.html.page import as_data, brief, document, render, said, sho
 #: How large a page may become, in bytes, and what its failures may take of that whatever else
 #: there is: a page of so many results that the list alone is larger still tells some in full.
 _LARGEST, _LEAST = 4_800_000, 1_000_000
-#: How many diagnoses are told of a failure.
-_LIKELIEST = 3
 #: From more failures on, causes are folded: one wants to see all of those first.
 _MANY = 30
 #: What stands for the case's id in a command.
@@ -84,7 +82,7 @@ def _told(
             for one in record.comparisons
             if one.worst or one.unjudged or one.picture
         ],
-        likeliest=_LIKELIEST,
+        likeliest=failure.LIKELIEST,
     )
 
 
@@ -241,6 +239,8 @@ def results_table(
     for record in records:
         (count,) = counted([record], red)
         case = shown(record.case)
+        # The sign itself, should a command have it, would be taken for the case.
+        repeat = shown(record.repeat).replace(PLACE, "\ufffd")
         # A pass needs no explanation; of others the list says what was asked.
         passed = record.verdict is Verdict.PASS
         found = (
@@ -248,7 +248,7 @@ def results_table(
             *(shown(str(record.op)), shown(record.dtype or NONE)),
             *(said(record.reason, _SAID), "" if passed else said(record.question, _SAID)),
             *(said(record.clause, _SAID), shown(str(record.source))),
-            *(_repeat(record), said(record.alternative or "", _SAID)),
+            *(repeat.replace(case, PLACE), said(record.alternative or "", _SAID)),
         )
         rows.append(
             [
@@ -259,11 +259,6 @@ def results_table(
             ]
         )
     return {"columns": columns, "texts": [*texts.numbers], "results": rows}
-
-
-def _repeat(record: Record) -> str:
-    # The sign itself, should a command have it, would be taken for the case.
-    return shown(record.repeat).replace(PLACE, "\ufffd").replace(shown(record.case), PLACE)
 
 
 def _used(value: float | None) -> float | str | None:

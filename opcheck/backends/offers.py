@@ -18,8 +18,7 @@ from typing import Literal, TypeAlias
 from opcheck.backends.adapters import About
 from opcheck.backends.address import Address, built_in, entry_points
 from opcheck.backends.connect import adapter
-from opcheck.backends.isolation.process import Process, kill
-from opcheck.backends.isolation.start import started
+from opcheck.backends.isolation.process import Process, kill, started
 from opcheck.backends.profiles import Profile
 from opcheck.errors import BackendUnavailable, OpcheckError, UsageError
 from opcheck.model import BackendInfo

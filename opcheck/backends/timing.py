@@ -18,7 +18,7 @@ from numpy import uint8, zeros
 from opcheck.backends.base import Backend, Bare, Repeatable
 from opcheck.backends.observe import Outputs, as_outputs
 from opcheck.model import Question
-from opcheck.model.stopwatch import Elapsed, Measure
+from opcheck.model.question import Elapsed, Measure
 
 #: How far apart memory is touched, in bytes: no processor has shorter lines in its caches.
 _LINE = 64

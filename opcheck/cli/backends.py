@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from opcheck.backends.offers import Offer, Tried
     from opcheck.backends.profiles import Profile
-    from opcheck.model.support import Support
+    from opcheck.model.result import Support
 
 #: How many seconds a backend has to start, or for a model, where nobody says otherwise.
 _PATIENCE = 20.0

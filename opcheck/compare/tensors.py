@@ -15,8 +15,7 @@ from typing import Literal
 import numpy as np
 
 from opcheck.compare.bounded import Decision, Reference, examine, pardon
-from opcheck.compare.elements import Floats, Judge, check
-from opcheck.compare.findings import Findings, Places
+from opcheck.compare.elements import Findings, Floats, Judge, Places, check
 from opcheck.compare.picture import picture
 from opcheck.compare.ulp import UNORDERED, chunks, distance, native
 from opcheck.compare.where import describe

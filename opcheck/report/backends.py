@@ -16,7 +16,7 @@ from opcheck.backends.offers import Tried
 from opcheck.dtypes import DTYPES
 from opcheck.errors import OpcheckError
 from opcheck.model import OpVersion, Verdict
-from opcheck.model.support import Support
+from opcheck.model.result import Support
 from opcheck.report import words
 from opcheck.report.look import COLOURS, add_numbers, new_table, put_all
 

@@ -12,8 +12,7 @@ from time import monotonic
 from opcheck.backends.attempt import outcome
 from opcheck.backends.isolation.channel import Damaged
 from opcheck.backends.isolation.job import Job, Loss, fits
-from opcheck.backends.isolation.process import Process
-from opcheck.backends.isolation.start import started
+from opcheck.backends.isolation.process import Process, started
 from opcheck.backends.isolation.wire import read_answer
 from opcheck.errors import BackendUnavailable, OpcheckError
 from opcheck.model import BackendInfo, Crashed, NotRun, OutOfMemory, Reply, TimedOut

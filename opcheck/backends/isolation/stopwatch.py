@@ -9,14 +9,13 @@ from typing import TypeAlias, TypeVar
 
 from opcheck.backends.isolation.channel import Damaged
 from opcheck.backends.isolation.job import fits
-from opcheck.backends.isolation.process import Process
+from opcheck.backends.isolation.process import Process, started
 from opcheck.backends.isolation.slot import Settings
-from opcheck.backends.isolation.start import started
 from opcheck.backends.isolation.timed import read_elapsed, read_ready, read_release
 from opcheck.backends.isolation.wire import Request, question_parts
 from opcheck.errors import BackendUnavailable, UsageError
 from opcheck.model import BackendInfo, Question
-from opcheck.model.stopwatch import Elapsed, Hold, Measure, Ready, Release, Released
+from opcheck.model.question import Elapsed, Hold, Measure, Ready, Release, Released
 
 Answer = TypeVar("Answer")
 #: What is called while one waits; it may raise what it likes, to end that.

@@ -14,7 +14,7 @@ from opcheck.backends.isolation.channel import Damaged
 from opcheck.backends.isolation.wire import read_outputs, written_outputs
 from opcheck.backends.observe import told
 from opcheck.backends.timing import Held
-from opcheck.model.stopwatch import Elapsed, Hold, Measure, Ready, Release, Released
+from opcheck.model.question import Elapsed, Hold, Measure, Ready, Release, Released
 
 Answer = TypeVar("Answer")
 

@@ -188,12 +188,12 @@ def resolve_attributes(resolver: Resolver, schema: Schema) -> dict[str, AttrValu
 
 def attribute_value(attribute: Attribute, value: Any) -> AttrValue:
     """`value` in the attribute's declared type; raises ValueError with what it must be."""
-    if attribute.type == "other":
-        raise ValueError("holds a tensor, graph or type, which case files cannot write")
-    if attribute.type in _SCALARS:
-        scalar: AttrValue = _scalar(attribute.type, value)
-        return scalar
     kind = attribute.type.removesuffix("s")
+    if kind not in _SCALARS:
+        raise ValueError("holds a tensor, graph or type, which case files cannot write")
+    if kind == attribute.type:
+        scalar: AttrValue = _scalar(kind, value)
+        return scalar
     if not isinstance(value, list):
         raise ValueError(f"must be a list, each item a {_WORDS[kind]}; got {shown(value)}")
     return tuple(_scalar(kind, item) for item in value)

@@ -152,13 +152,13 @@ def command(
     Exit codes: 0 conforms, 1 something failed, 2 wrong usage or case file, 4 a backend or the
     output could not be used, 5 nothing was judged, 130 interrupted.
     """
+    from opcheck.backends.isolation.guard import guarded_folder
     from opcheck.cli.output import JsonOutput, PrettyOutput
     from opcheck.cli.workers import (
         check_company,
         chosen_backends,
         connect,
         consulted,
-        scratch,
         started,
     )
     from opcheck.known import shipped_ledgers
@@ -179,7 +179,7 @@ def command(
     part = portion.read()
     earlier = earlier_run(resumed)
     with (
-        scratch() as folder,
+        guarded_folder() as folder,
         started(chosen_backends(addresses, folder, timeout, memory_limit), jobs) as pools,
         ExitStack() as stack,
     ):
@@ -261,7 +261,7 @@ def command(
             reproducible=reproducible,
         )
         try:
-            with output:
+            with output.bar:
                 for result in stream:
                     is_kept = isinstance(result, Record)
                     record = result if isinstance(result, Record) else recorder.record(result)

@@ -21,15 +21,6 @@ T = TypeVar("T")
 TIMEOUT = 30.0
 
 
-@contextmanager
-def scratch() -> Iterator[Path]:
-    """A folder for whatever workers leave behind; neither it nor they outlive this process."""
-    from opcheck.backends.isolation.guard import guarded_folder
-
-    with guarded_folder() as folder:
-        yield folder
-
-
 def chosen_backends(
     addresses: Sequence[str], folder: Path, timeout: float | None, memory_limit: str | None
 ) -> list[Settings]:

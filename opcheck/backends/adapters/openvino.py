@@ -106,12 +106,7 @@ class Compiled:
         """What the compiled model says of the outputs' shapes."""
         shapes = [port.get_partial_shape() for port in self.compiled.outputs]
         return [
-            (
-                None,
-                None
-                if shape.rank.is_dynamic
-                else [n.get_length() if n.is_static else None for n in shape],
-            )
+            (None, None if shape.rank.is_dynamic else [_size(one) for one in shape])
             for shape in shapes
         ]
 
@@ -128,6 +123,10 @@ class Compiled:
 
     def _arrays(self, found: Any) -> list[Array]:
         return [_array(port, found[port]) for port in self.compiled.outputs]
+
+
+def _size(dimension: Any) -> int | None:
+    return dimension.get_length() if dimension.is_static else None
 
 
 def _tensor(array: Array) -> Any:

@@ -22,7 +22,7 @@ import psutil
 
 import opcheck
 from opcheck.backends.isolation.channel import Channel, Damaged
-from opcheck.backends.isolation.mark import SCRATCH, kill_marked
+from opcheck.backends.isolation.mark import SCRATCH, kill_marked, signal_name
 from opcheck.errors import BackendUnavailable, UsageError
 from opcheck.model import BackendInfo
 
@@ -125,12 +125,8 @@ class Process:
             return otherwise
         if status >= 0:
             return f"exited with status {status}"
-        try:
-            name = signal.Signals(-status).name
-        except ValueError:
-            name = f"signal {-status}"
         told = ", as the system does where memory runs out" if -status == signal.SIGKILL else ""
-        return f"killed by {name}{told}"
+        return f"killed by {signal_name(-status)}{told}"
 
     def memory(self) -> int:
         """Resident memory of the process and its children in bytes, 0 when it is gone."""

@@ -253,19 +253,15 @@ def import_(folders: Sequence[Path], file: Path, force: bool) -> None:
     from opcheck.report.words import plural
     from opcheck.run.writing import place
 
-    _check_file(file)
+    if file.suffix not in _SUFFIXES:
+        raise UsageError(f"-o {file}: a case file ends in {' or '.join(_SUFFIXES)}")
+    if not file.parent.is_dir():
+        raise UsageError(f"-o {file}: there is no folder {file.parent}")
     nodes = _nodes(folders)
     made = written_nodes(nodes, file.stem)
     count = place(file, made.text, made.files, made.tensors, force=force)
     beside = f", and {plural(len(made.files), 'array')} beside it" if made.files else ""
     end(Exit.CONFORMS, f"{plural(count, 'case')} in {file}{beside}")
-
-
-def _check_file(file: Path) -> None:
-    if file.suffix not in _SUFFIXES:
-        raise UsageError(f"-o {file}: a case file ends in {' or '.join(_SUFFIXES)}")
-    if not file.parent.is_dir():
-        raise UsageError(f"-o {file}: there is no folder {file.parent}")
 
 
 def _nodes(folders: Sequence[Path]) -> list[Named]:

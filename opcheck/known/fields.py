@@ -8,11 +8,12 @@ from typing import Annotated, Any, Literal, Self
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, model_validator
 
 from opcheck.errors import did_you_mean
 from opcheck.model import FAILURES, WRONG, Case, Typed, Verdict
 from opcheck.reading import form
+from opcheck.reading.form import Fields
 
 #: The verdicts that a ledger of released backends can explain.
 FAILING = (Verdict.WARN, *WRONG)
@@ -52,12 +53,6 @@ Words = Annotated[list[str], _AsList]
 Failures = Annotated[list[Annotated[str, _one_of(FAILURES, "way to fail")]], _AsList]
 Verdicts = Annotated[list[Annotated[str, _one_of(LISTABLE, "verdict to list")]], _AsList]
 Versions = Annotated[str, AfterValidator(_specifier)]
-
-
-class Fields(BaseModel):
-    """A mapping of a ledger, and nothing beside it."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
 class Place(Fields):

@@ -190,10 +190,8 @@ def _word(support: Support) -> str:
 
 def _listed(supports: Iterable[Support]) -> str:
     """`Softmax-1 (float16, float64), Softmax-13 (float16)`."""
-    by_op: dict[OpVersion, list[str]] = {}
-    for support in supports:
-        by_op.setdefault(support.cell.op, []).append(support.cell.dtype)
-    return ", ".join(f"{op} ({', '.join(dtypes)})" for op, dtypes in by_op.items())
+    by_op = words.alike((support.cell for support in supports), lambda cell: cell.op)
+    return ", ".join(f"{op} ({', '.join(cell.dtype for cell in c)})" for op, c in by_op.items())
 
 
 def _reasons(supports: Iterable[Support]) -> Table:

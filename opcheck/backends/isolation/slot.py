@@ -42,6 +42,13 @@ class Settings:
     start_timeout: float = 120.0
     name: str | None = None
 
+    def process(self, *, measured: bool) -> Process:
+        """Start a worker; raises BackendUnavailable where the system has no room for it."""
+        try:
+            return Process(self.address, self.environment, self.scratch, measured=measured)
+        except (OSError, ValueError) as error:  # the latter is about the environment
+            raise BackendUnavailable(f"no process can be started: {error}") from error
+
     @property
     def digest(self) -> dict[str, str]:
         """What of this a backend may answer by; the values of variables may be secrets."""
@@ -78,14 +85,8 @@ class Slot:
 
     def start(self) -> None:
         """Start a worker; raises BackendUnavailable where the system has no room for it."""
-        wanted, measured = self._settings, self._settings.memory_limit is not None
         self._since = monotonic()
-        try:
-            self.process = Process(
-                wanted.address, wanted.environment, wanted.scratch, measured=measured
-            )
-        except (OSError, ValueError) as error:  # the latter is about the environment
-            raise BackendUnavailable(f"no process can be started: {error}") from error
+        self.process = self._settings.process(measured=self._settings.memory_limit is not None)
 
     def start_again(self) -> None:
         """Start a worker, or give up in the end."""

@@ -39,7 +39,7 @@ class Stopwatch:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._numbers = itertools.count(1)
-        self._process: Process | None = self._started()
+        self._process: Process | None = self._settings.process(measured=False)
         self._since = monotonic()
         self._timeout = settings.timeout
 
@@ -48,7 +48,7 @@ class Stopwatch:
         while True:
             meanwhile()
             if self._process is None:
-                self._process, self._since = self._started(), monotonic()
+                self._process, self._since = self._settings.process(measured=False), monotonic()
             self._process.connection.poll(0.05)
             until = self._since + self._settings.start_timeout
             info = started(self._process, self._settings.address, until)
@@ -78,13 +78,6 @@ class Stopwatch:
         printed = self._process.kill().strip().splitlines()
         self._process = None
         return printed[-1] if printed else ""
-
-    def _started(self) -> Process:
-        wanted = self._settings
-        try:
-            return Process(wanted.address, wanted.environment, wanted.scratch, measured=False)
-        except (OSError, ValueError) as error:  # the latter is about the environment
-            raise BackendUnavailable(f"no process can be started: {error}") from error
 
     def _again(self, meanwhile: Meanwhile) -> None:
         try:

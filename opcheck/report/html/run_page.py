@@ -157,11 +157,8 @@ def broken_backends(
         for cause in wrong[address].causes if address in wrong else ():
             groups.append(Group(address, cause.looks, cause.places, cause.results))
             explained |= {id(record) for record in cause.results}
-        rest: dict[Verdict, list[Record]] = {}
-        for record in mine:
-            if id(record) not in explained:
-                rest.setdefault(record.verdict, []).append(record)
-        for verdict, some in rest.items():
+        rest = (record for record in mine if id(record) not in explained)
+        for verdict, some in words.alike(rest, lambda record: record.verdict).items():
             places = dict.fromkeys(str(record.op) for record in sorted(some, key=lambda r: r.op))
             groups.append(Group(address, _TITLES.get(verdict, verdict.value), [*places], some))
             told.append(f"{len(some):,} {verdict.value}")
@@ -211,16 +208,6 @@ def _once(failures: Iterable[Record]) -> Iterator[Record]:
             bad.add(key)
 
 
-class _Texts:
-    """Texts by their numbers, each once; 0 is the empty one."""
-
-    def __init__(self) -> None:
-        self.numbers: dict[str, int] = {"": 0}
-
-    def __call__(self, text: str) -> int:
-        return self.numbers.setdefault(text, len(self.numbers))
-
-
 def results_table(
     records: Sequence[Record], red: Collection[Verdict], known: Mapping[tuple[str, Known], int]
 ) -> dict[str, Any]:
@@ -229,7 +216,8 @@ def results_table(
     A column whose name begins with `$` holds numbers of `texts`. `known` numbers the known defects.
     A command that repeats a case has PLACE in place of its id, for it is the same for many.
     """
-    texts = _Texts()
+    #: Texts by their numbers, each once; 0 is the empty one.
+    texts = {"": 0}
     columns = (
         *("$case", "$backend", "$verdict", "$sign", "$tone", "$op", "$dtype"),
         *("$reason", "$asked", "$clause", "$written", "$repeat", "$alternative"),
@@ -252,13 +240,13 @@ def results_table(
         )
         rows.append(
             [
-                *map(texts, found),
+                *(texts.setdefault(text, len(texts)) for text in found),
                 _used(record.used),
                 round(record.seconds * 1e3, 2),
                 _number_of(record, known),
             ]
         )
-    return {"columns": columns, "texts": [*texts.numbers], "results": rows}
+    return {"columns": columns, "texts": [*texts], "results": rows}
 
 
 def _used(value: float | None) -> float | str | None:

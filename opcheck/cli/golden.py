@@ -41,9 +41,6 @@ def command() -> None:
     """
 
 
-# ── write ─────────────────────────────────────────────────────────────────────────────────────
-
-
 def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
     """Return True for a folder of nothing but what opcheck wrote, with --force."""
     from opcheck.run.golden.writing import check_place
@@ -213,9 +210,6 @@ def _methods(golden: Golden) -> Table:
     return table
 
 
-# ── import ────────────────────────────────────────────────────────────────────────────────────
-
-
 @command.command(name="import", cls=Command)
 @click.argument(
     "folders", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="DIR..."
@@ -305,9 +299,6 @@ def _check_folder(folder: Path) -> None:
         below = sorted(path.parent for path in folder.glob(f"*/{MODEL}"))
         hint = f"; {below[0]} has one" if below else ""
         raise Unfit(f"there is no {MODEL} in it{hint}")
-
-
-# ── check ─────────────────────────────────────────────────────────────────────────────────────
 
 
 @command.command(name="check")

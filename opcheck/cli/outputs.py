@@ -144,8 +144,12 @@ def _mentions(word: str, path: Path) -> bool:
 
 
 def _rename(path: Path, stale: Path, kind: Output, words: Sequence[str]) -> bool:
-    """Return True if the output has its other name now."""
-    _check_is_free(path)
+    """Return True if the output has its other name now; raises Unwritable if another has it."""
+    with suppress(PermissionError, IsADirectoryError), path.open("rb") as file:
+        try:
+            lock(file.fileno())
+        except OSError as error:
+            raise Unwritable(path, error) from None
     try:
         if stale.is_dir() and _is_stale(stale, kind, words):
             shutil.rmtree(stale)
@@ -160,14 +164,6 @@ def _rename(path: Path, stale: Path, kind: Output, words: Sequence[str]) -> bool
         except OSError:
             click.echo(f"opcheck: {path.name} stays as it was: {error.strerror}", err=True)
         return False
-
-
-def _check_is_free(path: Path) -> None:
-    with suppress(PermissionError, IsADirectoryError), path.open("rb") as file:
-        try:
-            lock(file.fileno())
-        except OSError as error:
-            raise Unwritable(path, error) from None
 
 
 def lock(file: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from opcheck.cli import interrupt
 from opcheck.errors import OpcheckError, UsageError
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from opcheck.backends.isolation.pool import Pool
     from opcheck.backends.isolation.slot import Settings
     from opcheck.model import Case
-
-T = TypeVar("T")
 
 #: How many seconds a backend has for a case, where nobody says otherwise.
 TIMEOUT = 30.0
@@ -49,17 +47,13 @@ def chosen_backends(
                 str(profile.address),
                 folder,
                 profile.environment,
-                _first(timeout, profile.timeout) or TIMEOUT,
-                _first(limit, profile.memory_limit),
+                timeout or profile.timeout or TIMEOUT,
+                limit or profile.memory_limit,
                 name=profile.name if profile.name in known else None,
             )
         )
     raise_all(failures)
     return found
-
-
-def _first(*values: T | None) -> T | None:
-    return next((value for value in values if value is not None), None)
 
 
 @contextmanager

@@ -121,9 +121,6 @@ def _show_growths(console: Console, growths: Iterable[Growth]) -> None:
     put_all(console, table)
 
 
-# ── JSON ──────────────────────────────────────────────────────────────────────────────────────
-
-
 def lines(old: Run, new: Run, found: Difference, *, common: bool) -> Iterator[str]:
     """The same as JSON lines: what was held against what, every change, and the sum of them."""
     code, meaning = judged(old, new, found, common=common)
@@ -190,9 +187,6 @@ def _result(record: Record | None) -> dict[str, Any] | None:
         "looks": [said.mistake or said.text for said in record.diagnoses],
         "digest": record.digest,
     }
-
-
-# ── Markdown ──────────────────────────────────────────────────────────────────────────────────
 
 
 def markdown_lines(old: Run, new: Run, found: Difference, *, common: bool) -> Iterator[str]:

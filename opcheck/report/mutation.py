@@ -85,9 +85,6 @@ def _counts(score: Score) -> dict[str, Any]:
     return {"mistakes": score.total, **counts, "score": score.share}
 
 
-# ── tables ────────────────────────────────────────────────────────────────────────────────────
-
-
 def _scores(mutations: Sequence[Mutation]) -> Table:
     table = new_table("operator")
     for column in ("mistakes", *Fate, "score"):

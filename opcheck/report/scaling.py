@@ -107,9 +107,6 @@ def title(rows: Sequence[Timed]) -> str:
     return words.brief(f"{sweep}{ops} {dtypes}")
 
 
-# ── points, by the case ───────────────────────────────────────────────────────────────────────
-
-
 def _points(rows: Sequence[Timed], backend: str) -> dict[str, Point]:
     timings = ((row, row.timing(backend)) for row in rows)
     return _only((row, timing.samples) for row, timing in timings if timing)
@@ -127,9 +124,6 @@ def _only(timed: Iterator[tuple[Timed, Sequence[Sample]]]) -> dict[str, Point]:
 def _growth(points: Sequence[Point]) -> Scaling | None:
     sized = [point for point in points if point.moved]
     return scaling([point.moved for point in sized], [point.seconds for point in sized])
-
-
-# ── times ─────────────────────────────────────────────────────────────────────────────────────
 
 
 def _columns(rows: Sequence[Timed]) -> list[Column]:
@@ -176,9 +170,6 @@ def _show_times(lines: Lines, rows: Sequence[Timed], group: Mapping[str, dict[st
 
 def _pair(time: str, rate: str) -> str:
     return f"{_TIME.cell(time)}{_GAP}{_RATE.cell(rate)}"
-
-
-# ── growth ────────────────────────────────────────────────────────────────────────────────────
 
 
 def _show_growth(lines: Lines, points: Mapping[str, dict[str, Point]]) -> None:

@@ -237,17 +237,18 @@ def started(process: Process, address: str, until: float) -> BackendInfo | None:
         if not ended:
             if monotonic() < until:
                 return None
-            raise BackendUnavailable(_with_output(f"backend {address!r} hangs at start", process))
+            raise BackendUnavailable(with_output(f"backend {address!r} hangs at start", process))
     except (EOFError, ConnectionError):
         pass
     except (Damaged, ValueError, TypeError, LookupError, RecursionError) as error:
         said = f"backend {address!r} says something unintelligible at start: {error}"
-        raise BackendUnavailable(_with_output(said, process)) from error
+        raise BackendUnavailable(with_output(said, process)) from error
     how = process.how_it_ended()
-    raise BackendUnavailable(_with_output(f"backend {address!r} died at start: {how}", process))
+    raise BackendUnavailable(with_output(f"backend {address!r} died at start: {how}", process))
 
 
-def _with_output(said: str, process: Process) -> str:
+def with_output(said: str, process: Process) -> str:
+    """What is said of a process, which ends with that, and what it printed last."""
     printed = process.kill().strip()
     return f"{said}; the last it printed:\n{printed}" if printed else said
 

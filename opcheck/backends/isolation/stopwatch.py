@@ -8,9 +8,8 @@ from time import monotonic
 from typing import TypeAlias, TypeVar
 
 from opcheck.backends.isolation.channel import Damaged
-from opcheck.backends.isolation.job import fits
 from opcheck.backends.isolation.process import Process, started
-from opcheck.backends.isolation.slot import Settings
+from opcheck.backends.isolation.slot import Settings, fits
 from opcheck.backends.isolation.timed import read_elapsed, read_ready, read_release
 from opcheck.backends.isolation.wire import Request, question_parts
 from opcheck.errors import BackendUnavailable, UsageError

@@ -213,7 +213,8 @@ def results_table(
 ) -> dict[str, Any]:
     """What `report.js` lists: `results` are rows of the columns that `columns` names.
 
-    A column whose name begins with `$` holds numbers of `texts`. `known` numbers the known defects.
+    A column whose name begins with `$` holds numbers of `texts`. `known` numbers the known defects,
+    of which a result that none explains has -1.
     A command that repeats a case has PLACE in place of its id, for it is the same for many.
     """
     #: Texts by their numbers, each once; 0 is the empty one.
@@ -226,6 +227,7 @@ def results_table(
     rows = []
     for record in records:
         (count,) = counted([record], red)
+        cause = record.known and tally.cause_of(record.known)
         case = shown(record.case)
         # The sign itself, should a command have it, would be taken for the case.
         repeat = shown(record.repeat).replace(PLACE, "\ufffd")
@@ -243,7 +245,7 @@ def results_table(
                 *(texts.setdefault(text, len(texts)) for text in found),
                 _used(record.used),
                 round(record.seconds * 1e3, 2),
-                _number_of(record, known),
+                known.get((record.backend, cause), -1) if cause else -1,
             ]
         )
     return {"columns": columns, "texts": [*texts], "results": rows}
@@ -254,10 +256,3 @@ def _used(value: float | None) -> float | str | None:
     if value is None:
         return None
     return "∞" if value == float("inf") else float(f"{value:.3g}")
-
-
-def _number_of(record: Record, known: Mapping[tuple[str, Known], int]) -> int:
-    """Which of the known defects explains a result; -1 for none."""
-    if record.known is None:
-        return -1
-    return known.get((record.backend, tally.cause_of(record.known)), -1)

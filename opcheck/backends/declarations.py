@@ -131,12 +131,11 @@ def _onnx(backend: Any, task: Task) -> bool | None:
     return bool(asked(*arguments) if accepts(asked, *arguments) else asked(arguments[0]))
 
 
-def _numpy(backend: Any, task: Task) -> bool:
-    return task.inputs[0].dtype.name in dtypes_of(task.op)
-
-
 _WAYS: Mapping[str, Way] = {
-    "numpy": Way("the schemas of its operators", _numpy),
+    "numpy": Way(
+        "the schemas of its operators",
+        lambda backend, task: task.inputs[0].dtype.name in dtypes_of(task.op),
+    ),
     "onnx": Way("is_compatible", _onnx),
     "onnxruntime": Way("its registry of kernels", _onnxruntime),
     "openvino": Way("query_model", _openvino),

@@ -12,14 +12,13 @@ from itertools import repeat
 from math import nan
 from pathlib import Path
 from time import perf_counter, process_time
-from typing import Any
 
 from numpy import uint8, zeros
 
 from opcheck.backends.base import Backend, Bare, Repeatable
 from opcheck.backends.observe import Outputs, as_outputs
 from opcheck.model import Question
-from opcheck.model.stopwatch import Elapsed, Measure
+from opcheck.model.question import Elapsed, Measure
 
 #: How far apart memory is touched, in bytes: no processor has shorter lines in its caches.
 _LINE = 64
@@ -97,7 +96,7 @@ class Held(Repeated):
         start = perf_counter()
         task = backend.prepare(question.task)
         self.prepared = perf_counter() - start
-        bare = Bare(partial(task.run, self._inputs), _as_it_is)
+        bare = Bare(partial(task.run, self._inputs), lambda returned: returned)
         # Nobody else is trusted with saying what its work is.
         if isinstance(task, Repeatable) and type(task).__module__.startswith(_OWN):
             bare = task.repeated(self._inputs)
@@ -110,7 +109,3 @@ class Held(Repeated):
     def outputs(self) -> Outputs:
         """The answer of one more run, the same that is timed."""
         return as_outputs(self._outputs(self._call()))
-
-
-def _as_it_is(returned: Any) -> Any:
-    return returned

@@ -41,9 +41,6 @@ def command() -> None:
     """
 
 
-# ── write ─────────────────────────────────────────────────────────────────────────────────────
-
-
 def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
     """Return True for a folder of nothing but what opcheck wrote, with --force."""
     from opcheck.run.golden.writing import check_place
@@ -213,9 +210,6 @@ def _methods(golden: Golden) -> Table:
     return table
 
 
-# ── import ────────────────────────────────────────────────────────────────────────────────────
-
-
 @command.command(name="import", cls=Command)
 @click.argument(
     "folders", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="DIR..."
@@ -253,19 +247,15 @@ def import_(folders: Sequence[Path], file: Path, force: bool) -> None:
     from opcheck.report.words import plural
     from opcheck.run.writing import place
 
-    _check_file(file)
+    if file.suffix not in _SUFFIXES:
+        raise UsageError(f"-o {file}: a case file ends in {' or '.join(_SUFFIXES)}")
+    if not file.parent.is_dir():
+        raise UsageError(f"-o {file}: there is no folder {file.parent}")
     nodes = _nodes(folders)
     made = written_nodes(nodes, file.stem)
     count = place(file, made.text, made.files, made.tensors, force=force)
     beside = f", and {plural(len(made.files), 'array')} beside it" if made.files else ""
     end(Exit.CONFORMS, f"{plural(count, 'case')} in {file}{beside}")
-
-
-def _check_file(file: Path) -> None:
-    if file.suffix not in _SUFFIXES:
-        raise UsageError(f"-o {file}: a case file ends in {' or '.join(_SUFFIXES)}")
-    if not file.parent.is_dir():
-        raise UsageError(f"-o {file}: there is no folder {file.parent}")
 
 
 def _nodes(folders: Sequence[Path]) -> list[Named]:
@@ -309,9 +299,6 @@ def _check_folder(folder: Path) -> None:
         below = sorted(path.parent for path in folder.glob(f"*/{MODEL}"))
         hint = f"; {below[0]} has one" if below else ""
         raise Unfit(f"there is no {MODEL} in it{hint}")
-
-
-# ── check ─────────────────────────────────────────────────────────────────────────────────────
 
 
 @command.command(name="check")

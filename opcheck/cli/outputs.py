@@ -34,10 +34,6 @@ STANDARD = Path("-")
 _STALE = ".stale"
 
 
-def _is_file(path: Path, words: Sequence[str]) -> bool:
-    return path.is_file()
-
-
 class Output(click.Path):
     """The type of an option that names what the command writes.
 
@@ -47,7 +43,7 @@ class Output(click.Path):
 
     def __init__(
         self,
-        is_replaced: Callable[[Path, Sequence[str]], bool] = _is_file,
+        is_replaced: Callable[[Path, Sequence[str]], bool] = lambda path, words: path.is_file(),
         *,
         kept: bool = False,
         **settings: Any,
@@ -148,8 +144,12 @@ def _mentions(word: str, path: Path) -> bool:
 
 
 def _rename(path: Path, stale: Path, kind: Output, words: Sequence[str]) -> bool:
-    """Return True if the output has its other name now."""
-    _check_is_free(path)
+    """Return True if the output has its other name now; raises Unwritable if another has it."""
+    with suppress(PermissionError, IsADirectoryError), path.open("rb") as file:
+        try:
+            lock(file.fileno())
+        except OSError as error:
+            raise Unwritable(path, error) from None
     try:
         if stale.is_dir() and _is_stale(stale, kind, words):
             shutil.rmtree(stale)
@@ -164,14 +164,6 @@ def _rename(path: Path, stale: Path, kind: Output, words: Sequence[str]) -> bool
         except OSError:
             click.echo(f"opcheck: {path.name} stays as it was: {error.strerror}", err=True)
         return False
-
-
-def _check_is_free(path: Path) -> None:
-    with suppress(PermissionError, IsADirectoryError), path.open("rb") as file:
-        try:
-            lock(file.fileno())
-        except OSError as error:
-            raise Unwritable(path, error) from None
 
 
 def lock(file: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from opcheck.cli import interrupt
 from opcheck.errors import OpcheckError, UsageError
@@ -15,19 +15,8 @@ if TYPE_CHECKING:
     from opcheck.backends.isolation.slot import Settings
     from opcheck.model import Case
 
-T = TypeVar("T")
-
 #: How many seconds a backend has for a case, where nobody says otherwise.
 TIMEOUT = 30.0
-
-
-@contextmanager
-def scratch() -> Iterator[Path]:
-    """A folder for whatever workers leave behind; neither it nor they outlive this process."""
-    from opcheck.backends.isolation.guard import guarded_folder
-
-    with guarded_folder() as folder:
-        yield folder
 
 
 def chosen_backends(
@@ -58,17 +47,13 @@ def chosen_backends(
                 str(profile.address),
                 folder,
                 profile.environment,
-                _first(timeout, profile.timeout) or TIMEOUT,
-                _first(limit, profile.memory_limit),
+                timeout or profile.timeout or TIMEOUT,
+                limit or profile.memory_limit,
                 name=profile.name if profile.name in known else None,
             )
         )
     raise_all(failures)
     return found
-
-
-def _first(*values: T | None) -> T | None:
-    return next((value for value in values if value is not None), None)
 
 
 @contextmanager

@@ -13,13 +13,12 @@ import numpy as np
 from opcheck.compare import compare_outputs
 from opcheck.diagnose.evidence import Evidence
 from opcheck.diagnose.faults import FAULTS, Fault, both, mistake_named
-from opcheck.diagnose.likeness import contradicts, refuses, reproduces
-from opcheck.diagnose.numbers import resemblance
+from opcheck.diagnose.likeness import contradicts, refuses, reproduces, resemblance
 from opcheck.dtypes import DType
 from opcheck.engine.mutants import Mutant as Mistake
 from opcheck.engine.mutants import mutants_of as mistakes_of
 from opcheck.model import Case, Comparison, Diagnosis, Foreign, OpVersion
-from opcheck.model.support import Cell
+from opcheck.model.result import Cell
 
 #: Of so many failures of each version and dtype are all mistakes tried, later only those that
 #: explained one before; at the end all again on so many of what is left, of so many that are kept.

@@ -13,8 +13,6 @@ from opcheck.records.status import is_failure, outcome, reds_of
 from opcheck.report import failure, tally, words
 from opcheck.report.failure import wanted
 
-#: How many diagnoses are told of a failure.
-_LIKELIEST = 3
 #: GitHub refuses a job summary of more than 1 MiB, of which some room is left for other tools of
 #: the same step.
 LIMIT = (1 << 20) - (1 << 16)
@@ -131,9 +129,9 @@ def _failure(result: Record) -> list[str]:
 
 def _looks(result: Record) -> str:
     said = [*map(str, result.diagnoses)]
-    left = len(said) - _LIKELIEST
+    left = len(said) - failure.LIKELIEST
     more = f"; or {words.plural(left, 'more mistake')}" if left > 0 else ""
-    return f"{text('; or '.join(said[:_LIKELIEST]))}{more}"
+    return f"{text('; or '.join(said[: failure.LIKELIEST]))}{more}"
 
 
 def _worst(comparison: ComparisonRecord, wanted: str) -> Iterable[str]:

@@ -103,9 +103,6 @@ def _about(row: Timed) -> str:
     return f"{about}, which a copy does at {rate}"
 
 
-# ── the lines of a case ───────────────────────────────────────────────────────────────────────
-
-
 class _Case:
     """What is printed of a case: columns as wide as in all others, so that all are aligned."""
 
@@ -201,9 +198,6 @@ def _margin(found: Ratio) -> str:
         return "–"
     factor = max(found.high / found.value, found.value / found.low)
     return f"±{percent(factor - 1)}" if factor < _FAR else f"×{digits(factor)}"
-
-
-# ── means ─────────────────────────────────────────────────────────────────────────────────────
 
 
 def show_means(console: Console, bench: Bench, rows: Sequence[Timed]) -> None:

@@ -158,8 +158,6 @@ def compare_backends(rows: Sequence[Timed], base: str, beyond: float = USUAL) ->
     return Compared(tuple(found[:several]), tuple(missing), tuple(found[several:]), beyond)
 
 
-# ── rows ──────────────────────────────────────────────────────────────────────────────────────
-
 #: The case with its type, shapes and digest, without which a time means nothing, and the backend.
 _Row = tuple[str, str, str, str, str]
 
@@ -254,9 +252,6 @@ def _together(rows: Sequence[_Both]) -> list[_Both]:
 def _mean(rows: Sequence[dict[int, float]]) -> dict[int, float]:
     common = set.intersection(*map(set, rows))
     return {worker: fmean(row[worker] for row in rows) for worker in sorted(common)}
-
-
-# ── the test ──────────────────────────────────────────────────────────────────────────────────
 
 
 def _change(row: _Both, beyond: float) -> Change:

@@ -8,15 +8,13 @@ from time import monotonic
 from typing import TypeAlias, TypeVar
 
 from opcheck.backends.isolation.channel import Damaged
-from opcheck.backends.isolation.job import fits
-from opcheck.backends.isolation.process import Process
-from opcheck.backends.isolation.slot import Settings
-from opcheck.backends.isolation.start import started
+from opcheck.backends.isolation.process import Process, started
+from opcheck.backends.isolation.slot import Settings, fits
 from opcheck.backends.isolation.timed import read_elapsed, read_ready, read_release
 from opcheck.backends.isolation.wire import Request, question_parts
 from opcheck.errors import BackendUnavailable, UsageError
 from opcheck.model import BackendInfo, Question
-from opcheck.model.stopwatch import Elapsed, Hold, Measure, Ready, Release, Released
+from opcheck.model.question import Elapsed, Hold, Measure, Ready, Release, Released
 
 Answer = TypeVar("Answer")
 #: What is called while one waits; it may raise what it likes, to end that.
@@ -40,7 +38,7 @@ class Stopwatch:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._numbers = itertools.count(1)
-        self._process: Process | None = self._started()
+        self._process: Process | None = self._settings.process(measured=False)
         self._since = monotonic()
         self._timeout = settings.timeout
 
@@ -49,7 +47,7 @@ class Stopwatch:
         while True:
             meanwhile()
             if self._process is None:
-                self._process, self._since = self._started(), monotonic()
+                self._process, self._since = self._settings.process(measured=False), monotonic()
             self._process.connection.poll(0.05)
             until = self._since + self._settings.start_timeout
             info = started(self._process, self._settings.address, until)
@@ -79,13 +77,6 @@ class Stopwatch:
         printed = self._process.kill().strip().splitlines()
         self._process = None
         return printed[-1] if printed else ""
-
-    def _started(self) -> Process:
-        wanted = self._settings
-        try:
-            return Process(wanted.address, wanted.environment, wanted.scratch, measured=False)
-        except (OSError, ValueError) as error:  # the latter is about the environment
-            raise BackendUnavailable(f"no process can be started: {error}") from error
 
     def _again(self, meanwhile: Meanwhile) -> None:
         try:

@@ -14,7 +14,7 @@ from opcheck.backends.isolation.channel import Damaged
 from opcheck.backends.isolation.wire import read_outputs, written_outputs
 from opcheck.backends.observe import told
 from opcheck.backends.timing import Held
-from opcheck.model.stopwatch import Elapsed, Hold, Measure, Ready, Release, Released
+from opcheck.model.question import Elapsed, Hold, Measure, Ready, Release, Released
 
 Answer = TypeVar("Answer")
 
@@ -65,7 +65,9 @@ def read_ready(parts: Sequence[bytearray]) -> Ready | str:
 
 def read_elapsed(parts: Sequence[bytearray]) -> Elapsed | str:
     """What was measured, or how that failed; raises Damaged."""
-    return _read(parts, lambda told: Elapsed(_seconds(told["seconds"]), _waited(told["waited"])))
+    return _read(
+        parts, lambda told: Elapsed(_seconds(told["seconds"]), _seconds(told["waited"], least=0))
+    )
 
 
 def read_release(parts: Sequence[bytearray]) -> Released | str:
@@ -85,16 +87,9 @@ def _read(parts: Sequence[bytearray], read: Callable[[Any], Answer]) -> Answer |
         raise Damaged(f"{type(error).__name__}: {error}") from error
 
 
-def _seconds(told: Any) -> float:
+def _seconds(told: Any, least: float = math.ulp(0)) -> float:
+    """As many seconds; a clock's smallest step is more than nothing."""
     seconds = float(told)
-    # A clock's smallest step is more than nothing.
-    if not 0 < seconds < math.inf:
+    if not least <= seconds < math.inf:
         raise ValueError(f"{seconds} seconds")
-    return seconds
-
-
-def _waited(told: Any) -> float:
-    seconds = float(told)
-    if not 0 <= seconds < math.inf:
-        raise ValueError(f"waited for {seconds} seconds")
     return seconds

@@ -19,7 +19,7 @@ import numpy as np
 from opcheck.backends.offers import included
 from opcheck.backends.timing import Repeated
 from opcheck.model import BackendInfo
-from opcheck.model.stopwatch import Elapsed, Measure
+from opcheck.model.question import Elapsed, Measure
 from opcheck.model.timing import Bench, Sample
 from opcheck.run.machine import environment, machine
 from opcheck.timing.ratios import LOOKS

@@ -124,7 +124,7 @@ def _of_nothing(attribute: Attribute) -> Iterator[Mutant]:
 
 def _of_number(attribute: Attribute) -> Iterator[Mutant]:
     name = attribute.name
-    text = f"a {name} that is invalid was taken for 0, or for 1 if that is invalid too"
+    text = f"an invalid {name} was taken for 0, or for 1 if that is invalid too"
     zero_or_one = (0, 1) if attribute.type == "int" else (0.0, 1.0)
     yield Mutant(f"invalid_{name}_is_0_or_1", text, _repaired(name, lambda *_: zero_or_one))
 

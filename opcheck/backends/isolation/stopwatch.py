@@ -68,9 +68,9 @@ class Stopwatch:
         """Time calls of what is held; see `Measure`. Raises Lost."""
         return self._told(self._asked(Measure(loops, flushed), read_elapsed))
 
-    def release(self) -> Released:
-        """What is held answers once more, and is let go. Raises Lost."""
-        return self._told(self._asked(Release(), read_release))
+    def release(self, *, other: bool = False) -> Released:
+        """What is held answers once more, on `other` data too, and is let go. Raises Lost."""
+        return self._told(self._asked(Release(other), read_release, calls=9 if other else 1))
 
     def close(self) -> str:
         """End the worker; the last line that it printed."""
@@ -105,6 +105,7 @@ class Stopwatch:
         asked: Request,
         read: Callable[[list[bytearray]], Answer],
         meanwhile: Meanwhile = lambda: None,
+        calls: int = 1,
     ) -> Answer:
         """Ask, and wait for the answer. Raises Lost, and the worker is gone then.
 
@@ -113,7 +114,7 @@ class Stopwatch:
         process, number = self._process, next(self._numbers)
         if process is None:
             raise Lost("its process is gone")
-        until = monotonic() + self._timeout
+        until = monotonic() + calls * self._timeout
         process.trim_log()
         try:
             process.channel.send(number, question_parts(asked))

@@ -51,11 +51,14 @@ class Timer:
             case Measure():
                 assert self._held
                 return [dumps(asdict(self._held.elapsed(asked))).encode()]
-            case Release():
+            case Release(other):
                 assert self._held
                 held, self._held, printed = self._held, None, self._printed()
-                described, blobs = written_outputs(held.outputs())
-                return [dumps({"outputs": described, "printed": printed}).encode(), *blobs]
+                outputs = held.outputs()
+                others, looked_up = held.on_other_data() if other else ((), 0.0)
+                described, blobs = written_outputs((*outputs, *others))
+                told = {"outputs": described, "count": len(outputs), "looked_up": looked_up}
+                return [dumps(told | {"printed": printed}).encode(), *blobs]
 
 
 def read_ready(parts: Sequence[bytearray]) -> Ready | str:
@@ -70,9 +73,13 @@ def read_elapsed(parts: Sequence[bytearray]) -> Elapsed | str:
 
 def read_release(parts: Sequence[bytearray]) -> Released | str:
     """The answer that was told, or how that failed; raises Damaged."""
-    return _read(
-        parts, lambda told: Released(read_outputs(told["outputs"], parts), str(told["printed"]))
-    )
+
+    def released(told: Any) -> Released:
+        outputs, count = read_outputs(told["outputs"], parts), int(told["count"])
+        looked_up = _waited(told["looked_up"])
+        return Released(outputs[:count], str(told["printed"]), outputs[count:], looked_up)
+
+    return _read(parts, released)
 
 
 def _read(parts: Sequence[bytearray], read: Callable[[Any], Answer]) -> Answer | str:

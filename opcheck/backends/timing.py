@@ -12,7 +12,6 @@ from itertools import repeat
 from math import inf, nan
 from pathlib import Path
 from time import perf_counter, process_time
-from typing import Any
 
 from numpy import copyto, roll, uint8, zeros
 
@@ -147,12 +146,8 @@ class Held(Repeated):
             copyto(own, array)
         self._inputs[:] = self._own
         task = self._task
-        bare = Bare(partial(task.run, self._inputs), _as_it_is)
+        bare = Bare(partial(task.run, self._inputs), lambda returned: returned)
         # Nobody else is trusted with saying what its work is.
         if isinstance(task, Repeatable) and type(task).__module__.startswith(_OWN):
             bare = task.repeated(self._inputs)
         self._call, self._outputs = bare.call, bare.outputs
-
-
-def _as_it_is(returned: Any) -> Any:
-    return returned

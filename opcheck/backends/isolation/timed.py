@@ -93,15 +93,13 @@ def _read(parts: Sequence[bytearray], read: Callable[[Any], Answer]) -> Answer |
 
 
 def _seconds(told: Any) -> float:
-    seconds = float(told)
     # A clock's smallest step is more than nothing.
-    if not 0 < seconds < math.inf:
+    if not (seconds := _waited(told)):
         raise ValueError(f"{seconds} seconds")
     return seconds
 
 
 def _waited(told: Any) -> float:
-    seconds = float(told)
-    if not 0 <= seconds < math.inf:
-        raise ValueError(f"waited for {seconds} seconds")
+    if not 0 <= (seconds := float(told)) < math.inf:
+        raise ValueError(f"{seconds}")
     return seconds

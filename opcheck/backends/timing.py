@@ -113,9 +113,7 @@ class Held(Repeated):
         return as_outputs(self._outputs(self._call()))
 
     def on_other_data(self) -> tuple[Outputs, float]:
-        """Return the answer to the question's second data, and how many times as long new data
-        take, 0.0 if that is not many.
-        """
+        """Return the answer to second data, and how many times as long new data take, else 0.0."""
         given = self._question.inputs
         second = second_data(given, may_negate=self._question.second_is_legal)
         sizes = [b.size * (a.tobytes() != b.tobytes()) for a, b in zip(given, second, strict=True)]

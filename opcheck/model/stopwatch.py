@@ -58,8 +58,7 @@ class Release:
 class Released:
     """The answer of what was held, and the end of what was printed while it was measured.
 
-    `other` is the answer to its second data, which lay in the same memory; `looked_up` is how many
-    times as long new data take where answers are looked up, else 0.0.
+    `other` is the answer to its second data; `looked_up` is how many times as long new data take.
     """
 
     outputs: tuple[Array | Foreign, ...]

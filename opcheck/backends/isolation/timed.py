@@ -34,31 +34,28 @@ class Timer:
     def answer(self, asked: Hold | Measure | Release) -> list[Any]:
         """What is told of a request, as a message; no exception leaves this."""
         try:
-            return self._answer(asked)
+            match asked:
+                case Hold(question):
+                    self._held = None
+                    self._held = Held(self._backend, question)
+                    self._printed()  # what is printed once is in no sample
+                    ready = {"prepared": self._held.prepared, "first": self._held.first}
+                    return [dumps(ready).encode()]
+                case Measure():
+                    assert self._held
+                    return [dumps(asdict(self._held.elapsed(asked))).encode()]
+                case Release(other):
+                    assert self._held
+                    held, self._held, printed = self._held, None, self._printed()
+                    outputs = held.outputs()
+                    others, looked_up = held.on_other_data() if other else ((), 0.0)
+                    described, blobs = written_outputs((*outputs, *others))
+                    record = {"outputs": described, "count": len(outputs), "printed": printed}
+                    return [dumps(record | {"looked_up": looked_up}).encode(), *blobs]
         except BaseException as error:
             self._held = None
             kind = type(error).__name__
             return [dumps({"failed": f"{kind}: {told(error)}".removesuffix(": ")}).encode()]
-
-    def _answer(self, asked: Hold | Measure | Release) -> list[Any]:
-        match asked:
-            case Hold(question):
-                self._held = None
-                self._held = Held(self._backend, question)
-                self._printed()  # what is printed once is in no sample
-                ready = {"prepared": self._held.prepared, "first": self._held.first}
-                return [dumps(ready).encode()]
-            case Measure():
-                assert self._held
-                return [dumps(asdict(self._held.elapsed(asked))).encode()]
-            case Release(other):
-                assert self._held
-                held, self._held, printed = self._held, None, self._printed()
-                outputs = held.outputs()
-                others, looked_up = held.on_other_data() if other else ((), 0.0)
-                described, blobs = written_outputs((*outputs, *others))
-                told = {"outputs": described, "count": len(outputs), "looked_up": looked_up}
-                return [dumps(told | {"printed": printed}).encode(), *blobs]
 
 
 def read_ready(parts: Sequence[bytearray]) -> Ready | str:

@@ -103,11 +103,6 @@ class Entrant:
     judged: Pool
     timed: tuple[Stopwatch, ...]
 
-    @property
-    def name(self) -> str:
-        """Its address."""
-        return self.judged.info.address
-
 
 @dataclass(eq=False)
 class _Part:
@@ -126,7 +121,7 @@ class _Part:
 
     def timing(self) -> Timing:
         """The reported timing; empty for a backend that died or became wrong."""
-        name, prepared = self.entrant.name, tuple(self.prepared)
+        name, prepared = self.entrant.judged.info.address, tuple(self.prepared)
         if self.why_not or not self.samples:
             return Timing(name, (), prepared, self.why_not or "interrupted before its turn")
         return Timing(name, tuple(self.samples), prepared, printed=self.printed)

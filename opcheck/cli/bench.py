@@ -168,7 +168,7 @@ def command(
             consulted(cases, addresses, folder, timeout, memory_limit) as oracles,
             entered(settings, workers or (_QUICK_WORKERS if quick else _WORKERS)) as entrants,
         ):
-            address, processes = entrants[number].name, len(entrants[0].timed)
+            address, processes = entrants[number].judged.info.address, len(entrants[0].timed)
             plan = _plan(address, processes, quick=quick, cold=cold, seconds=seconds)
             about = describe([one.judged.info for one in entrants], plan, threads=threads)
             timing_gate.check(baseline, old, about, cases)

@@ -37,7 +37,7 @@ def command() -> None:
     opcheck golden write -o golden        the shipped suites, in the layout of ONNX's test data
     opcheck golden write my.yaml -o mine  my cases
     opcheck golden import node/test_gemm_alpha -o gemm.yaml      and the other way round
-    opcheck golden check golden           is every file as it was written, and every answer right?
+    opcheck golden check golden           are all files consistent, and all answers right?
     """
 
 
@@ -343,4 +343,4 @@ def check(folder: Path, jobs: int | None) -> None:
         end(Exit.NONCONFORMING, f"{plural(count, 'path')} wrong; {looked_at}")
     if not checked.judged:
         end(Exit.NOTHING_JUDGED, f"nothing was checked: {looked_at}")
-    end(Exit.CONFORMS, f"every file is as it was written, and right: {looked_at}")
+    end(Exit.CONFORMS, f"consistent, and right by this opcheck: {looked_at}")

@@ -139,12 +139,19 @@ class Elapsed:
 
 @dataclass(frozen=True)
 class Release:
-    """Run what is held once more, tell the answer, and let it go."""
+    """Run what is held once more, on `other` data too, tell the answers, and let it go."""
+
+    other: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class Released:
-    """The answer of what was held, and the end of what was printed while it was measured."""
+    """The answer of what was held, and the end of what was printed while it was measured.
+
+    `other` is the answer to its second data; `looked_up` is how many times as long new data take.
+    """
 
     outputs: tuple[Array | Foreign, ...]
     printed: str
+    other: tuple[Array | Foreign, ...] = ()
+    looked_up: float = 0.0

@@ -118,13 +118,6 @@ def _whole(infos: Iterable[BackendInfo]) -> dict[str, BackendInfo]:
     return found
 
 
-def several_builds(whole: Header) -> Iterator[str]:
-    """Backends that were not made of the same in all parts of a whole, and in what they differ."""
-    for info in (*whole.backends, *whole.oracles):
-        if unlike := [name for name, digests in info.made_of.items() if ", " in digests]:
-            yield f"{info} was not made of the same everywhere: {', '.join(unlike)}"
-
-
 def _left_over(parts: Sequence[Part]) -> Iterator[str]:
     """Which parts are of another day, and of another build of a backend than one before them."""
     for number, part in enumerate(parts):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from opcheck.errors import Exit
 from opcheck.model import WRONG, BackendInfo, Header, Record, Result, Run, Verdict
@@ -108,7 +108,7 @@ def status(
         if backend.address not in {*passed, *idle}
     ]
     remarks += [f"{part} only"] * bool(part)
-    remarks += partings
+    remarks += [*several_builds(header), *partings]
     head = f"nothing new: {judged}" if known else f"conforms: {judged}, nothing unexpected"
     said = "; ".join(filter(None, [head, *remarks]))
     return Exit.CONFORMS, said
@@ -124,6 +124,13 @@ def outcome(run: Run) -> tuple[Exit, str]:
         accidents=ending.accidents if ending else (),
         partings=ending.partings if ending else (),
     )
+
+
+def several_builds(whole: Header) -> Iterator[str]:
+    """Backends that were not made of the same in all parts of a whole, and in what they differ."""
+    for info in (*whole.backends, *whole.oracles):
+        if unlike := [name for name, digests in info.made_of.items() if ", " in digests]:
+            yield f"{info} was not made of the same everywhere: {', '.join(unlike)}"
 
 
 def _why_idle(backend: BackendInfo, results: Iterable[Record]) -> str:

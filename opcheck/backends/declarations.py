@@ -47,7 +47,11 @@ class Declarations:
         address = parse(unquote(of))
         # Not the kind of its info, which for saved outputs is that of whoever computed them.
         self._way = _WAYS.get(address.kind)
-        self._backend = _innermost(connect(address))
+        backend: Any = connect(address)
+        # Somebody's own object, where there is one inside opcheck's.
+        while type(backend).__module__.startswith("opcheck.") and hasattr(backend, "backend"):
+            backend = backend.backend
+        self._backend = backend
 
     def prepare(self, task: Task) -> Declaration:
         """Ask; whatever comes up is the answer."""
@@ -67,13 +71,6 @@ class Declaration:
         if self.answer not in (True, False, None):
             raise TypeError(f"declares returned {self.answer!r}, not True, False or None")
         return [np.array(-1 if self.answer is None else self.answer, np.int8)]
-
-
-def _innermost(backend: Any) -> Any:
-    """Somebody's own object, where there is one inside opcheck's."""
-    while type(backend).__module__.startswith("opcheck.") and hasattr(backend, "backend"):
-        backend = backend.backend
-    return backend
 
 
 @dataclass(frozen=True)

@@ -66,11 +66,14 @@ def command(
     """
     from opcheck.cli.console import counted
     from opcheck.run.machine import processors
-    from opcheck.run.mutate import Settings, count, mutations
+    from opcheck.run.mutate import Settings, count, mistakes_in, mutations
 
     cases, said = chosen_cases(**selection)
     _tell_of_left_out(cases)
-    _check_names(names, cases)
+    known = {wrong.name for op in {case.op for case in cases} for wrong in mistakes_in(op)}
+    for name in names:
+        if name not in known:
+            raise UsageError(f"no mistake {name!r}", did_you_mean(name, known))
     # Each group is compared with one other.
     settings = Settings(names, kills=2 if groups else 1)
     processes = jobs or processors()
@@ -95,15 +98,6 @@ def _tell_of_left_out(cases: Sequence[Case]) -> None:
     if left:
         told = f"{plural(len(left), 'case')} left out, such as {left[0].id}"
         click.echo(f"opcheck: {told}: what must come out is what backends answer", err=True)
-
-
-def _check_names(names: Sequence[str], cases: Iterable[Case]) -> None:
-    from opcheck.run.mutate import mistakes_in
-
-    known = {wrong.name for op in {case.op for case in cases} for wrong in mistakes_in(op)}
-    for name in names:
-        if name not in known:
-            raise UsageError(f"no mistake {name!r}", did_you_mean(name, known))
 
 
 def _power(

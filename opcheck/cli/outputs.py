@@ -233,13 +233,20 @@ def read_runs(*paths: Path) -> list[Run]:
 
     Raises CaseFileError with what is wrong with all of them, UsageError for a second `-`.
     """
+    from opcheck.report import store
+
     if paths.count(STANDARD) > 1:
         raise UsageError("only one run can be on standard input")
     runs: list[Run] = []
     problems: list[Problem] = []
     for path in paths:
         try:
-            runs.append(_read_run(path))
+            if path != STANDARD:
+                runs.append(store.read(path))
+            elif sys.stdin is None:  # closed, as by <&-
+                raise UsageError("standard input is closed")
+            else:
+                runs.append(store.read_stream(sys.stdin.buffer, "<stdin>"))
         except CaseFileError as error:
             problems += error.problems
     if problems:
@@ -261,16 +268,6 @@ def is_benchmark(path: Path) -> bool:
             return unpacked(file).read(len(_BENCHMARK)) == _BENCHMARK
     except (OSError, ValueError, EOFError, zlib.error):
         return False
-
-
-def _read_run(path: Path) -> Run:
-    from opcheck.report import store
-
-    if path != STANDARD:
-        return store.read(path)
-    if sys.stdin is None:  # closed, as by <&-
-        raise UsageError("standard input is closed")
-    return store.read_stream(sys.stdin.buffer, "<stdin>")
 
 
 def check_output(out: Path | None, read_from: Sequence[Path]) -> None:

@@ -199,7 +199,10 @@ class Suspects:
             if enough is not None and len(against) >= enough:
                 break
             known.asked[mistake.name] += 1
-            seen = self._remembered(case)
+            if id(case) not in self._recalled:
+                small = sum(spec.nbytes for spec in case.inputs) <= _SMALL
+                self._recalled[id(case)] = self._recall(case) if small else None
+            seen = self._recalled[id(case)]
             if seen and _does(contradicts_it, mistake, seen, self._broken):
                 against.append(case)
         return against
@@ -218,12 +221,6 @@ class Suspects:
             if found := [one for one in tried if _does(reproduces, one, evidence, self._broken)]:
                 return {one.name: one for one in found}
         return {}
-
-    def _remembered(self, case: Case) -> Evidence | None:
-        if id(case) not in self._recalled:
-            small = sum(spec.nbytes for spec in case.inputs) <= _SMALL
-            self._recalled[id(case)] = self._recall(case) if small else None
-        return self._recalled[id(case)]
 
 
 def cell_of(case: Case) -> Cell:

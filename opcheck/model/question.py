@@ -94,10 +94,6 @@ class Question:
         """The same question with the other data first."""
         return replace(self, inputs=self.second, second=self.inputs)
 
-    def arrays(self, inputs: tuple[Array, ...]) -> list[Array | None]:
-        """`inputs` and the initializers in the operator's order, None for what is left out."""
-        return self.task.operands(inputs)
-
 
 @dataclass(frozen=True, eq=False)
 class Hold:

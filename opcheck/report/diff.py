@@ -25,13 +25,9 @@ from opcheck.report.markdown import Part, code, fitting, table, text
 # History of the format of JSON lines:
 #   1  diff, change, growth, footer
 FORMAT = 1
-#: How many changes of a kind are shown, of those for the worse and of others.
-_WORSE, _OTHERS = 50, 10
+#: How many changes of a kind are shown, of those for the worse and of others; on a page of others.
+_WORSE, _OTHERS, _SHOWN = 50, 10, 100
 _COLUMNS = "verdict", "backend", "case", "why"
-
-
-#: How many changes of a kind are shown, unless they are for the worse.
-_SHOWN = 100
 
 
 def show(

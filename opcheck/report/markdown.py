@@ -104,7 +104,11 @@ def _failure(result: Record) -> list[str]:
     told += [("rule", result.rule)] * (result.rule != "must")
     told += [("found", text(words.brief(failure.finding(result))))]
     told += [("oracle", code(words.brief(result.oracle)))] * bool(result.oracle)
-    told += [("looks", _looks(result))] * bool(result.diagnoses)
+    looks = [*map(str, result.diagnoses)]
+    left = len(looks) - failure.LIKELIEST
+    more = f"; or {words.plural(left, 'more mistake')}" if left > 0 else ""
+    likeliest = text("; or ".join(looks[: failure.LIKELIEST]))
+    told += [("looks", f"{likeliest}{more}")] * bool(looks)
     told += [("ledger", text(failure.ledger_note(result)))] * result.unexpected
     told += [("where", text(f"{c.output}: {c.where}")) for c in result.comparisons if c.where]
     told += [("written", code(str(result.source)))]
@@ -125,13 +129,6 @@ def _failure(result: Record) -> list[str]:
         "</details>",
         "",
     ]
-
-
-def _looks(result: Record) -> str:
-    said = [*map(str, result.diagnoses)]
-    left = len(said) - failure.LIKELIEST
-    more = f"; or {words.plural(left, 'more mistake')}" if left > 0 else ""
-    return f"{text('; or '.join(said[: failure.LIKELIEST]))}{more}"
 
 
 def _worst(comparison: ComparisonRecord, wanted: str) -> Iterable[str]:

@@ -113,11 +113,10 @@ def _open_answers(console: Console, names: Mapping[str, str], results: Iterable[
     groups = {}
     for name, by_backend in chosen.items():
         alike: dict[str, list[str]] = {}
-        for address in names:
-            if address in by_backend:
-                given = by_backend[address].items()
-                said = ", ".join(f"{words.brief(answer)} ×{times}" for answer, times in given)
-                alike.setdefault(said, []).append(words.brief(address))
+        for address in (address for address in names if address in by_backend):
+            given = by_backend[address].items()
+            said = ", ".join(f"{words.brief(answer)} ×{times}" for answer, times in given)
+            alike.setdefault(said, []).append(words.brief(address))
         # Many names, where all of them agree, would be lost on the reader.
         groups[words.brief(name)] = [
             (said, f"all {len(some)}" if len(some) == len(names) > _FEW else ", ".join(some))

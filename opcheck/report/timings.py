@@ -137,9 +137,12 @@ class _Case:
             self.lines.head(self.columns, self.gap)
         taken = sum(column.width + len(self.gap) for column in self.columns)
         bar = Column("", max(_BARS[0], min(_BARS[1], self.lines.width - taken)), left=True)
+        slowest = max((found.median for found in self.spreads.values()), default=0.0)
         for timing in self.row.timings:
             if timing.samples:
-                cells = [*self._cells(timing), (self._bar(timing, bar.width), "")]
+                share = self.spreads[timing.backend].median / slowest
+                drawn = words.bar(share, bar.width, ascii_only=self.lines.ascii_only)
+                cells = [*self._cells(timing), (drawn, "")]
                 self.lines.row([*self.columns, bar], cells, self.gap)
         for remark, colour in self._remarks():
             self.lines.fill(remark, colour)
@@ -171,11 +174,6 @@ class _Case:
             return "–", "", "no pairs"
         told = interval(found.low, found.high) if self.wide else _margin(found)
         return digits(found.value), told, verdict_on(found)
-
-    def _bar(self, timing: Timing, width: int) -> str:
-        slowest = max(found.median for found in self.spreads.values())
-        share = self.spreads[timing.backend].median / slowest
-        return words.bar(share, width, ascii_only=self.lines.ascii_only)
 
     def _remarks(self) -> Iterator[tuple[str, str]]:
         for timing in self.row.timings:

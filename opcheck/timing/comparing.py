@@ -208,16 +208,13 @@ def _row(row: _Row, before: _Run, after: _Run) -> _Both | Missing:
         why = "; ".join(dict.fromkeys(lacks.values()))
         return Missing(case, backend, "both" if len(lacks) == 2 else next(iter(lacks)), why)
     (then, was), (today, now) = old, new
-    if _company(then) != _company(today):
+    company = [{one.backend for one in row.timings if one.samples} for row in (then, today)]
+    if company[0] != company[1]:
         return Missing(case, backend, "both", "timed next to other backends")
     work = _held(was, then.yardstick), _held(now, today.yardstick)
     copy = _held(was, then.copy), _held(now, today.copy)
     mixed = _mixed(work, copy) if all(copy) else copy
     return _Both(case, backend, (work, mixed) if all(mixed) else (work,))
-
-
-def _company(row: Timed) -> set[str]:
-    return {one.backend for one in row.timings if one.samples}
 
 
 def _held(timing: Timing, beside: Sequence[Sample]) -> dict[int, float]:

@@ -204,7 +204,7 @@ def sums(manifest: Manifest, sha256: str) -> bytes:
 def spelt(value: Any) -> Any:
     """An attribute's value as the manifest has it."""
     if isinstance(value, Typed):
-        return OtherType(type=value.type, value=spelt(value.value))  # type: ignore[arg-type]
+        return OtherType(type=value.type, value=spelt(value.value))
     if isinstance(value, tuple):
         return tuple(map(spelt, value))
     if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):

@@ -120,6 +120,17 @@ def of(array: NDArray[Any]) -> DType | None:
     return _BY_NUMPY.get(array.dtype.newbyteorder("=")) if array.dtype.kind in "biufV" else None
 
 
+def identical(one: NDArray[Any], other: NDArray[Any]) -> bool:
+    """Whether two arrays are equal bit by bit, dtype and shape too."""
+    if one is other:
+        return True
+    if one.dtype != other.dtype or one.shape != other.shape:
+        return False
+    if one.dtype.hasobject:  # strings, of which the bytes are but where they lie
+        return bool(one.tolist() == other.tolist())
+    return one.tobytes() == other.tobytes()
+
+
 def element_type(array: NDArray[Any]) -> DType | None:
     """The dtype of `array` among all that tensors have, or None if it is none of ONNX's."""
     if array.dtype.kind in "OUT":

@@ -5,15 +5,3 @@ from opcheck.backends.attempt import attempt, same_answers, second_data
 from opcheck.backends.base import Backend, Prepared
 from opcheck.backends.connect import connect
 from opcheck.backends.observe import as_outputs
-
-__all__ = [
-    "DEFAULT",
-    "Backend",
-    "Prepared",
-    "as_outputs",
-    "attempt",
-    "connect",
-    "parse",
-    "same_answers",
-    "second_data",
-]

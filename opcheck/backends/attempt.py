@@ -54,7 +54,7 @@ def outcome(seen: Observed, question: Question) -> Outcome:
         ]
     is_other = differs is not None and not question.random
     pairs = zip(question.inputs, question.second, strict=True)
-    other_data = any(not _same(one, other) for one, other in pairs)
+    other_data = any(not dtypes.identical(one, other) for one, other in pairs)
     answered = seen.between is not None and same_answers(seen.first, seen.between)
     return Produced(
         seen.first,
@@ -109,7 +109,7 @@ def _other(array: Array, may_negate: bool) -> Array:
     if dtype is None or dtype.kind not in ("float", "minifloat", "complex"):
         return array.copy()
     reverse = np.ascontiguousarray(array.reshape(-1)[::-1]).reshape(array.shape)
-    if may_negate and _same(reverse, array):
+    if may_negate and dtypes.identical(reverse, array):
         # On a tensor of rank 0, NumPy's operators return scalars.
         return np.asarray(np.negative(array))
     return reverse
@@ -118,7 +118,7 @@ def _other(array: Array, may_negate: bool) -> Array:
 def _modified(fed: Sequence[Sequence[Array]], pristine: Sequence[Sequence[Array]]) -> str | None:
     for run, (own, given) in enumerate(zip(fed, pristine, strict=False), 1):
         for place, pair in enumerate(zip(own, given, strict=True)):
-            if not _same(*pair):
+            if not dtypes.identical(*pair):
                 return f"input {place} of run {run} was modified"
     return None
 
@@ -163,7 +163,7 @@ def _changed(judged: Outputs, later: Outputs, what: str) -> str | None:
             # Never compared with an array, which would answer element by element.
             if not (isinstance(one, Foreign) and isinstance(other, Foreign) and one == other):
                 return f"{what} returned another type in output {place}"
-        elif not (_same(one, other) or _equal(one, other)):
+        elif not (dtypes.identical(one, other) or _equal(one, other)):
             return f"{what} differs from the first answer in output {place}"
     return None
 
@@ -181,14 +181,3 @@ def _equal(one: Array, other: Array) -> bool:
         return False
     with np.errstate(invalid="ignore"):
         return bool(((one == other) | ((one != one) & (other != other))).all())
-
-
-def _same(one: Array, other: Array) -> bool:
-    """Bit for bit; dtype and shape too."""
-    if one is other:
-        return True
-    if one.dtype != other.dtype or one.shape != other.shape:
-        return False
-    if one.dtype.hasobject:  # strings, of which the bytes are but where they lie
-        return bool(one.tolist() == other.tolist())
-    return one.tobytes() == other.tobytes()

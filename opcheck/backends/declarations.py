@@ -47,7 +47,11 @@ class Declarations:
         address = parse(unquote(of))
         # Not the kind of its info, which for saved outputs is that of whoever computed them.
         self._way = _WAYS.get(address.kind)
-        self._backend = _innermost(connect(address))
+        backend: Any = connect(address)
+        # Somebody's own object, where there is one inside opcheck's.
+        while type(backend).__module__.startswith("opcheck.") and hasattr(backend, "backend"):
+            backend = backend.backend
+        self._backend = backend
 
     def prepare(self, task: Task) -> Declaration:
         """Ask; whatever comes up is the answer."""
@@ -67,13 +71,6 @@ class Declaration:
         if self.answer not in (True, False, None):
             raise TypeError(f"declares returned {self.answer!r}, not True, False or None")
         return [np.array(-1 if self.answer is None else self.answer, np.int8)]
-
-
-def _innermost(backend: Any) -> Any:
-    """Somebody's own object, where there is one inside opcheck's."""
-    while type(backend).__module__.startswith("opcheck.") and hasattr(backend, "backend"):
-        backend = backend.backend
-    return backend
 
 
 @dataclass(frozen=True)
@@ -131,12 +128,11 @@ def _onnx(backend: Any, task: Task) -> bool | None:
     return bool(asked(*arguments) if accepts(asked, *arguments) else asked(arguments[0]))
 
 
-def _numpy(backend: Any, task: Task) -> bool:
-    return task.inputs[0].dtype.name in dtypes_of(task.op)
-
-
 _WAYS: Mapping[str, Way] = {
-    "numpy": Way("the schemas of its operators", _numpy),
+    "numpy": Way(
+        "the schemas of its operators",
+        lambda backend, task: task.inputs[0].dtype.name in dtypes_of(task.op),
+    ),
     "onnx": Way("is_compatible", _onnx),
     "onnxruntime": Way("its registry of kernels", _onnxruntime),
     "openvino": Way("query_model", _openvino),

@@ -18,14 +18,7 @@ from numpy import array as plain_copy
 from numpy import empty, generic, ndarray, str_
 from numpy.ma import MaskedArray
 
-from opcheck.backends.base import (
-    Backend,
-    Declaring,
-    Defect,
-    Prepared,
-    ProcessDied,
-    UnusableAnswer,
-)
+from opcheck.backends.base import Backend, Declaring, Defect, Prepared, ProcessDied, UnusableAnswer
 from opcheck.dtypes import ELEMENT_TYPES
 from opcheck.errors import BackendUnavailable, NotExpressible, NotSupported
 from opcheck.model import Array, Declared, Foreign, Items, Question

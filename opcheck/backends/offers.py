@@ -18,8 +18,7 @@ from typing import Literal, TypeAlias
 from opcheck.backends.adapters import About
 from opcheck.backends.address import Address, built_in, entry_points
 from opcheck.backends.connect import adapter
-from opcheck.backends.isolation.process import Process, kill
-from opcheck.backends.isolation.start import started
+from opcheck.backends.isolation.process import Process, kill, started, with_output
 from opcheck.backends.profiles import Profile
 from opcheck.errors import BackendUnavailable, OpcheckError, UsageError
 from opcheck.model import BackendInfo
@@ -143,8 +142,11 @@ def tried(
             look()
             found.update(_said(chosen, processes, silent))
             if monotonic() > until:
-                late = [place for place in silent if place not in found]
-                found |= {p: _late(chosen[p], processes[p], seconds) for p in late}
+                for place in (place for place in silent if place not in found):
+                    said = f"backend {chosen[place].name!r} has not started within {seconds:g} s"
+                    told = with_output(said, processes[place])
+                    late = BackendUnavailable(told, "--timeout gives it longer")
+                    found[place] = Tried(chosen[place], error=late)
     finally:
         kill([*processes.values()])
     return [found[place] for place in range(len(chosen))]
@@ -163,13 +165,6 @@ def _said(
         else:
             if info:
                 yield place, Tried(one, info)
-
-
-def _late(one: Offer, process: Process, seconds: float) -> Tried:
-    printed = process.kill().strip()
-    told = f"backend {one.name!r} has not started within {seconds:g} s"
-    told += f"; the last it printed:\n{printed}" if printed else ""
-    return Tried(one, error=BackendUnavailable(told, "--timeout gives it longer"))
 
 
 def has_threads(kind: str) -> bool:

@@ -59,7 +59,13 @@ class FileFields(_Fields):
 
 def profiles_of(table: Node, file: str, problems: Problems) -> Mapping[str, Profile]:
     """The profiles of a file, by name; what is wrong with them is added to the problems."""
-    fields = form.validate(FileFields, table, file, problems, _keys)
+    fields = form.validate(
+        FileFields,
+        table,
+        file,
+        problems,
+        lambda at: form.aliases(ProfileFields if at else FileFields),
+    )
     found: dict[str, Profile] = {}
     for name, said in (fields.backends if fields else {}).items():
         at = ("backends", name)
@@ -89,7 +95,3 @@ def _address(said: ProfileFields) -> Address:
     if parse(str(address)) != address:
         raise UsageError(f"{str(address)!r} cannot be an address", "an option holds & or ?")
     return address
-
-
-def _keys(container: form.Location) -> list[str]:
-    return form.aliases(ProfileFields if container else FileFields)

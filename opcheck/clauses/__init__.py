@@ -9,16 +9,3 @@ from __future__ import annotations
 
 from opcheck.clauses.pages import Pages, Sentence, load_pages, shipped_pages
 from opcheck.clauses.quoting import Checked, Survey, cited, quotation, rulings, survey
-
-__all__ = [
-    "Checked",
-    "Pages",
-    "Sentence",
-    "Survey",
-    "cited",
-    "load_pages",
-    "quotation",
-    "rulings",
-    "shipped_pages",
-    "survey",
-]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from opcheck.model import Source
 from opcheck.reading import Node, Problems, form, read_file, shipped_folder
@@ -16,11 +16,7 @@ from opcheck.reading import Node, Problems, form, read_file, shipped_folder
 CaseName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*(#[A-Za-z0-9_.+-]+)?$")]
 
 
-class _Fields(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-class SentenceFields(_Fields):
+class SentenceFields(form.Fields):
     """A sentence as a file states it; without `versions` it stands on the page of every one."""
 
     text: str = Field(min_length=1)
@@ -40,14 +36,14 @@ class SentenceFields(_Fields):
         return self
 
 
-class PartFields(_Fields):
+class PartFields(form.Fields):
     """A part of a page, such as its summary or one attribute."""
 
     part: str = Field(min_length=1)
     sentences: list[SentenceFields] = Field(min_length=1)
 
 
-class PagesFields(_Fields):
+class PagesFields(form.Fields):
     """A file of `clauses/`."""
 
     op: str = Field(min_length=1)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from opcheck.backends.offers import Offer, Tried
     from opcheck.backends.profiles import Profile
-    from opcheck.model.support import Support
+    from opcheck.model.result import Support
 
 #: How many seconds a backend has to start, or for a model, where nobody says otherwise.
 _PATIENCE = 20.0
@@ -52,15 +52,15 @@ def command(addresses: tuple[str, ...], probe: bool, timeout: float | None, form
 
     Exit codes: 0 all is shown, 2 wrong usage, 4 what is at an ADDRESS cannot be used.
     """
+    from opcheck.backends.isolation.guard import guarded_folder
     from opcheck.backends.offers import offers, tried
     from opcheck.backends.profiles import profiles
     from opcheck.cli.console import output
-    from opcheck.cli.workers import scratch
 
     known = profiles(Path.cwd())
     chosen, problems = (_named(addresses, known), []) if addresses else offers(known)
     console = None if form == "json" else output()
-    with scratch() as folder:
+    with guarded_folder() as folder:
         found = tried(chosen, folder, timeout or _PATIENCE, interrupt.safe_place)
         _show(found, problems, console)
         if probe:

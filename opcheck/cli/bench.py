@@ -19,12 +19,7 @@ from opcheck.cli.bench_setup import (
     was_timed,
     with_threads,
 )
-from opcheck.cli.options import (
-    Duration,
-    backend_options,
-    end,
-    selection_options,
-)
+from opcheck.cli.options import Duration, backend_options, end, selection_options
 from opcheck.cli.outputs import Command, Output, check_files
 from opcheck.errors import Exit, UsageError, did_you_mean
 
@@ -147,8 +142,9 @@ def command(
     """
     if compared:
         timing_gate.compare(*compared, most, unclear)
+    from opcheck.backends.isolation.guard import guarded_folder
     from opcheck.cli.console import output
-    from opcheck.cli.workers import check_company, chosen_backends, consulted, scratch
+    from opcheck.cli.workers import check_company, chosen_backends, consulted
     from opcheck.report import timings
     from opcheck.report.pyperf import write as write_pyperf
     from opcheck.run.bench import Session
@@ -161,7 +157,7 @@ def command(
     check_files([(f"{name} {path}", path) for name, path in files.items()], [baseline])
     gate = timing_gate.asked(most, unclear, stored=baseline is not None, base=base)
     old = timing_gate.baseline(baseline)
-    with scratch() as folder:
+    with guarded_folder() as folder:
         asked = chosen_backends(addresses, folder, timeout, memory_limit)
         settings = [with_threads(one, threads) for one in asked]
         number = _base(base, addresses, [one.address for one in settings])
@@ -172,7 +168,7 @@ def command(
             consulted(cases, addresses, folder, timeout, memory_limit) as oracles,
             entered(settings, workers or (_QUICK_WORKERS if quick else _WORKERS)) as entrants,
         ):
-            address, processes = entrants[number].name, len(entrants[0].timed)
+            address, processes = entrants[number].judged.info.address, len(entrants[0].timed)
             plan = _plan(address, processes, quick=quick, cold=cold, seconds=seconds)
             about = describe([one.judged.info for one in entrants], plan, threads=threads)
             timing_gate.check(baseline, old, about, cases)

@@ -183,13 +183,9 @@ def show_sweeps(
     console: Console, about: Bench, rows: Sequence[Timed], plot: Path | None = None
 ) -> None:
     """Print how times grow in each sweep, and draw it."""
-    from opcheck.report import scaling
+    from opcheck.report import scaling, words
 
-    families: dict[str, list[Timed]] = {}
-    for row in rows:
-        if row.sweep:
-            families.setdefault(row.sweep, []).append(row)
-    for some in families.values():
+    for some in words.alike((row for row in rows if row.sweep), lambda row: row.sweep).values():
         console.print()
         scaling.show(console, about, some)
         if plot and was_timed(some):

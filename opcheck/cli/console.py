@@ -107,7 +107,10 @@ def progress(*, pausing: bool) -> Progress:
 
     `pausing`: it is stopped while something is written, so that it can share the terminal.
     """
-    shown = sys.stderr.isatty() and (pausing if sys.stdout.isatty() else not _is_pipe(sys.stdout))
+    shown = sys.stderr.isatty() and pausing
+    if sys.stderr.isatty() and not sys.stdout.isatty():
+        # A program that reads it, as a pager does, may write to the same terminal.
+        shown = not stat.S_ISFIFO(os.fstat(sys.stdout.fileno()).st_mode)
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -137,8 +140,3 @@ def counted(what: str, total: int | None) -> Iterator[Any]:
                 interrupt.safe_place()
 
         yield each
-
-
-def _is_pipe(file: TextIO) -> bool:
-    """Whether a program reads `file`, as a pager does; it may write to the same terminal."""
-    return stat.S_ISFIFO(os.fstat(file.fileno()).st_mode)

@@ -37,11 +37,8 @@ def command() -> None:
     opcheck golden write -o golden        the shipped suites, in the layout of ONNX's test data
     opcheck golden write my.yaml -o mine  my cases
     opcheck golden import node/test_gemm_alpha -o gemm.yaml      and the other way round
-    opcheck golden check golden           is every file as it was written, and every answer right?
+    opcheck golden check golden           are all files consistent, and all answers right?
     """
-
-
-# ── write ─────────────────────────────────────────────────────────────────────────────────────
 
 
 def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
@@ -213,9 +210,6 @@ def _methods(golden: Golden) -> Table:
     return table
 
 
-# ── import ────────────────────────────────────────────────────────────────────────────────────
-
-
 @command.command(name="import", cls=Command)
 @click.argument(
     "folders", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="DIR..."
@@ -253,19 +247,15 @@ def import_(folders: Sequence[Path], file: Path, force: bool) -> None:
     from opcheck.report.words import plural
     from opcheck.run.writing import place
 
-    _check_file(file)
+    if file.suffix not in _SUFFIXES:
+        raise UsageError(f"-o {file}: a case file ends in {' or '.join(_SUFFIXES)}")
+    if not file.parent.is_dir():
+        raise UsageError(f"-o {file}: there is no folder {file.parent}")
     nodes = _nodes(folders)
     made = written_nodes(nodes, file.stem)
     count = place(file, made.text, made.files, made.tensors, force=force)
     beside = f", and {plural(len(made.files), 'array')} beside it" if made.files else ""
     end(Exit.CONFORMS, f"{plural(count, 'case')} in {file}{beside}")
-
-
-def _check_file(file: Path) -> None:
-    if file.suffix not in _SUFFIXES:
-        raise UsageError(f"-o {file}: a case file ends in {' or '.join(_SUFFIXES)}")
-    if not file.parent.is_dir():
-        raise UsageError(f"-o {file}: there is no folder {file.parent}")
 
 
 def _nodes(folders: Sequence[Path]) -> list[Named]:
@@ -311,9 +301,6 @@ def _check_folder(folder: Path) -> None:
         raise Unfit(f"there is no {MODEL} in it{hint}")
 
 
-# ── check ─────────────────────────────────────────────────────────────────────────────────────
-
-
 @command.command(name="check")
 @click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
 @processes_option
@@ -356,4 +343,4 @@ def check(folder: Path, jobs: int | None) -> None:
         end(Exit.NONCONFORMING, f"{plural(count, 'path')} wrong; {looked_at}")
     if not checked.judged:
         end(Exit.NOTHING_JUDGED, f"nothing was checked: {looked_at}")
-    end(Exit.CONFORMS, f"every file is as it was written, and right: {looked_at}")
+    end(Exit.CONFORMS, f"consistent, and right by this opcheck: {looked_at}")

@@ -46,8 +46,7 @@ def command(clauses: bool, folder: Path | None, form: str, **selection: Any) -> 
     Exits with 2 and every problem of every file if there is one, with 5 if no case matches.
     """
     cases, said = chosen_cases(**selection)
-    show = _show_clauses if clauses else _show_cases
-    show(cases, as_json=form == "json")
+    _show(cases, of_clauses=clauses, as_json=form == "json")
     if folder:
         from opcheck.run.saving import write_questions
 
@@ -58,25 +57,17 @@ def command(clauses: bool, folder: Path | None, form: str, **selection: Any) -> 
         leave(Exit.NOTHING_JUDGED)
 
 
-def _show_cases(cases: Sequence[Case], *, as_json: bool) -> None:
-    from opcheck.cli.console import output
-    from opcheck.report import listing
-
-    if not as_json:
-        listing.show(output(), cases)
-    else:
-        for case in cases:
-            click.echo(json.dumps(listing.record(case)))
-
-
-def _show_clauses(cases: Sequence[Case], *, as_json: bool) -> None:
+def _show(cases: Sequence[Case], *, of_clauses: bool, as_json: bool) -> None:
     from opcheck.clauses import shipped_pages, survey
     from opcheck.cli.console import output
     from opcheck.report import listing
 
-    surveys = survey(shipped_pages(), cases)
-    if not as_json:
+    surveys = survey(shipped_pages(), cases) if of_clauses else ()
+    if as_json:
+        pages = (record for page in surveys for record in listing.clause_records(page))
+        for record in pages if of_clauses else map(listing.record, cases):
+            click.echo(json.dumps(record))
+    elif of_clauses:
         listing.show_clauses(output(), surveys)
     else:
-        for record in (record for page in surveys for record in listing.clause_records(page)):
-            click.echo(json.dumps(record))
+        listing.show(output(), cases)

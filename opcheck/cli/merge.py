@@ -38,7 +38,8 @@ def command(paths: tuple[Path, ...], out: Path, mixed_versions: bool) -> None:
     Exit codes: 0 the whole is complete, whatever its verdicts; 2 a file cannot be read, or they are
     no parts of one whole; 4 it is incomplete, or cannot be written.
     """
-    from opcheck.records.merging import Part, merge, several_builds
+    from opcheck.records.merging import Part, merge
+    from opcheck.records.status import several_builds
     from opcheck.report import store
     from opcheck.report.words import one_line, plural
 

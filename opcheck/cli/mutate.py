@@ -64,23 +64,28 @@ def command(
     be harmless and are not, or a group shows nothing, 2 wrong usage or case file, 5 no case of an
     operator that opcheck's engine knows.
     """
+    from opcheck.cli.console import counted
     from opcheck.run.machine import processors
-    from opcheck.run.mutate import Settings
+    from opcheck.run.mutate import Settings, count, mistakes_in, mutations
 
     cases, said = chosen_cases(**selection)
     _tell_of_left_out(cases)
-    _check_names(names, cases)
+    known = {wrong.name for op in {case.op for case in cases} for wrong in mistakes_in(op)}
+    for name in names:
+        if name not in known:
+            raise UsageError(f"no mistake {name!r}", did_you_mean(name, known))
     # Each group is compared with one other.
     settings = Settings(names, kills=2 if groups else 1)
     processes = jobs or processors()
-    mutations = _mutations(cases, settings, processes)
-    if not mutations:
+    with counted("trying mistakes", count(cases, settings)) as each:
+        found = tuple(each(mutations(cases, settings, processes, interrupt.safe_place)))
+    if not found:
         click.echo(f"opcheck: no case of an operator with known mistakes ({said})", err=True)
         leave(Exit.NOTHING_JUDGED)
     if groups:
-        _end_groups(cases, mutations, verbose=verbose, as_json=form == "json")
+        _end_groups(cases, found, verbose=verbose, as_json=form == "json")
     else:
-        power = _power(cases, settings, mutations, tries, processes)
+        power = _power(cases, settings, found, tries, processes)
         _end(power, verbose=verbose, as_json=form == "json")
 
 
@@ -93,23 +98,6 @@ def _tell_of_left_out(cases: Sequence[Case]) -> None:
     if left:
         told = f"{plural(len(left), 'case')} left out, such as {left[0].id}"
         click.echo(f"opcheck: {told}: what must come out is what backends answer", err=True)
-
-
-def _check_names(names: Sequence[str], cases: Iterable[Case]) -> None:
-    from opcheck.run.mutate import mistakes_in
-
-    known = {wrong.name for op in {case.op for case in cases} for wrong in mistakes_in(op)}
-    for name in names:
-        if name not in known:
-            raise UsageError(f"no mistake {name!r}", did_you_mean(name, known))
-
-
-def _mutations(cases: Sequence[Case], settings: Settings, jobs: int) -> tuple[Mutation, ...]:
-    from opcheck.cli.console import counted
-    from opcheck.run.mutate import count, mutations
-
-    with counted("trying mistakes", count(cases, settings)) as each:
-        return tuple(each(mutations(cases, settings, jobs, interrupt.safe_place)))
 
 
 def _power(

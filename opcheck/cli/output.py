@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import TracebackType
-from typing import Self
 
 from opcheck.cli.console import Lines, output, progress
 from opcheck.errors import Exit
@@ -15,21 +13,12 @@ from opcheck.report.pretty import Pretty
 
 
 class _Output:
-    """What a run writes to: entered while results come, which a progress bar counts."""
+    """What a run writes to; its `bar`, which counts results, is entered while they come."""
 
     def __init__(self, header: Header, *, pausing: bool) -> None:
         self.red = reds_of(header)
         self.bar = progress(pausing=pausing)
         self.task = self.bar.add_task("judging", total=header.results)
-
-    def __enter__(self) -> Self:
-        self.bar.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
-    ) -> None:
-        self.bar.stop()
 
     def is_shown(self, result: Result | Record) -> bool:
         """Whether a result is told in detail, and its failure worth a diagnosis."""

@@ -34,10 +34,6 @@ STANDARD = Path("-")
 _STALE = ".stale"
 
 
-def _is_file(path: Path, words: Sequence[str]) -> bool:
-    return path.is_file()
-
-
 class Output(click.Path):
     """The type of an option that names what the command writes.
 
@@ -47,7 +43,7 @@ class Output(click.Path):
 
     def __init__(
         self,
-        is_replaced: Callable[[Path, Sequence[str]], bool] = _is_file,
+        is_replaced: Callable[[Path, Sequence[str]], bool] = lambda path, words: path.is_file(),
         *,
         kept: bool = False,
         **settings: Any,
@@ -148,8 +144,12 @@ def _mentions(word: str, path: Path) -> bool:
 
 
 def _rename(path: Path, stale: Path, kind: Output, words: Sequence[str]) -> bool:
-    """Return True if the output has its other name now."""
-    _check_is_free(path)
+    """Return True if the output has its other name now; raises Unwritable if another has it."""
+    with suppress(PermissionError, IsADirectoryError), path.open("rb") as file:
+        try:
+            lock(file.fileno())
+        except OSError as error:
+            raise Unwritable(path, error) from None
     try:
         if stale.is_dir() and _is_stale(stale, kind, words):
             shutil.rmtree(stale)
@@ -164,14 +164,6 @@ def _rename(path: Path, stale: Path, kind: Output, words: Sequence[str]) -> bool
         except OSError:
             click.echo(f"opcheck: {path.name} stays as it was: {error.strerror}", err=True)
         return False
-
-
-def _check_is_free(path: Path) -> None:
-    with suppress(PermissionError, IsADirectoryError), path.open("rb") as file:
-        try:
-            lock(file.fileno())
-        except OSError as error:
-            raise Unwritable(path, error) from None
 
 
 def lock(file: int) -> None:
@@ -241,13 +233,20 @@ def read_runs(*paths: Path) -> list[Run]:
 
     Raises CaseFileError with what is wrong with all of them, UsageError for a second `-`.
     """
+    from opcheck.report import store
+
     if paths.count(STANDARD) > 1:
         raise UsageError("only one run can be on standard input")
     runs: list[Run] = []
     problems: list[Problem] = []
     for path in paths:
         try:
-            runs.append(_read_run(path))
+            if path != STANDARD:
+                runs.append(store.read(path))
+            elif sys.stdin is None:  # closed, as by <&-
+                raise UsageError("standard input is closed")
+            else:
+                runs.append(store.read_stream(sys.stdin.buffer, "<stdin>"))
         except CaseFileError as error:
             problems += error.problems
     if problems:
@@ -269,16 +268,6 @@ def is_benchmark(path: Path) -> bool:
             return unpacked(file).read(len(_BENCHMARK)) == _BENCHMARK
     except (OSError, ValueError, EOFError, zlib.error):
         return False
-
-
-def _read_run(path: Path) -> Run:
-    from opcheck.report import store
-
-    if path != STANDARD:
-        return store.read(path)
-    if sys.stdin is None:  # closed, as by <&-
-        raise UsageError("standard input is closed")
-    return store.read_stream(sys.stdin.buffer, "<stdin>")
 
 
 def check_output(out: Path | None, read_from: Sequence[Path]) -> None:

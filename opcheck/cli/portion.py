@@ -143,7 +143,13 @@ class PortionRead:
         failed = _failed(path, self.runs[path], addresses)
         gone = [*failed - {case.id for case in cases}]
         if gone:
-            _tell_of_those_gone(path, sorted(gone))
+            from opcheck.report.words import one_line, plural
+
+            named = ", ".join(map(one_line, sorted(gone)[:_NAMED]))
+            more = f" and {len(gone) - _NAMED:,} more" if len(gone) > _NAMED else ""
+            verb = "is" if len(gone) == 1 else "are"
+            told = f"{plural(len(gone), 'case')} that failed in {path} {verb} not among those"
+            click.echo(f"opcheck: {told} selected: {named}{more}", err=True)
         return tuple(case for case in cases if case.id in failed), f"{said}, failed in {path}"
 
     def share(self, cases: tuple[Case, ...]) -> tuple[Case, ...]:
@@ -172,13 +178,3 @@ def _failed(path: Path, run: Run, addresses: Collection[str]) -> set[str]:
     red = reds_of(run.header)
     records = (one for one in run.records if one.backend in addresses)
     return {one.case for one in records if is_failure(one, red)}
-
-
-def _tell_of_those_gone(path: Path, gone: Sequence[str]) -> None:
-    from opcheck.report.words import one_line, plural
-
-    named = ", ".join(map(one_line, gone[:_NAMED]))
-    more = f" and {len(gone) - _NAMED:,} more" if len(gone) > _NAMED else ""
-    verb = "is" if len(gone) == 1 else "are"
-    said = f"{plural(len(gone), 'case')} that failed in {path} {verb} not among those selected"
-    click.echo(f"opcheck: {said}: {named}{more}", err=True)

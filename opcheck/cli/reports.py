@@ -20,7 +20,7 @@ from opcheck.cli import outputs
 from opcheck.cli.options import Duration
 from opcheck.cli.outputs import STANDARD, Output, check_files, lock
 from opcheck.errors import Exit, Unwritable, UsageError, did_you_mean
-from opcheck.report.files import FORMATS, lines
+from opcheck.report.files import FORMATS, lines, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,17 +75,14 @@ def check_targets(
 ) -> None:
     """Raise UsageError with every file that cannot be written, before anything is."""
     printed = [one for one in targets if one.path == STANDARD]
-    reasons = [(one, _why_not_printed(one.form, stdout_is_stream)) for one in printed]
-    wrong = [f"{target}: {reason}" for target, reason in reasons if reason]
+    wrong = []
+    for one in printed:
+        if stdout_is_stream:
+            wrong.append(f"{one}: --format json has standard output to itself")
+        elif not FORMATS[one.form].read_from_logs:
+            instead = f"`opcheck report RUN --format {one.form}` prints this"
+            wrong.append(f"{one}: standard output shows the run; {instead}")
     check_files([(target, target.path) for target in targets], read_from, wrong)
-
-
-def _why_not_printed(form: str, stdout_is_stream: bool) -> str | None:
-    if stdout_is_stream:
-        return "--format json has standard output to itself"
-    if not FORMATS[form].read_from_logs:
-        return f"standard output shows the run; `opcheck report RUN --format {form}` prints this"
-    return None
 
 
 @dataclass(eq=False)
@@ -170,7 +167,6 @@ class Reports:
         What is `kept` is in the resumed file from now on, and comes to the others in its turn.
         """
         from opcheck.report import store
-        from opcheck.report.files import write_text
 
         if self._resumed:
             # Nobody else may be going on with it, before and after it is replaced.
@@ -215,7 +211,11 @@ class Reports:
             one.close()
             unordered = one is self._resumed and self._is_unordered
             if (unordered or revised) and not one.error and one.target.path.is_file():
-                self._put_in_order(one, replace(run, ending=ending))
+                text = "".join(f"{line}\n" for line in store.lines(replace(run, ending=ending)))
+                try:
+                    write_text(one.target.path, text)
+                except Unwritable as error:
+                    one.error = error.message
         return self._ended(run.ending, lacking)
 
     def _ended(self, ending: Ending, lacking: Sequence[str]) -> Ending:
@@ -226,15 +226,6 @@ class Reports:
         said = [ending.meaning, *lacking] if first else [*lacking, ending.meaning]
         code = ending.exit_code if first else int(Exit.UNUSABLE)
         return replace(ending, exit_code=code, meaning="; ".join(said))
-
-    def _put_in_order(self, file: _File, run: Run) -> None:
-        from opcheck.report import store
-        from opcheck.report.files import write_text
-
-        try:
-            write_text(file.target.path, "".join(f"{line}\n" for line in store.lines(run)))
-        except Unwritable as error:
-            file.error = error.message
 
     def show(self, run: Run) -> None:
         """Print what is to be printed, behind everything else."""

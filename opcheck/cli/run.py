@@ -152,13 +152,13 @@ def command(
     Exit codes: 0 conforms, 1 something failed, 2 wrong usage or case file, 4 a backend or the
     output could not be used, 5 nothing was judged, 130 interrupted.
     """
+    from opcheck.backends.isolation.guard import guarded_folder
     from opcheck.cli.output import JsonOutput, PrettyOutput
     from opcheck.cli.workers import (
         check_company,
         chosen_backends,
         connect,
         consulted,
-        scratch,
         started,
     )
     from opcheck.known import shipped_ledgers
@@ -179,7 +179,7 @@ def command(
     part = portion.read()
     earlier = earlier_run(resumed)
     with (
-        scratch() as folder,
+        guarded_folder() as folder,
         started(chosen_backends(addresses, folder, timeout, memory_limit), jobs) as pools,
         ExitStack() as stack,
     ):
@@ -210,6 +210,13 @@ def command(
             backends = recording(pools, saved)
         shipped = () if no_known else shipped_ledgers()
         recorder = Recorder(suite, [backend.info.address for backend in backends])
+        # Those that can change a verdict.
+        options = {
+            "timeout": f"{timeout:g} s" if timeout else None,
+            "memory-limit": memory_limit,
+            "repeat": str(times) if times > 1 else None,
+            "require-reproducible": "yes" if reproducible else None,
+        }
         header = _header(
             [backend.info for backend in backends],
             recorder.suite,
@@ -223,12 +230,7 @@ def command(
             strict=strict,
             require_supported=require_supported,
             named=bool(addresses),
-            options=_options(
-                timeout=f"{timeout:g} s" if timeout else None,
-                memory_limit=memory_limit,
-                repeat=str(times) if times > 1 else None,
-                require_reproducible="yes" if reproducible else None,
-            ),
+            options={name: value for name, value in options.items() if value},
             oracles=tuple({pool.info.address: pool.info for pool in oracles.values()}.values()),
         )
         kept = Kept(header)
@@ -259,7 +261,7 @@ def command(
             reproducible=reproducible,
         )
         try:
-            with output:
+            with output.bar:
                 for result in stream:
                     is_kept = isinstance(result, Record)
                     record = result if isinstance(result, Record) else recorder.record(result)
@@ -323,8 +325,3 @@ def _header(backends: Sequence[BackendInfo], suite: Suite, **asked: Any) -> Head
 
     now = datetime.now(UTC).isoformat(timespec="seconds")
     return Header(environment(), tuple(backends), suite=suite, started=now, **asked)
-
-
-def _options(**stated: str | None) -> dict[str, str]:
-    """Command-line options that can change a verdict."""
-    return {name.replace("_", "-"): value for name, value in stated.items() if value}

@@ -102,9 +102,6 @@ def asked(
     return Gate(USUAL if most is None else most, unclear)
 
 
-# ── against a saved benchmark ─────────────────────────────────────────────────────────────────
-
-
 def baseline(path: Path | None) -> Stored | None:
     """Return the saved benchmark, if one is asked for."""
     if path is None:

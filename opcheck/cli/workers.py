@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from opcheck.cli import interrupt
 from opcheck.errors import OpcheckError, UsageError
@@ -15,19 +15,8 @@ if TYPE_CHECKING:
     from opcheck.backends.isolation.slot import Settings
     from opcheck.model import Case
 
-T = TypeVar("T")
-
 #: How many seconds a backend has for a case, where nobody says otherwise.
 TIMEOUT = 30.0
-
-
-@contextmanager
-def scratch() -> Iterator[Path]:
-    """A folder for whatever workers leave behind; neither it nor they outlive this process."""
-    from opcheck.backends.isolation.guard import guarded_folder
-
-    with guarded_folder() as folder:
-        yield folder
 
 
 def chosen_backends(
@@ -58,17 +47,13 @@ def chosen_backends(
                 str(profile.address),
                 folder,
                 profile.environment,
-                _first(timeout, profile.timeout) or TIMEOUT,
-                _first(limit, profile.memory_limit),
+                timeout or profile.timeout or TIMEOUT,
+                limit or profile.memory_limit,
                 name=profile.name if profile.name in known else None,
             )
         )
     raise_all(failures)
     return found
-
-
-def _first(*values: T | None) -> T | None:
-    return next((value for value in values if value is not None), None)
 
 
 @contextmanager
@@ -124,8 +109,27 @@ def consulted(
     """The oracles of `cases`, connected, by the names that cases have for them.
 
     `given` are the backends that the command line names, which may be oracles whatever they are.
+    Raises UsageError for every oracle that cannot be meant.
     """
-    settings = _oracle_settings(cases, given, folder, timeout, memory_limit)
+    from opcheck.backends.address import CODE, parse
+    from opcheck.run.oracle import oracles_of
+
+    settings: dict[str, Settings] = {}
+    refused: list[OpcheckError] = []
+    for address, case in oracles_of(cases).items():
+        try:
+            (one,) = chosen_backends([address], folder, timeout, memory_limit)
+            is_trusted = address in given or one.name is not None
+            if not is_trusted and parse(one.address).kind in CODE:
+                raise UsageError(
+                    f"{address!r} is code, which no case file may have run",
+                    "name it with -b too, or give it a name in opcheck.toml and state that",
+                )
+            settings[address] = one
+        except UsageError as error:
+            told = f"{case.source}: expect.oracle: {error.message}"
+            refused.append(UsageError(told, error.hint))
+    raise_all(refused)
     with started([*settings.values()], workers) as pools:
         failures: list[OpcheckError] = []
         for address, pool in zip(settings, pools, strict=True):
@@ -149,39 +153,4 @@ def check_company(cases: Sequence[Case], backends: int) -> None:
             f"{alone[0].source}: {alone[0].id}{more}: expect.agree compares backends with each"
             " other, and there is only one",
             "name several, with -b each",
-        )
-
-
-def _oracle_settings(
-    cases: Sequence[Case],
-    given: Sequence[str],
-    folder: Path,
-    timeout: float | None,
-    memory_limit: str | None,
-) -> dict[str, Settings]:
-    """How the oracles are treated; raises UsageError for every one that cannot be meant."""
-    from opcheck.run.oracle import oracles_of
-
-    found: dict[str, Settings] = {}
-    failures: list[OpcheckError] = []
-    for address, case in oracles_of(cases).items():
-        try:
-            (found[address],) = chosen_backends([address], folder, timeout, memory_limit)
-            _check_trusted(found[address], address, given)
-        except UsageError as error:
-            failures.append(
-                UsageError(f"{case.source}: expect.oracle: {error.message}", error.hint)
-            )
-    raise_all(failures)
-    return found
-
-
-def _check_trusted(settings: Settings, address: str, given: Sequence[str]) -> None:
-    from opcheck.backends.address import CODE, parse
-
-    is_profile = settings.name is not None
-    if address not in given and not is_profile and parse(settings.address).kind in CODE:
-        raise UsageError(
-            f"{address!r} is code, which no case file may have run",
-            "name it with -b too, or give it a name in opcheck.toml and state that",
         )

@@ -7,5 +7,3 @@ words, and `picture` draws all of them.
 
 from opcheck.compare.outputs import compare_outputs, too_wide
 from opcheck.compare.tensors import Want, compare
-
-__all__ = ["Want", "compare", "compare_outputs", "too_wide"]

@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 
 from opcheck.compare import rows
-from opcheck.compare.elements import Floats, Mask, outside, ratio, wide
-from opcheck.compare.findings import Findings
+from opcheck.compare.elements import Findings, Floats, Mask, outside, ratio, wide
 from opcheck.compare.ulp import distance, native
 from opcheck.dtypes import DType, half_ulp, round_to
 from opcheck.engine import Expected, Room, Tier

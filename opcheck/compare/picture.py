@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from opcheck.compare.findings import Floats, Places
+from opcheck.compare.elements import Floats, Places
 from opcheck.compare.ulp import UNORDERED, chunks, distance
 from opcheck.dtypes import DType, round_to
 from opcheck.model import Array, Picture

@@ -14,10 +14,8 @@ blame are those too far from where most of the row is.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
+from opcheck.compare.elements import Floats, Mask
 
 #: The search for λ is Newton's on a convex function that consists of straight pieces. From the left
 #: it climbs, and ends after as many steps as it meets pieces, in practice three or four.

@@ -15,23 +15,13 @@ from typing import Literal
 import numpy as np
 
 from opcheck.compare.bounded import Decision, Reference, examine, pardon
-from opcheck.compare.elements import Floats, Judge, check
-from opcheck.compare.findings import Findings, Places
+from opcheck.compare.elements import Findings, Floats, Judge, Places, check
 from opcheck.compare.picture import picture
 from opcheck.compare.ulp import UNORDERED, chunks, distance, native
 from opcheck.compare.where import describe
 from opcheck.dtypes import DType, element_type, half_ulp, of, round_to
 from opcheck.engine import Expected
-from opcheck.model import (
-    EXACT,
-    Array,
-    Comparison,
-    Failure,
-    Foreign,
-    Mismatch,
-    Problem,
-    Tolerance,
-)
+from opcheck.model import EXACT, Array, Comparison, Failure, Foreign, Mismatch, Problem, Tolerance
 
 #: How many ULP a result may lie above the upper end of the operator's range.
 _ABOVE = 4

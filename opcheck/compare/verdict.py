@@ -122,7 +122,8 @@ def judge(
                 return _judge_outputs(rule, attempts, names)
 
             if not answers:
-                reason = f"accepts an invalid model: {_reasons(admitted)}"
+                reasons = "; ".join(one.reason for one in admitted if isinstance(one, Refusal))
+                reason = f"accepts an invalid model: {reasons}"
                 return lesser(rule, Verdict.FAIL, reason, "accepted")
             found = judged(outputs)
             if again is not None:
@@ -317,10 +318,6 @@ def what_is_wrong(comparison: Comparison) -> str:
         said = f"{comparison.output}: {comparison.remark}"
         return f"{said}; {comparison.wrong} of {comparison.total} elements need it"
     return f"{said}: {comparison.remark}" if comparison.remark else said
-
-
-def _reasons(admitted: Sequence[Admitted]) -> str:
-    return "; ".join(refusal.reason for refusal in admitted if isinstance(refusal, Refusal))
 
 
 def _raised_later(raised: Raised) -> str:

@@ -17,9 +17,8 @@ scattered                               all over the tensor
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Mask = NDArray[np.bool_]
+from opcheck.compare.elements import Mask
 
 #: The most indices of one axis that are listed one by one.
 _LISTED = 4

@@ -1,7 +1,7 @@
 """Why answers are wrong: mistakes that reproduce them, and what failing cases have in common.
 
-`likeness` says if a mistake gives what a backend gave, `faults` makes two of one, `numbers` looks
-at wrong values by themselves. `suspects` remembers across the failures and passes of a backend.
+`likeness` says if a mistake gives what a backend gave, and looks at wrong values by themselves,
+`faults` makes two of one. `suspects` remembers across the failures and passes of a backend.
 Once all results are there, `settle` chooses a cause for each failure, by the mistakes that no pass
 contradicts or by `rules` about the `features` of its case.
 """
@@ -9,13 +9,3 @@ contradicts or by `rules` about the `features` of its case.
 from opcheck.diagnose.evidence import Evidence
 from opcheck.diagnose.settle import PARTICULARS, Seen, settled
 from opcheck.diagnose.suspects import Suspects, looks_like, names_of
-
-__all__ = [
-    "PARTICULARS",
-    "Evidence",
-    "Seen",
-    "Suspects",
-    "looks_like",
-    "names_of",
-    "settled",
-]

@@ -1,10 +1,13 @@
-"""Whether a mistake gives what a backend gave."""
+"""What wrong values look like: a mistake that gives them, or what they have in common."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import numpy as np
 
 from opcheck.backends import as_outputs
+from opcheck.compare.elements import Floats, wide
 from opcheck.compare.ulp import distance
 from opcheck.diagnose.evidence import Evidence, Outputs
 from opcheck.dtypes import DType, of
@@ -19,6 +22,8 @@ _SAME, _SAME_IN_16_BITS = 4, 1
 _FARTHER = 16
 #: And the backend's answer is nearer to the mistake's than to the right one by so much.
 _NEARER = 2
+#: What a single value has in common with itself is nothing.
+_ENOUGH = 3
 
 
 def reproduces(mistake: Mutant, evidence: Evidence) -> bool:
@@ -26,7 +31,7 @@ def reproduces(mistake: Mutant, evidence: Evidence) -> bool:
     answer = _answer(mistake, evidence)
     if evidence.got is None or answer is None:
         return evidence.got is None and answer is None
-    if not _same_kinds(evidence.got, answer):
+    if len(evidence.got) != len(answer) or not all(map(_same_kind, evidence.got, answer)):
         return False
     operator = operator_of(evidence.node.op)
     rounded = operator is not None and not operator.exact
@@ -52,10 +57,6 @@ def _answer(mistake: Mutant, evidence: Evidence) -> Outputs | None:
     """What comes of a mistake, None where the node is refused."""
     answer = mistake.made_on(evidence.node)
     return None if isinstance(answer, InvalidNode) else as_outputs(answer)
-
-
-def _same_kinds(got: Outputs, answer: Outputs) -> bool:
-    return len(got) == len(answer) and all(map(_same_kind, got, answer))
 
 
 def _same_kind(got: Array | Foreign, answer: Array | Foreign) -> bool:
@@ -84,11 +85,66 @@ def _alike(
     same = np.uint64(_SAME_IN_16_BITS if got.dtype.itemsize == 2 else _SAME)
     if right is None:
         return bool((between <= same).all())
-    away = np.minimum(distance(right, answer) // np.uint64(_FARTHER), np.uint64(_most(dtype)))
+    # The most by which two arithmetics that mean the same may differ: half of the digits.
+    most = np.uint64(2 ** (dtype.precision // 2))
+    away = np.minimum(distance(right, answer) // np.uint64(_FARTHER), most)
     wrong = distance(got, right).max()
     return bool((between <= np.maximum(same, away)).all() and between.max() <= wrong // _NEARER)
 
 
-def _most(dtype: DType) -> int:
-    """The most ULP by which two arithmetics that mean the same may differ: half of the digits."""
-    return int(2 ** (dtype.precision // 2))
+def resemblance(evidence: Evidence) -> str | None:
+    """What wrong values have in common, in words; None where nothing fits."""
+    if evidence.got is None or len(evidence.admitted) != 1:
+        return None
+    said: list[str | None] = []
+    for place, (want, got) in enumerate(zip(evidence.admitted[0], evidence.got, strict=False)):
+        right = evidence.nearest(place)
+        if right is None or isinstance(got, Foreign):
+            return None
+        dtype = of(got)
+        if dtype is None or (want.dtype or dtype) != dtype:
+            return None
+        if evidence.node.given and _is_swapped(evidence.node.given[0], right, got):
+            said.append("like the right values, swapped between equal elements of the input")
+        else:
+            said.append(next(_words(right, got, dtype), None))
+    return "; ".join(filter(None, said)) or None
+
+
+def _is_swapped(given: Array, right: Array, got: Array) -> bool:
+    """Return True if each value of the input has the same outputs, in another order."""
+    if not given.shape == right.shape == got.shape:
+        return False
+    pairs = (np.stack([wide(given).ravel(), wide(out).ravel()]) for out in (right, got))
+    one, other = (pair[:, np.lexsort(pair)] for pair in pairs)
+    return np.array_equal(one, other)
+
+
+def _words(right: Array, got: Array, dtype: DType) -> Iterator[str]:
+    steps = distance(right, got)
+    off = steps > 0
+    wanted, actual = wide(right)[off], wide(got)[off]
+    if not (np.isfinite(wanted).all() and np.isfinite(actual).all() and off.any()):
+        return
+    furthest = int(steps.max())
+    if furthest <= 2 ** (dtype.precision // 2):
+        yield f"like less precision: it would pass with a tolerance of {furthest:,} ULP"
+    few, digits = 2.0 ** (3 - dtype.precision), 3 if got.dtype.itemsize == 2 else 6
+    if wanted.size >= _ENOUGH and np.ptp(wanted) > 0:
+        with np.errstate(all="ignore"):
+            factors, offsets = actual / wanted, actual - wanted
+        factor = _common(factors, few * np.abs(factors))
+        if factor is not None and abs(factor) > few:
+            yield f"like {factor:.{digits}g} times the right values, where it is wrong"
+        offset = _common(offsets, few * np.maximum(np.abs(actual), np.abs(wanted)))
+        if offset is not None:
+            sign = "+-"[offset < 0]
+            yield f"like the right values {sign} {abs(offset):.{digits}g}, where it is wrong"
+
+
+def _common(values: Floats, room: Floats) -> float | None:
+    """What all values are, each within its room."""
+    if not np.isfinite(values).all():
+        return None
+    middle = float(np.median(values))
+    return middle if np.all(np.abs(values - middle) <= room) else None

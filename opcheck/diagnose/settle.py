@@ -75,11 +75,6 @@ class Seen:
             return replace(self.case, opset=int(self._ours["opset"]))
         return legal_twin(self.case) if self.record.refused else None
 
-    @property
-    def is_answered(self) -> bool:
-        """Return True if the answer is wrong, though the model was not refused."""
-        return self.record.failure not in (None, "accepted", *_SILENT)
-
     def came_out(self, failure: Failure | None, words: str) -> bool:
         """Return True if the result shows that the case is not wrong in the way of `failure`."""
         way, refused = self.record.failure, self.record.refused
@@ -110,7 +105,9 @@ class _Part:
         self.suspects = suspects
         self.all = results
         beside = [one.accepted for one in results if one.accepted]
-        answered = (one.subject for one in results if one.is_answered)
+        # The answer of these is wrong, though the model was not refused.
+        unanswered = (None, "accepted", *_SILENT)
+        answered = (one.subject for one in results if one.record.failure not in unanswered)
         for case in (*beside, *answered):
             suspects.accepted(case)
         #: Every case of the results, then what was accepted beside them; known by their identity,

@@ -13,13 +13,12 @@ import numpy as np
 from opcheck.compare import compare_outputs
 from opcheck.diagnose.evidence import Evidence
 from opcheck.diagnose.faults import FAULTS, Fault, both, mistake_named
-from opcheck.diagnose.likeness import contradicts, refuses, reproduces
-from opcheck.diagnose.numbers import resemblance
+from opcheck.diagnose.likeness import contradicts, refuses, reproduces, resemblance
 from opcheck.dtypes import DType
 from opcheck.engine.mutants import Mutant as Mistake
 from opcheck.engine.mutants import mutants_of as mistakes_of
 from opcheck.model import Case, Comparison, Diagnosis, Foreign, OpVersion
-from opcheck.model.support import Cell
+from opcheck.model.result import Cell
 
 #: Of so many failures of each version and dtype are all mistakes tried, later only those that
 #: explained one before; at the end all again on so many of what is left, of so many that are kept.
@@ -200,7 +199,10 @@ class Suspects:
             if enough is not None and len(against) >= enough:
                 break
             known.asked[mistake.name] += 1
-            seen = self._remembered(case)
+            if id(case) not in self._recalled:
+                small = sum(spec.nbytes for spec in case.inputs) <= _SMALL
+                self._recalled[id(case)] = self._recall(case) if small else None
+            seen = self._recalled[id(case)]
             if seen and _does(contradicts_it, mistake, seen, self._broken):
                 against.append(case)
         return against
@@ -219,12 +221,6 @@ class Suspects:
             if found := [one for one in tried if _does(reproduces, one, evidence, self._broken)]:
                 return {one.name: one for one in found}
         return {}
-
-    def _remembered(self, case: Case) -> Evidence | None:
-        if id(case) not in self._recalled:
-            small = sum(spec.nbytes for spec in case.inputs) <= _SMALL
-            self._recalled[id(case)] = self._recall(case) if small else None
-        return self._recalled[id(case)]
 
 
 def cell_of(case: Case) -> Cell:

@@ -14,24 +14,6 @@ from opcheck.engine.evaluate import exactly as exactly_node
 from opcheck.engine.node import Node, bind, dtypes_of, operator_of
 from opcheck.model import Array, Attrs, OpVersion
 
-__all__ = [
-    "Defect",
-    "Evaluation",
-    "Expected",
-    "Node",
-    "Room",
-    "Tier",
-    "bind",
-    "dtypes_of",
-    "evaluate",
-    "evaluate_node",
-    "exactly",
-    "exactly_node",
-    "operator_of",
-    "precisely",
-    "rounded",
-]
-
 
 def evaluate(op: OpVersion, inputs: Sequence[Array | None], attrs: Attrs) -> tuple[Array, ...]:
     """The outputs of `op` on `inputs`, each value rounded once to its type.

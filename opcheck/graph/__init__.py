@@ -4,5 +4,3 @@ from onnx import ModelProto
 
 from opcheck.errors import NotExpressible
 from opcheck.graph.build import model_of
-
-__all__ = ["ModelProto", "NotExpressible", "model_of"]

@@ -25,7 +25,7 @@ from typing import Any, Literal, TypeAlias, cast, get_args
 import numpy as np
 from onnx import ModelProto, TypeProto
 
-from opcheck.dtypes import DTYPES
+from opcheck.dtypes import DTYPES, identical
 from opcheck.graph.tensors import (
     BeyondOpcheck,
     read_npy,
@@ -166,7 +166,7 @@ def other_question(
             if isinstance(value, np.ndarray):
                 same = _same(read_tensor(data / name), value)
             else:
-                same = _same_value(read_value(data / name, _declared(task, known)), value)
+                same = _same(read_value(data / name, _declared(task, known)), value)
         except ValueError as error:
             return str(error)
         if not same:
@@ -202,18 +202,12 @@ def _substance(model: ModelProto) -> bytes:
     return bare.SerializeToString(deterministic=True)
 
 
-def _same(one: Array, other: Array) -> bool:
-    if one.dtype != other.dtype or one.shape != other.shape:
-        return False
-    if one.dtype.hasobject:
-        return bool(one.tolist() == other.tolist())
-    return one.tobytes() == other.tobytes()
-
-
-def _same_value(one: Value, other: Value) -> bool:
-    """Of sequences, and of optionals without a value."""
+def _same(one: Value, other: Value) -> bool:
+    """Whether two values are equal bit by bit: tensors, sequences, or no value at all."""
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(_same, one, other))
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
+        return identical(one, other)
     return one is other
 
 
@@ -369,7 +363,10 @@ def _backend(said: Any) -> BackendInfo:
     sound = (
         isinstance(said, dict)
         and all(isinstance(said.get(name), str) for name in _TEXTS)
-        and all(_are_texts(said.get(name)) for name in _LISTS)
+        and all(
+            isinstance(said.get(name), list) and all(isinstance(item, str) for item in said[name])
+            for name in _LISTS
+        )
         and isinstance(said.get("engine"), bool)
         and isinstance(said.get("threads"), int | None)
     )
@@ -377,7 +374,3 @@ def _backend(said: Any) -> BackendInfo:
         raise ValueError(f"{MARKER} does not say whose outputs these are")
     lists = {name: tuple(said[name]) for name in _LISTS}
     return BackendInfo(**{name: said[name] for name in _FIELDS} | lists)
-
-
-def _are_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(item, str) for item in value)

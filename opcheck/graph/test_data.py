@@ -242,13 +242,9 @@ def read_tolerance(data: bytes) -> tuple[float, float]:
                 raise ValueError(f"{name!r} ({meant})")
     except (ValueError, AttributeError, RecursionError) as error:
         raise ValueError(f"this is no JSON object with rtol and atol: {error}") from None
-    if not all(map(_is_tolerance, found)):
+    if not all(type(one) in (int, float) and 0 <= one <= sys.float_info.max for one in found):
         raise ValueError(f"rtol {found[0]!r}, atol {found[1]!r}: no finite numbers of at least 0")
     return float(found[0]), float(found[1])
-
-
-def _is_tolerance(value: Any) -> bool:
-    return type(value) in (int, float) and 0 <= value <= sys.float_info.max
 
 
 def write_test(folder: Path, test: ModelTest) -> None:

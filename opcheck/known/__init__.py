@@ -16,19 +16,3 @@ from opcheck.known.ledgers import (
     load_user_ledgers,
     shipped_ledgers,
 )
-
-__all__ = [
-    "Entry",
-    "Gate",
-    "Ledger",
-    "LedgerFields",
-    "Line",
-    "Listed",
-    "Place",
-    "UserLedger",
-    "explain",
-    "load_ledgers",
-    "load_user_ledgers",
-    "shipped_ledgers",
-    "within",
-]

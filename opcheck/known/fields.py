@@ -8,20 +8,17 @@ from typing import Annotated, Any, Literal, Self
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, model_validator
 
 from opcheck.errors import did_you_mean
 from opcheck.model import FAILURES, WRONG, Case, Typed, Verdict
 from opcheck.reading import form
+from opcheck.reading.form import Fields
 
 #: The verdicts that a ledger of released backends can explain.
 FAILING = (Verdict.WARN, *WRONG)
 #: Those that a user's ledger can list.
 LISTABLE = (*FAILING, Verdict.UNSUPPORTED)
-
-
-def _listed(value: Any) -> Any:
-    return value if isinstance(value, list) else [value]
 
 
 def _not_deleted(value: Any) -> Any:
@@ -49,19 +46,13 @@ def _one_of(known: Sequence[str], what: str) -> AfterValidator:
     return AfterValidator(checked)
 
 
-_AsList = BeforeValidator(_listed)
+_AsList = BeforeValidator(lambda value: value if isinstance(value, list) else [value])
 _Some = Field(min_length=1)
 Text = Annotated[str, Field(min_length=1)]
 Words = Annotated[list[str], _AsList]
 Failures = Annotated[list[Annotated[str, _one_of(FAILURES, "way to fail")]], _AsList]
 Verdicts = Annotated[list[Annotated[str, _one_of(LISTABLE, "verdict to list")]], _AsList]
 Versions = Annotated[str, AfterValidator(_specifier)]
-
-
-class Fields(BaseModel):
-    """A mapping of a ledger, and nothing beside it."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
 class Place(Fields):

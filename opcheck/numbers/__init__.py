@@ -44,8 +44,6 @@ NAMES = frozenset(
     """.split()
 )
 
-__all__ = ["NAMES", "Fault", "Number", "lifting", "primitive", "real"]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 

@@ -15,24 +15,6 @@ from opcheck.model import Attrs, AttrValue, OpVersion
 from opcheck.opset import directml
 from opcheck.opset.schema import Attribute, Body, BodyNode, Parameter, Reference, Schema
 
-__all__ = [
-    "Attribute",
-    "Body",
-    "BodyNode",
-    "Parameter",
-    "Reference",
-    "Schema",
-    "attribute",
-    "body",
-    "describe",
-    "domains",
-    "is_exact",
-    "later",
-    "newest",
-    "operators",
-    "versions",
-]
-
 #: Operators that take no strings, of which no answer needs rounding all the same.
 _EXACT = (
     *("Abs", "Ceil", "Clip", "EyeLike", "Floor", "GlobalMaxPool", "Max", "MaxPool", "Min", "Neg"),

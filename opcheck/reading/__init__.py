@@ -9,14 +9,3 @@ from __future__ import annotations
 
 from opcheck.reading.nodes import Mark, Node, Problems, Scalar, quoted
 from opcheck.reading.reader import read_file, read_text, shipped_folder
-
-__all__ = [
-    "Mark",
-    "Node",
-    "Problems",
-    "Scalar",
-    "quoted",
-    "read_file",
-    "read_text",
-    "shipped_folder",
-]

@@ -88,8 +88,8 @@ class Builder:
 
         steps: dict[type[Any], Callable[[Any], None]] = {
             events.ScalarEvent: self._scalar,
-            events.SequenceStartEvent: self._open_sequence,
-            events.MappingStartEvent: self._open_mapping,
+            events.SequenceStartEvent: lambda event: self._open(event, "seq", []),
+            events.MappingStartEvent: lambda event: self._open(event, "map", None),
             events.SequenceEndEvent: self._close,
             events.MappingEndEvent: self._close,
             events.AliasEvent: self._alias,
@@ -174,12 +174,6 @@ class Builder:
         if isinstance(frame.key, str):
             frame.entries[frame.key] = node
         frame.key = _AWAITED
-
-    def _open_sequence(self, event: Any) -> None:
-        self._open(event, "seq", [])
-
-    def _open_mapping(self, event: Any) -> None:
-        self._open(event, "map", None)
 
     def _open(self, event: Any, kind: str, items: list[Node] | None) -> None:
         mark = self.last = place(event.start_mark)

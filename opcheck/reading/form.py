@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from opcheck.errors import did_you_mean
 from opcheck.reading.nodes import Node, Problems, quoted
@@ -37,6 +37,12 @@ _WORDS: Final = {
     "too_short": "must hold at least {min_length}",
     "too_long": "must hold at most {max_length}",
 }
+
+
+class Fields(BaseModel):
+    """What all forms of files share: no unknown keys, no silent conversions."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
 def validate(

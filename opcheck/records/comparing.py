@@ -114,12 +114,17 @@ def compare(old: Run, new: Run) -> Difference:
     as_found = applied[0] != applied[1]
     before, after = _by_pair(old.records, as_found), _by_pair(new.records, as_found)
     red = reds_of(old.header), reds_of(new.header)
+    one, other = old.header, new.header
+    asked = [(head.selection, head.paths, head.shard, head.seed) for head in (one, other)]
+    # Only then was a result asked for that is missing in the new run.
+    same_request = new.complete and asked[0] == asked[1]
+    addresses = {backend.address for backend in other.backends}
     changes = []
     left_out = []
     pairs = []
     for pair, was in before.items():
         now = after.get(pair)
-        if now is None and not _must_be_there(old, new, was):
+        if now is None and not (same_request and was.backend in addresses):
             left_out.append(was)
             continue
         if now is not None and was.digest == now.digest:
@@ -184,14 +189,6 @@ def _without_ledgers(record: Record, as_found: bool) -> Record:
     if record.verdict is not Verdict.KNOWN or record.found is None:
         return replace(record, known=None, unexpected=False)
     return replace(record, verdict=record.found, known=None)
-
-
-def _must_be_there(old: Run, new: Run, was: Record) -> bool:
-    """Whether a result that is missing in the new run was asked for."""
-    one, other = old.header, new.header
-    asked = [(head.selection, head.paths, head.shard, head.seed) for head in (one, other)]
-    backends = {backend.address for backend in other.backends}
-    return new.complete and asked[0] == asked[1] and was.backend in backends
 
 
 _Red = tuple[Collection[Verdict], Collection[Verdict]]

@@ -118,13 +118,6 @@ def _whole(infos: Iterable[BackendInfo]) -> dict[str, BackendInfo]:
     return found
 
 
-def several_builds(whole: Header) -> Iterator[str]:
-    """Backends that were not made of the same in all parts of a whole, and in what they differ."""
-    for info in (*whole.backends, *whole.oracles):
-        if unlike := [name for name, digests in info.made_of.items() if ", " in digests]:
-            yield f"{info} was not made of the same everywhere: {', '.join(unlike)}"
-
-
 def _left_over(parts: Sequence[Part]) -> Iterator[str]:
     """Which parts are of another day, and of another build of a backend than one before them."""
     for number, part in enumerate(parts):
@@ -314,7 +307,7 @@ def resumed(
     """
     old = earlier.run.header
     wrong = [*misfits([earlier, Part(_NOW, replace(earlier.run, header=now))])]
-    wrong += [*_changed_since(earlier.name, old, now), *_too_late(earlier.name, old, now, hours)]
+    wrong += _changed_since(earlier.name, old, now, hours)
     # What was not delivered is what is missing.
     records = [one for one in earlier.run.records if one.verdict is not Verdict.NOT_RUN]
     if earlier.run.complete and len(records) == len(earlier.run.records):
@@ -337,8 +330,8 @@ def resumed(
     return Kept(header, pairs, earlier.run.ending or _KILLED)
 
 
-def _changed_since(name: str, old: Header, now: Header) -> Iterator[str]:
-    """What may differ in the parts of a whole, but not within one."""
+def _changed_since(name: str, old: Header, now: Header, hours: float) -> Iterator[str]:
+    """What may differ in the parts of a whole, but not within one; nor may it take longer."""
     versions = old.environment.opcheck, now.environment.opcheck
     if versions[1] not in versions[0].split(", "):
         yield f"{name} is of opcheck {versions[0]}, {_NOW} of {versions[1]}"
@@ -352,10 +345,7 @@ def _changed_since(name: str, old: Header, now: Header) -> Iterator[str]:
         before = known.get(info.address, info.made_of)
         if unlike := sorted(dict(before.items() ^ info.made_of.items())):
             yield f"{quoted(info.address)} was made of other files in {name}: {', '.join(unlike)}"
-
-
-def _too_late(name: str, old: Header, now: Header, hours: float) -> Iterator[str]:
-    """Why too much may have changed since a run began that nothing in it shows."""
+    # Too much may have changed meanwhile that nothing in it shows.
     passed = apart(old, now)
     if abs(passed) > hours:
         when = f"{abs(passed):,.1f} hours {'ago' if passed > 0 else 'from now'}"

@@ -92,14 +92,23 @@ def status(
     excused = (result for result in results if result.verdict is Verdict.KNOWN)
     known = Counter(result.backend for result in excused if before_ledgers(result) in off)
     found = Counter(before_ledgers(result) for result in results)
-    remarks = [_known_wrong(known)] if known else []
+    remarks = []
+    if known:
+        (first, count), *others = known.items()
+        remarks.append(f"{first} is wrong on {_counted(count, 'known case', 'known cases')}")
+        remarks[0] += "".join(f", {name} on {count:,}" for name, count in others)
     remarks += [_spelt({verdict: found[verdict] for verdict in _REMARKS})]
     other = sum(result.irreproducible for result in results)
     remarks += [f"{other:,} not reproducible to the bit"] * bool(other)
     remarks += [f"{address} {asked[address]}" for address in idle]
-    remarks += _without_a_pass(header, idle, results)
+    passed = {result.backend for result in results if result.verdict is not Verdict.KNOWN}
+    remarks += [
+        f"{backend.address} passed no case: all that it fails is listed"
+        for backend in header.backends
+        if backend.address not in {*passed, *idle}
+    ]
     remarks += [f"{part} only"] * bool(part)
-    remarks += partings
+    remarks += [*several_builds(header), *partings]
     head = f"nothing new: {judged}" if known else f"conforms: {judged}, nothing unexpected"
     said = "; ".join(filter(None, [head, *remarks]))
     return Exit.CONFORMS, said
@@ -115,6 +124,13 @@ def outcome(run: Run) -> tuple[Exit, str]:
         accidents=ending.accidents if ending else (),
         partings=ending.partings if ending else (),
     )
+
+
+def several_builds(whole: Header) -> Iterator[str]:
+    """Backends that were not made of the same in all parts of a whole, and in what they differ."""
+    for info in (*whole.backends, *whole.oracles):
+        if unlike := [name for name, digests in info.made_of.items() if ", " in digests]:
+            yield f"{info} was not made of the same everywhere: {', '.join(unlike)}"
 
 
 def _why_idle(backend: BackendInfo, results: Iterable[Record]) -> str:
@@ -138,26 +154,9 @@ def before_ledgers(result: Record) -> Verdict:
     return result.verdict if result.verdict is not Verdict.KNOWN else result.found or Verdict.FAIL
 
 
-def _known_wrong(counts: Mapping[str, int]) -> str:
-    """`acme is wrong on 5 known cases, bolt on 3`."""
-    (first, count), *others = counts.items()
-    said = f"{first} is wrong on {_counted(count, 'known case', 'known cases')}"
-    return ", ".join([said, *(f"{name} on {count:,}" for name, count in others)])
-
-
 def is_judged(result: Record) -> bool:
     """Whether a backend showed what it computes: one that is known to support nothing did not."""
     return before_ledgers(result) not in UNJUDGED
-
-
-def _without_a_pass(
-    header: Header, idle: Collection[str], results: Iterable[Record]
-) -> Iterator[str]:
-    """Backends that are green only because a ledger excuses every failure."""
-    passed = {result.backend for result in results if result.verdict is not Verdict.KNOWN}
-    for backend in header.backends:
-        if backend.address not in {*passed, *idle}:
-            yield f"{backend.address} passed no case: all that it fails is listed"
 
 
 def _counted(count: int, one: str, many: str) -> str:

@@ -16,7 +16,7 @@ from opcheck.backends.offers import Tried
 from opcheck.dtypes import DTYPES
 from opcheck.errors import OpcheckError
 from opcheck.model import OpVersion, Verdict
-from opcheck.model.support import Support
+from opcheck.model.result import Support
 from opcheck.report import words
 from opcheck.report.look import COLOURS, add_numbers, new_table, put_all
 
@@ -30,12 +30,15 @@ _TYPES = re.compile(r"b?float\d+|double|tensor\(\w+\)")
 
 def show(console: Console, found: Sequence[Tried], problems: Sequence[OpcheckError] = ()) -> None:
     """Print what is there, a table for each state; `problems` are about none of them."""
-    put_all(
-        console,
-        _ready([one for one in found if one.info]),
-        _absent([one for one in found if one.state == "not installed"]),
-        _templates([one for one in found if one.state == "template"]),
-    )
+    absent = new_table("not installed", "what it is", "install it with")
+    templates = new_table("needs a detail", "what it is")
+    for one in found:
+        about = one.offer.about
+        if one.state == "not installed":
+            absent.add_row(_shown(one), about.summary, about.install)
+        elif one.state == "template":
+            templates.add_row(_shown(one), about.summary)
+    put_all(console, _ready([one for one in found if one.info]), absent, templates)
     unusable = [one for one in found if one.state == "unusable"]
     if unusable or problems:
         console.print(Text("Cannot be used", "bold red"))
@@ -81,20 +84,6 @@ def _ready(found: Sequence[Tried]) -> Table:
             words.clean("\n".join(info.devices)),
             words.clean(one.offer.about.summary),
         )
-    return table
-
-
-def _absent(found: Sequence[Tried]) -> Table:
-    table = new_table("not installed", "what it is", "install it with")
-    for one in found:
-        table.add_row(_shown(one), one.offer.about.summary, one.offer.about.install)
-    return table
-
-
-def _templates(found: Sequence[Tried]) -> Table:
-    table = new_table("needs a detail", "what it is")
-    for one in found:
-        table.add_row(_shown(one), one.offer.about.summary)
     return table
 
 
@@ -201,10 +190,8 @@ def _word(support: Support) -> str:
 
 def _listed(supports: Iterable[Support]) -> str:
     """`Softmax-1 (float16, float64), Softmax-13 (float16)`."""
-    by_op: dict[OpVersion, list[str]] = {}
-    for support in supports:
-        by_op.setdefault(support.cell.op, []).append(support.cell.dtype)
-    return ", ".join(f"{op} ({', '.join(dtypes)})" for op, dtypes in by_op.items())
+    by_op = words.alike((support.cell for support in supports), lambda cell: cell.op)
+    return ", ".join(f"{op} ({', '.join(cell.dtype for cell in c)})" for op, c in by_op.items())
 
 
 def _reasons(supports: Iterable[Support]) -> Table:

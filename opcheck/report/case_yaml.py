@@ -18,17 +18,7 @@ import numpy as np
 from opcheck import dtypes, opset
 from opcheck.dtypes import DTYPES, DType
 from opcheck.graph.one_node import DataSet, OneNode
-from opcheck.model import (
-    Array,
-    AttrValue,
-    Case,
-    Fill,
-    Given,
-    Rejected,
-    TensorSpec,
-    Typed,
-    Values,
-)
+from opcheck.model import Array, AttrValue, Case, Fill, Given, Rejected, TensorSpec, Typed, Values
 from opcheck.opset import Parameter
 from opcheck.suite.signature import changed_defaults, dtype_of, name_at
 
@@ -52,10 +42,13 @@ def written(case: Case, name: str, places: Sequence[tuple[int, str]]) -> list[st
     """
     # What tells a number from its neighbours here, does it in the other types too.
     widest = max((DTYPES[dtype] for _, dtype in places), key=lambda dtype: dtype.precision)
+    schema = opset.describe(case.op.domain, case.op.name, case.opset)
+    # Also attributes that are left out, where their defaults differ between versions.
+    attrs = {**dict.fromkeys(changed_defaults(schema) if schema else ()), **case.attrs}
     return [
         f"- name: {name}",
         *_matrix(places),
-        f"  attrs: {_mapping(_attrs(case))}",
+        f"  attrs: {{{', '.join(f'{name}: {_value(value)}' for name, value in attrs.items())}}}",
         *_tensors("inputs", case.inputs, widest),
         *_expectation(case, widest),
     ]
@@ -82,17 +75,6 @@ def _matrix(places: Sequence[tuple[int, str]]) -> list[str]:
         else:
             lines.append(f"  {key}: {values[0]}")
     return [*([f"  matrix: {{{', '.join(varied)}}}"] if varied else []), *lines]
-
-
-def _attrs(case: Case) -> dict[str, AttrValue | Typed | None]:
-    """The attributes, with those left out whose defaults differ between versions."""
-    schema = opset.describe(case.op.domain, case.op.name, case.opset)
-    changed = changed_defaults(schema) if schema else ()
-    return {**dict.fromkeys(changed), **case.attrs}
-
-
-def _mapping(attrs: Mapping[str, AttrValue | Typed | None]) -> str:
-    return "{" + ", ".join(f"{name}: {_value(value)}" for name, value in attrs.items()) + "}"
 
 
 def _value(value: AttrValue | Typed | None) -> str:
@@ -293,7 +275,8 @@ def _case_lines(case: _Case, named: Named, data: DataSet) -> Iterator[str]:
     if attrs:
         yield from _attributes(attrs)
     outputs = [*_slots(node.schema.outputs, node.outputs, data.outputs)]
-    if any(_is_float(array) for _, _, array in outputs):
+    types = [dtypes.of(array) for _, _, array in outputs]
+    if any(dtype and dtype.kind == "float" for dtype in types):
         yield f"  tolerance: {{rtol: {named.rtol!r}, atol: {named.atol!r}}}"
     inputs = [*_slots(node.schema.inputs, node.inputs, data.inputs)]
     bound: dict[str, DType] = {}
@@ -339,11 +322,6 @@ def _attribute(value: AttrValue | None) -> str:
         case _:
             # ONNX keeps attributes in float32.
             return number(value, DTYPES["float32"])
-
-
-def _is_float(array: Array) -> bool:
-    dtype = dtypes.of(array)
-    return dtype is not None and dtype.kind == "float"
 
 
 def _can_be_spelt(array: Array, dtype: DType) -> bool:

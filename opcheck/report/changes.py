@@ -159,11 +159,8 @@ def _show_missing(lines: Lines, missing: Sequence[Missing], where: Mapping[str, 
     if not missing:
         return
     lines.put(("Not compared", "bold"))
-    alike: dict[tuple[str, str], list[str]] = {}
-    for one in missing:
-        row = together(f"{words.brief(one.case)} [{words.brief(one.backend)}]")
-        alike.setdefault((one.lacks, one.why), []).append(row)
-    for (lacks, why), rows in alike.items():
+    for (lacks, why), some in words.alike(missing, lambda one: (one.lacks, one.why)).items():
+        rows = [together(f"{words.brief(one.case)} [{words.brief(one.backend)}]") for one in some]
         left = len(rows) - _ROWS
         more = f", and {left:,} more" if left > 0 else ""
         said = f"no times {where[lacks]}: {words.brief(why)}: {', '.join(rows[:_ROWS])}{more}"

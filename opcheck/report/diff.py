@@ -15,14 +15,7 @@ from rich.text import Text
 
 from opcheck.errors import Exit
 from opcheck.model import Header, Record, Run, Verdict
-from opcheck.records.comparing import (
-    REGRESSIONS,
-    Change,
-    Difference,
-    Growth,
-    Kind,
-    judged,
-)
+from opcheck.records.comparing import REGRESSIONS, Change, Difference, Growth, Kind, judged
 from opcheck.records.merging import differences
 from opcheck.report import failure, words
 from opcheck.report.json_lines import line
@@ -32,13 +25,9 @@ from opcheck.report.markdown import Part, code, fitting, table, text
 # History of the format of JSON lines:
 #   1  diff, change, growth, footer
 FORMAT = 1
-#: How many changes of a kind are shown, of those for the worse and of others.
-_WORSE, _OTHERS = 50, 10
+#: How many changes of a kind are shown, of those for the worse and of others; on a page of others.
+_WORSE, _OTHERS, _SHOWN = 50, 10, 100
 _COLUMNS = "verdict", "backend", "case", "why"
-
-
-#: How many changes of a kind are shown, unless they are for the worse.
-_SHOWN = 100
 
 
 def show(
@@ -128,9 +117,6 @@ def _show_growths(console: Console, growths: Iterable[Growth]) -> None:
     put_all(console, table)
 
 
-# ── JSON ──────────────────────────────────────────────────────────────────────────────────────
-
-
 def lines(old: Run, new: Run, found: Difference, *, common: bool) -> Iterator[str]:
     """The same as JSON lines: what was held against what, every change, and the sum of them."""
     code, meaning = judged(old, new, found, common=common)
@@ -197,9 +183,6 @@ def _result(record: Record | None) -> dict[str, Any] | None:
         "looks": [said.mistake or said.text for said in record.diagnoses],
         "digest": record.digest,
     }
-
-
-# ── Markdown ──────────────────────────────────────────────────────────────────────────────────
 
 
 def markdown_lines(old: Run, new: Run, found: Difference, *, common: bool) -> Iterator[str]:

@@ -23,7 +23,7 @@ _VERBATIM = ("printed", "written", "repeat")
 #: How many columns plain text has; no line of it is folded.
 _WIDTH = 100
 #: How many diagnoses are told of a failure.
-_LIKELIEST = 3
+LIKELIEST = 3
 #: Of how many more the name is told.
 _NAMED = 6
 
@@ -77,13 +77,13 @@ def text(result: Record) -> str:
 
 
 def _diagnoses(console: Console, diagnoses: Sequence[Diagnosis]) -> None:
-    for label, said in zip(["looks", *["or"] * (_LIKELIEST - 1)], diagnoses, strict=False):
+    for label, said in zip(["looks", *["or"] * (LIKELIEST - 1)], diagnoses, strict=False):
         _line(console, label, str(said))
-    left = len(diagnoses) - _LIKELIEST
+    left = len(diagnoses) - LIKELIEST
     if left > 0:
         verb = "gives" if left == 1 else "give"
         more = words.plural(left, "more mistake")
-        names = [said.mistake or said.text for said in diagnoses[_LIKELIEST:]][:_NAMED]
+        names = [said.mistake or said.text for said in diagnoses[LIKELIEST:]][:_NAMED]
         listed = ", ".join([*names, *["…"] * (left > _NAMED)])
         _line(console, "", f"… and {more} that {verb} the same here: {listed}")
 

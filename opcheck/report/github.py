@@ -37,8 +37,10 @@ def _error(result: Record) -> str:
     if result.verdict is Verdict.UNEXPECTED_PASS and known and known.line is not None:
         # What is to be mended there is the ledger.
         file, line, column = known.ledger, known.line, 1
+    if Path(file).is_absolute() and Path(file).is_relative_to(Path.cwd()):
+        file = os.path.relpath(file)  # as the workflow knows it
     place = {
-        "file": _from_here(file),
+        "file": file,
         "line": str(line),
         "col": str(column),
         "title": f"{result.verdict.upper()} {result.backend}: {result.case}",
@@ -48,23 +50,14 @@ def _error(result: Record) -> str:
     return _command("error", place, "\n".join(map(words.block, filter(None, text))))
 
 
-def _from_here(file: str) -> str:
-    """A path as the workflow knows it: relative to the folder that it works in."""
-    path = Path(file)
-    if path.is_absolute() and path.is_relative_to(Path.cwd()):
-        return os.path.relpath(path)
-    return file
-
-
 def _command(kind: str, properties: dict[str, str], text: str) -> str:
-    said = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
+    said = ",".join(
+        f"{name}={_data(words.one_line(value)).replace(':', '%3A').replace(',', '%2C')}"
+        for name, value in properties.items()
+    )
     return f"::{kind} {said}::{_data(text)}"
 
 
 def _data(text: str) -> str:
     clean = words.clean(text)
     return clean.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(words.one_line(text)).replace(":", "%3A").replace(",", "%2C")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 from rich.console import Console
@@ -105,7 +106,7 @@ def clause_records(survey: Survey) -> Iterator[dict[str, Any]]:
             "cases": dict(checked.cases),
             "source": str(sentence.source),
         }
-    for clause, cases in _by_clause(survey.strays).items():
+    for clause, cases in words.alike(survey.strays, attrgetter("clause")).items():
         yield op | {"stray": clause, "cases": [case.id for case in cases]}
 
 
@@ -128,7 +129,7 @@ def _page(console: Console, survey: Survey) -> None:
         for checked in group:
             table.add_row(_text(checked), _count(checked), _tests(checked))
     put(console, table)
-    for clause, cases in _by_clause(survey.strays).items():
+    for clause, cases in words.alike(survey.strays, attrgetter("clause")).items():
         where = f"{cases[0].source}, {words.plural(len(cases), 'case')}"
         said = f"not on this page: “{words.brief(clause)}” ({words.clean(where)})"
         console.print(Text(said, "yellow"), soft_wrap=True)
@@ -155,10 +156,3 @@ def _tests(checked: Checked) -> Text:
     left = len(names) - len(shown)
     more = f" and {words.plural(left, 'more name')}" if left else ""
     return Text(f"{', '.join(shown)}{more}") if names else Text("none of these cases", "yellow")
-
-
-def _by_clause(cases: Sequence[Case]) -> Mapping[str, list[Case]]:
-    found: dict[str, list[Case]] = {}
-    for case in cases:
-        found.setdefault(case.clause, []).append(case)
-    return found

@@ -13,8 +13,6 @@ from opcheck.records.status import is_failure, outcome, reds_of
 from opcheck.report import failure, tally, words
 from opcheck.report.failure import wanted
 
-#: How many diagnoses are told of a failure.
-_LIKELIEST = 3
 #: GitHub refuses a job summary of more than 1 MiB, of which some room is left for other tools of
 #: the same step.
 LIMIT = (1 << 20) - (1 << 16)
@@ -106,7 +104,11 @@ def _failure(result: Record) -> list[str]:
     told += [("rule", result.rule)] * (result.rule != "must")
     told += [("found", text(words.brief(failure.finding(result))))]
     told += [("oracle", code(words.brief(result.oracle)))] * bool(result.oracle)
-    told += [("looks", _looks(result))] * bool(result.diagnoses)
+    looks = [*map(str, result.diagnoses)]
+    left = len(looks) - failure.LIKELIEST
+    more = f"; or {words.plural(left, 'more mistake')}" if left > 0 else ""
+    likeliest = text("; or ".join(looks[: failure.LIKELIEST]))
+    told += [("looks", f"{likeliest}{more}")] * bool(looks)
     told += [("ledger", text(failure.ledger_note(result)))] * result.unexpected
     told += [("where", text(f"{c.output}: {c.where}")) for c in result.comparisons if c.where]
     told += [("written", code(str(result.source)))]
@@ -127,13 +129,6 @@ def _failure(result: Record) -> list[str]:
         "</details>",
         "",
     ]
-
-
-def _looks(result: Record) -> str:
-    said = [*map(str, result.diagnoses)]
-    left = len(said) - _LIKELIEST
-    more = f"; or {words.plural(left, 'more mistake')}" if left > 0 else ""
-    return f"{text('; or '.join(said[:_LIKELIEST]))}{more}"
 
 
 def _worst(comparison: ComparisonRecord, wanted: str) -> Iterable[str]:

@@ -85,9 +85,6 @@ def _counts(score: Score) -> dict[str, Any]:
     return {"mistakes": score.total, **counts, "score": score.share}
 
 
-# ── tables ────────────────────────────────────────────────────────────────────────────────────
-
-
 def _scores(mutations: Sequence[Mutation]) -> Table:
     table = new_table("operator")
     for column in ("mistakes", *Fate, "score"):
@@ -168,11 +165,10 @@ def _listing(
 ) -> Table:
     """Mistakes with what is to be said of them, which is said once for all places."""
     table = new_table("mistake", "in", last, title=title)
-    rows: dict[tuple[Mistake, str], list[Mutant]] = {}
-    for mutation in (one for one in mutations if one.fate is fate):
-        key = mistake_of(mutation.mutant), said(mutation)
-        rows.setdefault(key, []).append(mutation.mutant)
-    for (mistake, text), mutants in sorted(rows.items()):
+    chosen = (one for one in mutations if one.fate is fate)
+    rows = words.alike(chosen, lambda one: (mistake_of(one.mutant), said(one)))
+    for (mistake, text), those in sorted(rows.items(), key=lambda row: row[0]):
+        mutants = (one.mutant for one in those)
         table.add_row(mistake[-1], places(mutants), words.clean(text))
     return table
 
@@ -180,10 +176,13 @@ def _listing(
 def _show_survivors(console: Console, power: Power) -> None:
     """Print every mistake that is wrongly argued to be harmless, then those that survive."""
     mutations = sorted(power.mutations, key=lambda mutation: mutation.mutant)
-    for those in _by_mistake(m for m in mutations if m.contradicts):
-        _contradiction(console, those)
-    for those in _by_mistake(m for m in mutations if m.fate is Fate.SURVIVED):
-        _survivor(console, those, mutations, power)
+    by_mistake = words.alike(mutations, lambda mutation: mistake_of(mutation.mutant)).values()
+    for some in by_mistake:
+        if those := [one for one in some if one.contradicts]:
+            _contradiction(console, those)
+    for some in by_mistake:
+        if those := [one for one in some if one.fate is Fate.SURVIVED]:
+            _survivor(console, those, mutations, power)
 
 
 def proposed(proposals: Iterable[Proposal]) -> dict[Mutant, str]:
@@ -214,17 +213,8 @@ def mistake_of(mutant: Mutant) -> Mistake:
 
 def places(mutants: Iterable[Mutant]) -> str:
     """`Hardmax-1 float16 float32, Hardmax-13 float16`."""
-    by_op: dict[OpVersion, list[str]] = {}
-    for mutant in mutants:
-        by_op.setdefault(mutant.op, []).append(mutant.dtype)
-    return ", ".join(f"{op} {' '.join(dtypes)}" for op, dtypes in by_op.items())
-
-
-def _by_mistake(mutations: Iterable[Mutation]) -> Iterator[list[Mutation]]:
-    found: dict[Mistake, list[Mutation]] = {}
-    for mutation in mutations:
-        found.setdefault(mistake_of(mutation.mutant), []).append(mutation)
-    yield from found.values()
+    by_op = words.alike(mutants, lambda mutant: mutant.op)
+    return ", ".join(f"{op} {' '.join(one.dtype for one in those)}" for op, those in by_op.items())
 
 
 def _contradiction(console: Console, those: Sequence[Mutation]) -> None:

@@ -141,10 +141,9 @@ def _known(
     width: int, room: int, header: Header, names: Mapping[str, str], results: Sequence[Record]
 ) -> Iterator[Text]:
     """The most frequent known defects of each backend, in so many lines."""
-    found: dict[str, list[tuple[int, str]]] = {}
-    for address, known, count in tally.known(header.backends, results):
-        found.setdefault(address, []).append((count, words.one_line(known.cause)))
-    for address, causes in found.items():
+    found = words.alike(tally.known(header.backends, results), lambda one: one[0])
+    for address, mine in found.items():
+        causes = [(count, words.one_line(known.cause)) for _, known, count in mine]
         # A title and a blank line are needed as well, and a line about those left out.
         lines = [*_listed(causes, width, room // len(found) - 3)]
         if lines:

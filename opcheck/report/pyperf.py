@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from opcheck.errors import UsageError
-from opcheck.model.timing import Bench, Sample, Timed, Timing
+from opcheck.model.timing import Bench, Timed, Timing
 from opcheck.report.files import write_text
+from opcheck.report.words import alike
 
 _Value: TypeAlias = str | int | float
 
@@ -80,10 +81,8 @@ def _benchmark(bench: Bench, row: Timed, timing: Timing) -> dict[str, Any]:
 
 def _runs(timing: Timing) -> Iterator[dict[str, Any]]:
     """A run a process, more where its samples are of different numbers of calls."""
-    runs: dict[tuple[int, int], list[Sample]] = {}
-    for sample in timing.samples:
-        runs.setdefault((sample.worker, sample.loops), []).append(sample)
-    for (worker, loops), samples in sorted(runs.items()):
+    runs = alike(timing.samples, lambda sample: (sample.worker, sample.loops))
+    for (worker, loops), samples in sorted(runs.items(), key=lambda run: run[0]):
         metadata: dict[str, _Value] = {"loops": loops, "worker": worker}
         if worker < len(timing.prepared):
             metadata["prepare_seconds"] = timing.prepared[worker]

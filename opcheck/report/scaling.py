@@ -75,14 +75,28 @@ def show(console: Console, bench: Bench, rows: Sequence[Timed]) -> None:
 
 
 def draw(path: Path, bench: Bench, rows: Sequence[Timed]) -> None:
-    """Draw the same as a picture; raises UsageError where there is nothing to draw, Unwritable."""
-    curves = []
+    """Draw the same as a picture, the same file for the same data.
+
+    Raises UsageError where there is nothing to draw, and Unwritable.
+    """
+    check_plot(path)
+    curves = {}
     for backend, version in bench.backends.items():
         if points := tuple(_points(rows, backend).values()):
             found = _growth(points)
             power = f", exponent {found.exponent:.2f}" if found else ""
-            curves.append(Curve(f"{words.brief(f'{backend} {version}')}{power}", points))
-    _draw_curves(path, title(rows), curves, tuple(_copies(rows).values()))
+            curves[f"{words.brief(f'{backend} {version}')}{power}"] = points
+    if not curves:
+        raise UsageError("nothing was timed, so there is nothing to draw")
+    from matplotlib import rc_context, style
+
+    with style.context("default"), rc_context(_STYLE):
+        figure = _figure(title(rows), curves, tuple(_copies(rows).values()))
+        metadata = _METADATA[path.suffix.lower()]
+        try:
+            figure.savefig(path, dpi=150, metadata=metadata)
+        except OSError as error:
+            raise Unwritable(path, error) from None
 
 
 def title(rows: Sequence[Timed]) -> str:
@@ -91,9 +105,6 @@ def title(rows: Sequence[Timed]) -> str:
     ops = ", ".join(dict.fromkeys(row.op for row in rows))
     dtypes = ", ".join(dict.fromkeys(row.dtype for row in rows))
     return words.brief(f"{sweep}{ops} {dtypes}")
-
-
-# ── points, by the case ───────────────────────────────────────────────────────────────────────
 
 
 def _points(rows: Sequence[Timed], backend: str) -> dict[str, Point]:
@@ -113,9 +124,6 @@ def _only(timed: Iterator[tuple[Timed, Sequence[Sample]]]) -> dict[str, Point]:
 def _growth(points: Sequence[Point]) -> Scaling | None:
     sized = [point for point in points if point.moved]
     return scaling([point.moved for point in sized], [point.seconds for point in sized])
-
-
-# ── times ─────────────────────────────────────────────────────────────────────────────────────
 
 
 def _columns(rows: Sequence[Timed]) -> list[Column]:
@@ -164,9 +172,6 @@ def _pair(time: str, rate: str) -> str:
     return f"{_TIME.cell(time)}{_GAP}{_RATE.cell(rate)}"
 
 
-# ── growth ────────────────────────────────────────────────────────────────────────────────────
-
-
 def _show_growth(lines: Lines, points: Mapping[str, dict[str, Point]]) -> None:
     growths = {name: _growth(tuple(some.values())) for name, some in points.items()}
     found = {name: one for name, one in growths.items() if one}
@@ -199,13 +204,10 @@ def _show_growth(lines: Lines, points: Mapping[str, dict[str, Point]]) -> None:
 
 def _untimed(rows: Sequence[Timed]) -> Iterator[tuple[str, str]]:
     """Backends without a time for some size, with the reason and the sizes that it is of."""
-    why: dict[tuple[str, str], list[Timed]] = {}
-    for row in rows:
-        for timing in row.timings:
-            if not timing.samples:
-                why.setdefault((timing.backend, timing.why_not), []).append(row)
+    untimed = [(row, one) for row in rows for one in row.timings if not one.samples]
+    why = words.alike(untimed, lambda pair: (pair[1].backend, pair[1].why_not))
     for (backend, reason), some in why.items():
-        sizes = ", ".join(words.size(row.moved) for row in some)
+        sizes = ", ".join(words.size(row.moved) for row, _ in some)
         yield backend, f"at {sizes}: {words.brief(reason)}"
 
 
@@ -217,14 +219,6 @@ class Point:
     seconds: float
     low: float
     high: float
-
-
-@dataclass(frozen=True)
-class Curve:
-    """What one backend takes; `label` is what the legend says of it."""
-
-    label: str
-    points: tuple[Point, ...]
 
 
 def check_plot(path: Path) -> None:
@@ -240,23 +234,8 @@ def check_plot(path: Path) -> None:
         raise UsageError("plots need matplotlib", "pip install 'opcheck[plot]'")
 
 
-def _draw_curves(path: Path, title: str, curves: Sequence[Curve], copy: Sequence[Point]) -> None:
-    """Draw the curves, and what copying takes as a dotted line; the same file for the same data."""
-    check_plot(path)
-    if not curves:
-        raise UsageError("nothing was timed, so there is nothing to draw")
-    from matplotlib import rc_context, style
-
-    with style.context("default"), rc_context(_STYLE):
-        figure = _figure(title, curves, copy)
-        metadata = _METADATA[path.suffix.lower()]
-        try:
-            figure.savefig(path, dpi=150, metadata=metadata)
-        except OSError as error:
-            raise Unwritable(path, error) from None
-
-
-def _figure(title: str, curves: Sequence[Curve], copy: Sequence[Point]) -> Figure:
+def _figure(title: str, curves: Mapping[str, Sequence[Point]], copy: Sequence[Point]) -> Figure:
+    """The curves by what the legend says of them, and what copying takes as a dotted line."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8, 8.5), layout="constrained")
@@ -265,14 +244,14 @@ def _figure(title: str, curves: Sequence[Curve], copy: Sequence[Point]) -> Figur
     for axes in (above, below):
         axes.set_xscale("log")
         axes.set_yscale("log")
-    for number, curve in enumerate(curves):
+    for number, (label, points) in enumerate(curves.items()):
         look = {
             "color": _COLOURS[number % len(_COLOURS)],
             "marker": _MARKERS[number % len(_MARKERS)],
-            "label": curve.label,
+            "label": label,
         }
-        _add(above, curve.points, look, as_rate=False)
-        _add(below, curve.points, look, as_rate=True)
+        _add(above, points, look, as_rate=False)
+        _add(below, points, look, as_rate=True)
     if copy:
         look = {"color": "#888888", "linestyle": ":", "label": "copy"}
         _add(above, copy, look, as_rate=False)

@@ -356,9 +356,6 @@ def _number(value: float | None) -> float | str | None:
     return value if value is None or math.isfinite(value) else str(value)
 
 
-# ── reading ───────────────────────────────────────────────────────────────────────────────────
-
-
 def read(path: Path) -> Run:
     """The run in a file, incomplete where it was cut short.
 

@@ -50,7 +50,7 @@ def show(
         mine = f"Known failures, as {words.brief(', '.join(header.ledgers))} has them"
         shipped = "Known defects of these releases (--no-known judges them)"
         for title, is_mine in ((shipped, False), (mine, True)):
-            chosen = [one for one in results if _is_listed(one) is is_mine]
+            chosen = [r for r in results if is_mine == bool(r.known and r.known.line is not None)]
             put_all(console, _with_causes(console, title, header, names, chosen))
     # Without -v, only of backends that there is nothing else to say of.
     judged = set() if verbose else {one.backend for one in results if is_judged(one)}
@@ -61,7 +61,10 @@ def show(
         _passing(names, results),
         _reasons(console, names, results, Verdict.NOT_RUN, "Not run"),
         _reasons(console, names, idle, Verdict.UNSUPPORTED, "Not supported"),
-        _reasons(console, names, results, Verdict.WARN, warnings, _name_and_reason),
+        _reasons(
+            *(console, names, results, Verdict.WARN, warnings),
+            lambda one: f"{one.op.name}/{one.name}: {one.reason}",
+        ),
         *([_slowest(names, results, slowest)] if slowest else []),
     )
     remarks = [*tally.oracles(results), *_irreproducible(names, results)]
@@ -110,23 +113,21 @@ def _open_answers(console: Console, names: Mapping[str, str], results: Iterable[
     groups = {}
     for name, by_backend in chosen.items():
         alike: dict[str, list[str]] = {}
-        for address in names:
-            if address in by_backend:
-                given = by_backend[address].items()
-                said = ", ".join(f"{words.brief(answer)} ×{times}" for answer, times in given)
-                alike.setdefault(said, []).append(words.brief(address))
-        groups[words.brief(name)] = [(said, _list(some, names)) for said, some in alike.items()]
+        for address in (address for address in names if address in by_backend):
+            given = by_backend[address].items()
+            said = ", ".join(f"{words.brief(answer)} ×{times}" for answer, times in given)
+            alike.setdefault(said, []).append(words.brief(address))
+        # Many names, where all of them agree, would be lost on the reader.
+        groups[words.brief(name)] = [
+            (said, f"all {len(some)}" if len(some) == len(names) > _FEW else ", ".join(some))
+            for said, some in alike.items()
+        ]
 
     def new(*before: str) -> Table:
         title = "Where the text leaves it open, the answer each backend gives"
         return new_table(*before, "answer", "backend", title=title)
 
     return grouped(console, "case", new, groups.items(), above=0)
-
-
-def _list(some: Sequence[str], names: Mapping[str, str]) -> str:
-    """Some of the backends; many names, where all of them agree, would be lost on the reader."""
-    return f"all {len(some)}" if len(some) == len(names) > _FEW else ", ".join(some)
 
 
 def _companies(results: Iterable[Record]) -> Table:
@@ -154,10 +155,6 @@ def _causes(header: Header, names: Mapping[str, str], results: Iterable[Record])
             told = f"{cause.failures:,}", cause.looks, ", ".join(cause.places)
             table.add_row(*map(words.one_line, told))
         yield table
-
-
-def _is_listed(result: Record) -> bool:
-    return result.known is not None and result.known.line is not None
 
 
 def _with_causes(
@@ -255,10 +252,6 @@ def _kinds(reasons: Counter[str]) -> Iterator[tuple[str, str]]:
     if left := by_size[_REASONS:]:
         total = sum(kind.total() for kind in left)
         yield f"{total:,}", words.plural(len(left), "other reason")
-
-
-def _name_and_reason(result: Record) -> str:
-    return f"{result.op.name}/{result.name}: {result.reason}"
 
 
 def _listing(

@@ -125,9 +125,7 @@ def companies(results: Iterable[Record]) -> list[Company]:
         if result.against:
             passed = result.verdict is Verdict.PASS
             cases.setdefault(result.case, ([], []))[0 if passed else 1].append(result.backend)
-    found: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
-    for case, (agreeing, differing) in cases.items():
-        found.setdefault((tuple(agreeing), tuple(differing)), []).append(case)
+    found = words.alike(cases, lambda case: (tuple(cases[case][0]), tuple(cases[case][1])))
     told = [Company(*parts, len(those), those[0]) for parts, those in found.items()]
     return sorted(told, key=lambda company: -company.cases)
 

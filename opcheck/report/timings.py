@@ -103,9 +103,6 @@ def _about(row: Timed) -> str:
     return f"{about}, which a copy does at {rate}"
 
 
-# ── the lines of a case ───────────────────────────────────────────────────────────────────────
-
-
 class _Case:
     """What is printed of a case: columns as wide as in all others, so that all are aligned."""
 
@@ -140,9 +137,12 @@ class _Case:
             self.lines.head(self.columns, self.gap)
         taken = sum(column.width + len(self.gap) for column in self.columns)
         bar = Column("", max(_BARS[0], min(_BARS[1], self.lines.width - taken)), left=True)
+        slowest = max((found.median for found in self.spreads.values()), default=0.0)
         for timing in self.row.timings:
             if timing.samples:
-                cells = [*self._cells(timing), (self._bar(timing, bar.width), "")]
+                share = self.spreads[timing.backend].median / slowest
+                drawn = words.bar(share, bar.width, ascii_only=self.lines.ascii_only)
+                cells = [*self._cells(timing), (drawn, "")]
                 self.lines.row([*self.columns, bar], cells, self.gap)
         for remark, colour in self._remarks():
             self.lines.fill(remark, colour)
@@ -175,11 +175,6 @@ class _Case:
         told = interval(found.low, found.high) if self.wide else _margin(found)
         return digits(found.value), told, verdict_on(found)
 
-    def _bar(self, timing: Timing, width: int) -> str:
-        slowest = max(found.median for found in self.spreads.values())
-        share = self.spreads[timing.backend].median / slowest
-        return words.bar(share, width, ascii_only=self.lines.ascii_only)
-
     def _remarks(self) -> Iterator[tuple[str, str]]:
         for timing in self.row.timings:
             if timing.backend not in self.spreads:
@@ -201,9 +196,6 @@ def _margin(found: Ratio) -> str:
         return "–"
     factor = max(found.high / found.value, found.value / found.low)
     return f"±{percent(factor - 1)}" if factor < _FAR else f"×{digits(factor)}"
-
-
-# ── means ─────────────────────────────────────────────────────────────────────────────────────
 
 
 def show_means(console: Console, bench: Bench, rows: Sequence[Timed]) -> None:

@@ -1,4 +1,4 @@
-"""Texts and amounts as all reports show them.
+"""Texts and amounts as all reports show them, and what they show together.
 
 Texts are harmless where they come from outside, and not too long; of amounts three digits matter.
 """
@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from opcheck.model import Verdict
 
@@ -42,6 +43,18 @@ _TIMES = ((1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s"))
 _BYTES = ((1.0, "bytes"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB"), (1e12, "TB"))
 #: The parts of a cell, from an eighth to seven.
 _PARTS = " ▏▎▍▌▋▊▉"
+
+
+Item = TypeVar("Item")
+Key = TypeVar("Key", bound=Hashable)
+
+
+def alike(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
+    """The items by what they have in common, in the order of the first of each."""
+    found: dict[Key, list[Item]] = {}
+    for item in items:
+        found.setdefault(key(item), []).append(item)
+    return found
 
 
 def clean(text: str) -> str:

@@ -2,5 +2,3 @@
 
 from opcheck.run.conduct import Conductor, conduct
 from opcheck.run.machine import environment
-
-__all__ = ["Conductor", "conduct", "environment"]

@@ -22,7 +22,7 @@ from opcheck.model import (
     Values,
 )
 from opcheck.model.mutation import Mutation, Yardstick, score
-from opcheck.model.support import Cell
+from opcheck.model.result import Cell
 from opcheck.opset import Parameter
 from opcheck.run.mutate import Settings, cells, mutations
 

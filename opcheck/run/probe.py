@@ -22,7 +22,7 @@ from opcheck.model import (
     Values,
     Verdict,
 )
-from opcheck.model.support import Cell, Support
+from opcheck.model.result import Cell, Support
 from opcheck.run.conduct import Asked, conduct
 from opcheck.run.question import question
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from opcheck.engine.mutants import Mutant as Mistake
 from opcheck.model import Case, FromFile
 from opcheck.model.mutation import Mutant, Proposal
-from opcheck.model.support import Cell
+from opcheck.model.result import Cell
 from opcheck.run.mutate import cells, mistakes_in, size
 from opcheck.run.parallel import in_parallel
 from opcheck.run.search.ground import Ground

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TypeAlias
 
 from opcheck import opset
@@ -106,6 +106,15 @@ class Trial:
         except (Silent, WrongCase):
             return None
 
+    def is_right_on_other_data(
+        self, backend: BackendInfo, answer: Sequence[Array | Foreign]
+    ) -> bool | None:
+        """Return True if this answer to the other data is right, None if nobody knows."""
+        if (wants := self.wants_of_other_data) is None:
+            return None
+        compared = compare_outputs(wants, answer, self.case.tolerance, declared=backend.accumulate)
+        return all(c.problem in (None, "precision", "undecided") for c in compared)
+
     def on(self, backend: BackendInfo) -> Inquiry:
         """The inquiry of one backend; a case that is itself wrong says so instead."""
         case = self.case
@@ -195,15 +204,8 @@ class Trial:
         unstable if it answers the other data differently when it sees them first, or with the
         old answer where the text decides.
         """
-        case, wants = self.case, self.wants_of_other_data
-
-        def is_right(answer: Sequence[Array | Foreign]) -> bool:
-            assert wants is not None
-            declared = backend.accumulate
-            compared = compare_outputs(wants, answer, case.tolerance, declared=declared)
-            return all(c.problem in (None, "precision", "undecided") for c in compared)
-
-        if wants is None or outcome.between is None or is_right(outcome.between):
+        case, is_right = self.case, partial(self.is_right_on_other_data, backend)
+        if outcome.between is None or is_right(outcome.between) is not False:
             return None
         if outcome.stale and case.rule == "must":
             return "answered other data of the same shape with the first run's answer"

@@ -5,20 +5,3 @@ from opcheck.suite.expand import Sweep, parse_sweep
 from opcheck.suite.fill import materialize, unrounded
 from opcheck.suite.load import check_case_files, load, load_all, load_bench, load_sweep
 from opcheck.suite.select import Selection, select, shard
-
-__all__ = [
-    "Selection",
-    "Sweep",
-    "case_digest",
-    "check_case_files",
-    "load",
-    "load_all",
-    "load_bench",
-    "load_sweep",
-    "materialize",
-    "parse_sweep",
-    "select",
-    "shard",
-    "suite_digest",
-    "unrounded",
-]

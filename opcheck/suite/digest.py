@@ -97,19 +97,15 @@ def _ports(ports: Iterable[Port]) -> list[Any]:
 
 
 def _tensor(spec: TensorSpec) -> list[Any]:
-    put = [[one.at, _plain(one.value)] for one in spec.put]
-    content = _content(spec.content)
-    return [spec.name, spec.dtype.name, spec.shape, content, put, spec.initializer]
-
-
-def _content(content: Given | Fill | FromFile) -> list[Any]:
-    match content:
+    match spec.content:
         case Given(values):
-            return ["given", _array(values)]
+            content: list[Any] = ["given", _array(values)]
         case Fill(kind, args, seed):
-            return [kind, [_plain(arg) for arg in args], seed]
+            content = [kind, [_plain(arg) for arg in args], seed]
         case FromFile(path):
-            return ["file", _file(path)]
+            content = ["file", _file(path)]
+    put = [[one.at, _plain(one.value)] for one in spec.put]
+    return [spec.name, spec.dtype.name, spec.shape, content, put, spec.initializer]
 
 
 def _plain(value: Any) -> Any:

@@ -195,7 +195,10 @@ def _rejected(
 ) -> Rejected:
     legal = resolver.node_at((*path, "legal"))
     ((key, value),) = mapping(legal).items()
-    start, steps = _without_expectation(resolver.node), parse_path(key)
+    # What must come out of the legal twin does not matter, only that it runs.
+    stated = mapping(resolver.node)
+    kept = {k: v for k, v in stated.items() if k not in ("expect", "rule", "tolerance")}
+    start, steps = Node(kept, resolver.node.mark, resolver.node.keys), parse_path(key)
     node = put(start, steps, value) if steps else None
     if node is None:
         reason = "leads into a literal" if steps else "is no path"
@@ -207,9 +210,3 @@ def _rejected(
         return Rejected(answer.rejected, case)
     twin = replace(resolver.concrete, id=f"{case.id}~legal", node=node)
     return Rejected(answer.rejected, resolver.twin(twin) or case)
-
-
-def _without_expectation(node: Node) -> Node:
-    """The case as its legal twin starts: what must come out does not matter, only that it runs."""
-    kept = {k: v for k, v in mapping(node).items() if k not in ("expect", "rule", "tolerance")}
-    return Node(kept, node.mark, node.keys)

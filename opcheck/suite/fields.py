@@ -24,7 +24,7 @@ from pydantic import (
 from opcheck.dtypes import DTYPES
 from opcheck.errors import did_you_mean
 from opcheck.model import ATTRIBUTE_TYPES, Level, Rule
-from opcheck.reading.form import shown
+from opcheck.reading.form import Fields, shown
 
 _LITERAL = {
     "description": "A number, or a nested list of numbers.",
@@ -79,12 +79,6 @@ Pair: TypeAlias = Annotated[list[Number], Field(min_length=2, max_length=2)]
 Shape: TypeAlias = Annotated[list[Annotated[int, Field(ge=0)]], Field(max_length=32)]
 #: Literals are converted, with positions, in `suite.tensors`; walking them twice would cost.
 LiteralField: TypeAlias = Annotated[Any, WithJsonSchema(_LITERAL)]
-
-
-class Fields(BaseModel):
-    """What all parts of a case file share: no unknown keys, no silent conversions."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
 class PutField(Fields):

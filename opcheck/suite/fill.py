@@ -172,18 +172,14 @@ def load_npy(path: Path) -> NDArray[Any]:
             start = file.read(len(_MAGIC))
         if start != _MAGIC:
             raise ValueError(f"is {'an archive' if start.startswith(_ZIP) else 'no .npy file'}")
-        return _mapped(path)
+        with warnings.catch_warnings():
+            # Files of Python 2 take longer to read, which is no concern of ours.
+            warnings.simplefilter("ignore")
+            try:
+                array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+            # The header is a Python expression, and NumPy lets out whatever its parsing raises.
+            except (*_OF_HEADERS, ValueError, EOFError, OverflowError) as error:
+                raise ValueError("is a damaged .npy file, or holds Python objects") from error
+        return array
     except OSError as error:
         raise ValueError(f"cannot be read: {error.strerror}") from error
-
-
-def _mapped(path: Path) -> NDArray[Any]:
-    with warnings.catch_warnings():
-        # Files of Python 2 take longer to read, which is no concern of ours.
-        warnings.simplefilter("ignore")
-        try:
-            array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
-        # The header is a Python expression, and NumPy lets out whatever its parsing raises.
-        except (*_OF_HEADERS, ValueError, EOFError, OverflowError) as error:
-            raise ValueError("is a damaged .npy file, or holds Python objects") from error
-    return array

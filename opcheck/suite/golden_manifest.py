@@ -8,6 +8,8 @@ from typing import Annotated, Any, Literal, TypeAlias, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
+from opcheck.model import ATTRIBUTE_TYPES, Typed
+
 #: How values came about: those of `engine.rounding`, or as the case states them.
 Method: TypeAlias = Literal["exact", "bounded", "mpmath", "stated"]
 METHODS: tuple[Method, ...] = get_args(Method)
@@ -47,7 +49,17 @@ class Special(Fields):
 
 
 Scalar = int | float | str | Special
-Attributes = dict[str, Scalar | tuple[Scalar, ...]]
+Plain = Scalar | tuple[Scalar, ...]
+
+
+class OtherType(Fields):
+    """A value of another type than the operator declares."""
+
+    type: Annotated[str, StringConstraints(pattern=f"^({'|'.join(ATTRIBUTE_TYPES)})$")]
+    value: Plain
+
+
+Attributes = dict[str, Plain | OtherType]
 
 
 class Node(Fields):
@@ -191,6 +203,8 @@ def sums(manifest: Manifest, sha256: str) -> bytes:
 
 def spelt(value: Any) -> Any:
     """An attribute's value as the manifest has it."""
+    if isinstance(value, Typed):
+        return OtherType(type=value.type, value=spelt(value.value))
     if isinstance(value, tuple):
         return tuple(map(spelt, value))
     if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
@@ -200,6 +214,8 @@ def spelt(value: Any) -> Any:
 
 def value_of(said: Any) -> Any:
     """The value that `spelt` wrote."""
+    if isinstance(said, OtherType):
+        return Typed(said.type, value_of(said.value))
     if isinstance(said, tuple):
         return tuple(map(value_of, said))
     return float(said.number) if isinstance(said, Special) else said

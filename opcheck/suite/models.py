@@ -32,7 +32,7 @@ from opcheck.model import (
 )
 from opcheck.suite.tensors import MAX_ELEMENTS
 
-#: What ONNX's runner allows bfloat16 at the least, whatever is said: two ULP.
+#: What ONNX's runner allows bfloat16, where no other float is, at the least: two ULP.
 _BFLOAT16 = 2.0**-6
 #: How far answers may lie apart. Errors add up over a graph, so that this is more than ONNX's
 #: runner allows one node.
@@ -54,20 +54,16 @@ def cases_of(test: ModelTest, source: Source) -> Iterator[Case]:
         inputs, ports = _specs([info.name for info in test.fed], data.inputs)
         case = model.case(test.name, inputs, ports, source)
         wanted, wanted_ports = _specs(outputs, data.outputs)
+        floats = {spec.dtype.name for spec in wanted if spec.dtype.kind == "float"}
+        rtol = max(test.rtol, _BFLOAT16) if floats == {"bfloat16"} else test.rtol
         yield replace(
             case,
             id=f"{test.name}#{row}" if row else test.name,
             row=row,
             expect=Values(wanted, wanted_ports, random),
-            tolerance=Tolerance(rtol=_rtol(test, wanted), atol=test.atol),
+            tolerance=Tolerance(rtol=rtol, atol=test.atol),
             beyond=data.beyond,
         )
-
-
-def _rtol(test: ModelTest, outputs: Iterable[TensorSpec]) -> float:
-    """The test's, but of bfloat16 alone as much as ONNX's runner allows there at the least."""
-    floats = {spec.dtype.name for spec in outputs if spec.dtype.kind == "float"}
-    return max(test.rtol, _BFLOAT16) if floats == {"bfloat16"} else test.rtol
 
 
 @dataclass(frozen=True, eq=False)

@@ -59,13 +59,11 @@ def mapping(node: Node | None) -> dict[str, Node]:
     return node.value if node is not None and isinstance(node.value, dict) else {}
 
 
-def overlay(base: Node, nearer: Node) -> Node:
-    """`nearer` laid over `base`: fields replace fields; attrs, inputs and tensors merge by key."""
-    return _laid(base, nearer, ())
+def overlay(base: Node, nearer: Node, path: Path = ()) -> Node:
+    """`nearer` laid over `base`: fields replace fields; attrs, inputs and tensors merge by key.
 
-
-def _laid(base: Node, nearer: Node, path: Path) -> Node:
-    """As `overlay`, of the parts of two cases that lie at `path`."""
+    The nodes are two cases, or what lies in them at `path`.
+    """
     merges = not path or (path[0] == "inputs" and len(path) < 3) or path == ("attrs",)
     if not merges or not (isinstance(base.value, dict) and isinstance(nearer.value, dict)):
         return nearer
@@ -73,7 +71,7 @@ def _laid(base: Node, nearer: Node, path: Path) -> Node:
         base = _without_replaced(base, nearer.value)
     old = mapping(base)
     merged = {
-        key: _laid(old[key], value, (*path, key)) if key in old else value
+        key: overlay(old[key], value, (*path, key)) if key in old else value
         for key, value in nearer.value.items()
     }
     return Node({**old, **merged}, nearer.mark, {**base.keys, **nearer.keys})
@@ -101,24 +99,23 @@ def get(node: Node, path: Path) -> Node | None:
     return node
 
 
-def put(node: Node, path: Path, value: Node) -> Node | None:
-    """The case `node` with `value` at `path`; None where a scalar or list stands in the way."""
-    return _put(node, (), path, value)
+def put(node: Node, path: Path, value: Node, way: Path = ()) -> Node | None:
+    """The case `node` with `value` at `path`; None where a scalar or list stands in the way.
 
-
-def _put(node: Node, way: Path, rest: Path, value: Node) -> Node | None:
-    if not rest:
+    `way` is the path that leads from the case to the node.
+    """
+    if not path:
         return value
     if node.value is not None and not isinstance(node.value, dict):
         return None
-    step = rest[0]
+    step = path[0]
     below = mapping(node).get(step, Node({}, value.mark))
-    changed = _put(below, (*way, step), rest[1:], value)
+    changed = put(below, path[1:], value, (*way, step))
     if changed is None:
         return None
     if _is_tensor(way):
         node = _without_replaced(node, {step: changed})
-    keys = {step: value.mark, **node.keys, **({step: value.mark} if len(rest) == 1 else {})}
+    keys = {step: value.mark, **node.keys, **({step: value.mark} if len(path) == 1 else {})}
     return Node({**mapping(node), step: changed}, node.mark, keys)
 
 

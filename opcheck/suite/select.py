@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heapreplace
+from math import prod
 from typing import TypeAlias
 
 from opcheck.errors import UsageError
@@ -141,7 +142,13 @@ def shard(
     `seconds` tells how long cases took, by their ids; those it does not know count as much as the
     others do on average. Without any, the size of their inputs tells.
     """
-    costs = _measured(cases, seconds) if seconds else [*map(_estimate, cases)]
+    if seconds:
+        known = {case.id: round(seconds[case.id] * 1e6) for case in cases if case.id in seconds}
+        average = sum(known.values()) // max(len(known), 1)
+        costs = [_OVERHEAD + known.get(case.id, average) for case in cases]
+    else:
+        sizes = ([prod(spec.shape) for spec in case.inputs] for case in cases)
+        costs = [_ELEMENTS + sum(elements) for elements in sizes]
     # The most expensive first, each to whoever has the least to do. In whole numbers, because sums
     # of others depend on their order.
     loads = [(0, index) for index in range(total)]
@@ -153,15 +160,3 @@ def shard(
         if index == number - 1:
             mine.append(place)
     return tuple(cases[place] for place in sorted(mine))
-
-
-def _estimate(case: Case) -> int:
-    """How long a case takes, in elements."""
-    return _ELEMENTS + sum(spec.nbytes // spec.dtype.numpy.itemsize for spec in case.inputs)
-
-
-def _measured(cases: Sequence[Case], seconds: Mapping[str, float]) -> list[int]:
-    """How long cases take, in microseconds."""
-    known = {case.id: round(seconds[case.id] * 1e6) for case in cases if case.id in seconds}
-    average = sum(known.values()) // max(len(known), 1)
-    return [_OVERHEAD + known.get(case.id, average) for case in cases]

@@ -108,7 +108,12 @@ def resolve_inputs(resolver: Resolver, schema: Schema) -> tuple[TensorSpec, ...]
         spec = resolver.tensor(name, ("inputs", name), tensor, resolver.dtype) if found else None
         if found and spec:
             specs[name] = spec
-            _check_type(resolver, schema.inputs[found[0]], schema, spec)
+            types = schema.inputs[found[0]].types
+            if spec.dtype.text not in types and not resolver.may_be_illegal:
+                allowed = sorted(dtype.name for dtype in DTYPES.values() if dtype.text in types)
+                hint = f"allowed: {', '.join(allowed) or 'only types that no case can have'}"
+                message = f"{spec.name}: {schema.op} does not allow {spec.dtype}"
+                resolver.problem(_dtype_mark(resolver, spec), message, hint)
     if not resolver.may_be_illegal:
         for name in missing(schema.inputs, stated):
             if not any(did_you_mean(word, [name]) for word in unknown):
@@ -132,14 +137,6 @@ def bindings(
             message = f"{spec.name} is {spec.dtype}, but {schema.op} wants {first} as before it"
             resolver.problem(_dtype_mark(resolver, spec), message)
     return bound
-
-
-def _check_type(resolver: Resolver, parameter: Parameter, schema: Schema, spec: TensorSpec) -> None:
-    if spec.dtype.text not in parameter.types and not resolver.may_be_illegal:
-        allowed = sorted(dtype.name for dtype in DTYPES.values() if dtype.text in parameter.types)
-        hint = f"allowed: {', '.join(allowed) or 'only types that no case can have'}"
-        message = f"{spec.name}: {schema.op} does not allow {spec.dtype}"
-        resolver.problem(_dtype_mark(resolver, spec), message, hint)
 
 
 def _dtype_mark(resolver: Resolver, spec: TensorSpec) -> Mark:
@@ -188,12 +185,12 @@ def resolve_attributes(resolver: Resolver, schema: Schema) -> dict[str, AttrValu
 
 def attribute_value(attribute: Attribute, value: Any) -> AttrValue:
     """`value` in the attribute's declared type; raises ValueError with what it must be."""
-    if attribute.type == "other":
-        raise ValueError("holds a tensor, graph or type, which case files cannot write")
-    if attribute.type in _SCALARS:
-        scalar: AttrValue = _scalar(attribute.type, value)
-        return scalar
     kind = attribute.type.removesuffix("s")
+    if kind not in _SCALARS:
+        raise ValueError("holds a tensor, graph or type, which case files cannot write")
+    if kind == attribute.type:
+        scalar: AttrValue = _scalar(kind, value)
+        return scalar
     if not isinstance(value, list):
         raise ValueError(f"must be a list, each item a {_WORDS[kind]}; got {shown(value)}")
     return tuple(_scalar(kind, item) for item in value)
@@ -211,7 +208,7 @@ def typed_value(attribute: Attribute, value: Mapping[str, Any]) -> AttrValue | T
         whole = all(isinstance(item, int) for item in items)
         held = f"{'int' if whole else 'float'}{'s' if items is stated else ''}"
     plain = attribute_value(replace(attribute, type=held), stated)
-    return plain if kind == attribute.type else Typed(kind, plain)
+    return plain if kind == attribute.type != "tensor" else Typed(kind, plain)
 
 
 def _scalar(kind: str, value: Any) -> Any:

@@ -158,8 +158,6 @@ def compare_backends(rows: Sequence[Timed], base: str, beyond: float = USUAL) ->
     return Compared(tuple(found[:several]), tuple(missing), tuple(found[several:]), beyond)
 
 
-# ── rows ──────────────────────────────────────────────────────────────────────────────────────
-
 #: The case with its type, shapes and digest, without which a time means nothing, and the backend.
 _Row = tuple[str, str, str, str, str]
 
@@ -210,16 +208,13 @@ def _row(row: _Row, before: _Run, after: _Run) -> _Both | Missing:
         why = "; ".join(dict.fromkeys(lacks.values()))
         return Missing(case, backend, "both" if len(lacks) == 2 else next(iter(lacks)), why)
     (then, was), (today, now) = old, new
-    if _company(then) != _company(today):
+    company = [{one.backend for one in row.timings if one.samples} for row in (then, today)]
+    if company[0] != company[1]:
         return Missing(case, backend, "both", "timed next to other backends")
     work = _held(was, then.yardstick), _held(now, today.yardstick)
     copy = _held(was, then.copy), _held(now, today.copy)
     mixed = _mixed(work, copy) if all(copy) else copy
     return _Both(case, backend, (work, mixed) if all(mixed) else (work,))
-
-
-def _company(row: Timed) -> set[str]:
-    return {one.backend for one in row.timings if one.samples}
 
 
 def _held(timing: Timing, beside: Sequence[Sample]) -> dict[int, float]:
@@ -254,9 +249,6 @@ def _together(rows: Sequence[_Both]) -> list[_Both]:
 def _mean(rows: Sequence[dict[int, float]]) -> dict[int, float]:
     common = set.intersection(*map(set, rows))
     return {worker: fmean(row[worker] for row in rows) for worker in sorted(common)}
-
-
-# ── the test ──────────────────────────────────────────────────────────────────────────────────
 
 
 def _change(row: _Both, beyond: float) -> Change:

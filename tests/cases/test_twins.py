@@ -10,7 +10,7 @@ import pytest
 
 from opcheck.engine.mutants import Mutant, mutants_of
 from opcheck.errors import InvalidNode
-from opcheck.model.support import Cell
+from opcheck.model.result import Cell
 from opcheck.run.mutate import cells
 from opcheck.run.sight import Sight, digest
 from opcheck.suite import Selection, select

@@ -50,8 +50,7 @@ def test_what_is_written_is_told_and_is_right(run, mine):
     found = run("golden", "check", "golden", "-j", "1")
     assert found.exit_code == 0
     assert found.stdout == (
-        "exit 0: every file is as it was written, and right: 4 cases, 6 tests, 8 data sets,"
-        " 36 files\n"
+        "exit 0: consistent, and right by this opcheck: 4 cases, 6 tests, 8 data sets, 36 files\n"
     )
 
 

@@ -334,6 +334,9 @@ def test_a_shard_of_another_day_and_another_build_is_left_over(run):
         Path("part-2").write_text("".join([json.dumps(head), "\n", *rest]))
         found = run("merge", "part-1", "part-2", "-o", "joined")
         assert (found.exit_code, said in found.output) == (code, True)
+        if code == 0:
+            told = "; right 1.5 was not made of the same everywhere: it\n"
+            assert run("report", "joined").output.endswith(told) is (build == "a")
 
 
 def test_the_files_of_a_comparison_are_swapped(run):

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from opcheck.compare.findings import WORST
+from opcheck.compare.elements import WORST
 from opcheck.compare.outputs import compare_outputs
 from opcheck.compare.tensors import Want, compare
 from opcheck.compare.ulp import CHUNK

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from opcheck.diagnose.numbers import resemblance
+from opcheck.diagnose.likeness import resemblance
 from opcheck.model import Foreign
 from tests.diagnose.wrong import HARDMAX, SOFTMAX, node, wrong
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from opcheck.model import OpVersion, Verdict
-from opcheck.model.support import Cell, Support
+from opcheck.model.result import Cell, Support
 from opcheck.report import backends
 from tests.report.made import Page
 

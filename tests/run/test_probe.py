@@ -12,7 +12,7 @@ from opcheck.backends.declarations import Declaration
 from opcheck.dtypes import DTYPES
 from opcheck.errors import NotSupported
 from opcheck.model import OpVersion, Reply, Task, TimedOut, Verdict
-from opcheck.model.support import Cell, Support
+from opcheck.model.result import Cell, Support
 from opcheck.run.probe import matrix, probe
 from opcheck.suite import load
 from tests.asking import cases_in

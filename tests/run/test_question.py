@@ -35,7 +35,7 @@ def test_inputs_are_fed_and_initializers_are_part_of_the_model(tmp_path: Path) -
     assert [x.reshape(-1).tolist() for x in asked.second] == [list(range(9))[::-1]]
     assert (task.case, task.op, task.opset, task.attrs) == (case.id, case.op, 13, {})
     assert task.outputs == case.outputs
-    assert [x.shape for x in asked.arrays(asked.second)] == [(1, 1, 3, 3), (1, 1, 2, 2)]
+    assert [x.shape for x in asked.task.operands(asked.second)] == [(1, 1, 3, 3), (1, 1, 2, 2)]
 
 
 def test_arrays_are_in_the_operator_s_order(tmp_path: Path) -> None:
@@ -45,7 +45,7 @@ def test_arrays_are_in_the_operator_s_order(tmp_path: Path) -> None:
     (case,) = cases_in(tmp_path, text)
     asked = question(case)
     assert [tensor.name for tensor in asked.task.inputs] == ["W"]
-    assert [x.shape for x in asked.arrays(asked.inputs)] == [(1, 1, 3, 3), (1, 1, 2, 2)]
+    assert [x.shape for x in asked.task.operands(asked.inputs)] == [(1, 1, 3, 3), (1, 1, 2, 2)]
 
 
 @pytest.mark.parametrize("address", ["onnxruntime", "reference"])

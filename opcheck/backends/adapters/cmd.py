@@ -34,7 +34,11 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
     take("cmd", options, {})
     words = words_of(detail or "")
     one_shot = is_one_shot(words)
-    _check_there(words[0])
+    if not shutil.which(words[0]):
+        if Path(words[0]).is_file():
+            raise BackendUnavailable(f"{words[0]} is not executable", f"chmod +x {words[0]}")
+        told = f"there is no program {words[0]!r}"
+        raise BackendUnavailable(told, f"looked for from {Path.cwd()} and on PATH")
     address = f"cmd:{detail}"
     made = {name: digest([path]) for name, path in _files_in(words).items()}
     if one_shot:
@@ -84,13 +88,3 @@ def is_one_shot(words: Sequence[str]) -> bool:
             " is started once and asked in lines of JSON",
         )
     return not missing
-
-
-def _check_there(program: str) -> None:
-    if shutil.which(program):
-        return
-    if Path(program).is_file():
-        raise BackendUnavailable(f"{program} is not executable", f"chmod +x {program}")
-    raise BackendUnavailable(
-        f"there is no program {program!r}", f"looked for from {Path.cwd()} and on PATH"
-    )

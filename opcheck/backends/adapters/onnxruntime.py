@@ -134,14 +134,11 @@ class OnnxRuntime:
             if isinstance(error, self.not_implemented):
                 raise NotSupported(told) from error
             if found := _NOT_IMPLEMENTED.search(told):
-                raise NotSupported(_from_sentence(told, found.start())) from error
+                # From its sentence on, without the C++ that it may begin with.
+                heads = (told[: found.start()].rpartition(end) for end in (". ", "&) ", " : "))
+                begin = max(len(head) + len(end) for head, end, _ in heads)
+                raise NotSupported(told[begin:]) from error
             raise
-
-
-def _from_sentence(text: str, place: int) -> str:
-    """`text` from the sentence on that `place` is in, without the C++ that it may begin with."""
-    heads = (text[:place].rpartition(end) for end in (". ", "&) ", " : "))
-    return text[max(len(head) + len(end) for head, end, _ in heads) :]
 
 
 @dataclass(frozen=True)

@@ -27,21 +27,16 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Reference:
     take("reference", options, {})
     with importing(ABOUT, "reference"):
         import onnx.reference
+        from onnx import checker, shape_inference
+        from onnx.reference import op_run
 
-        documented = _documented()
-    return Reference(BackendInfo("reference", "reference", onnx.__version__, threads=1), documented)
-
-
-def _documented() -> tuple[type[BaseException], ...]:
-    from onnx import checker, shape_inference
-    from onnx.reference import op_run
-
-    return (
+    documented = (
         checker.ValidationError,
         shape_inference.InferenceError,
         op_run.RuntimeContextError,
         op_run.RuntimeTypeError,
     )
+    return Reference(BackendInfo("reference", "reference", onnx.__version__, threads=1), documented)
 
 
 @dataclass(frozen=True)

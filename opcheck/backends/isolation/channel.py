@@ -121,7 +121,11 @@ class Channel:
             raise Damaged(str(error)) from error
         if inline:
             body = memoryview(data)[_HEAD.size :]
-            return Message(number, count, len(body), _parts_of(body), lambda: None)
+
+            def part(place: int, size: int) -> bytearray:
+                return bytearray(body[place : place + size])
+
+            return Message(number, count, len(body), part, lambda: None)
         length = min(self._noted(_UNREAD), os.fstat(self._file).st_size) - _START
         return Message(number, count, length, self._part, self._was_read)
 
@@ -148,7 +152,3 @@ class Channel:
         noted = os.pread(self._file, _NUMBER.size, place)
         number: int = _NUMBER.unpack(noted.ljust(_NUMBER.size, b"\0"))[0]
         return number
-
-
-def _parts_of(body: memoryview) -> Callable[[int, int], bytearray]:
-    return lambda place, size: bytearray(body[place : place + size])

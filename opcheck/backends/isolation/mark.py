@@ -22,6 +22,14 @@ _LAST = 2.0
 _NAP = 0.005
 
 
+def signal_name(number: int) -> str:
+    """`SIGSEGV`, or the number of a signal that has no name here."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
 def kill_marked(meant: Callable[[str], bool]) -> None:
     """End all processes whose folder is `meant`, even those that left their family and group."""
     until = monotonic() + _LAST

@@ -21,8 +21,10 @@ from typing import Any, cast
 import psutil
 
 import opcheck
-from opcheck.backends.isolation.channel import Channel
-from opcheck.backends.isolation.mark import SCRATCH, kill_marked
+from opcheck.backends.isolation.channel import Channel, Damaged
+from opcheck.backends.isolation.mark import SCRATCH, kill_marked, signal_name
+from opcheck.errors import BackendUnavailable, UsageError
+from opcheck.model import BackendInfo
 
 #: The connection holds several messages of the size that goes through it, in bytes.
 _BUFFER = 256 << 10
@@ -123,12 +125,8 @@ class Process:
             return otherwise
         if status >= 0:
             return f"exited with status {status}"
-        try:
-            name = signal.Signals(-status).name
-        except ValueError:
-            name = f"signal {-status}"
         told = ", as the system does where memory runs out" if -status == signal.SIGKILL else ""
-        return f"killed by {name}{told}"
+        return f"killed by {signal_name(-status)}{told}"
 
     def memory(self) -> int:
         """Resident memory of the process and its children in bytes, 0 when it is gone."""
@@ -223,3 +221,43 @@ def _working_directory() -> str | None:
         return cast(str | None, sys.modules["__main__"].HERE)
     first = sys.path[0] if sys.path and not sys.flags.safe_path else None
     return first if first in ("", str(Path.cwd())) else None
+
+
+def started(process: Process, address: str, until: float) -> BackendInfo | None:
+    """What a worker says first, None if it has said nothing yet.
+
+    Raises UsageError and BackendUnavailable as the worker says, and BackendUnavailable where it
+    ends, or is still silent at `until` (by the monotonic clock), with what it printed last.
+    """
+    try:
+        # In this order: who ends may have said why a moment before.
+        ended = process.has_ended()
+        if process.connection.poll():
+            return _read(json.loads(process.channel.receive().read()[0]))
+        if not ended:
+            if monotonic() < until:
+                return None
+            raise BackendUnavailable(with_output(f"backend {address!r} hangs at start", process))
+    except (EOFError, ConnectionError):
+        pass
+    except (Damaged, ValueError, TypeError, LookupError, RecursionError) as error:
+        said = f"backend {address!r} says something unintelligible at start: {error}"
+        raise BackendUnavailable(with_output(said, process)) from error
+    how = process.how_it_ended()
+    raise BackendUnavailable(with_output(f"backend {address!r} died at start: {how}", process))
+
+
+def with_output(said: str, process: Process) -> str:
+    """What is said of a process, which ends with that, and what it printed last."""
+    printed = process.kill().strip()
+    return f"{said}; the last it printed:\n{printed}" if printed else said
+
+
+def _read(hello: dict[str, Any]) -> BackendInfo:
+    if "info" not in hello:
+        kind = UsageError if hello["usage"] else BackendUnavailable
+        raise kind(hello["message"], hello["hint"])
+    fields = dict(hello["info"])
+    fields["accumulate"] = tuple(fields["accumulate"])
+    fields["devices"] = tuple(fields["devices"])
+    return BackendInfo(**fields)

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from time import monotonic
+from typing import Any, TypeAlias
+
+import psutil
 
 from opcheck.backends.attempt import outcome
-from opcheck.backends.isolation.channel import Damaged
-from opcheck.backends.isolation.job import Job, Loss, fits
-from opcheck.backends.isolation.process import Process
-from opcheck.backends.isolation.start import started
+from opcheck.backends.isolation.channel import INLINE, Damaged
+from opcheck.backends.isolation.process import Process, started
 from opcheck.backends.isolation.wire import read_answer
 from opcheck.errors import BackendUnavailable, OpcheckError
-from opcheck.model import BackendInfo, Crashed, NotRun, OutOfMemory, Reply, TimedOut
+from opcheck.model import BackendInfo, Crashed, NotRun, OutOfMemory, Question, Reply, TimedOut
 
 #: How many questions a worker holds at most: it is not to stand idle while an answer is judged.
 DEPTH = 4
@@ -24,6 +26,53 @@ DEPTH = 4
 _MEASURE = 0.1
 #: A backend whose processes come to nothing so many times in a row is given up.
 _FAILURES = 3
+
+
+#: How a worker is lost.
+Loss: TypeAlias = Crashed | TimedOut | OutOfMemory
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """A question under way. `before` is what came of it in a process that had answered others.
+
+    Such a process may have suffered by them, so the question is asked once more in a fresh one.
+    """
+
+    ticket: int
+    question: Question
+    parts: list[Any]
+    before: Reply | None = None
+
+    @cached_property
+    def is_large(self) -> bool:
+        """Whether it goes through the file, where there is room for one."""
+        return sum(memoryview(part).nbytes for part in self.parts) > INLINE
+
+    def once_more(self, how: Loss, printed: str, handled: int) -> Job:
+        """The same, after the loss of a process that had answered `handled` questions."""
+        assert isinstance(how, Crashed | OutOfMemory)
+        questions = f"{handled:,} question{'s' * (handled != 1)}"
+        note = f"{how.how}; its process had answered {questions} before"
+        return replace(self, before=Reply(replace(how, how=note), printed))
+
+    def told(self, reply: Reply) -> Reply:
+        """What is told of the job when the last reply to it is there.
+
+        What happened once is told even where it does not happen again: a backend that damages its
+        process shows it in another case than the one that did the damage.
+        """
+        if self.before is None or type(self.before.outcome) is type(reply.outcome):
+            return reply
+        first = self.before.outcome
+        assert isinstance(first, Crashed | OutOfMemory)
+        said = f"{first.how}, and asked first in a fresh one it does not happen"
+        return Reply(replace(first, how=said), self.before.printed)
+
+
+def fits(size: int) -> bool:
+    """Whether an answer can be read and judged, so that it ends its process and not this one."""
+    return size <= INLINE or size < psutil.virtual_memory().available // 2
 
 
 @dataclass(frozen=True)
@@ -42,6 +91,13 @@ class Settings:
     memory_limit: int | None = None
     start_timeout: float = 120.0
     name: str | None = None
+
+    def process(self, *, measured: bool) -> Process:
+        """Start a worker; raises BackendUnavailable where the system has no room for it."""
+        try:
+            return Process(self.address, self.environment, self.scratch, measured=measured)
+        except (OSError, ValueError) as error:  # the latter is about the environment
+            raise BackendUnavailable(f"no process can be started: {error}") from error
 
     @property
     def digest(self) -> dict[str, str]:
@@ -79,14 +135,8 @@ class Slot:
 
     def start(self) -> None:
         """Start a worker; raises BackendUnavailable where the system has no room for it."""
-        wanted, measured = self._settings, self._settings.memory_limit is not None
         self._since = monotonic()
-        try:
-            self.process = Process(
-                wanted.address, wanted.environment, wanted.scratch, measured=measured
-            )
-        except (OSError, ValueError) as error:  # the latter is about the environment
-            raise BackendUnavailable(f"no process can be started: {error}") from error
+        self.process = self._settings.process(measured=self._settings.memory_limit is not None)
 
     def start_again(self) -> None:
         """Start a worker, or give up in the end."""

@@ -8,15 +8,13 @@ from time import monotonic
 from typing import TypeAlias, TypeVar
 
 from opcheck.backends.isolation.channel import Damaged
-from opcheck.backends.isolation.job import fits
-from opcheck.backends.isolation.process import Process
-from opcheck.backends.isolation.slot import Settings
-from opcheck.backends.isolation.start import started
+from opcheck.backends.isolation.process import Process, started
+from opcheck.backends.isolation.slot import Settings, fits
 from opcheck.backends.isolation.timed import read_elapsed, read_ready, read_release
 from opcheck.backends.isolation.wire import Request, question_parts
 from opcheck.errors import BackendUnavailable, UsageError
 from opcheck.model import BackendInfo, Question
-from opcheck.model.stopwatch import Elapsed, Hold, Measure, Ready, Release, Released
+from opcheck.model.question import Elapsed, Hold, Measure, Ready, Release, Released
 
 Answer = TypeVar("Answer")
 #: What is called while one waits; it may raise what it likes, to end that.
@@ -40,7 +38,7 @@ class Stopwatch:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._numbers = itertools.count(1)
-        self._process: Process | None = self._started()
+        self._process: Process | None = self._settings.process(measured=False)
         self._since = monotonic()
         self._timeout = settings.timeout
 
@@ -49,7 +47,7 @@ class Stopwatch:
         while True:
             meanwhile()
             if self._process is None:
-                self._process, self._since = self._started(), monotonic()
+                self._process, self._since = self._settings.process(measured=False), monotonic()
             self._process.connection.poll(0.05)
             until = self._since + self._settings.start_timeout
             info = started(self._process, self._settings.address, until)
@@ -62,15 +60,15 @@ class Stopwatch:
         if self._process is None:
             self._again(meanwhile)
         self._timeout = max(question.timeout or 0, self._settings.timeout)
-        return self._told(self._asked(Hold(question), read_ready, meanwhile))
+        return self._asked(Hold(question), read_ready, meanwhile)
 
     def measure(self, loops: int, flushed: int = 0) -> Elapsed:
         """Time calls of what is held; see `Measure`. Raises Lost."""
-        return self._told(self._asked(Measure(loops, flushed), read_elapsed))
+        return self._asked(Measure(loops, flushed), read_elapsed)
 
-    def release(self) -> Released:
-        """What is held answers once more, and is let go. Raises Lost."""
-        return self._told(self._asked(Release(), read_release))
+    def release(self, *, other: bool = False) -> Released:
+        """What is held answers once more, on `other` data too, and is let go. Raises Lost."""
+        return self._asked(Release(other), read_release, calls=9 if other else 1)
 
     def close(self) -> str:
         """End the worker; the last line that it printed."""
@@ -80,13 +78,6 @@ class Stopwatch:
         self._process = None
         return printed[-1] if printed else ""
 
-    def _started(self) -> Process:
-        wanted = self._settings
-        try:
-            return Process(wanted.address, wanted.environment, wanted.scratch, measured=False)
-        except (OSError, ValueError) as error:  # the latter is about the environment
-            raise BackendUnavailable(f"no process can be started: {error}") from error
-
     def _again(self, meanwhile: Meanwhile) -> None:
         try:
             self.connected(meanwhile)
@@ -94,26 +85,21 @@ class Stopwatch:
             self.close()
             raise Lost(f"its process could not be started again: {error.message}") from error
 
-    @staticmethod
-    def _told(answer: Answer | str) -> Answer:
-        if isinstance(answer, str):
-            raise Lost(answer)
-        return answer
-
     def _asked(
         self,
         asked: Request,
-        read: Callable[[list[bytearray]], Answer],
+        read: Callable[[list[bytearray]], Answer | str],
         meanwhile: Meanwhile = lambda: None,
+        calls: int = 1,
     ) -> Answer:
-        """Ask, and wait for the answer. Raises Lost, and the worker is gone then.
+        """Ask, and wait for the answer. Raises Lost, and the worker is gone if it gave none.
 
         So it is if `meanwhile`, called now and then, raises what it likes.
         """
         process, number = self._process, next(self._numbers)
         if process is None:
             raise Lost("its process is gone")
-        until = monotonic() + self._timeout
+        until = monotonic() + calls * self._timeout
         process.trim_log()
         try:
             process.channel.send(number, question_parts(asked))
@@ -129,7 +115,7 @@ class Stopwatch:
             message = process.channel.receive()
             if message.number != number:
                 raise Damaged("it answers what was not asked")
-            return read(message.read(fits))
+            answer = read(message.read(fits))
         except (EOFError, ConnectionError):
             raise self._lost(process.how_it_ended()) from None
         except Damaged as error:
@@ -143,6 +129,9 @@ class Stopwatch:
         except BaseException:  # somebody else wants it to end
             self.close()
             raise
+        if isinstance(answer, str):
+            raise Lost(answer)
+        return answer
 
     def _lost(self, how: str) -> Lost:
         """End the worker; what is to be raised of that, with the last that it printed."""

@@ -30,7 +30,7 @@ from opcheck.backends.isolation.channel import Damaged
 from opcheck.backends.observe import Exit, Observed, Outputs, as_declared
 from opcheck.dtypes import ELEMENT_TYPES, DType
 from opcheck.model import Array, Foreign, Items, Question
-from opcheck.model.stopwatch import Hold, Measure, Release
+from opcheck.model.question import Hold, Measure, Release
 
 _BYTE = dtype_of("u1")
 #: How many bytes are compared at once.

@@ -27,12 +27,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from opcheck.backends.base import ProcessDied
-from opcheck.backends.runners.program import (
-    BrokenProtocol,
-    CommandFailed,
-    how_it_died,
-    scratch,
-)
+from opcheck.backends.runners.program import BrokenProtocol, CommandFailed, how_it_died, scratch
 from opcheck.errors import BackendUnavailable, NotSupported, did_you_mean
 
 #: Raised by one with every change that a program of today would not understand.

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 from threading import Thread
 from typing import IO
 
 from opcheck.backends.base import UnusableAnswer
-from opcheck.backends.isolation.mark import SCRATCH
+from opcheck.backends.isolation.mark import SCRATCH, signal_name
 
 #: How much is kept of what a program prints, in bytes.
 _KEPT = 8 << 10
@@ -40,19 +39,12 @@ def how_it_died(status: int) -> str | None:
     A shell, or ssh with one at the other end, tells of a signal by a status above 128.
     """
     if status < 0:
-        return f"killed by {_signal(-status)}"
+        return f"killed by {signal_name(-status)}"
     if status >= _NTSTATUS:
         return f"ended by Windows with 0x{status:08X}"
     if 128 < status < 160:
-        return f"killed by {_signal(status - 128)}, says exit status {status}"
+        return f"killed by {signal_name(status - 128)}, says exit status {status}"
     return None
-
-
-def _signal(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
 
 
 class Tail:

@@ -16,8 +16,6 @@ from opcheck.engine.evaluate import evaluate
 from opcheck.engine.node import Node, bind
 from opcheck.model import Array
 
-__all__ = ["natively"]
-
 
 def natively(node: Node, threads: int = 1) -> tuple[Array, ...]:
     """The outputs by a kernel of its own, in `threads` threads, or else by the formula.

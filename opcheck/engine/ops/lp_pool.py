@@ -195,7 +195,7 @@ for called in (
     "same_size_of_the_input",
 ):
     OP.equivalent(called, "what SAME means for strides above 1 is open before version 11", "1", "2")
-for called in ("negative_size_is_empty", "size_cut_towards_zero"):
+for called in ("negative_size_is_empty", "size_cut_towards_zero", "kernel_shape_in_32_bits"):
     OP.equivalent(called, "the formula of the size came with version 18", "1", "2", "11")
 _SMALL = "the error is smaller than that of arithmetic in the type itself, which is only warned of"
 OP.equivalent("inverse_of_p_in_float32", "it is computed in float32", *_SHORT, "float32")

@@ -19,8 +19,6 @@ from opcheck.report.html.page import as_data, brief, document, render, said, sho
 #: How large a page may become, in bytes, and what its failures may take of that whatever else
 #: there is: a page of so many results that the list alone is larger still tells some in full.
 _LARGEST, _LEAST = 4_800_000, 1_000_000
-#: How many diagnoses are told of a failure.
-_LIKELIEST = 3
 #: From more failures on, causes are folded: one wants to see all of those first.
 _MANY = 30
 #: What stands for the case's id in a command.
@@ -84,7 +82,7 @@ def _told(
             for one in record.comparisons
             if one.worst or one.unjudged or one.picture
         ],
-        likeliest=_LIKELIEST,
+        likeliest=failure.LIKELIEST,
     )
 
 
@@ -159,11 +157,8 @@ def broken_backends(
         for cause in wrong[address].causes if address in wrong else ():
             groups.append(Group(address, cause.looks, cause.places, cause.results))
             explained |= {id(record) for record in cause.results}
-        rest: dict[Verdict, list[Record]] = {}
-        for record in mine:
-            if id(record) not in explained:
-                rest.setdefault(record.verdict, []).append(record)
-        for verdict, some in rest.items():
+        rest = (record for record in mine if id(record) not in explained)
+        for verdict, some in words.alike(rest, lambda record: record.verdict).items():
             places = dict.fromkeys(str(record.op) for record in sorted(some, key=lambda r: r.op))
             groups.append(Group(address, _TITLES.get(verdict, verdict.value), [*places], some))
             told.append(f"{len(some):,} {verdict.value}")
@@ -213,25 +208,17 @@ def _once(failures: Iterable[Record]) -> Iterator[Record]:
             bad.add(key)
 
 
-class _Texts:
-    """Texts by their numbers, each once; 0 is the empty one."""
-
-    def __init__(self) -> None:
-        self.numbers: dict[str, int] = {"": 0}
-
-    def __call__(self, text: str) -> int:
-        return self.numbers.setdefault(text, len(self.numbers))
-
-
 def results_table(
     records: Sequence[Record], red: Collection[Verdict], known: Mapping[tuple[str, Known], int]
 ) -> dict[str, Any]:
     """What `report.js` lists: `results` are rows of the columns that `columns` names.
 
-    A column whose name begins with `$` holds numbers of `texts`. `known` numbers the known defects.
+    A column whose name begins with `$` holds numbers of `texts`. `known` numbers the known defects,
+    of which a result that none explains has -1.
     A command that repeats a case has PLACE in place of its id, for it is the same for many.
     """
-    texts = _Texts()
+    #: Texts by their numbers, each once; 0 is the empty one.
+    texts = {"": 0}
     columns = (
         *("$case", "$backend", "$verdict", "$sign", "$tone", "$op", "$dtype"),
         *("$reason", "$asked", "$clause", "$written", "$repeat", "$alternative"),
@@ -240,7 +227,10 @@ def results_table(
     rows = []
     for record in records:
         (count,) = counted([record], red)
+        cause = record.known and tally.cause_of(record.known)
         case = shown(record.case)
+        # The sign itself, should a command have it, would be taken for the case.
+        repeat = shown(record.repeat).replace(PLACE, "\ufffd")
         # A pass needs no explanation; of others the list says what was asked.
         passed = record.verdict is Verdict.PASS
         found = (
@@ -248,22 +238,17 @@ def results_table(
             *(shown(str(record.op)), shown(record.dtype or NONE)),
             *(said(record.reason, _SAID), "" if passed else said(record.question, _SAID)),
             *(said(record.clause, _SAID), shown(str(record.source))),
-            *(_repeat(record), said(record.alternative or "", _SAID)),
+            *(repeat.replace(case, PLACE), said(record.alternative or "", _SAID)),
         )
         rows.append(
             [
-                *map(texts, found),
+                *(texts.setdefault(text, len(texts)) for text in found),
                 _used(record.used),
                 round(record.seconds * 1e3, 2),
-                _number_of(record, known),
+                known.get((record.backend, cause), -1) if cause else -1,
             ]
         )
-    return {"columns": columns, "texts": [*texts.numbers], "results": rows}
-
-
-def _repeat(record: Record) -> str:
-    # The sign itself, should a command have it, would be taken for the case.
-    return shown(record.repeat).replace(PLACE, "\ufffd").replace(shown(record.case), PLACE)
+    return {"columns": columns, "texts": [*texts], "results": rows}
 
 
 def _used(value: float | None) -> float | str | None:
@@ -271,10 +256,3 @@ def _used(value: float | None) -> float | str | None:
     if value is None:
         return None
     return "∞" if value == float("inf") else float(f"{value:.3g}")
-
-
-def _number_of(record: Record, known: Mapping[tuple[str, Known], int]) -> int:
-    """Which of the known defects explains a result; -1 for none."""
-    if record.known is None:
-        return -1
-    return known.get((record.backend, tally.cause_of(record.known)), -1)

@@ -2,5 +2,3 @@
 
 from opcheck.run.bench.rounds import Plan
 from opcheck.run.bench.session import Entrant, Session
-
-__all__ = ["Entrant", "Plan", "Session"]

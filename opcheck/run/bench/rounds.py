@@ -7,7 +7,6 @@ import hashlib
 import math
 import random
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -19,7 +18,7 @@ import numpy as np
 from opcheck.backends.offers import included
 from opcheck.backends.timing import Repeated
 from opcheck.model import BackendInfo
-from opcheck.model.stopwatch import Elapsed, Measure
+from opcheck.model.question import Elapsed, Measure
 from opcheck.model.timing import Bench, Sample
 from opcheck.run.machine import environment, machine
 from opcheck.timing.ratios import LOOKS
@@ -106,19 +105,13 @@ class Here:
 
     def measure(self, loops: int, flushed: int = 0) -> Elapsed:
         """Time a call, as the mean of `loops` calls."""
-        with _uncollected():
+        was_on = gc.isenabled()
+        gc.disable()
+        try:
             return self._repeated.elapsed(Measure(loops, flushed))
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
+        finally:
+            if was_on:
+                gc.enable()
 
 
 def copying(moved: int) -> Here:

@@ -8,14 +8,17 @@ of a row, and not all of them alike (`timing.comparing` has the numbers).
 from __future__ import annotations
 
 import hashlib
+import pickle
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from multiprocessing.connection import wait
 from types import MappingProxyType
 
 import numpy as np
 
+from opcheck.backends import same_answers
 from opcheck.backends.isolation.pool import Pool
 from opcheck.backends.isolation.stopwatch import Lost, Stopwatch
 from opcheck.backends.observe import Outputs
@@ -23,6 +26,7 @@ from opcheck.compare import Want
 from opcheck.compare.agreement import wants_of
 from opcheck.compare.verdict import Admitted, Answer, is_right, judge
 from opcheck.model import Agreement, Case, Produced, Question, Reply
+from opcheck.model.question import Released
 from opcheck.model.timing import Sample, Timed, Timing
 from opcheck.run.bench.rounds import Contender, Plan, Visit, copying, interleave, yardstick
 from opcheck.run.oracle import Silent, Testimony, oracle_of
@@ -89,14 +93,7 @@ def judged(trial: Trial, pools: Sequence[Pool], stop: Callable[[], bool]) -> lis
 
 def digest(outputs: Outputs) -> bytes:
     """What tells an answer from any other."""
-    found = hashlib.blake2b()
-    for output in outputs:
-        if isinstance(output, np.ndarray):
-            found.update(f"{output.dtype.str} {output.shape} ".encode())
-            found.update(np.ascontiguousarray(output).reshape(-1).view(np.uint8).data)
-        else:
-            found.update(output.description.encode())
-    return found.digest()
+    return hashlib.blake2b(pickle.dumps(outputs)).digest()
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,26 +103,25 @@ class Entrant:
     judged: Pool
     timed: tuple[Stopwatch, ...]
 
-    @property
-    def name(self) -> str:
-        """Its address."""
-        return self.judged.info.address
-
 
 @dataclass(eq=False)
 class _Part:
-    """What is known of one backend; `right` are digests of answers that were found right."""
+    """What is known of one backend; `right` are digests of answers that were found right.
+
+    `other` is its answer to other data when it was judged, until it was asked about them again.
+    """
 
     entrant: Entrant
     why_not: str = ""
     samples: list[Sample] = field(default_factory=list)
     prepared: list[float] = field(default_factory=list)
     right: set[bytes] = field(default_factory=set)
+    other: Outputs = ()
     printed: str = ""
 
     def timing(self) -> Timing:
         """The reported timing; empty for a backend that died or became wrong."""
-        name, prepared = self.entrant.name, tuple(self.prepared)
+        name, prepared = self.entrant.judged.info.address, tuple(self.prepared)
         if self.why_not or not self.samples:
             return Timing(name, (), prepared, self.why_not or "interrupted before its turn")
         return Timing(name, tuple(self.samples), prepared, printed=self.printed)
@@ -211,6 +207,7 @@ class OneCase:
                 told = str(found.result.verdict), found.result.reason
                 part.why_not = ": ".join(filter(None, told))
                 continue
+            part.other = (found.answer and found.answer.between) or ()
             if isinstance(found.open, Produced):
                 outputs = [one for one in found.open.outputs if isinstance(one, np.ndarray)]
                 self.agreed = wants_of(self.case.op, outputs, self.case.outputs)
@@ -244,6 +241,19 @@ class OneCase:
             part.right.add(found)
         else:
             part.why_not = f"while it was timed: its answer became wrong: {judgement.reason}"
+
+    def _check_other(self, part: _Part, released: Released, trial: Trial) -> None:
+        """Take away a time that is of looking up an answer, not of computing it."""
+        (before, part.other), now, told = (part.other, ()), released.other, ""
+        if released.looked_up:
+            told = f"other data of the same shapes take {released.looked_up:,.3g} times as long"
+        # What was no right answer when it was judged proves nothing now.
+        right = partial(trial.is_right_on_other_data, part.entrant.judged.info)
+        if not same_answers(now, before) and (
+            same_answers(now, released.outputs) or (right(before) and not right(now))
+        ):
+            told = "it answers other data in the same memory wrongly"
+        part.why_not = told and f"while it was timed: its answers are remembered: {told}"
 
     def _time(
         self, trial: Trial, visit: Visit, chance: random.Random, stop: Callable[[], bool]
@@ -291,8 +301,9 @@ class OneCase:
         try:
             if contender.lost:
                 raise Lost(contender.lost)
-            released = part.entrant.timed[worker].release()
+            released = part.entrant.timed[worker].release(other=bool(part.other))
             part.printed = released.printed.strip() or part.printed
+            self._check_other(part, released, trial)
             self._check(part, released.outputs, trial)
         except Lost as error:
             part.why_not = f"while it was timed: {error}"

@@ -1,16 +1,19 @@
-"""Check that a golden folder is as it was written, and that its answers are right."""
+"""Check that a golden folder is consistent, and that its answers are right."""
 
 from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 
 from opcheck import dtypes
+from opcheck.compare.wants import stated_want
+from opcheck.dtypes import DTYPES
 from opcheck.errors import UsageError
 from opcheck.graph.folders import MODEL
 from opcheck.graph.model_files import (
@@ -23,12 +26,13 @@ from opcheck.graph.model_files import (
 )
 from opcheck.graph.tensors import read_named_tensor
 from opcheck.graph.test_data import DATA
-from opcheck.model import Array, Task
+from opcheck.model import Array, Case, Rejected, Task
 from opcheck.opset import describe
 from opcheck.run.golden.judging import accepted, wrong_answers, wrong_ends
 from opcheck.run.golden.tolerances import Ends, as_rtol_and_atol, stated_ends
-from opcheck.run.golden.writing import data_json, npy_bytes, task_of, wrong_archive
+from opcheck.run.golden.writing import as_stated, data_json, npy_bytes, task_of, wrong_archive
 from opcheck.run.parallel import in_parallel
+from opcheck.suite import case_digest, load
 from opcheck.suite.golden_files import (
     Finding,
     changed,
@@ -42,6 +46,7 @@ from opcheck.suite.golden_manifest import (
     MANIFEST,
     NPZ,
     SUMS,
+    CaseFields,
     DataSetFields,
     Manifest,
     NotReadable,
@@ -314,6 +319,7 @@ def check(folder: Path, processes: int = 1, counted: Counted = iter) -> Checked:
     jobs = [Job(folder, id, test, manifest.npz, files_there(test, listing)) for id, test in tests]
     looked = [*counted(in_parallel(look, jobs, processes))]
     findings = [*strange(folder, listing, manifest, data), *_findings(looked, manifest)]
+    findings += [found for case in manifest.cases for found in _unlike(case)]
     return Checked(
         tuple(sorted(findings)),
         len(manifest.cases),
@@ -321,6 +327,28 @@ def check(folder: Path, processes: int = 1, counted: Counted = iter) -> Checked:
         sum(one.judged for one in looked),
         len({f"{test.folder}/{name}" for _, test in tests for name in test.files}),
     )
+
+
+@cache
+def _shipped() -> dict[str, Case]:
+    return {case_digest(case): case for case in load()}
+
+
+def _unlike(case: CaseFields) -> Iterator[Finding]:
+    """What the manifest asks otherwise than the shipped case, if it names one."""
+    mine = _shipped().get(case.digest)
+    for test in case.tests if mine else ():
+        assert mine
+        it = mine.expect.legal if isinstance(mine.expect, Rejected) and test.legal_twin else mine
+        types = {DTYPES.get(one.dtype) for data in test.data_sets for one in data.outputs}
+        floor = max((stated_want(it.op, "", np.empty(0), t).floor for t in types), default=0.0)
+        floor *= not (it.tolerance and it.tolerance.strict)
+        tolerance = as_stated(it.tolerance, floor) if it.tolerance or not floor else "bound"
+        both = (case.rule, mine.rule), (case.level, mine.level), (test.tolerance, tolerance)
+        for name, (told, shipped) in zip(("rule", "level", "tolerance"), both, strict=True):
+            if told != shipped:
+                said = f"its {name} is {told}, that of the shipped case {shipped}"
+                yield Finding(test.folder, said)
 
 
 def _findings(looked: Iterable[Looked], manifest: Manifest) -> list[Finding]:

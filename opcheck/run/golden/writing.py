@@ -148,7 +148,7 @@ def written(test: Test, *, npz: bool) -> tuple[TestFields, dict[str, bytes]]:
         alternative=test.alternative,
         legal_twin=test.legal_twin,
         refused=test.reason,
-        tolerance="bound" if test.bound else _stated_tolerance(stated, floor),
+        tolerance="bound" if test.bound else as_stated(stated, floor),
         rtol=rtol,
         atol=atol,
         data_sets=tuple(sets),
@@ -180,7 +180,7 @@ def data_json(rtol: float, atol: float) -> bytes:
     return f"{json.dumps({'atol': atol, 'rtol': rtol})}\n".encode()
 
 
-def _stated_tolerance(tolerance: Tolerance | None, floor: float) -> StatedTolerance:
+def as_stated(tolerance: Tolerance | None, floor: float) -> StatedTolerance:
     """A tolerance that is the same for all elements; None is exact."""
     stated = asdict(tolerance or EXACT)
     del stated["strict"]  # then there is no floor

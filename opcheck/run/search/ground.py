@@ -14,7 +14,7 @@ from opcheck.engine import Node
 from opcheck.engine.mutants import Mutant as Mistake
 from opcheck.model import Case, Given
 from opcheck.model.mutation import Mutant
-from opcheck.model.support import Cell
+from opcheck.model.result import Cell
 from opcheck.opset import Schema
 from opcheck.run.search.cases import alike, case_of, written_out
 from opcheck.run.search.drawing import Candidate, drawn

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from opcheck.backends import timing
-from opcheck.model.stopwatch import Elapsed
+from opcheck.model.question import Elapsed
 from opcheck.run.bench.rounds import Contender, Here, Plan, Visit, copying, interleave, yardstick
 
 #: Half of a visit's time is enough for one.

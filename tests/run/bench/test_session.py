@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -167,6 +168,41 @@ def test_who_prints_while_it_is_timed_is_told(file: Path) -> None:
         assert len([*session.visits()]) == 3
         [row] = session.rows()
         assert row.timings[0].printed.endswith("a run\nis done")
+
+
+_AGREE = "\ntolerance: {ulp: 0}\nexpect: {agree: true}"
+_WRONG = "it answers other data in the same memory wrongly"
+_LATE = r"other data of the same shapes take [\d.,e+]+ times as long"
+
+
+@pytest.mark.parametrize(
+    ("how", "expect", "why_not"),
+    [
+        ("place", "", _WRONG),
+        ("place", _AGREE, _WRONG),
+        ("row", "", _WRONG),
+        ("content", "", _LATE),
+        ("content", _AGREE, _LATE),
+        ("last", "", _LATE),
+        ("nothing", "", ""),
+        ("nothing", _AGREE, ""),
+    ],
+)
+def test_an_answer_that_is_looked_up_has_no_time(
+    tmp_path: Path, how: str, expect: str, why_not: str
+) -> None:
+    file = tmp_path / "f.yaml"
+    head = CASES.replace("axis: -1}", f"axis: -1}}{expect}")
+    file.write_text(head.partition("- name: two")[0])
+    with entrants(["numpy", f"{SPINNING}Remembers?how={how}"]) as found:
+        session = Session(load_bench([file]), found, plan())
+        assert len([*session.visits()]) == 3
+        [row] = session.rows()
+    engine, remembers = row.timings
+    assert len(engine.samples) == 9
+    assert len(remembers.samples) == (0 if why_not else 9)
+    said = f"while it was timed: its answers are remembered: {why_not}" if why_not else ""
+    assert re.fullmatch(said, remembers.why_not)
 
 
 def test_data_too_large_to_be_kept_are_made_anew(

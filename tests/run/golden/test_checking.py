@@ -21,9 +21,12 @@ from onnx import TensorProto, helper, numpy_helper
 from benchmarks.golden_corruptions import DAMAGES, fates
 from benchmarks.golden_corruptions import made as made_to_be_damaged
 from opcheck.errors import UsageError
+from opcheck.model import Computed, Values
 from opcheck.run.golden import judging
 from opcheck.run.golden.contents import check
 from opcheck.run.golden.oracles import Outputs
+from opcheck.run.golden.writing import Settings, data_json, write
+from opcheck.suite import load
 from opcheck.suite.golden_manifest import MANIFEST, SUMS
 from tests.run.golden.made import RANDOM, WRITTEN_OUT, findings, golden, rewrite
 
@@ -170,6 +173,65 @@ def test_another_dtype_or_shape_is_told(
     rewrite(folder, unchanged)
     found = findings(folder)
     assert {found[INPUT], found[OUTPUT]} == {told}
+
+
+def _should(case: Any, test: Any) -> None:
+    case["rule"] = "should"
+    test["folder"] = test["folder"].replace("must/", "should/")
+
+
+def _level(case: Any, test: Any) -> None:
+    case["level"] = "full" if case["level"] == "smoke" else "smoke"
+
+
+def _floor(case: Any, test: Any) -> None:
+    test["tolerance"]["floor"] = 1e-9
+
+
+def _loose(case: Any, test: Any) -> None:
+    exact = {"ulp": None, "rtol": 0.5, "atol": 0.0, "signed_zeros": False, "floor": 0.0}
+    test |= {"tolerance": exact, "rtol": 0.5, "atol": 0.0}
+    sets = (data["folder"] for data in test["data_sets"])
+    gone = {f"{one}/{end}_0.pb" for one in sets for end in ("lowest", "highest")}
+    test["files"] = {name: sha for name, sha in test["files"].items() if name not in gone}
+
+
+@pytest.mark.parametrize(
+    ("stated", "change", "told"),
+    [
+        (False, _should, "its rule is should, that of the shipped case must"),
+        (False, _level, "its level is "),
+        (False, _loose, "its tolerance is ulp=None rtol=0.5"),
+        (True, _floor, "its tolerance is ulp="),
+    ],
+)
+def test_a_shipped_case_that_asks_for_less_is_told(
+    tmp_path: Path, stated: bool, change: Callable[[Any, Any], None], told: str
+) -> None:
+    fitting = (
+        case
+        for case in load()
+        if case.op.name == "Softmax" and case.rule == "must" and not case.id.startswith("DML")
+        if bool(case.tolerance) is stated and isinstance(case.expect, Computed | Values)
+    )
+    folder = tmp_path / "golden"
+    write(folder, [next(fitting)], "one", Settings())
+    assert check(folder).findings == ()
+
+    def forge(data: Any) -> None:
+        [case] = data["cases"]
+        [test] = case["tests"]
+        before, files = test["folder"], {*test["files"]}
+        change(case, test)
+        for name in files - test["files"].keys():
+            (folder / before / name).unlink()
+        (folder / test["folder"]).parent.mkdir(exist_ok=True)
+        (folder / before).rename(folder / test["folder"])
+        (folder / test["folder"] / "data.json").write_bytes(data_json(test["rtol"], test["atol"]))
+
+    rewrite(folder, forge)
+    said = {path: text for path, text in findings(folder).items() if not path.endswith(".json")}
+    assert any(text.startswith(told) for text in said.values()), findings(folder)
 
 
 def test_another_name_of_a_tensor_is_told(folder: Path) -> None:

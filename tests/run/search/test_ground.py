@@ -6,7 +6,7 @@ from opcheck.dtypes import DTYPES
 from opcheck.engine.mutants import Mutant
 from opcheck.errors import InvalidNode
 from opcheck.model import Computed, Fill, Given, OpVersion, TensorSpec
-from opcheck.model.support import Cell
+from opcheck.model.result import Cell
 from opcheck.run.search.drawing import Candidate
 from opcheck.run.search.ground import Ground
 from tests.run.one import one

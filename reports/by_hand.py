@@ -516,6 +516,16 @@ def openvino() -> Iterator[Check]:
     )
     yield Check(
         "openvino",
+        "Pads are cut down",
+        _with(six, pads=[0, -(2**32)]),
+        [],
+        Gives(_pool(*norms[1:], 16 * _R5)),
+        "a pad has to be “greater than or equal to 0”",
+        _with(six, pads=[1, 0]),
+        _pool(*norms, 16 * _R5),
+    )
+    yield Check(
+        "openvino",
         "A number is taken",
         _with(six, pads=1),
         [],

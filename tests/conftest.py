@@ -10,6 +10,7 @@ listed here fails the run.
 
 from __future__ import annotations
 
+import compileall
 import json
 import os
 from collections.abc import Callable
@@ -20,6 +21,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import settings
 
+import opcheck
 from opcheck.cli.group import program
 
 #: What the reason of a skip begins with.
@@ -48,6 +50,11 @@ settings.load_profile("opcheck")
 
 # Ledgers are revised in another way there; a test that wants it says so.
 os.environ.pop("CI", None)
+
+
+if "PYTEST_XDIST_WORKER" not in os.environ:
+    # Since no process of a test writes any, see below.
+    compileall.compile_dir(Path(opcheck.__file__).parent, quiet=1)
 
 
 @pytest.fixture(autouse=True)

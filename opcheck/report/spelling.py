@@ -36,6 +36,8 @@ from opcheck.suite import case_digest, suite_digest
 
 #: The most elements of a literal that are shown in a line.
 _SHOWN = 16
+#: And the most elements put after a fill.
+_PUT = 2
 #: What a record has as the result has it.
 _ALIKE = ({field.name for field in dataclasses.fields(Result)}) & (
     {field.name for field in dataclasses.fields(Record)} - {"case", "comparisons"}
@@ -76,15 +78,22 @@ def attributes(attrs: Attrs) -> str:
 
 
 def tensor(spec: TensorSpec) -> str:
-    """`input float32[2, 3] uniform 0, 1 seed 7`; a small literal in full, a large one not."""
+    """`input float32[2, 3] uniform 0, 1 seed 7`; a small literal in full, a large one not.
+
+    Elements that are put after a fill are told too: up to two, or their number.
+    """
     shape = f"{spec.name} {spec.dtype}[{', '.join(map(str, spec.shape))}]"
+    puts = " and ".join(f"{one.value:g} at {[*one.at]}" for one in spec.put)
+    if len(spec.put) > _PUT:
+        puts = f"{len(spec.put)} others"
+    but = f" but {puts}" if puts else ""
     match spec.content:
         case Fill(kind, args, seed):
             random = kind not in ("constant", "arange", "specials")
             values = f" {kind} {', '.join(f'{arg:g}' for arg in args)}".rstrip()
-            return f"{shape}{values}{f' seed {seed}' if random else ''}"
+            return f"{shape}{values}{f' seed {seed}' if random else ''}{but}"
         case FromFile(path):
-            return f"{shape} from {path.name}"
+            return f"{shape} from {path.name}{but}"
         case Given(values) if 0 < values.size <= _SHOWN:
             return f"{shape} {_literal(values)}"
         case _:

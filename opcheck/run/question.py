@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 from opcheck.backends import second_data
 from opcheck.engine import operator_of
-from opcheck.model import Case, Question, Task, TensorType, Values
+from opcheck.model import AttrValue, Case, Question, Task, TensorType, Typed, Values
 from opcheck.suite import materialize
+
+
+def _stored(value: AttrValue | Typed) -> Any:
+    """An attribute as a model holds it: each float rounded to float32."""
+    match value:
+        case Typed("float" | "floats", held):
+            return Typed(value.type, _stored(held))
+        case float():
+            return float(np.float32(value))
+        case tuple():
+            return tuple(map(_stored, value))
+        case _:
+            return value
 
 
 def question(case: Case) -> Question:
@@ -19,7 +36,7 @@ def question(case: Case) -> Question:
         case=case.id,
         op=case.op,
         opset=case.opset,
-        attrs=case.attrs,
+        attrs={name: _stored(value) for name, value in case.attrs.items()},
         slots=case.slots,
         inputs=tuple(TensorType(spec.name, spec.dtype, spec.shape) for spec in fed),
         initializers={s.name: materialize(s) for s in case.inputs if s.initializer},

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 from opcheck.backends import attempt, connect
 from opcheck.model import Produced, Rejected, TensorType
+from opcheck.report import spelling
 from opcheck.run.question import question
 from tests.asking import cases_in
 
@@ -107,3 +109,22 @@ def test_whether_other_data_are_legal_is_known_of_the_engine_s_operators_alone(
     # What reads the same backwards is negated only where that is surely legal.
     assert question(conv).second[1].reshape(-1).tolist() == [1, 1, 1, 1]
     assert question(hardmax).second[0].tolist() == [-1, -1]
+
+
+def test_attributes_and_what_is_put_are_told_as_the_model_has_them(tmp_path: Path) -> None:
+    text = """
+        op: LeakyRelu
+        opset: 16
+        dtype: float32
+        cases:
+        - name: made
+          attrs: {alpha: 0.1}
+          inputs: {X: {shape: [8], constant: 0, put: [{at: [5], value: -1}]}}
+          expect: {Y: [0, 0, 0, 0, 0, -0.1, 0, 0]}
+    """
+    (case,) = cases_in(tmp_path, text)
+    # A model has no other floats; a backend in Python must not be given more digits.
+    assert question(case).task.attrs == {"alpha": float(np.float32(0.1))}
+    assert spelling.tensor(case.inputs[0]) == "X float32[8] constant 0 but -1 at [5]"
+    others = replace(case.inputs[0], put=case.inputs[0].put * 3)
+    assert spelling.tensor(others) == "X float32[8] constant 0 but 3 others"

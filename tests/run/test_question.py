@@ -115,6 +115,7 @@ def test_attributes_and_what_is_put_are_told_as_the_model_has_them(tmp_path: Pat
     text = """
         op: LeakyRelu
         opset: 16
+        tolerance: {ulp: 0}
         dtype: float32
         cases:
         - name: made

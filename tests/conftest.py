@@ -10,6 +10,7 @@ listed here fails the run.
 
 from __future__ import annotations
 
+import compileall
 import json
 import os
 from collections.abc import Callable
@@ -20,6 +21,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import settings
 
+import opcheck
 from opcheck.cli.group import program
 
 #: What the reason of a skip begins with.
@@ -45,6 +47,9 @@ UPDATE = "OPCHECK_UPDATE_SNAPSHOTS"
 # How long an example takes depends on the machine, and on who else works there.
 settings.register_profile("opcheck", deadline=None)
 settings.load_profile("opcheck")
+
+# Each process of the tests reads opcheck's bytecode, which none of them writes.
+compileall.compile_dir(opcheck.__path__[0], quiet=1)
 
 # Ledgers are revised in another way there; a test that wants it says so.
 os.environ.pop("CI", None)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -15,21 +12,12 @@ from opcheck.errors import Exit
 from opcheck.model import Verdict
 from tests.readme import README, VERDICTS, block, numberless, plain
 from tests.releases import needs_known_releases
+from tests.shell import shell
 
 
 def opcheck(folder: Path, *args: str) -> str:
     """What a command prints, on standard output or error."""
-    environment = {**os.environ, "COLUMNS": "100", "PYTHONPATH": str(README.parent)}
-    found = subprocess.run(
-        [sys.executable, "-m", "opcheck", *args],
-        cwd=folder,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        encoding="utf-8",
-        check=False,
-    )
-    return found.stdout
+    return shell(folder, f"COLUMNS=100 {shlex.join(['opcheck', *args])}")[1]
 
 
 @needs_known_releases

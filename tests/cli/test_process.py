@@ -466,7 +466,11 @@ def test_a_closed_output_is_told(command, words):
 
 @pytest.mark.parametrize(
     ("words", "code"),
-    [*((words, 0) for words in EACH_COMMAND), (["nope"], 2), (["run", "--case", "nope"], 2)],
+    [
+        *((words, 0) for words in EACH_COMMAND),
+        (["nope"], 2),
+        (["run", "slow.yaml", "--case", "nope"], 2),
+    ],
 )
 def test_nothing_needs_standard_error(command, words, code):
     process = command(*words, preexec_fn=without(2))

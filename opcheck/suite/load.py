@@ -34,8 +34,7 @@ _LISTS: Mapping[str, type[CaseEntry]] = {"cases": CaseEntry, "bench": BenchEntry
 NODE_TESTS = "onnx-node"
 _PREFIX = "test_"
 _MODEL = ".onnx"
-#: Read once, though ledgers and golden files ask for these cases again.
-_shipped = cache(lambda: _load((), lambda root: "cases"))
+_shipped = cache(lambda: _load((), lambda root: "cases"))  # ledgers and golden files ask again
 #: No more of models and their inputs is held at once, in bytes.
 MAX_HELD = 4 << 30
 

@@ -488,9 +488,6 @@ def test_nothing_needs_standard_input(command, words):
     assert err == ""
 
 
-JSON = ["-b", RIGHT, "--format", "json"]
-
-
 @pytest.mark.parametrize(
     ("words", "changes"),
     [
@@ -498,7 +495,7 @@ JSON = ["-b", RIGHT, "--format", "json"]
         (["-b", NARROW], {"PYTHONIOENCODING": "latin-1"}),
         (["-b", NARROW], {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}),
         (["-b", NARROW], {"LC_ALL": "C"}),
-        (JSON, {"PYTHONIOENCODING": "ascii"}),
+        (["-b", RIGHT, "--format", "json"], {"PYTHONIOENCODING": "ascii"}),
     ],
 )
 def test_a_poor_encoding_is_no_error(slow, cases, changes, words):

@@ -91,7 +91,7 @@ def test_help_imports_nothing_heavy(words):
         (["run", "-b", "numpy", "-k", "worked_example"], {"opcheck.backends.adapters.numpy"}),
         (
             ["run", "-b", "numpy", "-k", "worked_example", "--format", "json"],
-            {"opcheck.run.saving"},
+            {"opcheck.run.saving", "ruamel.yaml"},
         ),
     ],
 )

@@ -106,11 +106,11 @@ class _Checked:
 
     def update(self, run: Run) -> list[str]:
         """Write the ledger after a run, and print what became of it; returns why it cannot be."""
+        if self.backend is None:
+            return []
         from opcheck.records.status import is_red, reds_of
         from opcheck.run.relisting import UNDECIDED, relisted
 
-        if self.backend is None:
-            return []
         red = reds_of(run.header)
         mine = [record for record in run.records if record.backend == self.backend.address]
         if not run.complete or any(one.verdict in UNDECIDED for one in mine):

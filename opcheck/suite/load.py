@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from fnmatch import fnmatchcase
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -32,6 +34,7 @@ _LISTS: Mapping[str, type[CaseEntry]] = {"cases": CaseEntry, "bench": BenchEntry
 NODE_TESTS = "onnx-node"
 _PREFIX = "test_"
 _MODEL = ".onnx"
+_shipped = cache(lambda: _load((), lambda root: "cases"))  # ledgers and golden files ask again
 #: No more of models and their inputs is held at once, in bytes.
 MAX_HELD = 4 << 30
 
@@ -46,7 +49,7 @@ def load(paths: Sequence[Path] = ()) -> tuple[Case, ...]:
 
     Raises CaseFileError with every problem of every file.
     """
-    return _load(paths, lambda root: "cases")
+    return _load(paths, lambda root: "cases") if paths else _shipped()
 
 
 def load_bench(paths: Sequence[Path] = ()) -> tuple[Case, ...]:
@@ -145,18 +148,15 @@ def _is_broken_link(path: Path) -> bool:
 
 
 def _is_folder(path: Path) -> bool:
-    try:
+    with suppress(OSError):  # reading it as a file tells what is wrong with it
         return path.is_dir()
-    except OSError:
-        # Reading it as a file tells what is wrong with it.
-        return False
+    return False
 
 
 def _real(path: Path) -> Path:
-    try:
+    with suppress(OSError, RuntimeError, ValueError):
         return path.resolve()
-    except (OSError, RuntimeError, ValueError):
-        return path
+    return path
 
 
 def _name(file: Path, shipped: Path) -> str:

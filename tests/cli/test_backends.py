@@ -164,19 +164,59 @@ def test_what_breaks_dies_or_hangs_is_told_in_its_own_words_and_the_rest_is_ther
     assert told[late + 1 : late + 3] == ["npu: waiting for the device", "--timeout gives it longer"]
 
 
+Everything = tuple[dict[str, Any], set[str]]
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory: pytest.TempPathFactory) -> Everything:
+    """The table as records by name, two profiles in it, and what the command has imported."""
+    folder = tmp_path_factory.mktemp("everything")
+    install(folder / "site", "homely")
+    (folder / "opcheck.toml").write_text(
+        dedent("""
+            [backends.mine]
+            address = "homely"
+            environment = {NPU_HOME = "here"}
+            [backends.two]
+            address = "onnxruntime?threads=2"
+        """)
+    )
+    script = (
+        "import sys; sys.argv[1:] = ['backends', '--format', 'json']\n"
+        "from opcheck.cli import main\n"
+        "try: main()\n"
+        "finally: print(*sys.modules, sep='\\n', file=sys.stderr)"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=folder,
+        env=environment(PYTHONPATH=f"{ROOT}:{folder / 'site'}"),
+        capture_output=True,
+        text=True,
+        check=True,  # nobody has asked for what is broken
+    )
+    lines = map(json.loads, found.stdout.splitlines())
+    return {one["name"]: one for one in lines}, set(found.stderr.split())
+
+
+def test_the_command_itself_imports_no_backend(everything: Everything) -> None:
+    imported = everything[1]
+    assert "opcheck.backends.adapters.onnxruntime" in imported
+    assert not imported & {"onnxruntime", "openvino", "torch", "tract", "onnx.reference"}
+
+
 def test_kinds_that_need_a_detail_are_not_started_but_say_what_to_write(
-    backends: Backends,
+    everything: Everything,
 ) -> None:
-    found = backends("--format", "json")
-    templates = {one["name"]: one for one in records(found) if one["state"] == "template"}
+    templates = {name: one for name, one in everything[0].items() if one["state"] == "template"}
     assert {*templates} == {"cmd", "onnx", "py", "saved"}
     for name, one in templates.items():
         assert f"{name}:" in one["summary"]
         assert one["error"] is None
 
 
-def test_what_is_not_installed_says_how_to_get_it(backends: Backends) -> None:
-    found = {one["name"]: one for one in records(backends("--format", "json"))}
+def test_what_is_not_installed_says_how_to_get_it(everything: Everything) -> None:
+    found, _ = everything
     for name in ("openvino", "tract", "torch"):
         one = found[name]
         assert one["install"] == f"pip install 'opcheck[{name}]'"
@@ -186,20 +226,8 @@ def test_what_is_not_installed_says_how_to_get_it(backends: Backends) -> None:
     assert found["onnxruntime"]["backend"]["devices"][0] == "CPUExecutionProvider"
 
 
-def test_profiles_are_backends_too(tmp_path: Path, backends: Backends) -> None:
-    install(tmp_path / "site", "homely")
-    Path("opcheck.toml").write_text(
-        dedent("""
-            [backends.mine]
-            address = "homely"
-            environment = {NPU_HOME = "here"}
-            [backends.two]
-            address = "onnxruntime?threads=2"
-        """)
-    )
-    whole = backends("--format", "json")
-    assert whole.exit_code == 0  # nobody has asked for what is broken
-    found = {one["name"]: one for one in records(whole)}
+def test_profiles_are_backends_too(everything: Everything) -> None:
+    found, _ = everything
     assert found["mine"]["origin"] == "profile"
     assert (found["mine"]["state"], found["homely"]["state"]) == ("ready", "unusable")
     assert found["two"]["summary"] == "profile of onnxruntime?threads=2"
@@ -286,23 +314,3 @@ def test_the_probe_of_onnxruntime_finds_what_its_registry_does_not_tell(
         "pass",
         False,
     )
-
-
-def test_the_command_itself_imports_no_backend(tmp_path: Path) -> None:
-    script = (
-        "import sys; sys.argv[1:] = ['backends', '--format', 'json']\n"
-        "from opcheck.cli import main\n"
-        "try: main()\n"
-        "finally: print(*sys.modules, sep='\\n', file=sys.stderr)"
-    )
-    found = subprocess.run(
-        [sys.executable, "-c", script],
-        cwd=tmp_path,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    imported = set(found.stderr.split())
-    assert "opcheck.backends.adapters.onnxruntime" in imported
-    assert not imported & {"onnxruntime", "openvino", "torch", "tract", "onnx.reference"}

@@ -25,6 +25,13 @@ SPIN = f"{SPINNING}Spin"
 LIES = f"{SPINNING}Ends?how=lies&after=0"
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _fewer_processes():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("opcheck.cli.bench._QUICK_WORKERS", 2)
+        yield
+
+
 @pytest.fixture
 def file(tmp_path):
     path = tmp_path / "f.yaml"
@@ -42,7 +49,7 @@ def test_a_row_shows_time_ratio_and_rate_and_whoever_is_wrong_none(bench):
     found = bench("-b", "numpy", "-b", f"{SPIN}?seconds=0.002", "-b", LIES, "-k", "one")
     assert found.exit_code == 0, found.stderr
     lines = found.stdout.splitlines()
-    assert "3 processes a backend, 1 thread each" in found.stdout
+    assert "2 processes a backend, 1 thread each" in found.stdout
     assert "Hardmax-13 float32 [4, 25]: 800 bytes must move" in found.stdout
     assert re.search(r"^ +[2-9]\.\d+ ms .* slower ", found.stdout, re.MULTILINE)
     assert re.search(r"baseline", next(line for line in lines if line.startswith("numpy ")))

@@ -437,15 +437,15 @@ def test_the_clock_is_set_back(run, monkeypatch):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals and terminals")
-@pytest.mark.parametrize("backend", ["py:tests.cli.fakes:RIGHT", "py:tests.cli.fakes:NARROW"])
-def test_another_language_and_time_zone(start, tmp_path, backend):
+def test_another_language_and_time_zone(start, tmp_path):
     told = []
+    backends = ("-b", "py:tests.cli.fakes:RIGHT", "-b", "py:tests.cli.fakes:NARROW")
     for changes in (
         {"LC_ALL": "C"},
         {"LC_ALL": "de_DE.UTF-8", "LANG": "tr_TR.UTF-8", "TZ": "Pacific/Kiritimati"},
     ):
         process = start(
-            *WORDS, "-b", backend, "--format", "json", cwd=tmp_path, env=environment(**changes)
+            *WORDS, *backends, "--format", "json", cwd=tmp_path, env=environment(**changes)
         )
         out, err = process.communicate(timeout=60)
         assert err == ""

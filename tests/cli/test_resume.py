@@ -22,7 +22,7 @@ dtype: float32
 opset: 13
 cases:
 - name: rows
-  matrix: {attrs.axis: [0, 1, -1], inputs.input.seed: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]}
+  matrix: {attrs.axis: [0, 1, -1], inputs.input.seed: [0, 1, 2, 3, 4, 5]}
   inputs: {input: {shape: [4, 5], choice: [1, 2, 3]}}
 - name: out_of_range
   inputs: {input: [[1, 2]]}
@@ -71,7 +71,7 @@ def lines_of(path):
 # ── the stream ────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("share", [0.1, 0.35, 0.5, 0.73, 0.98, 0.9999])
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.98, 0.9999])
 def test_a_run_that_goes_on_leaves_the_stream_of_one_that_ran_through(run, whole, share):
     size = int(share * Path("whole.jsonl").stat().st_size)
     cut("run.jsonl", size)
@@ -109,7 +109,7 @@ def test_only_what_is_missing_is_asked(run, monkeypatch):
 @pytest.mark.usefixtures("whole")
 def test_it_can_be_killed_again_and_again(run):
     lines = lines_of("whole.jsonl")
-    for count in (3, 20, 60):
+    for count in (3, 20, 50):
         cut("run.jsonl", sum(map(len, lines[:count])) + 17)
         run("run", "many.yaml", *BACKENDS, "--resume", "run.jsonl")
     assert without_times("run.jsonl") == without_times("whole.jsonl")
@@ -130,12 +130,12 @@ def test_gaps_are_filled_wherever_they_are(run):
 @pytest.mark.usefixtures("whole")
 def test_what_was_kept_stays_in_the_file_where_a_run_with_gaps_is_cut_short_too(run):
     head, *results, _ = lines_of("whole.jsonl")
-    Path("run.jsonl").write_bytes(b"".join([head, *results[30:60]]))
+    Path("run.jsonl").write_bytes(b"".join([head, *results[20:40]]))
     found = run("run", "many.yaml", *BACKENDS, "--resume", "run.jsonl", "-x")
     assert "INCOMPLETE" in found.stdout
     kept = store.read(Path("run.jsonl"))
     assert not kept.complete
-    assert 30 < len(kept.records) < 60
+    assert 20 < len(kept.records) < 57
     run("run", "many.yaml", *BACKENDS, "--resume", "run.jsonl")
     assert without_times("run.jsonl") == without_times("whole.jsonl")
 
@@ -240,8 +240,8 @@ ALL = ["many.yaml", *BACKENDS]
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["cases.yaml", *BACKENDS], "are of different suites, of 37 and 5 cases"),
-        ([*ALL, "-k", "rows"], "are of different suites, of 37 and 36 cases"),
+        (["cases.yaml", *BACKENDS], "are of different suites, of 19 and 5 cases"),
+        ([*ALL, "-k", "rows"], "are of different suites, of 19 and 18 cases"),
         ([*ALL, "--strict"], "were judged by different rules: warnings"),
         ([*ALL, "--timeout", "7"], "were judged by different rules: timeout"),
         ([*ALL, "--repeat", "2"], "were judged by different rules: repeat"),
@@ -389,7 +389,7 @@ def test_an_edited_case_is_another_suite(run, tmp_path):
     (tmp_path / "many.yaml").write_text(MANY.replace("[1, 2, 3]", "[1, 2, 4]"))
     found = run("run", *ALL, "--resume", "run.jsonl")
     assert found.exit_code == 2
-    assert "run.jsonl and this run are of different suites, of 37 and 37 cases" in found.stderr
+    assert "run.jsonl and this run are of different suites, of 19 and 19 cases" in found.stderr
 
 
 @pytest.mark.usefixtures("whole")

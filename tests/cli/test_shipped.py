@@ -9,7 +9,9 @@ from collections import Counter
 from itertools import takewhile
 
 import pytest
+from click.testing import CliRunner
 
+from opcheck.cli.group import program
 from tests.cli.told import without_diagnoses
 from tests.readme import block, numberless
 from tests.releases import needs_known_releases
@@ -88,8 +90,18 @@ def failures(printed: str, backend: str) -> list[str]:
     return [part for part in red if part.split()[1] == backend]
 
 
-def test_without_the_ledgers_the_defects_are_failures_of_which_some_are_told(run):
-    found = run("run", "--no-known", "--op", "Hardmax", "--dtype", "float32", "-v")
+@pytest.fixture(scope="module")
+def unlisted(tmp_path_factory):
+    """What a run without the ledgers prints with -vv, and the stored run."""
+    stored = tmp_path_factory.mktemp("unlisted") / "run.jsonl"
+    words = "run", "--no-known", "--op", "Hardmax", "--dtype", "float32", "-vv"
+    found = CliRunner().invoke(program, [*words, "--report", f"json={stored}"])
+    assert found.exit_code == 1
+    return found, str(stored)
+
+
+def test_without_the_ledgers_the_defects_are_failures_of_which_some_are_told(run, unlisted):
+    found = run("report", unlisted[1], "-v")
     assert found.exit_code == 1
     counts = rows(found.stdout).values()
     told = [part for backend in rows(found.stdout) for part in failures(found.stdout, backend)]
@@ -98,9 +110,8 @@ def test_without_the_ledgers_the_defects_are_failures_of_which_some_are_told(run
     assert f"… and {total - len(told)} more failures, which are each like one " in found.stdout
 
 
-def test_without_the_ledgers_the_defects_are_failures_in_full(run):
-    found = run("run", "--no-known", "--op", "Hardmax", "--dtype", "float32", "-vv")
-    assert found.exit_code == 1
+def test_without_the_ledgers_the_defects_are_failures_in_full(run, unlisted):
+    found, _ = unlisted
     total = rows(found.stdout)["reference"]
     of_reference = failures(found.stdout, "reference")
     assert len(of_reference) == total["fail"] + total["error"] > 0

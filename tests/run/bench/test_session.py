@@ -24,14 +24,14 @@ from tests.run.bench.suite import CASES, SPINNING
 
 
 @contextmanager
-def entrants(addresses: Sequence[str]) -> Iterator[list[Entrant]]:
+def entrants(addresses: Sequence[str], processes: int = 1) -> Iterator[list[Entrant]]:
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         found = []
         for address in addresses:
             settings = Settings(address, Path(folder), timeout=5.0)
             pool = Pool(settings)
             stack.callback(pool.close)
-            watches = tuple(Stopwatch(settings) for _ in range(3))
+            watches = tuple(Stopwatch(settings) for _ in range(processes))
             for one in watches:
                 stack.callback(one.close)
                 one.connected()
@@ -41,7 +41,7 @@ def entrants(addresses: Sequence[str]) -> Iterator[list[Entrant]]:
 
 
 def plan(**fields: Any) -> Plan:
-    return replace(Plan("numpy", processes=3, looks=(9,), seconds=5.0, warm=0.05), **fields)
+    return replace(Plan("numpy", processes=1, looks=(3,), seconds=5.0, warm=0.05), **fields)
 
 
 @pytest.fixture(scope="module")
@@ -62,9 +62,9 @@ def timed(file: Path) -> tuple[Timed, ...]:
         f"{SPINNING}Ends?how=raises&after=9",
         f"cmd:{sys.executable} examples/one_shot.py {{model}} {{inputs}} {{outputs}}",
     ]
-    with entrants(names) as found:
-        session = Session(load_bench([file]), found, plan())
-        assert [*session.visits()] == ["Hardmax/one", "Hardmax/two"] * 3
+    with entrants(names, 2) as found:
+        session = Session(load_bench([file]), found, plan(processes=2, looks=(6,)))
+        assert [*session.visits()] == ["Hardmax/one", "Hardmax/two"] * 2
         assert session.to_come == 0
         return session.rows()
 
@@ -74,7 +74,7 @@ def test_each_case_has_a_row_and_each_backend_a_place_in_it(timed: Sequence[Time
     for row in timed:
         assert len(row.timings) == 7
         assert (row.op, row.dtype, row.moved) == ("Hardmax-13", "float32", 800)
-        assert len(row.copy) == len(row.yardstick) == 9
+        assert len(row.copy) == len(row.yardstick) == 6
 
 
 def test_who_is_right_has_samples_in_all_rounds_of_one_process_after_the_other(
@@ -84,8 +84,8 @@ def test_who_is_right_has_samples_in_all_rounds_of_one_process_after_the_other(
         engine, spin, *_ = row.timings
         for one in (engine, spin):
             places = [(sample.round, sample.worker) for sample in one.samples]
-            assert places == [(number, number // 3) for number in range(9)]
-            assert len(one.prepared) == 3
+            assert places == [(number, number // 3) for number in range(6)]
+            assert len(one.prepared) == 2
         assert min(sample.seconds for sample in spin.samples) >= 0.002
 
 
@@ -107,13 +107,13 @@ def test_who_is_not_has_none_and_the_row_says_why(
         assert said in row.timings[place].why_not
 
 
-@pytest.mark.parametrize(("is_precise", "visits"), [(True, [0, 1, 2]), (False, [0, 1, 2] * 2)])
+@pytest.mark.parametrize(("is_precise", "visits"), [(True, [0, 1]), (False, [0, 1] * 2)])
 def test_processes_come_again_while_a_ratio_is_not_precise(
     file: Path, monkeypatch: pytest.MonkeyPatch, is_precise: bool, visits: list[int]
 ) -> None:
     monkeypatch.setattr("opcheck.run.bench.session.precise", lambda found: is_precise)
-    with entrants(["numpy", f"{SPINNING}Spin?seconds=0.001"]) as found:
-        session = Session(load_bench([file])[:1], found, plan(looks=(9, 18)))
+    with entrants(["numpy", f"{SPINNING}Spin?seconds=0.001"], 2) as found:
+        session = Session(load_bench([file])[:1], found, plan(processes=2, looks=(6, 12)))
         assert len([*session.visits()]) == len(visits)
         [row] = session.rows()
         workers = groupby(sample.worker for sample in row.timings[1].samples)
@@ -128,9 +128,9 @@ def test_who_is_alone_is_held_against_the_fixed_work(
         "opcheck.run.bench.session.precise", lambda found: bool(seen.append(found.pairs))
     )
     with entrants(["numpy"]) as found:
-        session = Session(load_bench([file])[:1], found, plan(looks=(9, 18)))
-        assert len([*session.visits()]) == 6
-    assert seen == [9]
+        session = Session(load_bench([file])[:1], found, plan(looks=(3, 6)))
+        assert len([*session.visits()]) == 2
+    assert seen == [3]
 
 
 def test_an_interrupt_ends_all_and_leaves_what_was_measured(file: Path) -> None:
@@ -165,7 +165,7 @@ def test_an_interrupt_does_not_wait_until_a_case_is_prepared(
 def test_who_prints_while_it_is_timed_is_told(file: Path) -> None:
     with entrants([f"{SPINNING}Prints?seconds=0"]) as found:
         session = Session(load_bench([file])[:1], found, plan())
-        assert len([*session.visits()]) == 3
+        assert len([*session.visits()]) == 1
         [row] = session.rows()
         assert row.timings[0].printed.endswith("a run\nis done")
 
@@ -176,33 +176,28 @@ _LATE = r"other data of the same shapes take [\d.,e+]+ times as long"
 
 
 @pytest.mark.parametrize(
-    ("how", "expect", "why_not"),
+    ("expect", "why_not"),
     [
-        ("place", "", _WRONG),
-        ("place", _AGREE, _WRONG),
-        ("row", "", _WRONG),
-        ("content", "", _LATE),
-        ("content", _AGREE, _LATE),
-        ("last", "", _LATE),
-        ("nothing", "", ""),
-        ("nothing", _AGREE, ""),
+        ("", {"place": _WRONG, "row": _WRONG, "content": _LATE, "last": _LATE, "nothing": ""}),
+        (_AGREE, {"place": _WRONG, "content": _LATE, "nothing": ""}),
     ],
 )
 def test_an_answer_that_is_looked_up_has_no_time(
-    tmp_path: Path, how: str, expect: str, why_not: str
+    tmp_path: Path, expect: str, why_not: dict[str, str]
 ) -> None:
     file = tmp_path / "f.yaml"
     head = CASES.replace("axis: -1}", f"axis: -1}}{expect}")
     file.write_text(head.partition("- name: two")[0])
-    with entrants(["numpy", f"{SPINNING}Remembers?how={how}"]) as found:
+    with entrants(["numpy", *(f"{SPINNING}Remembers?how={how}" for how in why_not)]) as found:
         session = Session(load_bench([file]), found, plan())
-        assert len([*session.visits()]) == 3
+        assert len([*session.visits()]) == 1
         [row] = session.rows()
-    engine, remembers = row.timings
-    assert len(engine.samples) == 9
-    assert len(remembers.samples) == (0 if why_not else 9)
-    said = f"while it was timed: its answers are remembered: {why_not}" if why_not else ""
-    assert re.fullmatch(said, remembers.why_not)
+    engine, *others = row.timings
+    assert len(engine.samples) == 3
+    for remembers, why in zip(others, why_not.values(), strict=True):
+        assert len(remembers.samples) == (0 if why else 3)
+        said = f"while it was timed: its answers are remembered: {why}" if why else ""
+        assert re.fullmatch(said, remembers.why_not)
 
 
 def test_data_too_large_to_be_kept_are_made_anew(
@@ -211,8 +206,8 @@ def test_data_too_large_to_be_kept_are_made_anew(
     monkeypatch.setattr("opcheck.run.bench.session._KEPT", 399)
     with entrants(["numpy"]) as found:
         session = Session(load_bench([file]), found, plan())
-        assert len([*session.visits()]) == 6
-        assert [len(row.timings[0].samples) for row in session.rows()] == [9, 9]
+        assert len([*session.visits()]) == 2
+        assert [len(row.timings[0].samples) for row in session.rows()] == [3, 3]
 
 
 # ── answers that are a backend's ──────────────────────────────────────────────────────────────
@@ -229,14 +224,15 @@ def test_who_is_right_by_another_s_answer_is_timed_and_nobody_else(
     file.write_text(head.partition("- name: two")[0])
     lying = f"{SPINNING}Ends?how=lies&after="
     names = ["reference", f"{SPINNING}Spin?seconds=0.001", f"{lying}0", f"{lying}9"]
-    with entrants([*names, "numpy"]) as (*found, oracle):
+    with entrants([*names, "numpy"], 2) as (*found, oracle):
         # Among backends that are compared the engine is needed for a majority.
         taking_part = [*found, oracle]
-        session = Session(load_bench([file]), taking_part, plan(), {"wise": oracle.judged})
-        assert len([*session.visits()]) == 3
+        two = plan(processes=2, looks=(6,))
+        session = Session(load_bench([file]), taking_part, two, {"wise": oracle.judged})
+        assert len([*session.visits()]) == 2
         [row] = session.rows()
     timings = row.timings
-    assert [len(one.samples) for one in timings] == [9, 9, 0, 0, 9]
+    assert [len(one.samples) for one in timings] == [6, 6, 0, 0, 6]
     said = "unlike oracle numpy" if "oracle" in expect else "differ: differs from reference, "
     assert said in timings[2].why_not
     assert "while it was timed: its answer became wrong: output: " in timings[3].why_not
@@ -249,7 +245,7 @@ def test_without_an_answer_of_the_oracle_nobody_is_timed(tmp_path: Path) -> None
     file.write_text(head.partition("- name: two")[0])
     with entrants(["numpy", f"{SPINNING}Ends?how=raises&after=0"]) as (engine, silent):
         session = Session(load_bench([file]), [engine], plan(), {"wise": silent.judged})
-        assert len([*session.visits()]) == 3
+        assert len([*session.visits()]) == 1
         [row] = session.rows()
     assert row.timings[0].samples == ()
     assert "gives no answer: raised ValueError: enough of that" in row.timings[0].why_not

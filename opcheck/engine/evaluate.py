@@ -263,15 +263,20 @@ class Evaluation:
             self._outputs[tier] = self._evaluated(tier.arithmetic, tier.formula)
         return self._outputs[tier]
 
+    @cached_property
+    def first(self) -> Tier:
+        """The tier that is expected."""
+        return self.tiers()[0]
+
     def scattered(self) -> tuple[Output, ...]:
         """The outputs of the first tier, with the variance that independent roundings give."""
-        first = self.tiers()[0]
-        return self.outputs(replace(first, arithmetic=replace(first.arithmetic, scatters=True)))
+        first = replace(self.first.arithmetic, scatters=True)
+        return self.outputs(replace(self.first, arithmetic=first))
 
     @property
     def expected(self) -> tuple[Output, ...]:
         """The outputs of the first tier."""
-        return self.outputs(self.tiers()[0])
+        return self.outputs(self.first)
 
     def _evaluated(self, arithmetic: Arithmetic, formula: Formula | None) -> tuple[Output, ...]:
         bound = self.bound if formula is None else bind(self.node, formula)

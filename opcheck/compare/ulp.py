@@ -35,15 +35,16 @@ def distance(a: Array, b: Array) -> NDArray[np.uint64]:
 
     Raises ValueError for shapes or dtypes that differ and for a dtype that is not floating.
     """
-    dtype = _common(a, b)
-    magnitude_a, magnitude_b = _magnitude(a, dtype), _magnitude(b, dtype)
-    rank_a, rank_b = _rank(a, magnitude_a), _rank(b, magnitude_b)
+    infinity = _infinity(_common(a, b))
+    (magnitude_a, rank_a), (magnitude_b, rank_b) = _ranked(a), _ranked(b)
     steps = np.maximum(rank_a, rank_b) - np.minimum(rank_a, rank_b)
 
-    infinity = _infinity(dtype)
     nan_a, nan_b = magnitude_a > infinity, magnitude_b > infinity
+    either = nan_a | nan_b
+    if not either.any():
+        return np.asarray(steps, np.uint64)
     unordered = np.where(nan_a & nan_b, np.uint64(0), np.uint64(UNORDERED))
-    return np.where(nan_a | nan_b, unordered, steps)
+    return np.where(either, unordered, steps)
 
 
 def chunks(*arrays: Array) -> Iterator[tuple[int, tuple[Array, ...]]]:
@@ -84,7 +85,7 @@ def stepped(array: Array, steps: int) -> Array:
 
 def native(array: Array) -> Array:
     """`array` in the machine's byte order: itself if it is."""
-    return array.astype(array.dtype.newbyteorder("="), copy=False)
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
 def _common(a: Array, b: Array) -> DType:
@@ -100,21 +101,15 @@ def _bits(array: Array) -> Bits:
     return native(array).view(np.dtype(f"u{array.dtype.itemsize}"))
 
 
-def _sign_bit(bits: Bits) -> np.unsignedinteger[Any]:
-    return bits.dtype.type(1 << (8 * bits.dtype.itemsize - 1))
+def _ranked(array: Array) -> tuple[Bits, Bits]:
+    """The bits without the sign, which put NaN above infinity, and the place among all values.
 
-
-def _magnitude(array: Array, dtype: DType) -> Bits:
-    """The bits without the sign: in the order of absolute values, NaN above infinity."""
+    Zero is in the middle of the unsigned range.
+    """
     bits = _bits(array)
-    return np.asarray(bits & ~_sign_bit(bits))
-
-
-def _rank(array: Array, magnitude: Bits) -> Bits:
-    """The place in the order of all values, zero in the middle of the unsigned range."""
-    bits = _bits(array)
-    zero = _sign_bit(bits)
-    return np.where(bits >= zero, zero - magnitude, zero + magnitude)
+    zero = bits.dtype.type(1 << (8 * bits.dtype.itemsize - 1))
+    magnitude = np.asarray(bits & ~zero)
+    return magnitude, np.where(bits >= zero, zero - magnitude, zero + magnitude)
 
 
 def _infinity(dtype: DType) -> int:

@@ -28,15 +28,19 @@ _ENOUGH = 3
 
 def reproduces(mistake: Mutant, evidence: Evidence) -> bool:
     """Whether who makes `mistake` gives the same wrong answer, but for rounding."""
-    answer = _answer(mistake, evidence)
-    if evidence.got is None or answer is None:
-        return evidence.got is None and answer is None
+    made = mistake.made_on(evidence.node)
+    if evidence.got is None or isinstance(made, InvalidNode):
+        return evidence.got is None and isinstance(made, InvalidNode)
+    # Most mistakes make no difference to a node, and what is right explains no failure.
+    if evidence.node.is_legal and made is evidence.node.right:
+        return False
+    answer = as_outputs(made)
     if len(evidence.got) != len(answer) or not all(map(_same_kind, evidence.got, answer)):
         return False
     operator = operator_of(evidence.node.op)
     rounded = operator is not None and not operator.exact
     for place, (got, given) in enumerate(zip(evidence.got, answer, strict=True)):
-        if not _alike(got, given, evidence.nearest(place), rounded):
+        if not _alike(got, given, evidence, place, rounded):
             return False
     # What would have passed explains no failure.
     return not evidence.is_right(answer)
@@ -67,9 +71,9 @@ def _same_kind(got: Array | Foreign, answer: Array | Foreign) -> bool:
 
 
 def _alike(
-    got: Array | Foreign, answer: Array | Foreign, right: Array | None, rounded: bool
+    got: Array | Foreign, answer: Array | Foreign, evidence: Evidence, place: int, rounded: bool
 ) -> bool:
-    """Whether two outputs of one kind are the same; `right` is what they should have been."""
+    """Whether two outputs of one kind, at a place of the evidence, are the same."""
     if isinstance(got, Foreign) or isinstance(answer, Foreign):
         return True
     dtype = of(got)
@@ -78,18 +82,19 @@ def _alike(
     if not got.size:
         return True
     between = distance(got, answer)
-    if not between.any():
-        return True
-    if not rounded:
-        return False
-    same = np.uint64(_SAME_IN_16_BITS if got.dtype.itemsize == 2 else _SAME)
-    if right is None:
-        return bool((between <= same).all())
+    furthest = int(between.max())
+    if not furthest or not rounded:
+        return not furthest
+    same = _SAME_IN_16_BITS if got.dtype.itemsize == 2 else _SAME
+    right = evidence.nearest(place)
     # The most by which two arithmetics that mean the same may differ: half of the digits.
-    most = np.uint64(2 ** (dtype.precision // 2))
-    away = np.minimum(distance(right, answer) // np.uint64(_FARTHER), most)
-    wrong = distance(got, right).max()
-    return bool((between <= np.maximum(same, away)).all() and between.max() <= wrong // _NEARER)
+    most = same if right is None else 2 ** (dtype.precision // 2)
+    if right is None or furthest > max(same, most):
+        return furthest <= same
+    away = np.minimum(distance(right, answer) // np.uint64(_FARTHER), np.uint64(most))
+    wrong = int(distance(got, right).max())
+    allowed = np.maximum(np.uint64(same), away)
+    return bool((between <= allowed).all()) and furthest <= wrong // _NEARER
 
 
 def resemblance(evidence: Evidence) -> str | None:

@@ -99,9 +99,12 @@ def _fitting(
             right = fault.dtype
             if fault.name not in names and (not names or right.name == "float32"):
                 found.append(fault.beside())
+    fitting: dict[Evidence, list[Mistake]] = {}
     for fault, view in () if found else views:
         if fault.dtype == views[0][0].dtype:
-            found += [fault.beside(one) for one in tried if _does(reproduces, one, view, broken)]
+            if view not in fitting:
+                fitting[view] = [one for one in tried if _does(reproduces, one, view, broken)]
+            found += map(fault.beside, fitting[view])
     return [*{one.name: one for one in found}.values()]
 
 

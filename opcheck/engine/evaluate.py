@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from itertools import product
 from typing import Any, TypeAlias
 
@@ -15,7 +15,7 @@ import numpy as np
 from opcheck import dtypes, numbers
 from opcheck.dtypes import DTYPES, DType, half_ulp, round_to
 from opcheck.engine.node import Bound, Node, bind
-from opcheck.engine.operators import Formula
+from opcheck.engine.operators import Formula, Operator
 from opcheck.errors import InvalidNode
 from opcheck.model import Array
 from opcheck.numbers import Fault
@@ -231,31 +231,7 @@ class Evaluation:
 
         Whatever needs no remark is tried before what does.
         """
-        return tuple(sorted(self._tiers(declared), key=lambda tier: tier.remark != ""))
-
-    def _tiers(self, declared: Collection[str]) -> Iterator[Tier]:
-        since = self.node.op.since
-        name = "float64" if self.dtype.name == "float64" else "float32"
-        plain = expected(self.dtype)
-        sound = [one for one in self.bound.operator.sound if one.since == since]
-        yield Tier(name, plain)
-        for other in (s for s in sound if not s.remark):
-            yield Tier(name, plain, other.function)
-        yield Tier("range", replace(plain, flushes=True), None, _OUT_OF_RANGE, ranged=True)
-        for other in (s for s in sound if s.remark):
-            arithmetic = replace(plain, flushes=True)
-            yield Tier(name, arithmetic, other.function, f"right only {other.remark}")
-        if self.dtype.numpy.itemsize == 2:
-            formulas = [None, *(one.function for one in sound if not one.remark)]
-            for word, what, arithmetic in (
-                ("stored", "kept in {} between operations", stored(self.dtype)),
-                ("arithmetic", "computed in {}", narrow(self.dtype)),
-            ):
-                told = what.format(self.dtype)
-                remark = f"{told}; declare accumulate={self.dtype}"
-                remark = "" if self.dtype.name in declared else remark
-                for formula in formulas:
-                    yield Tier(f"{self.dtype} {word}", arithmetic, formula, remark)
+        return _tiers(self.bound.operator, self.node.op.since, self.dtype, frozenset(declared))
 
     def outputs(self, tier: Tier) -> tuple[Output, ...]:
         """The outputs of a tier."""
@@ -263,15 +239,20 @@ class Evaluation:
             self._outputs[tier] = self._evaluated(tier.arithmetic, tier.formula)
         return self._outputs[tier]
 
+    @cached_property
+    def first(self) -> Tier:
+        """The tier that is expected."""
+        return self.tiers()[0]
+
     def scattered(self) -> tuple[Output, ...]:
         """The outputs of the first tier, with the variance that independent roundings give."""
-        first = self.tiers()[0]
-        return self.outputs(replace(first, arithmetic=replace(first.arithmetic, scatters=True)))
+        first = replace(self.first.arithmetic, scatters=True)
+        return self.outputs(replace(self.first, arithmetic=first))
 
     @property
     def expected(self) -> tuple[Output, ...]:
         """The outputs of the first tier."""
-        return self.outputs(self.tiers()[0])
+        return self.outputs(self.first)
 
     def _evaluated(self, arithmetic: Arithmetic, formula: Formula | None) -> tuple[Output, ...]:
         bound = self.bound if formula is None else bind(self.node, formula)
@@ -296,6 +277,40 @@ class Evaluation:
             output if isinstance(output, Bounded | Truth | Indices) else _typed(bound, n, output)
             for n, output in enumerate(outputs)
         )
+
+
+@cache
+def _tiers(
+    operator: Operator, since: int, dtype: DType, declared: frozenset[str]
+) -> tuple[Tier, ...]:
+    found = _found(operator, since, dtype, declared)
+    return tuple(sorted(found, key=lambda tier: tier.remark != ""))
+
+
+def _found(
+    operator: Operator, since: int, dtype: DType, declared: Collection[str]
+) -> Iterator[Tier]:
+    name = "float64" if dtype.name == "float64" else "float32"
+    plain = expected(dtype)
+    sound = [one for one in operator.sound if one.since == since]
+    yield Tier(name, plain)
+    for other in (s for s in sound if not s.remark):
+        yield Tier(name, plain, other.function)
+    yield Tier("range", replace(plain, flushes=True), None, _OUT_OF_RANGE, ranged=True)
+    for other in (s for s in sound if s.remark):
+        arithmetic = replace(plain, flushes=True)
+        yield Tier(name, arithmetic, other.function, f"right only {other.remark}")
+    if dtype.numpy.itemsize == 2:
+        formulas = [None, *(one.function for one in sound if not one.remark)]
+        for word, what, arithmetic in (
+            ("stored", "kept in {} between operations", stored(dtype)),
+            ("arithmetic", "computed in {}", narrow(dtype)),
+        ):
+            told = what.format(dtype)
+            remark = f"{told}; declare accumulate={dtype}"
+            remark = "" if dtype.name in declared else remark
+            for formula in formulas:
+                yield Tier(f"{dtype} {word}", arithmetic, formula, remark)
 
 
 def _on_values(

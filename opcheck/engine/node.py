@@ -37,7 +37,7 @@ class Node:
         """The inputs that are not left out."""
         return tuple(array for array in self.inputs if array is not None)
 
-    @property
+    @cached_property
     def dtype(self) -> str:
         """The dtype of the first input, by its name; "" where there is none."""
         known = dtypes.element_type(self.given[0]) if self.given else None
@@ -67,7 +67,7 @@ class Node:
             evaluate(self, trace=found)
         return frozenset(found)
 
-    @property
+    @cached_property
     def is_legal(self) -> bool:
         """True if the specification does not forbid the node."""
         try:
@@ -76,7 +76,7 @@ class Node:
             return False
         return True
 
-    @property
+    @cached_property
     def malformed(self) -> bool:
         """True if an attribute has another type than declared, or is not declared."""
         return any(isinstance(value, Typed) for value in self.attrs.values())

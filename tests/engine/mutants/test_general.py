@@ -22,7 +22,8 @@ from opcheck.errors import InvalidNode
 from opcheck.model import OpVersion, Typed
 from opcheck.run.mutate import cells
 from opcheck.run.sight import Sight
-from opcheck.suite import Selection, load, select
+from opcheck.suite import Selection, select
+from tests.asking import shipped_cases
 
 OPERATORS = [("", "Hardmax"), ("", "Softmax"), ("", "LpPool"),
              ("com.microsoft.dml", "DML_ACTIVATION_HARDMAX1")]  # fmt: skip
@@ -95,7 +96,7 @@ def test_every_fault_of_a_function_that_operators_call_concerns_a_case() -> None
     """No shared table holds what nothing exercises."""
     seen: set[tuple[str, str]] = set()
     called: set[str] = set()
-    for cell, cases in cells(select(load(), Selection(level="smoke"))).items():
+    for cell, cases in cells(select(shipped_cases(), Selection(level="smoke"))).items():
         for sight in (Sight(case, cell.dtype) for case in cases):
             called |= sight.node.primitives
             found = (m for m in mutants_of(cell.op) if m.primitive and m.concerns(sight.node))

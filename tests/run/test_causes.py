@@ -125,15 +125,11 @@ class Miniature(Inline):
 @cache
 def shipped(op: str) -> tuple[Case, ...]:
     """Cases of an operator that are quickly judged, of two of its versions and types."""
-    small = (
-        case for case in shipped_cases() if sum(spec.nbytes for spec in case.inputs) <= 1 << 12
-    )
-    cases = [case for case in small if case.op.name == op and case.level != "deep"]
-    versions = sorted({case.op.since for case in cases})[-2:]
-    types = {"float32", "float64"}
-    return tuple(
-        case for case in cases if case.op.since in versions and str(case.inputs[0].dtype) in types
-    )
+    cases = [case for case in shipped_cases() if case.op.name == op and case.level != "deep"]
+    cases = [case for case in cases if sum(spec.nbytes for spec in case.inputs) <= 1 << 12]
+    versions, types = sorted({case.op.since for case in cases})[-2:], ("float32", "float64")
+    cases = [case for case in cases if case.op.since in versions]
+    return tuple(case for case in cases if str(case.inputs[0].dtype) in types)
 
 
 def judged(cases: Sequence[Case], answer: Answer) -> list[Record]:

@@ -22,7 +22,8 @@ from tests.precise.by_the_text import FORMATS, by_rows, lp_pool, nearest, norm, 
 
 NAMES = sorted(FORMATS)
 INF, NAN = math.inf, math.nan
-SMALL, WIDE = 150, 500  # larger nodes would take too long
+#: The most elements of a node and of its kernel; larger ones would take too long.
+SIZES = [pytest.param(150, 500), pytest.param(600, 2000, marks=pytest.mark.mutation)]
 
 
 def answer(op: OpVersion, x: Any, attrs: Any) -> Any:
@@ -44,14 +45,15 @@ def assert_same(got: Any, want: Any, where: str = "") -> None:
     assert not np.signbit(got[~np.isnan(got)]).any(), where
 
 
-def test_all_that_the_text_decides_in_the_shipped_suites() -> None:
+@pytest.mark.parametrize(("small", "wide"), SIZES)
+def test_all_that_the_text_decides_in_the_shipped_suites(small: int, wide: int) -> None:
     asked: Counter[str] = Counter()
     for case in (case for case in shipped_cases() if case.rule != "open"):
         if isinstance(case.expect, Rejected):
             continue
         (x,) = question(case).task.operands(question(case).inputs)
         kernel = math.prod(case.attrs.get("kernel_shape", [1]))  # type: ignore[arg-type]
-        if x.size > SMALL or kernel > WIDE or (np.isnan(x).any() and "ard" in case.op.name):
+        if x.size > small or kernel > wide or (np.isnan(x).any() and "ard" in case.op.name):
             continue
         assert_same(answer(case.op, x, case.attrs), by_the_text(case.op, x, case.attrs), case.id)
         asked[case.op.name] += 1

@@ -164,7 +164,7 @@ for called, (text, function) in MUTANTS.items():
 
 
 @OP.mutant(
-    "p was taken as it is written, and not as the float32 that a model holds",
+    "p was read as its shortest decimal text, and not as the float32 that a model holds",
     1,
     equivalent=dict.fromkeys(
         ("float16", "float32"),
@@ -173,7 +173,8 @@ for called, (text, function) in MUTANTS.items():
     ),
 )
 def p_in_64_bits(X, *, kernel_shape, p, strides, pads, auto_pad):
-    formula = by_windows(lambda X, held, windows: plain(X, float(p), windows))[1]
+    as_text = float(str(np.float32(p)))
+    formula = by_windows(lambda X, held, windows: plain(X, as_text, windows))[1]
     lists = {"kernel_shape": kernel_shape, "strides": strides, "pads": pads}
     return formula(X, p=p, auto_pad=auto_pad, **lists)
 

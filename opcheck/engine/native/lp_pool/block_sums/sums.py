@@ -27,25 +27,21 @@ class BlockSums:
 
     The elements of x.reshape(`layout`)[:, index] have to be in the array that stands beside the
     index in `places`, a part of the first of three flat `buffers` of so many elements (`room`).
-    What is laid down takes about `nbytes` beside them. For `ordered` see `ways`.
+    What is laid down takes about `nbytes` beside them.
     """
 
     layout: tuple[int, int, int]
     places: list[Place]
 
-    def __init__(
-        self, axes: tuple[AxisWindows, ...], buffers: Sequence[Array], *, ordered: bool = False
-    ) -> None:
+    def __init__(self, axes: tuple[AxisWindows, ...], buffers: Sequence[Array]) -> None:
         block, spare, other = buffers
         self._calls: list[Callable[[], object]] = []
         self._pieces: list[Piece] = []
         self.nbytes = 0
-        steps = _steps(axes, ordered)
+        steps = _steps(axes)
         for n, (axis, layout) in enumerate(steps):
             there = n < len(steps) - 1
-            along = Along(
-                axis, layout, (block, spare, other), first=not n, there=there, ordered=ordered
-            )
+            along = Along(axis, layout, (block, spare, other), first=not n, there=there)
             self._calls += along.calls
             self._pieces = along.pieces
             self.nbytes += along.nbytes
@@ -77,9 +73,9 @@ def room(axes: tuple[AxisWindows, ...]) -> int:
 
 
 @lru_cache(maxsize=256)
-def _steps(axes: tuple[AxisWindows, ...], ordered: bool) -> tuple[_Step, ...]:
+def _steps(axes: tuple[AxisWindows, ...]) -> tuple[_Step, ...]:
     """Where something is to be done along an axis; those that shrink most come first."""
-    merged = list(_merged(axes, ordered))
+    merged = list(_merged(axes))
     shape = [axis.length for axis in merged]
     steps = []
     order = [n for n, axis in enumerate(merged) if not is_plain(axis)]
@@ -89,14 +85,14 @@ def _steps(axes: tuple[AxisWindows, ...], ordered: bool) -> tuple[_Step, ...]:
     return tuple(steps)
 
 
-def _merged(axes: tuple[AxisWindows, ...], ordered: bool) -> Iterator[AxisWindows]:
+def _merged(axes: tuple[AxisWindows, ...]) -> Iterator[AxisWindows]:
     """Neighbours as one where each element is a window, or all of them are one."""
     before, *rest = axes
-    for n, axis in enumerate(rest):
+    for axis in rest:
         length = before.length * axis.length
         if is_plain(before) and is_plain(axis):
             before = every(length)
-        elif all(map(is_whole, (before, axis, *(rest[n:] if ordered else ())))):
+        elif is_whole(before) and is_whole(axis):
             before = AxisWindows(length, length, 1, 1, 0, 1)
         else:
             yield before

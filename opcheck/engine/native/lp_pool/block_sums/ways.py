@@ -7,14 +7,8 @@
   which lie a stride apart are neighbours, and so are the elements of every slice.
 - by doubling: sums of 2, 4, 8 … elements from every position on take one addition each, over all
   of the block as if it had one axis. Rows run into the next, and what comes of it is not looked at.
-- by shifting: the same, but one element after the other.
 - one by one, where windows are long and few.
-- by NumPy: the same by its own sums.
-- in a loop: by offset or by NumPy, where that would be too many calls to lay down.
-
-In exact mode the additions are `ordered`: only ways that add from offset 0 on are gone, and all of
-them give the same digits. But where elements are neighbours (B = 1), more offsets than there are
-windows are added by NumPy's own sums, in an order of NumPy's.
+- in a loop: by offset, where that would be too many calls to lay down.
 """
 
 from __future__ import annotations
@@ -29,30 +23,19 @@ from opcheck.engine.windows import AxisWindows
 # In nanoseconds, roughly: a call; and what an element adds to it where it is not beside the next
 # one, in all of its arrays together. NumPy is better at functions of one array.
 _CALL, _APART, _APART_OF_ONE = 700.0, 0.21, 0.09
-#: What a row of B elements adds to the cost of a sum of NumPy's over the axis before B.
-_ROW = 10.0
 #: So many calls are not laid down for one axis.
 MANY = 1 << 11
-#: NumPy adds so many elements that lie in one axis of their own not one after the other.
-_IN_PAIRS = 8
 
 
 @lru_cache(maxsize=256)
-def way(axis: AxisWindows, a: int, b: int, first: bool, there: bool, ordered: bool) -> str:
-    """The name of the way that costs least; for `first`, `there` and `ordered` see `Along`."""
-    few = len(axis.offsets) > axis.size
-    if ordered and few and b == 1 and axis.most >= _IN_PAIRS:
-        return "by NumPy" if axis.size <= MANY else "in a loop"
-    if is_whole(axis) and not ordered:
+def way(axis: AxisWindows, a: int, b: int, first: bool, there: bool) -> str:
+    """The name of the way that costs least; for `first` and `there` see `Along`."""
+    if is_whole(axis):
         return "whole"
     costs = {"by offset": _by_offset(axis, b)}
-    if ordered and few and b > 1:
-        costs["by NumPy"] = _by_numpy(axis, b)
     if first and 1 < axis.stride <= axis.length // 2:
         costs["by phase"] = _by_phase(axis, b)
-    if inside(axis) and ordered:
-        costs["by shifting"] = _from_positions(axis, b, axis.kernel - 1, there)
-    elif inside(axis):
+    if inside(axis):
         doublings = axis.kernel.bit_length() + axis.kernel.bit_count() - 2
         costs["by doubling"] = _from_positions(axis, b, doublings, there)
         if b == 1:
@@ -92,11 +75,6 @@ def _from_positions(axis: AxisWindows, b: int, additions: int, there: bool) -> _
         taken += gaps(out, out if 1 in (b, axis.stride) else b)
     ends, calls = _ends(axis)
     return axis.length * b * additions * ELEMENT + taken + ends * b, additions + calls
-
-
-def _by_numpy(axis: AxisWindows, b: int) -> _Cost:
-    rows = axis.most * axis.size
-    return rows * (_ROW + b * 2 * ELEMENT), axis.size
 
 
 def _one_by_one(axis: AxisWindows) -> _Cost:

@@ -25,7 +25,7 @@ class Workspace:
 
     def __init__(self, dtype: np.dtype[Any]) -> None:
         self.buffers: list[Array] = [np.empty(0, dtype)] * 4
-        self._sums: dict[tuple[tuple[AxisWindows, ...], bool], BlockSums] = {}
+        self._sums: dict[tuple[AxisWindows, ...], BlockSums] = {}
 
     @classmethod
     def of_this_thread(cls, dtype: np.dtype[Any]) -> Workspace:
@@ -44,18 +44,17 @@ class Workspace:
     def _laid_down(self) -> int:
         return sum(sums.nbytes for sums in self._sums.values())
 
-    def sums(self, axes: tuple[AxisWindows, ...], *, ordered: bool = False) -> BlockSums:
+    def sums(self, axes: tuple[AxisWindows, ...]) -> BlockSums:
         """What is to be done for a block with these axes."""
-        kind = axes, ordered
-        if kind not in self._sums:
+        if axes not in self._sums:
             most = room(axes)
             if most > self.buffers[0].size:
                 self._sums.clear()
                 self.buffers = [*np.empty((4, most), self.buffers[0].dtype)]
             elif self._laid_down > _LAID_DOWN:
                 self._sums.clear()
-            self._sums[kind] = BlockSums(axes, self.buffers[:3], ordered=ordered)
-        return self._sums[kind]
+            self._sums[axes] = BlockSums(axes, self.buffers[:3])
+        return self._sums[axes]
 
 
 @contextmanager

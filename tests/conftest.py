@@ -49,12 +49,8 @@ UPDATE = "OPCHECK_UPDATE_SNAPSHOTS"
 settings.register_profile("opcheck", deadline=None, derandomize=True)
 settings.load_profile("opcheck")
 
-# Each process of the tests reads opcheck's bytecode, which none of them writes.
-compileall.compile_dir(opcheck.__path__[0], quiet=1)
-
 # Ledgers are revised in another way there; a test that wants it says so.
 os.environ.pop("CI", None)
-
 
 if "PYTEST_XDIST_WORKER" not in os.environ:
     # Since no process of a test writes any, see below.

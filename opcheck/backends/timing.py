@@ -128,7 +128,8 @@ class Held(Repeated):
             if new < _LOOKED_UP * known:
                 return answer, 0.0
             # Twice, since the last answer may be the only one that is remembered.
-            known = [self._alone(given) for _ in range(2)][1]
+            self._alone(given)
+            known = self._alone(given)
         return answer, new / known
 
     def _alone(self, inputs: Sequence[Array]) -> float:

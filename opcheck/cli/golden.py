@@ -309,9 +309,9 @@ def check(folder: Path, jobs: int | None) -> None:
 
     Every file must be there, be listed in the manifest and have its SHA-256; every model must be
     valid and state what the manifest says; tensors must have their names, dtypes and shapes; and
-    this opcheck must give the answers that were written. Everything that is wrong
-    is told at once, a line a file. The folder may come from a stranger: nothing outside it is read,
-    and nothing in it is unpickled.
+    this opcheck must give the answers that were written. Everything that is wrong is told at once,
+    a line a file. The folder may come from a stranger: nothing outside it is read, and nothing in
+    it is unpickled.
 
     \b
     opcheck golden check golden

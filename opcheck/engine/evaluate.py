@@ -109,7 +109,8 @@ def _called(bound: Bound, operands: Sequence[Any]) -> Sequence[Any]:
     except Exception as error:
         told = f"{type(error).__name__}: {error}"
         raise Defect(f"{bound.node.op}: a defect of opcheck's engine: {told}") from error
-    return outputs if isinstance(outputs, tuple | list) else (outputs,)
+    found = outputs if isinstance(outputs, tuple | list) else (outputs,)
+    return found[: bound.node.outputs]
 
 
 def _typed(bound: Bound, place: int, output: Any) -> Array:

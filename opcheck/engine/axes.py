@@ -52,7 +52,7 @@ def rows_coerced(shape: Sequence[int], axis: int) -> Rows:
 def stretches(name: str, x: Any, other: Any) -> None:
     """Raise InvalidNode unless `x` broadcasts to the shape of `other`, which stays as it is."""
     with suppress(ValueError):
-        if np.broadcast_shapes(x.shape, other.shape) == other.shape:
+        if np.broadcast_shapes(x.shape, other.shape) == tuple(other.shape):
             return
     shape, wanted = list(x.shape), list(other.shape)
     raise InvalidNode(f"{name} of shape {shape} does not broadcast to {wanted}")

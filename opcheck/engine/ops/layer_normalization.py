@@ -107,3 +107,15 @@ def variance_in_place_of_inverse(y, mean, inverse, axis):
 @OP.mutant("Mean and InvStdDev lost the axes that were normalized", by=outputs)
 def axes_dropped(y, mean, inverse, axis):
     return y, *(xp.reshape(part, mean.shape[:axis]) for part in (mean, inverse))
+
+
+# ── what no legal input shows ─────────────────────────────────────────────────────────────────
+
+OP.equivalent("invalid_epsilon_is_0_or_1", "no epsilon is invalid")
+OP.equivalent("divisor_plus_1e-12", "stage one is computed in float32", "float64")
+OP.equivalent("minus_infinity_taken_for_nan", "either makes NaN of its row")
+OP.equivalent(
+    "subnormal_inputs_flushed",
+    "what subnormal numbers add may be flushed, and the bound leaves it out too",
+    *("bfloat16", "float32", "float64"),
+)

@@ -121,7 +121,7 @@ def expected(dtype: DType) -> Arithmetic:
 
 def stored(dtype: DType) -> Arithmetic:
     """float32 arithmetic whose results are kept in a 16-bit type between operations."""
-    return replace(FLOAT32, stored=grid(dtype), flushes=True)
+    return replace(FLOAT32, stored=grid(dtype), largest=limits(dtype)[1], flushes=True)
 
 
 def narrow(dtype: DType) -> Arithmetic:

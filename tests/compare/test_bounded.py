@@ -497,11 +497,11 @@ def test_scatter_is_about_1_for_the_arithmetic_expected_and_much_more_for_a_narr
         windows = np.lib.stride_tricks.sliding_window_view(x, 5, axis=2)
         return np.sqrt((windows * windows).sum(-1))
 
-    honest = scatter(reference, computed(x), answer.dtype)
-    narrow = scatter(reference, computed(x.astype(np.float16).astype(dtype)), answer.dtype)
+    honest = scatter(reference, computed(x))
+    narrow = scatter(reference, computed(x.astype(np.float16).astype(dtype)))
     assert honest is not None
     assert narrow is not None
-    assert 0.1 < honest < 2
+    assert honest == 1.0  # as far as the last rounding alone, or less
     assert narrow > 300
     few = expected(POOL, x[:, :1, :20], kernel_shape=(5,), p=2)
-    assert scatter(Reference(few.values, few, few.rest), few.rounded(), few.dtype) is None
+    assert scatter(Reference(few.values, few, few.rest), few.rounded()) is None

@@ -203,7 +203,7 @@ def test_a_file_beside_the_cases_is_called_like_a_module_of_opcheck_s(
     start, tmp_path, text, words, code
 ):
     (tmp_path / "yaml.py").write_text(text)
-    process = start(*WORDS, *words, cwd=tmp_path)
+    process = start(*WORDS, *words, cwd=tmp_path, fresh=True)
     out, _ = process.communicate(timeout=60)
     assert process.returncode == code
     assert out.splitlines()[-1].startswith(f"exit {code}: ")
@@ -212,7 +212,9 @@ def test_a_file_beside_the_cases_is_called_like_a_module_of_opcheck_s(
 def test_opcheck_itself_is_broken(start, tmp_path):
     (tmp_path / "yaml.py").write_text("raise ImportError('of another NumPy')")
     path = f"{tmp_path}{os.pathsep}{ROOT}"
-    process = start(*WORDS, "-b", "numpy", cwd=tmp_path, env=environment(PYTHONPATH=path))
+    process = start(
+        *WORDS, "-b", "numpy", cwd=tmp_path, env=environment(PYTHONPATH=path), fresh=True
+    )
     out, err = process.communicate(timeout=60)
     # Python would say 1, which is a verdict.
     assert (process.returncode, out) == (4, "")
@@ -444,9 +446,8 @@ def test_another_language_and_time_zone(start, tmp_path):
         {"LC_ALL": "C"},
         {"LC_ALL": "de_DE.UTF-8", "LANG": "tr_TR.UTF-8", "TZ": "Pacific/Kiritimati"},
     ):
-        process = start(
-            *WORDS, *backends, "--format", "json", cwd=tmp_path, env=environment(**changes)
-        )
+        words = [*WORDS, *backends, "--format", "json"]
+        process = start(*words, cwd=tmp_path, env=environment(**changes), fresh=True)
         out, err = process.communicate(timeout=60)
         assert err == ""
         lines = [json.loads(line) for line in out.splitlines()]

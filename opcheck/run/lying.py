@@ -21,7 +21,7 @@ def node_of(task: Task, inputs: Sequence[Array]) -> Node:
     for array in operands:
         if array is not None:
             array.flags.writeable = False
-    return Node(task.op, operands, task.attrs, constant=bool(task.initializers))
+    return Node(task.op, operands, task.attrs, len(task.outputs), bool(task.initializers))
 
 
 def result_of(trial: Trial, info: BackendInfo, answer: Callable[[Question], Outcome]) -> Result:

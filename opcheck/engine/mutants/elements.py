@@ -112,12 +112,21 @@ def _on_tensors(function: Callable[[Any, Any], Any]) -> Fault:
     return fault
 
 
+def _by_tensors(function: Callable[[Any, Any], Any]) -> Fault:
+    """Another function than the division of anything by a tensor."""
+
+    def fault(original: Any, a: Any, b: Any) -> Any:
+        return function(a, b) if _is_array(b) else original(a, b)
+
+    return fault
+
+
 def _first_alone(a: Any, b: Any) -> Any:
-    return np.broadcast_to(a, np.broadcast_shapes(a.shape, b.shape)).copy()
+    return np.broadcast_to(np.asarray(a, b.dtype), np.broadcast_shapes(np.shape(a), b.shape)).copy()
 
 
 def _divisor_plus(epsilon: float) -> Fault:
-    return _on_tensors(lambda a, b: a / (b + b.dtype.type(epsilon)))
+    return _by_tensors(lambda a, b: a / (b + b.dtype.type(epsilon)))
 
 
 def _to_bits(bits: int) -> Fault:
@@ -149,11 +158,11 @@ OTHERS: Mapping[str, tuple[Row, ...]] = {
     "add": (("nothing_added", "nothing was added", _on_tensors(_first_alone)),),
     "multiply": (("nothing_multiplied", "no product was taken", _on_tensors(_first_alone)),),
     "divide": (
-        ("not_divided", "nothing was divided by", _on_tensors(_first_alone)),
+        ("not_divided", "nothing was divided by", _by_tensors(_first_alone)),
         ("multiplied_not_divided", "a product was taken, not a quotient",
-         _on_tensors(lambda a, b: a * b)),
+         _by_tensors(lambda a, b: a * b)),
         ("reciprocal_of_12_bits", "a reciprocal was estimated to 12 bits, and not refined",
-         _on_tensors(lambda a, b: a * cut_to_bits(1 / b, 12))),
+         _by_tensors(lambda a, b: a * cut_to_bits(1 / b, 12))),
         *((f"divisor_plus_{epsilon:.0e}", f"{epsilon:.2g} was added to the divisor",
            _divisor_plus(epsilon), only) for epsilon, only in (
                (1e-5, None), (1e-6, LONG), (2.0**-23, LONG), (1e-8, DOUBLE), (1e-12, DOUBLE)))),

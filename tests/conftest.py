@@ -8,8 +8,6 @@ A test that is skipped proves nothing, so each skip is printed, and one for a re
 listed here fails the run.
 """
 
-from __future__ import annotations
-
 import compileall
 import json
 import os

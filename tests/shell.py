@@ -5,8 +5,6 @@ signals and exit codes are those of a process of its own. What matters from the 
 Python on, as an import or an encoding does, needs a real one.
 """
 
-from __future__ import annotations
-
 import atexit
 import ctypes
 import fcntl

@@ -1,7 +1,5 @@
 """What docs/golden-files.md tells is what is written."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import get_args

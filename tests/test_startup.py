@@ -1,7 +1,5 @@
 """What each command imports: `--help` must answer at once."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Command lines, run in this process and in one of their own."""
 
-from __future__ import annotations
-
 import functools
 import os
 import signal

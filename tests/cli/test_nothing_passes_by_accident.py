@@ -1,7 +1,5 @@
 """Every way in which a gate could be green without a reason: it is not, and says why."""
 
-from __future__ import annotations
-
 import datetime as real_datetime
 import json
 import os
@@ -36,8 +34,6 @@ def last(found):
 
 
 # ── nothing is asked ──────────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
@@ -72,8 +68,6 @@ def test_half_of_the_cases_were_lost(run, tmp_path):
 
 
 # ── nobody answers ────────────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize(
     "words",
     [
@@ -222,8 +216,6 @@ def test_opcheck_itself_is_broken(start, tmp_path):
 
 
 # ── every answer would do ─────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize(
     "tolerance",
     [
@@ -278,8 +270,6 @@ def test_an_option_without_a_meaning(run, option, value):
 
 
 # ── what is stored is not what was ────────────────────────────────────────────────────────────
-
-
 def judgements(run, name):
     """The exit codes of all that reads a stored run."""
     return [
@@ -400,8 +390,6 @@ def test_what_an_earlier_command_left_is_not_taken_for_the_run(run):
 
 
 # ── time and place ────────────────────────────────────────────────────────────────────────────
-
-
 class _Backwards(real_datetime.datetime):
     """A clock that is set back by a day whenever it is looked at."""
 

@@ -1,7 +1,5 @@
 """`opcheck` in a process of its own: signals, terminals, pipes and encodings."""
 
-from __future__ import annotations
-
 import io
 import json
 import os
@@ -90,8 +88,6 @@ def finish(process):
 
 
 # ── the stream, and Ctrl-C ──────────────────────────────────────────────────────────────────────
-
-
 def test_a_record_is_written_as_it_happens_and_an_interrupt_closes_the_stream(slow, cases):
     process = slow(cases(400), "--format", "json")
     header = json.loads(process.stdout.readline())
@@ -149,12 +145,7 @@ def test_a_second_interrupt_ends_a_run_that_hangs(slow, cases, until_running):
 
 @pytest.mark.parametrize(
     ("command", "package"),
-    [
-        ("run", "numpy"),
-        ("run", "onnx"),
-        ("list", "yaml"),
-        ("schema", "click"),
-    ],
+    [("run", "numpy"), ("run", "onnx"), ("list", "yaml"), ("schema", "click")],
 )
 def test_an_interrupt_while_a_package_is_imported_is_as_quiet(start, command, package):
     # Left to themselves, each makes something else of it.
@@ -195,7 +186,6 @@ def test_a_background_job_that_ignores_interrupts_goes_on(slow, cases, until_run
 
 
 # ── what a run leaves in files, however it ends ─────────────────────────────────────────────────
-
 FILES = {"json": "run.jsonl", "junit": "run.xml", "markdown": "run.md", "github": "run.log"}
 
 
@@ -272,8 +262,6 @@ def test_a_report_goes_to_whatever_can_be_written(slow, cases, tmp_path):
 
 
 # ── terminals ───────────────────────────────────────────────────────────────────────────────────
-
-
 class Terminal:
     """A pseudo-terminal, and what was written to it."""
 
@@ -397,8 +385,6 @@ def test_force_color_colours_a_pipe(slow, cases):
 
 
 # ── pipes and encodings ─────────────────────────────────────────────────────────────────────────
-
-
 @pytest.fixture
 def command(start, cases, tmp_path):
     """Starts a command in a folder with a case file."""

@@ -1,7 +1,5 @@
 """A run that is killed half-way through, and goes on: in processes of their own."""
 
-from __future__ import annotations
-
 import sys
 import time
 

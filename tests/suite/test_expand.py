@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable
@@ -251,11 +249,7 @@ def test_expect_and_tolerance_are_replaced_as_a_whole(cases: Cases) -> None:
           - {expect: null, tolerance: null}
         """)
     assert [type(case.expect).__name__ for case in found] == ["Values", "Rejected", "Computed"]
-    assert [str(case.tolerance) for case in found] == [
-        "rtol 0.5, atol 2",
-        "rtol 0, atol 3",
-        "None",
-    ]
+    assert [str(case.tolerance) for case in found] == ["rtol 0.5, atol 2", "rtol 0, atol 3", "None"]
 
 
 # opsets of a matrix

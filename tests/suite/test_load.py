@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import copy
 import os
 import random
@@ -189,11 +187,7 @@ def test_paths_that_no_file_can_have_are_refused(tmp_path: Path) -> None:
     ("data", "place", "message"),
     [
         (b"", "1:1", "the file is empty"),
-        (
-            b"[1]",
-            "1:1",
-            "must be a mapping, got a list (write op: NAME and cases:)",
-        ),
+        (b"[1]", "1:1", "must be a mapping, got a list (write op: NAME and cases:)"),
         (b"just words", "1:1", "must be a mapping, got 'just words'"),
         (b"op: a\0b", "1:6", "this is a binary file (it holds a NUL byte)"),
         ("op: é".encode("utf-16"), "1:1", "this file is UTF-16 or UTF-32, not UTF-8"),
@@ -526,9 +520,7 @@ def test_what_is_lost_of_a_tensor_is_not_missed_in_it(problems: ProblemsOf) -> N
     assert "unknown key 'unifrom'" in problem
 
 
-def test_a_refusal_that_is_written_wrong_excuses_what_it_would_excuse(
-    problems: ProblemsOf,
-) -> None:
+def test_a_refusal_that_is_written_wrong_excuses_what_it_would_excuse(problems: ProblemsOf) -> None:
     text = ONE.replace("axis: 0", "axis: 0").replace("float32", "int8")
     for expect, message in (
         ("expect: {rejected: x}", "expect: 'legal' is missing"),

@@ -69,11 +69,15 @@ def _no_stale_bytecode() -> Iterator[None]:
         yield
 
 
+#: Tests of how workers start and end, and of all the harm that they do.
+_FRESH = {"test_start", "test_ends", "test_faults"}
+
+
 @pytest.fixture(autouse=True, scope="module")
 def _quick_workers(request: pytest.FixtureRequest) -> Iterator[None]:
     """Have workers be forks, which start at once, but where the tests are about workers."""
     with pytest.MonkeyPatch.context() as patch:
-        if sys.platform == "linux" and request.path.parent.name != "isolation":
+        if sys.platform == "linux" and request.path.stem not in _FRESH:
             patch.setattr("opcheck.backends.isolation.process.subprocess", Workers)
         yield
 

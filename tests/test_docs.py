@@ -94,18 +94,6 @@ def test_every_block_is_tried() -> None:
     assert [text for _, text in BLOCKS if not text.startswith(tried)] == []
 
 
-def test_every_link_leads_somewhere() -> None:
-    links = re.findall(r"\]\(([^)]+)\)", PAGE)
-    assert links
-    for link in links:
-        path, _, anchor = link.partition("#")
-        assert (DOCS / path).exists(), link
-        page = (DOCS / path).read_text("utf-8") if path and anchor else PAGE
-        headings = re.findall(r"^#+ (.*)$", re.sub(r"```.*?```", "", page, flags=re.DOTALL), re.M)
-        anchors = {re.sub(r"[^\w -]", "", text).lower().replace(" ", "-") for text in headings}
-        assert not anchor or anchor in anchors, link
-
-
 def test_programs_that_are_shown_whole_are_those_in_the_examples() -> None:
     assert block('"""A runner that computes') == (EXAMPLES / "one_shot.py").read_text()
     assert block('"""A runner that is started') == (EXAMPLES / "persistent.py").read_text()

@@ -46,8 +46,6 @@ def write(path: Path, name: str) -> Path:
 
 
 # which files
-
-
 def test_without_paths_the_shipped_suites_are_loaded() -> None:
     shipped = load()
     assert {case.op.name for case in shipped} >= {"Hardmax", "DML_ACTIVATION_HARDMAX1"}
@@ -160,8 +158,6 @@ def test_ids_are_unique_across_files_whatever_their_capitals(tmp_path: Path) -> 
 
 
 # what cannot be read
-
-
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "none.yaml"
     assert refused(path) == [f"{path}:1:1: there is no such file"]
@@ -222,8 +218,6 @@ def test_an_alias_bomb_is_refused_in_no_time(tmp_path: Path) -> None:
 
 
 # heads
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -280,8 +274,6 @@ def test_an_unknown_domain_is_told_the_known_ones(problems: ProblemsOf) -> None:
 
 
 # many mistakes
-
-
 def test_five_mistakes_of_one_file_are_told_in_one_go(problems: ProblemsOf) -> None:
     assert problems("""\
 op: Hardmax
@@ -348,7 +340,6 @@ def test_a_mistake_of_the_file_is_not_told_for_each_of_its_cases(problems: Probl
 
 
 # whatever a stranger writes
-
 EXAMPLES: list[Any] = [
     {
         "op": "Hardmax",

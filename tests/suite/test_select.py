@@ -78,8 +78,6 @@ def test_a_selection_says_what_it_asks_for() -> None:
 
 
 # -k
-
-
 @pytest.mark.parametrize(
     ("expression", "want"),
     [

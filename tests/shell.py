@@ -7,7 +7,6 @@ Python on, as an import or an encoding does, needs a real one.
 
 import atexit
 import ctypes
-import fcntl
 import functools
 import json
 import os
@@ -105,6 +104,8 @@ def _become(
     wanted: dict[str, Any], files: Sequence[int], connection: socket.socket | None = None
 ) -> NoReturn:
     """Be the process of this description for the rest of one's life; a shell is told its end."""
+    import fcntl
+
     from opcheck.backends.isolation import process, worker
     from opcheck.cli import main
 
@@ -134,6 +135,7 @@ def _become(
         setattr(sys, f"__{name}__", stream)
     # This is where other processes look for it.
     mark = wanted["environment"].get(SCRATCH, "").encode()
+    assert len(mark) < ROOM
     ctypes.memmove(_MARK, mark.ljust(ROOM, b"\0"), ROOM)
     os.environ.clear()
     os.environ.update(wanted["environment"])

@@ -1,7 +1,5 @@
 """Backends that are asked in this process, for tests of what is done with their answers."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any

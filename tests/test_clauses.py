@@ -1,7 +1,5 @@
 """The shipped pages: no sentence is missing, invented, or without what tests it."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import re
@@ -36,8 +34,6 @@ def unspaced(text: str) -> str:
 
 
 # ── the text: what onnx.defs says, sentence by sentence ─────────────────────────────────────────
-
-
 def default(attribute: OpSchema.Attribute) -> str | None:
     """The value of an attribute left out, as the pages spell it."""
     value = onnx.helper.get_attribute_value(attribute.default_value)
@@ -158,8 +154,6 @@ def test_the_page_of_directml_is_there_heading_by_heading():
 
 
 # ── what tests each sentence ────────────────────────────────────────────────────────────────────
-
-
 def unknown_names(pages: Pages, cases: tuple[Case, ...]) -> list[str]:
     """The names of cases that no version on whose page they stand has."""
     known = {
@@ -225,7 +219,6 @@ def test_every_clause_stands_on_the_page_of_its_version(op):
 
 
 # ── these checks can fail ───────────────────────────────────────────────────────────────────────
-
 HARDMAX = PAGES["Hardmax"]
 
 

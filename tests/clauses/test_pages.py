@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from opcheck.clauses import load_pages, shipped_pages

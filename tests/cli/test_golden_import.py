@@ -1,7 +1,5 @@
 """`opcheck golden import`: from a folder of test data to a case file, and back."""
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path
@@ -166,8 +164,6 @@ def test_what_is_there_is_not_replaced_unless_asked_for(run, tmp_path):
 
 
 # ── what no case states ──────────────────────────────────────────────────────────────────────────
-
-
 def change(made, how):
     how(made)
     return made

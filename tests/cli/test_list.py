@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -57,7 +55,6 @@ def test_no_backend_is_needed(run, monkeypatch):
 
 
 # ── --clauses ───────────────────────────────────────────────────────────────────────────────────
-
 QUOTING = """\
 op: Hardmax
 dtype: float32

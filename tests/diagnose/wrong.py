@@ -1,7 +1,5 @@
 """Wrong answers to small nodes, as evidence."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """At the end of a run the causes of all failures are named: none that a pass contradicts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache

@@ -1,7 +1,5 @@
 """The order of results, and how far backends are asked ahead of each other."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
@@ -53,8 +51,6 @@ THREE = """
 
 
 # ── the stream of results ────────────────────────────────────────────────────────────────────────
-
-
 def test_results_come_case_by_case_in_the_given_order(tmp_path: Path) -> None:
     cases = cases_in(tmp_path, THREE)
     backends = [ENGINE, answering(lambda inputs: [RIGHT])]
@@ -125,8 +121,6 @@ def test_ledgers_are_asked_about_every_failure(tmp_path: Path) -> None:
 
 
 # ── several questions at once ───────────────────────────────────────────────────────────────────
-
-
 @dataclass(eq=False)
 class Patient:
     """A backend that takes `room` questions at once and answers one of them every `pause` looks.
@@ -229,7 +223,6 @@ def test_a_bug_of_an_adapter_ends_the_run(tmp_path: Path) -> None:
 
 
 # ── how far they are apart ──────────────────────────────────────────────────────────────────────
-
 MIB = 1 << 20
 
 

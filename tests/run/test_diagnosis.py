@@ -1,7 +1,5 @@
 """A run names what a backend does wrong: that of a lying one, first, and nothing of a right one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
@@ -63,7 +61,6 @@ def test_an_operator_that_nobody_knows_is_not_diagnosed(tmp_path: Path) -> None:
 
 
 # ── lying backends, each wrong in one way ─────────────────────────────────────────────────────
-
 #: Failures of each that are looked at, and every how manyth mistake is made.
 FAILURES = 15
 STEP = 10

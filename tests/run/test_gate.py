@@ -1,7 +1,5 @@
 """A run under a ledger: what failures looked like once is found in them again."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

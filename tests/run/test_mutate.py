@@ -1,7 +1,5 @@
 """What a suite sees of mistakes, on small suites whose power can be told by eye."""
 
-from __future__ import annotations
-
 import multiprocessing
 import time
 from collections.abc import Mapping, Sequence
@@ -46,8 +44,6 @@ def one(cases: Sequence[Case], name: str, kills: int = 1) -> Mutation:
 
 
 # ── what becomes of a mistake ─────────────────────────────────────────────────────────────────
-
-
 def test_a_mistake_is_killed_by_the_case_that_fails(tmp_path: Path) -> None:
     found = one(suite(tmp_path, NO_TIES, TIES), "last_of_ties")
     assert found.mutant.op == HARDMAX13
@@ -130,8 +126,6 @@ def test_who_is_asked_once_shows_no_habit(tmp_path: Path) -> None:
 
 
 # ── which cases are asked ─────────────────────────────────────────────────────────────────────
-
-
 def test_the_smallest_case_kills_first(tmp_path: Path) -> None:
     large = "- {name: large, inputs: {input: {shape: [9, 9], constant: 1}}}\n"
     assert one(suite(tmp_path, large, TIES), "last_of_ties").killers == ("Hardmax/ties",)
@@ -252,8 +246,6 @@ def test_a_mistake_must_not_change_what_it_is_made_of(
 
 
 # ── it does not matter how it is found out ────────────────────────────────────────────────────
-
-
 def smoke(*ops: str, dtype: str = "float32") -> tuple[Case, ...]:
     return select(shipped_cases(), Selection(ops=ops, dtypes=(dtype,), level="smoke"))
 
@@ -291,8 +283,6 @@ def test_what_a_process_raises_is_raised(tmp_path: Path) -> None:
 
 
 # ── lying backends ────────────────────────────────────────────────────────────────────────────
-
-
 def test_a_lying_backend_is_called_like_its_mistake_and_refuses_as_documented() -> None:
     mistake = mutants_of(HARDMAX13)[0]
     assert str(Lying(mistake).info) == mistake.name
@@ -302,8 +292,6 @@ def test_a_lying_backend_is_called_like_its_mistake_and_refuses_as_documented() 
 
 
 # ── scores ────────────────────────────────────────────────────────────────────────────────────
-
-
 def mutation(killers=(), noticers=(), harmless=None) -> Mutation:
     return Mutation(Mutant(HARDMAX13, "float32", "x", "x"), harmless, killers, noticers)
 

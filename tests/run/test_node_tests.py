@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from opcheck.dtypes import DTYPES
 from opcheck.model import OpVersion, Tolerance, Values, Verdict
 from opcheck.model.mutation import Fate, Mutant, Mutation, score

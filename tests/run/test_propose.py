@@ -1,7 +1,5 @@
 """Cases that are proposed for mistakes, on small suites that miss them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

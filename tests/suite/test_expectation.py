@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -28,8 +26,6 @@ LEGAL = "legal: {attrs.axis: -1}"
 
 
 # what is read
-
-
 def test_an_output_is_a_literal_in_float64_of_the_output_s_dtype(cases: Cases) -> None:
     (case,) = cases(f"{HARDMAX}  expect: {{output: [0, 1]}}")
     assert isinstance(case.expect, Values)
@@ -131,8 +127,6 @@ def test_a_row_replaces_answers_by_an_expectation_of_its_own(cases: Cases) -> No
 
 
 # mistakes
-
-
 @pytest.mark.parametrize(
     ("field", "message"),
     [

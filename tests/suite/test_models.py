@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import os
 import shutil
 import sys
@@ -135,8 +133,6 @@ def test_random_outputs_are_told_apart(tmp_path):
 
 
 # ── what is wrong with files ──────────────────────────────────────────────────────────────────
-
-
 def _test(tmp_path, *args):
     return write(tmp_path / "test_a", *args)
 
@@ -287,8 +283,6 @@ def test_a_data_set_without_outputs_is_damaged(tmp_path):
 
 
 # ── node tests ────────────────────────────────────────────────────────────────────────────────
-
-
 def test_node_tests_are_those_of_the_package_every_one_of_them():
     from onnx.backend.test.case.node import collect_testcases
 

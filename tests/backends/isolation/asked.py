@@ -1,7 +1,5 @@
 """Cases for `faulty`, and pools that are asked them."""
 
-from __future__ import annotations
-
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence

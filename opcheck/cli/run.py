@@ -176,7 +176,7 @@ def command(
     check_targets(written, [*read_from, *ledgers], stdout_is_stream=form == "json")
     if slowest and form != "pretty":
         raise UsageError(f"--durations is for --format pretty, not for {form}")
-    part = portion.read()
+    _ = portion.runs  # whatever is wrong with them is told before anything starts
     earlier = earlier_run(resumed)
     with (
         guarded_folder() as folder,
@@ -194,15 +194,15 @@ def command(
         )
         everything = load_all(paths, selection.pop("dims"))
         suite, said = chosen_of(everything, **selection)
-        part.check(suite, said)
+        portion.check(suite, said)
         check_company(suite, len(pools))
         oracles = stack.enter_context(
             consulted(suite, addresses, folder, timeout, memory_limit, jobs)
         )
         connect(pools)
         checked = mine.check([pool.info for pool in pools], everything)
-        suite, said = part.failed(suite, said, {pool.info.address for pool in pools})
-        cases = part.share(suite)
+        suite, said = portion.failed(suite, said, {pool.info.address for pool in pools})
+        cases = portion.share(suite)
         backends: Sequence[Asked] = pools
         if saved:
             from opcheck.run.saving import recording

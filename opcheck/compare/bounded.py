@@ -402,31 +402,3 @@ def ends(
         end = end if high is None else np.minimum(end, high)
         found.append(np.where(np.isfinite(wide(written)), round_to(end, dtype), written))
     return found[0], found[1]
-
-
-#: Elements that it takes to tell scatter from chance.
-_ENOUGH = 100
-
-
-def scatter(reference: Reference, got: Array, dtype: DType) -> float | None:
-    """How far errors scatter, as a multiple of what independent roundings would give.
-
-    That is the root mean square of each error over its expected deviation: about 1 for the
-    arithmetic that is expected, in any order, and hundreds for anything narrower. None where there
-    are too few elements to say. It means something on random data only. Of a large output the first
-    part is enough.
-    """
-    at, bound = reference.bound.pieces[0]
-    part = _part(reference, at, bound)
-    deviation = bound.deviation()
-    if deviation is None:
-        return None
-    with np.errstate(all="ignore"):
-        error = wide(native(got[at])) - part.values
-        if part.rest is not None:
-            error = error - part.rest
-        floor = bound.tiers()[0].arithmetic.floor
-        counts = np.isfinite(error) & (deviation > 0) & (np.abs(part.values) > 16 * floor)
-        if np.count_nonzero(counts) < _ENOUGH:
-            return None
-        return float(np.sqrt(np.mean((error[counts] / deviation[counts]) ** 2)))

@@ -18,17 +18,10 @@ from opcheck.report import words
 
 #: Every report also says the verdict in words.
 COLOURS = {
+    **dict.fromkeys(Verdict, "red"),
     Verdict.PASS: "green",
     Verdict.KNOWN: "cyan",
     Verdict.WARN: "yellow",
-    Verdict.FAIL: "red",
-    Verdict.DIFFER: "red",
-    Verdict.ERROR: "red",
-    Verdict.CRASH: "red",
-    Verdict.TIMEOUT: "red",
-    Verdict.OOM: "red",
-    Verdict.UNSTABLE: "red",
-    Verdict.UNEXPECTED_PASS: "red",
     Verdict.UNSUPPORTED: "bright_black",
     Verdict.NOT_RUN: "bright_black",
     Verdict.BAD_CASE: "magenta",

@@ -11,6 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, Literal, Self, TypeAlias, TypeVar
 
@@ -44,9 +45,8 @@ from opcheck.model import (
     Suite,
     Verdict,
 )
-from opcheck.reading import Problems
 from opcheck.reading.form import shown
-from opcheck.report.json_lines import Fields, Form, Reading, line
+from opcheck.report.json_lines import Fields, Form, Reading, line, whole
 
 T = TypeVar("T")
 
@@ -119,17 +119,6 @@ class HeaderFields(Fields):
         return _into(Header, self)
 
 
-class _ElementFields(Fields):
-    index: tuple[_Count, ...]
-    input: str
-    want: str
-    want_bits: str
-    got: str
-    got_bits: str
-    ulp: _Count | None
-    allowed: str
-
-
 class _PictureFields(Fields):
     shape: tuple[_Count, ...]
     ulps: Annotated[tuple[tuple[_Bits, _Count], ...], Field(max_length=65)]
@@ -156,13 +145,12 @@ class _ComparisonFields(Fields):
     max_ulp: _Count | None
     used: _Share
     where: str
-    worst: tuple[_ElementFields, ...]
+    worst: tuple[ElementRecord, ...]
     picture: _PictureFields | None
 
     def comparison(self) -> ComparisonRecord:
-        worst = tuple(_into(ElementRecord, element) for element in self.worst)
         picture = self.picture and _into(Picture, self.picture)
-        return _into(ComparisonRecord, self, worst=worst, picture=picture)
+        return _into(ComparisonRecord, self, picture=picture)
 
 
 class ResultFields(Fields):
@@ -361,21 +349,12 @@ def read(path: Path) -> Run:
 
     Raises CaseFileError with everything that is wrong with the file.
     """
-    problems = Problems()
-    reading = Reading(str(path), _FORM, problems)
-    run = reading.read_file(path, lambda stream: _run(reading, stream))
-    problems.raise_if_any()
-    assert run is not None
-    return run
+    return whole(str(path), _FORM, lambda file: file.read_file(path, partial(_run, file)))
 
 
 def read_stream(stream: BinaryIO, name: str) -> Run:
     """The same of a stream that is called so."""
-    problems = Problems()
-    run = _run(Reading(name, _FORM, problems), stream)
-    problems.raise_if_any()
-    assert run is not None
-    return run
+    return whole(name, _FORM, lambda file: _run(file, stream))
 
 
 def _run(reading: _Reading, stream: BinaryIO) -> Run | None:

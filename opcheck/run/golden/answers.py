@@ -112,10 +112,9 @@ def made_of(case: Case, data_sets: int = 1) -> Made:
                 return _answered(case, asked, data_sets)
     except (ValueError, MemoryError) as error:
         told = str(error) or "it takes too much memory"
-        return Made((), (LeftOut(case.id, "the case", told, wrong=True),))
     except InvalidNode as error:
         told = f"the case takes this model for legal, the oracle does not: {error}"
-        return Made((), (LeftOut(case.id, "the case", told, wrong=True),))
+    return Made((), (LeftOut(case.id, "the case", told, wrong=True),))
 
 
 def _answered(case: Case, asked: Question, data_sets: int) -> Made:

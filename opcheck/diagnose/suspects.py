@@ -11,8 +11,7 @@ from typing import TypeAlias
 import numpy as np
 
 from opcheck.compare import compare_outputs
-from opcheck.diagnose.evidence import Evidence
-from opcheck.diagnose.faults import FAULTS, Fault, both, mistake_named
+from opcheck.diagnose.evidence import FAULTS, Evidence, Fault, both, mistake_named
 from opcheck.diagnose.likeness import contradicts, refuses, reproduces, resemblance
 from opcheck.dtypes import DType
 from opcheck.engine.mutants import Mutant as Mistake

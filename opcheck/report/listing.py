@@ -23,7 +23,7 @@ from opcheck.model import (
     Values,
 )
 from opcheck.report import spelling, words
-from opcheck.report.look import add_numbers, new_table, put
+from opcheck.report.look import Numbers, new_table, put
 
 #: How many names of cases a sentence shows before it says how many more there are.
 _NAMES = 4
@@ -120,9 +120,7 @@ def _page(console: Console, survey: Survey) -> None:
     title = Text.assemble((str(survey.op), "bold"), f"  {survey.link}")
     console.print(title, soft_wrap=True)
     console.print(f"{words.plural(len(sentences), 'sentence')}: {', '.join(told)}")
-    table = new_table("sentence")
-    add_numbers(table, "cases")
-    table.add_column("tested by", overflow="fold")
+    table = new_table("sentence", Numbers("cases"), "tested by")
     for part, group in groupby(sentences, lambda checked: checked.sentence.part):
         table.add_section()
         table.add_row(Text(part, "bold"))

@@ -154,13 +154,7 @@ def command(
     """
     from opcheck.backends.isolation.guard import guarded_folder
     from opcheck.cli.output import JsonOutput, PrettyOutput
-    from opcheck.cli.workers import (
-        check_company,
-        chosen_backends,
-        connect,
-        consulted,
-        started,
-    )
+    from opcheck.cli.workers import check_company, chosen_backends, connect, consulted, started
     from opcheck.known import shipped_ledgers
     from opcheck.model import Ending, Record, Run
     from opcheck.records.merging import Kept

@@ -89,10 +89,7 @@ def wants_of(
 
 
 def steady(
-    op: OpVersion,
-    outcome: Outcome,
-    outputs: Sequence[OutputSpec],
-    tolerance: Tolerance | None,
+    op: OpVersion, outcome: Outcome, outputs: Sequence[OutputSpec], tolerance: Tolerance | None
 ) -> Outcome:
     """Return `outcome` as unstable if its answers to the same data do not agree with each other.
 

@@ -212,11 +212,7 @@ def _by_bound(
     elif decision.tier.remark:
         problem, remark = "precision", decision.tier.remark
     draw = partial(
-        picture,
-        reference.values,
-        got,
-        dtype,
-        lambda: [(np.arange(got.size), decision.shares())],
+        picture, reference.values, got, dtype, lambda: [(np.arange(got.size), decision.shares())]
     )
     return replace(
         comparison,

@@ -57,11 +57,7 @@ def model_of(task: Task) -> ModelProto:
 
 
 def assemble(
-    task: Task,
-    nodes: Sequence[NodeProto],
-    constants: dict[str, Array],
-    domain: str,
-    at_opset: int,
+    task: Task, nodes: Sequence[NodeProto], constants: dict[str, Array], domain: str, at_opset: int
 ) -> ModelProto:
     """The model around `nodes`, with the task's inputs, outputs and initializers."""
     tensors = {**task.initializers, **constants}

@@ -93,12 +93,7 @@ def read(folder: Path) -> OneNode:
         for number, path in sets
     ]
     return OneNode(
-        schema,
-        version,
-        attributes(node),
-        _places(node.input),
-        _places(node.output),
-        tuple(data),
+        schema, version, attributes(node), _places(node.input), _places(node.output), tuple(data)
     )
 
 

@@ -100,10 +100,7 @@ def _execute(words: Sequence[str]) -> None:
     """Run a command to its end; returns if it was successful."""
     try:
         process = subprocess.Popen(
-            words,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
     except OSError as error:
         raise BackendUnavailable(f"{words[0]} cannot be started: {error.strerror}") from error

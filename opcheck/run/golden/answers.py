@@ -176,11 +176,7 @@ def _varied(case: Case, seed: int) -> DataSet:
 
 
 def _data_set(
-    seed: int,
-    asked: Question,
-    wants: Sequence[Want],
-    found: Outputs,
-    tolerance: Tolerance | None,
+    seed: int, asked: Question, wants: Sequence[Want], found: Outputs, tolerance: Tolerance | None
 ) -> DataSet:
     pairs = zip(wants, found.arrays, strict=True)
     around = tuple(ends(want, array, tolerance) for want, array in pairs)

@@ -313,7 +313,6 @@ def command(
 
 
 def _header(backends: Sequence[BackendInfo], suite: Suite, **asked: Any) -> Header:
-    """What the run is, as of now."""
     from opcheck.model import Header
     from opcheck.run import environment
 

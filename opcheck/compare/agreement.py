@@ -144,7 +144,6 @@ class _Meeting:
         self._compared: dict[tuple[int, int], Comparisons] = {}
 
     def judgements(self) -> tuple[Judgement, ...]:
-        """One for each party."""
         answering = [stand for stand in self.stands if stand.answer is not None]
         majority = self._majority(answering)
         for stand in self.stands:
@@ -198,7 +197,6 @@ class _Meeting:
         return not _broken(self._compare(one, other)) and not _broken(self._compare(other, one))
 
     def _compare(self, mine: _Stand, other: _Stand) -> Comparisons:
-        """One's own answer, held against another's."""
         assert mine.answer is not None
         assert other.answer is not None
         key = mine.place, other.place

@@ -224,7 +224,6 @@ def _by_bound(
 
 
 def _reference(want: Want, bound: Expected) -> Reference:
-    """What an output is compared with under a bound."""
     rounded = want.rounded if want.values.dtype == np.float64 else bound.dtype
     values = want.values.astype(np.float64, copy=False)
     return Reference(values, bound, want.rest, rounded, want.low, want.high)

@@ -36,8 +36,6 @@ _Asks: TypeAlias = Callable[[Mistake, Evidence], bool]
 
 @dataclass
 class _Known:
-    """What is known of one version and dtype."""
-
     failures: int = 0
     #: Cases that came out right, or at least were not refused, and what contradicts a mistake.
     passes: list[tuple[Case, _Asks]] = field(default_factory=list)

@@ -131,7 +131,6 @@ def _state_ranks(model: ModelProto) -> None:
 
 
 def _inferred(model: ModelProto) -> Sequence[ValueInfoProto]:
-    """The outputs as ONNX infers them; empty where it can't."""
     try:
         found: Sequence[ValueInfoProto] = shape_inference.infer_shapes(model).graph.output
         if all(output.type.tensor_type.HasField("shape") for output in found):

@@ -62,7 +62,6 @@ class Task:
 
 
 def _value(port: Port, rest: Iterator[Array]) -> Value:
-    """What `port` takes of the arrays that come next."""
     match port.form:
         case "tensor":
             return next(rest)

@@ -161,7 +161,6 @@ def ledger_place(known: Known) -> str:
 
 
 def _came(result: Record, known: Known) -> str:
-    """How a result fails, in a ledger's words; what it looks like only if the ledger says so."""
     has_way = result.failure and result.failure != result.verdict
     way = f" ({result.failure})" if has_way else ""
     if " that looks like " not in known.expected:

@@ -150,7 +150,6 @@ def _known(
 
 
 def _listed(causes: Sequence[tuple[int, str]], width: int, room: int) -> Iterator[str]:
-    """The causes that fit into so many lines, then how many others there are."""
     digits = len(f"{sum(count for count, _ in causes):,}") + 2
     for number, (count, cause) in enumerate(causes):
         text = f"{count:{digits},}  {cause}"

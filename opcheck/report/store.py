@@ -416,7 +416,6 @@ class _Check:
             yield f"more cases than the {self.header.cases:,} of the header"
 
     def footer(self, number: int, fields: FooterFields, records: list[Record]) -> None:
-        """Check the footer against all results."""
         if fields.totals != totals(records):
             hint = "lines are missing, or were added"
             self.reading.add(number, "the footer's totals are not those of the results", hint)

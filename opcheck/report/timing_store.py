@@ -199,7 +199,6 @@ def read(path: Path) -> Stored:
 
 
 def _stored(reading: _Reading, stream: BinaryIO) -> Stored | None:
-    """What the lines say, None where the first is not ours."""
     found = reading.read(stream)
     if found is None:
         return None

@@ -252,7 +252,6 @@ def write_questions(folder: Path, cases: Iterable[Case]) -> int:
 
 
 def _twins(case: Case) -> list[Case]:
-    """The legal twin that may be asked about, if there is one."""
     expected = [case.expect]
     if isinstance(case.expect, AnyOf):
         expected = [alternative.expect for alternative in case.expect.alternatives]

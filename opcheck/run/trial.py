@@ -257,7 +257,6 @@ def _may_refuse(outcome: Outcome) -> bool:
 
 
 def _unchecked(asked: Question, outcome: Outcome) -> str:
-    """What a pass does not show."""
     if asked.random:
         return "values that are drawn at random are not judged, only their type and shape"
     match outcome:

@@ -142,7 +142,6 @@ def tests_of(manifest: Manifest) -> list[tuple[str, TestFields]]:
 
 
 def _expected_files(test: TestFields, *, npz: bool) -> set[str]:
-    """The files that a test has, by what the manifest says of it."""
     stems = [f"input_{number}" for number in range(len(test.inputs))]
     found = {MODEL} if test.refused else {MODEL, DATA}
     for data in test.data_sets:

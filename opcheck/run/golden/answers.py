@@ -159,7 +159,6 @@ def _is_random(spec: TensorSpec) -> bool:
 
 
 def _varied(case: Case, seed: int) -> DataSet:
-    """The case with other seeds."""
     inputs = tuple(
         replace(spec, content=replace(spec.content, seed=spec.content.seed + seed))
         if isinstance(spec.content, Fill) and _is_random(spec)

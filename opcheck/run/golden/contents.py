@@ -141,7 +141,6 @@ class _Look:
         return task
 
     def _unasked(self, task: Task) -> str | None:
-        """Why the oracle cannot be asked about a task."""
         op = task.op
         known = describe(op.domain, op.name, task.opset)
         if known is None or known.op != op:

@@ -326,7 +326,6 @@ def _files(folder: Path) -> Iterator[str]:
 
 
 def _write(stage: Path, settings: Settings, case: Case) -> _Done:
-    """Write the tests of one case."""
     made = made_of(case, settings.data_sets)
     tests: list[TestFields] = []
     left = list(made.left_out)

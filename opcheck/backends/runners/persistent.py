@@ -1,16 +1,7 @@
 """A program that is started once: a line of JSON to its standard input, one from its output.
 
-    its first line   {"opcheck": 1, "name": "…", "version": "…"}
-    we say           {"id": 1, "do": "prepare", "case": "…", "op": "…", "opset": 13,
-                      "model": "<path of a file>", "bytes": "<the file's content in base64>"}
-    it replies       {"id": 1, "ready": true}
-    we say           {"id": 2, "do": "run", "inputs": [<tensor>, …]}
-    it replies       {"id": 2, "outputs": [<tensor>, …]}
-    a tensor         {"name": "…", "dtype": "float32", "shape": [2, 3], "data": "<base64>"}
-
-or, in place of "ready" and "outputs", with its reason: "unsupported" (not implemented here),
-"error" (the model is refused, or something failed), "unavailable" (nothing can be computed now,
-through no fault of the model).
+docs/writing-a-backend.md has the protocol. A tensor is its dtype, its shape, and the little-endian
+bytes of its elements in base64.
 """
 
 from __future__ import annotations

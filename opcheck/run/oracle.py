@@ -11,17 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from opcheck import dtypes
-from opcheck.compare import Want, compare, compare_outputs, too_wide
+from opcheck.compare import Want, compare, compare_outputs, too_wide, verdict
 from opcheck.compare.agreement import misfit, steady, wants_of
-from opcheck.compare.verdict import (
-    Admitted,
-    Answer,
-    Refusal,
-    by_itself,
-    depends,
-    told,
-    what_is_wrong,
-)
 from opcheck.compare.wants import computed_want, in_its_dtype, stated_want
 from opcheck.dtypes import DType, limits
 from opcheck.engine import evaluate, exactly, operator_of, rounded
@@ -74,16 +65,16 @@ class Testimony:
 
     def _answer(self, case: Case) -> Produced:
         outcome = steady(case.op, self.outcome, case.outputs, case.tolerance)
-        if not depends(outcome):
-            found = by_itself("must", outcome)
+        if not verdict.depends(outcome):
+            found = verdict.by_itself("must", outcome)
             raise self._silent(f"{found.verdict}: {found.reason}")
         if isinstance(outcome, Raised):
-            raise self._silent(f"raised {told(outcome)}")
+            raise self._silent(f"raised {verdict.told(outcome)}")
         return outcome
 
     def _usable(self, answer: tuple[Array | Foreign, ...], case: Case) -> tuple[Want, ...]:
         if wrong := misfit(answer, case.outputs):
-            raise self._silent(f"its answer cannot be one: {what_is_wrong(wrong)}")
+            raise self._silent(f"its answer cannot be one: {verdict.what_is_wrong(wrong)}")
         arrays = [one for one in answer if not isinstance(one, Foreign)]
         return wants_of(case.op, arrays, case.outputs)
 
@@ -151,7 +142,7 @@ class WrongCase(ValueError):
 class Admission:
     """The answers that a case admits, and the legal twin of the first refusal among them."""
 
-    answers: tuple[Admitted, ...]
+    answers: tuple[verdict.Admitted, ...]
     twin: Question | None
 
 
@@ -192,23 +183,23 @@ def _one(
     expect: Values | Computed | Golden | Rejected,
     name: str | None,
     twins: Sequence[Want] = (),
-) -> tuple[Admitted, Question | None]:
+) -> tuple[verdict.Admitted, Question | None]:
     """One answer, and the legal twin of a refusal; `twins` as in `_given`."""
     match expect:
         case Rejected(reason, legal):
             if case.rule != "open":
                 _check_refused(case, asked)
             twin = question(legal)
-            return Refusal(reason, _wants_of_twin(legal, twin), name), twin
+            return verdict.Refusal(reason, _wants_of_twin(legal, twin), name), twin
         case Computed():
             wants = computed(case, asked, asked.inputs)
             if case.rule != "open" and not case.empty:
                 _check_telling(wants)
-            return Answer(wants, name), None
+            return verdict.Answer(wants, name), None
         case Values(specs, ports, random):
             given = [stated_want(case.op, s.name, unrounded(s), s.dtype) for s in specs]
             if ports and operator_of(case.op) is None:
-                return Answer(tuple(_outputs(ports, given, random)), name), None
+                return verdict.Answer(tuple(_outputs(ports, given, random)), name), None
             return _given(case, asked, given, name, twins), None
         case Golden(folder):
             pairs = zip(case.outputs, _stored(case, folder), strict=True)
@@ -231,7 +222,7 @@ def _outputs(
             yield Want(port.name, None, np.empty(0), form=port.form, items=items)
 
 
-def _by_oracle(case: Case, asked: Question, testimony: Testimony) -> Answer:
+def _by_oracle(case: Case, asked: Question, testimony: Testimony) -> verdict.Answer:
     wants = testimony.wants(case)
     try:
         return _given(case, asked, wants, None)
@@ -241,7 +232,7 @@ def _by_oracle(case: Case, asked: Question, testimony: Testimony) -> Answer:
 
 def _given(
     case: Case, asked: Question, wants: Sequence[Want], name: str | None, twins: Sequence[Want] = ()
-) -> Answer:
+) -> verdict.Answer:
     """Outputs that the case states, with the bounds of what the engine computes in their place.
 
     Where the engine refuses the model, the bounds are those of the legal twin's outputs, `twins`,
@@ -250,7 +241,7 @@ def _given(
     """
     operator = operator_of(case.op)
     if operator is None:
-        return Answer(tuple(wants), name)
+        return verdict.Answer(tuple(wants), name)
     try:
         mine = exactly(case.op, asked.task.operands(asked.inputs), case.attrs)
     except InvalidNode as error:
@@ -266,7 +257,7 @@ def _given(
         wants = [_bounded(case, *pair, is_twin=not engine) for pair in pairs]
     if case.rule != "open":
         _check_agreement(compare_outputs(wants, answers, case.tolerance))
-    return Answer(tuple(wants), name)
+    return verdict.Answer(tuple(wants), name)
 
 
 def _bounded(case: Case, want: Want, other: Want | None, *, is_twin: bool) -> Want:
@@ -295,7 +286,7 @@ def _check_agreement(comparisons: Iterable[Comparison]) -> None:
     for comparison in comparisons:
         if comparison.problem in (None, "undecided"):
             continue
-        told = what_is_wrong(comparison)
+        told = verdict.what_is_wrong(comparison)
         if comparison.wrong:
             told = f"{comparison.output}: {comparison.wrong} of {comparison.total} elements differ"
             told += f", {comparison.where}"

@@ -314,14 +314,10 @@ def as_cases(golden: Golden, root: Path, found: Mapping[Path, Sequence[Case]]) -
             yield from (replace(one, rule=case.rule) for one in cases)
 
 
-def _beyond(case: Case, why: str) -> Case:
-    return replace(case, beyond=why)
-
-
 def _refused(case: Case, rule: Rule, reason: str, twin: Sequence[Case] | None) -> Case:
     if not twin:
         told = f"a model to be refused, without its legal twin: {_NAME_THE_WHOLE}"
-        return _beyond(case, told)
+        return replace(case, beyond=told)
     return replace(case, expect=Rejected(reason, twin[0]), rule=rule, beyond="")
 
 
@@ -336,14 +332,16 @@ def _undecided(
     first = replace(first, id=name, name=name, rule="open")
     if any(one.refused for one in answers):
         told = "one of its right answers is a refusal, and golden files hold no legal twin of that"
-        return _beyond(first, told)
+        return replace(first, beyond=told)
     cases = [tests[one.folder][0] for one in answers if one.folder in tests]
     if len(cases) < len(answers):
-        return _beyond(first, f"some of its right answers, without the others: {_NAME_THE_WHOLE}")
+        return replace(
+            first, beyond=f"some of its right answers, without the others: {_NAME_THE_WHOLE}"
+        )
     if beyond := next((case.beyond for case in cases if case.beyond), ""):
-        return _beyond(first, beyond)
+        return replace(first, beyond=beyond)
     if len({_asked(case) for case in cases}) > 1:
-        return _beyond(first, "its right answers are of different models or inputs")
+        return replace(first, beyond="its right answers are of different models or inputs")
     alternatives = []
     for one, case in zip(answers, cases, strict=True):
         assert isinstance(case.expect, Values)

@@ -201,9 +201,8 @@ def _rejected(case: Case, asked: Question, reason: str, legal: Case) -> Made:
         found = None
     if found is not None:
         raise Disagreement("the case takes this model for invalid, the oracle accepts it")
-    refused = replace(
-        _test(case.id, "rejected", asked.task, case, [_unanswered(asked)]), reason=reason
-    )
+    unanswered = DataSet(0, asked.inputs, (), None)
+    refused = replace(_test(case.id, "rejected", asked.task, case, [unanswered]), reason=reason)
     try:
         twin = question(legal)
         answer = outputs(twin.task, twin.inputs)
@@ -221,10 +220,6 @@ def _rejected(case: Case, asked: Question, reason: str, legal: Case) -> Made:
     return Made((refused, replace(accepted, legal_twin=True)), (), "its model is to be refused")
 
 
-def _unanswered(asked: Question) -> DataSet:
-    return DataSet(0, asked.inputs, (), None)
-
-
 def _alternatives(case: Case, asked: Question) -> Iterator[Test]:
     """Each of the answers that an undecided text admits, as its author stated it."""
     assert isinstance(case.expect, AnyOf)
@@ -233,12 +228,11 @@ def _alternatives(case: Case, asked: Question) -> Iterator[Test]:
         name = f"{case.id}~{alternative.name}"
         match admitted:
             case Refusal(reason):
-                test = _test(name, "open", asked.task, case, [_unanswered(asked)])
-                yield replace(test, alternative=alternative.name, reason=reason)
+                data = DataSet(0, asked.inputs, (), None)
             case Answer(wants):
                 is_computed = isinstance(alternative.expect, Computed)
                 found = outputs(asked.task, asked.inputs) if is_computed else None
                 found = found or Outputs(tuple(map(in_its_dtype, wants)), "stated")
-                data = _data_set(0, asked, wants, found, case.tolerance)
-                test = _test(name, "open", asked.task, case, [data])
-                yield replace(test, alternative=alternative.name)
+                data, reason = _data_set(0, asked, wants, found, case.tolerance), ""
+        test = _test(name, "open", asked.task, case, [data])
+        yield replace(test, alternative=alternative.name, reason=reason)

@@ -15,22 +15,24 @@ from opcheck.engine.node import Node, bind, dtypes_of, operator_of
 from opcheck.model import Array, Attrs, OpVersion
 
 
-def evaluate(op: OpVersion, inputs: Sequence[Array | None], attrs: Attrs) -> tuple[Array, ...]:
-    """The outputs of `op` on `inputs`, each value rounded once to its type.
+def evaluate(
+    op: OpVersion, inputs: Sequence[Array | None], attrs: Attrs, outputs: int | None = None
+) -> tuple[Array, ...]:
+    """The first `outputs` outputs of `op` on `inputs`, or all, each value rounded once to its type.
 
     Raises:
         NotSupported: the engine has no formula for exactly this version.
         InvalidNode: the specification forbids these inputs or attributes.
         Defect: the formula failed in a way that is opcheck's own fault.
     """
-    return tuple(map(rounded, exactly(op, inputs, attrs)))
+    return tuple(map(rounded, exactly(op, inputs, attrs, outputs)))
 
 
 def exactly(
-    op: OpVersion, inputs: Sequence[Array | None], attrs: Attrs
+    op: OpVersion, inputs: Sequence[Array | None], attrs: Attrs, outputs: int | None = None
 ) -> tuple[Array | Expected, ...]:
     """The outputs, unrounded and with their error bounds where sound implementations differ."""
-    return exactly_node(Node(op, tuple(inputs), attrs))
+    return exactly_node(Node(op, tuple(inputs), attrs, outputs))
 
 
 def rounded(output: Array | Expected) -> Array:

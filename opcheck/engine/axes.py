@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from math import prod
 from typing import Any, TypeAlias
+
+import numpy as np
 
 from opcheck import numbers as xp
 from opcheck.errors import InvalidNode
@@ -44,6 +47,25 @@ def rows_along(shape: Sequence[int], axis: int) -> Rows:
 def rows_coerced(shape: Sequence[int], axis: int) -> Rows:
     """Each row is one of the matrix to which versions 1 and 11 coerce their input."""
     return (*matrix_of(shape, axis), 1)
+
+
+def stretches(name: str, x: Any, other: Any) -> None:
+    """Raise InvalidNode unless `x` broadcasts to the shape of `other`, which stays as it is."""
+    with suppress(ValueError):
+        if np.broadcast_shapes(x.shape, other.shape) == tuple(other.shape):
+            return
+    shape, wanted = list(x.shape), list(other.shape)
+    raise InvalidNode(f"{name} of shape {shape} does not broadcast to {wanted}")
+
+
+def broadcast(*arrays: Any) -> tuple[int, ...]:
+    """The shape to which all broadcast; raises InvalidNode where there is none."""
+    shapes = [tuple(x.shape) for x in arrays]
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        listed = " and ".join(str(list(shape)) for shape in shapes)
+        raise InvalidNode(f"shapes {listed} do not broadcast") from None
 
 
 def _range(low: int, end: int) -> str:

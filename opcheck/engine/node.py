@@ -174,10 +174,21 @@ def attributes_for(function: Formula, schema: Schema, node: Node) -> dict[str, A
             continue
         name = parameter.name
         if name in node.attrs:
-            found[name] = node.attrs[name]
+            found[name] = _held(node.attrs[name], schema.attributes[name].type)
         elif name in schema.attributes:
             found[name] = schema.attributes[name].default
     return found
+
+
+def _held(value: Any, kind: str) -> Any:
+    """An attribute as a model holds it, where floats are of 32 bits."""
+    with np.errstate(over="ignore"):
+        match kind:
+            case "float":
+                return float(np.float32(value))
+            case "floats":
+                return tuple(float(np.float32(one)) for one in value)
+    return value
 
 
 def _check_count(schema: Schema, inputs: Sequence[Array | None]) -> None:

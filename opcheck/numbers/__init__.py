@@ -121,12 +121,15 @@ def _dispatched(name: str) -> Callable[..., Any]:
 globals().update({name: _dispatched(name) for name in NAMES - {"astype"}})
 
 
-def astype(x: Any, dtype: Any) -> Any:
-    """`x` in another type; floats that a formula makes of integers are of the kind in force."""
+def astype(x: Any, dtype: Any, *, computes: bool = False) -> Any:
+    """`x` in another type; floats that a formula makes of integers are of the kind in force.
+
+    What follows is computed in float32 where that is a 16-bit type, as in all tensors of such
+    types; in that type itself if it `computes`, as where the text asks for it.
+    """
     if isinstance(x, Kind):
-        return x.kind().astype(x, dtype)
-    found = np.astype(np.asarray(x), np.dtype(dtype))
-    return _context.get().lift(found)
+        return x.kind().astype(x, dtype, computes=computes)
+    return _context.get().lift(plain.astype(x, dtype))
 
 
 def real(x: float) -> Any:

@@ -63,6 +63,8 @@ class Arithmetic:
         ulp: The accuracy of library functions in ULP, where it is not that of the table.
         flushes: Intermediate results below twice `smallest` may become 0.
         scatters: Carry the variance that independent roundings would give.
+        half: What tensors of 16 bits are computed in, where that is not float32, while others are
+            not: see `bounded.astype`.
         values: How wide the values are that all of this is about, from 0 for float64 on; see
             `bounded.array.VALUES`.
     """
@@ -74,6 +76,7 @@ class Arithmetic:
     ulp: float | None = None
     flushes: bool = False
     scatters: bool = False
+    half: Arithmetic | None = None
     values: int = 0
 
     @property
@@ -85,6 +88,11 @@ class Arithmetic:
     def floor(self) -> float:
         """What is flushed to zero: twice the smallest normal number, as one engine does."""
         return 2 * self.smallest
+
+    @property
+    def is_half(self) -> bool:
+        """True if results are rounded to a type of 16 bits, or stored in one."""
+        return self.stored is not None or self.grid.dtype.numpy.itemsize == 2
 
     def accuracy(self, name: str) -> Accuracy:
         """The accuracy of a library function."""

@@ -20,6 +20,11 @@ def __getattr__(name: str) -> Any:
     return getattr(np, name)
 
 
+def astype(x: Any, dtype: Any, *, computes: bool = False) -> Array:
+    """`x` in another type."""
+    return np.asarray(x).astype(dtype, copy=False)
+
+
 _erf = np.frompyfunc(math.erf, 1, 1)
 
 

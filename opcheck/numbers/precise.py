@@ -451,7 +451,7 @@ def top_k(x: Precise, k: int, axis: int, largest: bool) -> tuple[Precise, Any]:
     return Precise(values, x.dtype), indices
 
 
-def astype(x: Precise, dtype: Any) -> Any:
+def astype(x: Precise, dtype: Any, *, computes: bool = False) -> Any:
     """`x` in another type; a real number stays as it is, whatever the type holds of it."""
     wanted = np.dtype(dtype)
     if wanted.kind == "b":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
+from opcheck import opset
 from opcheck.engine import operator_of
 from opcheck.graph.nodes import node_tests
 from opcheck.model import Case, OpVersion, Source
@@ -23,10 +24,17 @@ def cases_of_node_tests(ops: Iterable[OpVersion]) -> tuple[Case, ...]:
     They are judged as ONNX's runner does, by a relative and an absolute tolerance; there, each is
     run once.
     """
-    wanted = {op for op in ops if not op.domain and operator_of(op)}
+    wanted = {op for op in ops if not op.domain and operator_of(op) and _takes_all(op)}
     tests = (test for name in sorted({op.name for op in wanted}) for test in node_tests(name))
     found = (case for test in tests for case in cases_of(test, _SOURCE))
     return tuple(case for case in found if case.op in wanted)
+
+
+def _takes_all(op: OpVersion) -> bool:
+    """Return True if no node of an operator leaves an input or output out."""
+    schema = opset.describe(op.domain, op.name, op.since)
+    assert schema
+    return all(one.option == "single" for one in (*schema.inputs, *schema.outputs))
 
 
 def yardsticks(names: tuple[str, ...], found: Iterable[Mutation]) -> tuple[Yardstick, ...]:

@@ -243,7 +243,7 @@ def _given(
     if operator is None:
         return verdict.Answer(tuple(wants), name)
     try:
-        mine = exactly(case.op, asked.task.operands(asked.inputs), case.attrs)
+        mine = exactly(case.op, asked.task.operands(asked.inputs), case.attrs, len(case.outputs))
     except InvalidNode as error:
         if case.rule != "open":
             raise _refused_by_the_engine(error) from None
@@ -340,7 +340,7 @@ def _stored(case: Case, folder: Path) -> list[Array]:
 def computed(case: Case, asked: Question, inputs: tuple[Array, ...]) -> tuple[Want, ...]:
     """What the engine's exact mode gives for `asked` on `inputs`, with its error bounds."""
     try:
-        outputs = exactly(case.op, asked.task.operands(inputs), case.attrs)
+        outputs = exactly(case.op, asked.task.operands(inputs), case.attrs, len(case.outputs))
     except InvalidNode as error:
         raise _refused_by_the_engine(error) from None
     pairs = zip(case.outputs, outputs, strict=True)

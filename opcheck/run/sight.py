@@ -38,7 +38,7 @@ def node_of(task: Task, inputs: Sequence[Array]) -> Node:
     for array in operands:
         if array is not None:
             array.flags.writeable = False
-    return Node(task.op, operands, task.attrs, constant=bool(task.initializers))
+    return Node(task.op, operands, task.attrs, len(task.outputs), bool(task.initializers))
 
 
 def judged(trial: Trial, info: BackendInfo, answer: Callable[[Question], Outcome]) -> Judged:

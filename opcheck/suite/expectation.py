@@ -40,6 +40,8 @@ def admits_rejection(expect: object) -> bool:
 
 def output_names(expect: object) -> dict[str, tuple[str | int, ...]]:
     """The outputs that an expectation names, each with the path at which it does so first."""
+    if isinstance(expect, f.ComputedField):
+        return {name: ("expect", "computed", n) for n, name in enumerate(expect.computed)}
     named: dict[str, tuple[str | int, ...]] = {}
     answers: list[tuple[tuple[str | int, ...], object]] = [(("expect",), expect)]
     if isinstance(expect, f.AnyOfField):

@@ -196,8 +196,16 @@ class AgreeField(Fields):
     )
 
 
+class ComputedField(Fields):
+    """The engine computes these outputs, among them optional ones."""
+
+    computed: list[str] = Field(
+        min_length=1, description="The names of the outputs; absent: those that are not optional."
+    )
+
+
 #: The keys of `expect` that are no output.
-FORMS = ("agree", "any_of", "golden", "oracle", "rejected")
+FORMS = ("agree", "any_of", "computed", "golden", "oracle", "rejected")
 _NO_FORM: dict[str, Any] = {"propertyNames": {"not": {"enum": [*FORMS]}}}
 
 OutputsField: TypeAlias = Annotated[
@@ -250,6 +258,7 @@ class AnyOfField(Fields):
 ExpectField: TypeAlias = Annotated[
     Annotated[AgreeField, Tag("<agree>")]
     | Annotated[AnyOfField, Tag("<any_of>")]
+    | Annotated[ComputedField, Tag("<computed>")]
     | Annotated[GoldenField, Tag("<golden>")]
     | Annotated[OracleField, Tag("<oracle>")]
     | Annotated[RejectedField, Tag("<rejected>")]

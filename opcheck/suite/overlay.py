@@ -26,6 +26,7 @@ _KEYS: dict[str | int, list[str]] = {
     "tolerance": [*form.aliases(fields.ToleranceFields), *DTYPES],
     "<rejected>": form.aliases(fields.RejectedField),
     "<agree>": form.aliases(fields.AgreeField),
+    "<computed>": form.aliases(fields.ComputedField),
     "<golden>": form.aliases(fields.GoldenField),
     "<oracle>": form.aliases(fields.OracleField),
     "<any_of>": form.aliases(fields.AnyOfField),

@@ -46,10 +46,15 @@ class Engine:
         only_nodes(task, "opcheck's engine")
         if operator_of(task.op) is None:
             raise NotSupported(f"the engine has no formula for {task.op}")
-        if self.mode == "exact":
-            return PreparedNode(task, lambda *inputs: evaluate(task.op, inputs, task.attrs))
-        number = self.info.threads or 1
-        return PreparedNode(task, lambda *x: natively(Node(task.op, x, task.attrs), number))
+        count, threads = len(task.outputs), self.info.threads or 1
+
+        def exact(*inputs: Array) -> tuple[Array, ...]:
+            return evaluate(task.op, inputs, task.attrs, count)
+
+        def native(*inputs: Array) -> tuple[Array, ...]:
+            return natively(Node(task.op, inputs, task.attrs, count), threads)
+
+        return PreparedNode(task, exact if self.mode == "exact" else native)
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,11 @@ import numpy as np
 from opcheck import dtypes, opset
 from opcheck.backends.adapters import About, declining, importing, nothing, take, threads
 from opcheck.backends.base import Bare, only_nodes, only_tensors
-from opcheck.engine.axes import from_either_end, from_the_front, matrix_of
+from opcheck.engine.axes import from_either_end, from_the_front, matrix_of, stretches
 from opcheck.engine.windows import windows_of
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import Array, BackendInfo, Task, Typed
+from opcheck.opset import Parameter
 
 ABOUT = About("PyTorch's own functions", "torch", "pip install 'opcheck[torch]'", threads=True)
 
@@ -56,51 +57,56 @@ class Torch:
             raise InvalidNode(f"{task.op} has no {', '.join(unknown)}")
         if mistyped := [name for name, it in task.attrs.items() if isinstance(it, Typed)]:
             raise InvalidNode(f"{task.op}: {', '.join(mistyped)} of another type")
-        return Mapped(task, function, schema.inputs[0].types)
+        return Mapped(task, function, schema.inputs)
 
 
 @dataclass(frozen=True)
 class Mapped:
-    """A node, the function that it is, and the types of tensors it is defined for."""
+    """A node, the function that it is, and what the operator takes."""
 
     task: Task
-    function: Callable[[Any, Task], Any]
-    types: frozenset[str]
+    function: Callable[..., Any]
+    parameters: Sequence[Parameter]
 
     def run(self, inputs: Sequence[Array]) -> Sequence[Array]:
-        """The output; bfloat16 goes to torch and back as the bits of an integer."""
-        tensor, dtype = self._tensor(inputs)
+        """The outputs; bfloat16 goes to torch and back as the bits of an integer."""
+        tensors = self._tensors(inputs)
         with declining(_NOT_IMPLEMENTED, RuntimeError):
-            y = self.function(tensor, self.task)
-        return [_array(y, dtype)]
+            return _arrays(self.function(self.task, *tensors))
 
     def repeated(self, inputs: Sequence[Array]) -> Bare:
-        """The function on a tensor of torch's."""
-        tensor, dtype = self._tensor(inputs)
-        return Bare(partial(self.function, tensor, self.task), lambda y: [_array(y, dtype)])
+        """The function on tensors of torch's."""
+        return Bare(partial(self.function, self.task, *self._tensors(inputs)), _arrays)
 
-    def _tensor(self, inputs: Sequence[Array]) -> tuple[Any, dtypes.DType]:
+    def _tensors(self, inputs: Sequence[Array]) -> list[Any]:
         import torch
 
-        (x,) = self.task.operands(inputs)
-        assert x is not None
-        dtype = dtypes.of(x)
-        if dtype is None or dtype.text not in self.types:
-            raise InvalidNode(f"{self.task.op} is not defined for {x.dtype}")
-        if dtype.name == "bfloat16":
-            return torch.tensor(x.view(np.uint16)).view(torch.bfloat16), dtype
-        return torch.tensor(x), dtype
+        found: list[Any] = []
+        for place, x in enumerate(self.task.operands(inputs)):
+            dtype = None if x is None else dtypes.of(x)
+            allowed = self.parameters[min(place, len(self.parameters) - 1)].types
+            if x is not None and (dtype is None or dtype.text not in allowed):
+                raise InvalidNode(f"{self.task.op} is not defined for {x.dtype}")
+            if x is not None and dtype is not None and dtype.name == "bfloat16":
+                found.append(torch.tensor(x.view(np.uint16)).view(torch.bfloat16))
+            else:
+                found.append(None if x is None else torch.tensor(x))
+        return found
 
 
-def _array(tensor: Any, dtype: dtypes.DType) -> Array:
+def _arrays(made: Any) -> Sequence[Array]:
+    """The arrays of one tensor, or of several."""
     import torch
 
-    found = tensor.view(torch.uint16) if dtype.name == "bfloat16" else tensor
-    array: Array = found.numpy()
-    return array.view(dtype.numpy)
+    return [
+        y.view(torch.uint16).numpy().view(dtypes.DTYPES["bfloat16"].numpy)
+        if y.dtype == torch.bfloat16
+        else y.numpy()
+        for y in (made if isinstance(made, tuple) else (made,))
+    ]
 
 
-def _along_axis(function: Callable[[Any, int], Any], x: Any, task: Task) -> Any:
+def _along_axis(function: Callable[[Any, int], Any], task: Task, x: Any) -> Any:
     """The function along an axis or, before version 13, over the rows of a matrix."""
     axis: Any = task.attrs.get("axis", -1 if task.op.since >= 13 else 1)
     # Torch takes a scalar for a vector, and is not asked about empty tensors.
@@ -116,7 +122,7 @@ def _hardmax(x: Any, axis: int) -> Any:
     return zeros.scatter(axis, x.argmax(axis, keepdim=True), 1) if x.numel() else zeros
 
 
-def _lp_pool(x: Any, task: Task) -> Any:
+def _lp_pool(task: Task, x: Any) -> Any:
     import torch
 
     attrs: dict[str, Any] = {**task.attrs}
@@ -132,8 +138,23 @@ def _lp_pool(x: Any, task: Task) -> Any:
     return torch.linalg.vector_norm(x, p, tuple(range(-len(axes), 0)))
 
 
-_FUNCTIONS: Mapping[tuple[str, str], Callable[[Any, Task], Any]] = {
+def _layer_normalization(task: Task, x: Any, scale: Any, shift: Any = None) -> Any:
+    import torch
+
+    attrs: dict[str, Any] = {"axis": -1, "epsilon": 1e-5, "stash_type": 1, **task.attrs}
+    if attrs["stash_type"] != 1 or len(task.outputs) > 1:
+        raise NotSupported("torch's layer_norm has no stash_type, and one output")
+    front = from_either_end(attrs["axis"], x.dim())
+    for name, other in (("Scale", scale), ("B", shift)):
+        if other is not None:
+            stretches(name, other, x)
+    y = torch.nn.functional.layer_norm(x, x.shape[front:], eps=attrs["epsilon"]) * scale
+    return y if shift is None else y + shift
+
+
+_FUNCTIONS: Mapping[tuple[str, str], Callable[..., Any]] = {
     ("", "Softmax"): partial(_along_axis, lambda x, axis: x.softmax(axis)),
     ("", "Hardmax"): partial(_along_axis, _hardmax),
     ("", "LpPool"): _lp_pool,
+    ("", "LayerNormalization"): _layer_normalization,
 }

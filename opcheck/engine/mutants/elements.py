@@ -112,12 +112,21 @@ def _on_tensors(function: Callable[[Any, Any], Any]) -> Fault:
     return fault
 
 
+def _by_tensors(function: Callable[[Any, Any], Any]) -> Fault:
+    """Another function than the division of anything by a tensor."""
+
+    def fault(original: Any, a: Any, b: Any) -> Any:
+        return function(a, b) if _is_array(b) else original(a, b)
+
+    return fault
+
+
 def _first_alone(a: Any, b: Any) -> Any:
-    return np.broadcast_to(a, np.broadcast_shapes(a.shape, b.shape)).copy()
+    return np.broadcast_to(np.asarray(a, b.dtype), np.broadcast_shapes(np.shape(a), b.shape)).copy()
 
 
 def _divisor_plus(epsilon: float) -> Fault:
-    return _on_tensors(lambda a, b: a / (b + b.dtype.type(epsilon)))
+    return _by_tensors(lambda a, b: a / (b + b.dtype.type(epsilon)))
 
 
 def _to_bits(bits: int) -> Fault:
@@ -149,11 +158,11 @@ OTHERS: Mapping[str, tuple[Row, ...]] = {
     "add": (("nothing_added", "nothing was added", _on_tensors(_first_alone)),),
     "multiply": (("nothing_multiplied", "no product was taken", _on_tensors(_first_alone)),),
     "divide": (
-        ("not_divided", "nothing was divided by", _on_tensors(_first_alone)),
+        ("not_divided", "nothing was divided by", _by_tensors(_first_alone)),
         ("multiplied_not_divided", "a product was taken, not a quotient",
-         _on_tensors(lambda a, b: a * b)),
+         _by_tensors(lambda a, b: a * b)),
         ("reciprocal_of_12_bits", "a reciprocal was estimated to 12 bits, and not refined",
-         _on_tensors(lambda a, b: a * cut_to_bits(1 / b, 12))),
+         _by_tensors(lambda a, b: a * cut_to_bits(1 / b, 12))),
         *((f"divisor_plus_{epsilon:.0e}", f"{epsilon:.2g} was added to the divisor",
            _divisor_plus(epsilon), only) for epsilon, only in (
                (1e-5, None), (1e-6, LONG), (2.0**-23, LONG), (1e-8, DOUBLE), (1e-12, DOUBLE)))),
@@ -169,7 +178,37 @@ OTHERS: Mapping[str, tuple[Row, ...]] = {
 }  # fmt: skip
 
 
+def _of_operands(change: Callable[[Any], Any]) -> Fault:
+    """The right function of two changed operands."""
+    return lambda original, a, b, **options: original(change(a), change(b), **options)
+
+
+def _in_float16(original: Any, a: Any, b: Any) -> Any:
+    """Products added up one after the other, rounded to float16 each time."""
+    total: Any = np.zeros((), np.float16)
+    for k in range(a.shape[-1]):
+        term = a[..., k : k + 1] * b[..., k : k + 1, :]
+        total = (total.astype(a.dtype) + term).astype(np.float16)
+    return np.broadcast_to(total, original(a, b).shape).astype(a.dtype)
+
+
+#: Faults of `matmul`.
+PRODUCTS: tuple[Row, ...] = (
+    ("factors_in_tf32", "factors were rounded to 11 bits, as in TF32",
+     _of_operands(lambda x: cut_to_bits(x, 11)), LONG),
+    ("factors_in_bfloat16", "factors were rounded to bfloat16",
+     _of_operands(lambda x: x.astype(ml_dtypes.bfloat16).astype(x.dtype)), LONG),
+    ("factors_in_float32", "factors were rounded to float32",
+     _of_operands(lambda x: x.astype(np.float32).astype(x.dtype)), DOUBLE),
+    ("products_added_in_float16", "products were added up in float16", _in_float16),
+    ("last_product_missing", "of four products or more the last was left out",
+     lambda original, a, b: original(a[..., :-1], b[..., :-1, :]) if a.shape[-1] > 3
+     else original(a, b)),
+)  # fmt: skip
+
+
 def _faults() -> Iterator[Mutant]:
+    yield from faults("matmul", lambda fault: fault, *PRODUCTS)
     for primitive, rows in {"exp": EXPONENTIALS, **OTHERS}.items():
         yield from faults(primitive, lambda fault: fault, *rows)
     for name, bits in product(("sqrt", "log", "tanh", "erf", "sin", "cos"), (12, 16)):

@@ -17,14 +17,12 @@ def by_windows(norms):
     """The formulas of all versions, from `norms(X, p, windows)`."""
 
     def version_1(X, *, kernel_shape, p, strides, pads, auto_pad):
-        # p is a binary32 number and may be fractional; without kernel_shape nothing is defined.
-        with np.errstate(over="ignore"):
-            held = float(np.float32(p))
-        if not 0 < held < math.inf:
+        # p may be fractional; without kernel_shape nothing is defined.
+        if not 0 < p < math.inf:
             raise InvalidNode(f"p {p}; allowed: numbers that are above 0 in float32")
         if kernel_shape is None:
             raise InvalidNode("attribute kernel_shape is mandatory")
-        return norms(X, held, windows_of(X.shape, kernel_shape, strides, None, pads, auto_pad))
+        return norms(X, p, windows_of(X.shape, kernel_shape, strides, None, pads, auto_pad))
 
     def from_2(X, *, kernel_shape, p, strides, pads, auto_pad, dilations=None, ceil_mode=0):
         if p < 1:
@@ -174,7 +172,7 @@ for called, (text, function) in MUTANTS.items():
 )
 def p_in_64_bits(X, *, kernel_shape, p, strides, pads, auto_pad):
     as_text = float(str(np.float32(p)))
-    formula = by_windows(lambda X, held, windows: plain(X, as_text, windows))[1]
+    formula = by_windows(lambda X, p, windows: plain(X, as_text, windows))[1]
     lists = {"kernel_shape": kernel_shape, "strides": strides, "pads": pads}
     return formula(X, p=p, auto_pad=auto_pad, **lists)
 

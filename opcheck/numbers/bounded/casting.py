@@ -9,13 +9,13 @@ import numpy as np
 
 from opcheck import dtypes
 from opcheck.dtypes import DType
-from opcheck.numbers.arithmetic import FLOAT32, FLOAT64, Arithmetic, grid
+from opcheck.numbers.arithmetic import FLOAT32, Arithmetic, expected, grid, narrow
 from opcheck.numbers.bounded.array import VALUES, Bounded, Errors, as_values, size_of
 from opcheck.numbers.bounded.choice import trunc, truth
 from opcheck.numbers.bounded.elementwise import either
 
 
-def astype(x: Bounded, dtype: Any) -> Any:
+def astype(x: Bounded, dtype: Any, *, computes: bool = False) -> Any:
     """`x` in another type: a narrower float rounds, an integer cuts the fraction off.
 
     Arithmetic goes on in what is expected of that type. A value that an integer type cannot hold
@@ -28,11 +28,16 @@ def astype(x: Bounded, dtype: Any) -> Any:
     kind = dtypes.element_type(np.empty(0, wanted))
     if kind is None or kind.kind not in ("float", "int"):
         raise TypeError(f"no bounded numbers of type {wanted}")
-    return _to_integer(x, kind) if kind.kind == "int" else _to_float(x, kind)
+    return (
+        _to_integer(x, kind)
+        if kind.kind == "int"
+        else _to_float(x, kind, _arithmetic(x.arithmetic, kind, computes))
+    )
 
 
-def _to_float(x: Bounded, dtype: DType) -> Bounded:
-    arithmetic = _arithmetic(x.arithmetic, dtype)
+def _to_float(x: Bounded, dtype: DType, arithmetic: Arithmetic) -> Bounded:
+    if x.dtype == dtype.numpy:
+        return Bounded(x.v, x.dtype, arithmetic, x._errors, k=x.k, grid=x.grid, least=x.least)
     v = as_values(x.v, VALUES()[arithmetic.values])
     rounds = grid(dtype).u > _u(x.dtype)
     if x.exact and not rounds:
@@ -54,14 +59,15 @@ def _u(dtype: np.dtype[Any]) -> float:
     return grid(known).u if known is not None and known.kind == "float" else 0.0
 
 
-def _arithmetic(old: Arithmetic, dtype: DType) -> Arithmetic:
+def _arithmetic(old: Arithmetic, dtype: DType, computes: bool) -> Arithmetic:
     """The arithmetic of what follows a cast to `dtype`."""
-    wide = dtype.name == "float64"
-    if wide == (old.grid.dtype.name == "float64"):
-        return old
-    new = FLOAT64 if wide else FLOAT32
+    half = old.half or (old if old.is_half else None)
+    if dtype.numpy.itemsize > 2:
+        new = expected(dtype)
+    else:
+        new = narrow(dtype) if computes else half or FLOAT32
     values = max(new.values, old.values)
-    return replace(new, flushes=old.flushes, scatters=old.scatters, values=values)
+    return replace(new, flushes=old.flushes, scatters=old.scatters, values=values, half=half)
 
 
 def _to_integer(x: Bounded, dtype: DType) -> Bounded:

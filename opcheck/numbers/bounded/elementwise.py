@@ -131,7 +131,7 @@ def multiply(a: Any, b: Any) -> Bounded:
 def divide(a: Any, b: Any) -> Bounded:
     """a/b: a division, or a product with the reciprocal, which rounds twice."""
     a, b = pair(a, b)
-    v = np.asarray(a.v / b.v)
+    v = np.asarray(real("divide")(a.v, b.v))
 
     def errors() -> Errors:
         x, y, common = _sharing(a, b, divides=True)

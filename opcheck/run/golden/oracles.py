@@ -40,7 +40,7 @@ class Outputs:
 
 def node_of(task: Task, inputs: Sequence[Array]) -> Node:
     """The node that a task states."""
-    return Node(task.op, tuple(task.operands(inputs)), task.attrs)
+    return Node(task.op, tuple(task.operands(inputs)), task.attrs, len(task.outputs))
 
 
 def outputs(task: Task, inputs: Sequence[Array]) -> Outputs | None:

@@ -173,7 +173,8 @@ def _node(schema: Schema, candidate: Candidate) -> Node | None:
         return None
     for array in arrays:
         array.flags.writeable = False
-    return Node(schema.op, arrays, candidate.attrs, constant=candidate.constant)
+    asked = sum(output.option == "single" for output in schema.outputs)
+    return Node(schema.op, arrays, candidate.attrs, asked, candidate.constant)
 
 
 class Ground:

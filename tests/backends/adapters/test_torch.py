@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
@@ -8,6 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from opcheck import opset
 from opcheck.backends import attempt
 from opcheck.backends.adapters import torch as adapter
 from opcheck.errors import UsageError
@@ -191,10 +193,15 @@ def test_an_operator_that_is_not_mapped_is_declined(backend: Any) -> None:
     assert isinstance(outcome_of(backend, dml_problem((0,), X), X), Declined)
 
 
+def taking(types: str) -> Any:
+    """The parameters of an operator of one input of this type."""
+    return [replace(opset.describe("", "Softmax", 13).inputs[0], types=frozenset({types}))]
+
+
 def test_torch_s_own_words_for_not_implemented_are_heard() -> None:
     x = X.astype(np.int32)
     task = task_of("Softmax", 13, {}, x)
-    mapped = adapter.Mapped(task, lambda x, _: x.softmax(-1), frozenset({"tensor(int32)"}))
+    mapped = adapter.Mapped(task, lambda _, x: x.softmax(-1), taking("tensor(int32)"))
 
     class Backend:
         info = adapter.connect(None, {}).info
@@ -209,8 +216,7 @@ def test_torch_s_own_words_for_not_implemented_are_heard() -> None:
 
 
 def test_no_other_error_of_torch_means_that(backend: Any) -> None:
-    mapped = adapter.Mapped(
-        task_of("Softmax", 13, {}, X), lambda x, _: x.reshape(7), frozenset({"tensor(float)"})
-    )
+    task = task_of("Softmax", 13, {}, X)
+    mapped = adapter.Mapped(task, lambda _, x: x.reshape(7), taking("tensor(float)"))
     with pytest.raises(RuntimeError, match="invalid for input of size"):
         mapped.run([X])

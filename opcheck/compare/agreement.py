@@ -16,9 +16,8 @@ import numpy as np
 
 from opcheck import dtypes
 from opcheck.compare import verdict
-from opcheck.compare.outputs import compare_outputs, too_wide
+from opcheck.compare.outputs import compare_outputs, stated_want, too_wide
 from opcheck.compare.tensors import Want
-from opcheck.compare.wants import stated_want
 from opcheck.model import (
     Array,
     Comparison,

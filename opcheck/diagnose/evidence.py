@@ -10,8 +10,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from opcheck.compare import Want, compare_outputs
+from opcheck.compare.outputs import computed_want
 from opcheck.compare.ulp import distance
-from opcheck.compare.wants import computed_want
 from opcheck.dtypes import DTYPES, DType, limits, of, round_to
 from opcheck.engine import Node, dtypes_of
 from opcheck.engine.evaluate import exactly, is_real

@@ -1,4 +1,4 @@
-"""What must come out of a case: the answers its expectation admits, computed where it says so."""
+"""What a case asks, and what must come out: the answers it admits, computed where it says so."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, zip_longest
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from opcheck import dtypes
+from opcheck.backends import second_data
 from opcheck.compare import Want, compare, compare_outputs, too_wide, verdict
 from opcheck.compare.agreement import misfit, steady, wants_of
-from opcheck.compare.wants import computed_want, in_its_dtype, stated_want
+from opcheck.compare.outputs import computed_want, in_its_dtype, stated_want
 from opcheck.dtypes import DType, limits
 from opcheck.engine import evaluate, exactly, operator_of, rounded
 from opcheck.errors import InvalidNode
@@ -22,6 +24,7 @@ from opcheck.model import (
     Agreement,
     AnyOf,
     Array,
+    AttrValue,
     BackendInfo,
     Case,
     Comparison,
@@ -35,10 +38,51 @@ from opcheck.model import (
     Question,
     Raised,
     Rejected,
+    Task,
+    TensorType,
+    Typed,
     Values,
 )
-from opcheck.run.question import question
-from opcheck.suite import unrounded
+from opcheck.suite import materialize, unrounded
+
+
+def _stored(value: AttrValue | Typed) -> Any:
+    """An attribute as a model holds it: each float rounded to float32."""
+    match value:
+        case Typed("float" | "floats", held):
+            return Typed(value.type, _stored(held))
+        case float():
+            return float(np.float32(value))
+        case tuple():
+            return tuple(map(_stored, value))
+        case _:
+            return value
+
+
+def question(case: Case) -> Question:
+    """The question that `case` asks.
+
+    Raises ValueError where the case's data cannot be made.
+    """
+    fed = [spec for spec in case.inputs if not spec.initializer]
+    inputs = tuple(materialize(spec) for spec in fed)
+    task = Task(
+        case=case.id,
+        op=case.op,
+        opset=case.opset,
+        attrs={name: _stored(value) for name, value in case.attrs.items()},
+        slots=case.slots,
+        inputs=tuple(TensorType(spec.name, spec.dtype, spec.shape) for spec in fed),
+        initializers={s.name: materialize(s) for s in case.inputs if s.initializer},
+        outputs=case.outputs,
+        model=case.model,
+        ports=case.ports,
+    )
+    known = operator_of(case.op) is not None
+    second = tuple(second_data(inputs, may_negate=known))
+    random = isinstance(case.expect, Values) and bool(case.expect.random)
+    return Question(task, inputs, second, known, case.timeout, random)
+
 
 _CONTRADICTION = "the case and opcheck's engine contradict each other"
 
@@ -202,7 +246,7 @@ def _one(
                 return verdict.Answer(tuple(_outputs(ports, given, random)), name), None
             return _given(case, asked, given, name, twins), None
         case Golden(folder):
-            pairs = zip(case.outputs, _stored(case, folder), strict=True)
+            pairs = zip(case.outputs, _golden_outputs(case, folder), strict=True)
             given = [
                 stated_want(case.op, out.name, array, dtypes.of(array)) for out, array in pairs
             ]
@@ -326,7 +370,7 @@ def _wants_of_twin(legal: Case, twin: Question) -> tuple[Want, ...]:
         raise WrongCase(f"its legal twin: {error}") from None
 
 
-def _stored(case: Case, folder: Path) -> list[Array]:
+def _golden_outputs(case: Case, folder: Path) -> list[Array]:
     """The golden outputs; raises ValueError where they cannot be those of this case."""
     stored = [read_tensor(folder / f"output_{number}.pb") for number in range(len(case.outputs))]
     for number, (output, array) in enumerate(zip(case.outputs, stored, strict=True)):

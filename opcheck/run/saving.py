@@ -48,7 +48,7 @@ from opcheck.model import (
     TimedOut,
 )
 from opcheck.run.conduct import Asked
-from opcheck.run.question import question
+from opcheck.run.oracle import question
 
 
 class Recorder:

@@ -34,7 +34,7 @@ from opcheck.model import (
     Verdict,
 )
 from opcheck.run import oracle
-from opcheck.run.question import question
+from opcheck.run.oracle import question
 
 
 @dataclass(frozen=True, eq=False)

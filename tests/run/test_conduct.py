@@ -29,8 +29,7 @@ from opcheck.model import (
     Verdict,
 )
 from opcheck.run import conduct
-from opcheck.run.oracle import Admission
-from opcheck.run.question import question
+from opcheck.run.oracle import Admission, question
 from opcheck.suite import materialize
 from tests.asking import cases_in
 from tests.hardmax import Hardmax

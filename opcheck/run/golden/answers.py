@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from opcheck.compare import Want, compare_outputs
+from opcheck.compare.outputs import in_its_dtype
 from opcheck.compare.verdict import Answer, Refusal, what_is_wrong
-from opcheck.compare.wants import in_its_dtype
 from opcheck.errors import InvalidNode
 from opcheck.model import (
     Agreement,
@@ -26,8 +26,7 @@ from opcheck.model import (
 )
 from opcheck.run.golden.oracles import Disagreement, Outputs, outputs
 from opcheck.run.golden.tolerances import Ends, ends
-from opcheck.run.oracle import admission, computed
-from opcheck.run.question import question
+from opcheck.run.oracle import admission, computed, question
 from opcheck.suite.golden_manifest import Method
 
 #: The folders that tests lie in; see the package's docstring.

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from opcheck import dtypes
-from opcheck.compare.wants import stated_want
+from opcheck.compare.outputs import stated_want
 from opcheck.dtypes import DTYPES
 from opcheck.errors import UsageError
 from opcheck.graph import model_files

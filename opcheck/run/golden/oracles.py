@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from opcheck import dtypes
+from opcheck.compare.outputs import computed_want
 from opcheck.compare.ulp import distance
-from opcheck.compare.wants import computed_want
 from opcheck.engine import Expected, Node, operator_of
 from opcheck.engine.evaluate import exactly
 from opcheck.engine.rounding import correctly_rounded

@@ -262,7 +262,7 @@ def without_data(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(question.__globals__, "materialize", lambda spec: small)
     judge = "opcheck.run.trial.judge"
     monkeypatch.setattr(judge, lambda *_, **__: Judgement(Verdict.PASS))
-    monkeypatch.setattr("opcheck.run.trial.admission", lambda *_: Admission((), None))
+    monkeypatch.setattr("opcheck.run.oracle.admission", lambda *_: Admission((), None))
 
 
 def of_size(case: Case, mib: int) -> Case:

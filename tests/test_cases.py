@@ -27,7 +27,7 @@ from opcheck.model import (
     Verdict,
 )
 from opcheck.reading import shipped_folder
-from opcheck.run.question import question
+from opcheck.run.oracle import question
 from opcheck.suite import load, materialize
 from opcheck.suite.load import shipped_suites
 from tests.asking import judged_operators, shipped_cases

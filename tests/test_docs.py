@@ -18,9 +18,8 @@ import pytest
 from opcheck.backends.connect import connect
 from opcheck.backends.profile_fields import ProfileFields
 from opcheck.backends.profiles import profiles
-from opcheck.backends.runners.lines import PROTOCOL, read_hello, read_reply
 from opcheck.backends.runners.one_shot import NOT_RUN, PLACEHOLDERS, UNSUPPORTED
-from opcheck.backends.runners.persistent import from_json
+from opcheck.backends.runners.persistent import PROTOCOL, from_json, read_hello, read_reply
 from opcheck.dtypes import DTYPES
 from opcheck.graph.folders import KINDS, MAX_NAME, folder_name
 from opcheck.model import Verdict

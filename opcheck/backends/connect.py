@@ -55,7 +55,6 @@ def connect(address: Address | str) -> Backend:
 
 
 def _offered(address: Address) -> Backend:
-    """The backend that an entry point leads to."""
     from opcheck.backends.factory import made
     from opcheck.backends.modules import blamed
 

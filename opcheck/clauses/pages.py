@@ -104,21 +104,13 @@ def load_pages(files: Iterable[tuple[Path, str]]) -> tuple[Pages, ...]:
         node = read_file(path, problems)
         fields = form.validate(PagesFields, node, name, problems, _keys) if node else None
         if node and fields:
-            found.append(_pages(fields, node, name, problems))
+            if fields.versions != sorted(set(fields.versions)):
+                problems.add(name, node.at(["versions"]), "versions: must be in order, each once")
+            sentences = tuple(_sentences(fields, node, name, problems))
+            versions = tuple(fields.versions)
+            found.append(Pages(fields.domain, fields.op, fields.page, versions, sentences))
     problems.raise_if_any()
     return tuple(found)
-
-
-def _pages(fields: PagesFields, node: Node, file: str, problems: Problems) -> Pages:
-    if fields.versions != sorted(set(fields.versions)):
-        problems.add(file, node.at(["versions"]), "versions: must be in order, each once")
-    return Pages(
-        fields.domain,
-        fields.op,
-        fields.page,
-        tuple(fields.versions),
-        tuple(_sentences(fields, node, file, problems)),
-    )
 
 
 def _sentences(

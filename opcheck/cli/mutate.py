@@ -90,7 +90,6 @@ def command(
 
 
 def _tell_of_left_out(cases: Sequence[Case]) -> None:
-    """Say of which cases nobody can tell what they would see."""
     from opcheck.report.words import plural
     from opcheck.run.mutate import has_answer, mistakes_in
 

@@ -85,8 +85,6 @@ class Judged:
 
 @dataclass(frozen=True, eq=False)
 class _Piece:
-    """A part of an output, at an index of the whole."""
-
     at: Any
     reference: Reference
     got: Array
@@ -198,7 +196,6 @@ def _part(reference: Reference, at: Any, bound: Expected) -> Reference:
 
 
 def _note(found: Findings, piece: _Piece, judged: Judged, dtype: DType, places: Any) -> None:
-    """Add what a tier says of a piece."""
     y = piece.reference.values
     at = np.arange(y.size).reshape(y.shape) if places is None else places[piece.at]
     found.add(at, judged.shares, lambda i: _described(judged, y, i))
@@ -375,7 +372,6 @@ _SECOND_ORDER = 1.005
 
 
 def _described(judged: Judged, y: Floats, i: int) -> str:
-    """What was allowed to one element."""
     if not np.isfinite(y.flat[i]) or judged.allowed.flat[i] == 0:
         return "exact"
     beside = " of its row" if judged.apart.flat[i] else ""

@@ -56,7 +56,6 @@ def shares(off: Floats, own: Floats, down: Floats, up: Floats) -> tuple[Floats, 
 
 
 def _beside(off: Floats, own: Floats, part: Mask, limit: Floats) -> tuple[Floats, Floats, Mask]:
-    """The elements and the common error's limit to one side."""
     bounded = np.isfinite(limit)
     return (
         np.concatenate([off, np.zeros(limit.shape)], axis=1),

@@ -216,11 +216,7 @@ def _by_bound(
     elif want.drawn and dtype.kind == "float" and (told := scattering(reference, got)):
         problem, remark = "precision", told
     draw = partial(
-        picture,
-        reference.values,
-        got,
-        dtype,
-        lambda: [(np.arange(got.size), decision.shares())],
+        picture, reference.values, got, dtype, lambda: [(np.arange(got.size), decision.shares())]
     )
     return replace(
         comparison,
@@ -232,7 +228,6 @@ def _by_bound(
 
 
 def _reference(want: Want, bound: Expected) -> Reference:
-    """What an output is compared with under a bound."""
     rounded = want.rounded if want.values.dtype == np.float64 else bound.dtype
     values = want.values.astype(np.float64, copy=False)
     return Reference(values, bound, want.rest, rounded, want.low, want.high)

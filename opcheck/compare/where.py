@@ -104,5 +104,4 @@ def _slice(hit: Mask) -> str:
 
 
 def _ends(hit: Mask) -> tuple[int, int]:
-    """The first and the last true index."""
     return int(hit.argmax()), hit.size - 1 - int(hit[::-1].argmax())

@@ -99,8 +99,6 @@ def settled(results: Sequence[Seen], suspects: Suspects) -> dict[str, tuple[Diag
 
 
 class _Part:
-    """The results of one operator, whatever its version and type."""
-
     def __init__(self, results: Sequence[Seen], suspects: Suspects) -> None:
         self.suspects = suspects
         self.all = results

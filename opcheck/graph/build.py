@@ -57,11 +57,7 @@ def model_of(task: Task) -> ModelProto:
 
 
 def assemble(
-    task: Task,
-    nodes: Sequence[NodeProto],
-    constants: dict[str, Array],
-    domain: str,
-    at_opset: int,
+    task: Task, nodes: Sequence[NodeProto], constants: dict[str, Array], domain: str, at_opset: int
 ) -> ModelProto:
     """The model around `nodes`, with the task's inputs, outputs and initializers."""
     tensors = {**task.initializers, **constants}
@@ -135,7 +131,6 @@ def _state_ranks(model: ModelProto) -> None:
 
 
 def _inferred(model: ModelProto) -> Sequence[ValueInfoProto]:
-    """The outputs as ONNX infers them; empty where it can't."""
     try:
         found: Sequence[ValueInfoProto] = shape_inference.infer_shapes(model).graph.output
         if all(output.type.tensor_type.HasField("shape") for output in found):

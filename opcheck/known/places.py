@@ -94,7 +94,6 @@ def _said(there: Sequence[Case], ids: Collection[str]) -> list[_Said]:
 
 
 def _attributes(cases: Iterable[Case]) -> list[str]:
-    """The attributes in which cases differ."""
     cases = list(cases)
     names = dict.fromkeys(f"{_ATTRIBUTE}{name}" for case in cases for name in case.attrs)
     return [name for name in names if len(_values(cases, name)) > 1][:_MOST]

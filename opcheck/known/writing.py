@@ -182,7 +182,6 @@ def _round_trip() -> YAML:
 
 
 def _dumped(items: Sequence[Any]) -> list[str]:
-    """The lines of a list, none of an empty one."""
     file = io.StringIO()
     _round_trip().dump([*items], file)
     return file.getvalue().splitlines() if items else []

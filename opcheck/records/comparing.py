@@ -221,7 +221,6 @@ def _kind(was: Record, now: Record | None, red: _Red) -> Kind | None:
 
 
 def _same(was: Record, now: Record, *, fails: bool) -> Kind | None:
-    """What changed about a result that is worth the same."""
     if fails and (_cause(was) != _cause(now) or _looks_otherwise(was, now)):
         return Kind.OTHERWISE
     if was.verdict is Verdict.KNOWN and _listed(was) != _listed(now):

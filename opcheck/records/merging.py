@@ -217,7 +217,6 @@ def _compared_apart(parts: Sequence[Part]) -> Iterator[str]:
 
 
 def _lacks(parts: Sequence[Part], header: Header) -> Iterator[str]:
-    """What the whole lacks, by backend and part."""
     for part in parts:
         if part.run.ending is None:
             yield f"{part.name} was cut short, and nobody knows how it ended"

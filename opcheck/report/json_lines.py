@@ -253,6 +253,17 @@ class Reading(Generic[Head, Line]):
         return f"{path.removeprefix('.')}: " if path else ""
 
 
+def whole(
+    file: str, form: Form[Head, Line], use: Callable[[Reading[Head, Line]], Result | None]
+) -> Result:
+    """What `use` makes of a file; raises CaseFileError with everything that is wrong with it."""
+    problems = Problems()
+    found = use(Reading(file, form, problems))
+    problems.raise_if_any()
+    assert found is not None
+    return found
+
+
 def _key(word: str) -> str:
     return word if re.fullmatch(r"\w{1,60}", word) else quoted(word)
 

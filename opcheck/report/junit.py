@@ -56,7 +56,6 @@ def lines(run: Run) -> Iterator[str]:
 
 
 def _wrong_with_the_run(run: Run, is_red_already: bool) -> list[tuple[str, str]]:
-    """What fails the run, and is no result."""
     code, meaning = outcome(run)
     found = [("a process died", said) for said in (run.ending.accidents if run.ending else ())]
     if not run.complete:

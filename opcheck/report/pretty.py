@@ -111,12 +111,7 @@ def _likeness(result: Record) -> Hashable:
 
 
 def show(
-    console: Console,
-    run: Run,
-    *,
-    quiet: bool = False,
-    verbose: int = 0,
-    slowest: int | None = None,
+    console: Console, run: Run, *, quiet: bool = False, verbose: int = 0, slowest: int | None = None
 ) -> None:
     """Print a stored run."""
     pretty = Pretty(console, run.header, quiet=quiet, verbose=verbose, slowest=slowest)

@@ -97,7 +97,6 @@ def cells(cases: Iterable[Case]) -> dict[Cell, tuple[Case, ...]]:
 
 
 def _dtypes(case: Case, allowed: Sequence[str]) -> tuple[str, ...]:
-    """The dtype that a case is about, if it is allowed."""
     dtype = case.inputs[0].dtype.name if case.inputs else ""
     return (dtype,) if dtype in allowed else ()
 

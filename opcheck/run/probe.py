@@ -24,7 +24,7 @@ from opcheck.model import (
 )
 from opcheck.model.result import Cell, Support
 from opcheck.run.conduct import Asked, conduct
-from opcheck.run.question import question
+from opcheck.run.oracle import question
 
 #: Of several verdicts on one cell, the first of these counts.
 _WORST = (

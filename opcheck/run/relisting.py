@@ -139,7 +139,6 @@ def _entries(failing: Iterable[Record], cases: Sequence[Case]) -> Iterator[NewEn
 
 
 def _unknown(record: Record) -> str:
-    """A cause that nobody knows yet."""
     said = _printable(record.reason, "�")
     short = said if len(said) <= _LONGEST else f"{said[:_LONGEST]} …"
     return f"Not known yet; {record.case}: {short}"

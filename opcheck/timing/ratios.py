@@ -208,7 +208,6 @@ def means(timed: Sequence[Timed], base: str) -> tuple[Mean, ...]:
 
 
 def _logs(timed: Sequence[Timed], backend: str, base: str) -> dict[int, float]:
-    """The logarithms of its ratios, by the number of the case."""
     logs = {}
     for number, one in enumerate(timed):
         mine, other = one.timing(backend), one.timing(base)

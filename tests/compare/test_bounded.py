@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opcheck.compare import Want, compare
-from opcheck.compare.bounded import Reference, ends, scatter
+from opcheck.compare.bounded import ends
+from opcheck.compare.outputs import computed_want, stated_want
 from opcheck.compare.ulp import native
-from opcheck.compare.wants import computed_want, stated_want
 from opcheck.dtypes import DTYPES, round_to
 from opcheck.engine import Expected, Room, Tier, exactly
 from opcheck.model import Comparison, OpVersion, Tolerance

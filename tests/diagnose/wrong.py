@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from opcheck.compare.wants import computed_want
+from opcheck.compare.outputs import computed_want
 from opcheck.diagnose import Evidence
 from opcheck.engine import Node
 from opcheck.engine.evaluate import exactly

@@ -13,7 +13,7 @@ from opcheck.engine import Node, rounding
 from opcheck.engine.rounding import correctly_rounded
 from opcheck.model import OpVersion, Rejected
 from opcheck.numbers.precise import precise
-from opcheck.run.question import question
+from opcheck.run.oracle import question
 from tests import brute
 from tests.asking import shipped_cases
 from tests.precise.by_the_text import FORMATS, by_rows, lp_pool, nearest, norm, rows_of, softmax

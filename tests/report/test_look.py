@@ -14,9 +14,7 @@ GROUPS = [
 
 
 def new(*before):
-    table = look.new_table(*before, "backend")
-    look.add_numbers(table, "pass")
-    return table
+    return look.new_table(*before, "backend", look.Numbers("pass"))
 
 
 def shown(width, groups=GROUPS, **options):

@@ -26,7 +26,7 @@ from opcheck.records.causes import causes, number_of
 from opcheck.records.status import is_failure, reds
 from opcheck.report.spelling import Recorder
 from opcheck.run import Conductor
-from opcheck.run.lying import node_of
+from opcheck.run.sight import node_of
 from tests.asking import shipped_cases
 from tests.inline import Inline
 from tests.miniatures import Fake

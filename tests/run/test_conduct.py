@@ -27,8 +27,7 @@ from opcheck.model import (
     Verdict,
 )
 from opcheck.run import conduct
-from opcheck.run.oracle import Admission
-from opcheck.run.question import question
+from opcheck.run.oracle import Admission, question
 from opcheck.suite import materialize
 from tests.asking import cases_in
 from tests.hardmax import Hardmax
@@ -256,7 +255,7 @@ def without_data(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(question.__globals__, "materialize", lambda spec: small)
     judge = "opcheck.run.trial.judge"
     monkeypatch.setattr(judge, lambda *_, **__: Judgement(Verdict.PASS))
-    monkeypatch.setattr("opcheck.run.trial.admission", lambda *_: Admission((), None))
+    monkeypatch.setattr("opcheck.run.oracle.admission", lambda *_: Admission((), None))
 
 
 def of_size(case: Case, mib: int) -> Case:

@@ -11,13 +11,12 @@ import pytest
 from opcheck.engine.mutants import Mutant as Mistake
 from opcheck.engine.mutants import mutants_of
 from opcheck.engine.mutants.stateful import STATEFUL
-from opcheck.errors import InvalidNode, UsageError
+from opcheck.errors import UsageError
 from opcheck.model import Case, OpVersion
 from opcheck.model.mutation import Fate, Mutant, Mutation, Score, score
-from opcheck.run.lying import Habitual, Lying
 from opcheck.run.mutate import Settings, cells, count, mistakes_in, mutations
 from opcheck.run.parallel import in_parallel
-from opcheck.run.sight import Sight
+from opcheck.run.sight import Sight, habitual
 from opcheck.run.trial import Trial
 from opcheck.suite import Selection, select
 from tests import inline
@@ -257,14 +256,14 @@ def test_a_lying_backend_that_is_asked_like_any_other_gets_the_same_verdicts(op:
         for mistake in mistakes_in(case.op, "float32"):
             if not isinstance(mistake, Mistake):
                 continue
-            asked = inline.result_of(trial, Lying(mistake)).verdict
+            asked = inline.result_of(trial, inline.lying(mistake)).verdict
             assert sight.verdict(mistake) is asked, (case.id, mistake.name)
 
 
 def test_so_does_one_with_a_habit() -> None:
     for case in smoke("Softmax")[:3]:
         for habit in STATEFUL:
-            asked = inline.result_of(Trial(case), Habitual(habit)).verdict
+            asked = inline.result_of(Trial(case), habitual(habit)).verdict
             assert Sight(case, "float32").verdict_on_habit(habit) is asked
 
 
@@ -280,15 +279,6 @@ def test_what_a_process_raises_is_raised(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as raised:
         list(mutations(suite(tmp_path, NO_TIES, wrong), jobs=2))
     assert raised.value.hint
-
-
-# ── lying backends ────────────────────────────────────────────────────────────────────────────
-def test_a_lying_backend_is_called_like_its_mistake_and_refuses_as_documented() -> None:
-    mistake = mutants_of(HARDMAX13)[0]
-    assert str(Lying(mistake).info) == mistake.name
-    assert not Lying(mistake).info.repeatable
-    assert Lying(mistake).documented_errors == (InvalidNode,)
-    assert Habitual(STATEFUL[0]).info.repeatable
 
 
 # ── scores ────────────────────────────────────────────────────────────────────────────────────

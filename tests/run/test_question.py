@@ -7,7 +7,7 @@ import pytest
 from opcheck.backends import attempt, connect
 from opcheck.model import Produced, Rejected, TensorType
 from opcheck.report import spelling
-from opcheck.run.question import question
+from opcheck.run.oracle import question
 from tests.asking import cases_in
 
 CONV = """

@@ -26,7 +26,7 @@ from opcheck.model import (
     TimedOut,
     Verdict,
 )
-from opcheck.run.question import question
+from opcheck.run.oracle import question
 from opcheck.run.trial import Trial
 from tests import inline
 from tests.asking import HARDMAX1, cases_in

@@ -10,7 +10,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from opcheck.errors import CaseFileError, UsageError
 from opcheck.model import GRAPH, OpVersion, Port, Tolerance, Values
-from opcheck.run.question import question
+from opcheck.run.oracle import question
 from opcheck.suite import load_all
 from tests.models import X, model, optional_of, relu, sequence_of, tensor, typed, write
 

@@ -122,7 +122,6 @@ def _by_an_attribute(schema: Schema, node: Candidate, arrays: Sequence[Array]) -
 
 
 def _refusal(op: OpVersion, arrays: Sequence[Array], attrs: Attrs) -> str | None:
-    """Why the engine refuses a node, None where it does not."""
     try:
         exactly(op, arrays, attrs)
     except InvalidNode as error:

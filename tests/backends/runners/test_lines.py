@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from opcheck.backends.runners.lines import Hello, read_hello, read_reply
+from opcheck.backends.runners.persistent import Hello, read_hello, read_reply
 from opcheck.backends.runners.program import BrokenProtocol
 
 

@@ -300,7 +300,7 @@ def test_half_a_line_is_the_end_of_it(started: Any) -> None:
 def test_a_program_that_closes_its_output_has_not_answered(
     started: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("opcheck.backends.runners.lines._PATIENCE", 0.1)
+    monkeypatch.setattr("opcheck.backends.runners.persistent._PATIENCE", 0.1)
     backend = started(DIES.format("os.close(1); time.sleep(600)"))
     assert asked(backend) == Crashed("it closed its standard input or output, and runs on")
 
@@ -328,7 +328,7 @@ def test_it_ends_when_its_input_does_and_its_files_go(started: Any, scratch: Pat
 
 
 def test_one_that_does_not_listen_is_killed(started: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("opcheck.backends.runners.lines._PATIENCE", 0.1)
+    monkeypatch.setattr("opcheck.backends.runners.persistent._PATIENCE", 0.1)
     backend = started("hello()\nwhile True: time.sleep(600)")
     pid = pid_of(backend)
     backend.program.conversation().close()

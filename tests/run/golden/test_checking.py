@@ -20,7 +20,7 @@ from benchmarks.golden_corruptions import DAMAGES, fates
 from benchmarks.golden_corruptions import made as made_to_be_damaged
 from opcheck.errors import UsageError
 from opcheck.model import Computed, Values
-from opcheck.run.golden import judging
+from opcheck.run.golden import oracles
 from opcheck.run.golden.contents import check
 from opcheck.run.golden.oracles import Outputs
 from opcheck.run.golden.writing import Settings, data_json, write
@@ -140,13 +140,13 @@ def test_a_forged_answer_is_found_by_the_oracle(folder: Path) -> None:
 def test_another_oracle_is_told_from_other_files(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = judging.outputs
+    real = oracles.outputs
 
     def today(*asked: Any) -> Any:
         found = real(*asked)
         return found and Outputs(tuple(-array for array in found.arrays), found.method)
 
-    monkeypatch.setattr(judging, "outputs", today)
+    monkeypatch.setattr(oracles, "outputs", today)
     wrong = {path for path, told in findings(folder).items() if "elements are wrong" in told}
     assert OUTPUT in wrong
     assert all("/output_" in path for path in wrong)

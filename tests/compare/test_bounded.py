@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opcheck.compare import Want, compare
-from opcheck.compare.bounded import ends
+from opcheck.compare.bounded import Reference, ends, scatter
 from opcheck.compare.outputs import computed_want, stated_want
 from opcheck.compare.ulp import native
 from opcheck.dtypes import DTYPES, round_to

@@ -1,0 +1,166 @@
+"""The files of `clauses/`: what opcheck says of the sentences of an operator's pages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Self, cast
+
+from pydantic import Field, model_validator
+
+from opcheck import opset
+from opcheck.clauses.pages import Sentence, page
+from opcheck.clauses.quoting import cited, quotation
+from opcheck.errors import Problem, did_you_mean
+from opcheck.model import OpVersion, Source
+from opcheck.reading import Node, Problems, form, quoted, read_file, shipped_folder
+
+#: The name of a case, or of one of its rows.
+CaseName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*(#[A-Za-z0-9_.+-]+)?$")]
+
+
+class Entry(form.Fields):
+    """What a file says of a sentence, or of all from there `through` another.
+
+    Each is named by its beginning or by a part of it that no other sentence of the `part` has, or
+    of the page. Without `versions` it is that of each version. `text` is one that no package has.
+    """
+
+    sentence: str = ""
+    through: str = ""
+    text: str = ""
+    part: str = ""
+    versions: Sequence[int] = ()
+    cases: Sequence[CaseName] = ()
+    nothing: str | None = Field(default=None, min_length=1)
+    ruling: str | None = Field(default=None, min_length=1)
+
+    @model_validator(mode="after")
+    def _is_complete(self) -> Self:
+        if bool(self.sentence) == bool(self.text and self.part):
+            raise ValueError("an entry has a `sentence`, or a `text` and its `part`")
+        if self.cases and self.nothing:
+            raise ValueError("a sentence is tested by `cases` or obliges to `nothing`, not both")
+        if self.sentence and not (self.cases or self.nothing or self.ruling):
+            raise ValueError("an entry has `cases`, `nothing` or a `ruling`; this one has none")
+        return self
+
+
+class PagesFields(form.Fields):
+    """A file of `clauses/`; `page` is the link of pages whose text no package has."""
+
+    op: str = Field(min_length=1)
+    domain: str = ""
+    page: str | None = Field(default=None, pattern="^https://")
+    sentences: list[Entry] = Field(min_length=1)
+
+
+@dataclass(frozen=True)
+class Pages:
+    """The pages of an operator by version; `link` is where people read them.
+
+    `problems` are entries whose sentence is not found: another release of onnx may word it
+    differently.
+    """
+
+    link: str
+    versions: Mapping[int, tuple[Sentence, ...]]
+    problems: tuple[Problem, ...] = ()
+
+
+@cache
+def pages_of(domain: str, op: str) -> Pages | None:
+    """The pages of an operator with the entries of its file; None where there is no text.
+
+    Only that file is read: LpPool is in lp_pool.yaml.
+    """
+    family = {"": "onnx", "com.microsoft.dml": "dml"}.get(domain, domain)
+    for file in (shipped_folder("_clauses", "clauses") / family).glob("*.yaml"):
+        if file.stem.replace("_", "") == op.replace("_", "").lower():
+            return load_pages(file, f"clauses/{family}/{file.name}")
+    pages = _bare(domain, op)
+    return pages if pages.versions else None
+
+
+@cache
+def rulings(clause: str, op: OpVersion) -> tuple[str, ...]:
+    """The rulings on the sentences of the page of `op` that `clause` quotes, in their order."""
+    pages = pages_of(op.domain, op.name)
+    quotes = cited(quotation(clause, op), pages.versions.get(op.since, ()) if pages else ())
+    return tuple(sentence.ruling for sentence in quotes if sentence.ruling)
+
+
+def load_pages(path: Path, name: str) -> Pages:
+    """The pages that a file is about; messages call it `name`.
+
+    Raises CaseFileError with every problem of the file's form.
+    """
+    problems = Problems()
+    node = read_file(path, problems)
+    keys = (form.aliases(PagesFields), form.aliases(Entry))
+    fields = node and form.validate(PagesFields, node, name, problems, lambda at: keys[bool(at)])
+    problems.raise_if_any()
+    return _pages(cast(PagesFields, fields), cast(Node, node), name)
+
+
+def _bare(domain: str, op: str) -> Pages:
+    """The pages without what a file says of them."""
+    link = f"https://onnx.ai/onnx/operators/onnx_{domain.replace('.', '')}_{op}.html"
+    schemas = opset.versions(domain, op).items()
+    return Pages(link, {since: page(schema, link) for since, schema in schemas if schema.doc})
+
+
+def _pages(fields: PagesFields, node: Node, file: str) -> Pages:
+    bare = _bare(fields.domain, fields.op)
+    known = opset.versions(fields.domain, fields.op)
+    pages = {v: [] if fields.page else [*bare.versions.get(v, ())] for v in known}
+    problems = Problems()
+    if not known:
+        hint = did_you_mean(fields.op, opset.operators(fields.domain))
+        problems.add(file, node.at(["op"]), f"op: there is no {quoted(fields.op)}", hint)
+    for n, entry in enumerate(fields.sentences):
+        mark = node.at(("sentences", n))
+        said: dict[str, Any] = {"cases": tuple(entry.cases), "nothing": entry.nothing}
+        said |= {"ruling": entry.ruling, "source": Source(file, mark.line, mark.column)}
+        versions = [since for since in known if since in (entry.versions or known)]
+        wrong = [f"{fields.op} has no version {v}" for v in entry.versions if v not in known]
+        hint = None
+        ends = (entry.sentence, entry.through or entry.sentence)
+        found = {v: [_find(end, entry.part, pages[v]) for end in ends] for v in versions}
+        for since, (first, last) in found.items():
+            if entry.text:
+                pages[since].append(Sentence(entry.text, entry.part, **said))
+            elif len(first) == len(last) == 1 and first <= last:
+                for at in range(first[0], last[0] + 1):
+                    if pages[since][at].source.line:
+                        wrong.append(
+                            f"{pages[since][at].source} is about {fields.op}-{since}'s too"
+                        )
+                    pages[since][at] = replace(pages[since][at], **said)
+            elif first and last:
+                parts = " and ".join(dict.fromkeys(pages[since][at].part for at in first + last))
+                several = (
+                    "several such sentences"
+                    if len(first + last) > 2
+                    else "the end before the beginning"
+                )
+                wrong.append(f"{fields.op}-{since} has {several}, in {parts}")
+            elif entry.versions or not any(map(all, found.values())):
+                wrong.append(f"{fields.op}-{since} has no such sentence")
+                missing = ends[bool(first)]
+                starts = (sentence.text[: len(missing)] for sentence in pages[since])
+                hint = hint or did_you_mean(missing, starts)
+        for message in wrong:
+            problems.add(file, mark, f"{quoted(entry.sentence or entry.text)}: {message}", hint)
+    texts = {since: tuple(sentences) for since, sentences in pages.items()}
+    return Pages(fields.page or bare.link, texts, tuple(problems))
+
+
+def _find(words: str, part: str, page: Sequence[Sentence]) -> list[int]:
+    """The places on a page of the sentences that `words` may name."""
+    found = cited(words, [sentence for sentence in page if part in ("", sentence.part)])
+    begun = [sentence for sentence in found if sentence.text.startswith(words)]
+    meant = begun if len(begun) == 1 else found
+    return [at for at, sentence in enumerate(page) if sentence in meant]

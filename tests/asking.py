@@ -10,6 +10,7 @@ from typing import Any
 
 from opcheck import dtypes, opset
 from opcheck.backends import Backend, attempt, second_data
+from opcheck.engine.operators import Operator, every
 from opcheck.model import (
     AttrValue,
     Case,
@@ -90,6 +91,12 @@ def dtype_of(array: Any) -> dtypes.DType:
     dtype = dtypes.of(array)
     assert dtype is not None
     return dtype
+
+
+def judged_operators() -> list[Operator]:
+    """The operators of the engine that shipped cases are about; function bodies use others too."""
+    about = {(case.op.domain, case.op.name) for case in shipped_cases()}
+    return [one for one in every() if (one.domain, one.name) in about]
 
 
 @cache

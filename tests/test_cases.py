@@ -13,7 +13,6 @@ import pytest
 from opcheck import backends, opset
 from opcheck.backends import attempt
 from opcheck.engine import dtypes_of, evaluate
-from opcheck.engine.operators import every
 from opcheck.model import (
     AnyOf,
     Array,
@@ -33,7 +32,7 @@ from opcheck.reading import shipped_folder
 from opcheck.run.question import question
 from opcheck.suite import load, materialize
 from opcheck.suite.load import shipped_suites
-from tests.asking import shipped_cases
+from tests.asking import judged_operators, shipped_cases
 from tests.inline import judged
 from tests.node_tests import node_tests_of
 
@@ -44,7 +43,7 @@ README = (shipped_folder("_cases", "cases") / "README.md").read_text(encoding="u
 #: Every version that the engine has, with each of its types.
 KERNELS = [
     (operator.domain, operator.name, since, dtype)
-    for operator in every()
+    for operator in judged_operators()
     for since in operator.formulas
     for dtype in dtypes_of(OpVersion(operator.domain, operator.name, since))
 ]

@@ -58,6 +58,16 @@ def stretches(name: str, x: Any, other: Any) -> None:
     raise InvalidNode(f"{name} of shape {shape} does not broadcast to {wanted}")
 
 
+def broadcast(*arrays: Any) -> tuple[int, ...]:
+    """The shape to which all broadcast; raises InvalidNode where there is none."""
+    shapes = [tuple(x.shape) for x in arrays]
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        listed = " and ".join(str(list(shape)) for shape in shapes)
+        raise InvalidNode(f"shapes {listed} do not broadcast") from None
+
+
 def _range(low: int, end: int) -> str:
     return f"[{low}, {end - 1}]" if low < end else f"the empty range of a rank-{end} tensor"
 

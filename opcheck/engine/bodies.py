@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from inspect import Parameter, Signature
 from typing import Any
 
 import numpy as np
 
 from opcheck import dtypes, numbers, opset
 from opcheck.engine.node import Node, attributes_for, operator_of
-from opcheck.engine.operators import Formula
+from opcheck.engine.operators import Formula, signature_of
 from opcheck.errors import NotSupported
 from opcheck.model import OpVersion
 from opcheck.opset import Body, BodyNode, Reference
@@ -32,18 +31,9 @@ def body_formula(op: OpVersion) -> Formula:
             raise NotSupported(f"{op} has no function body for these inputs")
         return run(body, inputs, stated)
 
-    parameters = [_parameter(p.name, p.option) for p in schema.inputs]
-    parameters += [Parameter(name, Parameter.KEYWORD_ONLY) for name in schema.attributes]
-    formula.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    formula.__signature__ = signature_of(schema, schema.attributes)  # type: ignore[attr-defined]
     formula.__name__ = f"{op.name}_body"
     return formula
-
-
-def _parameter(name: str, option: str) -> Parameter:
-    if option == "variadic":
-        return Parameter(name, Parameter.VAR_POSITIONAL)
-    default = None if option == "optional" else Parameter.empty
-    return Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=default)
 
 
 def _type_of(x: Any) -> tuple[dtypes.DType, Sequence[int]] | None:

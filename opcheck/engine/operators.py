@@ -16,9 +16,9 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, wraps
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -271,6 +271,46 @@ def operator(
         raise WrongOperator(f"{module}: there is no operator {name!r} in domain {domain!r}")
     _DECLARED[domain, name] = made
     return made
+
+
+def family(functions: Mapping[str, Formula], **options: Any) -> None:
+    """Declare operators that differ in a function: each takes its inputs and, by name, attributes.
+
+    An attribute that the function does not take changes nothing, as `consumed_inputs` of version 1.
+    """
+    module = str(inspect.currentframe().f_back.f_globals["__name__"])  # type: ignore[union-attr]
+    for name, function in functions.items():
+        made = operator(name, **options)
+        made.module = module
+        taken = {p.name for p in parameters_of(function) if p.kind is p.KEYWORD_ONLY}
+        versions = opset.versions(made.domain, name)
+        attributes = {attribute for schema in versions.values() for attribute in schema.attributes}
+        made.ignores = tuple(sorted(attributes - taken))
+        for since, schema in versions.items():
+            made.formulas[since] = _with_parameters(function, schema, taken)
+
+
+def _with_parameters(function: Formula, schema: Schema, attributes: Collection[str]) -> Formula:
+    """`function` under the names of a schema's inputs and attributes."""
+
+    @wraps(function)
+    def formula(*inputs: Any, **attrs: Any) -> Any:
+        return function(*inputs, **attrs)
+
+    names = [name for name in schema.attributes if name in attributes]
+    formula.__signature__ = signature_of(schema, names)  # type: ignore[attr-defined]
+    return formula
+
+
+def signature_of(schema: Schema, attributes: Iterable[str]) -> inspect.Signature:
+    """The parameters that a formula of this schema has."""
+    positional, variadic = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.VAR_POSITIONAL
+    return inspect.Signature([
+        *(inspect.Parameter(p.name, variadic) if p.option == "variadic" else inspect.Parameter(
+            p.name, positional, default=None if p.option == "optional" else inspect.Parameter.empty)
+          for p in schema.inputs),
+        *(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in attributes),
+    ])  # fmt: skip
 
 
 def composite(name: str, domain: str = "", **options: Any) -> Operator:

@@ -126,7 +126,7 @@ def body(
     plain = [number for number in schema.function_opset_versions if number <= opset]
     if plain:
         found = schema.get_function_with_opset_version(max(plain))
-        return _body(FunctionProto.FromString(found.SerializeToString()), opset)
+        return _body(FunctionProto.FromString(found), opset)
     contextual = [n for n in schema.context_dependent_function_opset_versions if n <= opset]
     if not contextual:
         return None

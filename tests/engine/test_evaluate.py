@@ -9,13 +9,11 @@ import numpy as np
 import pytest
 
 from opcheck.dtypes import DTYPES
-from opcheck.engine import Defect, Expected, Node, bodies, evaluate, exactly, exactly_node
+from opcheck.engine import Defect, Expected, Node, evaluate, exactly, exactly_node
 from opcheck.engine import evaluate_node as plainly
-from opcheck.engine import node as node_module
 from opcheck.engine.evaluate import Evaluation, precisely
-from opcheck.engine.operators import Operator
 from opcheck.engine.rounding import Unrounded, correctly_rounded
-from opcheck.errors import InvalidNode, NotSupported
+from opcheck.errors import InvalidNode
 from opcheck.model import OpVersion
 from opcheck.numbers import precise
 from opcheck.numbers.bounded.array import VALUES
@@ -229,71 +227,3 @@ def test_precise_outputs_have_the_digits_asked_for() -> None:
             out.v[0], softmax(np.array([0.0, 1.0, 2.0]), [[0, 1, 2]]), strict=True
         ):
             assert abs(got - want) < 2.0**-260
-
-
-# ── function bodies ───────────────────────────────────────────────────────────────────────────
-
-
-def reduced(name: str) -> Any:
-    from opcheck import numbers as xp
-
-    def function(
-        data: Any, axes: Any = None, *, keepdims: int, noop_with_empty_axes: int = 0
-    ) -> Any:
-        axis = tuple(int(one) for one in np.asarray(axes))
-        return getattr(xp, name)(data, axis=axis, keepdims=bool(keepdims))
-
-    return function
-
-
-@pytest.fixture
-def steps(monkeypatch: pytest.MonkeyPatch) -> dict[str, Operator]:
-    """Have the engine know the operators of Softmax's body, as a test states them."""
-    from opcheck import numbers as xp
-
-    def constant(
-        *, value=None, sparse_value=None, value_float=None, value_floats=None, value_int=None,
-        value_ints=None, value_string=None, value_strings=None,
-    ):  # fmt: skip
-        return value
-
-    known = {
-        name: Operator("", name, "made")
-        for name in ("Constant", "ReduceMax", "Sub", "Exp", "ReduceSum", "Div")
-    }
-    known["Constant"].formula(13)(constant)
-    known["ReduceMax"].formula(18)(reduced("max"))
-    known["ReduceSum"].formula(13)(reduced("sum"))
-    known["Sub"].formula(14)(lambda A, B: A - B)
-    known["Div"].formula(14)(lambda A, B: A / B)
-    known["Exp"].formula(13)(lambda input: xp.exp(input))
-    real = node_module.find
-    monkeypatch.setattr(
-        node_module, "find", lambda domain, name: known.get(name) or real(domain, name)
-    )
-    return known
-
-
-@pytest.mark.parametrize("axis", [0, 1, -1])
-def test_a_function_body_is_its_formula_on_every_kind_of_number(
-    axis: int, steps: dict[str, Operator]
-) -> None:
-    body = bodies.body_formula(SOFTMAX)
-    for name in FLOATS:
-        x = np.random.default_rng(4).standard_normal((3, 5)).astype(DTYPES[name].numpy)
-        node = node_of(x, axis=axis)
-        assert plainly(node, body)[0].tobytes() == plainly(node)[0].tobytes()
-        mine = Evaluation(node)
-        (right,) = mine.expected
-        (got,) = mine._evaluated(mine.tiers()[0].arithmetic, body)
-        assert got.v.tolist() == right.v.tolist()
-        np.testing.assert_array_equal(got.settled().e, right.settled().e)
-    seen = set[str]()
-    plainly(node, body, {}, seen)
-    assert {"max", "subtract", "exp", "sum", "divide"} <= seen
-
-
-def test_a_body_that_needs_what_the_engine_lacks_names_it(steps: dict[str, Operator]) -> None:
-    del steps["Exp"]
-    with pytest.raises(NotSupported, match="no formula for Exp-13, which the function body uses"):
-        bodies.body_formula(SOFTMAX)(np.zeros((1, 2)), axis=-1)

@@ -178,7 +178,37 @@ OTHERS: Mapping[str, tuple[Row, ...]] = {
 }  # fmt: skip
 
 
+def _of_operands(change: Callable[[Any], Any]) -> Fault:
+    """The right function of two changed operands."""
+    return lambda original, a, b, **options: original(change(a), change(b), **options)
+
+
+def _in_float16(original: Any, a: Any, b: Any) -> Any:
+    """Products added up one after the other, rounded to float16 each time."""
+    total: Any = np.zeros((), np.float16)
+    for k in range(a.shape[-1]):
+        term = a[..., k : k + 1] * b[..., k : k + 1, :]
+        total = (total.astype(a.dtype) + term).astype(np.float16)
+    return np.broadcast_to(total, original(a, b).shape).astype(a.dtype)
+
+
+#: Faults of `matmul`.
+PRODUCTS: tuple[Row, ...] = (
+    ("factors_in_tf32", "factors were rounded to 11 bits, as in TF32",
+     _of_operands(lambda x: cut_to_bits(x, 11)), LONG),
+    ("factors_in_bfloat16", "factors were rounded to bfloat16",
+     _of_operands(lambda x: x.astype(ml_dtypes.bfloat16).astype(x.dtype)), LONG),
+    ("factors_in_float32", "factors were rounded to float32",
+     _of_operands(lambda x: x.astype(np.float32).astype(x.dtype)), DOUBLE),
+    ("products_added_in_float16", "products were added up in float16", _in_float16),
+    ("last_product_missing", "of four products or more the last was left out",
+     lambda original, a, b: original(a[..., :-1], b[..., :-1, :]) if a.shape[-1] > 3
+     else original(a, b)),
+)  # fmt: skip
+
+
 def _faults() -> Iterator[Mutant]:
+    yield from faults("matmul", lambda fault: fault, *PRODUCTS)
     for primitive, rows in {"exp": EXPONENTIALS, **OTHERS}.items():
         yield from faults(primitive, lambda fault: fault, *rows)
     for name, bits in product(("sqrt", "log", "tanh", "erf", "sin", "cos"), (12, 16)):

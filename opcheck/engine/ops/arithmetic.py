@@ -1,0 +1,92 @@
+"""Arithmetic, comparisons and logic of tensors that broadcast."""
+
+from functools import reduce
+
+import numpy as np
+
+from opcheck import numbers as xp
+from opcheck import opset
+from opcheck.engine.axes import broadcast, from_either_end
+from opcheck.engine.operators import family, operator
+from opcheck.errors import InvalidNode
+
+NAMES = """
+Add And Div Equal Greater GreaterOrEqual Less LessOrEqual Max Mean Min Mul Or Pow Sub Sum Xor
+"""
+
+
+def _divided(a, b):
+    """a/b; integers are rounded towards zero."""
+    if a.dtype.kind not in "iu":
+        return a / b
+    quotient = np.floor_divide(a, b)
+    inexact = (quotient * b != a) & ((a < 0) != (b < 0)) & (b != 0)
+    return quotient + inexact.astype(a.dtype)
+
+
+#: Functions of two tensors, and those of them that round nothing.
+PAIRS = {
+    "Add": xp.add, "Sub": xp.subtract, "Mul": xp.multiply, "Div": _divided, "Pow": xp.pow,
+    "Less": xp.less, "LessOrEqual": xp.less_equal, "Greater": xp.greater,
+    "GreaterOrEqual": xp.greater_equal, "Equal": xp.equal,
+    "And": xp.logical_and, "Or": xp.logical_or, "Xor": xp.logical_xor,
+}  # fmt: skip
+EXACT = {*PAIRS} - {"Add", "Sub", "Mul", "Div", "Pow"}
+
+
+def _aligned(a, b, broadcast, axis):
+    """`b` for the versions before 7, in which it is stretched only if `broadcast` says so."""
+    if not broadcast:
+        if a.shape != b.shape:
+            raise InvalidNode(f"shapes {list(a.shape)} and {list(b.shape)}, and no broadcast")
+        return b
+    start = a.ndim - b.ndim if axis is None else from_either_end(axis, a.ndim)
+    if b.size != 1 and a.shape[start : start + b.ndim] != b.shape:
+        raise InvalidNode(f"shape {list(b.shape)} is no part of {list(a.shape)} from axis {start}")
+    if b.size == 1:
+        return xp.reshape(b, ())
+    return xp.reshape(b, (*b.shape, *(1 for _ in range(a.ndim - start - b.ndim))))
+
+
+def _declare(name):
+    function, made = PAIRS[name], operator(name, exact=name in EXACT, ignores=("consumed_inputs",))
+    versions = opset.versions("", name)
+
+    def of_pair(A, B):
+        broadcast(A, B)
+        return function(A, B)
+
+    def of_part(A, B, *, broadcast, axis):
+        return function(A, _aligned(A, B, broadcast, axis))
+
+    def power(X, Y):
+        # Only the base decides the type of the power.
+        broadcast(X, Y)
+        return function(X, Y if Y.dtype == X.dtype else xp.astype(Y, X.dtype))
+
+    for since in versions:
+        if name == "Pow":
+            if since >= 7:
+                made.formula(since)(power)
+        else:
+            made.formula(since)(of_part if since < 7 else of_pair)
+
+
+for _name in PAIRS:
+    _declare(_name)
+
+
+def _all(function):
+    def of_all(*data):
+        broadcast(*data)
+        return reduce(function, data)
+
+    return of_all
+
+
+def _mean(*data):
+    return _all(xp.add)(*data) / len(data)
+
+
+family({"Max": _all(xp.maximum), "Min": _all(xp.minimum)}, exact=True)
+family({"Mean": _mean, "Sum": _all(xp.add)})

@@ -1,0 +1,5 @@
+"""GroupNormalization (21), by the function body that the specification has."""
+
+from opcheck.engine.operators import composite
+
+OP = composite("GroupNormalization")

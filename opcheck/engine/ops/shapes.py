@@ -1,0 +1,215 @@
+"""Shapes, and tensors under other shapes: nothing is computed."""
+
+import math
+
+import numpy as np
+
+from opcheck import dtypes
+from opcheck import numbers as xp
+from opcheck.engine.axes import from_either_end
+from opcheck.engine.operators import operator
+from opcheck.errors import InvalidNode, NotSupported
+
+NAMES = """
+CastLike Constant ConstantOfShape Flatten Reshape Shape Size Slice Squeeze Transpose Unsqueeze
+"""
+#: The versions since which types alone were added.
+_TYPES = (19, 21, 23, 24, 25)
+
+SHAPE = operator("Shape", exact=True)
+
+
+@SHAPE.formula(1, 13)
+def shape(data):
+    return np.array(data.shape, np.int64)
+
+
+@SHAPE.formula(15, *_TYPES)
+def part_of_shape(data, *, start, end):
+    """Ends beyond the rank are clamped to it, as the text says."""
+    return np.array(data.shape, np.int64)[start or 0 : end]
+
+
+SIZE = operator("Size", exact=True)
+
+
+@SIZE.formula(1, 13, *_TYPES)
+def size(data):
+    return np.array(math.prod(data.shape), np.int64)
+
+
+RESHAPE = operator("Reshape", exact=True, ignores=("consumed_inputs",))
+
+
+@RESHAPE.formula(1)
+def by_attribute(data, *, shape):
+    return _reshaped(data, shape, 0)
+
+
+@RESHAPE.formula(5, 13, 14, *_TYPES[0:])
+def by_input(data, shape, *, allowzero=0):
+    return _reshaped(data, shape, allowzero)
+
+
+def _reshaped(data, wanted, allowzero):
+    sizes = [int(n) for n in wanted]
+    if any(n < -1 for n in sizes) or sizes.count(-1) > 1:
+        raise InvalidNode(f"shape {sizes}; allowed: sizes, and -1 once")
+    if allowzero and 0 in sizes and -1 in sizes:
+        raise InvalidNode(f"shape {sizes} has both 0 and -1, with allowzero")
+    if not allowzero:
+        if any(n == 0 and place >= data.ndim for place, n in enumerate(sizes)):
+            raise InvalidNode(f"shape {sizes} copies a size beyond {list(data.shape)}")
+        sizes = [data.shape[place] if n == 0 else n for place, n in enumerate(sizes)]
+    others = math.prod(n for n in sizes if n != -1)
+    fits = data.size == others if -1 not in sizes else others and data.size % others == 0
+    if not fits:
+        raise InvalidNode(f"{list(data.shape)} cannot become {sizes}")
+    return xp.reshape(data, [data.size // others if n == -1 else n for n in sizes])
+
+
+FLATTEN = operator("Flatten", exact=True)
+
+
+@FLATTEN.formula(1, 9, 11, 13, 21, 23, 24, 25)
+def flatten(input, *, axis):
+    front = axis + input.ndim if axis < 0 else axis
+    if not 0 <= front <= input.ndim:
+        raise InvalidNode(f"axis {axis} is outside [{-input.ndim}, {input.ndim}]")
+    return xp.reshape(input, (math.prod(input.shape[:front]), math.prod(input.shape[front:])))
+
+
+TRANSPOSE = operator("Transpose", exact=True)
+
+
+@TRANSPOSE.formula(1, 13, 21, 23, 24, 25)
+def transpose(data, *, perm):
+    order = tuple(range(data.ndim))[::-1] if perm is None else perm
+    if sorted(order) != list(range(data.ndim)):
+        raise InvalidNode(f"perm {list(order)}; allowed: each axis of {data.ndim} once")
+    return xp.permute_dims(data, order)
+
+
+SQUEEZE = operator("Squeeze", exact=True)
+
+
+@SQUEEZE.formula(1, 11)
+def squeeze_by_attribute(data, *, axes):
+    return _squeezed(data, axes)
+
+
+@SQUEEZE.formula(13, 21, 23, 24, 25)
+def squeeze_by_input(data, axes=None):
+    return _squeezed(data, axes)
+
+
+def _squeezed(data, axes):
+    if axes is None:
+        found = [axis for axis, n in enumerate(data.shape) if n == 1]
+    else:
+        found = [from_either_end(int(axis), data.ndim) for axis in axes]
+    if any(data.shape[axis] != 1 for axis in found):
+        raise InvalidNode(f"axes {found} of {list(data.shape)} are not all of size 1")
+    return xp.reshape(data, [n for axis, n in enumerate(data.shape) if axis not in found])
+
+
+UNSQUEEZE = operator("Unsqueeze", exact=True)
+
+
+@UNSQUEEZE.formula(1, 11)
+def unsqueeze_by_attribute(data, *, axes):
+    return _unsqueezed(data, axes)
+
+
+@UNSQUEEZE.formula(13, 21, 23, 24, 25)
+def unsqueeze_by_input(data, axes):
+    return _unsqueezed(data, axes)
+
+
+def _unsqueezed(data, axes):
+    rank = data.ndim + len(axes)
+    found = [from_either_end(int(axis), rank) for axis in axes]
+    if len({*found}) < len(found):
+        raise InvalidNode(f"axes {[*map(int, axes)]} name one twice")
+    sizes = iter(data.shape)
+    return xp.reshape(data, [1 if axis in found else next(sizes) for axis in range(rank)])
+
+
+SLICE = operator("Slice", exact=True)
+
+
+@SLICE.formula(1)
+def slice_by_attributes(data, *, starts, ends, axes):
+    return _sliced(data, starts, ends, axes, None)
+
+
+@SLICE.formula(10, 11, 13)
+def slice_by_inputs(data, starts, ends, axes=None, steps=None):
+    return _sliced(data, starts, ends, axes, steps)
+
+
+def _sliced(data, starts, ends, axes, steps):
+    axes = (
+        range(len(starts)) if axes is None else [from_either_end(int(a), data.ndim) for a in axes]
+    )
+    steps = [1] * len(starts) if steps is None else steps
+    if not len(starts) == len(ends) == len(axes) == len(steps):
+        raise InvalidNode("starts, ends, axes and steps have different lengths")
+    if any(step == 0 for step in steps):
+        raise InvalidNode("a step of 0")
+    at = [slice(None)] * data.ndim
+    for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
+        n = data.shape[axis]
+        low, high = (0, n) if step > 0 else (-1, n - 1)
+        first = min(max(int(start) + n * (start < 0), max(low, 0)), high)
+        last = min(max(int(end) + n * (end < 0), low), n)
+        at[axis] = slice(first, None if last < 0 else last, int(step))
+    return data[tuple(at)]
+
+
+CONSTANT = operator("Constant", exact=True)
+
+
+@CONSTANT.formula(1, 9)
+def constant(*, value):
+    return value
+
+
+@CONSTANT.formula(11, 12, 13, *_TYPES)
+def constant_of_any_kind(
+    *, value=None, sparse_value=None, value_float=None, value_floats=None, value_int=None,
+    value_ints=None, value_string=None, value_strings=None,
+):  # fmt: skip
+    if sparse_value is not None:
+        raise NotSupported("opcheck has no sparse tensors")
+    held = {
+        np.float32: (value_float, value_floats),
+        np.int64: (value_int, value_ints),
+        object: (value_string, value_strings),
+    }
+    found = [np.array(v, kind) for kind, pair in held.items() for v in pair if v is not None]
+    found += [] if value is None else [value]
+    if len(found) != 1:
+        raise InvalidNode(f"{len(found)} values; allowed: exactly one")
+    return found[0]
+
+
+CONSTANT_OF_SHAPE = operator("ConstantOfShape", exact=True)
+
+
+@CONSTANT_OF_SHAPE.formula(9, 20, 21, 23, 24, 25)
+def constant_of_shape(input, *, value):
+    if any(n < 0 for n in input):
+        raise InvalidNode(f"shape {[*map(int, input)]} has negative sizes")
+    fill = np.zeros(1, np.float32) if value is None else value
+    return np.full([int(n) for n in input], fill.reshape(-1)[0])
+
+
+CAST_LIKE = operator("CastLike", ignores=("saturate", "round_mode"))
+
+
+@CAST_LIKE.formula(15, *_TYPES)
+def cast_like(input, target_type):
+    if any(dtypes.of(np.empty(0, x.dtype)) is None for x in (input, target_type)):
+        raise NotSupported(f"opcheck does not cast {input.dtype} to {target_type.dtype}")
+    return xp.astype(input, target_type.dtype)

@@ -1,0 +1,86 @@
+"""Formulas against the specification's own function bodies: two statements from different hands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from opcheck import opset
+from opcheck.engine import bodies
+from opcheck.engine.evaluate import Evaluation
+from opcheck.engine.node import Node
+from opcheck.engine.operators import every
+from opcheck.errors import InvalidNode, NotSupported
+from opcheck.model import OpVersion
+from tests.engine.ops.test_node_tests import arrays, value
+from tests.node_tests import node_tests_of
+
+#: Versions that have both; of operators by their body alone the body is the formula.
+BOTH = [
+    OpVersion("", operator.name, since)
+    for operator in every()
+    for since, schema in opset.versions(operator.domain, operator.name).items()
+    if schema.bodies
+    and since in operator.formulas
+    and not getattr(operator.formulas[since], "__name__", "").endswith("_body")
+]
+#: What no node test has for a version, or none on ordinary numbers.
+LAST = {op.name: op for op in BOTH}.values()
+
+
+def nodes(op: OpVersion) -> list[Node]:
+    """The node tests of the operator that this version takes, on their data."""
+    found = []
+    for test in node_tests_of(op.name).values():
+        (node,) = test.model.graph.node
+        attrs = {attribute.name: value(attribute) for attribute in node.attribute}
+        given = arrays(test.data_sets[0][0])
+        fed = dict(zip((one.name for one in test.model.graph.input), given, strict=True))
+        inputs = tuple(fed.get(name) for name in node.input)
+        found.append(Node(op, inputs, attrs, len(test.data_sets[0][1])))
+    return found
+
+
+def apart(one: Any, other: Any) -> Any:
+    """How far two bounded outputs lie apart, in units of what they may be off by."""
+    a, b = one.settled(), other.settled()
+    with np.errstate(all="ignore"):
+        room = sum(0.0 if x.e is None else x.e for x in (a, b)) + 1e-15 * np.abs(a.v) + 1e-300
+        distance = np.abs(a.v - b.v)
+    return np.where((a.v == b.v) | ((a.v != a.v) & (b.v != b.v)), 0.0, distance / room)
+
+
+@pytest.mark.parametrize("op", BOTH, ids=str)
+def test_a_formula_and_its_function_body_give_the_same(op: OpVersion) -> None:
+    body, compared = bodies.body_formula(op), 0
+    for node in nodes(op):
+        try:
+            mine = Evaluation(node)
+        except InvalidNode:
+            continue  # of a type that came later
+        arithmetic = mine.tiers()[0].arithmetic
+        try:
+            theirs: Sequence[Any] = mine._evaluated(arithmetic, body)
+        except NotSupported as error:
+            pytest.skip(str(error))
+        for one, other in zip(mine.expected, theirs, strict=True):
+            if hasattr(one, "settled"):
+                assert np.max(apart(one, other), initial=0) < 1.0
+            else:
+                np.testing.assert_array_equal(one, other)
+        compared += 1
+    assert compared
+
+
+def test_fifteen_operators_are_compared() -> None:
+    assert len(LAST) >= 15
+
+
+def test_a_body_that_needs_what_the_engine_lacks_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = bodies.operator_of
+    monkeypatch.setattr(bodies, "operator_of", lambda op: (op.name != "Exp" and real(op)) or None)
+    with pytest.raises(NotSupported, match="no formula for Exp-13, which the function body uses"):
+        bodies.body_formula(OpVersion("", "Softmax", 13))(np.zeros((1, 2)), axis=-1)

@@ -102,7 +102,7 @@ def load_pages(path: Path, name: str) -> Pages:
     keys = (form.aliases(PagesFields), form.aliases(Entry))
     fields = node and form.validate(PagesFields, node, name, problems, lambda at: keys[bool(at)])
     problems.raise_if_any()
-    return _pages(cast(PagesFields, fields), cast(Node, node), name)
+    return _with_entries(cast(PagesFields, fields), cast(Node, node), name)
 
 
 def _bare(domain: str, op: str) -> Pages:
@@ -112,55 +112,52 @@ def _bare(domain: str, op: str) -> Pages:
     return Pages(link, {since: page(schema, link) for since, schema in schemas if schema.doc})
 
 
-def _pages(fields: PagesFields, node: Node, file: str) -> Pages:
+def _with_entries(fields: PagesFields, node: Node, file: str) -> Pages:
     bare = _bare(fields.domain, fields.op)
-    known = opset.versions(fields.domain, fields.op)
-    pages = {v: [] if fields.page else [*bare.versions.get(v, ())] for v in known}
+    texts = {} if fields.page else bare.versions
+    pages = {v: [*texts.get(v, ())] for v in opset.versions(fields.domain, fields.op)}
     problems = Problems()
-    if not known:
+    if not pages:
         hint = did_you_mean(fields.op, opset.operators(fields.domain))
         problems.add(file, node.at(["op"]), f"op: there is no {quoted(fields.op)}", hint)
     for n, entry in enumerate(fields.sentences):
         mark = node.at(("sentences", n))
         said: dict[str, Any] = {"cases": tuple(entry.cases), "nothing": entry.nothing}
         said |= {"ruling": entry.ruling, "source": Source(file, mark.line, mark.column)}
-        versions = [since for since in known if since in (entry.versions or known)]
-        wrong = [f"{fields.op} has no version {v}" for v in entry.versions if v not in known]
-        hint = None
-        ends = (entry.sentence, entry.through or entry.sentence)
-        found = {v: [_find(end, entry.part, pages[v]) for end in ends] for v in versions}
-        for since, (first, last) in found.items():
-            if entry.text:
-                pages[since].append(Sentence(entry.text, entry.part, **said))
-            elif len(first) == len(last) == 1 and first <= last:
-                for at in range(first[0], last[0] + 1):
-                    if pages[since][at].source.line:
-                        wrong.append(
-                            f"{pages[since][at].source} is about {fields.op}-{since}'s too"
-                        )
-                    pages[since][at] = replace(pages[since][at], **said)
-            elif first and last:
-                parts = " and ".join(dict.fromkeys(pages[since][at].part for at in first + last))
-                several = (
-                    "several such sentences"
-                    if len(first + last) > 2
-                    else "the end before the beginning"
-                )
-                wrong.append(f"{fields.op}-{since} has {several}, in {parts}")
-            elif entry.versions or not any(map(all, found.values())):
-                wrong.append(f"{fields.op}-{since} has no such sentence")
-                missing = ends[bool(first)]
-                starts = (sentence.text[: len(missing)] for sentence in pages[since])
-                hint = hint or did_you_mean(missing, starts)
+        wrong, missing, hint = [], [], None
+        for since in entry.versions or pages:
+            sentences = pages.get(since, [])
+            places, unclear = _places(entry, sentences)
+            again = [sentences[at].source for at in places if sentences[at].source.line]
+            if entry.text and since in pages:
+                sentences.append(Sentence(entry.text, entry.part, **said))
+            elif unclear or again:
+                why = f"{again[0]} is about it too" if again else "it has several such sentences"
+                wrong.append(f"{fields.op}-{since}: {why}")
+            elif not places:
+                missing.append(since)
+                starts = (sentence.text[: len(entry.sentence)] for sentence in sentences)
+                hint = hint or did_you_mean(entry.sentence, starts)
+            for at in places:
+                sentences[at] = replace(sentences[at], **said)
+        if missing and (entry.versions or len(missing) == len(pages)):
+            names = ", ".join(map(str, missing))
+            wrong.append(f"{fields.op}-{names}: there is no such sentence")
         for message in wrong:
             problems.add(file, mark, f"{quoted(entry.sentence or entry.text)}: {message}", hint)
-    texts = {since: tuple(sentences) for since, sentences in pages.items()}
-    return Pages(fields.page or bare.link, texts, tuple(problems))
+    done = {since: tuple(sentences) for since, sentences in pages.items()}
+    return Pages(fields.page or bare.link, done, tuple(problems))
 
 
-def _find(words: str, part: str, page: Sequence[Sentence]) -> list[int]:
-    """The places on a page of the sentences that `words` may name."""
-    found = cited(words, [sentence for sentence in page if part in ("", sentence.part)])
-    begun = [sentence for sentence in found if sentence.text.startswith(words)]
-    meant = begun if len(begun) == 1 else found
-    return [at for at, sentence in enumerate(page) if sentence in meant]
+def _places(entry: Entry, page: Sequence[Sentence]) -> tuple[Sequence[int], bool]:
+    """Where the sentences stand that an entry names; True where it may mean others too."""
+    ends = []
+    for words in (entry.sentence, entry.through or entry.sentence):
+        found = cited(words, [sentence for sentence in page if entry.part in ("", sentence.part)])
+        begun = [sentence for sentence in found if sentence.text.startswith(words)]
+        meant = begun if len(begun) == 1 else found
+        ends.append([at for at, sentence in enumerate(page) if sentence in meant])
+    first, last = ends
+    if len(first) != 1 or len(last) != 1:
+        return (), bool(first and last)
+    return range(first[0], last[0] + 1), False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
@@ -74,8 +75,8 @@ def _survey(op: OpVersion, pages: Pages | None, cases: Sequence[Case]) -> Survey
     for sentence in page:
         tested = [case for label in sentence.cases for case in _called(label, by_name)]
         tested += quoting[sentence]
-        if sentence.heading and not sentence.cases and not sentence.nothing:
-            tested += _asking(sentence, op, cases)
+        if sentence.heading and not (tested or sentence.cases or sentence.nothing):
+            tested = _asking(sentence, op, cases)
         chosen = {case.id: case for case in tested}
         if chosen and not sentence.source.line:
             # What is quoted is tested, whatever holds of sentences of its kind.
@@ -99,10 +100,11 @@ def _asking(heading: Sentence, op: OpVersion, cases: Sequence[Case]) -> list[Cas
         left_out = "(default is" in heading.text
         return [case for case in answered if (name in case.attrs) != left_out]
     schema = opset.versions(op.domain, op.name)[op.since]
-    formals = [f for f in (*schema.inputs, *schema.outputs) if name in (f.name, f.constraint)]
-    names = {formal.name for formal in formals}
-    types = {case.id: _types(case, names) for case in answered}
-    if kind == "Type constraint" and not formals[0].types <= set().union(*types.values()):
+    listed = kind == "Type constraint"
+    formals = [*schema.inputs, *schema.outputs]
+    formals = [f for f in formals if name == (f.constraint if listed else f.name)]
+    types = {case.id: _types(case, {formal.name for formal in formals}) for case in answered}
+    if listed and not {t for f in formals for t in f.types} <= set().union(*types.values()):
         return []
     return [case for case in answered if not kind or types[case.id]]
 
@@ -111,7 +113,7 @@ def _types(case: Case, names: Set[str]) -> set[str]:
     """The types of the inputs and outputs of a case with these names; "" for an open one."""
     found: list[TensorSpec | OutputSpec] = [*case.inputs, *case.outputs]
     # A variadic `data` is written as data_0, data_1 …
-    named = [tensor for tensor in found if {tensor.name, tensor.name.rpartition("_")[0]} & names]
+    named = [tensor for tensor in found if {tensor.name, re.sub(r"_\d+$", "", tensor.name)} & names]
     return {tensor.dtype.text if tensor.dtype else "" for tensor in named}
 
 

@@ -15,7 +15,8 @@ from opcheck.opset.schema import Attribute
 _ITEM = re.compile(r"([-*+•]|\(?\d+[.)]|\([a-z]\)) +\S")
 #: Between two sentences, some without a blank. "i.e." and an ellipsis end none.
 _BETWEEN = re.compile(
-    r"(?:(?<=[.!?])|(?<=[.!?][)\"'`]))(?<!\.\.\.)(?<!\b[a-z]\.[a-z]\.)(?<!\betc\.)(?<!\bvs\.)(?<!\bcf\.)(?<!^\d\.)"
+    r"(?:(?<=[.!?])|(?<=[.!?][)\"'`]))(?<!\.\.\.)(?<!\b[a-z]\.[a-z]\.)(?<!\betc\.)"
+    r"(?<!\bvs\.)(?<!\bcf\.)(?<!^\d\.)"
     r" +(?:(?=[^a-z ])|(?<=[a-z]{2}. )(?=[a-z]))|(?<=[a-z]{2}\.)(?=[A-Z][a-z]* )"
 )
 #: Sentences that oblige a backend to nothing, and why.

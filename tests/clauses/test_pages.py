@@ -4,6 +4,7 @@ import pytest
 
 from opcheck.clauses import cut, load_pages, pages_of
 from opcheck.errors import CaseFileError
+from opcheck.reading import read_file
 
 # ── the text, cut into sentences ────────────────────────────────────────────────────────────────
 
@@ -113,6 +114,19 @@ def test_sentences_of_some_kinds_oblige_to_nothing(op, sentence, reason):
 def test_an_operator_without_text_has_no_pages():
     assert pages_of("", "Hardmix") is None
     assert pages_of("com.example", "Hardmax") is None
+
+
+def test_only_the_file_of_the_operator_is_read(monkeypatch):
+    read = []
+
+    def reading(path, problems):
+        read.append(path.name)
+        return read_file(path, problems)
+
+    monkeypatch.setattr("opcheck.clauses.files.read_file", reading)
+    assert pages_of.__wrapped__("", "LpPool") == pages_of("", "LpPool")
+    assert pages_of.__wrapped__("", "Gemm")
+    assert read == ["lp_pool.yaml"]
 
 
 # ── what a file says of them ────────────────────────────────────────────────────────────────────

@@ -6,6 +6,7 @@ import pytest
 
 from opcheck.clauses import load_pages, survey
 from opcheck.model import OpVersion, Source
+from tests.asking import cases_in
 from tests.report.made import CASE
 
 FILE = """\
@@ -105,3 +106,53 @@ def test_of_other_operators_and_versions_there_is_no_page(pages, about):
 
 def test_without_cases_there_is_nothing_to_tell(pages):
     assert survey([]) == ()
+
+
+HEADINGS = """
+op: LayerNormalization
+opset: 17
+inputs: {X: [[1, 2]], Scale: [1, 1]}
+cases:
+- name: narrow
+  matrix: {dtype: [float16, bfloat16, float32]}
+- name: wide
+  dtype: float64
+  attrs: {axis: 1}
+  inputs: {B: [1, 2]}
+  expect: {computed: [Y, Mean]}
+- name: refused
+  dtype: float64
+  attrs: {axis: 7}
+  expect: {rejected: axis is out of range, legal: {attrs.axis: 1}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("heading", "tested"),
+    [
+        ("since_version: 17", {"narrow": 3, "wide": 1}),
+        ("axis - INT (default", {"narrow": 3}),
+        ("epsilon - FLOAT (default", {"narrow": 3, "wide": 1}),
+        ("B (optional", {"wide": 1}),
+        ("Mean (optional", {"wide": 1}),
+        ("InvStdDev (optional", {}),
+        ("T in (", {"narrow": 3, "wide": 1}),
+    ],
+)
+def test_a_heading_is_tested_by_the_cases_with_an_answer_that_have_what_it_announces(
+    tmp_path, heading, tested
+):
+    cases = cases_in(tmp_path, HEADINGS)
+    assert cases_of(heading, cases) == tested
+
+
+def test_a_list_of_types_is_tested_where_each_of_them_occurs(tmp_path):
+    cases = [case for case in cases_in(tmp_path, HEADINGS) if case.dtype.name != "float16"]
+    assert cases_of("T in (", cases) == {}
+    assert cases_of("X (heterogeneous)", cases) == {"narrow": 2, "wide": 1}
+
+
+def cases_of(beginning, cases):
+    [page] = survey(cases)
+    [found] = [c for c in page.sentences if c.sentence.text.startswith(beginning)]
+    return dict(found.cases)

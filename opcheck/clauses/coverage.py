@@ -73,13 +73,19 @@ def _survey(op: OpVersion, pages: Pages | None, cases: Sequence[Case]) -> Survey
             strays.append(case)
     checked = []
     for sentence in page:
-        tested = [case for label in sentence.cases for case in _called(label, by_name)]
+        named = (label.partition("#") for label in sentence.cases)
+        tested = [
+            case
+            for name, _, row in named
+            for case in by_name.get(name, ())
+            if case.source.shipped and row in ("", case.row)
+        ]
         tested += quoting[sentence]
         if sentence.heading and not (tested or sentence.cases or sentence.nothing):
             tested = _asking(sentence, op, cases)
         chosen = {case.id: case for case in tested}
         if chosen and not sentence.source.line:
-            # What is quoted is tested, whatever holds of sentences of its kind.
+            # What is quoted is tested, whatever its kind.
             sentence = replace(sentence, nothing=None)
         names = {case.name for case in chosen.values()}
         whole = {name for name in names if all(case.id in chosen for case in by_name[name])}
@@ -115,13 +121,6 @@ def _types(case: Case, names: Set[str]) -> set[str]:
     # A variadic `data` is written as data_0, data_1 …
     named = [tensor for tensor in found if {tensor.name, re.sub(r"_\d+$", "", tensor.name)} & names]
     return {tensor.dtype.text if tensor.dtype else "" for tensor in named}
-
-
-def _called(label: str, by_name: Mapping[str, Sequence[Case]]) -> list[Case]:
-    """The shipped cases that a file calls `name` or `name#row`."""
-    name, _, row = label.partition("#")
-    found = by_name.get(name, ())
-    return [case for case in found if case.source.shipped and row in ("", case.row)]
 
 
 def _case_label(case: Case, whole: Set[str]) -> str:

@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Self, cast
+from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
 from opcheck import opset
 from opcheck.clauses.pages import Sentence, page
 from opcheck.clauses.quoting import cited, quotation
-from opcheck.errors import Problem, did_you_mean
+from opcheck.errors import CaseFileError, Problem, did_you_mean
 from opcheck.model import OpVersion, Source
-from opcheck.reading import Node, Problems, form, quoted, read_file, shipped_folder
+from opcheck.reading import Problems, form, quoted, read_file, shipped_folder
 
 #: The name of a case, or of one of its rows.
 CaseName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*(#[A-Za-z0-9_.+-]+)?$")]
@@ -92,19 +92,6 @@ def rulings(clause: str, op: OpVersion) -> tuple[str, ...]:
     return tuple(sentence.ruling for sentence in quotes if sentence.ruling)
 
 
-def load_pages(path: Path, name: str) -> Pages:
-    """The pages that a file is about; messages call it `name`.
-
-    Raises CaseFileError with every problem of the file's form.
-    """
-    problems = Problems()
-    node = read_file(path, problems)
-    keys = (form.aliases(PagesFields), form.aliases(Entry))
-    fields = node and form.validate(PagesFields, node, name, problems, lambda at: keys[bool(at)])
-    problems.raise_if_any()
-    return _with_entries(cast(PagesFields, fields), cast(Node, node), name)
-
-
 def _bare(domain: str, op: str) -> Pages:
     """The pages without what a file says of them."""
     link = f"https://onnx.ai/onnx/operators/onnx_{domain.replace('.', '')}_{op}.html"
@@ -112,11 +99,20 @@ def _bare(domain: str, op: str) -> Pages:
     return Pages(link, {since: page(schema, link) for since, schema in schemas if schema.doc})
 
 
-def _with_entries(fields: PagesFields, node: Node, file: str) -> Pages:
+def load_pages(path: Path, file: str) -> Pages:
+    """The pages that a file is about; messages call it `file`.
+
+    Raises CaseFileError with every problem of its form.
+    """
+    problems = Problems()
+    node = read_file(path, problems)
+    keys = (form.aliases(PagesFields), form.aliases(Entry))
+    fields = node and form.validate(PagesFields, node, file, problems, lambda at: keys[bool(at)])
+    if not node or not fields:
+        raise CaseFileError([*problems])
     bare = _bare(fields.domain, fields.op)
     texts = {} if fields.page else bare.versions
     pages = {v: [*texts.get(v, ())] for v in opset.versions(fields.domain, fields.op)}
-    problems = Problems()
     if not pages:
         hint = did_you_mean(fields.op, opset.operators(fields.domain))
         problems.add(file, node.at(["op"]), f"op: there is no {quoted(fields.op)}", hint)

@@ -20,18 +20,14 @@ _BETWEEN = re.compile(
     r" +(?:(?=[^a-z ])|(?<=[a-z]{2}. )(?=[a-z]))|(?<=[a-z]{2}\.)(?=[A-Z][a-z]* )"
 )
 #: Sentences that oblige a backend to nothing, and why.
-_NOTHING = tuple(
-    (re.compile(pattern, re.IGNORECASE), reason)
-    for pattern, reason in (
-        (r"[^=]*:\**$", "it introduces what follows"),
-        (r"[(*]*(see|refer|reference|for more|all equations)\b.*(\]\(|://)", "it is a link"),
-        (r"constrains? [^,]*\b(types?|tensors?)\b[^,]*$", "the list of types says which"),
-        (
-            r"((an?|the|first|second) )?(input|output|result|operand)( tensor| operand)?\.?$",
-            "it only says that this is an input or output",
-        ),
-    )
-)
+_NOTHING = {
+    r"[^=]*:\**$": "it introduces what follows",
+    r"[(*]*(see|refer|reference|for more|all equations)\b.*(\]\(|://)": "it is a link",
+    r"constrains? [^,]*\b(types?|tensors?)\b[^,]*$": "the list of types says which",
+    r"((an?|the|first|second) )?(input|output|result|operand)( tensor| operand)?\.?$": (
+        "it only says that this is an input or output"
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -76,9 +72,10 @@ def page(schema: Schema, link: str) -> tuple[Sentence, ...]:
     found = []
     for part, (head, text) in parts.items():
         for sentence in [*filter(None, [head]), *cut(text)]:
-            nothing = next((reason for kind, reason in _NOTHING if kind.match(sentence)), None)
+            kind = next((kind for kind in _NOTHING if re.match(kind, sentence, re.IGNORECASE)), "")
             heading = sentence == head or part == "Version"
-            found.append(Sentence(sentence, part, (), nothing, None, Source(link, 0, 0), heading))
+            said = ((), _NOTHING.get(kind), None)
+            found.append(Sentence(sentence, part, *said, Source(link, 0, 0), heading))
     return tuple(found)
 
 
@@ -108,10 +105,11 @@ def cut(text: str) -> list[str]:
         last, is_code = blocks[-1] if blocks else ("", False)
         deep = (ended or is_code or last.endswith(":")) and _indent(line) >= margin + 4
         code = not item and (fenced or row or deep)
+        is_open = sum(map(last.count, "([{")) > sum(map(last.count, ")]}"))
         if fence or not words:
             fenced, ended = fenced != fence, True
             continue
-        if code and not row and ((is_code and not ended and _is_open(last)) or last.isalpha()):
+        if code and not row and ((is_code and not ended and is_open) or last.isalpha()):
             blocks[-1] = (f"{last} {words}", True)
         elif code or item or ended or is_code:
             blocks.append((words, code))
@@ -124,7 +122,3 @@ def cut(text: str) -> list[str]:
 
 def _indent(line: str) -> int:
     return len(line) - len(line.lstrip())
-
-
-def _is_open(code: str) -> bool:
-    return sum(map(code.count, "([{")) > sum(map(code.count, ")]}"))

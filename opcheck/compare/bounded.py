@@ -406,27 +406,61 @@ def ends(
 
 #: Elements that it takes to tell scatter from chance.
 _ENOUGH = 100
+#: How many times as far as expected errors may scatter. No honest implementation measured scatters
+#: 10 times as far on random data; factors rounded to TF32 scatter hundreds of times as far.
+SCATTER = 30.0
+#: Narrower numbers to which factors may have been rounded, by their unit roundoff.
+_CUTS = {
+    2.0**-8: "bfloat16",
+    2.0**-11: "float16 or TF32",
+    2.0**-16: "two bfloat16",
+    2.0**-24: "float32",
+}
 
 
-def scatter(reference: Reference, got: Array, dtype: DType) -> float | None:
+def scattering(reference: Reference, got: Array) -> str:
+    """Why errors scatter much further than roundings of the expected arithmetic do; "" if not.
+
+    It means something on random data only, and says which narrower numbers the inputs would have
+    to be rounded to for that.
+    """
+    times = scatter(reference, got)
+    if times is None or times <= SCATTER:
+        return ""
+    name = reference.bound.tiers()[0].name
+    told = f"errors scatter {times:,.0f} times as far as {name} arithmetic explains"
+    ratios = {cut: scatter(reference, got, cut) or np.inf for cut in _CUTS}
+    best = min(ratios, key=lambda cut: abs(np.log(ratios[cut])))
+    alike = 1 / 3 < ratios[best] < 3
+    return f"{told}, as if factors were rounded to {_CUTS[best]}" if alike else told
+
+
+def scatter(reference: Reference, got: Array, cut: float = 0.0) -> float | None:
     """How far errors scatter, as a multiple of what independent roundings would give.
 
     That is the root mean square of each error over its expected deviation: about 1 for the
     arithmetic that is expected, in any order, and hundreds for anything narrower. None where there
-    are too few elements to say. It means something on random data only. Of a large output the first
-    part is enough.
+    are too few elements to say. Of a large output the first part is enough. `cut` is the unit
+    roundoff to which inputs would have been rounded before.
     """
     at, bound = reference.bound.pieces[0]
     part = _part(reference, at, bound)
-    deviation = bound.deviation()
-    if deviation is None:
+    if part.values.size < _ENOUGH:
         return None
     with np.errstate(all="ignore"):
         error = wide(native(got[at])) - part.values
         if part.rest is not None:
             error = error - part.rest
-        floor = bound.tiers()[0].arithmetic.floor
-        counts = np.isfinite(error) & (deviation > 0) & (np.abs(part.values) > 16 * floor)
+        arithmetic = bound.tiers()[0].arithmetic
+        counts = np.isfinite(error) & (np.abs(part.values) > 16 * arithmetic.floor)
+        # The last rounding alone scatters so far: no need to ask how far the others do.
+        last = half_ulp(part.values[counts], bound.dtype) / np.sqrt(3)
+        if not cut and np.sqrt(np.mean((error[counts] / last) ** 2)) <= SCATTER:
+            return 1.0
+        deviation = bound.deviation(cut)
+        if deviation is None:
+            return None
+        counts &= deviation > 0
         if np.count_nonzero(counts) < _ENOUGH:
             return None
         return float(np.sqrt(np.mean((error[counts] / deviation[counts]) ** 2)))

@@ -316,7 +316,8 @@ def what_is_wrong(comparison: Comparison) -> str:
         said = f"{comparison.output}: {comparison.wrong} of {comparison.total} elements wrong"
     if comparison.problem == "precision":
         said = f"{comparison.output}: {comparison.remark}"
-        return f"{said}; {comparison.wrong} of {comparison.total} elements need it"
+        few = f"; {comparison.wrong} of {comparison.total} elements need it"
+        return said + few * bool(comparison.wrong)
     return f"{said}: {comparison.remark}" if comparison.remark else said
 
 

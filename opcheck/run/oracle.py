@@ -35,6 +35,7 @@ from opcheck.model import (
     Case,
     Comparison,
     Computed,
+    Fill,
     Foreign,
     Golden,
     Oracle,
@@ -353,7 +354,17 @@ def computed(case: Case, asked: Question, inputs: tuple[Array, ...]) -> tuple[Wa
     except InvalidNode as error:
         raise _refused_by_the_engine(error) from None
     pairs = zip(case.outputs, outputs, strict=True)
-    return tuple(computed_want(case.op, output.name, answer) for output, answer in pairs)
+    wants = (computed_want(case.op, output.name, answer) for output, answer in pairs)
+    return tuple(replace(want, drawn=_is_drawn(case)) for want in wants)
+
+
+def _is_drawn(case: Case) -> bool:
+    """Return True if all numbers that are not whole are drawn at random."""
+    real = [one for one in case.inputs if one.dtype.kind == "float" and math.prod(one.shape) > 1]
+    return bool(real) and all(
+        isinstance(one.content, Fill) and one.content.kind in ("uniform", "normal") and not one.put
+        for one in real
+    )
 
 
 def _refused_by_the_engine(error: InvalidNode) -> WrongCase:

@@ -78,13 +78,13 @@ def show_clauses(console: Console, surveys: Sequence[Survey]) -> None:
         if number:
             console.print()
         if survey.link is None:
-            console.print(f"{survey.op}: opcheck does not hold the sentences of its page")
+            console.print(f"{survey.op}: no text of it is known")
         else:
             _page(console, survey)
 
 
 def clause_records(survey: Survey) -> Iterator[dict[str, Any]]:
-    """A page as JSON: a record a sentence, then a record a quotation that is not on the page."""
+    """A page as JSON: a record a sentence, then a record a quotation or entry not on the page."""
     op = {"op": survey.op.name, "domain": survey.op.domain, "since": survey.op.since}
     for checked in survey.sentences:
         sentence = checked.sentence
@@ -98,6 +98,7 @@ def clause_records(survey: Survey) -> Iterator[dict[str, Any]]:
         }
     for clause, cases in words.alike(survey.strays, attrgetter("clause")).items():
         yield op | {"stray": clause, "cases": [case.id for case in cases]}
+    yield from (op | {"problem": str(problem)} for problem in survey.problems)
 
 
 def _page(console: Console, survey: Survey) -> None:
@@ -121,6 +122,8 @@ def _page(console: Console, survey: Survey) -> None:
         where = f"{cases[0].source}, {words.plural(len(cases), 'case')}"
         said = f"not on this page: “{words.brief(clause)}” ({words.clean(where)})"
         console.print(Text(said, "yellow"), soft_wrap=True)
+    for problem in survey.problems:
+        console.print(Text(str(problem), "yellow"), soft_wrap=True)
 
 
 def _text(checked: Checked) -> Text:

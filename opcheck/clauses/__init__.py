@@ -5,7 +5,5 @@ cases of every sentence. That no sentence of the shipped pages is missing, inven
 untested is held by `tests/test_clauses.py`.
 """
 
-from __future__ import annotations
-
 from opcheck.clauses.pages import Pages, Sentence, load_pages, shipped_pages
 from opcheck.clauses.quoting import Checked, Survey, cited, quotation, rulings, survey

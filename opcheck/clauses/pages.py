@@ -1,7 +1,5 @@
 """The files of `clauses/`: the pages of an operator, each sentence marked with what tests it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path

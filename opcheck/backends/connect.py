@@ -3,8 +3,6 @@
 That belongs in a process of its own; see `opcheck.backends.isolation`.
 """
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

@@ -5,8 +5,6 @@ own process, where nothing can be trusted once the backend was imported: what it
 bound before that, and the comparing is done elsewhere.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace

@@ -6,8 +6,6 @@ the pages word it differently, a clause quotes each with its versions behind it,
 semicolons: `described above (Softmax-1, 11); of rank >= axis (Softmax-13)`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from functools import cache

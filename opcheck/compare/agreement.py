@@ -5,8 +5,6 @@ against the rest. So all that is said of two answers that differ is that they do
 half of the backends agree with each other, the others differ from them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations, repeat

@@ -8,8 +8,6 @@ What `elements` says of every tolerance holds here too.
 The tiers of a bound are tried in order; the first that all elements fit decides.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Any

@@ -13,8 +13,6 @@ the tolerance:
 - Booleans are exact; integers too, unless the tolerance is an rtol and an atol.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """All outputs of a node or a model: what they must be, their number, and each of them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace

@@ -3,8 +3,6 @@
 It is drawn where somebody looks at a comparison that failed, and looks at every element again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from math import prod
 from typing import TypeAlias

@@ -11,8 +11,6 @@ all l_i, d and c are multiplied by it. The row is right if λ ≤ 1. If it is no
 blame are those too far from where most of the row is.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from opcheck.compare.elements import Floats, Mask

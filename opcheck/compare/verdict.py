@@ -1,7 +1,5 @@
 """From a case's admitted answers and a backend's outcome to a verdict that explains itself."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeGuard, cast

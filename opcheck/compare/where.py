@@ -14,8 +14,6 @@ scattered                               all over the tensor
 `flat index` counts in C order: the element's place in memory.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from opcheck.compare.elements import Mask

@@ -5,8 +5,6 @@ and failures that no mistake explains are put down to what their cases have in c
 that came out otherwise lack.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """The mistakes that a backend seems to make, known better with each of its answers."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field

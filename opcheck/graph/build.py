@@ -1,7 +1,5 @@
 """A one-node model at the case's own opset, with the lowest IR version that allows it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import prod
 

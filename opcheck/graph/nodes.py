@@ -1,7 +1,5 @@
 """What a model of one node says of it in the words of a case."""
 
-from __future__ import annotations
-
 import importlib
 import re
 import warnings

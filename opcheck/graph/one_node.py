@@ -4,8 +4,6 @@ Whatever no case can state is refused by name. Files may come from strangers: no
 the folder, and nothing is allocated because a file only says that it is large.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

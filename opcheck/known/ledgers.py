@@ -8,8 +8,6 @@ stays what it is, and one that passes is an `unexpected pass`: both are red, and
 backend of a ledger does not support, unless that is listed.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping

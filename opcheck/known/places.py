@@ -1,7 +1,5 @@
 """Cases → the places of a ledger: as few as can be read, and about no other case."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations

@@ -1,7 +1,5 @@
 """A user's ledger, written anew: what stays keeps its words, comments and order."""
 
-from __future__ import annotations
-
 import io
 import re
 import textwrap

@@ -1,7 +1,5 @@
 """A run as it is stored, and all that any report knows of it: plain values, no arrays, no cases."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

@@ -4,8 +4,6 @@ Results are held against each other by case and backend, the latter by its addre
 the new run and was not in the old is a regression, and so is what was judged and no longer is.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping

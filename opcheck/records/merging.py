@@ -1,7 +1,5 @@
 """Stored runs of one suite as one: shards, backends, or what a run that was cut short has."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace

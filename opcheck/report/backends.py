@@ -1,7 +1,5 @@
 """The backends that can be asked for: what they need, and what they support as a matrix."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 import textwrap

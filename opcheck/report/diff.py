@@ -1,7 +1,5 @@
 """What changed from one run to another: first what was not alike in them, then every change."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence

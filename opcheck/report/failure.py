@@ -1,7 +1,5 @@
 """One failure, explained: the sentence tested, what came instead, where, and how to repeat it."""
 
-from __future__ import annotations
-
 import io
 import textwrap
 from collections import Counter

@@ -5,8 +5,6 @@ gets every problem with its place, and never more than `limit` bytes into memory
 packed by gzip: then that is said of what is in it.
 """
 
-from __future__ import annotations
-
 import codecs
 import gzip
 import json

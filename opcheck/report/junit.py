@@ -5,8 +5,6 @@ looser schema: https://github.com/jenkinsci/xunit-plugin (junit-10.xsd). What fa
 being about any case stands in a suite of its own, so that no reader takes such a run for green.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 from datetime import UTC, datetime
 from xml.etree import ElementTree as xml

@@ -1,7 +1,5 @@
 """Cases as a list: what each asks and what it expects, without running anything."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter

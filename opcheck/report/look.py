@@ -1,7 +1,5 @@
 """What all terminal reports look like: the colour of each verdict, the shape of a table."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

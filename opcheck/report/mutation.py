@@ -1,7 +1,5 @@
 """What a suite sees of mistakes: the score, the survivors with their proposals, the arguments."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias

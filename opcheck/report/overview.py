@@ -3,8 +3,6 @@
 What matters most comes last, next to the prompt.
 """
 
-from __future__ import annotations
-
 import re
 import textwrap
 from collections import Counter

@@ -1,7 +1,5 @@
 """A run in a terminal: failures in full as they come, tables at the end, and what it amounts to."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Hashable, Sequence
 

@@ -1,7 +1,5 @@
 """Values, attributes, tensors and commands in the words that all reports share."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import shlex

@@ -4,8 +4,6 @@ A stream without a footer, or with one whose `complete` is false, is that of a r
 NaN, infinities and exact values are strings: the shortest spelling, and the bits beside it.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections import Counter

@@ -1,7 +1,5 @@
 """The end of a run in a terminal: counts of every verdict, known defects, open answers, remarks."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial

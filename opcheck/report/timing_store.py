@@ -4,8 +4,6 @@ A file without a footer, or with one whose `complete` is false, is that of a ben
 Samples are stored as they were taken; every statistic is computed when they are read.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

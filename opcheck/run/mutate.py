@@ -1,7 +1,5 @@
 """Which mistakes a suite sees: each is made in every version and dtype that the cases are about."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

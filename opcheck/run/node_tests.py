@@ -1,7 +1,5 @@
 """ONNX's own node tests as cases, and what they see of mistakes: a measure of a suite."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable
 

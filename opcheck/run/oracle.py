@@ -1,7 +1,5 @@
 """What a case asks, and what must come out: the answers it admits, computed where it says so."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace

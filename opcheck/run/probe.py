@@ -3,8 +3,6 @@
 They are judged like any other case, but no ledger is asked: a known defect is a defect here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from multiprocessing.connection import wait
 

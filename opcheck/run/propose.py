@@ -4,8 +4,6 @@ Nodes are drawn at random, small ones first, and judged as any case is. What is 
 smaller as long as it kills.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """What a user's ledger has to say after a run, so that the next one holds nothing unexpected."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence

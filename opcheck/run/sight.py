@@ -4,8 +4,6 @@ Most mistakes do not show in most cases: an answer that is the right one bit for
 against anybody, and is not judged.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial

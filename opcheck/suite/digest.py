@@ -5,8 +5,6 @@ explained, nor how much time it may take is part of it; nor what the engine comp
 matter of opcheck's version.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable

@@ -3,8 +3,6 @@
 Nothing outside the folder is read. What is in the files is for `run.golden.contents`.
 """
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

@@ -6,8 +6,6 @@ few. Samples of one round have the state of the machine in common, so their rati
 either.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

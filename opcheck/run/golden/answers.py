@@ -1,7 +1,5 @@
 """From a case to the tests that are written of it: each a question with its right answers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias

@@ -1,7 +1,5 @@
 """Check that a golden folder is consistent, and that its answers are right."""
 
-from __future__ import annotations
-
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

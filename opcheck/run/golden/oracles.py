@@ -1,7 +1,5 @@
 """What comes out of a node, correctly rounded; and stored answers against that."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -3,8 +3,6 @@
 Names and bytes of all files are the same on every machine.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import os

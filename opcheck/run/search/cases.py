@@ -1,7 +1,5 @@
 """Cases of nodes that were found: what must come out, or that they must be refused."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from random import Random

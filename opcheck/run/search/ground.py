@@ -1,7 +1,5 @@
 """Where mistakes are hunted: the nodes that are tried in one version on one dtype, made smaller."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -18,7 +18,7 @@ import numpy as np
 from opcheck import backends
 from opcheck.backends.base import Backend
 from opcheck.compare import compare
-from opcheck.compare.wants import computed_want
+from opcheck.compare.outputs import computed_want
 from opcheck.dtypes import DTYPES
 from opcheck.engine import Expected, exactly
 from opcheck.model import Attrs, OpVersion, OutputSpec, Task, TensorType

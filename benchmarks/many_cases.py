@@ -22,7 +22,7 @@ import onnxruntime
 import psutil
 
 from opcheck.graph import model_of
-from opcheck.run.question import question
+from opcheck.run.oracle import question
 from opcheck.suite import load
 
 ROOT = Path(__file__).parent.parent

@@ -22,20 +22,28 @@ _LOWEST = -3.4028234663852886e38
 
 @dataclass(frozen=True)
 class Model:
-    """A model of one node, with its input: fed, or a constant stored in one of two ways."""
+    """A model of one node, with its input: fed, or a constant stored in one of two ways.
+
+    `more` are further inputs, which are fed. Of several outputs it has the one at `output` alone,
+    which is of the input's dtype, or of the one that `gives` names.
+    """
 
     op: str
     opset: int
     attrs: dict[str, Any]
     x: Array
     stored: Literal["fed", "raw_data", "int32_data"] = "fed"
+    more: tuple[Array, ...] = ()
+    output: int = 0
+    gives: str = ""
 
 
 @dataclass(frozen=True)
 class Gives:
-    """This wrong answer shows the defect."""
+    """This wrong answer shows the defect, in the output's dtype or in another one."""
 
     answer: npt.ArrayLike
+    dtype: str = ""
 
 
 @dataclass(frozen=True)

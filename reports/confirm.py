@@ -188,8 +188,8 @@ def judged(check: Check, answer: Array | Exception) -> str:
     match check.shows:
         case Raises(words):
             shows = isinstance(answer, Exception) and words in str(answer)
-        case Gives(wrong):
-            shows = _same(answer, wrong, check.model, check.rtol)
+        case Gives(wrong, dtype):
+            shows = _same(answer, wrong, check.model, check.rtol, dtype)
         case Leftovers(shape):
             shows = not isinstance(answer, Exception) and answer.shape == shape
         case Dies():
@@ -201,10 +201,14 @@ def judged(check: Check, answer: Array | Exception) -> str:
     return RIGHT if isinstance(answer, Exception) and not check.wants else OTHERWISE
 
 
-def _same(answer: Array | Exception, want: Any, model: Model, rtol: float) -> bool:
-    if isinstance(answer, Exception) or answer.dtype != model.x.dtype:
+def _same(answer: Array | Exception, want: Any, model: Model, rtol: float, dtype: str = "") -> bool:
+    expected = np.dtype(dtype or model.gives) if dtype or model.gives else model.x.dtype
+    if isinstance(answer, Exception) or answer.dtype != expected:
         return False
-    got, right = answer.astype(np.float64), np.asarray(want, np.float64)
+    if answer.dtype.kind in "OU":
+        return answer.tolist() == np.asarray(want, object).tolist()
+    kind = np.complex128 if answer.dtype.kind == "c" else np.float64
+    got, right = answer.astype(kind), np.asarray(want, kind)
     return got.shape == right.shape and np.allclose(got, right, rtol, 0, equal_nan=True)
 
 
@@ -212,7 +216,9 @@ def _attempt(check: Check, model: Model) -> Array | Exception:
     proto = _proto(model)
     run = _as_declared if isinstance(check.shows, Declares) else _RUN[check.engine]
     try:
-        return np.asarray(run(proto, None if model.stored != "fed" else model.x))
+        fed = {"x": model.x} if model.stored == "fed" else {}
+        fed |= {f"x{place}": array for place, array in enumerate(model.more, 1)}
+        return np.asarray(run(proto, fed))
     except Exception as error:  # judged by its words
         return error
 
@@ -220,73 +226,85 @@ def _attempt(check: Check, model: Model) -> Array | Exception:
 def _proto(model: Model) -> bytes:
     from onnx import TensorProto, helper
 
-    x = model.x
-    bfloat16 = x.dtype == _BF16
-    kind = TensorProto.BFLOAT16 if bfloat16 else helper.np_dtype_to_tensor_dtype(x.dtype)
+    def kind_of(dtype: Any) -> int:
+        bfloat16 = dtype == _BF16
+        return TensorProto.BFLOAT16 if bfloat16 else helper.np_dtype_to_tensor_dtype(dtype)
+
+    x, kind = model.x, kind_of(model.x.dtype)
     data: dict[str, Any] = {"raw_data": x.tobytes()}
     if model.stored == "int32_data":
         data = {"int32_data": x.view(np.uint16).ravel().tolist()}
     fed = model.stored == "fed"
+    more = {f"x{place}": array for place, array in enumerate(model.more, 1)}
+    infos = [
+        helper.make_tensor_value_info(name, kind_of(array.dtype), array.shape)
+        for name, array in more.items()
+    ]
+    gives = kind_of(np.dtype(model.gives)) if model.gives else kind
+    outputs = [*(f"y{place}" for place in range(model.output)), "y"]
     graph = helper.make_graph(
-        [helper.make_node(model.op, ["x"], ["y"], **model.attrs)],
+        [helper.make_node(model.op, ["x", *more], outputs, **model.attrs)],
         "one",
-        [helper.make_tensor_value_info("x", kind, x.shape)] if fed else [],
-        [helper.make_tensor_value_info("y", kind, None)],
+        [*([helper.make_tensor_value_info("x", kind, x.shape)] if fed else []), *infos],
+        [helper.make_tensor_value_info("y", gives, None)],
         [] if fed else [TensorProto(name="x", data_type=kind, dims=x.shape, **data)],
     )
     opset = helper.make_opsetid("", model.opset)
     return helper.make_model(graph, opset_imports=[opset], ir_version=10).SerializeToString()
 
 
-def _onnxruntime(model: bytes, x: Any) -> Any:
-    return _declared_and_returned(model, x)[1]
+def _onnxruntime(model: bytes, fed: Mapping[str, Any]) -> Any:
+    return _declared_and_returned(model, fed)[1]
 
 
-def _as_declared(model: bytes, x: Any) -> Any:
+def _as_declared(model: bytes, fed: Mapping[str, Any]) -> Any:
     """Return what ONNX Runtime does; raise ValueError if the session declared another shape."""
-    declared, got = _declared_and_returned(model, x)
+    declared, got = _declared_and_returned(model, fed)
     if declared != [*got.shape]:
         raise ValueError(f"declared {declared}, returned {[*got.shape]}")
     return got
 
 
-def _declared_and_returned(model: bytes, x: Any) -> Any:
+def _declared_and_returned(model: bytes, fed: Mapping[str, Any]) -> Any:
     import onnxruntime
 
     onnxruntime.set_default_logger_severity(4)
     session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
-    (got,) = session.run(None, {"x": x})
+    (got,) = session.run(None, dict(fed))
     return session.get_outputs()[0].shape, got
 
 
-def _reference(model: bytes, x: Any) -> Any:
+def _reference(model: bytes, fed: Mapping[str, Any]) -> Any:
     from onnx.reference import ReferenceEvaluator
 
-    (got,) = ReferenceEvaluator(model).run(None, {"x": x})
+    (got,) = ReferenceEvaluator(model).run(None, dict(fed))
     return got
 
 
-def _openvino(model: bytes, x: Any) -> Any:
+def _openvino(model: bytes, fed: Mapping[str, Any]) -> Any:
     import openvino
+
+    def tensor(x: Any) -> Any:
+        half = x.dtype == _BF16
+        return openvino.Tensor(x.view(np.uint16), x.shape, openvino.Type.bf16) if half else x
 
     core = openvino.Core()
     compiled = core.compile_model(core.read_model(model), "CPU")
-    if x is not None and x.dtype == _BF16:
-        x = openvino.Tensor(x.view(np.uint16), x.shape, openvino.Type.bf16)
+    given = {name: tensor(x) for name, x in fed.items()}
     for _ in range(5):  # what its memory holds differs from one run to the next
-        got = np.asarray(compiled({} if x is None else {"x": x})[0])
+        got = np.asarray(compiled(given)[0])
     # It hands out bfloat16 as if its bits were those of float16.
     return got.view(_BF16) if compiled.output(0).element_type == openvino.Type.bf16 else got
 
 
-def _tract(model: bytes, x: Any) -> Any:
+def _tract(model: bytes, fed: Mapping[str, Any]) -> Any:
     import tract
 
     with tempfile.NamedTemporaryFile(suffix=".onnx") as file:
         file.write(model)
         file.flush()
         runnable = tract.onnx().load(file.name).into_model().into_runnable()
-    return runnable.run([x])[0].to_numpy()
+    return runnable.run([*fed.values()])[0].to_numpy()
 
 
 _RUN = {
@@ -361,7 +379,9 @@ def _asked(model: Model) -> str:
     attrs = " ".join(f"{name}={value}" for name, value in model.attrs.items())
     stored = "" if model.stored == "fed" else f" as a constant in {model.stored}"
     about = f"{attrs or 'no attributes'}, {model.x.dtype} {_spelt(model.x)}{stored}"
-    return f"{model.op}, opset {model.opset}, {about}"
+    more = "".join(f", {array.dtype} {_spelt(array)}" for array in model.more)
+    output = f", output {model.output}" * bool(model.output)
+    return f"{model.op}, opset {model.opset}, {about}{more}{output}"
 
 
 def _told(answer: Array | Exception, shows: object) -> str:

@@ -1,7 +1,5 @@
 """Problems and cases in a line, for tests of what is done with them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -11,16 +9,7 @@ from typing import Any
 from opcheck import dtypes, opset
 from opcheck.backends import Backend, attempt, second_data
 from opcheck.engine.operators import Operator, every
-from opcheck.model import (
-    AttrValue,
-    Case,
-    Outcome,
-    OutputSpec,
-    Produced,
-    Question,
-    Task,
-    TensorType,
-)
+from opcheck.model import AttrValue, Case, Outcome, OutputSpec, Produced, Question, Task, TensorType
 from opcheck.opset import directml
 
 HARDMAX1 = "DML_ACTIVATION_HARDMAX1"

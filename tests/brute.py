@@ -3,8 +3,6 @@
 Slow, and without an array operation that could be wrong in the way the engine's are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from itertools import product
 from math import prod

@@ -8,12 +8,12 @@ A test that is skipped proves nothing, so each skip is printed, and one for a re
 listed here fails the run.
 """
 
-from __future__ import annotations
-
 import compileall
 import json
 import os
-from collections.abc import Callable
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from hypothesis import settings
 
 import opcheck
 from opcheck.cli.group import program
+from tests.shell import Workers
 
 #: What the reason of a skip begins with.
 REASONS = (
@@ -57,13 +58,34 @@ if "PYTEST_XDIST_WORKER" not in os.environ:
     compileall.compile_dir(Path(opcheck.__file__).parent, quiet=1)
 
 
-@pytest.fixture(autouse=True)
-def _no_stale_bytecode(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True, scope="session")
+def _no_stale_bytecode() -> Iterator[None]:
     """Have no process take a backend's bytecode of the second before for the file it is asked for.
 
     Python compares the time, in whole seconds, and the size.
     """
-    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+        yield
+
+
+#: Tests of how workers start and end, and of all the harm that they do.
+_FRESH = {"test_start", "test_ends", "test_faults"}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _quick_workers(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Have workers be forks, which start at once, but where the tests are about workers."""
+    with pytest.MonkeyPatch.context() as patch:
+        if sys.platform == "linux" and request.path.stem not in _FRESH:
+            patch.setattr("opcheck.backends.isolation.process.subprocess", Workers)
+        yield
+
+
+@pytest.fixture
+def fresh_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have workers be what they are to users: interpreters that begin with nothing."""
+    monkeypatch.setattr("opcheck.backends.isolation.process.subprocess", subprocess)
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """Hardmax and DML_ACTIVATION_HARDMAX1 as a backend of its own: right, or nearly so."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import prod

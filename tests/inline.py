@@ -1,15 +1,17 @@
 """Backends that are asked in this process, for tests of what is done with their answers."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
+import numpy as np
+
 from opcheck.backends import Backend, attempt
+from opcheck.engine.mutants import Mutant
 from opcheck.known import Ledger
 from opcheck.model import BackendInfo, Case, Question, Reply, Result
-from opcheck.run import conduct, lying
+from opcheck.run import conduct, sight
 from opcheck.run.trial import Trial
 
 
@@ -40,9 +42,18 @@ class Inline:
         yield from replies
 
 
+def lying(mistake: Mutant) -> sight.Made:
+    """A backend that makes one mistake; asked once, because it would make it every time."""
+    info = BackendInfo(mistake.name, "mistake", "", repeatable=False)
+    return sight.Made(
+        info,
+        lambda task: lambda inputs: mistake.made_on(sight.node_of(task, [*map(np.copy, inputs)])),
+    )
+
+
 def result_of(trial: Trial, backend: Backend) -> Result:
     """What `backend` is worth in one trial, whose data is kept for the next."""
-    return lying.result_of(trial, backend.info, lambda question: attempt(backend, question))
+    return sight.judged(trial, backend.info, partial(attempt, backend)).result
 
 
 def judged(

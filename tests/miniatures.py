@@ -5,8 +5,6 @@
 the engine.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -81,8 +79,6 @@ def in_turn(*answers: Any) -> Fake:
 
 
 # ── habits that break the protocol ────────────────────────────────────────────────────────────
-
-
 def twice(inputs: Sequence[Any]) -> Any:
     """A right answer to try habits on."""
     return [inputs[0] + inputs[0]]

@@ -1,7 +1,5 @@
 """Folders of tests in ONNX's layout, written with nothing of opcheck's."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """ONNX's own node tests."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 import warnings

@@ -1,7 +1,5 @@
 """The blocks of the README and of other pages, and what a test compares printed text with."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -4,8 +4,6 @@ A later one may mend a known defect or bring a new one. That is for `opcheck run
 the tests of this repository, which must not turn red because of it.
 """
 
-from __future__ import annotations
-
 from importlib.metadata import PackageNotFoundError, version
 
 import pytest
@@ -17,8 +15,7 @@ _LAST_OF_ENGINES = {"openvino": "2026.4.1", "tract": "0.23.9"}
 _LATER = "a release that the ledgers have not been looked over with"
 
 needs_known_releases = pytest.mark.skipif(
-    any(Version(version(package)) > Version(last) for package, last in _LAST.items()),
-    reason=_LATER,
+    any(Version(version(package)) > Version(last) for package, last in _LAST.items()), reason=_LATER
 )
 
 

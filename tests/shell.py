@@ -1,8 +1,12 @@
-"""Commands as they stand in documents, run by a shell that finds opcheck and python3."""
+"""Processes of `opcheck` that start at once, and commands of documents in a shell that finds them.
 
-from __future__ import annotations
+Each is a fork of one process that has imported what takes long; arguments, environment, files,
+signals and exit codes are those of a process of its own. What matters from the first line of
+Python on, as an import or an encoding does, needs a real one.
+"""
 
 import atexit
+import ctypes
 import functools
 import json
 import os
@@ -14,9 +18,21 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
+import time
+import traceback
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import Any, NoReturn
+
+from opcheck.backends.isolation.mark import SCRATCH
 
 ROOT = Path(__file__).parent.parent
+#: Of Linux: who has it set adopts the orphans among its descendants.
+PR_SET_CHILD_SUBREAPER = 36
+#: How long the name of a folder of a worker may be, and where it stands in a fork.
+ROOM, _MARK = 512, 0
 
 
 def program(path: Path, text: str) -> Path:
@@ -32,18 +48,27 @@ CLIENT = """
 import json, os, socket, sys
 server = socket.socket(socket.AF_UNIX)
 server.connect(sys.argv[1])
-said = json.dumps([sys.argv[2:], os.getcwd(), dict(os.environ)]).encode()
+wanted = {'words': sys.argv[2:], 'folder': os.getcwd(), 'environment': dict(os.environ)}
+said = json.dumps(wanted | {'files': [0, 1, 2], 'ours': False}).encode()
 socket.send_fds(server, [said], [0, 1, 2])
 sys.exit(int(server.recv(9) or 70))
 """
 
 
 def serve(path: str) -> None:
-    """Run each command in a fork of this process, which has imported what takes long."""
-    from opcheck.backends.isolation import guard  # noqa: F401
-    from opcheck.cli import group, main, output  # noqa: F401
+    """Have each process that is asked for be a fork of this one."""
+    from opcheck import diagnose, known, run, suite  # noqa: F401
+    from opcheck.backends import connect, made_of  # noqa: F401
+    from opcheck.backends.adapters import numpy  # noqa: F401
+    from opcheck.backends.isolation import guard, pool, timed, wire, worker  # noqa: F401
+    from opcheck.cli import group, main, output, workers  # noqa: F401
+    from opcheck.cli import run as command  # noqa: F401
     from opcheck.report import spelling  # noqa: F401
 
+    global _MARK
+    library = ctypes.CDLL(None)
+    library.getenv.restype = ctypes.c_void_p
+    _MARK = library.getenv(SCRATCH.encode())
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(path)
         server.listen()
@@ -58,21 +83,95 @@ def serve(path: str) -> None:
             shutil.rmtree(Path(path).parent)
             return
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    said, files, *_ = socket.recv_fds(connection, 1 << 20, 3)
-    words, folder, environment = json.loads(said)
-    for number, file in enumerate(files):
-        os.dup2(file, number)
+    said, files, *_ = socket.recv_fds(connection, 1 << 20, 9)
+    wanted = json.loads(said)
+    if wanted["ours"]:
+        _leave(connection)
+    _become(wanted, files, None if wanted["ours"] else connection)
+
+
+def _leave(connection: socket.socket) -> None:
+    """Go from the family of the server to that of the process that asked, and say so there."""
+    middle = os.getpid()
+    if os.fork():
+        os._exit(0)
+    while os.getppid() == middle:
+        time.sleep(0.001)
+    connection.send(str(os.getpid()).encode())
+
+
+def _become(
+    wanted: dict[str, Any], files: Sequence[int], connection: socket.socket | None = None
+) -> NoReturn:
+    """Be the process of this description for the rest of one's life; a shell is told its end."""
+    import fcntl
+
+    from opcheck.backends.isolation import process, worker
+    from opcheck.cli import main
+
+    atexit._clear()
+    if connection is None:
+        os.setsid()
+    # The numbers of files may be those of others among them.
+    high = [fcntl.fcntl(file, fcntl.F_DUPFD, 500) for file in files]
+    kept = [] if connection is None else [connection.fileno()]
+    for number in {*range(3, 256)} - {*kept}:
+        with suppress(OSError):
+            os.close(number)
+    for file, number in zip(high, wanted["files"], strict=True):
+        os.dup2(file, number, inheritable=number < 3)
         os.close(file)
-    os.chdir(folder)
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        stream: Any = None
+        if number in wanted["files"]:
+            # As Python makes them.
+            errors = "backslashreplace" if name == "stderr" else "strict"
+            stream = open(number, "w" if number else "r", errors=errors, closefd=False)  # noqa: SIM115
+            if name == "stderr":
+                stream.reconfigure(line_buffering=True)
+        else:
+            os.close(number)
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
+    # This is where other processes look for it.
+    mark = wanted["environment"].get(SCRATCH, "").encode()
+    assert len(mark) < ROOM
+    ctypes.memmove(_MARK, mark.ljust(ROOM, b"\0"), ROOM)
     os.environ.clear()
-    os.environ.update(environment)
-    sys.path[:0] = environment["PYTHONPATH"].split(os.pathsep)
-    sys.argv = ["opcheck", *words]
+    os.environ.update(wanted["environment"])
+    time.tzset()
+    os.chdir(wanted["folder"])
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        main()
+        if "worker" in wanted:
+            sys.argv = ["-c", wanted["worker"]]
+            sys.path[:] = json.loads(wanted["worker"])["path"]
+            worker.main(wanted["worker"])
+            code = 0
+        else:
+            sys.argv = ["opcheck", *wanted["words"]]
+            sys.path[:0] = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+            if connection is None:
+                # As `python -m opcheck` has it.
+                sys.modules["__main__"].HERE = wanted["folder"]  # type: ignore[attr-defined]
+                sys.path.append(wanted["folder"])
+            process.subprocess = Workers  # type: ignore[assignment]
+            main()
+            raise AssertionError("it has no end")
     except SystemExit as end:
-        sys.stdout.flush()
-        connection.send(str(int(end.code or 0)).encode())
+        code = end.code if isinstance(end.code, int) else int(end.code is not None)
+    except BaseException:
+        traceback.print_exc()
+        code = 1
+    # As at the end of Python, which takes its time to forget all that is imported here.
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        stream.flush()
+    if connection:
+        connection.send(str(code).encode())
+    os._exit(code)
 
 
 @functools.cache
@@ -87,7 +186,7 @@ def server() -> str:
             "import sys; from tests.shell import *; serve(sys.argv[1])",
             path,
         ],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": str(ROOT), SCRATCH: "-" * ROOM},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     )
@@ -95,6 +194,69 @@ def server() -> str:
     assert process.stdout.readline() == b"ready\n"
     atexit.register(process.communicate)  # the end of its standard input ends it
     return path
+
+
+class Forked(subprocess.Popen[Any]):
+    """`opcheck` with these words, in a session of its own, without the files numbered `closed`.
+
+    A child of this process like any other: files, folder and environment are as for Popen.
+    """
+
+    def __init__(self, words: Sequence[str], closed: Sequence[int] = (), **settings: Any) -> None:
+        self._without = closed
+        super().__init__(words, **settings)
+
+    def _execute_child(self, words: Any, *settings: Any) -> None:
+        passed, cwd, env, pipes = *settings[3:6], settings[9:15]
+        files = dict(enumerate(pipes[i] if pipes[i] != -1 else i // 2 for i in (0, 3, 5)))
+        files |= {number: number for number in passed}
+        for number in self._without:
+            del files[number]
+        wanted = {
+            "files": [*files],
+            "folder": os.fspath(cwd or Path.cwd()),
+            "environment": dict(env or os.environ),
+            **self._wish(words),
+        }
+        self.pid = self._fork(wanted, [*files.values()])
+        self._child_created = True
+        self._close_pipe_fds(*pipes)
+
+    def _wish(self, words: Any) -> dict[str, Any]:
+        return {"words": words}
+
+    def _fork(self, wanted: dict[str, Any], files: list[int]) -> int:
+        adopt = functools.partial(ctypes.CDLL(None).prctl, PR_SET_CHILD_SUBREAPER)
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.connect(server())
+            adopt(1)
+            try:
+                said = json.dumps(wanted | {"ours": True}).encode()
+                socket.send_fds(connection, [said], files)
+                return int(connection.recv(9))
+            finally:
+                adopt(0)
+
+
+class Workers:
+    """In the place of the module `subprocess`, where workers of opcheck are started."""
+
+    DEVNULL, TimeoutExpired = subprocess.DEVNULL, subprocess.TimeoutExpired
+
+    class Popen(Forked):
+        """A worker that is a fork."""
+
+        def _wish(self, words: Any) -> dict[str, Any]:
+            return {"worker": words[-1]}
+
+        def _fork(self, wanted: dict[str, Any], files: list[int]) -> int:
+            if not _MARK:
+                return super()._fork(wanted, files)
+            # This is a fork itself, and has all that is needed.
+            pid = os.fork()
+            if pid == 0:
+                _become(wanted, files)
+            return pid
 
 
 def shell(folder: Path, commands: str, more: str = "") -> tuple[int, str]:

@@ -1,7 +1,5 @@
 """docs/case-files.md is what its generator makes, and leaves nothing of the schema out."""
 
-from __future__ import annotations
-
 import json
 import re
 

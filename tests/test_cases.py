@@ -1,7 +1,5 @@
 """The shipped suites: what every case in them owes the reader, and what they cover."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from itertools import product
@@ -29,7 +27,7 @@ from opcheck.model import (
     Verdict,
 )
 from opcheck.reading import shipped_folder
-from opcheck.run.question import question
+from opcheck.run.oracle import question
 from opcheck.suite import load, materialize
 from opcheck.suite.load import shipped_suites
 from tests.asking import judged_operators, shipped_cases
@@ -63,8 +61,6 @@ def told(cases: list[Case]) -> list[str]:
 
 
 # ── every case ──────────────────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize("file", sorted(shipped_suites().rglob("*.yaml")), ids=lambda p: p.name)
 def test_every_file_loads_alone(file: Path):
     cases = load([file])
@@ -168,8 +164,6 @@ def test_no_two_alternatives_are_the_same_answer():
 
 
 # ── what they cover ─────────────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize(("domain", "name", "since", "dtype"), KERNELS)
 def test_every_version_and_type_has_literals(domain, name, since, dtype):
     literal = [
@@ -278,8 +272,6 @@ def test_every_axis_meets_every_rank():
 
 
 # ── the page that explains the format ───────────────────────────────────────────────────────────
-
-
 def test_the_example_of_the_readme_is_a_case_file(tmp_path):
     [example] = re.findall(r"^```yaml\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
     file = tmp_path / "example.yaml"

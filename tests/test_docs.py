@@ -1,7 +1,5 @@
 """What docs/ tells is what works: its programs are run, its commands typed, its claims checked."""
 
-from __future__ import annotations
-
 import ast
 import json
 import os
@@ -20,9 +18,8 @@ import pytest
 from opcheck.backends.connect import connect
 from opcheck.backends.profile_fields import ProfileFields
 from opcheck.backends.profiles import profiles
-from opcheck.backends.runners.lines import PROTOCOL, read_hello, read_reply
 from opcheck.backends.runners.one_shot import NOT_RUN, PLACEHOLDERS, UNSUPPORTED
-from opcheck.backends.runners.persistent import from_json
+from opcheck.backends.runners.persistent import PROTOCOL, from_json, read_hello, read_reply
 from opcheck.dtypes import DTYPES
 from opcheck.graph.folders import KINDS, MAX_NAME, folder_name
 from opcheck.model import Verdict
@@ -83,8 +80,6 @@ FEW = "my.yaml"
 
 
 # ── the page itself ───────────────────────────────────────────────────────────────────────────
-
-
 def test_every_block_is_tried() -> None:
     source = ast.parse(Path(__file__).read_bytes())
     tried = tuple(
@@ -96,18 +91,6 @@ def test_every_block_is_tried() -> None:
         and isinstance(node.args[0], ast.Constant)
     )
     assert [text for _, text in BLOCKS if not text.startswith(tried)] == []
-
-
-def test_every_link_leads_somewhere() -> None:
-    links = re.findall(r"\]\(([^)]+)\)", PAGE)
-    assert links
-    for link in links:
-        path, _, anchor = link.partition("#")
-        assert (DOCS / path).exists(), link
-        page = (DOCS / path).read_text("utf-8") if path and anchor else PAGE
-        headings = re.findall(r"^#+ (.*)$", re.sub(r"```.*?```", "", page, flags=re.DOTALL), re.M)
-        anchors = {re.sub(r"[^\w -]", "", text).lower().replace(" ", "-") for text in headings}
-        assert not anchor or anchor in anchors, link
 
 
 def test_programs_that_are_shown_whole_are_those_in_the_examples() -> None:
@@ -127,8 +110,6 @@ def test_the_numbers_and_names_are_those_of_the_code() -> None:
 
 
 # ── Python ────────────────────────────────────────────────────────────────────────────────────
-
-
 def test_a_class_in_python_is_a_backend(folder: Path) -> None:
     (folder / "my_backend.py").write_text(block("# my_backend.py"))
     status, printed = shell(folder, block("opcheck run --op Hardmax -b py:"), FEW)
@@ -152,8 +133,6 @@ def test_onnx_s_interface_is_a_backend(folder: Path) -> None:
 
 
 # ── programs ──────────────────────────────────────────────────────────────────────────────────
-
-
 @posix
 def test_a_program_in_cpp_is_a_backend(folder: Path) -> None:
     if not shutil.which("g++"):
@@ -225,7 +204,6 @@ def test_the_types_of_tensors_are_named() -> None:
 
 
 # ── devices ───────────────────────────────────────────────────────────────────────────────────
-
 #: Programs that do here what ssh, scp and adb do elsewhere.
 ELSEWHERE = {
     "ssh": '[ ! -e off ] || exit 255\n[ "$1" = -n ] && [ "$2" = board ] || exit 255\nsh -c "$3"',
@@ -297,8 +275,6 @@ def test_the_command_for_a_device_is_one(device: Path) -> None:
 
 
 # ── saved outputs ─────────────────────────────────────────────────────────────────────────────
-
-
 @posix
 def test_outputs_computed_elsewhere_are_judged(folder: Path) -> None:
     judge = block("opcheck run my.yaml -b saved:questions")
@@ -332,8 +308,6 @@ def test_what_opcheck_ran_itself_is_judged_later(folder: Path) -> None:
 
 
 # ── packages and profiles ─────────────────────────────────────────────────────────────────────
-
-
 def test_a_package_brings_its_backend(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     project = tomllib.loads(block('[project.entry-points."opcheck.backends"]'))
     ((name, value),) = project["project"]["entry-points"]["opcheck.backends"].items()

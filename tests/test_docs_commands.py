@@ -1,7 +1,5 @@
 """Every command line that a page shows is one that opcheck understands."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Iterator

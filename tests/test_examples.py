@@ -1,7 +1,5 @@
 """The programs in examples/ are backends as they are shipped."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -132,8 +130,6 @@ def test_the_command_at_the_top_of_a_file_runs_it(file: Path, tmp_path: Path) ->
 
 
 # ── operators that the engine lacks ──────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize("file", sorted(EXAMPLES.glob("any_operator/*.yaml")), ids=lambda f: f.stem)
 def test_what_is_written_out_by_hand_for_any_operator_is_right(file: Path) -> None:
     cases = [case for case in load([file]) if isinstance(case.expect, Values)]

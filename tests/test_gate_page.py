@@ -1,7 +1,5 @@
 """The recipes of docs/gate.md work: their shell steps are taken from the page, and run."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -49,8 +47,6 @@ def last(printed: str) -> str:
 
 
 # ── in a shell ────────────────────────────────────────────────────────────────────────────────
-
-
 def test_a_plain_gate_is_green_for_a_right_backend_and_all_cases_only(folder: Path) -> None:
     status, printed = shell(folder, PLAIN)
     assert (status, last(printed)) == (0, "exit 0: conforms: 2 results, nothing unexpected")
@@ -110,7 +106,6 @@ def test_a_gate_that_goes_on_asks_only_what_is_missing(folder: Path) -> None:
 
 
 # ── on GitHub ─────────────────────────────────────────────────────────────────────────────────
-
 SHARDS = WORKFLOW["jobs"]["shard"]["strategy"]["matrix"]["shard"]
 
 
@@ -222,7 +217,6 @@ def test_what_is_not_tried_is_listed() -> None:
 
 
 # ── a wheel ───────────────────────────────────────────────────────────────────────────────────
-
 MYLIB = """
 from tests.cli.fakes import {fake}, Fake
 
@@ -274,25 +268,13 @@ def test_another_wheel_than_the_one_that_was_built_is_not_judged(folder: Path) -
 
 
 # ── the page ──────────────────────────────────────────────────────────────────────────────────
-
-
 def test_its_table_of_exit_codes_is_that_of_the_tool() -> None:
     told = {int(code) for code in re.findall(r"^\| (\d+) \|", PAGE, re.MULTILINE)}
     # Only timings can be slower.
     assert told == {int(code) for code in Exit} - {int(Exit.SLOWER)}
 
 
-def test_every_link_leads_somewhere() -> None:
-    for link in re.findall(r"\]\(([^)]+)\)", PAGE):
-        file, _, anchor = link.partition("#")
-        text = (ROOT / "docs" / (file or "gate.md")).read_text(encoding="utf-8")
-        headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
-        assert anchor in [re.sub(r"[^\w -]", "", h).lower().replace(" ", "-") for h in headings]
-
-
 # ── speed ─────────────────────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize(("new", "code"), [(0.004, 3), (0.001, 0)])
 def test_a_gate_for_speed_closes_on_a_slower_build_only(
     folder: Path, new: float, code: int

@@ -1,7 +1,5 @@
 """What the repository promises about itself: the README's commands and the import layers."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -4,8 +4,6 @@ Backends that are wrong in more ways than a wrong answer must be found, and no b
 may be accused. That the cases find every known mistake is asked in `tests/cases`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from functools import cache
 
@@ -56,8 +54,6 @@ def rejections(case: Case) -> bool:
 
 
 # ── habits are found ──────────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize("name", HABITS)
 def test_the_suites_find_every_habit_in_every_version(name: str) -> None:
     right = Hardmax()
@@ -68,8 +64,6 @@ def test_the_suites_find_every_habit_in_every_version(name: str) -> None:
 
 
 # ── who is right is not accused ───────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize("name", ["no_mistake", *LIBERTIES])
 def test_a_backend_that_is_right_passes_every_case(name: str) -> None:
     backend = LIBERTIES.get(name, Hardmax())
@@ -101,8 +95,6 @@ def test_no_real_backend_is_called_unstable(first_run: FirstRun) -> None:
 
 
 # ── rejections cannot be had for nothing ──────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize("stage", ["prepare", "run"])
 def test_who_refuses_everything_passes_no_case_at_all(stage: str) -> None:
     found = list(results(refusing(stage=stage)))

@@ -1,7 +1,5 @@
 """What the README and docs/verdicts.md show is what the tool prints."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path

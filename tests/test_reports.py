@@ -1,7 +1,5 @@
 """What is published agrees with its data, and the data with what the engines do today."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import sys
@@ -68,8 +66,6 @@ def test_all_runs_are_of_one_suite_and_one_version():
 
 
 # ── the numbers, counted once more from the raw lines ─────────────────────────────────────────
-
-
 def test_the_scoreboard_counts_what_is_right_and_what_was_judged():
     counts: dict[str, list[str]] = {}
     for path in RUNS:
@@ -143,8 +139,6 @@ def test_a_defect_that_one_kind_of_processor_shows_is_published_as_such():
 
 
 # ── regenerating ──────────────────────────────────────────────────────────────────────────────
-
-
 def test_a_broken_ledger_is_reported_before_anything_runs(tmp_path, monkeypatch, capsys):
     (tmp_path / "known").mkdir()
     (tmp_path / "known" / "acme.yaml").write_text("backend: acme\nknow: []\n")
@@ -161,8 +155,6 @@ def test_a_run_that_fails_says_why_and_is_not_published(tmp_path, capsys):
 
 
 # ── the checks by hand ────────────────────────────────────────────────────────────────────────
-
-
 @needs_known_releases
 @pytest.mark.parametrize("engine", ["onnxruntime", "reference"])
 def test_defects_show_without_opcheck(engine):

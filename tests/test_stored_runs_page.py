@@ -1,7 +1,5 @@
 """What docs/stored-runs.md tells is what works: its commands are typed, its tables checked."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -50,8 +48,6 @@ def names(section: str) -> set[str]:
 
 
 # ── commands ──────────────────────────────────────────────────────────────────────────────────
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "my.yaml").write_text(CASES, encoding="utf-8")
@@ -95,8 +91,6 @@ def test_its_commands_work_one_after_the_other(folder: Path) -> None:
 
 
 # ── tables ────────────────────────────────────────────────────────────────────────────────────
-
-
 def test_every_field_is_told_and_no_other() -> None:
     run = run_of(*every_verdict())
     head, *results, footer = map(json.loads, store.lines(run))

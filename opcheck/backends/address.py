@@ -127,11 +127,6 @@ def entry_points() -> Mapping[str, EntryPoint]:
     return found
 
 
-def kinds() -> tuple[str, ...]:
-    """Every kind of backend, built in or offered; raises UsageError as `entry_points` does."""
-    return tuple(sorted((*built_in(), *entry_points())))
-
-
 def _origin(point: EntryPoint) -> str:
     return f"distribution {point.dist.name!r}" if point.dist else repr(point.value)
 

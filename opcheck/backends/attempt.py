@@ -4,8 +4,6 @@ The first answer is judged; the last must have its form and be right too, the fi
 and the inputs must be untouched.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The protocol of a backend: prepare a task once, run it on any data of its shapes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass

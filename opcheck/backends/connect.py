@@ -3,8 +3,6 @@
 That belongs in a process of its own; see `opcheck.backends.isolation`.
 """
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -55,7 +53,6 @@ def connect(address: Address | str) -> Backend:
 
 
 def _offered(address: Address) -> Backend:
-    """The backend that an entry point leads to."""
     from opcheck.backends.factory import made
     from opcheck.backends.modules import blamed
 

@@ -6,8 +6,6 @@ object with `run(inputs)`. `version`, `documented_errors`, `devices`, `threads` 
 attributes that it may have.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@ A version does not tell one build from the next. What is loaded later, by `prepa
 not known here, nor what a program does that is started for each case.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import sysconfig

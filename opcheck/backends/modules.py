@@ -5,8 +5,6 @@ order. Mind that a file in the working directory that is named like an engine, `
 `torch.py`, then stands in the engine's place for everyone who imports it; name it `my_openvino.py`.
 """
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import inspect

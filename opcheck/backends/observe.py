@@ -5,9 +5,7 @@ own process, where nothing can be trusted once the backend was imported: what it
 bound before that, and the comparing is done elsewhere.
 """
 
-from __future__ import annotations
-
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from sys import stderr
@@ -25,11 +23,25 @@ from opcheck.model import Array, Declared, Foreign, Items, Question
 
 Outputs: TypeAlias = tuple[Array | Foreign, ...]
 Stage: TypeAlias = Literal["feed", "prepare", "run", "second run", "third run"]
+Signal: TypeAlias = Literal[
+    "defect", "unavailable", "unusable", "died", "inexpressible", "declined", "memory", "raised"
+]
 
 #: No operator has more outputs.
 _MOST = 1000
 #: Errors of a backend may carry whole models; nobody reads past this.
 MAX_DETAIL = 2000
+#: What an exception says by its type alone: the first that it is one of.
+_SIGNALS: Mapping[Signal, tuple[type[BaseException], ...]] = {
+    "defect": (Defect,),
+    "unavailable": (BackendUnavailable,),
+    "unusable": (UnusableAnswer,),
+    "died": (ProcessDied, SystemExit),
+    "inexpressible": (NotExpressible,),
+    "declined": (NotSupported, NotImplementedError),
+    "memory": (MemoryError,),
+    "raised": (BaseException,),
+}
 #: What refuses no data, whatever data may be refused.
 _NEVER_A_REFUSAL = (Defect, BackendUnavailable, ProcessDied, UnusableAnswer)
 
@@ -44,16 +56,7 @@ class Exit:
     out, or that opcheck's own part of the adapter failed.
     """
 
-    signal: Literal[
-        "raised",
-        "declined",
-        "inexpressible",
-        "unusable",
-        "unavailable",
-        "died",
-        "memory",
-        "defect",
-    ]
+    signal: Signal
     kind: str
     detail: str
     documented: bool
@@ -207,27 +210,11 @@ def _strings(copy: Array) -> Array | Foreign:
 
 
 def _exit(error: BaseException, backend: Backend) -> Exit:
-    documented = isinstance(error, backend.documented_errors)
-    kind = _kind(error)
-    match error:
-        case Defect():
-            return Exit("defect", kind, told(error), documented)
-        case BackendUnavailable():
-            return Exit("unavailable", kind, told(error), documented)
-        case UnusableAnswer():
-            return Exit("unusable", kind, told(error), documented)
-        case ProcessDied():
-            return Exit("died", kind, told(error), documented)
-        case SystemExit():
-            return Exit("died", kind, f"would have left with status {told(error) or 0}", documented)
-        case NotExpressible():
-            return Exit("inexpressible", kind, told(error), documented)
-        case NotSupported() | NotImplementedError():
-            return Exit("declined", kind, told(error), documented)
-        case MemoryError():
-            return Exit("memory", kind, told(error), documented)
-        case _:
-            return Exit("raised", kind, told(error), documented)
+    signal = next(one for one, kinds in _SIGNALS.items() if isinstance(error, kinds))
+    detail = told(error)
+    if isinstance(error, SystemExit):
+        detail = f"would have left with status {detail or 0}"
+    return Exit(signal, _kind(error), detail, isinstance(error, backend.documented_errors))
 
 
 def _kind(error: BaseException) -> str:

@@ -4,8 +4,6 @@ Nothing of a third party is imported here: whether a backend can be used shows i
 own, where it may break, hang or die.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata

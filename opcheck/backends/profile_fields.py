@@ -1,7 +1,5 @@
 """What a profile says in its file, checked."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import replace

@@ -5,8 +5,6 @@ a `pyproject.toml`. One file counts: the nearest upwards that says anything abou
 two in the same folder `opcheck.toml`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 As in `observe`, what is needed of other packages is bound before a backend is imported.
 """
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Callable, Sequence
 from functools import partial

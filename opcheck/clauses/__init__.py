@@ -1,11 +1,13 @@
 """The specification, sentence by sentence, and which cases test each of them.
 
-`pages` reads the sentences, `quoting` finds what a case's clause quotes on them and counts the
-cases of every sentence. That no sentence of the shipped pages is missing, invented or
-untested is held by `tests/test_clauses.py`.
+`pages` cuts the texts into sentences, `quoting` finds what a case's clause quotes of them, `files`
+reads what opcheck says of them, `coverage` counts the cases of each. That no sentence of the
+operators that opcheck tests is untested is held by `tests/test_clauses.py`.
 """
 
 from __future__ import annotations
 
-from opcheck.clauses.pages import Pages, Sentence, load_pages, shipped_pages
-from opcheck.clauses.quoting import Checked, Survey, cited, quotation, rulings, survey
+from opcheck.clauses.coverage import Checked, Survey, survey
+from opcheck.clauses.files import Pages, load_pages, pages_of, rulings
+from opcheck.clauses.pages import Sentence, cut
+from opcheck.clauses.quoting import cited, quotation

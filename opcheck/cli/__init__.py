@@ -1,7 +1,5 @@
 """The command line: each command parses, calls, prints and exits; logic lives elsewhere."""
 
-from __future__ import annotations
-
 import os
 import sys
 import traceback

@@ -10,15 +10,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from opcheck.cli import bench_setup, interrupt, timing_gate
-from opcheck.cli.bench_setup import (
-    Keeping,
-    chosen,
-    entered,
-    measured,
-    timable,
-    was_timed,
-    with_threads,
-)
 from opcheck.cli.options import Duration, backend_options, end, selection_options
 from opcheck.cli.outputs import Command, Output, check_files
 from opcheck.errors import Exit, UsageError, did_you_mean
@@ -151,7 +142,7 @@ def command(
     from opcheck.run.bench.rounds import about as describe
 
     # Whatever is wrong with the command line is told before any process is started.
-    cases = timable(*chosen(sweep, **selection))
+    cases = bench_setup.timable(*bench_setup.chosen(sweep, **selection))
     bench_setup.check_sweeps([case.sweep for case in cases], plot)
     files = {"--save": saved, "--pyperf": pyperf, "--plot": plot}
     check_files([(f"{name} {path}", path) for name, path in files.items()], [baseline])
@@ -159,14 +150,16 @@ def command(
     old = timing_gate.baseline(baseline)
     with guarded_folder() as folder:
         asked = chosen_backends(addresses, folder, timeout, memory_limit)
-        settings = [with_threads(one, threads) for one in asked]
+        settings = [bench_setup.with_threads(one, threads) for one in asked]
         number = _base(base, addresses, [one.address for one in settings])
         if gate and not baseline and len(settings) < 2:
             raise UsageError("--max-regression compares with --base: name another backend by -b")
         check_company(cases, len(settings))
         with (
             consulted(cases, addresses, folder, timeout, memory_limit) as oracles,
-            entered(settings, workers or (_QUICK_WORKERS if quick else _WORKERS)) as entrants,
+            bench_setup.entered(
+                settings, workers or (_QUICK_WORKERS if quick else _WORKERS)
+            ) as entrants,
         ):
             address, processes = entrants[number].judged.info.address, len(entrants[0].timed)
             plan = _plan(address, processes, quick=quick, cold=cold, seconds=seconds)
@@ -176,14 +169,14 @@ def command(
             timings.show_head(console, about)
             for pool in oracles.values():
                 click.echo(f"what is right is what oracle {pool.info} answers, where cases say so")
-            keeping = Keeping(saved, about)
-            rows = measured(session, keeping)
+            keeping = bench_setup.Keeping(saved, about)
+            rows = bench_setup.measured(session, keeping)
     for row in rows:
         timings.show_case(console, about, row)
     timings.show_means(console, about, rows)
     bench_setup.show_sweeps(console, about, rows, plot)
     verdict = timing_gate.closed(console, gate, old, about, rows)
-    if pyperf and was_timed(rows):
+    if pyperf and bench_setup.was_timed(rows):
         write_pyperf(pyperf, about, rows)
     keeping.check()
     _end(rows, len(cases), *verdict)

@@ -1,7 +1,5 @@
 """The terminals, or what stands in their place."""
 
-from __future__ import annotations
-
 import codecs
 import io
 import os

@@ -175,11 +175,10 @@ def _show(golden: Golden) -> None:
 
 
 def _kinds(golden: Golden) -> Table:
-    from opcheck.report.look import add_numbers, new_table
+    from opcheck.report.look import Numbers, new_table
 
-    table = new_table("folder", "a backend has to")
-    for name in ("tests", "data sets", "files"):
-        add_numbers(table, name)
+    counts = map(Numbers, ("tests", "data sets", "files"))
+    table = new_table("folder", "a backend has to", *counts)
     duties = {
         "must": "give these answers",
         "should": "give these answers, or have a reason",
@@ -196,11 +195,9 @@ def _kinds(golden: Golden) -> Table:
 
 
 def _methods(golden: Golden) -> Table:
-    from opcheck.report.look import add_numbers, new_table
+    from opcheck.report.look import Numbers, new_table
 
-    table = new_table("values")
-    add_numbers(table, "data sets")
-    table.add_column("", overflow="fold")
+    table = new_table("values", Numbers("data sets"), "")
     counts = Counter(
         data.method for test in golden.tests for data in test.data_sets if data.outputs
     )

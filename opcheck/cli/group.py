@@ -1,7 +1,5 @@
 """The command `opcheck`, which imports a subcommand only when it is used."""
 
-from __future__ import annotations
-
 import errno
 import importlib
 import os

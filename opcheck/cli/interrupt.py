@@ -5,8 +5,6 @@ which print it, drop it, or make errors of their own of it: interrupted while it
 onnxruntime says "initialization failed".
 """
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -155,7 +155,6 @@ class _Checked:
 
 
 def _tell(line: str) -> None:
-    """Print a line where no stream of results is."""
     click.echo(f"opcheck: {line}", err=True)
 
 

@@ -39,8 +39,8 @@ def command(clauses: bool, folder: Path | None, form: str, **selection: Any) -> 
     \b
     opcheck list --op Hardmax --opset 13 -k 'ties and float32'
     opcheck list my.yaml && echo "my.yaml is well formed"
-    opcheck list --clauses --op Hardmax   which sentences of its pages are tested, and how
-    opcheck list --clauses my.yaml        which of them my cases quote
+    opcheck list --clauses --op Hardmax   which sentences of its text are tested, and how
+    opcheck list --clauses my.yaml        the same of any ONNX operator, for my cases
     opcheck list my.yaml --save-questions DIR && ./device DIR && opcheck run my.yaml -b saved:DIR
 
     Exits with 2 and every problem of every file if there is one, with 5 if no case matches.
@@ -58,11 +58,11 @@ def command(clauses: bool, folder: Path | None, form: str, **selection: Any) -> 
 
 
 def _show(cases: Sequence[Case], *, of_clauses: bool, as_json: bool) -> None:
-    from opcheck.clauses import shipped_pages, survey
+    from opcheck.clauses import survey
     from opcheck.cli.console import output
     from opcheck.report import listing
 
-    surveys = survey(shipped_pages(), cases) if of_clauses else ()
+    surveys = survey(cases) if of_clauses else ()
     if as_json:
         pages = (record for page in surveys for record in listing.clause_records(page))
         for record in pages if of_clauses else map(listing.record, cases):

@@ -90,7 +90,6 @@ def command(
 
 
 def _tell_of_left_out(cases: Sequence[Case]) -> None:
-    """Say of which cases nobody can tell what they would see."""
     from opcheck.report.words import plural
     from opcheck.run.mutate import has_answer, mistakes_in
 
@@ -141,12 +140,12 @@ def _end(power: Power, *, verbose: bool, as_json: bool) -> None:
 def _end_groups(
     cases: Sequence[Case], mutations: Sequence[Mutation], *, verbose: bool, as_json: bool
 ) -> None:
-    from opcheck.clauses import shipped_pages, survey
+    from opcheck.clauses import survey
     from opcheck.known import shipped_ledgers
     from opcheck.report import mutation as report
     from opcheck.run.mutate import groups
 
-    surveys = survey(shipped_pages(), cases)
+    surveys = survey(cases)
     found: tuple[Group, ...] = groups(cases, mutations, surveys, shipped_ledgers())
     idle = sum(group.shows_nothing for group in found)
     if as_json:

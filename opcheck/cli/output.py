@@ -1,7 +1,5 @@
 """Where the results of a run go while it lasts, and what is printed at its end."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from opcheck.cli.console import Lines, output, progress

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -92,7 +93,7 @@ def portion_options(function: Function) -> Function:
 
 @dataclass(frozen=True)
 class Portion:
-    """Which of the selected cases a run takes; the files are stored runs."""
+    """Which of the selected cases a run takes; the files are stored runs, read when asked for."""
 
     expected: int | None
     failed_in: Path | None
@@ -104,22 +105,14 @@ class Portion:
         """What is read."""
         return [path for path in (self.failed_in, self.shard_by) if path]
 
-    def read(self) -> PortionRead:
-        """The same with what stands in the files. Raises CaseFileError."""
-        runs = dict(zip(self.files, outputs.read_runs(*self.files), strict=True))
-        return PortionRead(self, runs)
-
-
-@dataclass(frozen=True)
-class PortionRead:
-    """A portion, and the runs that it rests on."""
-
-    asked: Portion
-    runs: Mapping[Path, Run]
+    @cached_property
+    def runs(self) -> Mapping[Path, Run]:
+        """What stands in the files. Raises CaseFileError."""
+        return dict(zip(self.files, outputs.read_runs(*self.files), strict=True))
 
     def check(self, cases: Sequence[Case], said: str) -> None:
         """Raise UsageError if the selection, `said` in words, has not as many cases as it must."""
-        expected = self.asked.expected
+        expected = self.expected
         if expected is None or expected == len(cases):
             return
         files = Counter(case.source.file for case in cases)
@@ -137,7 +130,7 @@ class PortionRead:
         Tells on standard error of those that failed and are not here. Raises UsageError where none
         of the backends took part.
         """
-        path = self.asked.failed_in
+        path = self.failed_in
         if path is None:
             return cases, said
         failed = _failed(path, self.runs[path], addresses)
@@ -154,16 +147,14 @@ class PortionRead:
 
     def share(self, cases: tuple[Case, ...]) -> tuple[Case, ...]:
         """Those of the cases that belong to the shard."""
-
         from opcheck.suite import shard
 
-        asked = self.asked
-        if asked.shard is None:
+        if self.shard is None:
             return cases
         seconds: dict[str, float] = {}
-        for record in self.runs[asked.shard_by].records if asked.shard_by else ():
+        for record in self.runs[self.shard_by].records if self.shard_by else ():
             seconds[record.case] = seconds.get(record.case, 0.0) + record.seconds
-        return shard(cases, *asked.shard, seconds)
+        return shard(cases, *self.shard, seconds)
 
 
 def _failed(path: Path, run: Run, addresses: Collection[str]) -> set[str]:

@@ -49,7 +49,6 @@ class Target:
 
 class _ReportFile(Output):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the target; fail for an unknown format."""
         form, _, path = str(value).partition("=")
         if form not in FORMATS:
             hint = f"formats: {', '.join(FORMATS)}; such as json={'run.jsonl' if path else value}"

@@ -13,27 +13,10 @@ import click
 
 from opcheck.cli import interrupt
 from opcheck.cli import ledgers as user_ledgers
-from opcheck.cli.options import (
-    chosen_of,
-    dim_option,
-    leave,
-    pretty_options,
-    selection_options,
-    worker_options,
-)
+from opcheck.cli import options as common
+from opcheck.cli import reports as report_files
 from opcheck.cli.outputs import Command, Output
 from opcheck.cli.portion import Portion, portion_options
-from opcheck.cli.reports import (
-    Reports,
-    Target,
-    check_targets,
-    earlier_run,
-    kept_results,
-    report_option,
-    resume_option,
-    resume_within_option,
-    resumed_target,
-)
 from opcheck.errors import Exit, UsageError
 
 if TYPE_CHECKING:
@@ -51,10 +34,10 @@ def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
 
 
 @click.command(name="run", cls=Command)
-@selection_options
-@dim_option
+@common.selection_options
+@common.dim_option
 @portion_options
-@worker_options
+@common.worker_options
 @click.option(
     "--repeat",
     "times",
@@ -82,12 +65,12 @@ def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
     metavar="DIR",
     help="Keep models, inputs and the backend's outputs, for -b saved:DIR.",
 )
-@report_option
-@resume_option
-@resume_within_option
+@report_files.report_option
+@report_files.resume_option
+@report_files.resume_within_option
 @click.option("-x", "--exitfirst", is_flag=True, help="Stop at the first failure.")
 @click.option("--max-fail", type=click.IntRange(min=1), metavar="N", help="Stop after N failures.")
-@pretty_options
+@common.pretty_options
 @click.option(
     "--format",
     "form",
@@ -111,7 +94,7 @@ def command(
     prune: bool,
     even_in_ci: bool,
     saved: Path | None,
-    targets: list[Target],
+    targets: list[report_files.Target],
     resumed: Path | None,
     hours: float,
     exitfirst: bool,
@@ -154,13 +137,7 @@ def command(
     """
     from opcheck.backends.isolation.guard import guarded_folder
     from opcheck.cli.output import JsonOutput, PrettyOutput
-    from opcheck.cli.workers import (
-        check_company,
-        chosen_backends,
-        connect,
-        consulted,
-        started,
-    )
+    from opcheck.cli.workers import check_company, chosen_backends, connect, consulted, started
     from opcheck.known import shipped_ledgers
     from opcheck.model import Ending, Record, Run
     from opcheck.records.merging import Kept
@@ -169,15 +146,15 @@ def command(
     from opcheck.run import Conductor
     from opcheck.suite import load_all
 
-    going_on = None if resumed is None else resumed_target(resumed)
+    going_on = None if resumed is None else report_files.resumed_target(resumed)
     paths = selection.pop("paths")
     read_from = [*paths, *portion.files]
     written = [*targets, *([going_on] if going_on else [])]
-    check_targets(written, [*read_from, *ledgers], stdout_is_stream=form == "json")
+    report_files.check_targets(written, [*read_from, *ledgers], stdout_is_stream=form == "json")
     if slowest and form != "pretty":
         raise UsageError(f"--durations is for --format pretty, not for {form}")
-    part = portion.read()
-    earlier = earlier_run(resumed)
+    _ = portion.runs  # whatever is wrong with them is told before anything starts
+    earlier = report_files.earlier_run(resumed)
     with (
         guarded_folder() as folder,
         started(chosen_backends(addresses, folder, timeout, memory_limit), jobs) as pools,
@@ -193,16 +170,16 @@ def command(
             cut_short=bool(exitfirst or max_fail),
         )
         everything = load_all(paths, selection.pop("dims"))
-        suite, said = chosen_of(everything, **selection)
-        part.check(suite, said)
+        suite, said = common.chosen_of(everything, **selection)
+        portion.check(suite, said)
         check_company(suite, len(pools))
         oracles = stack.enter_context(
             consulted(suite, addresses, folder, timeout, memory_limit, jobs)
         )
         connect(pools)
         checked = mine.check([pool.info for pool in pools], everything)
-        suite, said = part.failed(suite, said, {pool.info.address for pool in pools})
-        cases = part.share(suite)
+        suite, said = portion.failed(suite, said, {pool.info.address for pool in pools})
+        cases = portion.share(suite)
         backends: Sequence[Asked] = pools
         if saved:
             from opcheck.run.saving import recording
@@ -235,9 +212,9 @@ def command(
         )
         kept = Kept(header)
         if resumed and earlier:
-            kept = kept_results(resumed, earlier, header, recorder, suite, hours)
+            kept = report_files.kept_results(resumed, earlier, header, recorder, suite, hours)
             header = kept.header
-        reports = Reports(targets, going_on)
+        reports = report_files.Reports(targets, going_on)
         reports.begin(header, kept.records.values())
         output = (
             JsonOutput(header)
@@ -315,11 +292,10 @@ def command(
         ending = reports.finish(run, checked.update(run), revised)
         output.finish(settled, ending, revised)
         reports.show(run)
-    leave(Exit(ending.exit_code))
+    common.leave(Exit(ending.exit_code))
 
 
 def _header(backends: Sequence[BackendInfo], suite: Suite, **asked: Any) -> Header:
-    """What the run is, as of now."""
     from opcheck.model import Header
     from opcheck.run import environment
 

@@ -1,7 +1,5 @@
 """`opcheck schema`."""
 
-from __future__ import annotations
-
 import json
 
 import click

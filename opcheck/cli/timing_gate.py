@@ -141,11 +141,7 @@ def check(path: Path | None, stored: Stored | None, about: Bench, cases: Sequenc
 
 
 def closed(
-    console: Console,
-    gate: Gate | None,
-    old: Stored | None,
-    about: Bench,
-    rows: Sequence[Timed],
+    console: Console, gate: Gate | None, old: Stored | None, about: Bench, rows: Sequence[Timed]
 ) -> Verdict:
     """Print what a gate sees in what was measured; return what it means."""
     if gate is None or not rows:

@@ -5,8 +5,6 @@ against the rest. So all that is said of two answers that differ is that they do
 half of the backends agree with each other, the others differ from them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations, repeat
@@ -15,20 +13,9 @@ from typing import TypeAlias
 import numpy as np
 
 from opcheck import dtypes
-from opcheck.compare.outputs import compare_outputs, too_wide
+from opcheck.compare import verdict
+from opcheck.compare.outputs import compare_outputs, stated_want, too_wide
 from opcheck.compare.tensors import Want
-from opcheck.compare.verdict import (
-    Comparisons,
-    Judgement,
-    by_itself,
-    depends,
-    failure,
-    lesser,
-    misdeclared,
-    told,
-    what_is_wrong,
-)
-from opcheck.compare.wants import stated_want
 from opcheck.model import (
     Array,
     Comparison,
@@ -67,7 +54,7 @@ def judge_among(
     outputs: Sequence[OutputSpec],
     tolerance: Tolerance | None,
     like: Array | None = None,
-) -> tuple[Judgement, ...]:
+) -> tuple[verdict.Judgement, ...]:
     """The verdict on each of the `parties`, which were asked the same, by each other's answers.
 
     Two answers agree if each is within `tolerance` of the other, None for exactly. Of an answer,
@@ -89,10 +76,7 @@ def wants_of(
 
 
 def steady(
-    op: OpVersion,
-    outcome: Outcome,
-    outputs: Sequence[OutputSpec],
-    tolerance: Tolerance | None,
+    op: OpVersion, outcome: Outcome, outputs: Sequence[OutputSpec], tolerance: Tolerance | None
 ) -> Outcome:
     """Return `outcome` as unstable if its answers to the same data do not agree with each other.
 
@@ -141,21 +125,20 @@ class _Meeting:
     like: Array | None
 
     def __post_init__(self) -> None:
-        self._found: dict[int, Judgement] = {}
+        self._found: dict[int, verdict.Judgement] = {}
         stands = [self._stand(place, party) for place, party in enumerate(self.parties)]
         self.stands = [stand for stand in stands if stand]
-        self._compared: dict[tuple[int, int], Comparisons] = {}
+        self._compared: dict[tuple[int, int], verdict.Comparisons] = {}
 
-    def judgements(self) -> tuple[Judgement, ...]:
-        """One for each party."""
+    def judgements(self) -> tuple[verdict.Judgement, ...]:
         answering = [stand for stand in self.stands if stand.answer is not None]
         majority = self._majority(answering)
         for stand in self.stands:
             if not answering:
                 reason = f"raised, and nobody answers: {stand.said}"
-                found = lesser(self.rule, Verdict.ERROR, reason, "raised")
+                found = verdict.lesser(self.rule, Verdict.ERROR, reason, "raised")
             elif len(self.stands) == 1:
-                found = Judgement(Verdict.NOT_RUN, ALONE)
+                found = verdict.Judgement(Verdict.NOT_RUN, ALONE)
             elif stand.answer is None:
                 found = self._refusing(stand, majority or answering)
             else:
@@ -166,18 +149,18 @@ class _Meeting:
     def _stand(self, place: int, party: Party) -> _Stand | None:
         """Where a party stands; None where that is no matter, because it is judged by itself."""
         outcome = party.outcome
-        if not depends(outcome):
-            self._found[place] = by_itself(self.rule, outcome)
+        if not verdict.depends(outcome):
+            self._found[place] = verdict.by_itself(self.rule, outcome)
             return None
         if isinstance(outcome, Raised):
-            return _Stand(place, party.name, None, told(outcome))
+            return _Stand(place, party.name, None, verdict.told(outcome))
         wrong = misfit(outcome.outputs, self.outputs)
         if wrong:
-            said, kind = what_is_wrong(wrong), failure([wrong])
-            self._found[place] = lesser(self.rule, Verdict.FAIL, said, kind, (wrong,))
+            said, kind = verdict.what_is_wrong(wrong), verdict.failure([wrong])
+            self._found[place] = verdict.lesser(self.rule, Verdict.FAIL, said, kind, (wrong,))
             return None
-        if said := misdeclared(outcome, [output.name for output in self.outputs]):
-            self._found[place] = Judgement(Verdict.FAIL, said, "declared")
+        if said := verdict.misdeclared(outcome, [output.name for output in self.outputs]):
+            self._found[place] = verdict.Judgement(Verdict.FAIL, said, "declared")
             return None
         answer = tuple(one for one in outcome.outputs if isinstance(one, np.ndarray))
         return _Stand(place, party.name, answer)
@@ -200,8 +183,7 @@ class _Meeting:
     def _agree(self, one: _Stand, other: _Stand) -> bool:
         return not _broken(self._compare(one, other)) and not _broken(self._compare(other, one))
 
-    def _compare(self, mine: _Stand, other: _Stand) -> Comparisons:
-        """One's own answer, held against another's."""
+    def _compare(self, mine: _Stand, other: _Stand) -> verdict.Comparisons:
         assert mine.answer is not None
         assert other.answer is not None
         key = mine.place, other.place
@@ -210,14 +192,14 @@ class _Meeting:
             self._compared[key] = compare_outputs(wants, mine.answer, self.tolerance, self.like)
         return self._compared[key]
 
-    def _refusing(self, stand: _Stand, others: Sequence[_Stand]) -> Judgement:
+    def _refusing(self, stand: _Stand, others: Sequence[_Stand]) -> verdict.Judgement:
         reason = f"refuses what {_names(others)} {_verb('answer', others)}: {stand.said}"
-        found = lesser(self.rule, Verdict.DIFFER, reason, "raised")
+        found = verdict.lesser(self.rule, Verdict.DIFFER, reason, "raised")
         return replace(found, against=_who(others))
 
     def _answering(
         self, stand: _Stand, group: Sequence[_Stand], majority: Sequence[_Stand]
-    ) -> Judgement:
+    ) -> verdict.Judgement:
         """An answer beside the `group` of those that count: the majority, or all that answer."""
         others = [other for other in group if other is not stand]
         unlike = [other for other in others if not self._agree(stand, other)]
@@ -230,8 +212,8 @@ class _Meeting:
             said = f"{_names(others)} differ from each other"
         compared = self._compare(stand, others[0])
         if wide := too_wide(wants_of(self.op, stand.answer or (), self.outputs), self.tolerance):
-            return Judgement(Verdict.BAD_CASE, wide)
-        return Judgement(Verdict.PASS, said, comparisons=compared, against=_who(others))
+            return verdict.Judgement(Verdict.BAD_CASE, wide)
+        return verdict.Judgement(Verdict.PASS, said, comparisons=compared, against=_who(others))
 
     def _differing(
         self,
@@ -240,16 +222,16 @@ class _Meeting:
         unlike: Sequence[_Stand],
         refusing: Sequence[_Stand],
         they_agree: bool,
-    ) -> Judgement:
+    ) -> verdict.Judgement:
         """An answer that is unlike some of the `others`, or that some refuse to give."""
         reasons = []
-        compared: Comparisons = ()
+        compared: verdict.Comparisons = ()
         kind: Failure | None = "accepted"
         if unlike:
             nearest = unlike[0]
             compared = self._compare(stand, nearest)
             broken = _broken(compared) or _broken(self._compare(nearest, stand))
-            kind = failure(broken)
+            kind = verdict.failure(broken)
             which = ", which agree" if they_agree and len(others) > 1 else ""
             whose = f"{nearest.name}: " if len(unlike) > 1 else ""
             what = "; ".join(map(_what_differs, broken))
@@ -258,18 +240,18 @@ class _Meeting:
             reasons.append(f"agrees with {_names(alike)}")
         if refusing:
             reasons.append(f"{_names(refusing)} {_verb('refuse', refusing)} what it answers")
-        found = lesser(self.rule, Verdict.DIFFER, "; ".join(reasons), kind, compared)
+        found = verdict.lesser(self.rule, Verdict.DIFFER, "; ".join(reasons), kind, compared)
         return replace(found, against=_who(unlike or refusing))
 
 
-def _broken(comparisons: Comparisons) -> list[Comparison]:
+def _broken(comparisons: verdict.Comparisons) -> list[Comparison]:
     return [comparison for comparison in comparisons if comparison.problem]
 
 
 def _what_differs(comparison: Comparison) -> str:
     """As `what_is_wrong` says it, but that nobody knows who is."""
     if comparison.problem != "values":
-        return what_is_wrong(comparison)
+        return verdict.what_is_wrong(comparison)
     return f"{comparison.output}: {comparison.wrong} of {comparison.total} elements differ"
 
 

@@ -13,8 +13,6 @@ the tolerance:
 - Booleans are exact; integers too, unless the tolerance is an rtol and an atol.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -151,7 +149,7 @@ class Judge:
             allowed = self._allowed(exact)
             # An error too large for float64 is wrong, however much is allowed.
             shares = ratio(error, allowed, (error <= allowed) & np.isfinite(error))
-        never = ~np.isfinite(rounded) | ~np.isfinite(actual) | self._outside(actual)
+        never = ~np.isfinite(rounded) | ~np.isfinite(actual) | outside(actual, self.low, self.high)
         shares[never] = np.inf
         shares[steps == 0] = 0.0
         if self.tolerance.signed_zeros:
@@ -170,7 +168,7 @@ class Judge:
         vast = allowed >= 2.0**64
         whole = np.where(vast, 0.0, allowed).astype(np.uint64)
         shares = ratio(error.astype(np.float64), allowed, (error <= whole) | vast)
-        shares[self._outside(got)] = np.inf
+        shares[outside(got, self.low, self.high)] = np.inf
         shares[same] = 0.0
         return shares
 
@@ -191,9 +189,6 @@ class Judge:
         with np.errstate(over="ignore", invalid="ignore"):
             return np.asarray(self.tolerance.atol + self.tolerance.rtol * np.abs(wanted))
 
-    def _outside(self, got: Array) -> Mask:
-        return outside(got, self.low, self.high)
-
     def _allowed_text(self, wanted: Array, reference: Array, got: Array) -> str:
         if self.dtype.kind in ("string", "complex"):
             size = 0.0 if self.dtype.kind == "string" else self._allowed(np.abs(reference))[0]
@@ -207,7 +202,7 @@ class Judge:
             return f"{value:+.0f}"
         if whole or math.isinf(value) or not lenient:
             return "exact"
-        if not math.isnan(float(got[0])) and self._outside(wide(got))[0]:
+        if not math.isnan(float(got[0])) and outside(wide(got), self.low, self.high)[0]:
             return self._range_text()
         if ulp is not None:
             return f"±{ulp} ULP"

@@ -1,6 +1,4 @@
-"""All outputs of a node or a model against what they must be: their number, and each of them."""
-
-from __future__ import annotations
+"""All outputs of a node or a model: what they must be, their number, and each of them."""
 
 import math
 from collections.abc import Collection, Iterable, Sequence
@@ -11,8 +9,41 @@ import numpy as np
 
 from opcheck.compare.elements import Judge, check
 from opcheck.compare.tensors import Want, compare, failed, range_end
-from opcheck.dtypes import element_type
-from opcheck.model import NOTHING, Array, Comparison, Foreign, Items, Tolerance
+from opcheck.dtypes import DType, element_type, of, round_to
+from opcheck.engine import Expected, operator_of
+from opcheck.model import NOTHING, Array, Comparison, Foreign, Items, OpVersion, Tolerance
+from opcheck.numbers.arithmetic import expected
+
+
+def stated_want(op: OpVersion, name: str, values: Array, dtype: DType | None) -> Want:
+    """These values; no `dtype` admits any that can hold them.
+
+    Where the operator's answers are rounded, its floor holds beside whatever tolerance is stated.
+    """
+    operator = operator_of(op)
+    if operator is None:
+        return Want(name, dtype, values)
+    floored = not operator.exact and dtype is not None and dtype.kind == "float"
+    floor = expected(dtype).floor if floored and dtype else 0.0
+    return Want(name, dtype, values, operator.low, operator.high, floor=floor)
+
+
+def in_its_dtype(want: Want) -> Array:
+    """The values that are stated, rounded; raises ValueError where the dtype is not known."""
+    dtype = want.dtype or of(want.values)
+    if want.dtype is None and want.values.dtype == "float64":
+        raise ValueError(f"{want.name}: only the backend's answer tells its dtype: state it")
+    if dtype is None or want.values.dtype == dtype.numpy or dtype.kind != "float":
+        return want.values
+    return round_to(want.values.astype("float64"), dtype)
+
+
+def computed_want(op: OpVersion, name: str, answer: Array | Expected) -> Want:
+    """What the engine's exact mode gives, with its error bound if it has one."""
+    if not isinstance(answer, Expected):
+        return stated_want(op, name, answer, of(answer))
+    want = stated_want(op, name, answer.values, answer.dtype)
+    return replace(want, bound=answer, rest=answer.rest)
 
 
 def compare_outputs(

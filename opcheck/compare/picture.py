@@ -3,8 +3,6 @@
 It is drawn where somebody looks at a comparison that failed, and looks at every element again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from math import prod
 from typing import TypeAlias
@@ -47,13 +45,11 @@ class _Cells:
         self.most = np.zeros(self.down * self.across)
 
     def add(self, places: Places, shares: Floats) -> None:
-        """Take in some elements."""
         row, column = np.divmod(places.reshape(-1), self.columns)
         cell = row * self.down // self.rows * self.across + column * self.across // self.columns
         np.maximum.at(self.most, cell, shares.reshape(-1))
 
     def letters(self) -> tuple[str, ...]:
-        """The cells, as `Picture` has them."""
         rows = self.most.reshape(self.down, self.across).tolist()
         return tuple("".join(map(_letter, row)) for row in rows)
 

@@ -11,8 +11,6 @@ all l_i, d and c are multiplied by it. The row is right if λ ≤ 1. If it is no
 blame are those too far from where most of the row is.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from opcheck.compare.elements import Floats, Mask
@@ -56,7 +54,6 @@ def shares(off: Floats, own: Floats, down: Floats, up: Floats) -> tuple[Floats, 
 
 
 def _beside(off: Floats, own: Floats, part: Mask, limit: Floats) -> tuple[Floats, Floats, Mask]:
-    """The elements and the common error's limit to one side."""
     bounded = np.isfinite(limit)
     return (
         np.concatenate([off, np.zeros(limit.shape)], axis=1),

@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from opcheck.compare.bounded import Decision, Reference, examine, pardon
+from opcheck.compare.bounded import Decision, Reference, examine, pardon, scattering
 from opcheck.compare.elements import Findings, Floats, Judge, Places, check
 from opcheck.compare.picture import picture
 from opcheck.compare.ulp import UNORDERED, chunks, distance, native
@@ -43,7 +43,8 @@ class Want:
     one, the exact value is `values` + `rest`, of which `rounded`, if it is not None, is the dtype
     to which the values were rounded before they came here.
 
-    Values drawn at `random` are not judged, only their dtype and shape. A sequence has `items` and
+    Values `drawn` from random data are judged by how far their errors scatter, too. Those that
+    are `random` themselves are not judged, only their dtype and shape. A sequence has `items` and
     no values, an optional output without a value ("nothing") neither.
     """
 
@@ -56,6 +57,7 @@ class Want:
     rest: Floats | None = None
     rounded: DType | None = None
     random: bool = False
+    drawn: bool = False
     form: Literal["tensor", "sequence", "nothing"] = "tensor"
     items: tuple[Want, ...] = ()
     floor: float = 0.0
@@ -211,12 +213,10 @@ def _by_bound(
         problem, remark = "undecided", UNDECIDED
     elif decision.tier.remark:
         problem, remark = "precision", decision.tier.remark
+    elif want.drawn and dtype.kind == "float" and (told := scattering(reference, got)):
+        problem, remark = "precision", told
     draw = partial(
-        picture,
-        reference.values,
-        got,
-        dtype,
-        lambda: [(np.arange(got.size), decision.shares())],
+        picture, reference.values, got, dtype, lambda: [(np.arange(got.size), decision.shares())]
     )
     return replace(
         comparison,
@@ -228,7 +228,6 @@ def _by_bound(
 
 
 def _reference(want: Want, bound: Expected) -> Reference:
-    """What an output is compared with under a bound."""
     rounded = want.rounded if want.values.dtype == np.float64 else bound.dtype
     values = want.values.astype(np.float64, copy=False)
     return Reference(values, bound, want.rest, rounded, want.low, want.high)

@@ -6,8 +6,6 @@ taken on the bits as unsigned integers, so it is exact across zero, through the 
 to the infinities (one step beyond the largest finite value), and cannot overflow.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 

@@ -1,7 +1,5 @@
 """From a case's admitted answers and a backend's outcome to a verdict that explains itself."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeGuard, cast
@@ -316,7 +314,8 @@ def what_is_wrong(comparison: Comparison) -> str:
         said = f"{comparison.output}: {comparison.wrong} of {comparison.total} elements wrong"
     if comparison.problem == "precision":
         said = f"{comparison.output}: {comparison.remark}"
-        return f"{said}; {comparison.wrong} of {comparison.total} elements need it"
+        few = f"; {comparison.wrong} of {comparison.total} elements need it"
+        return said + few * bool(comparison.wrong)
     return f"{said}: {comparison.remark}" if comparison.remark else said
 
 

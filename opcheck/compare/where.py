@@ -14,8 +14,6 @@ scattered                               all over the tensor
 `flat index` counts in C order: the element's place in memory.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from opcheck.compare.elements import Mask
@@ -104,5 +102,4 @@ def _slice(hit: Mask) -> str:
 
 
 def _ends(hit: Mask) -> tuple[int, int]:
-    """The first and the last true index."""
     return int(hit.argmax()), hit.size - 1 - int(hit[::-1].argmax())

@@ -1,7 +1,5 @@
 """Facts that failing cases have in common and all others lack: one, or two together."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence

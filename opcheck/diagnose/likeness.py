@@ -1,7 +1,5 @@
 """What wrong values look like: a mistake that gives them, or what they have in common."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

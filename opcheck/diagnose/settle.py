@@ -5,8 +5,6 @@ and failures that no mistake explains are put down to what their cases have in c
 that came out otherwise lack.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -99,8 +97,6 @@ def settled(results: Sequence[Seen], suspects: Suspects) -> dict[str, tuple[Diag
 
 
 class _Part:
-    """The results of one operator, whatever its version and type."""
-
     def __init__(self, results: Sequence[Seen], suspects: Suspects) -> None:
         self.suspects = suspects
         self.all = results

@@ -1,7 +1,5 @@
 """The mistakes that a backend seems to make, known better with each of its answers."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -11,8 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from opcheck.compare import compare_outputs
-from opcheck.diagnose.evidence import Evidence
-from opcheck.diagnose.faults import FAULTS, Fault, both, mistake_named
+from opcheck.diagnose.evidence import FAULTS, Evidence, Fault, both, mistake_named
 from opcheck.diagnose.likeness import contradicts, refuses, reproduces, resemblance
 from opcheck.dtypes import DType
 from opcheck.engine.mutants import Mutant as Mistake
@@ -37,8 +34,6 @@ _Asks: TypeAlias = Callable[[Mistake, Evidence], bool]
 
 @dataclass
 class _Known:
-    """What is known of one version and dtype."""
-
     failures: int = 0
     #: Cases that came out right, or at least were not refused, and what contradicts a mistake.
     passes: list[tuple[Case, _Asks]] = field(default_factory=list)

@@ -245,9 +245,12 @@ class Evaluation:
         """The tier that is expected."""
         return self.tiers()[0]
 
-    def scattered(self) -> tuple[Output, ...]:
-        """The outputs of the first tier, with the variance that independent roundings give."""
-        first = replace(self.first.arithmetic, scatters=True)
+    def scattered(self, cut: float = 0.0) -> tuple[Output, ...]:
+        """The outputs of the first tier, with the variance that independent roundings give.
+
+        That of inputs rounded to the unit roundoff `cut` is part of it.
+        """
+        first = replace(self.first.arithmetic, scatters=True, cut=cut)
         return self.outputs(replace(self.first, arithmetic=first))
 
     @property
@@ -491,13 +494,13 @@ class Expected:
         """The tiers in the order in which they are tried; those `declared` bring no remark."""
         return self.evaluation.tiers(declared)
 
-    def deviation(self) -> Any:
+    def deviation(self, cut: float = 0.0) -> Any:
         """How far independent roundings of the expected arithmetic would scatter each element.
 
-        The standard deviation, of the rounding to the output's dtype too; None where no error
-        theory says so.
+        The standard deviation, of the rounding to the output's dtype too, and of inputs that were
+        rounded to the unit roundoff `cut`; None where no error theory says so.
         """
-        output = self.evaluation.scattered()[self.place]
+        output = self.evaluation.scattered(cut)[self.place]
         if not isinstance(output, Bounded):
             return None
         with np.errstate(all="ignore"):

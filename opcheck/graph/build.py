@@ -1,7 +1,5 @@
 """A one-node model at the case's own opset, with the lowest IR version that allows it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import prod
 
@@ -57,11 +55,7 @@ def model_of(task: Task) -> ModelProto:
 
 
 def assemble(
-    task: Task,
-    nodes: Sequence[NodeProto],
-    constants: dict[str, Array],
-    domain: str,
-    at_opset: int,
+    task: Task, nodes: Sequence[NodeProto], constants: dict[str, Array], domain: str, at_opset: int
 ) -> ModelProto:
     """The model around `nodes`, with the task's inputs, outputs and initializers."""
     tensors = {**task.initializers, **constants}
@@ -135,7 +129,6 @@ def _state_ranks(model: ModelProto) -> None:
 
 
 def _inferred(model: ModelProto) -> Sequence[ValueInfoProto]:
-    """The outputs as ONNX infers them; empty where it can't."""
     try:
         found: Sequence[ValueInfoProto] = shape_inference.infer_shapes(model).graph.output
         if all(output.type.tensor_type.HasField("shape") for output in found):

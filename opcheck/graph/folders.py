@@ -12,8 +12,6 @@
 Above them `opcheck.json` says whose outputs they are.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -3,8 +3,6 @@
 What a model keeps in other files is read into it, and no path leads out of the model's folder.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,11 +1,9 @@
 """What a model of one node says of it in the words of a case."""
 
-from __future__ import annotations
-
 import importlib
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -139,24 +137,10 @@ def _inner(node: NodeProto) -> Iterable[NodeProto]:
                 yield from graph.node
 
 
-@dataclass(frozen=True, eq=False)
-class NodeTest:
-    """A node with its data, and how far ONNX's runner lets an answer lie off."""
+def node_tests(op: str) -> tuple[ModelTest, ...]:
+    """Those whose model is one node of the operator `op` of ONNX's own domain.
 
-    name: str
-    opset: int
-    attrs: dict[str, AttrValue]
-    inputs: tuple[Array, ...]
-    outputs: tuple[Array, ...]
-    rtol: float
-    atol: float
-
-
-def node_tests(op: str) -> tuple[NodeTest, ...]:
-    """Those of the operator `op` of ONNX's own domain, none where the package has none.
-
-    Left out are those of the graphs that operators are expanded to, those whose data is not one
-    tensor for each input and output, and those whose attributes no case can state.
+    Left out are those of the graphs that operators are expanded to.
     """
     try:
         # They are made when the module of their operator is imported, and kept in a list beside it.
@@ -166,26 +150,12 @@ def node_tests(op: str) -> tuple[NodeTest, ...]:
             raise
         return ()
     made = importlib.import_module(_PACKAGE)._NodeTestCases
-    return tuple(test for case in made for test in _of_case(op, case))
+    return tuple(_whole(case) for case in made if _is_of(op, case))
 
 
-def _of_case(op: str, case: Any) -> Iterator[NodeTest]:
-    nodes = case.model.graph.node
-    if [(node.domain, node.op_type) for node in nodes] != [("", op)] or _EXPANDED.search(case.name):
-        return
-    if not is_plain(nodes[0]):
-        return
-    (opset,) = (one.version for one in case.model.opset_import if not one.domain)
-    for inputs, outputs in case.data_sets:
-        if _are_tensors(inputs, nodes[0].input) and _are_tensors(outputs, nodes[0].output):
-            attrs = attributes(nodes[0])
-            yield NodeTest(
-                case.name, opset, attrs, tuple(inputs), tuple(outputs), case.rtol, case.atol
-            )
-
-
-def _are_tensors(data: Any, names: Sized) -> bool:
-    return len(data) == len(names) and all(hasattr(array, "dtype") for array in data)
+def _is_of(op: str, case: Any) -> bool:
+    nodes = [(node.domain, node.op_type) for node in case.model.graph.node]
+    return nodes == [("", op)] and not _EXPANDED.search(case.name)
 
 
 def all_node_tests() -> tuple[ModelTest, ...]:

@@ -4,8 +4,6 @@ Whatever no case can state is refused by name. Files may come from strangers: no
 the folder, and nothing is allocated because a file only says that it is large.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter
@@ -20,7 +18,7 @@ from opcheck import dtypes, opset
 from opcheck.dtypes import DTYPES
 from opcheck.graph.folders import MODEL
 from opcheck.graph.model_files import has_texts
-from opcheck.graph.nodes import PLAIN, attributes
+from opcheck.graph.nodes import PLAIN, attributes, opset_of
 from opcheck.graph.test_data import ATOL, DATA, RTOL, read_tolerance
 from opcheck.model import Array, AttrValue
 from opcheck.opset import Schema
@@ -63,8 +61,10 @@ def read(folder: Path) -> OneNode:
     """The node and the data in `folder`; raises Unfit."""
     model = _model(file_in(folder, MODEL))
     node = _node(model)
-    version = _opset(model, node)
     domain = _domain(node.domain)
+    if not (version := opset_of(model, domain)):
+        told = f"it imports no opset of {_named(domain)}, whose {node.op_type} it uses"
+        raise Unfit(f"{MODEL}: {told}")
     schema = opset.describe(domain, node.op_type, version)
     if schema is None:
         raise Unfit(
@@ -93,12 +93,7 @@ def read(folder: Path) -> OneNode:
         for number, path in sets
     ]
     return OneNode(
-        schema,
-        version,
-        attributes(node),
-        _places(node.input),
-        _places(node.output),
-        tuple(data),
+        schema, version, attributes(node), _places(node.input), _places(node.output), tuple(data)
     )
 
 
@@ -156,14 +151,6 @@ def _is_text(data: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _opset(model: ModelProto, node: NodeProto) -> int:
-    domain = _domain(node.domain)
-    for one in model.opset_import:
-        if _domain(one.domain) == domain:
-            return int(one.version)
-    raise Unfit(f"{MODEL}: it imports no opset of {_named(domain)}, whose {node.op_type} it uses")
 
 
 def _domain(domain: str) -> str:

@@ -4,8 +4,6 @@ Files may come from strangers: whatever is no such value is refused with what it
 nothing larger than `MAX_BYTES` is made of one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from math import prod
 from pathlib import Path

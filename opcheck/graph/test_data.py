@@ -8,8 +8,6 @@
         output_0.pb …     by place: of the model's outputs
 """
 
-from __future__ import annotations
-
 import json
 import re
 import sys

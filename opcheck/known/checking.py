@@ -1,7 +1,5 @@
 """What a user's ledger lists in vain: before anything runs, because a gate must not lie."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property

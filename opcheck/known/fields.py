@@ -1,7 +1,5 @@
 """The form of a ledger: which cases an entry is about, in what way they fail, and why."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache, partial
 from typing import Annotated, Any, Literal, Self

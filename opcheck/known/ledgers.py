@@ -8,8 +8,6 @@ stays what it is, and one that passes is an `unexpected pass`: both are red, and
 backend of a ledger does not support, unless that is listed.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
@@ -17,16 +15,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from opcheck.known.fields import (
-    FAILING,
-    Entry,
-    LedgerFields,
-    Line,
-    UserFields,
-    keys,
-    user_keys,
-    within,
-)
+from opcheck.known import fields as f
 from opcheck.model import BackendInfo, Case, Known, Result, Verdict
 from opcheck.reading import Node, Problems, form, quoted, read_file, shipped_folder
 
@@ -36,9 +25,9 @@ class Ledger:
     """The known defects of one backend."""
 
     file: str
-    fields: LedgerFields
+    fields: f.LedgerFields
 
-    def line_for(self, result: Result, backend: BackendInfo) -> Line | None:
+    def line_for(self, result: Result, backend: BackendInfo) -> f.Line | None:
         """The first line that explains a failure or, of a pass, the first that denies it.
 
         Names of cases mean what the shipped suites mean by them: other cases are never explained.
@@ -50,9 +39,9 @@ class Ledger:
         if passed and backend.accumulate:
             return None  # Declared, what fails otherwise may pass.
         for line in self.fields.known:
-            fails = result.verdict in FAILING and result.failure in line.failure
+            fails = result.verdict in f.FAILING and result.failure in line.failure
             fits = fails or (passed and not line.sometimes)
-            if fits and within(backend.version, line.versions) and line.is_about(result.case):
+            if fits and f.within(backend.version, line.versions) and line.is_about(result.case):
                 return line
         return None
 
@@ -63,7 +52,7 @@ def load_ledgers(paths: Iterable[Path]) -> tuple[Ledger, ...]:
     ledgers = []
     for path in paths:
         node = read_file(path, problems)
-        fields = form.validate(LedgerFields, node, str(path), problems, keys) if node else None
+        fields = form.validate(f.LedgerFields, node, str(path), problems, f.keys) if node else None
         if node and fields:
             _check_same_as(fields, node, str(path), problems)
             ledgers.append(Ledger(path.name, fields))
@@ -71,7 +60,7 @@ def load_ledgers(paths: Iterable[Path]) -> tuple[Ledger, ...]:
     return tuple(ledgers)
 
 
-def _check_same_as(fields: LedgerFields, node: Node, file: str, problems: Problems) -> None:
+def _check_same_as(fields: f.LedgerFields, node: Node, file: str, problems: Problems) -> None:
     """Report each `same_as` that does not begin the cause of exactly one independent line."""
     causes = [line.cause for line in fields.known if line.same_as is None]
     for number, begin in enumerate(line.same_as for line in fields.known):
@@ -104,7 +93,7 @@ class UserLedger:
     """A user's ledger; `node` and `lines` are the file as it is written."""
 
     path: Path
-    fields: UserFields
+    fields: f.UserFields
     node: Node
     lines: tuple[str, ...]
 
@@ -149,7 +138,9 @@ def load_user_ledgers(paths: Iterable[Path]) -> tuple[UserLedger, ...]:
     ledgers = []
     for path in {path.resolve(): path for path in paths}.values():
         node = read_file(path, problems)
-        fields = form.validate(UserFields, node, str(path), problems, user_keys) if node else None
+        fields = (
+            form.validate(f.UserFields, node, str(path), problems, f.user_keys) if node else None
+        )
         if node and fields:
             ledgers.append(UserLedger(path, fields, node, _lines(path)))
     problems.raise_if_any()
@@ -169,7 +160,7 @@ class Listed:
     place: int
 
     @property
-    def entry(self) -> Entry:
+    def entry(self) -> f.Entry:
         """The entry."""
         return self.ledger.fields.known[self.number]
 
@@ -254,7 +245,7 @@ class Gate:
         return found
 
 
-def is_as_listed(entry: Entry, result: Result, looks: Callable[[str], bool]) -> bool:
+def is_as_listed(entry: f.Entry, result: Result, looks: Callable[[str], bool]) -> bool:
     """Whether a result fails in the way that an entry says."""
     return (
         (entry.verdict is None or result.verdict in entry.verdict)

@@ -1,7 +1,5 @@
 """Cases → the places of a ledger: as few as can be read, and about no other case."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
@@ -94,7 +92,6 @@ def _said(there: Sequence[Case], ids: Collection[str]) -> list[_Said]:
 
 
 def _attributes(cases: Iterable[Case]) -> list[str]:
-    """The attributes in which cases differ."""
     cases = list(cases)
     names = dict.fromkeys(f"{_ATTRIBUTE}{name}" for case in cases for name in case.attrs)
     return [name for name in names if len(_values(cases, name)) > 1][:_MOST]

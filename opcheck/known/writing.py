@@ -1,7 +1,5 @@
 """A user's ledger, written anew: what stays keeps its words, comments and order."""
 
-from __future__ import annotations
-
 import io
 import re
 import textwrap
@@ -182,7 +180,6 @@ def _round_trip() -> YAML:
 
 
 def _dumped(items: Sequence[Any]) -> list[str]:
-    """The lines of a list, none of an empty one."""
     file = io.StringIO()
     _round_trip().dump([*items], file)
     return file.getvalue().splitlines() if items else []

@@ -1,7 +1,7 @@
 """The vocabulary: frozen dataclasses that every other module speaks, and no behaviour beyond them.
 
-`case` is what is written, `question` what a backend is asked, `outcome` what it did, `result` what
-that is worth, `record` what is stored of it.
+`case` is what is written, `question` what a backend is asked and what it did, `result` what that is
+worth, `record` what is stored of it.
 """
 
 from opcheck.model.case import (
@@ -36,7 +36,7 @@ from opcheck.model.case import (
     Typed,
     Values,
 )
-from opcheck.model.outcome import (
+from opcheck.model.question import (
     NOTHING,
     Crashed,
     Declared,
@@ -47,11 +47,14 @@ from opcheck.model.outcome import (
     Outcome,
     OutOfMemory,
     Produced,
+    Question,
     Raised,
     Reply,
+    Task,
+    TensorType,
     TimedOut,
+    Value,
 )
-from opcheck.model.question import Question, Task, TensorType, Value
 from opcheck.model.record import ComparisonRecord, ElementRecord, Ending, Header, Record, Run, Suite
 from opcheck.model.result import (
     FAILURES,

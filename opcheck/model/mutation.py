@@ -1,7 +1,5 @@
 """What a suite sees of the mistakes that somebody could make, and what it would take to see all."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,21 +1,10 @@
 """A run as it is stored, and all that any report knows of it: plain values, no arrays, no cases."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from opcheck.model import result
 from opcheck.model.case import Level, OpVersion, Rule, Source
-from opcheck.model.result import (
-    BackendInfo,
-    Diagnosis,
-    Environment,
-    Failure,
-    Known,
-    Picture,
-    Problem,
-    Verdict,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +29,7 @@ class ComparisonRecord:
     """A `Comparison` in plain values."""
 
     output: str
-    problem: Problem | None
+    problem: result.Problem | None
     detail: str = ""
     remark: str = ""
     dtype: str | None = None
@@ -52,7 +41,7 @@ class ComparisonRecord:
     used: float = 0.0
     where: str = ""
     worst: tuple[ElementRecord, ...] = ()
-    picture: Picture | None = None
+    picture: result.Picture | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +58,7 @@ class Record:
     place: int
     digest: str
     backend: str
-    verdict: Verdict
+    verdict: result.Verdict
     op: OpVersion
     opset: int
     dtype: str | None
@@ -83,23 +72,23 @@ class Record:
     repeat: str
     rulings: tuple[str, ...] = ()
     reason: str = ""
-    failure: Failure | None = None
+    failure: result.Failure | None = None
     refused: bool = False
     inexpressible: bool = False
     irreproducible: bool = False
     beyond: bool = False
     self_check: bool = False
     alternative: str | None = None
-    known: Known | None = None
+    known: result.Known | None = None
     unexpected: bool = False
-    found: Verdict | None = None
-    diagnoses: tuple[Diagnosis, ...] = ()
+    found: result.Verdict | None = None
+    diagnoses: tuple[result.Diagnosis, ...] = ()
     comparisons: tuple[ComparisonRecord, ...] = ()
     printed: str = ""
     oracle: str = ""
     against: tuple[str, ...] = ()
     seconds: float = 0.0
-    verdicts: Mapping[Verdict, int] | None = None
+    verdicts: Mapping[result.Verdict, int] | None = None
 
     @property
     def used(self) -> float | None:
@@ -134,8 +123,8 @@ class Header:
     by which verdicts may differ. `oracles` are the backends whose answers cases take for right.
     """
 
-    environment: Environment
-    backends: tuple[BackendInfo, ...]
+    environment: result.Environment
+    backends: tuple[result.BackendInfo, ...]
     selection: str
     cases: int
     suite: Suite
@@ -148,7 +137,7 @@ class Header:
     require_supported: bool = False
     named: bool = False
     options: Mapping[str, str] = field(default_factory=dict)
-    oracles: tuple[BackendInfo, ...] = ()
+    oracles: tuple[result.BackendInfo, ...] = ()
     shard: tuple[int, int] | None = None
     seed: int | None = None
 

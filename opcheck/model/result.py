@@ -1,7 +1,5 @@
 """What an outcome is worth: comparisons, verdicts, results, and whom they are about."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum

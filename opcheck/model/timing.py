@@ -1,7 +1,5 @@
 """What was timed: samples of everybody in the same rounds, and what they are held against."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

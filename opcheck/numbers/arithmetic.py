@@ -63,6 +63,8 @@ class Arithmetic:
         ulp: The accuracy of library functions in ULP, where it is not that of the table.
         flushes: Intermediate results below twice `smallest` may become 0.
         scatters: Carry the variance that independent roundings would give.
+        cut: The unit roundoff to which an implementation may have rounded the inputs, where they
+            scatter; 0 for none.
         half: What tensors of 16 bits are computed in, where that is not float32, while others are
             not: see `bounded.astype`.
         values: How wide the values are that all of this is about, from 0 for float64 on; see
@@ -76,6 +78,7 @@ class Arithmetic:
     ulp: float | None = None
     flushes: bool = False
     scatters: bool = False
+    cut: float = 0.0
     half: Arithmetic | None = None
     values: int = 0
 
@@ -118,7 +121,7 @@ def expected(dtype: DType) -> Arithmetic:
 
 def stored(dtype: DType) -> Arithmetic:
     """float32 arithmetic whose results are kept in a 16-bit type between operations."""
-    return replace(FLOAT32, stored=grid(dtype), flushes=True)
+    return replace(FLOAT32, stored=grid(dtype), largest=limits(dtype)[1], flushes=True)
 
 
 def narrow(dtype: DType) -> Arithmetic:

@@ -34,6 +34,14 @@ def erf(x: Array) -> Array:
     return result
 
 
+def mean(x: Array, axis: Any = None, keepdims: bool = False) -> Array:
+    """The sum over `axis`, divided by how many there are; NaN of none, without a warning."""
+    total = np.sum(x, axis=axis, keepdims=keepdims)
+    axes = range(x.ndim) if axis is None else [axis] if isinstance(axis, int) else axis
+    count = math.prod(x.shape[a] for a in axes)
+    return np.asarray(np.divide(total, count), total.dtype)
+
+
 def inexact(x: Array, roundoffs: Any) -> Array:
     """`x`, of which an implementation may be so many unit roundoffs off for its own reasons."""
     return x

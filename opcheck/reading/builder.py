@@ -1,7 +1,5 @@
 """A parser's events → one tree of nodes, in one loop without recursion, within limits."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field

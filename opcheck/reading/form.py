@@ -1,7 +1,5 @@
 """A node against a pydantic model: the model's findings, located and reworded for users."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """Files and texts → `Node` trees: every way in which a file can be unusable ends in a problem."""
 
-from __future__ import annotations
-
 import gc
 import re
 import stat

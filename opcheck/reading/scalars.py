@@ -3,8 +3,6 @@
 https://yaml.org/spec/1.2.2/#103-core-schema
 """
 
-from __future__ import annotations
-
 import math
 import re
 from typing import Any, Final

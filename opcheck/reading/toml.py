@@ -1,7 +1,5 @@
 """TOML as a tree whose values know their lines, which Python's own reader does not tell."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """All failures of a backend summed up by their causes."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field

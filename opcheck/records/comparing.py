@@ -4,8 +4,6 @@ Results are held against each other by case and backend, the latter by its addre
 the new run and was not in the old is a regression, and so is what was judged and no longer is.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -221,7 +219,6 @@ def _kind(was: Record, now: Record | None, red: _Red) -> Kind | None:
 
 
 def _same(was: Record, now: Record, *, fails: bool) -> Kind | None:
-    """What changed about a result that is worth the same."""
     if fails and (_cause(was) != _cause(now) or _looks_otherwise(was, now)):
         return Kind.OTHERWISE
     if was.verdict is Verdict.KNOWN and _listed(was) != _listed(now):

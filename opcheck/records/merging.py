@@ -1,7 +1,5 @@
 """Stored runs of one suite as one: shards, backends, or what a run that was cut short has."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -217,7 +215,6 @@ def _compared_apart(parts: Sequence[Part]) -> Iterator[str]:
 
 
 def _lacks(parts: Sequence[Part], header: Header) -> Iterator[str]:
-    """What the whole lacks, by backend and part."""
     for part in parts:
         if part.run.ending is None:
             yield f"{part.name} was cut short, and nobody knows how it ended"

@@ -1,7 +1,5 @@
 """What a run amounts to: its exit code and the sentence that goes with it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 

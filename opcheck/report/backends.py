@@ -1,7 +1,5 @@
 """The backends that can be asked for: what they need, and what they support as a matrix."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 import textwrap
@@ -18,7 +16,7 @@ from opcheck.errors import OpcheckError
 from opcheck.model import OpVersion, Verdict
 from opcheck.model.result import Support
 from opcheck.report import words
-from opcheck.report.look import COLOURS, add_numbers, new_table, put_all
+from opcheck.report.look import COLOURS, Numbers, new_table, put_all
 
 #: What a verdict is called here; the others go by their own names.
 _WORDS = {Verdict.PASS: "right", Verdict.FAIL: "wrong", Verdict.ERROR: "refuses"}
@@ -70,10 +68,7 @@ def record(one: Tried) -> dict[str, Any]:
 
 
 def _ready(found: Sequence[Tried]) -> Table:
-    table = new_table("backend", "version")
-    add_numbers(table, "threads")
-    table.add_column("devices", overflow="fold")
-    table.add_column("what it is", overflow="fold")
+    table = new_table("backend", "version", Numbers("threads"), "devices", "what it is")
     for one in found:
         assert one.info
         info = one.info
@@ -204,9 +199,7 @@ def _reasons(supports: Iterable[Support]) -> Table:
             case = re.split("[@#]", support.case)[0] if support.verdict is Verdict.FAIL else ""
             kind = _word(support), case, words.kind(_TYPES.sub("#", plain))
             kinds.setdefault(kind, []).append(support)
-    table = new_table("why")
-    add_numbers(table, "cells")
-    table.add_column("first of them", overflow="fold")
+    table = new_table("why", Numbers("cells"), "first of them")
     for (word, *_), alike in [*kinds.items()][:_REASONS]:
         first = alike[0]
         said = Text(f"{words.brief(first.case)}\n{words.brief(first.reason)}")

@@ -3,8 +3,6 @@
 Small tensors are written out; large ones, and those that no text can spell, go into .npy files.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

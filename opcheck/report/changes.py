@@ -1,7 +1,5 @@
 """What changed from one benchmark to another, or from one backend to another in the same."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence

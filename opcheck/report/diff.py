@@ -1,7 +1,5 @@
 """What changed from one run to another: first what was not alike in them, then every change."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,7 +17,7 @@ from opcheck.records.comparing import REGRESSIONS, Change, Difference, Growth, K
 from opcheck.records.merging import differences
 from opcheck.report import failure, words
 from opcheck.report.json_lines import line
-from opcheck.report.look import COLOURS, add_numbers, new_table, put_all, unlike
+from opcheck.report.look import COLOURS, Numbers, new_table, put_all, unlike
 from opcheck.report.markdown import Part, code, fitting, table, text
 
 # History of the format of JSON lines:
@@ -108,9 +106,8 @@ def _show_kind(console: Console, kind: Kind, changes: list[Change], *, verbose: 
 
 
 def _show_growths(console: Console, growths: Iterable[Growth]) -> None:
-    table = new_table("operator", "type", "backend", title="Passing nearer to the limit")
-    for column in ("used", "now"):
-        add_numbers(table, column)
+    columns = "operator", "type", "backend", Numbers("used"), Numbers("now")
+    table = new_table(*columns, title="Passing nearer to the limit")
     for one in growths:
         about = words.brief(str(one.op)), words.brief(one.dtype or ""), words.brief(one.backend)
         table.add_row(*about, f"{one.old:.2f}", f"{one.new:.2f}")

@@ -1,7 +1,5 @@
 """One failure, explained: the sentence tested, what came instead, where, and how to repeat it."""
 
-from __future__ import annotations
-
 import io
 import textwrap
 from collections import Counter
@@ -14,7 +12,7 @@ from rich.text import Text
 
 from opcheck.model import ComparisonRecord, Diagnosis, Known, Record, Verdict
 from opcheck.report import words
-from opcheck.report.look import COLOURS, add_numbers, least, new_table, put
+from opcheck.report.look import COLOURS, least, new_table, put
 
 #: Where the text of a line begins, after its label.
 _INDENT = 10
@@ -122,8 +120,8 @@ def _worst(comparison: ComparisonRecord, wanted: str) -> Table:
     beside_input = any(element.input for element in comparison.worst)
     table = new_table()
     table.add_column("index", no_wrap=True)
-    for column in (*(["input"] if beside_input else []), wanted, "got", "ULP", "allowed"):
-        add_numbers(table, column)
+    for column in (*["input"] * beside_input, wanted, "got", "ULP", "allowed"):
+        table.add_column(column, justify="right", no_wrap=True)
     for element in comparison.worst:
         table.add_row(
             words.index(element.index),
@@ -161,7 +159,6 @@ def ledger_place(known: Known) -> str:
 
 
 def _came(result: Record, known: Known) -> str:
-    """How a result fails, in a ledger's words; what it looks like only if the ledger says so."""
     has_way = result.failure and result.failure != result.verdict
     way = f" ({result.failure})" if has_way else ""
     if " that looks like " not in known.expected:

@@ -3,8 +3,6 @@
 https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

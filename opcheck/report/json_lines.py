@@ -5,8 +5,6 @@ gets every problem with its place, and never more than `limit` bytes into memory
 packed by gzip: then that is said of what is in it.
 """
 
-from __future__ import annotations
-
 import codecs
 import gzip
 import json
@@ -251,6 +249,17 @@ class Reading(Generic[Head, Line]):
         steps = place[1:] if place[:1] and place[0] in self.form.types else place
         path = "".join(f"[{one}]" if isinstance(one, int) else f".{_key(one)}" for one in steps)
         return f"{path.removeprefix('.')}: " if path else ""
+
+
+def whole(
+    file: str, form: Form[Head, Line], use: Callable[[Reading[Head, Line]], Result | None]
+) -> Result:
+    """What `use` makes of a file; raises CaseFileError with everything that is wrong with it."""
+    problems = Problems()
+    found = use(Reading(file, form, problems))
+    problems.raise_if_any()
+    assert found is not None
+    return found
 
 
 def _key(word: str) -> str:

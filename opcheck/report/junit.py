@@ -5,8 +5,6 @@ looser schema: https://github.com/jenkinsci/xunit-plugin (junit-10.xsd). What fa
 being about any case stands in a suite of its own, so that no reader takes such a run for green.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 from datetime import UTC, datetime
 from xml.etree import ElementTree as xml
@@ -56,7 +54,6 @@ def lines(run: Run) -> Iterator[str]:
 
 
 def _wrong_with_the_run(run: Run, is_red_already: bool) -> list[tuple[str, str]]:
-    """What fails the run, and is no result."""
     code, meaning = outcome(run)
     found = [("a process died", said) for said in (run.ending.accidents if run.ending else ())]
     if not run.complete:

@@ -1,7 +1,5 @@
 """Cases as a list: what each asks and what it expects, without running anything."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
@@ -10,26 +8,16 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from opcheck import model
 from opcheck.clauses import Checked, Survey
-from opcheck.model import (
-    Agreement,
-    AnyOf,
-    Case,
-    Computed,
-    Expectation,
-    Golden,
-    Oracle,
-    Rejected,
-    Values,
-)
 from opcheck.report import spelling, words
-from opcheck.report.look import add_numbers, new_table, put
+from opcheck.report.look import Numbers, new_table, put
 
 #: How many names of cases a sentence shows before it says how many more there are.
 _NAMES = 4
 
 
-def show(console: Console, cases: Sequence[Case]) -> None:
+def show(console: Console, cases: Sequence[model.Case]) -> None:
     """Print a line a case, under the file it is written in, and the totals."""
     file = None
     for case in cases:
@@ -40,12 +28,12 @@ def show(console: Console, cases: Sequence[Case]) -> None:
         line = Text.assemble(f"  {case.id}", (said, "dim"))
         console.print(line, soft_wrap=True)
     names = {(case.op.domain, case.op.name, case.name) for case in cases}
-    literal = sum(isinstance(case.expect, Values) for case in cases)
+    literal = sum(isinstance(case.expect, model.Values) for case in cases)
     total = f"{words.plural(len(cases), 'case')} of {words.plural(len(names), 'name')}"
     console.print(f"{total}, {literal:,} with literal expectations")
 
 
-def record(case: Case) -> dict[str, Any]:
+def record(case: model.Case) -> dict[str, Any]:
     """A case as JSON."""
     return {
         "case": case.id,
@@ -63,22 +51,22 @@ def record(case: Case) -> dict[str, Any]:
     }
 
 
-def expectation(expect: Expectation) -> str:
+def expectation(expect: model.Expectation) -> str:
     """What must come out, in a word or two."""
     match expect:
-        case Values():
+        case model.Values():
             return "literal"
-        case Computed():
+        case model.Computed():
             return "computed"
-        case Golden(folder):
+        case model.Golden(folder):
             return f"golden {folder.name}"
-        case Oracle(backend):
+        case model.Oracle(backend):
             return f"oracle {backend}"
-        case Agreement():
+        case model.Agreement():
             return "agreement"
-        case Rejected():
+        case model.Rejected():
             return "rejected"
-        case AnyOf(alternatives):
+        case model.AnyOf(alternatives):
             return f"any of {', '.join(alternative.name for alternative in alternatives)}"
 
 
@@ -88,13 +76,13 @@ def show_clauses(console: Console, surveys: Sequence[Survey]) -> None:
         if number:
             console.print()
         if survey.link is None:
-            console.print(f"{survey.op}: opcheck does not hold the sentences of its page")
+            console.print(f"{survey.op}: no text of it is known")
         else:
             _page(console, survey)
 
 
 def clause_records(survey: Survey) -> Iterator[dict[str, Any]]:
-    """A page as JSON: a record a sentence, then a record a quotation that is not on the page."""
+    """A page as JSON: a record a sentence, then a record a quotation or entry not on the page."""
     op = {"op": survey.op.name, "domain": survey.op.domain, "since": survey.op.since}
     for checked in survey.sentences:
         sentence = checked.sentence
@@ -108,6 +96,7 @@ def clause_records(survey: Survey) -> Iterator[dict[str, Any]]:
         }
     for clause, cases in words.alike(survey.strays, attrgetter("clause")).items():
         yield op | {"stray": clause, "cases": [case.id for case in cases]}
+    yield from (op | {"problem": str(problem)} for problem in survey.problems)
 
 
 def _page(console: Console, survey: Survey) -> None:
@@ -120,9 +109,7 @@ def _page(console: Console, survey: Survey) -> None:
     title = Text.assemble((str(survey.op), "bold"), f"  {survey.link}")
     console.print(title, soft_wrap=True)
     console.print(f"{words.plural(len(sentences), 'sentence')}: {', '.join(told)}")
-    table = new_table("sentence")
-    add_numbers(table, "cases")
-    table.add_column("tested by", overflow="fold")
+    table = new_table("sentence", Numbers("cases"), "tested by")
     for part, group in groupby(sentences, lambda checked: checked.sentence.part):
         table.add_section()
         table.add_row(Text(part, "bold"))
@@ -133,6 +120,8 @@ def _page(console: Console, survey: Survey) -> None:
         where = f"{cases[0].source}, {words.plural(len(cases), 'case')}"
         said = f"not on this page: “{words.brief(clause)}” ({words.clean(where)})"
         console.print(Text(said, "yellow"), soft_wrap=True)
+    for problem in survey.problems:
+        console.print(Text(str(problem), "yellow"), soft_wrap=True)
 
 
 def _text(checked: Checked) -> Text:

@@ -1,7 +1,5 @@
 """What all terminal reports look like: the colour of each verdict, the shape of a table."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,17 +16,10 @@ from opcheck.report import words
 
 #: Every report also says the verdict in words.
 COLOURS = {
+    **dict.fromkeys(Verdict, "red"),
     Verdict.PASS: "green",
     Verdict.KNOWN: "cyan",
     Verdict.WARN: "yellow",
-    Verdict.FAIL: "red",
-    Verdict.DIFFER: "red",
-    Verdict.ERROR: "red",
-    Verdict.CRASH: "red",
-    Verdict.TIMEOUT: "red",
-    Verdict.OOM: "red",
-    Verdict.UNSTABLE: "red",
-    Verdict.UNEXPECTED_PASS: "red",
     Verdict.UNSUPPORTED: "bright_black",
     Verdict.NOT_RUN: "bright_black",
     Verdict.BAD_CASE: "magenta",
@@ -67,19 +58,21 @@ _SPELLINGS = str.maketrans(words.ASCII)
 _NO_BREAK = "\xa0"
 
 
+class Numbers(str):
+    """The name of a column that is neither folded nor cut: part of a number is another number."""
+
+
 def new_table(*columns: str, title: str = "") -> Table:
-    """A table with a ruled head; `columns` are flush left, and folded where space is short."""
+    """A table with a ruled head; columns of `Numbers` are flush right, others left and folded."""
     table = Table(
         box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), title=title
     )
     for column in columns:
-        table.add_column(column, overflow="fold")
+        if isinstance(column, Numbers):
+            table.add_column(column, justify="right", no_wrap=True)
+        else:
+            table.add_column(column, overflow="fold")
     return table
-
-
-def add_numbers(table: Table, name: str) -> None:
-    """Add a column that is neither folded nor cut: part of a number is another number."""
-    table.add_column(name, justify="right", no_wrap=True)
 
 
 def count_cell(number: int, colour: str = "") -> Text:

@@ -1,7 +1,5 @@
 """A run as a page of Markdown, for job summaries and pull requests."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence

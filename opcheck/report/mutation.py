@@ -1,7 +1,5 @@
 """What a suite sees of mistakes: the score, the survivors with their proposals, the arguments."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
@@ -24,7 +22,7 @@ from opcheck.model.mutation import (
 )
 from opcheck.report import words
 from opcheck.report.case_yaml import combinations, name_of, written
-from opcheck.report.look import add_numbers, count_cell, new_table, put_all
+from opcheck.report.look import Numbers, count_cell, new_table, put_all
 
 _COLOURS = {
     Fate.KILLED: "green",
@@ -86,9 +84,7 @@ def _counts(score: Score) -> dict[str, Any]:
 
 
 def _scores(mutations: Sequence[Mutation]) -> Table:
-    table = new_table("operator")
-    for column in ("mistakes", *Fate, "score"):
-        add_numbers(table, column)
+    table = new_table("operator", *map(Numbers, ("mistakes", *Fate, "score")))
     ops = list(dict.fromkeys(mutation.mutant.op for mutation in mutations))
     for op in ops:
         _add_score(table, str(op), score(m for m in mutations if m.mutant.op == op))
@@ -107,9 +103,9 @@ def _add_score(table: Table, name: str, score: Score) -> None:
 
 
 def _yardsticks(yardsticks: Sequence[Yardstick]) -> Table:
-    table = new_table("operator", "type", title="ONNX's own node tests on the same mistakes")
-    for column in ("tests", "mistakes", "killed", "survived", "score", "score of these cases"):
-        add_numbers(table, column)
+    counts = ("tests", "mistakes", "killed", "survived", "score", "score of these cases")
+    title = "ONNX's own node tests on the same mistakes"
+    table = new_table("operator", "type", *map(Numbers, counts), title=title)
     for one in yardsticks:
         _add_yardstick(table, str(one.op), one.dtype, one)
     if len(yardsticks) > 1:
@@ -273,9 +269,8 @@ def _line(console: Console, label: str, text: str) -> None:
 
 def show_groups(console: Console, groups: Sequence[Group], *, verbose: bool) -> None:
     """Print what each group shows; unless `verbose`, only those that show nothing."""
-    table = new_table("operator", "cases of this name")
-    add_numbers(table, "cases")
-    table.add_column("what they show that no others do", overflow="fold")
+    last = "what they show that no others do"
+    table = new_table("operator", "cases of this name", Numbers("cases"), last)
     for group in groups:
         if verbose or group.shows_nothing:
             style = "red" if group.shows_nothing else ""

@@ -3,8 +3,6 @@
 What matters most comes last, next to the prompt.
 """
 
-from __future__ import annotations
-
 import re
 import textwrap
 from collections import Counter
@@ -17,7 +15,7 @@ from rich.text import Text
 
 from opcheck.model import Header, Record, Verdict
 from opcheck.report import tally, words
-from opcheck.report.look import COLOURS, add_numbers, least, new_table, put
+from opcheck.report.look import COLOURS, Numbers, least, new_table, put
 
 #: Lines of a screen: of one whose height is unknown, and at least.
 _SCREEN = 40
@@ -86,9 +84,8 @@ def _legend(columns: Iterable[str], width: int) -> list[str]:
 
 
 def _by_operator(names: Mapping[str, str], rows: _Rows, kinds: Iterable[str], head: int) -> Table:
-    table = new_table("wrong, of those judged")
-    for name in names.values():
-        add_numbers(table, _folded(name, head))
+    columns = (Numbers(_folded(name, head)) for name in names.values())
+    table = new_table("wrong, of those judged", *columns)
     for label, counts in rows.items():
         style = "bold" if label == tally.ALL else ""
         table.add_row(Text(words.brief(label), style), *_shares([counts[a] for a in names]))
@@ -100,9 +97,8 @@ def _by_operator(names: Mapping[str, str], rows: _Rows, kinds: Iterable[str], he
 
 def _by_backend(names: Mapping[str, str], rows: _Rows, kinds: Iterable[str]) -> Table:
     *operators, last = rows
-    table = new_table("backend")
-    for column in (*operators, f"wrong, {last}", *kinds):
-        add_numbers(table, _folded(column, _HEAD))
+    columns = (Numbers(_folded(name, _HEAD)) for name in (*operators, f"wrong, {last}", *kinds))
+    table = new_table("backend", *columns)
     shares = _shares([rows[last][address] for address in names])
     for (address, name), share in zip(names.items(), shares, strict=True):
         wrong = (_count(rows[operator][address], "wrong") for operator in operators)
@@ -152,7 +148,6 @@ def _known(
 
 
 def _listed(causes: Sequence[tuple[int, str]], width: int, room: int) -> Iterator[str]:
-    """The causes that fit into so many lines, then how many others there are."""
     digits = len(f"{sum(count for count, _ in causes):,}") + 2
     for number, (count, cause) in enumerate(causes):
         text = f"{count:{digits},}  {cause}"

@@ -1,7 +1,5 @@
 """A run in a terminal: failures in full as they come, tables at the end, and what it amounts to."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Hashable, Sequence
 
@@ -111,12 +109,7 @@ def _likeness(result: Record) -> Hashable:
 
 
 def show(
-    console: Console,
-    run: Run,
-    *,
-    quiet: bool = False,
-    verbose: int = 0,
-    slowest: int | None = None,
+    console: Console, run: Run, *, quiet: bool = False, verbose: int = 0, slowest: int | None = None
 ) -> None:
     """Print a stored run."""
     pretty = Pretty(console, run.header, quiet=quiet, verbose=verbose, slowest=slowest)

@@ -11,8 +11,6 @@ A run is one process. What is said above holds for all that is below, so it is s
 among the metadata is one line and not empty; a value is above 0.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime

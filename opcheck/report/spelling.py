@@ -1,7 +1,5 @@
 """Values, attributes, tensors and commands in the words that all reports share."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import shlex
@@ -10,28 +8,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from opcheck import model
 from opcheck.clauses import quotation, rulings
 from opcheck.dtypes import DType, round_to
-from opcheck.model import (
-    Agreement,
-    Array,
-    Attrs,
-    Case,
-    Comparison,
-    ComparisonRecord,
-    Element,
-    ElementRecord,
-    Fill,
-    FromFile,
-    Given,
-    Mismatch,
-    Oracle,
-    Record,
-    Result,
-    Suite,
-    TensorSpec,
-    Verdict,
-)
 from opcheck.suite import case_digest, suite_digest
 
 #: The most elements of a literal that are shown in a line.
@@ -39,12 +18,12 @@ _SHOWN = 16
 #: And the most elements put after a fill.
 _PUT = 2
 #: What a record has as the result has it.
-_ALIKE = ({field.name for field in dataclasses.fields(Result)}) & (
-    {field.name for field in dataclasses.fields(Record)} - {"case", "comparisons"}
+_ALIKE = ({field.name for field in dataclasses.fields(model.Result)}) & (
+    {field.name for field in dataclasses.fields(model.Record)} - {"case", "comparisons"}
 )
 
 
-def number(value: Element | None, dtype: DType | None) -> str:
+def number(value: model.Element | None, dtype: DType | None) -> str:
     """A value as short as its dtype allows: float32 0.1 is 0.1, not 0.10000000149011612.
 
     Whole numbers are spelt out: the largest float16 is 65504, though 6.55e+04 leads there too.
@@ -62,7 +41,7 @@ def number(value: Element | None, dtype: DType | None) -> str:
     return str(next(s for s in spellings if round_to(np.array([s]), dtype)[0] == value))
 
 
-def bits(value: Element, dtype: DType) -> str:
+def bits(value: model.Element, dtype: DType) -> str:
     """The exact representation of a value in its dtype, in hexadecimal; "" of a string."""
     if dtype.kind == "string":
         return ""
@@ -71,13 +50,13 @@ def bits(value: Element, dtype: DType) -> str:
     return f"0x{int.from_bytes(raw, sys.byteorder):0{2 * width}x}"
 
 
-def attributes(attrs: Attrs) -> str:
+def attributes(attrs: model.Attrs) -> str:
     """`axis=1 pads=[0, 1]`, or "no attributes"."""
     said = (f"{name}={[*v] if isinstance(v, tuple) else v}" for name, v in attrs.items())
     return " ".join(said) or "no attributes"
 
 
-def tensor(spec: TensorSpec) -> str:
+def tensor(spec: model.TensorSpec) -> str:
     """`input float32[2, 3] uniform 0, 1 seed 7`; a small literal in full, a large one not.
 
     Elements that are put after a fill are told too: up to two, or their number.
@@ -88,19 +67,19 @@ def tensor(spec: TensorSpec) -> str:
         puts = f"{len(spec.put)} others"
     but = f" but {puts}" if puts else ""
     match spec.content:
-        case Fill(kind, args, seed):
+        case model.Fill(kind, args, seed):
             random = kind not in ("constant", "arange", "specials")
             values = f" {kind} {', '.join(f'{arg:g}' for arg in args)}".rstrip()
             return f"{shape}{values}{f' seed {seed}' if random else ''}{but}"
-        case FromFile(path):
+        case model.FromFile(path):
             return f"{shape} from {path.name}{but}"
-        case Given(values) if 0 < values.size <= _SHOWN:
+        case model.Given(values) if 0 < values.size <= _SHOWN:
             return f"{shape} {_literal(values)}"
         case _:
             return shape
 
 
-def _literal(values: Array | str) -> str:
+def _literal(values: model.Array | str) -> str:
     if isinstance(values, str):
         return repr(values)
     if values.ndim:
@@ -110,7 +89,7 @@ def _literal(values: Array | str) -> str:
     return f"{values:g}" if values.dtype.kind == "f" else str(values)
 
 
-def question(case: Case) -> str:
+def question(case: model.Case) -> str:
     """What the case asks, in a line."""
     tensors = ", ".join(map(tensor, case.inputs))
     # Of a model, those that are graphs or tensors are not known here.
@@ -118,9 +97,9 @@ def question(case: Case) -> str:
     return ", ".join([f"{case.op} at opset {case.opset}", *said, *([tensors] if tensors else [])])
 
 
-def _code(case: Case) -> list[str]:
+def _code(case: model.Case) -> list[str]:
     """The oracle of a case, if it is one that the command line has to name too."""
-    if not isinstance(case.expect, Oracle):
+    if not isinstance(case.expect, model.Oracle):
         return []
     # Whoever shows a stored run needs no backends.
     from opcheck.backends.address import CODE
@@ -129,13 +108,13 @@ def _code(case: Case) -> list[str]:
     return [oracle] if oracle.partition(":")[0] in CODE else []
 
 
-def _beside(result: Result, backends: Sequence[str]) -> Sequence[str]:
+def _beside(result: model.Result, backends: Sequence[str]) -> Sequence[str]:
     """The others without which a result does not come about: alone, it would not be asked."""
-    alone = isinstance(result.case.expect, Agreement) and not result.against
+    alone = isinstance(result.case.expect, model.Agreement) and not result.against
     return backends if alone else result.against
 
 
-def repeat(result: Result, backends: Sequence[str] = ()) -> str:
+def repeat(result: model.Result, backends: Sequence[str] = ()) -> str:
     """The command that repeats just this case on just this backend, of the run's `backends`."""
     words = ["opcheck", "run"]
     if not result.case.source.shipped:
@@ -149,9 +128,9 @@ def repeat(result: Result, backends: Sequence[str] = ()) -> str:
     if result.known and result.known.line is not None:
         words += ["--known", result.known.ledger]
     # Without it, the like of it is only counted.
-    if result.verdict is Verdict.WARN:
+    if result.verdict is model.Verdict.WARN:
         words.append("--strict")
-    if result.verdict is Verdict.UNSUPPORTED:
+    if result.verdict is model.Verdict.UNSUPPORTED:
         words.append("--require-supported")
     if result.irreproducible:
         words.append("--require-reproducible")
@@ -166,19 +145,19 @@ class Recorder:
     `backends` are the addresses of all that take part.
     """
 
-    def __init__(self, cases: Sequence[Case], backends: Sequence[str] = ()) -> None:
+    def __init__(self, cases: Sequence[model.Case], backends: Sequence[str] = ()) -> None:
         self._backends = backends
         digests = [(case.id, case_digest(case)) for case in cases]
-        self.suite = Suite(suite_digest(digests), len(cases))
+        self.suite = model.Suite(suite_digest(digests), len(cases))
         #: Place and digest of each case, by its id.
         self.digests = {id: (place, digest) for place, (id, digest) in enumerate(digests)}
 
-    def record(self, result: Result) -> Record:
+    def record(self, result: model.Result) -> model.Record:
         """The record of a result on one of the cases."""
         case = result.case
         place, digest = self.digests[case.id]
-        passed = result.verdict is Verdict.PASS
-        return Record(
+        passed = result.verdict is model.Verdict.PASS
+        return model.Record(
             case=case.id,
             place=place,
             digest=digest,
@@ -200,18 +179,18 @@ class Recorder:
         )
 
 
-def _comparison(comparison: Comparison) -> ComparisonRecord:
+def _comparison(comparison: model.Comparison) -> model.ComparisonRecord:
     fields = {f.name: getattr(comparison, f.name) for f in dataclasses.fields(comparison)}
     dtype = comparison.dtype
     fields["dtype"] = dtype.name if dtype else None
     fields["picture"] = comparison.picture and comparison.picture()
     fields["worst"] = tuple(_element(one, dtype) for one in comparison.worst)
-    return ComparisonRecord(**fields)
+    return model.ComparisonRecord(**fields)
 
 
-def _element(mismatch: Mismatch, dtype: DType | None) -> ElementRecord:
+def _element(mismatch: model.Mismatch, dtype: DType | None) -> model.ElementRecord:
     want, got = mismatch.want, mismatch.got
-    return ElementRecord(
+    return model.ElementRecord(
         index=mismatch.index,
         input=number(mismatch.input, dtype),
         want=number(want, dtype),

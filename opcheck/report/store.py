@@ -4,13 +4,12 @@ A stream without a footer, or with one whose `complete` is false, is that of a r
 NaN, infinities and exact values are strings: the shortest spelling, and the bits beside it.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, Literal, Self, TypeAlias, TypeVar
 
@@ -23,30 +22,9 @@ from pydantic import (
     model_validator,
 )
 
-from opcheck.model import (
-    BackendInfo,
-    ComparisonRecord,
-    Diagnosis,
-    ElementRecord,
-    Ending,
-    Environment,
-    Failure,
-    Header,
-    Known,
-    Level,
-    OpVersion,
-    Picture,
-    Problem,
-    Record,
-    Rule,
-    Run,
-    Source,
-    Suite,
-    Verdict,
-)
-from opcheck.reading import Problems
+from opcheck import model
 from opcheck.reading.form import shown
-from opcheck.report.json_lines import Fields, Form, Reading, line
+from opcheck.report.json_lines import Fields, Form, Reading, line, whole
 
 T = TypeVar("T")
 
@@ -84,12 +62,12 @@ class HeaderFields(Fields):
 
     type: Literal["header"]
     format: Literal[3]
-    environment: Environment
-    backends: tuple[BackendInfo, ...]
+    environment: model.Environment
+    backends: tuple[model.BackendInfo, ...]
     selection: str
     cases: _Count
-    suite: Suite
-    level: Level
+    suite: model.Suite
+    level: model.Level
     paths: tuple[str, ...]
     known: bool
     ledgers: dict[str, str]
@@ -97,7 +75,7 @@ class HeaderFields(Fields):
     require_supported: bool
     named: bool
     options: dict[str, str]
-    oracles: tuple[BackendInfo, ...] = ()
+    oracles: tuple[model.BackendInfo, ...] = ()
     started: Annotated[str, AfterValidator(_time)]
     shard: tuple[int, int] | None
     seed: int | None
@@ -114,20 +92,9 @@ class HeaderFields(Fields):
             raise ValueError("shard: must be one of some, the first of which is [1, n]")
         return self
 
-    def header(self) -> Header:
+    def header(self) -> model.Header:
         """The same, as everything else knows it."""
-        return _into(Header, self)
-
-
-class _ElementFields(Fields):
-    index: tuple[_Count, ...]
-    input: str
-    want: str
-    want_bits: str
-    got: str
-    got_bits: str
-    ulp: _Count | None
-    allowed: str
+        return _into(model.Header, self)
 
 
 class _PictureFields(Fields):
@@ -145,7 +112,7 @@ class _PictureFields(Fields):
 
 class _ComparisonFields(Fields):
     output: str
-    problem: Problem | None
+    problem: model.Problem | None
     detail: str
     remark: str
     dtype: str | None
@@ -156,13 +123,12 @@ class _ComparisonFields(Fields):
     max_ulp: _Count | None
     used: _Share
     where: str
-    worst: tuple[_ElementFields, ...]
+    worst: tuple[model.ElementRecord, ...]
     picture: _PictureFields | None
 
-    def comparison(self) -> ComparisonRecord:
-        worst = tuple(_into(ElementRecord, element) for element in self.worst)
-        picture = self.picture and _into(Picture, self.picture)
-        return _into(ComparisonRecord, self, worst=worst, picture=picture)
+    def comparison(self) -> model.ComparisonRecord:
+        picture = self.picture and _into(model.Picture, self.picture)
+        return _into(model.ComparisonRecord, self, picture=picture)
 
 
 class ResultFields(Fields):
@@ -171,10 +137,10 @@ class ResultFields(Fields):
     type: Literal["result"]
     case: str
     backend: str
-    verdict: Verdict
+    verdict: model.Verdict
     self_check: Annotated[bool, Field(alias="self")]
     reason: str
-    failure: Failure | None
+    failure: model.Failure | None
     refused: bool
     inexpressible: bool
     irreproducible: bool = False
@@ -183,10 +149,10 @@ class ResultFields(Fields):
     alternative: str | None
     oracle: str = ""
     against: tuple[str, ...] = ()
-    known: Known | None
+    known: model.Known | None
     unexpected: bool
-    found: Verdict | None
-    diagnoses: tuple[Diagnosis, ...]
+    found: model.Verdict | None
+    diagnoses: tuple[model.Diagnosis, ...]
     op: str
     domain: str
     since: _Count
@@ -194,11 +160,11 @@ class ResultFields(Fields):
     dtype: str | None
     name: str
     row: str | None
-    rule: Rule
-    level: Level
+    rule: model.Rule
+    level: model.Level
     clause: str
     rulings: tuple[str, ...]
-    source: Source
+    source: model.Source
     place: _Count
     digest: str
     question: str
@@ -207,7 +173,7 @@ class ResultFields(Fields):
     unjudged: _Count
     comparisons: tuple[_ComparisonFields, ...]
     seconds: _Seconds
-    verdicts: dict[Verdict, Annotated[int, Field(ge=1)]] | None = None
+    verdicts: dict[model.Verdict, Annotated[int, Field(ge=1)]] | None = None
 
     @model_validator(mode="after")
     def _agree(self) -> Self:
@@ -216,17 +182,17 @@ class ResultFields(Fields):
             raise ValueError("used and unjudged must be those of the comparisons")
         return self
 
-    def record(self) -> Record:
+    def record(self) -> model.Record:
         """The same, as everything else knows it."""
-        op = OpVersion(self.domain, self.op, self.since)
+        op = model.OpVersion(self.domain, self.op, self.since)
         comparisons = tuple(one.comparison() for one in self.comparisons)
-        return _into(Record, self, op=op, comparisons=comparisons)
+        return _into(model.Record, self, op=op, comparisons=comparisons)
 
 
 class _RevisedFields(Fields):
     case: str
     backend: str
-    diagnoses: tuple[Diagnosis, ...]
+    diagnoses: tuple[model.Diagnosis, ...]
 
 
 class FooterFields(Fields):
@@ -242,11 +208,11 @@ class FooterFields(Fields):
     partings: tuple[str, ...]
     revised: tuple[_RevisedFields, ...] = ()
 
-    def ending(self) -> Ending:
+    def ending(self) -> model.Ending:
         """The same, as everything else knows it, without what can be counted."""
-        return _into(Ending, self)
+        return _into(model.Ending, self)
 
-    def revise(self, records: Iterable[Record]) -> list[Record]:
+    def revise(self, records: Iterable[model.Record]) -> list[model.Record]:
         """Return the records with the diagnoses that were revised after they were written."""
         later = {(one.case, one.backend): one.diagnoses for one in self.revised}
         return [
@@ -291,12 +257,12 @@ _FORM: Form[HeaderFields, ResultFields | FooterFields] = Form(
 )
 
 
-def header(run: Header) -> str:
+def header(run: model.Header) -> str:
     """The first line."""
     return line({"type": "header", "format": FORMAT, **dataclasses.asdict(run)})
 
 
-def record(result: Record) -> str:
+def record(result: model.Record) -> str:
     """The line of one result."""
     fields = {field.name: getattr(result, field.name) for field in dataclasses.fields(result)}
     del fields["self_check"]
@@ -320,7 +286,9 @@ def record(result: Record) -> str:
     )
 
 
-def footer(results: Iterable[Record], ending: Ending, revised: Iterable[Record] = ()) -> str:
+def footer(
+    results: Iterable[model.Record], ending: model.Ending, revised: Iterable[model.Record] = ()
+) -> str:
     """The last line: totals by backend and verdict, and how the run ended.
 
     And the diagnoses of results that were `revised` after their lines were written.
@@ -332,7 +300,7 @@ def footer(results: Iterable[Record], ending: Ending, revised: Iterable[Record] 
     return line({"type": "footer", **told, **({"revised": later} if later else {})})
 
 
-def lines(run: Run) -> Iterator[str]:
+def lines(run: model.Run) -> Iterator[str]:
     """The whole stream; without a footer where the run has no end."""
     yield header(run.header)
     yield from map(record, run.records)
@@ -340,7 +308,7 @@ def lines(run: Run) -> Iterator[str]:
         yield footer(run.records, run.ending)
 
 
-def totals(results: Iterable[Record]) -> dict[str, dict[str, int]]:
+def totals(results: Iterable[model.Record]) -> dict[str, dict[str, int]]:
     """How many results of each verdict each backend has."""
     counts: dict[str, Counter[str]] = {}
     for result in results:
@@ -348,7 +316,7 @@ def totals(results: Iterable[Record]) -> dict[str, dict[str, int]]:
     return {backend: dict(count) for backend, count in counts.items()}
 
 
-def _diagnoses(result: Record) -> list[dict[str, Any]]:
+def _diagnoses(result: model.Record) -> list[dict[str, Any]]:
     return [dataclasses.asdict(diagnosis) for diagnosis in result.diagnoses]
 
 
@@ -356,29 +324,20 @@ def _number(value: float | None) -> float | str | None:
     return value if value is None or math.isfinite(value) else str(value)
 
 
-def read(path: Path) -> Run:
+def read(path: Path) -> model.Run:
     """The run in a file, incomplete where it was cut short.
 
     Raises CaseFileError with everything that is wrong with the file.
     """
-    problems = Problems()
-    reading = Reading(str(path), _FORM, problems)
-    run = reading.read_file(path, lambda stream: _run(reading, stream))
-    problems.raise_if_any()
-    assert run is not None
-    return run
+    return whole(str(path), _FORM, lambda file: file.read_file(path, partial(_run, file)))
 
 
-def read_stream(stream: BinaryIO, name: str) -> Run:
+def read_stream(stream: BinaryIO, name: str) -> model.Run:
     """The same of a stream that is called so."""
-    problems = Problems()
-    run = _run(Reading(name, _FORM, problems), stream)
-    problems.raise_if_any()
-    assert run is not None
-    return run
+    return whole(name, _FORM, lambda file: _run(file, stream))
 
 
-def _run(reading: _Reading, stream: BinaryIO) -> Run | None:
+def _run(reading: _Reading, stream: BinaryIO) -> model.Run | None:
     """What the lines say, None where the first is not ours."""
     found = reading.read(stream)
     if found is None:
@@ -386,7 +345,7 @@ def _run(reading: _Reading, stream: BinaryIO) -> Run | None:
     head, rest = found
     header = head.header()
     records = []
-    ending: Ending | None = None
+    ending: model.Ending | None = None
     check = _Check(reading, header)
     for number, fields in rest:
         if ending is not None:
@@ -402,26 +361,26 @@ def _run(reading: _Reading, stream: BinaryIO) -> Run | None:
             records = fields.revise(records)
     if ending is not None and reading.cut:
         reading.nothing_may_follow(reading.cut)
-    return Run(header, tuple(records), ending)
+    return model.Run(header, tuple(records), ending)
 
 
 class _Check:
     """Whether lines that are sound by themselves contradict each other."""
 
-    def __init__(self, reading: _Reading, header: Header) -> None:
+    def __init__(self, reading: _Reading, header: model.Header) -> None:
         self.reading, self.header = reading, header
         self.addresses = {backend.address for backend in header.backends}
         self.seen: set[tuple[str, str]] = set()
         self.cases: dict[str, tuple[int, str]] = {}
         self.places: dict[int, str] = {}
 
-    def result(self, number: int, record: Record) -> None:
+    def result(self, number: int, record: model.Record) -> None:
         """Check a result against the header and all results before it."""
         for told in self._wrong(record):
             self.reading.add(number, told)
         self.seen.add((record.case, record.backend))
 
-    def _wrong(self, record: Record) -> Iterator[str]:
+    def _wrong(self, record: model.Record) -> Iterator[str]:
         case, about = record.case, (record.place, record.digest)
         if record.backend not in self.addresses:
             yield f"the header knows no backend {shown(record.backend)}"
@@ -436,8 +395,7 @@ class _Check:
         elif len(self.cases) == self.header.cases + 1:
             yield f"more cases than the {self.header.cases:,} of the header"
 
-    def footer(self, number: int, fields: FooterFields, records: list[Record]) -> None:
-        """Check the footer against all results."""
+    def footer(self, number: int, fields: FooterFields, records: list[model.Record]) -> None:
         if fields.totals != totals(records):
             hint = "lines are missing, or were added"
             self.reading.add(number, "the footer's totals are not those of the results", hint)

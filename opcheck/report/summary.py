@@ -1,9 +1,8 @@
 """The end of a run in a terminal: counts of every verdict, known defects, open answers, remarks."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from operator import attrgetter
 
 from rich.console import Console
@@ -13,7 +12,7 @@ from rich.text import Text
 from opcheck.model import Header, Record, Verdict
 from opcheck.records.status import is_judged
 from opcheck.report import failure, overview, tally, words
-from opcheck.report.look import COLOURS, add_numbers, count_cell, grouped, new_table, put_all
+from opcheck.report.look import COLOURS, Numbers, count_cell, grouped, new_table, put_all
 
 #: How many kinds of reasons a list shows for a backend before it says how many more there are.
 _REASONS = 3
@@ -85,13 +84,7 @@ def _counts(
     rows = tally.counts(header.backends, results)
     columns = tally.columns(rows)
     has_bounds = any(row.used is not None for row in rows)
-
-    def new(*before: str) -> Table:
-        table = new_table(*before, "backend")
-        for column in (*columns, *["used"] * has_bounds):
-            add_numbers(table, column)
-        return table
-
+    numbers = [*map(Numbers, (*columns, *["used"] * has_bounds))]
     groups: dict[str, list[list[str | Text]]] = {}
     for row in rows:
         cells: list[str | Text] = [names[row.backend]]
@@ -101,7 +94,12 @@ def _counts(
         if has_bounds:
             cells.append(count_cell(0) if row.used is None else Text(f"{row.used:.2f}"))
         groups.setdefault(words.brief(str(row.op)), []).append(cells)
+    new = partial(_columns, ["backend", *numbers])
     return grouped(console, "operator", new, groups.items(), above=0, apart=True)
+
+
+def _columns(behind: Iterable[str], *before: str, title: str = "") -> Table:
+    return new_table(*before, *behind, title=title)
 
 
 def _open_answers(console: Console, names: Mapping[str, str], results: Iterable[Record]) -> Table:
@@ -122,20 +120,14 @@ def _open_answers(console: Console, names: Mapping[str, str], results: Iterable[
             (said, f"all {len(some)}" if len(some) == len(names) > _FEW else ", ".join(some))
             for said, some in alike.items()
         ]
-
-    def new(*before: str) -> Table:
-        title = "Where the text leaves it open, the answer each backend gives"
-        return new_table(*before, "answer", "backend", title=title)
-
+    title = "Where the text leaves it open, the answer each backend gives"
+    new = partial(_columns, ["answer", "backend"], title=title)
     return grouped(console, "case", new, groups.items(), above=0)
 
 
 def _companies(results: Iterable[Record]) -> Table:
-    table = new_table(title="Where nobody knows the answer, who agrees: no proof of anything")
-    for column in ("agree", "differ"):
-        table.add_column(column, overflow="fold")
-    add_numbers(table, "cases")
-    table.add_column("such as", overflow="fold")
+    title = "Where nobody knows the answer, who agrees: no proof of anything"
+    table = new_table("agree", "differ", Numbers("cases"), "such as", title=title)
     for company in tally.companies(results):
         who = [
             ", ".join(map(words.brief, some)) or "–"
@@ -147,10 +139,8 @@ def _companies(results: Iterable[Record]) -> Table:
 
 def _causes(header: Header, names: Mapping[str, str], results: Iterable[Record]) -> Iterable[Table]:
     for wrong in tally.wrong(header, results):
-        table = new_table(title=f"What is wrong with {names[wrong.backend]}: {wrong.told}")
-        add_numbers(table, "cases")
-        table.add_column("looks", overflow="fold")
-        table.add_column("in", overflow="fold")
+        title = f"What is wrong with {names[wrong.backend]}: {wrong.told}"
+        table = new_table(Numbers("cases"), "looks", "in", title=title)
         for cause in wrong.causes:
             told = f"{cause.failures:,}", cause.looks, ", ".join(cause.places)
             table.add_row(*map(words.one_line, told))
@@ -174,9 +164,8 @@ def _with_causes(
 
 
 def _passing(names: Mapping[str, str], results: Sequence[Record]) -> Table:
-    table = new_table("backend", "listed in", title="Listed as failing, but passing")
-    add_numbers(table, "cases")
-    table.add_column("what to do", overflow="fold")
+    columns = "backend", "listed in", Numbers("cases"), "what to do"
+    table = new_table(*columns, title="Listed as failing, but passing")
     for address in names:
         mine = [result for result in results if result.backend == address]
         for known, passing, total in failure.outdated_lines(mine):
@@ -261,12 +250,7 @@ def _listing(
     names: Mapping[str, str],
     groups: Mapping[str, Sequence[tuple[str, str]]],
 ) -> Table:
-    def new(*before: str) -> Table:
-        table = new_table(*before, title=title)
-        add_numbers(table, "cases")
-        table.add_column(last, overflow="fold")
-        return table
-
+    new = partial(_columns, [Numbers("cases"), last], title=title)
     named = ((names[address], rows) for address, rows in groups.items())
     return grouped(console, "backend", new, named, above=1)
 
@@ -277,10 +261,7 @@ def _slowest(names: Mapping[str, str], results: Sequence[Record], most: int) -> 
     share = sum(one.seconds for one in timed) / (sum(one.seconds for one in results) or 1)
     count = words.plural(len(timed), "result")
     title = f"Slowest: {count}, {words.percent(share)} of the time that backends took"
-    table = new_table(title=title)
-    add_numbers(table, "time")
-    for column in ("backend", "case"):
-        table.add_column(column, overflow="fold")
+    table = new_table(Numbers("time"), "backend", "case", title=title)
     for result in timed:
         told = names[result.backend], words.one_line(result.case)
         table.add_row(words.seconds(result.seconds), *told)

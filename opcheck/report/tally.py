@@ -1,7 +1,5 @@
 """What the tables at the end of a run say, before anybody draws them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace

@@ -4,21 +4,19 @@ A file without a footer, or with one whose `complete` is false, is that of a ben
 Samples are stored as they were taken; every statistic is computed when they are read.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, Literal, Self, TypeAlias
 
 from pydantic import Field, TypeAdapter, model_validator
 
 from opcheck.model.timing import Bench, Sample, Timed, Timing
-from opcheck.reading import Problems
 from opcheck.reading.form import shown
 from opcheck.report.files import write_text
-from opcheck.report.json_lines import Fields, Form, Reading, line
+from opcheck.report.json_lines import Fields, Form, Reading, line, whole
 
 # Nothing takes less than a picosecond, or more than 30 years.
 _Seconds = Annotated[float, Field(ge=1e-12, le=1e9)]
@@ -194,16 +192,11 @@ def write(path: Path, bench: Bench, rows: Sequence[Timed], *, complete: bool) ->
 
 def read(path: Path) -> Stored:
     """The benchmark in a file; raises CaseFileError with everything that is wrong with it."""
-    problems = Problems()
-    reading = Reading(str(path), replace(_FORM, limit=LIMIT, longest=LIMIT), problems)
-    stored = reading.read_file(path, lambda stream: _stored(reading, stream))
-    problems.raise_if_any()
-    assert stored is not None
-    return stored
+    form = replace(_FORM, limit=LIMIT, longest=LIMIT)
+    return whole(str(path), form, lambda file: file.read_file(path, partial(_stored, file)))
 
 
 def _stored(reading: _Reading, stream: BinaryIO) -> Stored | None:
-    """What the lines say, None where the first is not ours."""
     found = reading.read(stream)
     if found is None:
         return None

@@ -1,7 +1,5 @@
 """Timings in a terminal: a case as soon as it is measured, means over all of them at the end."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 

@@ -3,8 +3,6 @@
 Texts are harmless where they come from outside, and not too long; of amounts three digits matter.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence

@@ -27,10 +27,10 @@ from opcheck.model import (
     Result,
     Verdict,
 )
-from opcheck.run.lying import node_of
 from opcheck.run.oracle import Testimony, oracle_of
 from opcheck.run.repeating import Rounds, as_required, repeated, together
 from opcheck.run.repeating import settled as compared
+from opcheck.run.sight import node_of
 from opcheck.run.trial import Judged, Trial
 
 #: How far a backend may be ahead of the slowest, in cases, and how many bytes their data may have.

@@ -1,7 +1,5 @@
 """The machine and the packages of this run."""
 
-from __future__ import annotations
-
 import os
 import platform
 from contextlib import suppress

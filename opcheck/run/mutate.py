@@ -1,7 +1,5 @@
 """Which mistakes a suite sees: each is made in every version and dtype that the cases are about."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -97,7 +95,6 @@ def cells(cases: Iterable[Case]) -> dict[Cell, tuple[Case, ...]]:
 
 
 def _dtypes(case: Case, allowed: Sequence[str]) -> tuple[str, ...]:
-    """The dtype that a case is about, if it is allowed."""
     dtype = case.inputs[0].dtype.name if case.inputs else ""
     return (dtype,) if dtype in allowed else ()
 

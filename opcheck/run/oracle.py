@@ -1,28 +1,19 @@
-"""What must come out of a case: the answers its expectation admits, computed where it says so."""
-
-from __future__ import annotations
+"""What a case asks, and what must come out: the answers it admits, computed where it says so."""
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, zip_longest
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from opcheck import dtypes
-from opcheck.compare import Want, compare, compare_outputs, too_wide
+from opcheck.backends import second_data
+from opcheck.compare import Want, compare, compare_outputs, too_wide, verdict
 from opcheck.compare.agreement import misfit, steady, wants_of
-from opcheck.compare.verdict import (
-    Admitted,
-    Answer,
-    Refusal,
-    by_itself,
-    depends,
-    told,
-    what_is_wrong,
-)
-from opcheck.compare.wants import computed_want, in_its_dtype, stated_want
+from opcheck.compare.outputs import computed_want, in_its_dtype, stated_want
 from opcheck.dtypes import DType, limits
 from opcheck.engine import evaluate, exactly, operator_of, rounded
 from opcheck.errors import InvalidNode
@@ -31,10 +22,12 @@ from opcheck.model import (
     Agreement,
     AnyOf,
     Array,
+    AttrValue,
     BackendInfo,
     Case,
     Comparison,
     Computed,
+    Fill,
     Foreign,
     Golden,
     Oracle,
@@ -44,10 +37,51 @@ from opcheck.model import (
     Question,
     Raised,
     Rejected,
+    Task,
+    TensorType,
+    Typed,
     Values,
 )
-from opcheck.run.question import question
-from opcheck.suite import unrounded
+from opcheck.suite import materialize, unrounded
+
+
+def _stored(value: AttrValue | Typed) -> Any:
+    """An attribute as a model holds it: each float rounded to float32."""
+    match value:
+        case Typed("float" | "floats", held):
+            return Typed(value.type, _stored(held))
+        case float():
+            return float(np.float32(value))
+        case tuple():
+            return tuple(map(_stored, value))
+        case _:
+            return value
+
+
+def question(case: Case) -> Question:
+    """The question that `case` asks.
+
+    Raises ValueError where the case's data cannot be made.
+    """
+    fed = [spec for spec in case.inputs if not spec.initializer]
+    inputs = tuple(materialize(spec) for spec in fed)
+    task = Task(
+        case=case.id,
+        op=case.op,
+        opset=case.opset,
+        attrs={name: _stored(value) for name, value in case.attrs.items()},
+        slots=case.slots,
+        inputs=tuple(TensorType(spec.name, spec.dtype, spec.shape) for spec in fed),
+        initializers={s.name: materialize(s) for s in case.inputs if s.initializer},
+        outputs=case.outputs,
+        model=case.model,
+        ports=case.ports,
+    )
+    known = operator_of(case.op) is not None
+    second = tuple(second_data(inputs, may_negate=known))
+    random = isinstance(case.expect, Values) and bool(case.expect.random)
+    return Question(task, inputs, second, known, case.timeout, random)
+
 
 _CONTRADICTION = "the case and opcheck's engine contradict each other"
 
@@ -74,16 +108,16 @@ class Testimony:
 
     def _answer(self, case: Case) -> Produced:
         outcome = steady(case.op, self.outcome, case.outputs, case.tolerance)
-        if not depends(outcome):
-            found = by_itself("must", outcome)
+        if not verdict.depends(outcome):
+            found = verdict.by_itself("must", outcome)
             raise self._silent(f"{found.verdict}: {found.reason}")
         if isinstance(outcome, Raised):
-            raise self._silent(f"raised {told(outcome)}")
+            raise self._silent(f"raised {verdict.told(outcome)}")
         return outcome
 
     def _usable(self, answer: tuple[Array | Foreign, ...], case: Case) -> tuple[Want, ...]:
         if wrong := misfit(answer, case.outputs):
-            raise self._silent(f"its answer cannot be one: {what_is_wrong(wrong)}")
+            raise self._silent(f"its answer cannot be one: {verdict.what_is_wrong(wrong)}")
         arrays = [one for one in answer if not isinstance(one, Foreign)]
         return wants_of(case.op, arrays, case.outputs)
 
@@ -151,7 +185,7 @@ class WrongCase(ValueError):
 class Admission:
     """The answers that a case admits, and the legal twin of the first refusal among them."""
 
-    answers: tuple[Admitted, ...]
+    answers: tuple[verdict.Admitted, ...]
     twin: Question | None
 
 
@@ -192,26 +226,26 @@ def _one(
     expect: Values | Computed | Golden | Rejected,
     name: str | None,
     twins: Sequence[Want] = (),
-) -> tuple[Admitted, Question | None]:
+) -> tuple[verdict.Admitted, Question | None]:
     """One answer, and the legal twin of a refusal; `twins` as in `_given`."""
     match expect:
         case Rejected(reason, legal):
             if case.rule != "open":
                 _check_refused(case, asked)
             twin = question(legal)
-            return Refusal(reason, _wants_of_twin(legal, twin), name), twin
+            return verdict.Refusal(reason, _wants_of_twin(legal, twin), name), twin
         case Computed():
             wants = computed(case, asked, asked.inputs)
             if case.rule != "open" and not case.empty:
                 _check_telling(wants)
-            return Answer(wants, name), None
+            return verdict.Answer(wants, name), None
         case Values(specs, ports, random):
             given = [stated_want(case.op, s.name, unrounded(s), s.dtype) for s in specs]
             if ports and operator_of(case.op) is None:
-                return Answer(tuple(_outputs(ports, given, random)), name), None
+                return verdict.Answer(tuple(_outputs(ports, given, random)), name), None
             return _given(case, asked, given, name, twins), None
         case Golden(folder):
-            pairs = zip(case.outputs, _stored(case, folder), strict=True)
+            pairs = zip(case.outputs, _golden_outputs(case, folder), strict=True)
             given = [
                 stated_want(case.op, out.name, array, dtypes.of(array)) for out, array in pairs
             ]
@@ -231,7 +265,7 @@ def _outputs(
             yield Want(port.name, None, np.empty(0), form=port.form, items=items)
 
 
-def _by_oracle(case: Case, asked: Question, testimony: Testimony) -> Answer:
+def _by_oracle(case: Case, asked: Question, testimony: Testimony) -> verdict.Answer:
     wants = testimony.wants(case)
     try:
         return _given(case, asked, wants, None)
@@ -241,7 +275,7 @@ def _by_oracle(case: Case, asked: Question, testimony: Testimony) -> Answer:
 
 def _given(
     case: Case, asked: Question, wants: Sequence[Want], name: str | None, twins: Sequence[Want] = ()
-) -> Answer:
+) -> verdict.Answer:
     """Outputs that the case states, with the bounds of what the engine computes in their place.
 
     Where the engine refuses the model, the bounds are those of the legal twin's outputs, `twins`,
@@ -250,7 +284,7 @@ def _given(
     """
     operator = operator_of(case.op)
     if operator is None:
-        return Answer(tuple(wants), name)
+        return verdict.Answer(tuple(wants), name)
     try:
         mine = exactly(case.op, asked.task.operands(asked.inputs), case.attrs, len(case.outputs))
     except InvalidNode as error:
@@ -266,7 +300,7 @@ def _given(
         wants = [_bounded(case, *pair, is_twin=not engine) for pair in pairs]
     if case.rule != "open":
         _check_agreement(compare_outputs(wants, answers, case.tolerance))
-    return Answer(tuple(wants), name)
+    return verdict.Answer(tuple(wants), name)
 
 
 def _bounded(case: Case, want: Want, other: Want | None, *, is_twin: bool) -> Want:
@@ -295,7 +329,7 @@ def _check_agreement(comparisons: Iterable[Comparison]) -> None:
     for comparison in comparisons:
         if comparison.problem in (None, "undecided"):
             continue
-        told = what_is_wrong(comparison)
+        told = verdict.what_is_wrong(comparison)
         if comparison.wrong:
             told = f"{comparison.output}: {comparison.wrong} of {comparison.total} elements differ"
             told += f", {comparison.where}"
@@ -335,7 +369,7 @@ def _wants_of_twin(legal: Case, twin: Question) -> tuple[Want, ...]:
         raise WrongCase(f"its legal twin: {error}") from None
 
 
-def _stored(case: Case, folder: Path) -> list[Array]:
+def _golden_outputs(case: Case, folder: Path) -> list[Array]:
     """The golden outputs; raises ValueError where they cannot be those of this case."""
     stored = [read_tensor(folder / f"output_{number}.pb") for number in range(len(case.outputs))]
     for number, (output, array) in enumerate(zip(case.outputs, stored, strict=True)):
@@ -353,7 +387,17 @@ def computed(case: Case, asked: Question, inputs: tuple[Array, ...]) -> tuple[Wa
     except InvalidNode as error:
         raise _refused_by_the_engine(error) from None
     pairs = zip(case.outputs, outputs, strict=True)
-    return tuple(computed_want(case.op, output.name, answer) for output, answer in pairs)
+    wants = (computed_want(case.op, output.name, answer) for output, answer in pairs)
+    return tuple(replace(want, drawn=_is_drawn(case)) for want in wants)
+
+
+def _is_drawn(case: Case) -> bool:
+    """Return True if all numbers that are not whole are drawn at random."""
+    real = [one for one in case.inputs if one.dtype.kind == "float" and math.prod(one.shape) > 1]
+    return bool(real) and all(
+        isinstance(one.content, Fill) and one.content.kind in ("uniform", "normal") and not one.put
+        for one in real
+    )
 
 
 def _refused_by_the_engine(error: InvalidNode) -> WrongCase:

@@ -1,7 +1,5 @@
 """Work in several processes."""
 
-from __future__ import annotations
-
 import multiprocessing
 import signal
 from collections.abc import Callable, Generator, Iterator, Sequence

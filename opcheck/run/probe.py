@@ -3,8 +3,6 @@
 They are judged like any other case, but no ledger is asked: a known defect is a defect here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from multiprocessing.connection import wait
 
@@ -24,7 +22,7 @@ from opcheck.model import (
 )
 from opcheck.model.result import Cell, Support
 from opcheck.run.conduct import Asked, conduct
-from opcheck.run.question import question
+from opcheck.run.oracle import question
 
 #: Of several verdicts on one cell, the first of these counts.
 _WORST = (

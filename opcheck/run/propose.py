@@ -4,12 +4,11 @@ Nodes are drawn at random, small ones first, and judged as any case is. What is 
 smaller as long as it kills.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
+from typing import TypeAlias
 
 from opcheck.engine.mutants import Mutant as Mistake
 from opcheck.model import Case, FromFile
@@ -25,13 +24,8 @@ TRIES = 2000
 _LENT = 300
 
 
-@dataclass(frozen=True)
-class _Search:
-    """The cells in which mistakes of one operator are to be killed, by the mistakes' names."""
-
-    wanted: Mapping[str, tuple[Cell, ...]]
-    cases: Mapping[Cell, tuple[Case, ...]]
-    tries: int
+#: The cells in which mistakes of one operator are to be killed, by the mistakes' names, and cases.
+_Search: TypeAlias = tuple[Mapping[str, tuple[Cell, ...]], Mapping[Cell, tuple[Case, ...]]]
 
 
 def proposals(
@@ -50,24 +44,25 @@ def proposals(
     for mutant in survivors:
         of_op = by_op[mutant.op.domain, mutant.op.name]
         of_op[mutant.name].append(Cell(mutant.op, mutant.dtype))
-    searches = []
+    searches: list[_Search] = []
     for (domain, name), wanted in by_op.items():
         mine = {c: known[c] for c in known if (c.op.domain, c.op.name) == (domain, name)}
         names = list(wanted)
         step = math.ceil(len(names) / (1 if jobs == 1 else 8 * jobs))
         for start in range(0, len(names), step):
             part = {n: tuple(wanted[n]) for n in names[start : start + step]}
-            searches.append(_Search(part, mine, tries))
-    for found in in_parallel(_search, searches, jobs, safe_place):
+            searches.append((part, mine))
+    for found in in_parallel(partial(_search, tries), searches, jobs, safe_place):
         yield from found
 
 
-def _search(search: _Search) -> list[Proposal]:
-    wanted = {cell for among in search.wanted.values() for cell in among}
-    grounds = {c: Ground(c, _lent(c, search.cases), search.tries) for c in wanted}
+def _search(tries: int, search: _Search) -> list[Proposal]:
+    wanted, cases = search
+    cells = {cell for among in wanted.values() for cell in among}
+    grounds = {cell: Ground(cell, _lent(cell, cases), tries) for cell in cells}
     return [
         proposal
-        for name, among in search.wanted.items()
+        for name, among in wanted.items()
         for proposal in _of_mistake(name, [grounds[cell] for cell in among])
     ]
 

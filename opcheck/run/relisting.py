@@ -1,7 +1,5 @@
 """What a user's ledger has to say after a run, so that the next one holds nothing unexpected."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -139,7 +137,6 @@ def _entries(failing: Iterable[Record], cases: Sequence[Case]) -> Iterator[NewEn
 
 
 def _unknown(record: Record) -> str:
-    """A cause that nobody knows yet."""
     said = _printable(record.reason, "�")
     short = said if len(said) <= _LONGEST else f"{said[:_LONGEST]} …"
     return f"Not known yet; {record.case}: {short}"

@@ -4,8 +4,6 @@ Each time a case is asked it is a fresh question, prepared anew, maybe in anothe
 answer excuses no wrong one: a backend that fails some of the times fails.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace

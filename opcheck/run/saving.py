@@ -48,7 +48,7 @@ from opcheck.model import (
     TimedOut,
 )
 from opcheck.run.conduct import Asked
-from opcheck.run.question import question
+from opcheck.run.oracle import question
 
 
 class Recorder:
@@ -252,7 +252,6 @@ def write_questions(folder: Path, cases: Iterable[Case]) -> int:
 
 
 def _twins(case: Case) -> list[Case]:
-    """The legal twin that may be asked about, if there is one."""
     expected = [case.expect]
     if isinstance(case.expect, AnyOf):
         expected = [alternative.expect for alternative in case.expect.alternatives]

@@ -1,32 +1,95 @@
-"""Whether one case sees a mistake.
+"""Whether one case sees a mistake, by backends that make it.
 
 Most mistakes do not show in most cases: an answer that is the right one bit for bit cannot be held
 against anybody, and is not judged.
 """
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
 from hashlib import blake2b
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
 from opcheck.backends import attempt
+from opcheck.dtypes import identical
 from opcheck.engine import Node, dtypes_of
 from opcheck.engine.mutants import Mutant
 from opcheck.engine.mutants.stateful import StatefulMutant
 from opcheck.errors import InvalidNode
-from opcheck.model import Case, Outcome, Question, Result, Verdict
-from opcheck.run.lying import Habitual, Telling, node_of, result_of, told
-from opcheck.run.trial import Trial
+from opcheck.model import Array, BackendInfo, Case, Outcome, Question, Reply, Result, Task, Verdict
+from opcheck.run.trial import Judged, Trial
 
 #: What comes of a node: outputs, or why it is refused.
 Answer: TypeAlias = Sequence[Any] | InvalidNode
 
 #: What a case says of a backend that it finds wrong. Nothing else can come of these here.
 RED = (Verdict.FAIL, Verdict.ERROR, Verdict.UNSTABLE)
+#: The backend of `told`.
+TOLD = BackendInfo("told", "told", "", repeatable=False)
+
+
+def node_of(task: Task, inputs: Sequence[Array]) -> Node:
+    """The node of `task`, whose data nobody may change."""
+    operands = tuple(task.operands(inputs))
+    for array in operands:
+        if array is not None:
+            array.flags.writeable = False
+    return Node(task.op, operands, task.attrs, len(task.outputs), bool(task.initializers))
+
+
+def judged(trial: Trial, info: BackendInfo, answer: Callable[[Question], Outcome]) -> Judged:
+    """What a backend that gives these answers at once is worth in one trial."""
+    inquiry = trial.on(info)
+    try:
+        question = next(inquiry)
+        while True:
+            question = inquiry.send(Reply(answer(question)))
+    except StopIteration as end:
+        return cast(Judged, end.value)
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A prepared task that answers by calling `run`."""
+
+    run: Callable[[Sequence[Any]], Any]
+
+
+@dataclass(frozen=True)
+class Made:
+    """A backend whose answers are made here: `ready` gives what answers a task."""
+
+    info: BackendInfo
+    ready: Callable[[Task], Callable[[Sequence[Any]], Answer]]
+
+    documented_errors = (InvalidNode,)
+
+    def prepare(self, task: Task) -> Ready:
+        """Ready to answer, or to refuse."""
+        answer = self.ready(task)
+
+        def run(inputs: Sequence[Any]) -> Sequence[Any]:
+            if isinstance(said := answer(inputs), InvalidNode):
+                raise said
+            return said
+
+        return Ready(run)
+
+
+def habitual(habit: StatefulMutant) -> Made:
+    """A backend whose single answers are right, but whose runs disturb each other."""
+
+    def ready(task: Task) -> Callable[[Sequence[Any]], Answer]:
+        return habit.spoilt(lambda inputs: node_of(task, [one.copy() for one in inputs]).right)
+
+    return Made(BackendInfo(habit.name, "habit", ""), ready)
+
+
+def told(answer: Answer, question: Question) -> Outcome:
+    """The outcome of a backend that has one answer, or refusal, for the one `question`."""
+    return attempt(Made(TOLD, lambda task: lambda inputs: answer), question)
 
 
 class Sight:
@@ -69,8 +132,9 @@ class Sight:
 
     def verdict_on_habit(self, habit: StatefulMutant) -> Verdict:
         """What the case says of a backend whose runs disturb each other so."""
-        backend = Habitual(habit)
-        return result_of(self.trial, backend.info, lambda asked: attempt(backend, asked)).verdict
+        backend = habitual(habit)
+        answer = partial(attempt, backend)
+        return judged(self.trial, backend.info, answer).result.verdict
 
     def _judged(self, mistake: Mutant, answer: Answer) -> Result:
         own = self.trial.question.inputs
@@ -82,7 +146,7 @@ class Sight:
             assert self._twin
             return told(self._of_twin(mistake, self._twin), asked)
 
-        return result_of(self.trial, Telling.info, reply)
+        return judged(self.trial, TOLD, reply).result
 
     def _shows_in_its_twin(self, mistake: Mutant) -> bool:
         assert self._twin
@@ -128,7 +192,10 @@ def same(one: Answer, other: Answer) -> bool:
         return isinstance(one, InvalidNode) and isinstance(other, InvalidNode)
     if one is other:
         return True
-    return len(one) == len(other) and all(map(_same_output, one, other))
+    return len(one) == len(other) and all(
+        isinstance(mine, np.ndarray) and isinstance(its, np.ndarray) and identical(mine, its)
+        for mine, its in zip(one, other, strict=True)
+    )
 
 
 def digest(outputs: Sequence[Any]) -> bytes | None:
@@ -140,13 +207,3 @@ def digest(outputs: Sequence[Any]) -> bytes | None:
         found.update(f"{output.dtype} {output.shape} ".encode())
         found.update(output.tobytes())
     return found.digest()
-
-
-def _same_output(one: Any, other: Any) -> bool:
-    if one is other:
-        return True
-    if not (isinstance(one, np.ndarray) and isinstance(other, np.ndarray)):
-        return False
-    return (
-        one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
-    )

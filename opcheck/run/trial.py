@@ -33,17 +33,8 @@ from opcheck.model import (
     TimedOut,
     Verdict,
 )
-from opcheck.run.oracle import (
-    Admission,
-    Silent,
-    Testimony,
-    WrongCase,
-    admission,
-    computed,
-    is_the_same,
-    oracle_of,
-)
-from opcheck.run.question import question
+from opcheck.run import oracle
+from opcheck.run.oracle import question
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,14 +62,14 @@ class Trial:
     Where the case has an oracle, its `testimony` has to be there before a backend is asked.
     """
 
-    def __init__(self, case: Case, testimony: Testimony | None = None) -> None:
+    def __init__(self, case: Case, testimony: oracle.Testimony | None = None) -> None:
         self.case = case
         self.testimony = testimony
 
     @property
     def for_the_oracle(self) -> Question | None:
         """What the case's oracle is asked; None where it has none, or none can be asked."""
-        if oracle_of(self.case) is None:
+        if oracle.oracle_of(self.case) is None:
             return None
         try:
             return self.question
@@ -91,9 +82,9 @@ class Trial:
         return question(self.case)
 
     @cached_property
-    def admission(self) -> Admission:
+    def admission(self) -> oracle.Admission:
         """The answers admitted, and the legal twin of a model that is not."""
-        return admission(self.case, self.question, self.testimony)
+        return oracle.admission(self.case, self.question, self.testimony)
 
     @cached_property
     def wants_of_other_data(self) -> tuple[Want, ...] | None:
@@ -102,8 +93,8 @@ class Trial:
         try:
             if self.testimony:
                 return self.testimony.wants_of_other_data(case)
-            return computed(case, asked, asked.second) if operator_of(case.op) else None
-        except (Silent, WrongCase):
+            return oracle.computed(case, asked, asked.second) if operator_of(case.op) else None
+        except (oracle.Silent, oracle.WrongCase):
             return None
 
     def is_right_on_other_data(
@@ -125,8 +116,8 @@ class Trial:
         try:
             asked = self.question
             admitted, silent = self.admission, ""
-        except Silent as error:
-            admitted, silent = Admission((), None), str(error)
+        except oracle.Silent as error:
+            admitted, silent = oracle.Admission((), None), str(error)
         except ValueError as error:
             return Judged(Result(case, backend.address, Verdict.BAD_CASE, str(error)))
         except MemoryError:
@@ -192,7 +183,7 @@ class Trial:
     def _is_of_itself(self, backend: BackendInfo) -> bool:
         """Whether a backend is asked what it said itself."""
         if self.testimony:
-            return is_the_same(backend, self.testimony.oracle)
+            return oracle.is_the_same(backend, self.testimony.oracle)
         return backend.engine and isinstance(self.case.expect, Computed)
 
     def _contradiction(
@@ -257,7 +248,6 @@ def _may_refuse(outcome: Outcome) -> bool:
 
 
 def _unchecked(asked: Question, outcome: Outcome) -> str:
-    """What a pass does not show."""
     if asked.random:
         return "values that are drawn at random are not judged, only their type and shape"
     match outcome:

@@ -1,7 +1,5 @@
 """Folders and files that are there whole or not at all, whatever happens while they are written."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

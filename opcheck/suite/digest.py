@@ -5,8 +5,6 @@ explained, nor how much time it may take is part of it; nor what the engine comp
 matter of opcheck's version.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable
@@ -15,31 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from opcheck.model import (
-    Agreement,
-    AnyOf,
-    Array,
-    Case,
-    Computed,
-    Expectation,
-    Fill,
-    FromFile,
-    Given,
-    Golden,
-    Oracle,
-    Port,
-    Rejected,
-    TensorSpec,
-    Tolerance,
-    Typed,
-    Values,
-)
+from opcheck import model
 
 #: 64 bits, in hexadecimal: of the two cases of one id, nobody chose either to resemble the other.
 _LENGTH = 16
 
 
-def case_digest(case: Case) -> str:
+def case_digest(case: model.Case) -> str:
     """What `case` is; files that it names are read."""
     told = [case.id, _node(case), case.rule]
     if case.model is not None:
@@ -52,7 +32,7 @@ def suite_digest(cases: Iterable[tuple[str, str]]) -> str:
     return _sha256("".join(f"{id} {digest}\n" for id, digest in cases).encode())
 
 
-def _node(case: Case) -> list[Any]:
+def _node(case: model.Case) -> list[Any]:
     return [
         [case.op.domain, case.op.name, case.op.since, case.opset],
         case.dtype and case.dtype.name,
@@ -65,44 +45,44 @@ def _node(case: Case) -> list[Any]:
     ]
 
 
-def _tolerance(tolerance: Tolerance | None) -> list[Any] | None:
+def _tolerance(tolerance: model.Tolerance | None) -> list[Any] | None:
     if tolerance is None:
         return None
     parts = tolerance.ulp, tolerance.rtol, tolerance.atol, tolerance.signed_zeros
     return [*map(_plain, parts), *["strict"] * tolerance.strict]
 
 
-def _expectation(expect: Expectation) -> list[Any]:
+def _expectation(expect: model.Expectation) -> list[Any]:
     match expect:
-        case Values(outputs, ports, random):
+        case model.Values(outputs, ports, random):
             written = ["values", *map(_tensor, outputs)]
             return [*written, _ports(ports), sorted(random)] if ports else written
-        case Computed():
+        case model.Computed():
             return ["computed"]
-        case Golden(folder):
+        case model.Golden(folder):
             files = sorted(folder.glob("output_*.pb"))
             return ["golden", *([file.name, _file(file)] for file in files)]
-        case Oracle(backend):
+        case model.Oracle(backend):
             return ["oracle", backend]
-        case Agreement():
+        case model.Agreement():
             return ["agreement"]
-        case Rejected(_, legal):
+        case model.Rejected(_, legal):
             return ["rejected", _node(legal)]
-        case AnyOf(alternatives):
+        case model.AnyOf(alternatives):
             return ["any", *([one.name, _expectation(one.expect)] for one in alternatives)]
 
 
-def _ports(ports: Iterable[Port]) -> list[Any]:
+def _ports(ports: Iterable[model.Port]) -> list[Any]:
     return [[port.name, port.form, port.count] for port in ports]
 
 
-def _tensor(spec: TensorSpec) -> list[Any]:
+def _tensor(spec: model.TensorSpec) -> list[Any]:
     match spec.content:
-        case Given(values):
+        case model.Given(values):
             content: list[Any] = ["given", _array(values)]
-        case Fill(kind, args, seed):
+        case model.Fill(kind, args, seed):
             content = [kind, [_plain(arg) for arg in args], seed]
-        case FromFile(path):
+        case model.FromFile(path):
             content = ["file", _file(path)]
     put = [[one.at, _plain(one.value)] for one in spec.put]
     return [spec.name, spec.dtype.name, spec.shape, content, put, spec.initializer]
@@ -110,14 +90,14 @@ def _tensor(spec: TensorSpec) -> list[Any]:
 
 def _plain(value: Any) -> Any:
     """A value that is told from all others: 1 from 1.0 and from "1", 0.0 from -0.0."""
-    if isinstance(value, Typed):
+    if isinstance(value, model.Typed):
         return {value.type: _plain(value.value)}
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
     return ["float", value.hex()] if isinstance(value, float) else value
 
 
-def _array(values: Array) -> list[str]:
+def _array(values: model.Array) -> list[str]:
     if values.dtype.hasobject:
         return ["string", _sha256(json.dumps(values.reshape(-1).tolist()).encode())]
     if values.dtype.kind == "f":

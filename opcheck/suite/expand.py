@@ -3,8 +3,6 @@
 Nearer fields win: file < case < row; a plain field also wins over a farther matrix key.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace

@@ -5,8 +5,6 @@ is checked in `suite.resolve`. Descriptions end up in editors, so they are writt
 Tags stand in angle brackets: they appear in pydantic's paths, where no key looks like that.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Annotated, Any, TypeAlias
 

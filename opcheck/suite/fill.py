@@ -4,8 +4,6 @@ Random fills read the raw bit stream of PCG64, which NumPy promises never to cha
 nothing but additions, multiplications and comparisons on it, in float64, rounded once at the end.
 """
 
-from __future__ import annotations
-
 import tokenize
 import warnings
 from collections.abc import Callable, Iterator

@@ -3,8 +3,6 @@
 Nothing outside the folder is read. What is in the files is for `run.golden.contents`.
 """
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -19,17 +17,7 @@ from opcheck.graph.folders import MODEL
 from opcheck.graph.tensors import MAX_BYTES
 from opcheck.graph.test_data import DATA, Told
 from opcheck.model import Alternative, AnyOf, Case, Given, Rejected, Rule, Tolerance, Values
-from opcheck.suite.golden_manifest import (
-    LONGEST_MANIFEST,
-    MANIFEST,
-    NPZ,
-    SUMS,
-    Manifest,
-    NotReadable,
-    TestFields,
-    read_manifest,
-    sums,
-)
+from opcheck.suite import golden_manifest as gm
 
 #: No folder with more entries is looked at.
 _MOST = 1 << 21
@@ -39,7 +27,7 @@ _DEPTH = 4
 _LINE = 1 << 10
 #: A test's folder lies so far below that of the manifest.
 _TESTS_BELOW = 2
-_NAME_THE_WHOLE = f"name the folder of {MANIFEST}"
+_NAME_THE_WHOLE = f"name the folder of {gm.MANIFEST}"
 #: What stands in a manifest at its end, and at its beginning.
 _MARKS = (b'"type": "opcheck golden files"', b'{\n "cases": [\n  {\n   "clause": "')
 
@@ -61,7 +49,7 @@ class Listing:
     others: dict[str, str]
 
 
-def strange(folder: Path, listing: Listing, manifest: Manifest, data: bytes) -> list[Finding]:
+def strange(folder: Path, listing: Listing, manifest: gm.Manifest, data: bytes) -> list[Finding]:
     """What is wrong without a look into a test's files; `data` are the manifest's bytes."""
     listed = {f"{test.folder}/{name}" for _, test in tests_of(manifest) for name in test.files}
     return [
@@ -77,17 +65,17 @@ def unusual(listing: Listing) -> list[Finding]:
     return [*(Finding(*one) for one in listing.others.items()), *_alike(listing)]
 
 
-def damage(folder: Path, part: str) -> tuple[Manifest | None, list[Finding]]:
+def damage(folder: Path, part: str) -> tuple[gm.Manifest | None, list[Finding]]:
     """The manifest of a folder, and what is wrong with the files of the tests in a `part` of it.
 
     The part is a path in the folder. No answer is computed.
     """
     try:
-        manifest, data = read_manifest(folder)
+        manifest, data = gm.read_manifest(folder)
     except FileNotFoundError:
-        return None, [Finding(MANIFEST, f"is missing: {SUMS} lists it")]
-    except NotReadable as error:
-        return None, [Finding(MANIFEST, str(error))]
+        return None, [Finding(gm.MANIFEST, f"is missing: {gm.SUMS} lists it")]
+    except gm.NotReadable as error:
+        return None, [Finding(gm.MANIFEST, str(error))]
     listing = list_files(folder)
     found = strange(folder, listing, manifest, data)
     for _, test in tests_of(manifest):
@@ -98,14 +86,14 @@ def damage(folder: Path, part: str) -> tuple[Manifest | None, list[Finding]]:
         one
         for one in found
         # Beside the tests there may be anything.
-        if one.path in (MANIFEST, SUMS)
+        if one.path in (gm.MANIFEST, gm.SUMS)
         or ("/" in one.path and f"{one.path}/".startswith(f"{prefix}/" * bool(prefix)))
     ]
     return manifest, sorted(mine)
 
 
 def changed(
-    folder: Path, test: TestFields, there: Collection[str], *, npz: bool
+    folder: Path, test: gm.TestFields, there: Collection[str], *, npz: bool
 ) -> Iterator[tuple[str, str, str]]:
     """Files of a test that are not as they were written: name, message, and their SHA-256 or "".
 
@@ -131,18 +119,17 @@ def changed(
             yield name, f"was changed: its SHA-256 is {sha[:12]}…, not {written[:12]}…", sha
 
 
-def files_there(test: TestFields, listing: Listing) -> frozenset[str]:
+def files_there(test: gm.TestFields, listing: Listing) -> frozenset[str]:
     """Those of a test's files that are there, and plain files."""
     return frozenset(name for name in test.files if f"{test.folder}/{name}" in listing.files)
 
 
-def tests_of(manifest: Manifest) -> list[tuple[str, TestFields]]:
+def tests_of(manifest: gm.Manifest) -> list[tuple[str, gm.TestFields]]:
     """All tests, each after the id of its case."""
     return [(case.id, test) for case in manifest.cases for test in case.tests]
 
 
-def _expected_files(test: TestFields, *, npz: bool) -> set[str]:
-    """The files that a test has, by what the manifest says of it."""
+def _expected_files(test: gm.TestFields, *, npz: bool) -> set[str]:
     stems = [f"input_{number}" for number in range(len(test.inputs))]
     found = {MODEL} if test.refused else {MODEL, DATA}
     for data in test.data_sets:
@@ -150,7 +137,7 @@ def _expected_files(test: TestFields, *, npz: bool) -> set[str]:
         more = [f"{kind}_{number}" for number in range(len(data.outputs)) for kind in kinds]
         found |= {f"{data.folder}/{stem}.pb" for stem in (*stems, *more)}
         if npz:
-            found.add(f"{data.folder}/{NPZ}")
+            found.add(f"{data.folder}/{gm.NPZ}")
     return found
 
 
@@ -195,17 +182,17 @@ def _alike(listing: Listing) -> list[Finding]:
     return found
 
 
-def _contradictions(manifest: Manifest) -> list[Finding]:
+def _contradictions(manifest: gm.Manifest) -> list[Finding]:
     found = []
     ids = Counter(case.id.casefold() for case in manifest.cases)
     folders = Counter(test.folder.casefold() for _, test in tests_of(manifest))
     for what, names in (("cases", ids), ("tests", folders)):
         for name, count in names.items():
             if count > 1:
-                found.append(Finding(MANIFEST, f"{count} {what} are called {name}"))
+                found.append(Finding(gm.MANIFEST, f"{count} {what} are called {name}"))
     for case in manifest.cases:
         if not case.tests:
-            found.append(Finding(MANIFEST, f"{case.id} has no test"))
+            found.append(Finding(gm.MANIFEST, f"{case.id} has no test"))
         for test in case.tests:
             kind = "rejected" if test.refused and case.rule != "open" else case.rule
             if not test.folder.startswith(f"{kind}/"):
@@ -215,29 +202,29 @@ def _contradictions(manifest: Manifest) -> list[Finding]:
     return found
 
 
-def _sums(folder: Path, manifest: Manifest, digest: str, listing: Listing) -> list[Finding]:
+def _sums(folder: Path, manifest: gm.Manifest, digest: str, listing: Listing) -> list[Finding]:
     """Where SHA256SUMS, which also vouches for the manifest, says something else."""
-    if SUMS in listing.others:
+    if gm.SUMS in listing.others:
         return []
-    if SUMS not in listing.files:
-        return [Finding(SUMS, "is missing")]
-    want = sums(manifest, digest)
-    path = folder / SUMS
+    if gm.SUMS not in listing.files:
+        return [Finding(gm.SUMS, "is missing")]
+    want = gm.sums(manifest, digest)
+    path = folder / gm.SUMS
     try:
         if path.stat().st_size > len(want) + _LINE:
-            return [Finding(SUMS, f"has {path.stat().st_size:,} bytes, not {len(want):,}")]
+            return [Finding(gm.SUMS, f"has {path.stat().st_size:,} bytes, not {len(want):,}")]
         got = path.read_bytes()
     except OSError as error:
-        return [Finding(SUMS, f"cannot be read: {error.strerror}")]
+        return [Finding(gm.SUMS, f"cannot be read: {error.strerror}")]
     if got == want:
         return []
-    line = f"{digest}  {MANIFEST}".encode()
+    line = f"{digest}  {gm.MANIFEST}".encode()
     if line not in got.split(b"\n"):
-        return [Finding(MANIFEST, f"is not the one that {SUMS} vouches for")]
+        return [Finding(gm.MANIFEST, f"is not the one that {gm.SUMS} vouches for")]
     there = zip(got.split(b"\n"), want.split(b"\n"), strict=False)
     number = next((n for n, (a, b) in enumerate(there, 1) if a != b), None)
     where = f"in line {number}" if number else "at its end"
-    return [Finding(SUMS, f"says something else than {MANIFEST}, first {where}")]
+    return [Finding(gm.SUMS, f"says something else than {gm.MANIFEST}, first {where}")]
 
 
 def _missing_and_extra(listed: set[str], listing: Listing) -> list[Finding]:
@@ -247,9 +234,9 @@ def _missing_and_extra(listed: set[str], listing: Listing) -> list[Finding]:
     for path in sorted(listing.folders - known):
         if not any(parent in listing.folders - known for parent in _parents(path)):
             found.append(Finding(path, "is in no test"))
-    for path in listing.files - listed - {MANIFEST, SUMS}:
+    for path in listing.files - listed - {gm.MANIFEST, gm.SUMS}:
         if all(parent in known for parent in _parents(path)):
-            found.append(Finding(path, f"is not in the {MANIFEST}"))
+            found.append(Finding(path, f"is not in the {gm.MANIFEST}"))
     return found
 
 
@@ -263,7 +250,7 @@ class Golden:
     """The folder of golden files, and what it says of its tests."""
 
     folder: Path
-    manifest: Manifest
+    manifest: gm.Manifest
 
 
 def golden_above(root: Path, told: Told) -> Golden | None:
@@ -283,11 +270,11 @@ def golden_above(root: Path, told: Told) -> Golden | None:
 
 def _is_ours(folder: Path) -> bool:
     """Return True for a folder of golden files, though its manifest may be damaged or missing."""
-    marks = {MANIFEST: _MARKS, SUMS: (f"  {MANIFEST}\n".encode(),)}
+    marks = {gm.MANIFEST: _MARKS, gm.SUMS: (f"  {gm.MANIFEST}\n".encode(),)}
     for name, known in marks.items():
         if (folder / name).is_file():
             with suppress(OSError), (folder / name).open("rb") as file:
-                data = file.read(LONGEST_MANIFEST)
+                data = file.read(gm.LONGEST_MANIFEST)
                 if any(mark in data for mark in known):
                     return True
     return False
@@ -298,7 +285,7 @@ def orphans(tests: Iterable[Path]) -> Iterator[tuple[Path, str]]:
     for path in tests:
         kind = path.resolve().parent.name
         if kind in ("should", "open", "rejected") and "%2F" in path.name:
-            yield path, f"opcheck wrote this test of {kind!r}, and there is no {MANIFEST}"
+            yield path, f"opcheck wrote this test of {kind!r}, and there is no {gm.MANIFEST}"
 
 
 def as_cases(golden: Golden, root: Path, found: Mapping[Path, Sequence[Case]]) -> Iterator[Case]:
@@ -325,21 +312,17 @@ def as_cases(golden: Golden, root: Path, found: Mapping[Path, Sequence[Case]]) -
             yield from (replace(one, rule=case.rule) for one in cases)
 
 
-def _beyond(case: Case, why: str) -> Case:
-    return replace(case, beyond=why)
-
-
 def _refused(case: Case, rule: Rule, reason: str, twin: Sequence[Case] | None) -> Case:
     if not twin:
         told = f"a model to be refused, without its legal twin: {_NAME_THE_WHOLE}"
-        return _beyond(case, told)
+        return replace(case, beyond=told)
     return replace(case, expect=Rejected(reason, twin[0]), rule=rule, beyond="")
 
 
 def _undecided(
     first: Case,
-    test: TestFields,
-    answers: Sequence[TestFields],
+    test: gm.TestFields,
+    answers: Sequence[gm.TestFields],
     tests: Mapping[str, Sequence[Case]],
 ) -> Case:
     """A case of all answers that its text admits, by the widest of their tolerances."""
@@ -347,14 +330,16 @@ def _undecided(
     first = replace(first, id=name, name=name, rule="open")
     if any(one.refused for one in answers):
         told = "one of its right answers is a refusal, and golden files hold no legal twin of that"
-        return _beyond(first, told)
+        return replace(first, beyond=told)
     cases = [tests[one.folder][0] for one in answers if one.folder in tests]
     if len(cases) < len(answers):
-        return _beyond(first, f"some of its right answers, without the others: {_NAME_THE_WHOLE}")
+        return replace(
+            first, beyond=f"some of its right answers, without the others: {_NAME_THE_WHOLE}"
+        )
     if beyond := next((case.beyond for case in cases if case.beyond), ""):
-        return _beyond(first, beyond)
+        return replace(first, beyond=beyond)
     if len({_asked(case) for case in cases}) > 1:
-        return _beyond(first, "its right answers are of different models or inputs")
+        return replace(first, beyond="its right answers are of different models or inputs")
     alternatives = []
     for one, case in zip(answers, cases, strict=True):
         assert isinstance(case.expect, Values)

@@ -1,7 +1,5 @@
 """What a golden folder says of itself: one JSON file, the same bytes for the same content."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, get_args

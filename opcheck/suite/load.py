@@ -167,13 +167,7 @@ def _name(file: Path, shipped: Path) -> str:
 
 
 def _cases(
-    name: str,
-    path: Path,
-    shipped: bool,
-    root: Node,
-    part: str,
-    sizes: _Sizes,
-    problems: Problems,
+    name: str, path: Path, shipped: bool, root: Node, part: str, sizes: _Sizes, problems: Problems
 ) -> Iterator[Case]:
     head, rest, lost = validate(HeadFields, root, name, problems)
     known = head is not None and _is_operator(name, root, head.domain, head.op, problems)

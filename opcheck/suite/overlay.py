@@ -3,8 +3,6 @@
 Works on nodes, so that every value of a finished case still knows where it was written.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from enum import IntEnum
 from typing import TypeAlias

@@ -4,8 +4,6 @@ Reports, at its place, every attribute, input, output and type that the operator
 A case that expects (or admits) a rejection may break the schema: that is what it tests.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from math import prod

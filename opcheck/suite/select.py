@@ -1,7 +1,5 @@
 """Which cases of a suite a command is about."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """From a tensor as a case file writes it to a TensorSpec; nothing is allocated but literals."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from dataclasses import replace

@@ -27,8 +27,6 @@ is 2 false alarms in 50, and 48 of 50 slower builds.
 Backends of one run are compared in the same rounds, and need none of this: see `compare_backends`.
 """
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Iterable, Iterator, Sequence

@@ -6,8 +6,6 @@ few. Samples of one round have the state of the machine in common, so their rati
 either.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -208,7 +206,6 @@ def means(timed: Sequence[Timed], base: str) -> tuple[Mean, ...]:
 
 
 def _logs(timed: Sequence[Timed], backend: str, base: str) -> dict[int, float]:
-    """The logarithms of its ratios, by the number of the case."""
     logs = {}
     for number, one in enumerate(timed):
         mine, other = one.timing(backend), one.timing(base)

@@ -1,7 +1,5 @@
 """How seconds grow with the size of the input."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """How far samples of one backend can be trusted, and what to sample: warm-up, loops."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

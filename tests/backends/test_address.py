@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +8,7 @@ from hypothesis import strategies as st
 
 from opcheck.backends import adapters
 from opcheck.backends import address as addressing
-from opcheck.backends.address import DEFAULT, Address, built_in, kinds, parse
+from opcheck.backends.address import DEFAULT, Address, built_in, entry_points, parse
 from opcheck.errors import Exit, UsageError
 
 #: There need not be a file for them to be read.
@@ -37,8 +35,6 @@ def offer(site: Path, distribution: str, points: str) -> None:
 
 
 # ── kinds ─────────────────────────────────────────────────────────────────────────────────────
-
-
 def test_there_is_a_kind_for_each_adapter() -> None:
     folder = Path(adapters.__path__[0])
     files = {file.stem for file in folder.glob("*.py")}
@@ -76,7 +72,7 @@ def test_an_unknown_backend_is_answered_with_the_known_ones(
 def test_other_distributions_offer_kinds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     offer(tmp_path, "some-npu", "npu = some_npu.opcheck:Backend")
     monkeypatch.syspath_prepend(tmp_path)
-    assert kinds() == tuple(sorted((*built_in(), "npu")))
+    assert [*entry_points()] == ["npu"]
     assert parse("npu:0?threads=2") == Address("npu", "0", (("threads", "2"),))
     hint = refusal("npv").hint
     assert hint is not None
@@ -125,8 +121,6 @@ def test_reading_an_address_imports_no_backend_and_no_metadata() -> None:
 
 
 # ── details ───────────────────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize("kind", ["numpy", "onnxruntime", "cmd"])
 @pytest.mark.usefixtures("some_kinds")
 def test_a_colon_needs_something_after_it(kind: str) -> None:
@@ -187,8 +181,6 @@ def test_what_str_spells_is_read_back(
 
 
 # ── options ───────────────────────────────────────────────────────────────────────────────────
-
-
 def test_the_order_of_options_means_nothing() -> None:
     one = parse("onnxruntime?threads=2&accumulate=stored&b=1")
     other = parse("onnxruntime?b=1&accumulate=stored&threads=2")

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -44,8 +42,6 @@ def produced_by(backend: Backend, x: Any = X) -> Produced:
 
 
 # ── three runs: A, B, A ───────────────────────────────────────────────────────────────────────
-
-
 def test_a_sound_backend_is_stable_and_not_stale() -> None:
     outcome = produced_by(answering(twice))
     assert (outcome.unstable, outcome.stale) == (None, False)
@@ -234,8 +230,6 @@ def test_nan_outputs_are_equal_to_themselves(dtype: Any) -> None:
 
 
 # ── what comes back ───────────────────────────────────────────────────────────────────────────
-
-
 class Liar(np.ndarray):
     """Equal to everything, whatever is asked of it."""
 
@@ -333,8 +327,6 @@ def test_what_is_no_tensor_is_named(result: Any, said: list[str]) -> None:
 
 
 # ── what is raised ────────────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize("stage", ["prepare", "run"])
 def test_an_exception_is_raised_documented_or_not(stage: str) -> None:
     for error, documented in ((Refused("no"), True), (ValueError("no"), False)):
@@ -482,8 +474,6 @@ def test_an_object_without_run_is_a_backend_s_own_failure() -> None:
 
 
 # ── who can be asked once only ────────────────────────────────────────────────────────────────
-
-
 class OnceOnly(Fake):
     @property
     def info(self) -> BackendInfo:
@@ -522,8 +512,6 @@ def test_and_what_it_raises_is_judged_as_of_anybody() -> None:
 
 
 # ── the data in between ───────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16, np.float32, np.float64])
 def test_floats_are_reversed_in_memory_order(dtype: Any) -> None:
     x = np.arange(6).reshape(2, 3).astype(dtype)

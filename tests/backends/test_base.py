@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from opcheck.backends.base import Defect, own_part

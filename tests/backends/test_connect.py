@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import builtins
 import sys
 from collections.abc import Iterator
@@ -40,8 +38,6 @@ def without(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
 
 
 # ── what is built in ──────────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize(
     ("address", "version", "is_engine"),
     [
@@ -112,8 +108,6 @@ def test_a_backend_that_is_not_installed_says_how_to(
 
 
 # ── options, and what is declared ─────────────────────────────────────────────────────────────
-
-
 def test_declared_arithmetic_is_part_of_the_address_and_changes_nothing_else() -> None:
     plain, declared = connect("numpy"), connect("numpy?accumulate=stored,float16,stored")
     assert plain.info.accumulate == ()
@@ -148,8 +142,6 @@ def test_an_option_without_use_is_refused(address: str, message: str, hint: str)
 
 
 # ── what other distributions offer ────────────────────────────────────────────────────────────
-
-
 @pytest.fixture
 def npu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The module of an installed distribution that offers the backends npu, lost and broken."""

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 from textwrap import dedent
 from typing import Any

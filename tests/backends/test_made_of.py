@@ -1,7 +1,5 @@
 """What a backend is made of: the code that its process has loaded, whatever its version says."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

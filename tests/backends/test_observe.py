@@ -1,7 +1,5 @@
 """What is seen of a backend: plain copies and plain words, and nothing compared yet."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

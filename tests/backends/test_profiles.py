@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path
@@ -41,8 +39,6 @@ def refusal(folder: Path, text: str, name: str = "opcheck.toml") -> list[str]:
 
 
 # ── what a profile says ───────────────────────────────────────────────────────────────────────
-
-
 def test_a_profile_is_an_address_and_how_its_process_is_treated(tmp_path: Path) -> None:
     (profile,) = profiles(written(tmp_path, FULL)).values()
     options = (("flag", "true"), ("level", "all"), ("threads", "2"))
@@ -72,8 +68,6 @@ def test_what_stands_beside_the_address_comes_before_what_is_in_it(tmp_path: Pat
 
 
 # ── which file counts ─────────────────────────────────────────────────────────────────────────
-
-
 NUMPY = "[backends.{0}]\naddress = 'numpy'"
 IN_PROJECT = "[tool.opcheck.backends.{0}]\naddress = 'numpy'"
 
@@ -129,8 +123,6 @@ def test_no_file_costs_no_reader(tmp_path: Path) -> None:
 
 
 # ── what is wrong with it ─────────────────────────────────────────────────────────────────────
-
-
 def test_everything_wrong_is_said_at_once_with_its_line(tmp_path: Path) -> None:
     found = refusal(
         tmp_path,
@@ -251,8 +243,6 @@ def test_a_file_in_another_encoding_is_told_by_its_name(
 
 
 # ── what -b means ─────────────────────────────────────────────────────────────────────────────
-
-
 MINE = {"mine": Profile("mine", Address("numpy"), timeout=3.0)}
 
 
@@ -283,8 +273,6 @@ def test_a_misspelt_profile_is_answered_with_the_right_one() -> None:
 
 
 # ── sizes ─────────────────────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize(
     ("text", "size"),
     [

@@ -17,7 +17,8 @@ from opcheck.engine.mutants import Mutant
 from opcheck.engine.mutants.mutant import Answer
 from opcheck.errors import InvalidNode
 from opcheck.model import Array
-from opcheck.run.lying import Lying
+from opcheck.run.sight import Made
+from tests import inline
 from tests.precise.by_the_text import windows
 
 
@@ -82,9 +83,9 @@ class Steps:
         return (out.reshape(shape),)
 
 
-def answering(answer: Answer) -> Lying:
+def answering(answer: Answer) -> Made:
     """A backend that answers so."""
-    return Lying(Mutant("", "", answer))
+    return inline.lying(Mutant("", "", answer))
 
 
 def _refusing(when: Callable[[Node], bool], answer: Answer) -> Answer:

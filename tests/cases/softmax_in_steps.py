@@ -19,7 +19,8 @@ from opcheck.engine.mutants import Mutant
 from opcheck.engine.mutants.mutant import Answer
 from opcheck.errors import InvalidNode
 from opcheck.model import Array, Question
-from opcheck.run.lying import Lying, node_of
+from opcheck.run.sight import Made, node_of
+from tests import inline
 
 #: The rows, or one number for each, in the type that is computed in.
 Matrix: TypeAlias = Any
@@ -29,9 +30,9 @@ def asked(question: Question) -> Node:
     return node_of(question.task, question.inputs)
 
 
-def lying(answer: Answer) -> Lying:
+def lying(answer: Answer) -> Made:
     """A backend that answers so."""
-    return Lying(Mutant("", "", answer))
+    return inline.lying(Mutant("", "", answer))
 
 
 def wide(x: Array) -> Matrix:

@@ -9,7 +9,7 @@ from collections import Counter
 
 import pytest
 
-from opcheck.clauses import shipped_pages, survey
+from opcheck.clauses import survey
 from opcheck.known import shipped_ledgers
 from opcheck.model.mutation import Fate, Mutation
 from opcheck.run.mutate import Settings, groups, mutations
@@ -82,7 +82,7 @@ def test_what_the_text_decides_is_only_warned_of_where_it_is_arithmetic_in_16_bi
 
 
 def test_every_group_shows_something_that_no_other_shows(found):
-    surveys = survey(shipped_pages(), CORE)
+    surveys = survey(CORE)
     those = groups(CORE, found, surveys, shipped_ledgers())
     assert len(those) > 100
     idle = [f"{group.op}/{group.name} ({group.source})" for group in those if group.shows_nothing]

@@ -1,106 +1,207 @@
-from __future__ import annotations
-
 import pytest
 
-from opcheck.clauses import load_pages, shipped_pages
+from opcheck.clauses import cut, load_pages, pages_of
 from opcheck.errors import CaseFileError
+from opcheck.reading import read_file
+
+NEG = "T in ( tensor(bfloat16), tensor(double), tensor(float), tensor(float16), tensor(int16), "
+NEG += "tensor(int32), tensor(int64), tensor(int8) )"
+
+# ── the text, cut into sentences ────────────────────────────────────────────────────────────────
+
+CODE = """
+  Computes a mean, i.e. a sum. The formula:
+  ```
+  Mean = Sum(X) / N. Then:
+  Y = [
+    1.5,
+  ]
+  ```
+  or
+  ```
+  Y = 2.
+  ```
+  where `N` is the number
+  of elements. Example:
+
+      X = [1., 2.]
+      Y = [3.]
+
+  * first item, which
+    goes on. It ends.
+  * second
+
+  | a | b |
+  |---|---|
+  | 1. | 2 |
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("", []),
+        (" One\n  sentence.  Two\nsentences", ["One sentence.", "Two sentences"]),
+        ("Range [-r, r-1]. Negative, e.g. -1.", ["Range [-r, r-1].", "Negative, e.g. -1."]),
+        ("Any rank q. All of D1 x ... x Dn.", ["Any rank q.", "All of D1 x ... x Dn."]),
+        ("(a, i.e., one of 2.5). `X` etc. is it.", ["(a, i.e., one of 2.5).", "`X` etc. is it."]),
+        ("the first. if axis=1, more.", ["the first.", "if axis=1, more."]),
+        ("the input.In case of torch.nn.Fold", ["the input.", "In case of torch.nn.Fold"]),
+        ('(See it.) Is it "so." Or "not"?', ["(See it.)", 'Is it "so."', 'Or "not"?']),
+        ("1) Count. Set it.\n2. Stop: yes.", ["1) Count.", "Set it.", "2. Stop: yes."]),
+        (
+            CODE,
+            [
+                *("Computes a mean, i.e. a sum.", "The formula:", "Mean = Sum(X) / N. Then:"),
+                *("Y = [ 1.5, ]", "or Y = 2.", "where `N` is the number of elements.", "Example:"),
+                *("X = [1., 2.]", "Y = [3.]", "* first item, which goes on.", "It ends."),
+                *("* second", "| a | b |", "| 1. | 2 |"),
+            ],
+        ),
+    ],
+)
+def test_a_text_is_cut_into_sentences_items_and_lines_of_code(text, sentences):
+    assert cut(text) == sentences
+
+
+@pytest.mark.parametrize(
+    ("op", "part", "heading"),
+    [
+        ("Hardmax", "Version", "This version of the operator has been available since version 13."),
+        ("Hardmax", "Attribute axis", "axis - INT (default is '-1')"),
+        ("Hardmax", "Input input", "input (heterogeneous) - T"),
+        ("Neg", "Type constraint T", NEG),
+        ("LayerNormalization", "Attribute epsilon", "epsilon - FLOAT (default is '1e-05')"),
+        ("LayerNormalization", "Input B", "B (optional, heterogeneous) - T"),
+        ("Loop", "Input v_initial", "v_initial (variadic) - V"),
+        ("Loop", "Attribute body", "body (required)"),
+        ("LpPool", "Attribute kernel_shape", "kernel_shape - INTS (required)"),
+        ("LpPool", "Attribute strides", "strides - INTS"),
+    ],
+)
+def test_a_part_of_a_page_has_a_heading_with_what_the_schema_declares(op, part, heading):
+    page = list(pages_of("", op).versions.values())[-1]
+    assert heading in [s.text for s in page if s.part == part and s.heading]
+
+
+@pytest.mark.parametrize(
+    ("op", "sentence", "reason"),
+    [
+        ("Hardmax", "The operator computes the hardmax values for", "it introduces what follows"),
+        ("Neg", "Input tensor", "it only says that this is an input or output"),
+        ("LayerNormalization", "All equations are in [this", "it is a link"),
+        ("Gather", "Constrain indices to integer types", "the list of types says which"),
+        ("Gather", "More generally, if `axis = 0`, let", None),  # ends with a colon
+        ("Size", "Constrain output to int64 tensor, which should be a scalar", None),
+        ("Add", "This operator supports **multidirectional", None),  # and a link
+    ],
+)
+def test_sentences_of_some_kinds_oblige_to_nothing(op, sentence, reason):
+    page = list(pages_of("", op).versions.values())[-1]
+    [found] = [s for s in page if s.text.startswith(sentence)]
+    assert found.nothing == reason
+
+
+def test_an_operator_without_text_has_no_pages():
+    assert pages_of("", "Hardmix") is None
+    assert pages_of("com.example", "Hardmax") is None
+
+
+def test_only_the_file_of_the_operator_is_read(monkeypatch):
+    read = []
+
+    def reading(path, problems):
+        read.append(path.name)
+        return read_file(path, problems)
+
+    monkeypatch.setattr("opcheck.clauses.files.read_file", reading)
+    assert pages_of.__wrapped__("", "LpPool") == pages_of("", "LpPool")
+    assert pages_of.__wrapped__("", "Gemm")
+    assert read == ["lp_pool.yaml"]
+
+
+# ── what a file says of them ────────────────────────────────────────────────────────────────────
 
 FILE = """\
-domain: ""
 op: Hardmax
-page: https://example.org/Hardmax
-versions: [1, 11, 13]
-parts:
-- part: Summary
-  sentences:
-  - text: The operator
-      computes.
-    cases: [first_of_ties, "coerced_to_2d#axis_0"]
-  - text: It is old.
-    versions: [1, 11]
-    nothing: it is a remark
-    ruling: Old is before 13.
-- part: Attribute axis
-  sentences:
-  - text: axis - INT
-    versions: [13]
-    cases: [along_one_axis]
+sentences:
+- sentence: The operator
+    computes the hardmax (1
+  cases: [first_of_ties, "coerced_to_2d#axis_0"]
+- sentence: Describes the
+  versions: [11]
+  ruling: It is 2-D.
+- sentence: In this situation
+  through: or else the operator
+  nothing: it gives names
+- text: It is old.
+  part: Examples
+  versions: [13]
 """
 
 
 def load(folder, text=FILE):
     file = folder / "hardmax.yaml"
     file.write_text(text, encoding="utf-8")
-    return load_pages([(file, str(file))])
+    return load_pages(file, "hardmax.yaml")
 
 
-def problems(folder, text) -> list[str]:
-    with pytest.raises(CaseFileError) as caught:
-        load(folder, text)
-    return [line.removeprefix(f"{folder}/") for line in caught.value.lines()]
+def test_an_entry_says_something_of_the_sentence_that_it_names(tmp_path):
+    pages = load(tmp_path)
+    assert pages.problems == ()
+    assert [*pages.versions] == [1, 11, 13]
+    first, second, *others = [s for s in pages.versions[11] if s.source.line]
+    assert first.text.startswith("The operator computes the hardmax (1 for the first maximum")
+    assert first.cases == ("first_of_ties", "coerced_to_2d#axis_0")
+    assert (first.part, str(first.source)) == ("Summary", "hardmax.yaml:3:3")
+    assert [s.nothing for s in (second, *others[:1])] == ["it gives names"] * 2
+    assert others[1].text.startswith("Describes the axis of the inputs")
+    assert (others[1].ruling, others[1].cases, others[1].nothing) == ("It is 2-D.", (), None)
+    assert [s.source.line for s in pages.versions[1] if s.source.line] == [3, 9, 9]
+    last = pages.versions[13][-1]
+    assert (last.text, last.part, last.nothing) == ("It is old.", "Examples", None)
 
 
-def test_a_file_is_read_into_sentences_that_know_their_place(tmp_path):
-    [pages] = load(tmp_path)
-    assert (pages.domain, pages.op, pages.versions) == ("", "Hardmax", (1, 11, 13))
-    assert pages.link == "https://example.org/Hardmax"
-    first, second, third = pages.sentences
-    assert (first.text, first.part) == ("The operator computes.", "Summary")
-    assert (first.versions, first.ruling) == ((1, 11, 13), None)
-    assert (first.cases, first.nothing) == (("first_of_ties", "coerced_to_2d#axis_0"), None)
-    assert (second.versions, second.ruling) == ((1, 11), "Old is before 13.")
-    assert (second.cases, second.nothing) == ((), "it is a remark")
-    assert third.part == "Attribute axis"
-    assert str(second.source) == f"{tmp_path / 'hardmax.yaml'}:11:5"
-
-
-def test_the_page_of_a_version_has_its_sentences_in_order(tmp_path):
-    [pages] = load(tmp_path)
-    assert [s.text for s in pages.page(1)] == ["The operator computes.", "It is old."]
-    assert [s.text for s in pages.page(13)] == ["The operator computes.", "axis - INT"]
-    assert pages.page(12) == ()
-
-
-def test_shipped_pages_are_called_by_their_place_in_the_repository():
-    files = {sentence.source.file for pages in shipped_pages() for sentence in pages.sentences}
-    assert {"clauses/onnx/hardmax.yaml", "clauses/dml/activation_hardmax1.yaml"} <= files
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            "Describes the",
+            "Described the",
+            "Hardmax-11: there is no such sentence (did you mean 'Des",
+        ),
+        ("Describes the", "tensor", "Hardmax-11: it has several such sentences"),
+        ("  versions: [11]\n", "", None),
+        ("[11]", "[11, 12]", "Hardmax-12: there is no such sentence"),
+        ("Describes the", "The operator computes", "Hardmax-11: hardmax.yaml:3:3 is about it too"),
+        ("through: or else", "through: or more", "Hardmax-1, 11, 13: there is no such"),
+        ("In this situation", "axis", "Hardmax-1, 11, 13: there is no such"),
+        ("Describes the", "tensor\n  part: Summary", "several such sentences"),
+        ("op: Hardmax", "op: Hardmex", "op: there is no 'Hardmex' (did you mean 'Hardmax' "),
+    ],
+)
+def test_an_entry_that_names_no_sentence_or_several_is_found(tmp_path, old, new, message):
+    assert FILE.count(old) == 1
+    found = [str(problem) for problem in load(tmp_path, FILE.replace(old, new)).problems]
+    assert all(line.startswith("hardmax.yaml:") for line in found)
+    assert any(message in line for line in found) if message else not found, found
 
 
 @pytest.mark.parametrize(
     ("old", "new", "place", "words"),
     [
-        ("    cases: [along_one_axis]\n", "", "17:5", "this one has neither"),
-        ("nothing: it", "cases: [nan]\n    nothing: it", "11:5", "this one has both"),
-        ("cases: [along_one_axis]", "cases: []", "19:12", "must hold at least 1"),
-        ("nothing: it is a remark", "nothing: ''", "13:14", "must not be empty"),
-        ("text: axis - INT", "text: ''", "17:11", "must not be empty"),
-        ("[along_one_axis]", "[Along One Axis]", "19:13", "must match"),
-        ("[along_one_axis]", "along_one_axis", "19:12", "must be a list"),
-        ("versions: [13]", "versions: [14]", "18:15", "must be some of 1, 11, 13"),
-        ("versions: [13]", "versions: ['13']", "18:16", "must be a whole number"),
-        ("versions: [13]", "versions: []", "18:15", "must hold at least 1"),
-        ("versions: [1, 11]", "versions: [11, 1]", "12:15", "in order, each once"),
-        ("versions: [1, 11]", "versions: [1, 1]", "12:15", "in order, each once"),
-        ("versions: [1, 11, 13]", "versions: [11, 1, 13]", "4:11", "in order, each once"),
-        ("versions: [1, 11, 13]", "versions: [1, 11, 11, 13]", "4:11", "in order, each once"),
-        ("text: axis", "texts: axis", "17:5", "did you mean 'text'?"),
-        ("- part: Attr", "- parts: Attr", "15:3", "did you mean 'part'?"),
-        ("domain", "domains", "1:1", "did you mean 'domain'?"),
-        ("https", "gopher", "3:7", "must match"),
-        ("op: Hardmax\n", "", "1:1", "'op' is missing"),
-        ("nothing:", "nothing", "13:5", "want 'key: value' here"),
+        ("  ruling: It is 2-D.\n", "", "6:3", "this one has none"),
+        ("nothing: it", "cases: [nan]\n  nothing: it", "9:3", "not both"),
+        ("nothing: it gives names", "nothing: ''", "11:12", "must not be empty"),
+        ("  part: Examples\n", "", "12:3", "an entry has a `sentence`"),
+        ("text: It", "sentence: A\n  text: It", "12:3", "an entry has a `sentence`"),
+        ("[first_of_ties", "[First Of Ties", "5:11", "must match"),
+        ("text: It", "texts: It", "12:3", "did you mean 'text'?"),
+        ("op: Hardmax\n", "op: Hardmax\npage: gopher://x\n", "2:7", "must match"),
     ],
 )
-def test_a_mistake_is_told_with_its_place(tmp_path, old, new, place, words):
-    assert FILE.count(old) >= 1
-    said = problems(tmp_path, FILE.replace(old, new, 1))
-    assert any(line.startswith(f"hardmax.yaml:{place}") and words in line for line in said), said
-
-
-def test_every_mistake_of_every_file_is_told(tmp_path):
-    one, other = tmp_path / "one.yaml", tmp_path / "other.yaml"
-    one.write_text(FILE.replace("    cases: [along_one_axis]\n", ""), encoding="utf-8")
-    other.write_text(FILE.replace("[13]", "[12]").replace("[1, 11]", "[2]"), encoding="utf-8")
+def test_a_mistake_of_form_is_an_error_with_its_place(tmp_path, old, new, place, words):
     with pytest.raises(CaseFileError) as caught:
-        load_pages((path, str(path)) for path in (one, other, tmp_path / "gone.yaml"))
-    assert len(caught.value.problems) == 4
+        load(tmp_path, FILE.replace(old, new, 1))
+    said = caught.value.lines()
+    assert any(f"hardmax.yaml:{place}" in line and words in line for line in said), said

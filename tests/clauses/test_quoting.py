@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from opcheck.clauses import Sentence, cited, quotation
@@ -15,7 +13,7 @@ TEXTS = (
     ("Output output", "Default value is -1, or none."),
 )
 PAGE = tuple(
-    Sentence(text, part, (13,), ("ties",), None, None, Source("x.yaml", line, 1))
+    Sentence(text, part, ("ties",), None, None, Source("x.yaml", line, 1))
     for line, (part, text) in enumerate(TEXTS)
 )
 

@@ -1,12 +1,11 @@
 """Command lines, run in this process and in one of their own."""
 
-from __future__ import annotations
-
+import functools
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,6 +18,7 @@ from opcheck.cli.group import program
 from opcheck.model import BackendInfo
 from tests.cli.fakes import FAKES
 from tests.inline import Inline
+from tests.shell import Forked
 
 ROOT = Path(__file__).parent.parent.parent
 _TERMINAL = ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
@@ -76,23 +76,32 @@ def environment(**changes: str) -> dict[str, str]:
     return {**kept, "PYTHONPATH": str(ROOT), **changes}
 
 
-def _mind_interrupts() -> None:
+def _become(closed: Sequence[int]) -> None:
     """As in the foreground, even if these tests run in the background."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    for descriptor in closed:
+        os.close(descriptor)
 
 
 @pytest.fixture
 def start() -> Iterator[Callable[..., subprocess.Popen[Any]]]:
-    """Starts `opcheck` in a process and a process group of its own; `python` is for Python."""
+    """Starts `opcheck` in a process and a process group of its own, without the files `closed`.
+
+    Of a real interpreter where `fresh`, or where there are words for `python`.
+    """
     started = []
 
-    def start(*words, python=(), module="opcheck", **settings):
-        command = [sys.executable, *python, "-m", module, *words]
-        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-        own: dict[str, Any] = {"env": environment(), "start_new_session": True, **pipes}
-        if sys.platform != "win32":
-            own["preexec_fn"] = _mind_interrupts
-        process = subprocess.Popen(command, **(own | settings))
+    def start(*words, python=(), fresh=False, closed=(), **settings):
+        own: dict[str, Any] = {"env": environment(), "text": True} | settings
+        own = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | own
+        process: subprocess.Popen[Any]
+        if not (python or fresh) and sys.platform == "linux":
+            process = Forked(words, closed, **own)
+        else:
+            command = [sys.executable, *python, "-m", "opcheck", *words]
+            become = functools.partial(_become, closed)
+            own = {"start_new_session": True, "preexec_fn": become} | own
+            process = subprocess.Popen(command, **own)
         started.append(process)
         return process
 

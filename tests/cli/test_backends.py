@@ -1,7 +1,5 @@
 """`opcheck backends`: every backend is really started, in processes of their own."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -105,8 +103,6 @@ def records(found: Result) -> list[dict[str, Any]]:
 
 
 # ── what there is ───────────────────────────────────────────────────────────────────────────────
-
-
 def test_an_installed_package_is_in_the_table_and_works(tmp_path: Path) -> None:
     install(tmp_path / "site", "Npu")
     plain = environment(
@@ -246,8 +242,6 @@ def test_names_that_clash_do_not_hide_the_others(tmp_path: Path, backends: Backe
 
 
 # ── addresses ───────────────────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize(
     ("addresses", "code", "told"),
     [
@@ -275,8 +269,6 @@ def test_names_that_mean_nothing_are_told_all_at_once(backends: Backends) -> Non
 
 
 # ── --probe ─────────────────────────────────────────────────────────────────────────────────────
-
-
 def test_the_probe_shows_what_a_backend_does_beside_what_it_declares(
     tmp_path: Path, backends: Backends
 ) -> None:
@@ -296,9 +288,7 @@ def test_the_probe_shows_what_a_backend_does_beside_what_it_declares(
     assert "Hardmax-13 only" in found.stdout
 
 
-def test_the_probe_of_onnxruntime_finds_what_its_registry_does_not_tell(
-    backends: Backends,
-) -> None:
+def test_the_probe_of_onnxruntime_finds_what_its_registry_does_not_tell(backends: Backends) -> None:
     _, *cells = records(backends("onnxruntime", "--probe", "--format", "json"))
     found = {(one["op"], one["since"], one["dtype"]): one for one in cells}
     assert all(one["backend"] == "onnxruntime" for one in cells)

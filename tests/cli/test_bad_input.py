@@ -1,7 +1,5 @@
 """What is wrong with files and command lines is one clear message each, soon, and no verdict."""
 
-from __future__ import annotations
-
 import re
 import time
 from typing import Any
@@ -107,11 +105,7 @@ def test_one_bad_file_among_good_ones_stops_the_run(run, tmp_path):
         (["--report", "run.json"], 2, "such as json=run.json)"),
         (["--dtype", "fp32"], 2, "did you mean 'float32'?"),
         (["--dtype", "double"], 2, "did you mean 'float64'?"),
-        (
-            ["my_rt.py"],
-            2,
-            "not a case file (a backend in it is -b py:my_rt)",
-        ),
+        (["my_rt.py"], 2, "not a case file (a backend in it is -b py:my_rt)"),
         (["-b", "numpy:fast"], 2, "backend 'numpy' takes no detail"),
         (["-b", "onnxruntime:"], 2, "'onnxruntime:' has nothing after the colon"),
         (["-b", "onnxruntime:CPU"], 2, "no execution provider 'CPU'"),
@@ -165,6 +159,7 @@ def test_an_unknown_command_is_told(run, words, told):
     assert told in found.stderr.replace("No such option: --nope", "No such option '--nope'")
 
 
+@pytest.mark.usefixtures("fresh_workers")
 @pytest.mark.parametrize(
     ("backend", "package", "hint"),
     [

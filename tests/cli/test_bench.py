@@ -1,7 +1,5 @@
 """`opcheck bench`: what is shown, kept, compared and refused."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -184,8 +182,6 @@ def test_saved_runs_of_different_company_have_no_verdict(run, old, tmp_path):
 
 
 # ── a gate of one run ─────────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize(
     ("new", "base", "code", "said"),
     [
@@ -258,11 +254,7 @@ def test_a_sweep_may_be_asked_for(bench):
         (["--max-regression", "1%", "--base", "numpy"], 2, "1%: 2% is the least"),
         (["--unclear", "fail"], 2, "--unclear needs --baseline, --compare or --max-regression"),
         (["--max-regression", "-5%"], 2, "-0.05 is not in the range"),
-        (
-            ["--max-regression", "2%", "--baseline", "x"],
-            2,
-            "2%: 3% is the least",
-        ),
+        (["--max-regression", "2%", "--baseline", "x"], 2, "2%: 3% is the least"),
         (["--sweep", "attrs.axis=0"], 2, "two values or more are needed"),
         (["--sweep", "axis=[0, 1]"], 2, "'axis' is no path"),
         (["--plot", "x.svg", "-k", "one"], 2, "--plot draws one case in several sizes"),

@@ -1,7 +1,5 @@
 """`opcheck golden write` and `opcheck golden check`, as they are typed."""
 
-from __future__ import annotations
-
 import shutil
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """`opcheck golden import`: from a folder of test data to a case file, and back."""
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path
@@ -118,7 +116,9 @@ def test_every_bit_comes_through_and_back_again(run, tmp_path, array):
     (again,) = [path.parent for path in (tmp_path / "again").rglob("model.onnx")]
     for name in ("input_0.pb", "output_0.pb"):
         proto = TensorProto.FromString((again / "test_data_set_0" / name).read_bytes())
-        assert same(numpy_helper.to_array(proto), array)
+        found = numpy_helper.to_array(proto)
+        # The oracle has one NaN, whatever the bits of those that it was given.
+        assert same(found, array) or (name == "output_0.pb" and np.isnan([found, array]).all())
 
 
 def test_what_is_large_lies_beside_the_file(run, tmp_path):
@@ -166,8 +166,6 @@ def test_what_is_there_is_not_replaced_unless_asked_for(run, tmp_path):
 
 
 # ── what no case states ──────────────────────────────────────────────────────────────────────────
-
-
 def change(made, how):
     how(made)
     return made

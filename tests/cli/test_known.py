@@ -1,7 +1,5 @@
 """A gate with a ledger of known failures, as a vendor of a backend lives with it."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -148,8 +146,6 @@ def test_a_vendor_s_day(acme, tmp_path):
 
 
 # ── writing it ──────────────────────────────────────────────────────────────────────────────────
-
-
 @pytest.fixture
 def cases(tmp_path, monkeypatch):
     monkeypatch.delenv("CI", raising=False)
@@ -285,7 +281,6 @@ def test_what_cannot_be_meant_is_told_before_anything_runs(run, cases, words, to
 
 
 # ── a gate must not lie ─────────────────────────────────────────────────────────────────────────
-
 LIES = {
     "matches everything": (
         "- {op: Hardmax, name: [ties, two_ties, all_tie, out_of_range]}",
@@ -350,8 +345,6 @@ def test_a_ledger_of_one_backend_excuses_no_other(run, cases):
 
 
 # ── where it is told ────────────────────────────────────────────────────────────────────────────
-
-
 def test_every_rendering_tells_it(run, cases):
     (cases / "mine.yaml").write_text(TIES.replace("out_of_range]", "out_of_range, none]"))
     forms = ["junit=r.xml", "markdown=r.md", "github=r.txt", "json=r.jsonl"]

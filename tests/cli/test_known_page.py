@@ -1,7 +1,5 @@
 """What docs/known-failures.md shows is what comes of it."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """`opcheck merge` on runs of small files and fakes."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

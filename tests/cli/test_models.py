@@ -1,7 +1,5 @@
 """Models on the command line: folders of tests, the onnx package's own, and single files."""
 
-from __future__ import annotations
-
 import json
 import shutil
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -38,8 +36,6 @@ def table(found):
 
 
 # ── what is seen ──────────────────────────────────────────────────────────────────────────────
-
-
 def test_a_mistake_that_is_killed_is_a_success(run):
     found = run("mutate", "strong.yaml", "--mistake", "last_of_ties", "-j", "1")
     assert found.exit_code == 0
@@ -141,7 +137,6 @@ def test_several_processes_say_the_same(run):
 
 
 # ── the other way round ───────────────────────────────────────────────────────────────────────
-
 TWICE = TIES + TIES.replace("name: ties", "name: ties_again").replace("3, 3", "5, 5")
 
 
@@ -172,8 +167,6 @@ def test_groups_are_json_too(run):
 
 
 # ── what makes no sense ───────────────────────────────────────────────────────────────────────
-
-
 def test_a_mistake_that_there_is_not_is_refused(run):
     found = run("mutate", "weak.yaml", "--mistake", "last_of_tie")
     assert found.exit_code == 2
@@ -195,8 +188,6 @@ def test_a_wrong_case_is_wrong_usage(run, tmp_path):
 
 
 # ── Ctrl-C ────────────────────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals and terminals")
 @pytest.mark.parametrize("after", [0.3, 1.0])
 def test_an_interrupt_ends_it_and_its_processes_without_a_traceback(start, after):

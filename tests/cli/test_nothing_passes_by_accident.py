@@ -1,7 +1,5 @@
 """Every way in which a gate could be green without a reason: it is not, and says why."""
 
-from __future__ import annotations
-
 import datetime as real_datetime
 import json
 import os
@@ -36,8 +34,6 @@ def last(found):
 
 
 # ── nothing is asked ──────────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
@@ -72,8 +68,6 @@ def test_half_of_the_cases_were_lost(run, tmp_path):
 
 
 # ── nobody answers ────────────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize(
     "words",
     [
@@ -203,7 +197,7 @@ def test_a_file_beside_the_cases_is_called_like_a_module_of_opcheck_s(
     start, tmp_path, text, words, code
 ):
     (tmp_path / "yaml.py").write_text(text)
-    process = start(*WORDS, *words, cwd=tmp_path)
+    process = start(*WORDS, *words, cwd=tmp_path, fresh=True)
     out, _ = process.communicate(timeout=60)
     assert process.returncode == code
     assert out.splitlines()[-1].startswith(f"exit {code}: ")
@@ -212,7 +206,9 @@ def test_a_file_beside_the_cases_is_called_like_a_module_of_opcheck_s(
 def test_opcheck_itself_is_broken(start, tmp_path):
     (tmp_path / "yaml.py").write_text("raise ImportError('of another NumPy')")
     path = f"{tmp_path}{os.pathsep}{ROOT}"
-    process = start(*WORDS, "-b", "numpy", cwd=tmp_path, env=environment(PYTHONPATH=path))
+    process = start(
+        *WORDS, "-b", "numpy", cwd=tmp_path, env=environment(PYTHONPATH=path), fresh=True
+    )
     out, err = process.communicate(timeout=60)
     # Python would say 1, which is a verdict.
     assert (process.returncode, out) == (4, "")
@@ -220,8 +216,6 @@ def test_opcheck_itself_is_broken(start, tmp_path):
 
 
 # ── every answer would do ─────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize(
     "tolerance",
     [
@@ -276,8 +270,6 @@ def test_an_option_without_a_meaning(run, option, value):
 
 
 # ── what is stored is not what was ────────────────────────────────────────────────────────────
-
-
 def judgements(run, name):
     """The exit codes of all that reads a stored run."""
     return [
@@ -398,8 +390,6 @@ def test_what_an_earlier_command_left_is_not_taken_for_the_run(run):
 
 
 # ── time and place ────────────────────────────────────────────────────────────────────────────
-
-
 class _Backwards(real_datetime.datetime):
     """A clock that is set back by a day whenever it is looked at."""
 
@@ -444,9 +434,8 @@ def test_another_language_and_time_zone(start, tmp_path):
         {"LC_ALL": "C"},
         {"LC_ALL": "de_DE.UTF-8", "LANG": "tr_TR.UTF-8", "TZ": "Pacific/Kiritimati"},
     ):
-        process = start(
-            *WORDS, *backends, "--format", "json", cwd=tmp_path, env=environment(**changes)
-        )
+        words = [*WORDS, *backends, "--format", "json"]
+        process = start(*words, cwd=tmp_path, env=environment(**changes), fresh=True)
         out, err = process.communicate(timeout=60)
         assert err == ""
         lines = [json.loads(line) for line in out.splitlines()]

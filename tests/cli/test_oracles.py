@@ -1,7 +1,5 @@
 """Cases of operators that no engine knows, on the command line."""
 
-from __future__ import annotations
-
 import json
 import shlex
 

@@ -1,7 +1,5 @@
 """What a command writes is stale once it starts, and the printed exit code is the real one."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import re
@@ -128,8 +126,6 @@ def _busy(*_):
 
 
 # ── two commands at once ──────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize("name", ["report", "resumed"])
 def test_two_commands_do_not_write_one_file(run, name):
     run("run", "cases.yaml", "-b", "right", "-x", "--report", "json=out")
@@ -162,8 +158,6 @@ def test_a_report_that_is_replaced_while_it_is_written_is_no_report(run, monkeyp
 
 
 # ── one exit code ─────────────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize("words", [["--update-known", "no/room"], ["--report", "junit=/dev/full"]])
 def test_what_cannot_be_written_changes_the_printed_code_too(run, monkeypatch, words):
     Path("no").mkdir()

@@ -1,7 +1,5 @@
 """Parts of a suite: shards, what failed last, how many cases there must be; and what takes long."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex
@@ -34,8 +32,6 @@ def kept(name="run.jsonl"):
 
 
 # ── shards ────────────────────────────────────────────────────────────────────────────────────
-
-
 def plain(records):
     """Records but for times, and for what failures look like, which depends on those before."""
     return [replace(one, seconds=0.0, diagnoses=()) for one in records]
@@ -116,8 +112,6 @@ def test_seconds_are_for_shards(run):
 
 
 # ── what failed last ──────────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.usefixtures("cases")
 def test_only_what_failed_last_is_run(run):
     run("run", "cases.yaml", "-b", "right", "-b", "narrow", "--report", "json=last")
@@ -200,8 +194,6 @@ def test_what_is_no_last_run_is_told(run, words, said):
 
 
 # ── how many there must be ────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.usefixtures("cases")
 def test_another_number_of_cases_than_expected_is_an_error(run):
     words = ["run", "cases.yaml", "-b", "right", "-k", "not nan"]
@@ -231,8 +223,6 @@ def test_no_cases_cannot_be_expected(run, count):
 
 
 # ── repetitions ───────────────────────────────────────────────────────────────────────────────
-
-
 class Flaky(Fake):
     """Wrong about everything it is prepared for third, sixth and so on."""
 
@@ -291,8 +281,6 @@ def test_a_case_is_asked_at_least_once(run, count):
 
 
 # ── durations ─────────────────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.usefixtures("cases")
 def test_what_took_longest_is_listed(run):
     run("run", "cases.yaml", "-b", "right", "-k", "not nan", "--report", "json=run.jsonl")
@@ -327,7 +315,6 @@ def test_durations_are_shown_in_tables_only(run, command):
 
 
 # ── right answers that differ ─────────────────────────────────────────────────────────────────
-
 NEAR = """\
 op: Hardmax
 opset: 13

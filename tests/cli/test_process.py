@@ -1,7 +1,5 @@
 """`opcheck` in a process of its own: signals, terminals, pipes and encodings."""
 
-from __future__ import annotations
-
 import io
 import json
 import os
@@ -90,8 +88,6 @@ def finish(process):
 
 
 # ── the stream, and Ctrl-C ──────────────────────────────────────────────────────────────────────
-
-
 def test_a_record_is_written_as_it_happens_and_an_interrupt_closes_the_stream(slow, cases):
     process = slow(cases(400), "--format", "json")
     header = json.loads(process.stdout.readline())
@@ -149,12 +145,7 @@ def test_a_second_interrupt_ends_a_run_that_hangs(slow, cases, until_running):
 
 @pytest.mark.parametrize(
     ("command", "package"),
-    [
-        ("run", "numpy"),
-        ("run", "onnx"),
-        ("list", "yaml"),
-        ("schema", "click"),
-    ],
+    [("run", "numpy"), ("run", "onnx"), ("list", "yaml"), ("schema", "click")],
 )
 def test_an_interrupt_while_a_package_is_imported_is_as_quiet(start, command, package):
     # Left to themselves, each makes something else of it.
@@ -187,7 +178,7 @@ def test_a_background_job_that_ignores_interrupts_goes_on(slow, cases, until_run
     def ignore():
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
-    process = slow(cases(5), preexec_fn=ignore)
+    process = slow(cases(5), fresh=True, preexec_fn=ignore)
     until_running()
     interrupt(process)
     finish(process)
@@ -195,7 +186,6 @@ def test_a_background_job_that_ignores_interrupts_goes_on(slow, cases, until_run
 
 
 # ── what a run leaves in files, however it ends ─────────────────────────────────────────────────
-
 FILES = {"json": "run.jsonl", "junit": "run.xml", "markdown": "run.md", "github": "run.log"}
 
 
@@ -272,8 +262,6 @@ def test_a_report_goes_to_whatever_can_be_written(slow, cases, tmp_path):
 
 
 # ── terminals ───────────────────────────────────────────────────────────────────────────────────
-
-
 class Terminal:
     """A pseudo-terminal, and what was written to it."""
 
@@ -397,8 +385,6 @@ def test_force_color_colours_a_pipe(slow, cases):
 
 
 # ── pipes and encodings ─────────────────────────────────────────────────────────────────────────
-
-
 @pytest.fixture
 def command(start, cases, tmp_path):
     """Starts a command in a folder with a case file."""
@@ -433,6 +419,8 @@ EACH_COMMAND = [
     ["--version"],
     ["run", "--help"],
 ]
+#: What is also asked of an interpreter that starts in that way.
+REAL = ["--help"]
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a full device")
@@ -445,19 +433,9 @@ def test_an_output_that_takes_nothing_is_told_and_is_no_verdict(command, words):
     assert err == "opcheck: the output cannot be written: No space left on device\n"
 
 
-def without(descriptor: int):
-    """As `>&-` or `2>&-` does."""
-
-    def close():
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        os.close(descriptor)
-
-    return close
-
-
 @pytest.mark.parametrize("words", EACH_COMMAND)
 def test_a_closed_output_is_told(command, words):
-    process = command(*words, preexec_fn=without(1))
+    process = command(*words, closed=[1], fresh=words == REAL)
     out, err = finish(process)
     assert process.returncode == 4
     assert out == ""
@@ -473,7 +451,7 @@ def test_a_closed_output_is_told(command, words):
     ],
 )
 def test_nothing_needs_standard_error(command, words, code):
-    process = command(*words, preexec_fn=without(2))
+    process = command(*words, closed=[2], fresh=words == REAL)
     out, _ = finish(process)
     assert process.returncode == code
     assert bool(out) is (code == 0)
@@ -481,7 +459,7 @@ def test_nothing_needs_standard_error(command, words, code):
 
 @pytest.mark.parametrize("words", EACH_COMMAND[::2])
 def test_nothing_needs_standard_input(command, words):
-    process = command(*words, preexec_fn=without(0))
+    process = command(*words, closed=[0], fresh=words == REAL)
     out, err = finish(process)
     assert process.returncode == 0
     assert out
@@ -499,7 +477,7 @@ def test_nothing_needs_standard_input(command, words):
     ],
 )
 def test_a_poor_encoding_is_no_error(slow, cases, changes, words):
-    process = slow(cases(1), *words, env=environment(**changes), text=False)
+    process = slow(cases(1), *words, env=environment(**changes), text=False, fresh=True)
     out, err = process.communicate(timeout=30)
     assert b"Traceback" not in err
     assert process.returncode == (NARROW in words)
@@ -513,7 +491,7 @@ def test_a_poor_encoding_is_no_error(slow, cases, changes, words):
 def test_messages_survive_a_poor_encoding(start, tmp_path):
     file = tmp_path / "größe.yaml"
     file.write_text("")
-    process = start("run", str(file), env=environment(PYTHONIOENCODING="ascii"))
+    process = start("run", str(file), env=environment(PYTHONIOENCODING="ascii"), fresh=True)
     _, err = finish(process)
     assert process.returncode == 2
     assert "e.yaml:1:1: the file is empty" in err

@@ -1,7 +1,5 @@
 """`opcheck run --report` and `opcheck report`: what a run leaves, and what is made of it later."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os
@@ -38,8 +36,6 @@ def stored(run, *words, **environment):
 
 
 # ── a stored run is shown as it was ───────────────────────────────────────────────────────────
-
-
 def tables(text):
     """What follows the failures; those that were printed at once had provisional looks."""
     before, start, after = text.partition("What is wrong with ")
@@ -106,8 +102,6 @@ def test_a_run_that_lost_its_end_is_incomplete_in_every_format(run, tmp_path):
 
 
 # ── the stream ────────────────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.usefixtures("cases")
 def test_the_file_is_what_is_streamed(run):
     words = ("run", "cases.yaml", *EACH, "--report", "json=run.jsonl", "--format", "json")
@@ -174,8 +168,6 @@ def test_standard_input_is_a_run_too(run):
 
 
 # ── files in every format ─────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.usefixtures("cases")
 def test_a_run_writes_what_is_made_of_it_later(run):
     targets = [word for form, name in FORMATS.items() for word in ("--report", f"{form}={name}")]
@@ -205,8 +197,6 @@ def test_annotations_may_go_where_the_tables_go(run):
 
 
 # ── what cannot be written ────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.usefixtures("cases")
 @pytest.mark.parametrize(
     ("targets", "said"),
@@ -319,8 +309,6 @@ def test_every_damaged_line_is_told_with_its_place(run, tmp_path):
 
 
 # ── a stored benchmark ────────────────────────────────────────────────────────────────────────
-
-
 @pytest.fixture
 def timed(tmp_path):
     def keep(*, complete=True, rows=None):

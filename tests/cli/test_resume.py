@@ -1,7 +1,5 @@
 """`opcheck run --resume`: a run that was cut short goes on, and is as if it never had been."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys
@@ -69,8 +67,6 @@ def lines_of(path):
 
 
 # ── the stream ────────────────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.98, 0.9999])
 def test_a_run_that_goes_on_leaves_the_stream_of_one_that_ran_through(run, whole, share):
     size = int(share * Path("whole.jsonl").stat().st_size)
@@ -233,7 +229,6 @@ def test_how_processes_died_before_is_not_forgotten(run, tmp_path):
 
 
 # ── another run ───────────────────────────────────────────────────────────────────────────────
-
 ALL = ["many.yaml", *BACKENDS]
 
 

@@ -1,7 +1,5 @@
 """A run that is killed half-way through, and goes on: in processes of their own."""
 
-from __future__ import annotations
-
 import sys
 import time
 
@@ -28,7 +26,7 @@ cases:
 
 
 def test_killed_at_half_and_resumed_it_leaves_the_stream_of_one_that_ran_through(start, tmp_path):
-    text = CASES.format(ties=[*range(30)], none=[*range(270)])
+    text = CASES.format(ties=[*range(10)], none=[*range(90)])
     (tmp_path / "cases.yaml").write_text(text)
     words = ["run", "cases.yaml", "-q", "-b", BACKEND]
     through = start(*words, "--report", "json=whole.jsonl", cwd=tmp_path)
@@ -37,16 +35,16 @@ def test_killed_at_half_and_resumed_it_leaves_the_stream_of_one_that_ran_through
 
     killed, part = start(*words, "--report", "json=part.jsonl", cwd=tmp_path), "part.jsonl"
     until = time.monotonic() + 120
-    while not (tmp_path / part).exists() or (tmp_path / part).read_bytes().count(b"\n") < 301:
+    while not (tmp_path / part).exists() or (tmp_path / part).read_bytes().count(b"\n") < 101:
         assert time.monotonic() < until, "it wrote nothing"
         time.sleep(0.005)
     killed.kill()
     killed.communicate(timeout=30)
     there = len(store.read(tmp_path / part).records)
-    assert 300 <= there < 600
+    assert 100 <= there < 200
 
     resumed = start(*words, "--resume", part, cwd=tmp_path)
     _, err = resumed.communicate(timeout=120)
     assert resumed.returncode == 1
-    assert err == f"opcheck: part.jsonl has {there} of 600 results; {600 - there} to come\n"
+    assert err == f"opcheck: part.jsonl has {there} of 200 results; {200 - there} to come\n"
     assert without_times(tmp_path / part) == without_times(tmp_path / "whole.jsonl")

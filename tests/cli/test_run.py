@@ -1,7 +1,5 @@
 """`opcheck run` on small files and fakes: what a user sees of each kind of answer."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex
@@ -53,8 +51,6 @@ EACH = [word for fake in FAKES for word in ("-b", fake)]
 
 
 # ── the texts ───────────────────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.usefixtures("cases")
 @pytest.mark.parametrize("backend", ["last_of_ties", "narrow", "flat", "twice", "lists", "refuses"])
 def test_the_failures_of_a_backend(run, snapshot, backend):
@@ -87,8 +83,6 @@ def test_hostile_words_of_a_backend_are_harmless_and_short(run, backend):
 
 
 # ── options ─────────────────────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.usefixtures("cases")
 def test_a_sound_backend_conforms(run):
     found = run("run", "cases.yaml", "-b", "right", "-k", "not nan")
@@ -236,8 +230,6 @@ def test_a_file_whose_name_begins_like_an_option_can_be_repeated(run, tmp_path):
 
 
 # ── JSON ────────────────────────────────────────────────────────────────────────────────────────
-
-
 def strict_json(text):
     def refuse(word):
         raise AssertionError(f"{word} is no JSON")

@@ -1,7 +1,5 @@
 """`opcheck run` as a stranger types it first: the shipped suites on the default backends."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

@@ -1,7 +1,5 @@
 """`opcheck run` on backends in processes of their own: what a user sees when they misbehave."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import time

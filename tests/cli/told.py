@@ -1,7 +1,5 @@
 """What a report of a failure says, whatever failed before it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 

@@ -1,7 +1,5 @@
 """Who agrees with whom, and what is said of those who do not."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import permutations
 from typing import Any
@@ -56,8 +54,6 @@ def verdicts(found: list[Judgement]) -> list[str]:
 
 
 # ── two ──────────────────────────────────────────────────────────────────────────────────────────
-
-
 def test_two_that_agree_pass_and_each_names_the_other() -> None:
     one, other = among(says(1, 2), says(1, 2.05))
     assert (one.verdict, one.against, one.reason) == (Verdict.PASS, ("B",), "")
@@ -101,8 +97,6 @@ def test_to_be_near_is_asked_of_both_sides() -> None:
 
 
 # ── three and more ───────────────────────────────────────────────────────────────────────────────
-
-
 def test_the_odd_one_out_is_named_as_one_that_differs() -> None:
     a, b, c = among(says(1), says(5), says(1))
     assert verdicts([a, b, c]) == ["pass", "differ", "pass"]
@@ -146,8 +140,6 @@ def test_the_order_of_the_backends_is_no_matter(values: list[float]) -> None:
 
 
 # ── refusals ─────────────────────────────────────────────────────────────────────────────────────
-
-
 def test_to_refuse_what_another_answers_is_to_differ_and_nobody_is_accused() -> None:
     one, other = among(says(1), NO)
     assert (one.verdict, one.reason) == (Verdict.DIFFER, "B refuses what it answers")
@@ -174,8 +166,6 @@ def test_a_model_that_nobody_answers_passes_nobody() -> None:
 
 
 # ── who has no say ───────────────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize(
     ("other", "verdict"),
     [

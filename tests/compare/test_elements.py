@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 import struct
 from fractions import Fraction
@@ -75,8 +73,6 @@ def test_a_sound_tolerance_is_taken(tolerance: Tolerance) -> None:
 
 
 # ── an independent judge of one float32 or float64, in exact arithmetic ───────────────────────
-
-
 def rank(value: float, double: bool) -> int:
     pack, unpack = ("<d", "<Q") if double else ("<f", "<I")
     bits = int(struct.unpack(unpack, struct.pack(pack, value))[0])
@@ -250,7 +246,6 @@ def test_a_value_outside_the_range_is_wrong_within_the_tolerance(tolerance: Tole
 
 
 # ── integers and bool ─────────────────────────────────────────────────────────────────────────
-
 INTEGERS = [dtype for dtype in DTYPES.values() if dtype.kind == "int"]
 
 
@@ -294,8 +289,6 @@ def test_booleans_are_exact_whatever_the_tolerance() -> None:
 
 
 # ── what is said of a wrong element ───────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize(
     ("want", "got", "tolerance", "allowed", "ulp"),
     [

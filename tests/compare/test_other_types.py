@@ -1,7 +1,5 @@
 """Strings, minifloats, complex numbers, sequences, optionals: what case files know nothing of."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

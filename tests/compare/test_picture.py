@@ -1,7 +1,5 @@
 """The picture of an output of which some elements are wrong."""
 
-from __future__ import annotations
-
 import math
 import tracemalloc
 from typing import Any

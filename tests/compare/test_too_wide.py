@@ -1,7 +1,5 @@
 """A tolerance that nothing can fail is found before anybody is judged by it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

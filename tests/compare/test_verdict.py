@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from typing import Any, get_args
 
 import numpy as np
@@ -62,7 +60,6 @@ def judged(
 
 
 # ── the table of rules and outcomes ───────────────────────────────────────────────────────────
-
 WRONG_OUTPUTS = {
     "value": made(np.array([0, 1, 0], np.float32)),
     "nan": made(np.array([np.nan, 0, 0], np.float32)),
@@ -126,7 +123,6 @@ def test_the_table_of_rules_and_outcomes(
 
 
 # ── legal twins ───────────────────────────────────────────────────────────────────────────────
-
 TWINS: list[tuple[str, Outcome, tuple[Verdict, Verdict, Verdict], str]] = [
     ("refused too", REFUSED, (ERROR, WARN, ERROR), "refuses its legal twin too: Fail: axis 7"),
     (
@@ -204,8 +200,6 @@ def test_the_twin_matters_only_after_a_refusal() -> None:
 
 
 # ── several answers ───────────────────────────────────────────────────────────────────────────
-
-
 def one_hot(place: int) -> Any:
     return np.eye(1, 3, place, dtype=np.float32)[0]
 
@@ -267,8 +261,6 @@ def test_a_single_answer_needs_no_name() -> None:
 
 
 # ── what the reason says ──────────────────────────────────────────────────────────────────────
-
-
 def test_a_pass_needs_no_reason() -> None:
     assert judged("must", LEGAL, made(RIGHT)).reason == ""
 
@@ -289,7 +281,6 @@ def test_a_refusal_by_accident_counts_and_is_called_so(
 
 
 # ── answers that differ between runs ──────────────────────────────────────────────────────────
-
 NEARLY = np.array([1, 0.25, 0.25], np.float32)
 WRONG = np.array([0, 1, 0], np.float32)
 QUARTER = Tolerance(atol=0.25)
@@ -329,8 +320,6 @@ def test_the_worse_of_two_tolerable_answers_counts() -> None:
 
 
 # ── what the backend declared of its outputs ──────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize(
     ("dtype", "shape", "said"),
     [
@@ -441,7 +430,6 @@ def test_wrong_elements_are_shown_beside_the_input() -> None:
 
 
 # ── error bounds ──────────────────────────────────────────────────────────────────────────────
-
 THIRD = np.array([1 / 3, 2 / 3])
 POOR = (Tier("plain", arithmetic(1e-6)), Tier("float16", arithmetic(1e-2), None, "in float16"))
 

@@ -1,7 +1,5 @@
 """A mistake reproduces an answer where it gives the same, but for rounding, and that is wrong."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -23,12 +21,7 @@ def test_the_same_wrong_answer_is_reproduced() -> None:
 
 @pytest.mark.parametrize(
     "other",
-    [
-        np.array([[0, 0, 1]], np.float32),
-        LAST.astype(np.float64),
-        LAST[0],
-        [[0, 1, 0]],
-    ],
+    [np.array([[0, 0, 1]], np.float32), LAST.astype(np.float64), LAST[0], [[0, 1, 0]]],
     ids=["values", "dtype", "shape", "type"],
 )
 def test_another_answer_is_not(other: Any) -> None:

@@ -1,7 +1,5 @@
 """What wrong values have in common, and that nothing is guessed where they have nothing."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

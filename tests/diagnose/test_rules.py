@@ -1,7 +1,5 @@
 """A rule holds of failing cases, of no others, and is no work of chance."""
 
-from __future__ import annotations
-
 import pytest
 
 from opcheck.diagnose.features import LIMIT, PLAIN, VALUE, Feature, Rule, rule

@@ -1,7 +1,5 @@
 """With each failure it is known better what a backend does wrong."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +96,6 @@ def test_a_broken_mistake_of_ours_is_told_once(monkeypatch: pytest.MonkeyPatch) 
 
 
 # ── in a narrower type ────────────────────────────────────────────────────────────────────────
-
 WIDE = node(SOFTMAX, [[9.1, 10.123, 9.77, 10.91]], {"axis": 1}, np.float64)
 
 
@@ -135,7 +132,6 @@ def test_what_is_wrong_in_any_type_is_not_blamed_on_it() -> None:
 
 
 # ── no guess where nothing fits ───────────────────────────────────────────────────────────────
-
 ROWS = np.linspace(-3, 5, 60).reshape(4, 15)
 CHANCE = np.random.default_rng(5)
 

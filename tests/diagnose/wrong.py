@@ -1,13 +1,11 @@
 """Wrong answers to small nodes, as evidence."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from opcheck.compare.wants import computed_want
+from opcheck.compare.outputs import computed_want
 from opcheck.diagnose import Evidence
 from opcheck.engine import Node
 from opcheck.engine.evaluate import exactly

@@ -1,18 +1,20 @@
 """Kernels need next to no memory beside their input and their output.
 
-    python -m tests.engine.test_memory OPERATOR DTYPE SHAPE [ATTRS [ORDER]]
+    python -m tests.engine.test_memory
 
-prints the bytes beside, which only a fresh process can tell. ORDER is that of the dimensions in
-memory, the outermost first.
+prints the bytes beside for each line that it reads, a list in JSON: OPERATOR, DTYPE, SHAPE, and
+perhaps ATTRS and ORDER, that of the dimensions in memory, the outermost first. Only a process that
+has computed nothing can tell, so each line has a fork.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 from unittest import mock
 
@@ -58,32 +60,40 @@ OWN: dict[str, tuple[str, list[int], dict[str, Any]]] = {
 }
 
 
-def beside(name: str, dtype: str, shape: list[int], *rest: object) -> int:
-    """The bytes beside input and output, in a fresh process."""
-    stated = math.prod(n for n in shape if n > 0) * DTYPES[dtype].numpy.itemsize
-    whole = [n if n > 0 else SIZE // stated for n in shape]
-    script = [sys.executable, "-m", "tests.engine.test_memory", name, dtype]
-    script += map(json.dumps, (whole, *rest))
-    return int(subprocess.run(script, capture_output=True, text=True, check=True).stdout)
+@pytest.fixture(scope="module")
+def beside() -> Iterator[Callable[..., int]]:
+    """The bytes beside input and output."""
+
+    def beside(name: str, dtype: str, shape: list[int], *rest: object) -> int:
+        stated = math.prod(n for n in shape if n > 0) * DTYPES[dtype].numpy.itemsize
+        whole = [n if n > 0 else SIZE // stated for n in shape]
+        print(json.dumps([name, dtype, whole, *rest]), file=process.stdin, flush=True)
+        assert process.stdout
+        return int(process.stdout.readline())
+
+    words = [sys.executable, "-m", "tests.engine.test_memory"]
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(words, text=True, **pipes) as process:
+        yield beside
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)])
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
 @pytest.mark.parametrize("name", NEEDED)
 def test_beside_input_and_output_it_takes_16_mebibytes_at_most(
-    name: str, dtype: str, order: tuple[int, ...]
+    beside: Callable[..., int], name: str, dtype: str, order: tuple[int, ...]
 ) -> None:
     assert beside(name, dtype, [2, -1, 1000], NEEDED[name], order) <= MOST
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
 @pytest.mark.parametrize("tensor", OWN)
-def test_whichever_way_it_takes(tensor: str, dtype: str) -> None:
+def test_whichever_way_it_takes(beside: Callable[..., int], tensor: str, dtype: str) -> None:
     name, shape, attrs = OWN[tensor]
     assert beside(name, dtype, shape, attrs) <= MOST
 
 
-# ── in the fresh process ──────────────────────────────────────────────────────────────────────
+# ── in the process beside ─────────────────────────────────────────────────────────────────────
 
 
 def high_water() -> int:
@@ -121,5 +131,8 @@ def measured(
 
 
 if __name__ == "__main__":
-    _, name, dtype, *rest = sys.argv
-    print(measured(name, dtype, *map(json.loads, rest)))
+    for line in sys.stdin:
+        if os.fork() == 0:
+            print(measured(*json.loads(line)), flush=True)
+            os._exit(0)
+        os.wait()

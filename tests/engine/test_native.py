@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from opcheck.compare import compare
-from opcheck.compare.wants import computed_want
+from opcheck.compare.outputs import computed_want
 from opcheck.dtypes import DTYPES
 from opcheck.engine import Expected, Node, dtypes_of, exactly_node
 from opcheck.engine import native as package

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -45,8 +43,6 @@ def check(model: onnx.ModelProto) -> None:
 
 
 # ── the model ─────────────────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize("at", range(1, NEWEST + 1))
 def test_the_model_is_valid_at_every_opset(at: int) -> None:
     for op, first, attrs, arrays in NODES:
@@ -170,8 +166,6 @@ def test_an_attribute_of_another_type_keeps_it(name: str, value: Typed, kind: in
 
 
 # ── outputs: their type and their rank, and nothing about their sizes ─────────────────────────
-
-
 def test_an_output_states_its_rank_but_not_its_sizes() -> None:
     for op, at, attrs, arrays, rank in (
         ("Hardmax", 13, {"axis": 0}, (IMAGE,), 4),
@@ -208,8 +202,6 @@ def test_an_invalid_node_makes_a_model_all_the_same() -> None:
 
 
 # ── initializers ──────────────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "bfloat16"])
 @pytest.mark.parametrize("at", [1, 4, 8, 9, 13, NEWEST])
 def test_a_model_with_an_initializer_is_valid_and_holds_its_bits(at: int, dtype: str) -> None:
@@ -246,8 +238,6 @@ def test_an_initializer_beside_inputs() -> None:
 
 
 # ── DirectML ──────────────────────────────────────────────────────────────────────────────────
-
-
 def test_a_directml_operator_becomes_a_valid_onnx_model() -> None:
     model = model_of(dml_problem((0, 2), np.ones((2, 3, 4), np.float16)))
     check(model)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any
@@ -37,8 +35,6 @@ IDS = st.text(st.characters(min_codepoint=32, max_codepoint=126), min_size=1, ma
 
 
 # ── names ─────────────────────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize(
     ("case", "name"),
     [
@@ -104,8 +100,6 @@ def test_every_shipped_case_and_its_attempts_have_folders_of_their_own() -> None
 
 
 # ── questions ─────────────────────────────────────────────────────────────────────────────────
-
-
 def test_a_question_is_a_folder_that_onnx_can_read(tmp_path: Path) -> None:
     model = model_of(HARDMAX)
     write_question(tmp_path / "case", model, HARDMAX, [X])
@@ -165,8 +159,6 @@ def test_a_damaged_model_is_no_model(tmp_path: Path) -> None:
 
 
 # ── outputs ───────────────────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [(), (0, 3), (2, 3)])
 def test_outputs_are_read_bit_for_bit_from_either_format(
@@ -239,8 +231,6 @@ def test_bfloat16_has_no_npy(tmp_path: Path, bits: Any) -> None:
 
 
 # ── what may be removed ───────────────────────────────────────────────────────────────────────
-
-
 def test_only_what_was_written_here_counts_as_such(tmp_path: Path) -> None:
     case = tmp_path / "case"
     write_question(case, model_of(HARDMAX), HARDMAX, [X])

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from opcheck.graph.test_data import ATOL, RTOL, read_tolerance

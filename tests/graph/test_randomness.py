@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from onnx import TensorProto, helper
 
 from opcheck.graph.nodes import random_outputs

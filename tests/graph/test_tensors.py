@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -119,8 +117,6 @@ def test_damage_is_a_value_error_or_another_tensor(tmp_path: Path, data: bytes, 
 
 
 # ── NumPy's format ────────────────────────────────────────────────────────────────────────────
-
-
 def no_array(path: Path) -> str:
     with pytest.raises(ValueError, match=r"^output_0\.npy") as error:
         read_npy(path)
@@ -181,8 +177,6 @@ def test_an_array_file_too_large_is_not_even_read(
 
 
 # ── writing ───────────────────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [(), (0, 3), (2, 3)])
 def test_what_is_written_is_read_bit_for_bit(

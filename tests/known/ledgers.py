@@ -1,7 +1,5 @@
 """User ledgers made by hand, and results that they are asked about."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path

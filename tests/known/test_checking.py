@@ -1,7 +1,5 @@
 """What a ledger lists in vain is told before anything runs."""
 
-from __future__ import annotations
-
 import pytest
 
 from opcheck.errors import CaseFileError

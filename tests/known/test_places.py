@@ -1,7 +1,5 @@
 """Cases as places of a ledger: just these cases, and as few places as can be read."""
 
-from __future__ import annotations
-
 from itertools import product
 
 from hypothesis import given, settings

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from functools import cache
@@ -60,8 +58,6 @@ def is_known(found, said, **about: Any) -> bool:
 
 
 # ── what a line matches ─────────────────────────────────────────────────────────────────────────
-
-
 def test_a_listed_failure_is_known_and_keeps_what_was_found(tmp_path):
     said = ledgers(tmp_path, line(link="'https://example.org/1'"))
     known = explained(failure(reason="wrong"), said)
@@ -195,8 +191,6 @@ def test_a_pass_of_a_backend_with_declared_arithmetic_denies_no_line(tmp_path):
 
 
 # ── versions ────────────────────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize(
     ("version", "versions", "within"),
     [
@@ -222,8 +216,6 @@ def test_a_line_holds_for_its_versions(tmp_path, version, versions, within):
 
 
 # ── broken ledgers ──────────────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize(
     ("text", "place", "words"),
     [
@@ -267,8 +259,6 @@ def test_a_ledger_that_is_gone_is_told(tmp_path):
 
 
 # ── the shipped ledgers ─────────────────────────────────────────────────────────────────────────
-
-
 @pytest.fixture(scope="module")
 def cases():
     return suite.select(shipped_cases(), suite.Selection(level="deep"))

@@ -1,7 +1,5 @@
 """A user's ledger is a gate: what is listed fails as it is listed, and all else passes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +21,6 @@ def is_red_now(found) -> bool:
 
 
 # ── what is listed ──────────────────────────────────────────────────────────────────────────────
-
-
 def test_what_fails_as_listed_is_known_and_green(tmp_path):
     said = ledger(tmp_path, entry(link="'https://example.org/1'"))
     found = judged(failing(reason="wrong"), said)
@@ -109,8 +105,6 @@ def test_every_failure_can_be_listed_by_its_verdict_alone(tmp_path, verdict):
 
 
 # ── what is not listed ──────────────────────────────────────────────────────────────────────────
-
-
 def test_a_backend_that_drops_a_case_does_not_pass(tmp_path):
     dropped = result(Verdict.UNSUPPORTED, reason="no kernel")
     said = ledger(tmp_path, entry("[{op: Softmax}]"))
@@ -132,8 +126,6 @@ def test_what_fails_and_is_not_listed_is_as_it_was(tmp_path):
 
 
 # ── backends and versions ───────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize(
     ("backend", "about", "is_about"),
     [
@@ -169,8 +161,6 @@ def test_an_entry_holds_for_its_versions(tmp_path, versions, holds):
 
 
 # ── reasons ─────────────────────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize(
     ("reason", "pattern", "fits"),
     [
@@ -193,7 +183,6 @@ def test_a_long_reason_takes_no_time():
 
 
 # ── broken ledgers ──────────────────────────────────────────────────────────────────────────────
-
 BROKEN = [
     (entry(verdict="pass"), ":3:13: ", "'pass' is no verdict to list: one of warn, fail"),
     (entry(verdict="unsuported"), ":3:13: ", "did you mean 'unsupported'?"),

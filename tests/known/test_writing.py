@@ -1,7 +1,5 @@
 """A ledger that is written anew keeps every word of the user's, and can be read."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -135,10 +135,11 @@ class _Functions:
 
     def _product(self, a: Any, b: Any, axes: Any = 1) -> Any:
         if self.machine.rng.random() < 0.5:
-            return self.machine.added(np.moveaxis(a[..., :, None] * b, -2, -1))
-        total = np.zeros((*a.shape[:-1], b.shape[-1]), a.dtype)
+            return self.machine.added(np.moveaxis(a[..., :, None] * b[..., None, :, :], -2, -1))
+        total = np.zeros((), a.dtype)
         for place in range(a.shape[-1]):
-            fused = ar.wide(a[..., place, None]) * ar.wide(b[place]) + ar.wide(total)
+            product = ar.wide(a[..., place, None]) * ar.wide(b[..., None, place, :])
+            fused = product + ar.wide(total)
             total = fused.astype(a.dtype)
         return total
 

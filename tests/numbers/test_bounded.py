@@ -13,7 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opcheck import numbers as xp
+from opcheck import opset
 from opcheck.dtypes import DTYPES
+from opcheck.engine.node import Node, attributes_for
+from opcheck.engine.operators import find
+from opcheck.model import OpVersion
 from opcheck.numbers.arithmetic import FLOAT32, FLOAT64, Arithmetic, narrow, stored
 from opcheck.numbers.bounded import Bounded, bounded
 from opcheck.numbers.bounded.choice import Indices
@@ -22,58 +26,74 @@ from tests.bounds import arithmetic as ar
 from tests.numbers.machine import Machine, Sloppy
 
 
-def normalized(x: Any, one_pass: bool = False) -> Any:
-    """Mean 0 and variance 1, with the variance in either way."""
-    mean = xp.mean(x, axis=-1, keepdims=True)
-    d = x - mean
-    squares = xp.mean(x * x if one_pass else d * d, axis=-1, keepdims=True)
-    return d / xp.sqrt((squares - mean * mean if one_pass else squares) + 1e-5)
+def of(name: str, *inputs: Any, **attrs: Any) -> Any:
+    """The formula of the newest version of an operator, as the engine has it."""
+    operator = find("", name)
+    assert operator
+    op = OpVersion("", name, max(operator.formulas))
+    formula = operator.formulas[op.since]
+    schema = opset.versions("", name)[op.since]
+    found = formula(*inputs, **attributes_for(formula, schema, Node(op, (), attrs)))
+    return found[0] if isinstance(found, tuple) else found
 
 
 def softmax(x: Any) -> Any:
-    e = xp.exp(x - xp.max(x, axis=-1, keepdims=True))
-    return e / xp.sum(e, axis=-1, keepdims=True)
+    return of("Softmax", x)
+
+
+def normalized(x: Any) -> Any:
+    return of("GroupNormalization", x, np.ones(1), np.zeros(1), num_groups=1)
 
 
 def log_sum_exp(x: Any) -> Any:
-    top = xp.max(x, axis=-1, keepdims=True)
-    return top + xp.log(xp.sum(xp.exp(x - top), axis=-1, keepdims=True))
+    return of("ReduceLogSumExp", x, np.array([-1]))
 
 
 #: Formulas of operators, over a matrix x and another one of its shape, y.
 FORMULAS: dict[str, Callable[[Any, Any], Any]] = {
-    "Add": lambda x, y: x + y,
+    "Add": lambda x, y: of("Add", x, y),
     "a difference that cancels": lambda x, y: (x + y) - x,
-    "Mul": lambda x, y: x * y * x,
-    "Div": lambda x, y: x / y / 3,
+    "Mul": lambda x, y: of("Mul", of("Mul", x, y), x),
+    "Div": lambda x, y: of("Div", x, y) / 3,
     "a polynomial": lambda x, y: 2 - x * (0.1 + y * (x - 1.5)),
-    "Exp": lambda x, y: xp.exp(x + y),
+    "Exp": lambda x, y: of("Exp", x + y),
     "Expm1": lambda x, y: xp.expm1(x * y),
-    "Log": lambda x, y: xp.log(abs(x) + 1),
+    "Log": lambda x, y: of("Log", of("Abs", x) + 1),
     "Log1p": lambda x, y: xp.log1p(x * x),
-    "Sqrt": lambda x, y: xp.sqrt(x * x + y * y),
+    "Sqrt": lambda x, y: of("Sqrt", x * x + y * y),
     "Pow": lambda x, y: xp.pow(abs(x), 2.5) + xp.pow(abs(y), 3),
     "a power of a power": lambda x, y: xp.pow(xp.pow(abs(x), y), 0.5),
-    "Sigmoid": lambda x, y: 1 / (1 + xp.exp(-x)),
-    "Tanh": lambda x, y: xp.tanh(x) * xp.sinh(y),
-    "Cosh": lambda x, y: xp.cosh(x - y),
-    "Sin": lambda x, y: xp.sin(3 * x) + xp.cos(y) - xp.atan(x),
-    "Gelu": lambda x, y: 0.5 * x * (1 + xp.erf(x / 2**0.5)),
-    "Elu": lambda x, y: xp.where(x > 0, x, 1.5 * (xp.exp(x) - 1)),
-    "Softplus": lambda x, y: xp.log(xp.exp(x) + 1),
+    "Sigmoid": lambda x, y: of("Sigmoid", x),
+    "Tanh": lambda x, y: of("Tanh", x) * of("Sinh", y),
+    "Cosh": lambda x, y: of("Cosh", x - y),
+    "Sin": lambda x, y: of("Sin", 3 * x) + of("Cos", y) - of("Atan", x),
+    "Gelu": lambda x, y: of("Gelu", x),
+    "Elu": lambda x, y: of("Elu", x, alpha=1.5),
+    "Softplus": lambda x, y: of("Softplus", x),
     "Clip": lambda x, y: xp.clip(x * y, -0.5, 0.7) + xp.maximum(x, y * 2) - xp.minimum(x * 3, y),
     "Sum": lambda x, y: xp.sum(x * y, axis=1) + xp.sum(y, axis=None),
     "Mean": lambda x, y: xp.mean(x / y, axis=-1, keepdims=True) * x,
-    "ReduceL2": lambda x, y: xp.sqrt(xp.sum(x * x, axis=0)),
-    "Prod": lambda x, y: xp.prod(1 + x / 8, axis=-1),
+    "ReduceL2": lambda x, y: of("ReduceL2", x, np.array([0])),
+    "Prod": lambda x, y: of("ReduceProd", 1 + x / 8, np.array([-1])),
     "CumSum": lambda x, y: xp.cumulative_sum(x, axis=1),
     "MatMul": lambda x, y: xp.matmul(x, xp.permute_dims(y, (1, 0))) @ y,
     "Gemm": lambda x, y: xp.tensordot(x * 2, xp.permute_dims(y, (1, 0)), axes=1),
     "Softmax": lambda x, y: softmax(x * 3),
     "LogSoftmax": lambda x, y: x - log_sum_exp(x),
-    "exp(x − lse)": lambda x, y: xp.exp(x + 9 - log_sum_exp(x + 9)),
-    "LayerNormalization": lambda x, y: normalized(x) * y,
-    "in one pass": lambda x, y: normalized(x, one_pass=True),
+    "exp(x − lse)": lambda x, y: xp.exp(x / 2 - log_sum_exp(x / 2)),
+    "LayerNormalization": lambda x, y: of("LayerNormalization", x, y[:1]),
+    "Selu": lambda x, y: of("Selu", x),
+    "Celu": lambda x, y: of("Celu", x, alpha=2.0),
+    "Mish": lambda x, y: of("Mish", x),
+    "HardSwish": lambda x, y: of("HardSwish", x),
+    "Softsign": lambda x, y: of("Softsign", x),
+    "Swish": lambda x, y: of("Swish", x, alpha=2.0),
+    "LpPool": lambda x, y: of("LpPool", x[:, None], kernel_shape=(1,), p=3),
+    "ReduceLogSum": lambda x, y: of("ReduceLogSum", abs(x) + 1, np.array([1])),
+    "ReduceSumSquare": lambda x, y: of("ReduceSumSquare", x, np.array([1])),
+    "MeanVarianceNormalization": lambda x, y: of("MeanVarianceNormalization", x, axes=(1,)),
+    "Conv": lambda x, y: of(
+        "Conv", x[:, None], y[:1, None], pads=(y.shape[1] - 1, 0)),
     "a row scaled by its sum": lambda x, y: xp.sum(x, axis=1, keepdims=True) * (y - x) * 2,
     "Floor": lambda x, y: xp.floor(x * 7) + xp.round(y * 3) - xp.trunc(x + y) + xp.ceil(x / y),
     "Mod": lambda x, y: xp.remainder(x * 3, y) + xp.fmod(x, y * 2),
@@ -153,6 +173,8 @@ def test_no_order_blocking_or_fusion_leaves_the_bound(
     formula = FORMULAS[name]
     if shape[1] < 2 and name == "TopK":
         return
+    if name == "LayerNormalization" and "16" in arithmetic:
+        return  # its first stage is in float32, whatever its tensors are
     if computed_in.stored is not None:
         x, y = (one.astype(np.float16).astype(dtype) for one in (x, y))
     machine = Machine(rng, flushes=flushes and computed_in.flushes, **how)

@@ -3,8 +3,6 @@
 They share nothing with the engine: no formula, no rounding, no window arithmetic. They are slow.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction

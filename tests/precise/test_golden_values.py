@@ -1,7 +1,5 @@
 """What golden files hold, against an implementation that was written from the text alone."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterator
@@ -15,7 +13,7 @@ from opcheck.engine import Node, rounding
 from opcheck.engine.rounding import correctly_rounded
 from opcheck.model import OpVersion, Rejected
 from opcheck.numbers.precise import precise
-from opcheck.run.question import question
+from opcheck.run.oracle import question
 from tests import brute
 from tests.asking import shipped_cases
 from tests.precise.by_the_text import FORMATS, by_rows, lp_pool, nearest, norm, rows_of, softmax
@@ -61,7 +59,6 @@ def test_all_that_the_text_decides_in_the_shipped_suites(small: int, wide: int) 
 
 
 # ── Softmax ───────────────────────────────────────────────────────────────────────────────────
-
 SOFTMAX = OpVersion("", "Softmax", 13)
 EDGE = -745.1332191019411  # of float64, next to 1075·ln 2, where half the smallest subnormal lies
 ROWS: list[Any] = [
@@ -88,8 +85,6 @@ def test_rows_that_are_hard_to_round(row: Any, name: str) -> None:
 
 
 # ── LpPool ────────────────────────────────────────────────────────────────────────────────────
-
-
 def pooled(row: Any, name: str, p: float) -> float:
     """The norm of one window; a p that is no whole number is of version 1."""
     x = np.array([[row]]).astype(DTYPES[name].numpy)
@@ -147,8 +142,6 @@ def test_windows_that_are_hard_to_round(name: str, p: float) -> None:
 
 
 # ── what it is measured with ──────────────────────────────────────────────────────────────────
-
-
 def test_the_measure_itself_by_numbers_worked_out_by_hand() -> None:
     for y, name, want in (
         (2049, "float16", 2048), (2051, "float16", 2052), (257, "bfloat16", 256),

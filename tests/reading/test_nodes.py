@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from opcheck.reading import Mark, Node
 
 leaf = Node(3, Mark(2, 6))

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import gc
 import json
 import os
@@ -50,8 +48,6 @@ def attempt_file(path: Path) -> Problem:
 
 
 # what a text says
-
-
 @both_parsers
 @pytest.mark.parametrize(
     ("text", "want"),
@@ -115,8 +111,6 @@ def test_json_is_read_as_json(value: object, escape_all: bool, indent: int | Non
 
 
 # places
-
-
 @both_parsers
 def test_every_value_and_key_knows_its_line_and_column() -> None:
     text = "# note\nop: Hardmax\ncases:\n- name: first\n  shape: [2,  3]\n  attrs: {axis: -1}\n"
@@ -144,8 +138,6 @@ def test_a_byte_order_mark_takes_no_column(tmp_path: Path) -> None:
 
 
 # keys
-
-
 @both_parsers
 def test_every_duplicate_key_is_reported_with_both_places() -> None:
     node, problems = attempt("a: 1\nb: {c: 1, c: 2}\n'a': 2\na: 3\n")
@@ -195,8 +187,6 @@ def test_merge_keys_are_refused_and_a_quoted_one_is_a_word() -> None:
 
 
 # scalars that are no values
-
-
 @both_parsers
 def test_numbers_that_no_float64_or_integer_holds_are_reported_each() -> None:
     _, problems = attempt(f"- 1e999\n- -1e999\n- {'9' * 5000}\n- 0x{'f' * 5000}\n- 1e999\n")
@@ -248,8 +238,6 @@ def test_half_a_surrogate_pair_is_reported() -> None:
 
 
 # anchors and aliases
-
-
 @both_parsers
 def test_an_alias_is_the_value_it_names() -> None:
     node = read("a: &x [1, 2]\nb: *x\nc: {d: *x}\ne: &y word\nf: [*y]\n&k key: *k\n")
@@ -314,8 +302,6 @@ def test_aliases_cannot_stack_up_depth() -> None:
 
 
 # limits
-
-
 @both_parsers
 @pytest.mark.parametrize(
     ("text", "column"),
@@ -401,8 +387,6 @@ def test_the_collector_is_left_as_it_was(text: str, collecting: bool) -> None:
 
 
 # files and texts that are no YAML 1.2 document
-
-
 @both_parsers
 @pytest.mark.parametrize("text", ["", "\n\n", "# nothing\n", "\ufeff"])
 def test_an_empty_file_is_a_problem(text: str) -> None:
@@ -547,7 +531,6 @@ def test_importing_the_package_does_not_import_yaml() -> None:
 
 
 # anything at all
-
 characters = [*"[]{},:?-&*!|>'\"%@`#~<=. \n\t\rab01\\\x85\u2028\ufeff\U0001f600"]
 words_of_yaml = ["- ", ": ", "? ", "\n  ", "---\n", "...\n", "&a ", "*a", "!!str ", "!!map ", "!!x"]
 rare_words = [

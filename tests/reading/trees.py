@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 
 from opcheck.reading import Node, Problems, read_file, read_text

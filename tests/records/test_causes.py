@@ -1,7 +1,5 @@
 """Failures summed up by their causes."""
 
-from __future__ import annotations
-
 from opcheck.model import FAILURES, Diagnosis, OpVersion, Record, Verdict
 from opcheck.records.causes import UNEXPLAINED, WAYS, Cause, causes, number_of
 from tests.report.made import record

@@ -1,7 +1,5 @@
 """What changed from one run to another, and which of it is for the worse."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
@@ -133,8 +131,6 @@ def test_whatever_becomes_red_or_is_no_longer_judged_is_for_the_worse() -> None:
 
 
 # ── a failure that stays one ──────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize(
     "fields",
     [
@@ -172,8 +168,6 @@ def test_another_of_several_right_answers_is_told() -> None:
 
 
 # ── by the rules of each run ──────────────────────────────────────────────────────────────────
-
-
 def test_warnings_are_red_where_the_run_was_strict() -> None:
     def strict(run: Run) -> Run:
         return replace(run, header=replace(run.header, strict=True))
@@ -208,8 +202,6 @@ def test_where_known_defects_were_applied_once_it_is_as_if_they_never_were() -> 
 
 
 # ── what is missing, what is new, what is another ─────────────────────────────────────────────
-
-
 def without(run: Run, gone: Iterable[int]) -> Run:
     """The run of a suite that lacks the cases at these places."""
     left = [one for one in run.records if one.place not in gone]
@@ -232,8 +224,7 @@ def test_a_case_that_is_missing_though_it_was_asked_for_is_a_regression() -> Non
 
 
 @pytest.mark.parametrize(
-    "fields",
-    [{"selection": "op Hardmax"}, {"paths": ("a.yaml",)}, {"shard": (1, 2)}, {"seed": 3}],
+    "fields", [{"selection": "op Hardmax"}, {"paths": ("a.yaml",)}, {"shard": (1, 2)}, {"seed": 3}]
 )
 def test_what_was_not_asked_for_is_left_out_and_told(fields: dict[str, Any]) -> None:
     new = without(TWO, [0])
@@ -296,8 +287,6 @@ def test_backends_are_matched_by_their_address_whatever_their_version() -> None:
 
 
 # ── shares of the allowed error ───────────────────────────────────────────────────────────────
-
-
 def using(*shares: float, **fields: Any) -> Run:
     return run_of(
         *(record(comparisons=(Comparison("y", None, used=used),), **fields) for used in shares)
@@ -339,8 +328,6 @@ def test_shares_of_cases_that_did_not_pass_twice_are_not_compared() -> None:
 
 
 # ── the exit code ─────────────────────────────────────────────────────────────────────────────
-
-
 def test_a_run_that_was_cut_short_proves_nothing() -> None:
     short = replace(one(PASS), ending=None)
     for old, new, name in [
@@ -390,7 +377,6 @@ def test_the_sentence_counts_the_changes_of_each_kind() -> None:
 
 
 # ── any two runs ──────────────────────────────────────────────────────────────────────────────
-
 RECORDS = st.lists(
     st.builds(record, st.sampled_from(Verdict), st.sampled_from(["acme", "bolt"])), max_size=5
 )

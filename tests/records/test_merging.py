@@ -1,7 +1,5 @@
 """Stored runs of one suite, joined: nothing lost, nothing twice, nothing taken for complete."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -112,8 +110,6 @@ def test_whatever_is_parted_can_be_joined(data: st.DataObject) -> None:
 
 
 # ── what is incomplete ────────────────────────────────────────────────────────────────────────
-
-
 def test_a_missing_shard_is_named() -> None:
     whole, lacks = joined(part(shard=(1, 4)), part(shard=(3, 4)))
     assert lacks[:3] == (
@@ -157,8 +153,6 @@ def test_the_rest_of_a_run_that_was_interrupted_completes_it() -> None:
 
 
 # ── what is no part of one whole ──────────────────────────────────────────────────────────────
-
-
 def test_a_result_that_stands_in_two_runs_is_refused() -> None:
     [said] = refusal(part(["acme"]), part(["acme", "bolt"]))
     assert said == (
@@ -235,8 +229,6 @@ def test_everything_that_is_wrong_is_told() -> None:
 
 
 # ── what the whole says of itself ─────────────────────────────────────────────────────────────
-
-
 def test_machines_that_differ_are_all_told() -> None:
     def on(platform: str, numpy: str, run: Run) -> Run:
         about = replace(run.header.environment, platform=platform, packages={"numpy": numpy})

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -187,8 +185,6 @@ def test_a_process_that_ended_between_questions_is_red_though_no_case_is() -> No
 
 
 # ── stored runs ───────────────────────────────────────────────────────────────────────────────
-
-
 def stored(*verdicts: Verdict, about: Header = ONE, complete: bool = True) -> Run:
     records = tuple(record(verdict, "one", place=place) for place, verdict in enumerate(verdicts))
     return Run(about, records, Ending(complete, 0, ""))
@@ -213,7 +209,6 @@ def test_a_stored_run_that_was_cut_short_is_incomplete_whatever_there_is() -> No
 
 
 # ── under a ledger of the user's ────────────────────────────────────────────────────────────────
-
 LEDGER = {"ledgers": {"mine.yaml": "5eed"}}
 
 

@@ -1,7 +1,5 @@
 """Files of lines."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 

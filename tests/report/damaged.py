@@ -1,7 +1,5 @@
 """Files of JSON lines with something wrong in them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Cases and results made by hand, and a console to print them on."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterable
 from dataclasses import replace

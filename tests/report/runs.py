@@ -1,7 +1,5 @@
 """Stored runs made by hand, and texts that mean mischief."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -103,13 +101,7 @@ def every_verdict(backend: str = "acme") -> list[Record]:
         record(Verdict.TIMEOUT, backend, reason="no answer within 30 s"),
         record(Verdict.OOM, backend, reason="took more than 100 MiB of memory"),
         record(Verdict.UNSTABLE, backend, reason="runs contradict each other"),
-        record(
-            Verdict.UNEXPECTED_PASS,
-            backend,
-            known=LISTED,
-            found=Verdict.PASS,
-            unexpected=True,
-        ),
+        record(Verdict.UNEXPECTED_PASS, backend, known=LISTED, found=Verdict.PASS, unexpected=True),
         record(Verdict.UNSUPPORTED, backend, reason="no kernel for float64"),
         record(Verdict.NOT_RUN, backend, reason="no such folder: out/1"),
         record(Verdict.BAD_CASE, backend, reason="the case contradicts itself"),

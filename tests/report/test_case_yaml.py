@@ -1,7 +1,5 @@
 """Cases that are written out, and read again."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
@@ -115,10 +113,7 @@ def test_several_opsets_and_types_are_a_matrix(tmp_path):
 
 def test_places_are_split_into_whole_combinations():
     places = [(13, "a"), (1, "a"), (11, "a"), (1, "b"), (11, "b")]
-    assert list(combinations(places)) == [
-        [(1, "a"), (1, "b"), (11, "a"), (11, "b")],
-        [(13, "a")],
-    ]
+    assert list(combinations(places)) == [[(1, "a"), (1, "b"), (11, "a"), (11, "b")], [(13, "a")]]
 
 
 def test_a_default_that_changed_between_versions_is_left_out_in_so_many_words():

@@ -1,7 +1,5 @@
 """Two benchmarks held against each other."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,11 +1,10 @@
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 
 import pytest
 
 from opcheck.clauses import Checked, Sentence, Survey
+from opcheck.errors import Problem
 from opcheck.model import OpVersion, Source
 from opcheck.report import listing
 from tests.report.made import CASE, Page
@@ -16,7 +15,7 @@ OP = OpVersion("", "Hardmax", 13)
 def checked(text, part="Summary", nothing=None, ruling=None, **cases):
     names = () if nothing else ("ties",)
     source = Source("clauses/onnx/hardmax.yaml", 7, 5)
-    return Checked(Sentence(text, part, (13,), names, nothing, ruling, source), cases)
+    return Checked(Sentence(text, part, names, nothing, ruling, source), cases)
 
 
 SURVEY = Survey(
@@ -59,8 +58,17 @@ def test_pages_that_are_not_held_are_told():
     page = Page(60)
     surveys = [Survey(OpVersion("", "Concat", since), None, (), ()) for since in (11, 13)]
     listing.show_clauses(page.console, surveys)
-    said = "opcheck does not hold the sentences of its page"
+    said = "no text of it is known"
     assert page.lines == [f"Concat-11: {said}", "", f"Concat-13: {said}"]
+
+
+def test_an_entry_that_names_no_sentence_is_shown_with_its_place():
+    page = Page(100)
+    problem = Problem("clauses/onnx/hardmax.yaml", 3, 5, "'The outputs': there is no such sentence")
+    survey = replace(SURVEY, strays=(), problems=(problem,))
+    listing.show_clauses(page.console, [survey])
+    assert page.lines[-1] == str(problem)
+    assert [*listing.clause_records(survey)][-1]["problem"] == str(problem)
 
 
 def test_no_quotation_can_steer_the_terminal():

@@ -1,7 +1,5 @@
 """What changed from one run to another, on a terminal, as JSON lines and as a page."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

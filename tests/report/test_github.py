@@ -1,7 +1,5 @@
 """A run as workflow commands, read as GitHub's runner reads them."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

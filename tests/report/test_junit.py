@@ -1,7 +1,5 @@
 """A run as JUnit's XML: valid, read by others as it is meant, and never greener than the run."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -122,8 +120,6 @@ def test_a_known_defect_is_skipped_with_its_cause_and_a_warning_says_why():
 
 
 # ── no reader takes a run for greener than it is ──────────────────────────────────────────────
-
-
 def problems(run):
     return [(name, kind) for name, kind in outcomes(run).get("opcheck", [])]
 
@@ -154,8 +150,6 @@ def test_a_run_whose_results_tell_all_has_no_suite_of_its_own(verdict):
 
 
 # ── texts from outside ────────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize("text", HOSTILE)
 def test_whatever_a_backend_says_is_text(text):
     run = hostile(text)

@@ -1,7 +1,5 @@
 """Tables on narrow and wide consoles, on light and dark ones, and without Unicode."""
 
-from __future__ import annotations
-
 import pytest
 from rich.color import Color
 from rich.style import Style
@@ -16,9 +14,7 @@ GROUPS = [
 
 
 def new(*before):
-    table = look.new_table(*before, "backend")
-    look.add_numbers(table, "pass")
-    return table
+    return look.new_table(*before, "backend", look.Numbers("pass"))
 
 
 def shown(width, groups=GROUPS, **options):
@@ -61,8 +57,6 @@ def test_numbers_are_never_cut():
 
 
 # ── colours ───────────────────────────────────────────────────────────────────────────────────
-
-
 def luminance(red, green, blue):
     """As WCAG 2 defines it."""
     parts = [part / 255 for part in (red, green, blue)]

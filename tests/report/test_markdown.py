@@ -1,7 +1,5 @@
 """A run as a page, read as GitHub reads Markdown: what comes from outside is shown and no more."""
 
-from __future__ import annotations
-
 import html
 import re
 from dataclasses import replace
@@ -61,8 +59,6 @@ def shown(said):
 
 
 # ── texts ─────────────────────────────────────────────────────────────────────────────────────
-
-
 @settings(deadline=None)
 @given(TEXTS)
 def test_a_text_is_shown_as_it_is(said):
@@ -107,8 +103,6 @@ def test_a_table_is_one():
 
 
 # ── the page ──────────────────────────────────────────────────────────────────────────────────
-
-
 def page_of(run):
     return "\n".join(markdown.lines(run)) + "\n"
 

@@ -1,7 +1,5 @@
 """What is said of the power of a suite."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 
@@ -10,15 +8,7 @@ import pytest
 
 from opcheck.dtypes import DTYPES
 from opcheck.model import Given, OpVersion, Rejected, TensorSpec, Values
-from opcheck.model.mutation import (
-    Group,
-    Mutant,
-    Mutation,
-    Power,
-    Proposal,
-    Score,
-    Yardstick,
-)
+from opcheck.model.mutation import Group, Mutant, Mutation, Power, Proposal, Score, Yardstick
 from opcheck.report import mutation
 from tests.report.made import CASE, Page
 
@@ -199,7 +189,6 @@ def test_an_argument_cannot_steer_the_terminal():
 
 
 # ── groups ────────────────────────────────────────────────────────────────────────────────────
-
 GROUPS = (
     Group("Hardmax", "ties", 12, "cases/hardmax.yaml:3:3", (mutant("last_of_ties"),)),
     Group(

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -47,12 +45,7 @@ ALL = [READY, UNKNOWN_THREADS, ABSENT, BROKEN, TEMPLATE]
 
 @pytest.mark.parametrize(
     ("one", "state"),
-    [
-        (READY, "ready"),
-        (ABSENT, "not installed"),
-        (BROKEN, "unusable"),
-        (TEMPLATE, "template"),
-    ],
+    [(READY, "ready"), (ABSENT, "not installed"), (BROKEN, "unusable"), (TEMPLATE, "template")],
 )
 def test_an_offer_is_in_one_of_four_states(one, state):
     assert one.state == state

@@ -1,7 +1,5 @@
 """A run in a terminal: which failures are told in full, and what is said of the others."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """A benchmark as pyperf reads it: judged by pyperf itself, where it is installed."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -16,10 +14,7 @@ from opcheck.model.timing import Sample, Timing
 from opcheck.report import pyperf
 from tests.report.timed import MACHINE, bench, row, timing
 
-needs_pyperf = pytest.mark.skipif(
-    find_spec("pyperf") is None,
-    reason="not installed: pyperf",
-)
+needs_pyperf = pytest.mark.skipif(find_spec("pyperf") is None, reason="not installed: pyperf")
 
 BENCH = bench("acme", "bolt")
 SLOW = timing("bolt", 2e-3, seed=2)

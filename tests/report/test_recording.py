@@ -1,7 +1,5 @@
 """What a record keeps of a result."""
 
-from __future__ import annotations
-
 from dataclasses import fields, replace
 
 from opcheck.model import Comparison, ComparisonRecord, Mismatch, OpVersion, Record, Result, Verdict

@@ -1,7 +1,5 @@
 """A case in growing sizes: tables, and a picture."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from dataclasses import replace
@@ -113,8 +111,6 @@ def test_nothing_from_outside_steers_the_terminal():
 
 
 # ── the picture ───────────────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize("name", ["plot.pdf", "plot", "svg", "plot.svg.gz"])
 def test_the_ending_says_what_is_drawn(name):
     with pytest.raises(UsageError, match=r"a plot ends in \.svg or \.png"):

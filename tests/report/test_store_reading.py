@@ -1,7 +1,5 @@
 """A run in a file: what is written is read, and whatever else is there is told or is no result."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import time
@@ -86,8 +84,6 @@ def complaint(path):
 
 
 # ── what is written is read ───────────────────────────────────────────────────────────────────
-
-
 def test_what_was_written_is_read(file):
     assert store.read(file(LINES)) == RUN
     assert store.read(file(LINES)).complete
@@ -287,8 +283,6 @@ def test_every_header_and_footer_is_read_as_it_was(infos, options, texts, flags)
 
 
 # ── a run that was cut short ──────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize("count", range(1, 6))
 def test_a_run_that_was_killed_is_incomplete_and_keeps_what_it_had(file, count):
     found = store.read(file(LINES[:count]))
@@ -329,8 +323,6 @@ def test_a_line_cut_short_in_the_middle_is_damaged_at_a_place(file):
 
 
 # ── what cannot be read ───────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize(
     "line",
     [
@@ -477,8 +469,6 @@ def test_what_is_no_file_is_a_wrong_command(tmp_path):
 
 
 # ── no more time and memory than a file of its size deserves ──────────────────────────────────
-
-
 def test_a_line_of_300_mb_is_refused_and_never_held(tmp_path):
     path = tmp_path / "run.jsonl"
     with path.open("wb") as out:
@@ -523,7 +513,6 @@ def test_twenty_thousand_results_are_read_in_seconds(tmp_path):
 
 
 # ── no bytes end in a traceback ───────────────────────────────────────────────────────────────
-
 WHOLE = "\n".join(LINES).encode()
 
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 
@@ -280,8 +278,6 @@ def test_unjudged_elements_of_passes_are_told_of_each_backend():
 
 
 # ── without -v: one screen ────────────────────────────────────────────────────────────────────
-
-
 def overview(results, *backends, **options):
     """The lines of the overview, from its table on."""
     lines = shown(results, *backends, verbose=False, **options).lines

@@ -1,7 +1,5 @@
 """A benchmark in a file, and every way in which such a file can be unusable."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace
@@ -45,8 +43,6 @@ def complaint(path):
 
 
 # ── what is written is read ───────────────────────────────────────────────────────────────────
-
-
 def test_what_was_written_is_read_to_the_last_bit(file):
     assert timing_store.read(file(LINES)) == Stored(BENCH, ROWS, complete=True)
 
@@ -117,8 +113,6 @@ def test_a_full_disk_is_no_traceback():
 
 
 # ── what cannot be read ───────────────────────────────────────────────────────────────────────
-
-
 def test_a_line_cut_short_is_told_and_what_can_be_done(file):
     assert complaint(file([*LINES[:3], LINES[3][:80]], end="")) == [
         ":4:1: this line is cut short (without it, the rest can be used)"
@@ -259,7 +253,6 @@ def test_a_file_that_is_too_large_is_not_read_to_its_end(monkeypatch, file):
 
 
 # ── no bytes end in a traceback ───────────────────────────────────────────────────────────────
-
 WHOLE = "\n".join([*LINES[:1], timing_store.record(replace(ROWS[1], copy=())), LINES[4]]).encode()
 
 

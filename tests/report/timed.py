@@ -1,7 +1,5 @@
 """Benchmarks made by hand: what came out of them is told by the test that made them."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """One case of Hardmax-13 on a float32 matrix, and what a backend is worth in it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

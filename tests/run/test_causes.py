@@ -1,7 +1,5 @@
 """At the end of a run the causes of all failures are named: none that a pass contradicts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -28,7 +26,7 @@ from opcheck.records.causes import causes, number_of
 from opcheck.records.status import is_failure, reds
 from opcheck.report.spelling import Recorder
 from opcheck.run import Conductor
-from opcheck.run.lying import node_of
+from opcheck.run.sight import node_of
 from tests.asking import shipped_cases
 from tests.inline import Inline
 from tests.miniatures import Fake

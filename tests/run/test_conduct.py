@@ -1,7 +1,5 @@
 """The order of results, and how far backends are asked ahead of each other."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
@@ -29,8 +27,7 @@ from opcheck.model import (
     Verdict,
 )
 from opcheck.run import conduct
-from opcheck.run.oracle import Admission
-from opcheck.run.question import question
+from opcheck.run.oracle import Admission, question
 from opcheck.suite import materialize
 from tests.asking import cases_in
 from tests.hardmax import Hardmax
@@ -53,8 +50,6 @@ THREE = """
 
 
 # ── the stream of results ────────────────────────────────────────────────────────────────────────
-
-
 def test_results_come_case_by_case_in_the_given_order(tmp_path: Path) -> None:
     cases = cases_in(tmp_path, THREE)
     backends = [ENGINE, answering(lambda inputs: [RIGHT])]
@@ -125,8 +120,6 @@ def test_ledgers_are_asked_about_every_failure(tmp_path: Path) -> None:
 
 
 # ── several questions at once ───────────────────────────────────────────────────────────────────
-
-
 @dataclass(eq=False)
 class Patient:
     """A backend that takes `room` questions at once and answers one of them every `pause` looks.
@@ -229,7 +222,6 @@ def test_a_bug_of_an_adapter_ends_the_run(tmp_path: Path) -> None:
 
 
 # ── how far they are apart ──────────────────────────────────────────────────────────────────────
-
 MIB = 1 << 20
 
 
@@ -263,7 +255,7 @@ def without_data(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(question.__globals__, "materialize", lambda spec: small)
     judge = "opcheck.run.trial.judge"
     monkeypatch.setattr(judge, lambda *_, **__: Judgement(Verdict.PASS))
-    monkeypatch.setattr("opcheck.run.trial.admission", lambda *_: Admission((), None))
+    monkeypatch.setattr("opcheck.run.oracle.admission", lambda *_: Admission((), None))
 
 
 def of_size(case: Case, mib: int) -> Case:

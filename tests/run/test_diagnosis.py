@@ -1,7 +1,5 @@
 """A run names what a backend does wrong: that of a lying one, first, and nothing of a right one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
@@ -15,13 +13,12 @@ from opcheck.engine.mutants import Mutant, mutants_of
 from opcheck.model import Case, OpVersion, Question, Result, Verdict
 from opcheck.records.causes import causes
 from opcheck.run.conduct import evidence, recall
-from opcheck.run.lying import Lying, Telling, judged, node_of, told
 from opcheck.run.mutate import cells
-from opcheck.run.sight import RED, Answer, right_of, same
+from opcheck.run.sight import RED, TOLD, Answer, judged, node_of, right_of, same, told
 from opcheck.run.trial import Judged, Trial
 from tests.asking import cases_in, shipped_cases
 from tests.hardmax import Hardmax
-from tests.inline import diagnosed
+from tests.inline import diagnosed, lying
 from tests.miniatures import answering, refusing
 from tests.report.made import recorded
 
@@ -37,7 +34,7 @@ def by_name(name: str) -> Mutant:
 
 def test_a_failure_is_told_what_it_looks_like(tmp_path: Path) -> None:
     cases = cases_in(tmp_path, HEAD + TIES + FAR)
-    results = diagnosed(cases, Lying(by_name("last_of_ties")))
+    results = diagnosed(cases, lying(by_name("last_of_ties")))
     assert [result.verdict for result in results] == [Verdict.FAIL, Verdict.FAIL]
     (cause,) = causes(map(recorded, results))
     assert (cause.mistake, cause.failures) == ("last_of_ties", 2)
@@ -63,7 +60,6 @@ def test_an_operator_that_nobody_knows_is_not_diagnosed(tmp_path: Path) -> None:
 
 
 # ── lying backends, each wrong in one way ─────────────────────────────────────────────────────
-
 #: Failures of each that are looked at, and every how manyth mistake is made.
 FAILURES = 15
 STEP = 10
@@ -95,7 +91,7 @@ def answers(trial: Trial, mistake: Mutant) -> Judged | None:
     asked = trial.question
     if same(answer(asked), right_of(node_of(asked.task, asked.inputs))):
         return None
-    return judged(trial, Telling.info, lambda question: told(answer(question), question))
+    return judged(trial, TOLD, lambda question: told(answer(question), question))
 
 
 def failures(op: OpVersion, mistake: Mutant) -> Iterator[Result]:

@@ -1,7 +1,5 @@
 """A run under a ledger: what failures looked like once is found in them again."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -14,10 +12,10 @@ from opcheck.known.writing import new_ledger, revised
 from opcheck.model import OpVersion, Verdict
 from opcheck.reading import Problems, read_text
 from opcheck.records.status import is_red, reds
-from opcheck.run import conduct, lying
+from opcheck.run import conduct
 from opcheck.run.relisting import relisted
 from tests.asking import shipped_cases
-from tests.inline import Inline, diagnosed
+from tests.inline import Inline, diagnosed, lying
 from tests.miniatures import Fake
 from tests.report.made import recorded
 from tests.run.one import one
@@ -47,7 +45,7 @@ def mistake(op, name):
 
 @pytest.mark.parametrize(("op", "name"), LIES)
 def test_a_ledger_of_a_run_is_green_in_any_order_and_selection(cases, tmp_path, op, name):
-    backend = lying.Lying(mistake(op, name))
+    backend = lying(mistake(op, name))
     mine = [case for case in cases if case.op.name == op.name]
     records = [recorded(result) for result in diagnosed(mine, backend)]
     failing = {record.case for record in records if is_red(record, reds())}
@@ -73,7 +71,7 @@ def test_another_mistake_in_the_same_cases_is_red(cases, tmp_path):
     )
     gate = Gate(load_user_ledgers([tmp_path / "mine.yaml"]))
     mine = [case for case in cases if case.name == "first_of_ties"]
-    backend = lying.Lying(mistake(HARDMAX, "doubled"))
+    backend = lying(mistake(HARDMAX, "doubled"))
     results = [*conduct(mine, [Inline(backend)], is_puzzling=lambda _: True, gate=gate)]
     assert mine
     assert all(result.unexpected and is_red(result, reds()) for result in results)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from dataclasses import replace
 
 from opcheck.clauses import Checked, Sentence, Survey
@@ -27,7 +25,7 @@ def survey(**tested):
     """A page with a sentence for each keyword, tested by the cases of these names."""
     source = Source("clauses.yaml", 1, 1)
     sentences = tuple(
-        Checked(Sentence(text, "Summary", (13,), (), None, None, source), dict.fromkeys(names, 1))
+        Checked(Sentence(text, "Summary", (), None, None, source), dict.fromkeys(names, 1))
         for text, names in tested.items()
     )
     return Survey(HARDMAX, "https://example.org", sentences, ())

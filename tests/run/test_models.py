@@ -1,7 +1,5 @@
 """Models on backends, through processes of their own where that is what matters."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 
@@ -101,8 +99,6 @@ def test_the_engine_says_which_models_it_does_not_compute(tmp_path):
 
 
 # ── in processes of their own ─────────────────────────────────────────────────────────────────
-
-
 def identity(tmp_path: Path, name: str):
     """A model that gives back a tensor of an element type."""
     dtype = ELEMENT_TYPES[name]

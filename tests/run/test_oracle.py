@@ -1,7 +1,5 @@
 """What must come out of a case, and cases that contradict themselves or the engine."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -19,9 +17,8 @@ from tests.inline import judged
 from tests.miniatures import answering, refusing
 from tests.run.one import ENGINE, RIGHT, X, one, outputs, result_of
 
+
 # ── cases that are themselves wrong ──────────────────────────────────────────────────────────────
-
-
 def test_a_model_that_the_engine_rejects_is_the_case_s_fault(tmp_path: Path) -> None:
     case = one(tmp_path, "{name: made, attrs: {axis: 2}}")
     for result in judged([case, case], [ENGINE, Hardmax(), refusing()]):
@@ -85,8 +82,6 @@ def test_after_a_wrong_case_the_others_are_judged_all_the_same(tmp_path: Path) -
 
 
 # ── answers that nobody wrote out, and that say little ───────────────────────────────────────────
-
-
 POOL = """
     op: LpPool
     dtype: float16
@@ -162,8 +157,6 @@ def test_a_legal_twin_may_be_as_empty_as_it_likes(tmp_path: Path) -> None:
 
 
 # ── golden files ─────────────────────────────────────────────────────────────────────────────────
-
-
 GOLDEN = "{name: made, expect: {golden: golden}}"
 
 
@@ -262,8 +255,6 @@ def test_a_golden_file_that_is_gone_since_is_the_case_s_fault(tmp_path: Path) ->
 
 
 # ── error bounds ─────────────────────────────────────────────────────────────────────────────────
-
-
 SOFTMAX = """
     op: Softmax
     dtype: {dtype}
@@ -356,9 +347,7 @@ def lse(inputs: Any) -> Any:
     return [np.exp(x - log.astype(np.float32))]
 
 
-def test_an_answer_that_only_the_twin_s_engine_gives_is_judged_by_its_bound(
-    tmp_path: Path,
-) -> None:
+def test_an_answer_that_only_the_twin_s_engine_gives_is_judged_by_its_bound(tmp_path: Path) -> None:
     (case,) = cases_in(tmp_path, FROM_THE_BACK.format(output=ROWS, axis=1))
     for run, verdict in (
         (lambda inputs: [np.array(json.loads(ROWS), np.float32)], "pass"),

@@ -1,7 +1,5 @@
 """Cases that are proposed for mistakes, on small suites that miss them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,7 +10,6 @@ from opcheck.engine.mutants import mutants_of
 from opcheck.engine.mutants.stateful import STATEFUL
 from opcheck.model import Case, Computed, Fill, Given, OpVersion, Rejected, Values, Verdict
 from opcheck.model.mutation import Mutant, Proposal
-from opcheck.run.lying import Lying
 from opcheck.run.propose import proposals
 from opcheck.run.trial import Trial
 from opcheck.suite import materialize
@@ -51,7 +48,7 @@ def proposed(cases: Sequence[Case], name: str, tries: int = 600) -> list[Proposa
 def verdicts(case: Case, mistake: Mistake) -> tuple[Verdict, Verdict]:
     """That of who makes the mistake, and that of the engine."""
     right = Mistake("right", "nothing was wrong", lambda node: node.right)
-    lying, honest = (inline.result_of(Trial(case), Lying(one)) for one in (mistake, right))
+    lying, honest = (inline.result_of(Trial(case), inline.lying(one)) for one in (mistake, right))
     return lying.verdict, honest.verdict
 
 

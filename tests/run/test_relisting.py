@@ -1,7 +1,5 @@
 """After a run, a ledger is written with which the next run holds nothing unexpected."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

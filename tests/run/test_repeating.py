@@ -1,7 +1,5 @@
 """A case that is asked several times: what is right now and then is wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -114,7 +112,6 @@ def test_a_refusal_and_an_answer_contradict_each_other() -> None:
 
 
 # ── right answers that differ ─────────────────────────────────────────────────────────────────
-
 NEARLY = np.abs(RIGHT - np.float32(0.01))
 LENIENT = f"{{name: made, tolerance: {{atol: 0.1}}, {CONSTANT}, {STATED}}}"
 SAID = "not reproducible to the bit: another answer than the first time"

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -56,7 +54,6 @@ def recorded(folder: Path, backend: Backend, cases: Sequence[Case]) -> list[Resu
 
 
 # ── what is written ───────────────────────────────────────────────────────────────────────────
-
 QUESTION = {"model.onnx", f"{DATA_SET}/input_0.pb"}
 
 
@@ -114,8 +111,6 @@ def test_a_case_that_is_saved_again_has_its_last_answer_alone(tmp_path: Path) ->
 
 
 # ── there and back ────────────────────────────────────────────────────────────────────────────
-
-
 def verdicts(results: Sequence[Result]) -> dict[str, Any]:
     """What is found about each case, without how stable and how quick it was found."""
 
@@ -199,8 +194,6 @@ def test_a_case_that_was_not_saved_is_not_run(tmp_path: Path) -> None:
 
 
 # ── one case, several questions ───────────────────────────────────────────────────────────────
-
-
 def test_other_data_of_a_case_do_not_replace_its_own(tmp_path: Path) -> None:
     (backend,) = recording([Inline(connect("numpy"))], tmp_path / "out")
     question = Question(HARDMAX, (X,), (X[::-1].copy(),), second_is_legal=True)
@@ -229,8 +222,6 @@ def test_an_attempt_at_a_later_opset_is_saved_for_itself(tmp_path: Path) -> None
 
 
 # ── the folder ────────────────────────────────────────────────────────────────────────────────
-
-
 def test_the_folder_says_whose_outputs_it_holds(tmp_path: Path) -> None:
     backend = connect("onnxruntime?accumulate=float16")
     recorded(tmp_path / "a" / "b", backend, [])

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from pathlib import Path
@@ -28,7 +26,7 @@ from opcheck.model import (
     TimedOut,
     Verdict,
 )
-from opcheck.run.question import question
+from opcheck.run.oracle import question
 from opcheck.run.trial import Trial
 from tests import inline
 from tests.asking import HARDMAX1, cases_in
@@ -37,9 +35,8 @@ from tests.inline import judged
 from tests.miniatures import Fake, Refused, answering, in_turn, refusing
 from tests.run.one import ENGINE, RIGHT, X, one, outputs, result_of
 
+
 # ── what is in a result ──────────────────────────────────────────────────────────────────────────
-
-
 def test_a_pass_carries_its_evidence(tmp_path: Path) -> None:
     case = one(tmp_path, "{name: made}")
     result = result_of(case, Hardmax())
@@ -124,7 +121,6 @@ def test_what_does_not_fit_into_memory_is_nobody_s_failure(
 
 
 # ── what is asked, one question after the other ───────────────────────────────────────────────
-
 INFO = BackendInfo("fake", "fake", "1.0")
 NO = Raised("prepare", "Refused", "no", documented=True)
 NOT_HERE = Declined("no kernel")
@@ -164,8 +160,7 @@ def test_a_legal_twin_is_asked_about_only_after_a_refusal(tmp_path: Path, outcom
 
 
 @pytest.mark.parametrize(
-    ("twin", "reason"),
-    [(NOT_HERE, "no kernel"), (NO, "no kernel"), (NotRun("gone"), "no kernel")],
+    ("twin", "reason"), [(NOT_HERE, "no kernel"), (NO, "no kernel"), (NotRun("gone"), "no kernel")]
 )
 def test_who_does_not_support_the_twin_either_supports_nothing_of_it(
     tmp_path: Path, twin: Outcome, reason: str
@@ -231,8 +226,6 @@ def test_who_cannot_be_asked_again_is_not_accused_of_contradicting_itself(
 
 
 # ── refused for the number of its opset alone ─────────────────────────────────────────────────
-
-
 def opsets(asked: list[Question]) -> list[int]:
     return [question.task.opset for question in asked]
 
@@ -360,8 +353,6 @@ def test_a_real_backend_is_asked_in_the_same_way(tmp_path: Path, error: Exceptio
 
 
 # ── answers to old data ──────────────────────────────────────────────────────────────────────────
-
-
 def stale() -> Fake:
     return in_turn([RIGHT], [RIGHT], [RIGHT])
 
@@ -416,7 +407,6 @@ def test_whoever_is_wrong_on_other_data_in_any_run_is_left_to_other_cases(tmp_pa
 
 
 # ── answers that differ between runs ─────────────────────────────────────────────────────────────
-
 NEAR = "{name: near, tolerance: {atol: 0.1}}"
 
 
@@ -498,11 +488,11 @@ def test_a_wrong_answer_is_a_failure_before_it_is_an_old_one(tmp_path: Path) -> 
 
 def test_an_operator_without_kernel_is_judged_by_its_expectation_alone(tmp_path: Path) -> None:
     text = """
-        op: Neg
+        op: LpNormalization
         dtype: float32
         opset: 13
         cases:
-        - {name: made, tolerance: {ulp: 0}, inputs: {X: [1, 2]}, expect: {Y: [-1, -2]}}
+        - {name: made, tolerance: {ulp: 0}, inputs: {input: [1, 2]}, expect: {output: [-1, -2]}}
     """
     (case,) = cases_in(tmp_path, text)
     out = np.array([-1, -2], np.float32)
@@ -512,8 +502,6 @@ def test_an_operator_without_kernel_is_judged_by_its_expectation_alone(tmp_path:
 
 
 # ── rejections ───────────────────────────────────────────────────────────────────────────────────
-
-
 REJECTED = "{name: made, attrs: {axis: 2}, expect: {rejected: why, legal: {attrs.axis: 1}}}"
 
 

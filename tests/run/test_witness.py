@@ -1,7 +1,5 @@
 """Cases whose answer is that of a backend, and cases in which backends are compared."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -63,8 +61,6 @@ def judged(folder: Path, oracle: Fake, *backends: Fake) -> list[Result]:
 
 
 # ── an oracle ────────────────────────────────────────────────────────────────────────────────────
-
-
 def test_what_the_oracle_answers_must_come_out(tmp_path: Path) -> None:
     right, wrong = judged(tmp_path, gemm("wise"), says("right", 11), says("wrong", 12))
     assert (right.verdict, right.oracle, right.self_check) == (Verdict.PASS, "wise 1.0", False)
@@ -112,9 +108,7 @@ def test_an_oracle_whose_runs_contradict_each_other_gives_no_answer(tmp_path: Pa
     assert "unstable" in found.reason
 
 
-def test_a_backend_that_contradicts_itself_is_found_out_without_any_answer(
-    tmp_path: Path,
-) -> None:
+def test_a_backend_that_contradicts_itself_is_found_out_without_any_answer(tmp_path: Path) -> None:
     count = iter(range(99))
     unstable = acts("a", lambda inputs: [np.array([[next(count)]], np.float32)])
     (found,) = judged(tmp_path, fails("wise", Refused("no")), unstable)
@@ -185,8 +179,6 @@ def test_who_is_its_own_oracle(
 
 
 # ── each other ───────────────────────────────────────────────────────────────────────────────────
-
-
 def together(folder: Path, *backends: Fake) -> list[Result]:
     return results(folder, "together", backends)
 

@@ -4,8 +4,6 @@ From the published algorithms: O'Neill, PCG: A Family of Simple Fast Space-Effic
 Good Algorithms for Random Number Generation (XSL RR 128/64), and NumPy's SeedSequence.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import cycle, islice
 

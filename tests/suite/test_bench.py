@@ -1,7 +1,5 @@
 """What `opcheck bench` times stands in a list of its own."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

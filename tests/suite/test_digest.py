@@ -1,7 +1,5 @@
 """A digest tells cases apart by what they ask and expect, and by nothing else."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,13 +21,12 @@ inputs: {input: [1, 2]}
 cases:
 - name: a
 """
-EXP = HARDMAX.replace("Hardmax", "Exp").replace("attrs: {axis: 0}", "tolerance: {ulp: 0}")
+NORM = HARDMAX.replace("Hardmax", "LpNormalization")
+NORM = NORM.replace("attrs: {axis: 0}", "tolerance: {ulp: 0}")
 LEGAL = "legal: {attrs.axis: -1}"
 
 
 # what is read
-
-
 def test_an_output_is_a_literal_in_float64_of_the_output_s_dtype(cases: Cases) -> None:
     (case,) = cases(f"{HARDMAX}  expect: {{output: [0, 1]}}")
     assert isinstance(case.expect, Values)
@@ -89,7 +86,7 @@ def test_one_value_is_changed_by_any_path(cases: Cases, legal: str, changed: Any
 def test_a_legal_twin_of_an_operator_without_kernel_needs_no_answer(cases: Cases) -> None:
     fields = "dtype: bool, inputs: {input: {shape: [2], constant: 1}}"
     expect = "expect: {rejected: x, legal: {dtype: float32}}"
-    (case,) = cases(EXP.replace("- name: a", f"- {{name: a, {fields}, {expect}}}"))
+    (case,) = cases(NORM.replace("- name: a", f"- {{name: a, {fields}, {expect}}}"))
     assert isinstance(case.expect, Rejected)
     assert case.expect.legal.dtype is DTYPES["float32"]
 
@@ -131,21 +128,19 @@ def test_a_row_replaces_answers_by_an_expectation_of_its_own(cases: Cases) -> No
 
 
 # mistakes
-
-
 @pytest.mark.parametrize(
     ("field", "message"),
     [
         (
             "expect: {»outptu: [1, 0]}",
-            "'outptu' is no output of Hardmax-13 (has: output; or agree, any_of, golden, oracle, "
-            "rejected) "
+            "'outptu' is no output of Hardmax-13 (has: output; or agree, any_of, computed, "
+            "golden, oracle, rejected) "
             "(did you mean 'output'?)",
         ),
         (
             "expect: {»rejectd: x}",
-            "'rejectd' is no output of Hardmax-13 (has: output; or agree, any_of, golden, oracle, "
-            "rejected) "
+            "'rejectd' is no output of Hardmax-13 (has: output; or agree, any_of, computed, "
+            "golden, oracle, rejected) "
             "(did you mean 'rejected'?)",
         ),
         ("expect: »{}", "expect: must hold at least 1"),
@@ -234,8 +229,8 @@ def test_an_expectation_that_makes_no_sense_is_refused_at_its_place(
         ("[{as: x}, {as: »x}]", "two answers are named 'x'"),
         (
             "[{as: x, »outptu: [1, 0]}, {as: y, output: [1, 0]}]",
-            "'outptu' is no output of Hardmax-13 (has: output; or agree, any_of, golden, oracle, "
-            "rejected) "
+            "'outptu' is no output of Hardmax-13 (has: output; or agree, any_of, computed, "
+            "golden, oracle, rejected) "
             "(did you mean 'output'?)",
         ),
         ("[{as: x, output: {»shap: [1]}}, {as: y}]", "unknown key 'shap' (did you mean 'shape'?)"),
@@ -314,14 +309,17 @@ def test_an_optional_output_cannot_be_skipped(mistake: Mistake) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{»name: a}", "the engine has no kernel for Exp-13: expect must state the outputs"),
+        (
+            "{»name: a}",
+            "the engine has no kernel for LpNormalization-1: expect must state the outputs",
+        ),
         (
             "{name: a, rule: open, expect: {any_of: [»{as: x}, {as: y, output: [1, 2]}]}}",
-            "the engine has no kernel for Exp-13: expect must state the outputs",
+            "the engine has no kernel for LpNormalization-1: expect must state the outputs",
         ),
         (
             "{name: a, »tolerance: null, expect: {output: [1, 2]}}",
-            "opcheck knows no error bound for Exp-13: tolerance must be stated "
+            "opcheck knows no error bound for LpNormalization-1: tolerance must be stated "
             "(tolerance: {ulp: 0} compares exactly)",
         ),
     ],
@@ -329,7 +327,7 @@ def test_an_optional_output_cannot_be_skipped(mistake: Mistake) -> None:
 def test_without_a_kernel_answer_and_tolerance_are_stated(
     problems: ProblemsOf, text: str, message: str
 ) -> None:
-    (problem,) = problems(f"{EXP.removesuffix('- name: a' + chr(10))}- {text.replace('»', '')}\n")
+    (problem,) = problems(f"{NORM.removesuffix('- name: a' + chr(10))}- {text.replace('»', '')}\n")
     assert problem.partition(": ")[2] == message
 
 
@@ -373,7 +371,7 @@ def test_golden_floats_without_a_bound_need_a_tolerance(
     problems: ProblemsOf, tmp_path: Path
 ) -> None:
     (tmp_path / "output_0.pb").touch()
-    (problem,) = problems(f"{EXP}  tolerance: null\n  expect: {{golden: .}}\n")
+    (problem,) = problems(f"{NORM}  tolerance: null\n  expect: {{golden: .}}\n")
     assert "tolerance must be stated" in problem
 
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 import tracemalloc
 from pathlib import Path
@@ -30,8 +28,6 @@ def numbers(spec: TensorSpec) -> list[float]:
 
 
 # the stream
-
-
 def test_the_stream_is_pcg64_as_documented() -> None:
     # The first words of NumPy's PCG64(0).
     assert pcg64.stream(0, 4) == [
@@ -45,8 +41,6 @@ def test_the_stream_is_pcg64_as_documented() -> None:
 
 
 # the fills, in float64
-
-
 def test_constant_is_the_same_everywhere() -> None:
     assert materialize(filled("constant", 2.5, shape=(2, 3))).tolist() == [[2.5] * 3] * 2
 
@@ -162,8 +156,6 @@ def test_specials_of_integers_are_their_ends(dtype: str, want: list[int]) -> Non
 
 
 # every dtype
-
-
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_a_fill_is_rounded_once_from_the_same_numbers(dtype: str) -> None:
     for kind, args in [("uniform", (-1, 1)), ("normal", (0, 1)), ("arange", (1 + 2**-8, 0.1))]:
@@ -211,8 +203,6 @@ def test_two_tensors_share_no_memory() -> None:
 
 
 # what cannot be made
-
-
 def test_a_permutation_with_ties_in_its_dtype_says_so() -> None:
     # bfloat16 has 8 bits: above 256 it skips every other whole number.
     with pytest.raises(
@@ -233,8 +223,6 @@ def test_a_fill_that_an_integer_type_cannot_hold_says_so() -> None:
 
 
 # elements put
-
-
 def test_elements_are_put_before_rounding_and_the_last_wins() -> None:
     put = (Put((0, 1), 1 + 2**-8 + 2**-40), Put((1, 2), -math.inf), Put((1, 2), math.nan))
     spec = filled("constant", 0, dtype="bfloat16", shape=(2, 3), put=put)
@@ -250,8 +238,6 @@ def test_elements_can_be_put_into_a_scalar_and_into_integers() -> None:
 
 
 # files
-
-
 def from_file(path: Path, dtype: str, put: Any = ()) -> TensorSpec:
     shape = np.load(path).shape
     return TensorSpec("x", DTYPES[dtype], shape, FromFile(path), put)
@@ -300,8 +286,6 @@ def test_a_file_that_is_gone_since_says_so(tmp_path: Path) -> None:
 
 
 # what it costs
-
-
 @pytest.mark.parametrize(
     ("kind", "args", "dtypes"),
     [

@@ -1,7 +1,5 @@
 """Golden files as cases: each kind is judged as the case that it was written of."""
 
-from __future__ import annotations
-
 import random
 import shutil
 from textwrap import dedent
@@ -94,7 +92,6 @@ def test_answers_to_different_questions_are_not_joined(golden):
 
 
 # ── damage ────────────────────────────────────────────────────────────────────────────────────
-
 OUTPUT = f"{RANDOM}/test_data_set_0/output_0.pb"
 
 

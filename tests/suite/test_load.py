@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import copy
 import os
 import random
@@ -48,8 +46,6 @@ def write(path: Path, name: str) -> Path:
 
 
 # which files
-
-
 def test_without_paths_the_shipped_suites_are_loaded() -> None:
     shipped = load()
     assert {case.op.name for case in shipped} >= {"Hardmax", "DML_ACTIVATION_HARDMAX1"}
@@ -162,8 +158,6 @@ def test_ids_are_unique_across_files_whatever_their_capitals(tmp_path: Path) -> 
 
 
 # what cannot be read
-
-
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "none.yaml"
     assert refused(path) == [f"{path}:1:1: there is no such file"]
@@ -189,11 +183,7 @@ def test_paths_that_no_file_can_have_are_refused(tmp_path: Path) -> None:
     ("data", "place", "message"),
     [
         (b"", "1:1", "the file is empty"),
-        (
-            b"[1]",
-            "1:1",
-            "must be a mapping, got a list (write op: NAME and cases:)",
-        ),
+        (b"[1]", "1:1", "must be a mapping, got a list (write op: NAME and cases:)"),
         (b"just words", "1:1", "must be a mapping, got 'just words'"),
         (b"op: a\0b", "1:6", "this is a binary file (it holds a NUL byte)"),
         ("op: é".encode("utf-16"), "1:1", "this file is UTF-16 or UTF-32, not UTF-8"),
@@ -228,8 +218,6 @@ def test_an_alias_bomb_is_refused_in_no_time(tmp_path: Path) -> None:
 
 
 # heads
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -286,8 +274,6 @@ def test_an_unknown_domain_is_told_the_known_ones(problems: ProblemsOf) -> None:
 
 
 # many mistakes
-
-
 def test_five_mistakes_of_one_file_are_told_in_one_go(problems: ProblemsOf) -> None:
     assert problems("""\
 op: Hardmax
@@ -354,7 +340,6 @@ def test_a_mistake_of_the_file_is_not_told_for_each_of_its_cases(problems: Probl
 
 
 # whatever a stranger writes
-
 EXAMPLES: list[Any] = [
     {
         "op": "Hardmax",
@@ -526,9 +511,7 @@ def test_what_is_lost_of_a_tensor_is_not_missed_in_it(problems: ProblemsOf) -> N
     assert "unknown key 'unifrom'" in problem
 
 
-def test_a_refusal_that_is_written_wrong_excuses_what_it_would_excuse(
-    problems: ProblemsOf,
-) -> None:
+def test_a_refusal_that_is_written_wrong_excuses_what_it_would_excuse(problems: ProblemsOf) -> None:
     text = ONE.replace("axis: 0", "axis: 0").replace("float32", "int8")
     for expect, message in (
         ("expect: {rejected: x}", "expect: 'legal' is missing"),

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import os
 import shutil
 import sys
@@ -12,7 +10,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from opcheck.errors import CaseFileError, UsageError
 from opcheck.model import GRAPH, OpVersion, Port, Tolerance, Values
-from opcheck.run.question import question
+from opcheck.run.oracle import question
 from opcheck.suite import load_all
 from tests.models import X, model, optional_of, relu, sequence_of, tensor, typed, write
 
@@ -135,8 +133,6 @@ def test_random_outputs_are_told_apart(tmp_path):
 
 
 # ── what is wrong with files ──────────────────────────────────────────────────────────────────
-
-
 def _test(tmp_path, *args):
     return write(tmp_path / "test_a", *args)
 
@@ -287,8 +283,6 @@ def test_a_data_set_without_outputs_is_damaged(tmp_path):
 
 
 # ── node tests ────────────────────────────────────────────────────────────────────────────────
-
-
 def test_node_tests_are_those_of_the_package_every_one_of_them():
     from onnx.backend.test.case.node import collect_testcases
 

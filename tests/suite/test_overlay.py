@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -55,8 +53,6 @@ paths = (
 
 
 # laying one over the other
-
-
 @given(any_cases)
 def test_nothing_laid_over_a_case_changes_nothing(case: dict[str, Any]) -> None:
     assert laid(case, {}) == laid({}, case) == case
@@ -123,8 +119,6 @@ def test_every_value_still_knows_where_it_was_written() -> None:
 
 
 # paths
-
-
 @pytest.mark.parametrize(
     "text", ["opset", "dtype", "attrs.axis", "inputs.X", "inputs.X.shape", "inputs.X.value"]
 )

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest
@@ -27,8 +25,6 @@ def hardmax(**fields: str) -> str:
 
 
 # operators that the engine does not know
-
-
 def test_an_operator_with_variadic_inputs(cases: Cases) -> None:
     (case,) = cases("""
         op: Concat
@@ -177,8 +173,6 @@ def test_so_may_a_case_of_which_a_rejection_is_one_answer(cases: Cases) -> None:
 
 
 # mistakes
-
-
 @pytest.mark.parametrize(
     ("fields", "message"),
     [

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest
@@ -80,8 +78,6 @@ def test_a_selection_says_what_it_asks_for() -> None:
 
 
 # -k
-
-
 @pytest.mark.parametrize(
     ("expression", "want"),
     [

@@ -1,7 +1,5 @@
 """Shards: each case is in one of them, whoever asks, and they take about equally long."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from hypothesis import given

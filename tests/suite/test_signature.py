@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -46,12 +44,7 @@ def test_names_are_spelt_as_files_write_them() -> None:
 
 @pytest.mark.parametrize(
     ("names", "lacking"),
-    [
-        (["input"], []),
-        (["input", "max"], []),
-        (["max"], ["input"]),
-        ([], ["input"]),
-    ],
+    [(["input"], []), (["input", "max"], []), (["max"], ["input"]), ([], ["input"])],
 )
 def test_single_parameters_are_mandatory(names: list[str], lacking: list[str]) -> None:
     assert missing(CLIP, names) == lacking

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -47,8 +45,6 @@ def wrong(mistake: Mistake) -> Callable[..., None]:
 
 
 # literals
-
-
 @pytest.mark.parametrize(
     ("text", "shape"),
     [
@@ -134,8 +130,6 @@ def test_a_literal_that_is_no_tensor_is_refused_at_its_place(
 
 
 # fills
-
-
 def test_a_fill_is_kept_as_a_rule(tensor: Callable[..., TensorSpec]) -> None:
     spec = tensor("{shape: [2, 3], uniform: [0, 1.5], seed: 7}")
     assert spec.content == Fill("uniform", (0.0, 1.5), 7)
@@ -338,8 +332,6 @@ def test_256_mebibytes_are_allowed(
 
 
 # elements put
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -368,8 +360,6 @@ def test_elements_can_be_put_into_a_literal(tensor: Callable[..., TensorSpec]) -
 
 
 # files
-
-
 def test_a_file_beside_the_case_file_is_found(
     tensor: Callable[..., TensorSpec], tmp_path: Path
 ) -> None:

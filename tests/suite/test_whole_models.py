@@ -1,12 +1,10 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from onnx import TensorProto, helper
 
 from opcheck.errors import CaseFileError, UsageError
 from opcheck.model import Agreement
-from opcheck.run.question import question
+from opcheck.run.oracle import question
 from opcheck.suite import load_all
 from tests.models import model, relu, sequence_of, tensor, typed
 

@@ -1,7 +1,5 @@
 """Made-up samples of a machine that others use too, all from the same generator each time."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
@@ -25,8 +23,6 @@ def bounds(found: Ratio) -> tuple[float, float, float]:
 
 
 # ── what it says ────────────────────────────────────────────────────────────────────────────────
-
-
 @settings(deadline=None)
 @given(factor=st.floats(0.01, 100), waves=st.lists(st.floats(0.5, 5), min_size=6, max_size=40))
 def test_what_all_samples_of_a_round_have_in_common_cancels(factor, waves):
@@ -65,8 +61,6 @@ def test_preempted_samples_hardly_move_it():
 
 
 # ── how sure it is ──────────────────────────────────────────────────────────────────────────────
-
-
 #: Nine rounds by three processes, and as many as it takes by five.
 PLANS = Plan("old", processes=3, looks=(9,)), Plan("old")
 
@@ -160,8 +154,6 @@ def test_fewer_processes_on_either_side_are_what_counts():
 
 
 # ── in words ────────────────────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize(
     ("low", "high", "said"),
     [

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
@@ -22,8 +20,6 @@ def seen(seconds: object) -> Spread:
 
 
 # ── spread ──────────────────────────────────────────────────────────────────────────────────────
-
-
 def test_the_median_with_its_quartiles_and_tail():
     found = seen(np.arange(1, 102))
     assert (found.median, found.low, found.high) == (51, 26, 76)
@@ -51,8 +47,6 @@ def test_no_samples_have_no_spread():
 
 
 # ── drift ───────────────────────────────────────────────────────────────────────────────────────
-
-
 def growing(found: tuple[Sample, ...], growth: float) -> tuple[Sample, ...]:
     """Longer and longer, by `growth` at the end."""
     last = len(found) - 1
@@ -113,8 +107,6 @@ def test_a_few_samples_or_one_of_each_process_show_no_drift():
 
 
 # ── warm-up ─────────────────────────────────────────────────────────────────────────────────────
-
-
 def calls_until_settled(seconds: np.ndarray) -> int:
     return next(n for n in range(len(seconds) + 1) if settled(list(seconds[:n])))
 
@@ -145,8 +137,6 @@ def test_a_step_down_is_waited_for():
 
 
 # ── loops ───────────────────────────────────────────────────────────────────────────────────────
-
-
 @given(seconds=st.floats(1e-9, 10))
 @example(seconds=0.49e-3)
 def test_a_sample_takes_half_a_millisecond_to_one_or_is_a_single_call(seconds):

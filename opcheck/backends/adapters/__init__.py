@@ -1,7 +1,5 @@
 """One file a kind of backend, named like it; the third-party import stands inside `connect`."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager

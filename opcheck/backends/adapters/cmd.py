@@ -4,8 +4,6 @@ With `{model}`, `{inputs}` and `{outputs}` in it, the command is run once for ea
 them it is started once and asked in lines of JSON. docs/writing-a-backend.md has both protocols.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 import shutil

@@ -5,8 +5,6 @@ left out where there is but one class with `prepare`. Modules are looked for fro
 directory (see `opcheck.backends.modules` for the trap in that).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from opcheck.backends.adapters import About

@@ -4,8 +4,6 @@ A process that is killed can clean up nothing, so another one waits for its end.
 file run as a program; until there is something to do, it has imported next to nothing.
 """
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

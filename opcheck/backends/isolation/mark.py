@@ -3,8 +3,6 @@
 Also used by a process that must not import anything large; see `guard`.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

@@ -1,7 +1,5 @@
 """A worker that times: asked, and waited for, because nobody else may be at work meanwhile."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from time import monotonic

@@ -1,7 +1,5 @@
 """Requests to time, and what is told of them, as messages; the worker's part of it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict

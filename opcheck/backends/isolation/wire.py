@@ -5,8 +5,6 @@ may be trusted with no pickle. What is needed of other packages is bound here, b
 imported that changes them.
 """
 
-from __future__ import annotations
-
 import io
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass

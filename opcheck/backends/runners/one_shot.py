@@ -12,14 +12,7 @@ from tempfile import TemporaryDirectory
 from onnx import ModelProto
 
 from opcheck.backends.base import ProcessDied, own_part
-from opcheck.backends.runners.program import (
-    BrokenProtocol,
-    CommandFailed,
-    Tail,
-    how_it_died,
-    last_lines,
-    scratch,
-)
+from opcheck.backends.runners import program
 from opcheck.errors import BackendUnavailable, NotSupported
 from opcheck.graph import model_of
 from opcheck.graph.folders import DATA_SET, MODEL, read_outputs, write_question
@@ -45,7 +38,7 @@ class OneShot:
 
     info: BackendInfo
     words: tuple[str, ...]
-    documented_errors: tuple[type[BaseException], ...] = (CommandFailed,)
+    documented_errors: tuple[type[BaseException], ...] = (program.CommandFailed,)
 
     def prepare(self, task: Task) -> Command:
         """The model; the program gets it together with the inputs."""
@@ -65,7 +58,7 @@ class Command:
         """The outputs that the program leaves in a folder of its own."""
         # Files that cannot be removed are no refusal of the model.
         with TemporaryDirectory(
-            prefix="opcheck-", dir=scratch(), ignore_cleanup_errors=True
+            prefix="opcheck-", dir=program.scratch(), ignore_cleanup_errors=True
         ) as name:
             folder = Path(name)
             paths = (folder / MODEL, folder / DATA_SET, folder / "outputs")
@@ -78,7 +71,7 @@ class Command:
             try:
                 return read_outputs(paths[2], self.task.outputs, self.task.model)
             except ValueError as error:
-                raise BrokenProtocol(f"exit status 0, but its outputs: {error}") from error
+                raise program.BrokenProtocol(f"exit status 0, but its outputs: {error}") from error
 
 
 def filled(words: Sequence[str], paths: Sequence[str]) -> list[str]:
@@ -100,16 +93,13 @@ def _execute(words: Sequence[str]) -> None:
     """Run a command to its end; returns if it was successful."""
     try:
         process = subprocess.Popen(
-            words,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
     except OSError as error:
         raise BackendUnavailable(f"{words[0]} cannot be started: {error.strerror}") from error
     assert process.stdout is not None
     assert process.stderr is not None
-    out, err = Tail(process.stdout), Tail(process.stderr)
+    out, err = program.Tail(process.stdout), program.Tail(process.stderr)
     try:
         status = process.wait()
     except BaseException:
@@ -125,8 +115,8 @@ def _judge(status: int, out: str, err: str) -> None:
         print(printed, file=sys.stderr)  # shown with a failure
     if status == 0:
         return
-    said = last_lines(err or out)
-    if died := how_it_died(status):
+    said = program.last_lines(err or out)
+    if died := program.how_it_died(status):
         raise ProcessDied(f"{died}: {said}" if said else died)
     if status == UNSUPPORTED:
         raise NotSupported(said or f"exit status {status}")
@@ -135,4 +125,6 @@ def _judge(status: int, out: str, err: str) -> None:
     if status in _NEVER_STARTED:
         told = f"exit status {status}, as where the command cannot be run or the host not reached"
         raise BackendUnavailable(f"{told}: {said}" if said else told)
-    raise CommandFailed(f"exit status {status}: {said}" if said else f"exit status {status}")
+    raise program.CommandFailed(
+        f"exit status {status}: {said}" if said else f"exit status {status}"
+    )

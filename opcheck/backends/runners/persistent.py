@@ -1,26 +1,209 @@
-"""A program that is started once and asked in lines of JSON; `lines` has the protocol's words.
+"""A program that is started once: a line of JSON to its standard input, one from its output.
 
-A tensor in JSON is its dtype, its shape, and the little-endian bytes of its elements in base64.
+docs/writing-a-backend.md has the protocol. A tensor is its dtype, its shape, and the little-endian
+bytes of its elements in base64.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
+import itertools
+import json
+import subprocess
+import weakref
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from math import prod
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
 from opcheck import dtypes
-from opcheck.backends.base import only_tensors, own_part
-from opcheck.backends.runners.lines import Conversation
-from opcheck.backends.runners.program import BrokenProtocol, CommandFailed
-from opcheck.errors import BackendUnavailable, did_you_mean
+from opcheck.backends.base import ProcessDied, only_tensors, own_part
+from opcheck.backends.runners.program import BrokenProtocol, CommandFailed, how_it_died, scratch
+from opcheck.errors import BackendUnavailable, NotSupported, did_you_mean
 from opcheck.graph import model_of
 from opcheck.model import Array, BackendInfo, Task
+
+#: Raised by one with every change that a program of today would not understand.
+PROTOCOL = 1
+#: No line of a program is longer, in bytes: base64 of what a tensor's file may hold, and some.
+_LONGEST = 3 << 29
+#: How long a program has to end by itself when nothing more is asked, in seconds.
+_PATIENCE = 2.0
+_SHOWN = 200
+
+_FAILURES: dict[str, type[Exception]] = {
+    "unsupported": NotSupported,
+    "error": CommandFailed,
+    "unavailable": BackendUnavailable,
+}
+
+
+@dataclass(frozen=True)
+class Hello:
+    """What a program says of itself."""
+
+    name: str
+    version: str
+
+
+class Conversation:
+    """A running program; `hello` is its first line. Ends with this object, or with Python.
+
+    Raises BackendUnavailable where the program does not start, or says no hello.
+    """
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self._numbers, self._files = itertools.count(1), itertools.count(1)
+        self._file: Path | None = None
+        folder = TemporaryDirectory(prefix="opcheck-", dir=scratch(), ignore_cleanup_errors=True)
+        try:
+            # What it says on standard error goes where ours goes, and is shown with a failure.
+            self._process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        except OSError as error:
+            folder.cleanup()
+            raise BackendUnavailable(f"{words[0]} cannot be started: {error.strerror}") from error
+        self._folder = Path(folder.name)
+        self._end = weakref.finalize(self, _end, self._process, folder)
+        try:
+            self.hello = read_hello(self._line())
+        except (BrokenProtocol, ProcessDied) as error:
+            self.close()
+            hint = "only a command with {model}, {inputs} and {outputs} is run once for each case"
+            raise BackendUnavailable(f"{words[0]} says no hello: {error}", hint) from error
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the program can be asked."""
+        return bool(self._end.alive)
+
+    def close(self) -> None:
+        """End the program, and remove its file."""
+        self._end()
+
+    def new_file(self, data: bytes, suffix: str) -> Path:
+        """A file in a folder of ours; the one before it is removed."""
+        if self._file is not None:
+            with suppress(OSError):  # Windows keeps what the program still has open
+                self._file.unlink()
+        self._file = self._folder / f"{next(self._files)}{suffix}"
+        self._file.write_bytes(data)
+        return self._file
+
+    def ask(self, request: dict[str, Any], answer: str) -> Any:
+        """What the reply to `request` has under `answer`; raises what it says instead.
+
+        After BrokenProtocol and ProcessDied the program is ended: who has lost the thread may
+        answer the next question with the answer to this one.
+        """
+        number = next(self._numbers)
+        try:
+            self._say({"id": number, **request})
+            kind, value = read_reply(self._line(), number, answer)
+        except (BrokenProtocol, ProcessDied):
+            self.close()
+            raise
+        if kind != answer:
+            raise _FAILURES[kind](str(value).strip() or f"{kind}, without a reason")
+        return value
+
+    def _say(self, message: dict[str, Any]) -> None:
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(json.dumps(message).encode() + b"\n")
+            self._process.stdin.flush()
+        except OSError:
+            raise self._died() from None
+
+    def _line(self) -> bytes:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline(_LONGEST)
+        if not line:
+            raise self._died()
+        return line
+
+    def _died(self) -> ProcessDied:
+        try:
+            status = self._process.wait(_PATIENCE)
+        except subprocess.TimeoutExpired:
+            return ProcessDied("it closed its standard input or output, and runs on")
+        return ProcessDied(how_it_died(status) or f"exited with status {status}")
+
+
+def _end(process: subprocess.Popen[bytes], folder: TemporaryDirectory[str]) -> None:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with suppress(OSError):
+        process.stdin.close()
+    try:
+        process.wait(_PATIENCE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    process.stdout.close()
+    folder.cleanup()
+
+
+def read_hello(line: bytes) -> Hello:
+    """The first line of a program; raises BrokenProtocol where it is something else."""
+    said = _object(line)
+    version = said.get("opcheck")
+    if type(version) is not int:
+        told = 'must begin with {"opcheck": 1, "name": …, "version": …}'
+        raise BrokenProtocol(f"what it says {told}; got {_shown(line)}")
+    if version != PROTOCOL:
+        raise BrokenProtocol(f"it speaks version {version} of the protocol, we speak {PROTOCOL}")
+    _check_keys(said, {"opcheck", "name", "version"}, line)
+    name, release = said.get("name"), said.get("version")
+    if not isinstance(name, str) or not isinstance(release, str) or not name.strip():
+        raise BrokenProtocol(f"'name' and 'version' must be texts; got {_shown(line)}")
+    return Hello(name.strip(), release.strip())
+
+
+def read_reply(line: bytes, number: int, answer: str) -> tuple[str, Any]:
+    """The kind of a reply to question `number` and what it says; raises BrokenProtocol."""
+    said = _object(line)
+    if type(said.get("id")) is not int or said["id"] != number:
+        got = f"got {said['id']!r}" if "id" in said else "it has none"
+        raise BrokenProtocol(f"the reply's id must be {number}, {got}: {_shown(line)}")
+    _check_keys(said, {"id", answer, *_FAILURES}, line)
+    kinds = [key for key in said if key != "id"]
+    if len(kinds) != 1:
+        allowed = ", ".join([answer, *_FAILURES])
+        raise BrokenProtocol(f"a reply has one of {allowed}; got {_shown(line)}")
+    (kind,) = kinds
+    if kind != answer and not isinstance(said[kind], str):
+        raise BrokenProtocol(f"{kind!r} must be a text; got {_shown(line)}")
+    return kind, said[kind]
+
+
+def _object(line: bytes) -> dict[str, Any]:
+    try:
+        said = json.loads(line)
+    except (ValueError, RecursionError):
+        said = None
+    if not isinstance(said, dict):
+        message = "its standard output is for the protocol alone; everything else goes to standard"
+        raise BrokenProtocol(f"no JSON object: {_shown(line)} ({message} error)")
+    return said
+
+
+def _check_keys(said: dict[str, Any], known: set[str], line: bytes) -> None:
+    for key in said:
+        if key not in known:
+            hint = did_you_mean(key, known) or f"known here: {', '.join(sorted(known))}"
+            raise BrokenProtocol(f"no such key: {key!r} ({hint}): {_shown(line)}")
+
+
+def _shown(line: bytes) -> str:
+    text = line.decode(errors="replace").strip()
+    return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")
+
 
 _KEYS = {"name", "dtype", "shape", "data"}
 

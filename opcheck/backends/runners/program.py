@@ -1,7 +1,5 @@
 """How a program ended, and its last words."""
 
-from __future__ import annotations
-
 import os
 import re
 from threading import Thread

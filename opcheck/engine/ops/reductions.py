@@ -41,7 +41,9 @@ def _extreme(choose, sign, x, *, axis, keepdims):
     shape = [n for a, n in enumerate(x.shape) if keepdims or a not in axis]
     shape = [1 if keepdims and a in axis else n for a, n in enumerate(shape)]
     if x.dtype.kind in "iub":
-        ends = (False, True) if x.dtype.kind == "b" else dtypes.limits(dtypes.of(x))
+        dtype = dtypes.of(x)
+        assert dtype
+        ends = (False, True) if x.dtype.kind == "b" else dtypes.limits(dtype)
         return np.full(shape, ends[sign > 0], x.dtype)
     return xp.astype(np.full(shape, sign * np.inf), x.dtype)
 

@@ -275,6 +275,8 @@ def bounded(x: NDArray[Any], dtype: DType, arithmetic: Arithmetic) -> Bounded:
     """
     with np.errstate(invalid="ignore"):  # A signalling NaN is a value like any other.
         v = as_values(x, VALUES()[arithmetic.values])
+    if arithmetic.cut:
+        return Bounded(v, dtype.numpy, arithmetic, Errors(q=(size_of(v) * arithmetic.cut) ** 2 / 3))
     if arithmetic.flushes:
         size = size_of(v)
         small = (size < arithmetic.smallest) & (size > 0)

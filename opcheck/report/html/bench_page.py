@@ -175,24 +175,18 @@ def _interval(axes: Axes, place: int, ends: Sequence[float], colour: str) -> Non
 
 def _scale(axes: Axes, unit: str) -> None:
     """Logarithmic where values lie far apart, and a few round marks."""
-    from matplotlib.ticker import (
-        EngFormatter,
-        FuncFormatter,
-        LogLocator,
-        MaxNLocator,
-        NullFormatter,
-    )
+    from matplotlib import ticker
 
     low, high = axes.dataLim.intervalx
-    plain = FuncFormatter(lambda value, _: f"{value:g}")
+    plain = ticker.FuncFormatter(lambda value, _: f"{value:g}")
     if low > 0 and high / low > _FAR:
         axes.set_xscale("log")
         decades = math.log10(high / low)
-        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if decades < 2.5 else (1,)))
-        axes.xaxis.set_minor_formatter(NullFormatter())
+        axes.xaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5) if decades < 2.5 else (1,)))
+        axes.xaxis.set_minor_formatter(ticker.NullFormatter())
     else:
-        axes.xaxis.set_major_locator(MaxNLocator(5))
-    axes.xaxis.set_major_formatter(EngFormatter(unit=unit) if unit else plain)
+        axes.xaxis.set_major_locator(ticker.MaxNLocator(5))
+    axes.xaxis.set_major_formatter(ticker.EngFormatter(unit=unit) if unit else plain)
     axes.grid(axis="x", color=COLOURS["--line"], linewidth=0.5)
 
 

@@ -1,7 +1,5 @@
 """Templates, and texts from outside in them: shown, harmless, and not too long."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import math

@@ -301,7 +301,6 @@ def _map(on: _Canvas, picture: Picture) -> None:
 
 
 def _ends(set_ticks: Callable[..., Any], cells: int, elements: int) -> None:
-    """Mark the first and the last cell of an axis by their elements."""
     if elements > 1:
         set_ticks([0, cells - 1], ["0", str(elements - 1)])
     else:

@@ -1,7 +1,5 @@
 """Rounds in which everybody takes one sample, in random order, and how many of them."""
 
-from __future__ import annotations
-
 import gc
 import hashlib
 import math

@@ -1,14 +1,12 @@
 """From a case to the tests that are written of it: each a question with its right answers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from opcheck.compare import Want, compare_outputs
+from opcheck.compare.outputs import in_its_dtype
 from opcheck.compare.verdict import Answer, Refusal, what_is_wrong
-from opcheck.compare.wants import in_its_dtype
 from opcheck.errors import InvalidNode
 from opcheck.model import (
     Agreement,
@@ -26,8 +24,7 @@ from opcheck.model import (
 )
 from opcheck.run.golden.oracles import Disagreement, Outputs, outputs
 from opcheck.run.golden.tolerances import Ends, ends
-from opcheck.run.oracle import admission, computed
-from opcheck.run.question import question
+from opcheck.run.oracle import admission, computed, question
 from opcheck.suite.golden_manifest import Method
 
 #: The folders that tests lie in; see the package's docstring.
@@ -112,10 +109,9 @@ def made_of(case: Case, data_sets: int = 1) -> Made:
                 return _answered(case, asked, data_sets)
     except (ValueError, MemoryError) as error:
         told = str(error) or "it takes too much memory"
-        return Made((), (LeftOut(case.id, "the case", told, wrong=True),))
     except InvalidNode as error:
         told = f"the case takes this model for legal, the oracle does not: {error}"
-        return Made((), (LeftOut(case.id, "the case", told, wrong=True),))
+    return Made((), (LeftOut(case.id, "the case", told, wrong=True),))
 
 
 def _answered(case: Case, asked: Question, data_sets: int) -> Made:
@@ -160,7 +156,6 @@ def _is_random(spec: TensorSpec) -> bool:
 
 
 def _varied(case: Case, seed: int) -> DataSet:
-    """The case with other seeds."""
     inputs = tuple(
         replace(spec, content=replace(spec.content, seed=spec.content.seed + seed))
         if isinstance(spec.content, Fill) and _is_random(spec)
@@ -177,11 +172,7 @@ def _varied(case: Case, seed: int) -> DataSet:
 
 
 def _data_set(
-    seed: int,
-    asked: Question,
-    wants: Sequence[Want],
-    found: Outputs,
-    tolerance: Tolerance | None,
+    seed: int, asked: Question, wants: Sequence[Want], found: Outputs, tolerance: Tolerance | None
 ) -> DataSet:
     pairs = zip(wants, found.arrays, strict=True)
     around = tuple(ends(want, array, tolerance) for want, array in pairs)
@@ -207,9 +198,8 @@ def _rejected(case: Case, asked: Question, reason: str, legal: Case) -> Made:
         found = None
     if found is not None:
         raise Disagreement("the case takes this model for invalid, the oracle accepts it")
-    refused = replace(
-        _test(case.id, "rejected", asked.task, case, [_unanswered(asked)]), reason=reason
-    )
+    unanswered = DataSet(0, asked.inputs, (), None)
+    refused = replace(_test(case.id, "rejected", asked.task, case, [unanswered]), reason=reason)
     try:
         twin = question(legal)
         answer = outputs(twin.task, twin.inputs)
@@ -227,10 +217,6 @@ def _rejected(case: Case, asked: Question, reason: str, legal: Case) -> Made:
     return Made((refused, replace(accepted, legal_twin=True)), (), "its model is to be refused")
 
 
-def _unanswered(asked: Question) -> DataSet:
-    return DataSet(0, asked.inputs, (), None)
-
-
 def _alternatives(case: Case, asked: Question) -> Iterator[Test]:
     """Each of the answers that an undecided text admits, as its author stated it."""
     assert isinstance(case.expect, AnyOf)
@@ -239,12 +225,11 @@ def _alternatives(case: Case, asked: Question) -> Iterator[Test]:
         name = f"{case.id}~{alternative.name}"
         match admitted:
             case Refusal(reason):
-                test = _test(name, "open", asked.task, case, [_unanswered(asked)])
-                yield replace(test, alternative=alternative.name, reason=reason)
+                data = DataSet(0, asked.inputs, (), None)
             case Answer(wants):
                 is_computed = isinstance(alternative.expect, Computed)
                 found = outputs(asked.task, asked.inputs) if is_computed else None
                 found = found or Outputs(tuple(map(in_its_dtype, wants)), "stated")
-                data = _data_set(0, asked, wants, found, case.tolerance)
-                test = _test(name, "open", asked.task, case, [data])
-                yield replace(test, alternative=alternative.name)
+                data, reason = _data_set(0, asked, wants, found, case.tolerance), ""
+        test = _test(name, "open", asked.task, case, [data])
+        yield replace(test, alternative=alternative.name, reason=reason)

@@ -1,7 +1,5 @@
 """Check that a golden folder is consistent, and that its answers are right."""
 
-from __future__ import annotations
-
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -12,49 +10,21 @@ from pathlib import Path
 import numpy as np
 
 from opcheck import dtypes
-from opcheck.compare.wants import stated_want
+from opcheck.compare.outputs import stated_want
 from opcheck.dtypes import DTYPES
 from opcheck.errors import UsageError
+from opcheck.graph import model_files
 from opcheck.graph.folders import MODEL
-from opcheck.graph.model_files import (
-    Model,
-    constants,
-    inferred_elements,
-    invalid,
-    other_model,
-    read_plain_model,
-)
 from opcheck.graph.tensors import read_named_tensor
 from opcheck.graph.test_data import DATA
 from opcheck.model import Array, Case, Rejected, Task
 from opcheck.opset import describe
-from opcheck.run.golden.judging import accepted, wrong_answers, wrong_ends
+from opcheck.run.golden.oracles import accepted, wrong_answers, wrong_ends
 from opcheck.run.golden.tolerances import Ends, as_rtol_and_atol, stated_ends
 from opcheck.run.golden.writing import as_stated, data_json, npy_bytes, task_of, wrong_archive
 from opcheck.run.parallel import in_parallel
-from opcheck.suite import case_digest, load
-from opcheck.suite.golden_files import (
-    Finding,
-    changed,
-    files_there,
-    list_files,
-    strange,
-    tests_of,
-    unusual,
-)
-from opcheck.suite.golden_manifest import (
-    MANIFEST,
-    NPZ,
-    SUMS,
-    CaseFields,
-    DataSetFields,
-    Manifest,
-    NotReadable,
-    StatedTolerance,
-    Tensor,
-    TestFields,
-    read_manifest,
-)
+from opcheck.suite import case_digest, golden_files, load
+from opcheck.suite import golden_manifest as gm
 
 #: A model whose outputs ONNX infers to be so many times larger than those stored is not computed.
 _ABSURD = 64
@@ -66,7 +36,7 @@ class Job:
 
     folder: Path
     case: str
-    test: TestFields
+    test: gm.TestFields
     npz: bool
     there: frozenset[str]
 
@@ -94,7 +64,9 @@ class _Look:
 
     def all(self) -> Looked:
         job = self.job
-        for name, message, sha in changed(job.folder, self.test, job.there, npz=job.npz):
+        for name, message, sha in golden_files.changed(
+            job.folder, self.test, job.there, npz=job.npz
+        ):
             self._say(name, message)
             if sha:
                 self.found.changed[f"{self.test.folder}/{name}"] = sha
@@ -113,7 +85,7 @@ class _Look:
         path = f"{self.test.folder}/{name}"
         return name in self.job.there and path not in self.found.wrong
 
-    def _are_sound(self, data: DataSetFields, kind: str, arrays: Sequence[Array]) -> bool:
+    def _are_sound(self, data: gm.DataSetFields, kind: str, arrays: Sequence[Array]) -> bool:
         names = (f"{data.folder}/{kind}_{number}.pb" for number in range(len(arrays)))
         return all(map(self._is_sound, names))
 
@@ -122,14 +94,14 @@ class _Look:
         if not self._is_sound(MODEL):
             return None
         try:
-            model = read_plain_model(self.folder / MODEL)
+            model = model_files.read_plain_model(self.folder / MODEL)
         except ValueError as error:
             self._say(MODEL, str(error))
             return None
         try:
             task = task_of(self.job.case, self.test)
-            task = replace(task, initializers=constants(model, self.test.node.slots))
-            told = other_model(model, task)
+            task = replace(task, initializers=model_files.constants(model, self.test.node.slots))
+            told = model_files.other_model(model, task)
         except Exception as error:
             # A stranger's manifest has onnx and protobuf raise whatever they stumble over.
             told = f"the manifest states what no model can: {' '.join(str(error).split())}"
@@ -141,7 +113,6 @@ class _Look:
         return task
 
     def _unasked(self, task: Task) -> str | None:
-        """Why the oracle cannot be asked about a task."""
         op = task.op
         known = describe(op.domain, op.name, task.opset)
         if known is None or known.op != op:
@@ -150,19 +121,19 @@ class _Look:
         lacking = sorted({*task.slots} - given - {""})
         return f"nothing gives its input {lacking[0]!r}" if lacking else None
 
-    def _invalid(self, model: Model) -> str | None:
+    def _invalid(self, model: model_files.Model) -> str | None:
         """Why a model cannot be run, or should not."""
-        if not self.test.refused and (refusal := invalid(model)):
+        if not self.test.refused and (refusal := model_files.invalid(model)):
             return f"onnx's checker refuses it: {refusal}"
         outputs = (one for data in self.test.data_sets for one in data.outputs)
         declared = max(map(_elements, outputs), default=0)
         inputs = max(map(_elements, self.test.inputs), default=0)
-        elements = inferred_elements(model)
+        elements = model_files.inferred_elements(model)
         if elements <= _ABSURD * (declared + inputs) + (1 << 16):
             return None
         return f"asks for outputs of {elements:,} elements, {declared:,} are there: not computed"
 
-    def _data_set(self, data: DataSetFields, task: Task | None) -> None:
+    def _data_set(self, data: gm.DataSetFields, task: Task | None) -> None:
         tensors = {"input": self._tensors(data, "input", self.test.inputs)}
         kinds = ["output", *("lowest", "highest") * (self.test.tolerance == "bound")]
         tensors |= {kind: self._tensors(data, kind, data.outputs) for kind in kinds}
@@ -188,13 +159,13 @@ class _Look:
     def _is_open(self) -> bool:
         return self.test.folder.startswith("open/")
 
-    def _say_of(self, data: DataSetFields, found: Iterable[tuple[str | None, str]]) -> None:
+    def _say_of(self, data: gm.DataSetFields, found: Iterable[tuple[str | None, str]]) -> None:
         """Say what is wrong with tensors of a data set, or where None is named, with the model."""
         for stem, message in found:
             self._say(f"{data.folder}/{stem}.pb" if stem else MODEL, message)
 
     def _tensors(
-        self, data: DataSetFields, kind: str, specs: Sequence[Tensor]
+        self, data: gm.DataSetFields, kind: str, specs: Sequence[gm.Tensor]
     ) -> list[Array] | None:
         """The tensors of a kind, None where one is not what the manifest says."""
         names = (f"{data.folder}/{kind}_{number}.pb" for number in range(len(specs)))
@@ -202,7 +173,7 @@ class _Look:
         arrays = [array for array in found if array is not None]
         return arrays if len(arrays) == len(found) else None
 
-    def _tensor(self, name: str, spec: Tensor) -> Array | None:
+    def _tensor(self, name: str, spec: gm.Tensor) -> Array | None:
         if name not in self.job.there:
             return None
         try:
@@ -219,9 +190,9 @@ class _Look:
             self._say(name, f"is a tensor {called!r}, the manifest says {spec.name!r}")
         return array
 
-    def _npz(self, data: DataSetFields, tensors: Mapping[str, list[Array] | None]) -> None:
+    def _npz(self, data: gm.DataSetFields, tensors: Mapping[str, list[Array] | None]) -> None:
         """The archive against the tensors beside it; nothing in it is ever unpickled."""
-        name = f"{data.folder}/{NPZ}"
+        name = f"{data.folder}/{gm.NPZ}"
         if not self._is_sound(name):
             return
         for kind, arrays in tensors.items():
@@ -242,7 +213,7 @@ class _Look:
             self._say(DATA, f"is not rtol {self.test.rtol:g} and atol {self.test.atol:g}")
             return
         stated = self.test.tolerance
-        if isinstance(stated, StatedTolerance) and stated.ulp is None:
+        if isinstance(stated, gm.StatedTolerance) and stated.ulp is None:
             rtol, atol = stated.rtol, max(stated.atol, stated.floor)
         elif (found := self._ends(stated)) is None:
             return
@@ -262,14 +233,14 @@ class _Look:
                 if not all(map(self._is_sound, names)):
                     return None
                 output, *around = [read_named_tensor(self.folder / name)[1] for name in names]
-                if isinstance(stated, StatedTolerance):
+                if isinstance(stated, gm.StatedTolerance):
                     found.append(stated_ends(output, stated.ulp or 0, stated.floor))
                 else:
                     found.append(Ends(output, around[0], around[1]))
         return found
 
 
-def _elements(spec: Tensor) -> int:
+def _elements(spec: gm.Tensor) -> int:
     return int(np.prod(spec.shape, dtype=object))
 
 
@@ -280,7 +251,7 @@ class Checked:
     `judged` counts the data sets that oracles were asked about.
     """
 
-    findings: tuple[Finding, ...]
+    findings: tuple[golden_files.Finding, ...]
     cases: int = 0
     tests: int = 0
     judged: int = 0
@@ -298,27 +269,33 @@ def check(folder: Path, processes: int = 1, counted: Counted = iter) -> Checked:
     Raises UsageError for what is no golden folder.
     """
     try:
-        there = {entry.name for entry in os.scandir(folder)} & {MANIFEST, SUMS}
+        there = {entry.name for entry in os.scandir(folder)} & {gm.MANIFEST, gm.SUMS}
     except OSError as error:
         raise UsageError(f"{folder} cannot be read: {error.strerror}") from None
     if not there:
-        told = f"{folder} is no golden folder: it holds no {MANIFEST}"
+        told = f"{folder} is no golden folder: it holds no {gm.MANIFEST}"
         raise UsageError(told, "opcheck golden write makes one")
-    listing = list_files(folder)
+    listing = golden_files.list_files(folder)
     try:
-        manifest, data = read_manifest(folder)
+        manifest, data = gm.read_manifest(folder)
     except FileNotFoundError:
-        missing = Finding(MANIFEST, "is missing: nothing else was checked")
-        return Checked((*unusual(listing), missing))
-    except NotReadable as error:
-        if SUMS not in listing.files:
-            raise UsageError(f"{folder}/{MANIFEST} {error}") from None
-        told = f"{error}; nothing else was checked, but sha256sum -c {SUMS} can do so"
-        return Checked((*unusual(listing), Finding(MANIFEST, told)))
-    tests = tests_of(manifest)
-    jobs = [Job(folder, id, test, manifest.npz, files_there(test, listing)) for id, test in tests]
+        missing = golden_files.Finding(gm.MANIFEST, "is missing: nothing else was checked")
+        return Checked((*golden_files.unusual(listing), missing))
+    except gm.NotReadable as error:
+        if gm.SUMS not in listing.files:
+            raise UsageError(f"{folder}/{gm.MANIFEST} {error}") from None
+        told = f"{error}; nothing else was checked, but sha256sum -c {gm.SUMS} can do so"
+        return Checked((*golden_files.unusual(listing), golden_files.Finding(gm.MANIFEST, told)))
+    tests = golden_files.tests_of(manifest)
+    jobs = [
+        Job(folder, id, test, manifest.npz, golden_files.files_there(test, listing))
+        for id, test in tests
+    ]
     looked = [*counted(in_parallel(look, jobs, processes))]
-    findings = [*strange(folder, listing, manifest, data), *_findings(looked, manifest)]
+    findings = [
+        *golden_files.strange(folder, listing, manifest, data),
+        *_findings(looked, manifest),
+    ]
     findings += [found for case in manifest.cases for found in _unlike(case)]
     return Checked(
         tuple(sorted(findings)),
@@ -334,7 +311,7 @@ def _shipped() -> dict[str, Case]:
     return {case_digest(case): case for case in load()}
 
 
-def _unlike(case: CaseFields) -> Iterator[Finding]:
+def _unlike(case: gm.CaseFields) -> Iterator[golden_files.Finding]:
     """What the manifest asks otherwise than the shipped case, if it names one."""
     mine = _shipped().get(case.digest)
     for test in case.tests if mine else ():
@@ -348,10 +325,10 @@ def _unlike(case: CaseFields) -> Iterator[Finding]:
         for name, (told, shipped) in zip(("rule", "level", "tolerance"), both, strict=True):
             if told != shipped:
                 said = f"its {name} is {told}, that of the shipped case {shipped}"
-                yield Finding(test.folder, said)
+                yield golden_files.Finding(test.folder, said)
 
 
-def _findings(looked: Iterable[Looked], manifest: Manifest) -> list[Finding]:
+def _findings(looked: Iterable[Looked], manifest: gm.Manifest) -> list[golden_files.Finding]:
     """What the tests' own checks found; a file in another's place is told as that."""
     wrong: dict[str, list[str]] = {}
     changed: dict[str, str] = {}
@@ -360,12 +337,12 @@ def _findings(looked: Iterable[Looked], manifest: Manifest) -> list[Finding]:
         changed |= one.changed
     places: dict[str, str] = {}
     if changed:
-        for _, test in tests_of(manifest):
+        for _, test in golden_files.tests_of(manifest):
             for name, sha in test.files.items():
                 places.setdefault(sha, f"{test.folder}/{name}")
     found = []
     for path, messages in wrong.items():
         here = places.get(changed.get(path, ""))
         told = [*messages, f"it is what was written as {here}"] if here else messages
-        found.append(Finding(path, "; ".join(told)))
+        found.append(golden_files.Finding(path, "; ".join(told)))
     return found

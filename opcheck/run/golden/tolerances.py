@@ -1,7 +1,5 @@
 """How far an answer may lie off: by element, and as the two numbers that ONNX's runner knows."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -3,8 +3,6 @@
 Names and bytes of all files are the same on every machine.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import os
@@ -34,26 +32,7 @@ from opcheck.run.golden.tolerances import as_rtol_and_atol
 from opcheck.run.parallel import in_parallel
 from opcheck.run.writing import is_free, staged
 from opcheck.suite import case_digest
-from opcheck.suite.golden_manifest import (
-    MANIFEST,
-    METHODS,
-    NPZ,
-    SUMS,
-    CaseFields,
-    DataSetFields,
-    LeftOutFields,
-    Manifest,
-    Method,
-    Node,
-    NotReadable,
-    StatedTolerance,
-    Tensor,
-    TestFields,
-    read_manifest,
-    spelt,
-    sums,
-    value_of,
-)
+from opcheck.suite import golden_manifest as gm
 
 #: What values may rest on.
 _PACKAGES = ("ml_dtypes", "mpmath", "numpy", "onnx")
@@ -114,7 +93,7 @@ def wrong_archive(path: Path, files: Mapping[str, bytes]) -> str | None:
     return None
 
 
-def written(test: Test, *, npz: bool) -> tuple[TestFields, dict[str, bytes]]:
+def written(test: Test, *, npz: bool) -> tuple[gm.TestFields, dict[str, bytes]]:
     """What the manifest says of `test`, and its files by their paths in the test's folder.
 
     Raises NotExpressible where ONNX cannot state it, ValueError where no file holds a tensor.
@@ -135,15 +114,18 @@ def written(test: Test, *, npz: bool) -> tuple[TestFields, dict[str, bytes]]:
         for stem, (name, array) in tensors.items():
             files[f"{folder}/{stem}.pb"] = tensor_bytes(array, name)
         if npz:
-            files[f"{folder}/{NPZ}"] = npz_bytes({s: array for s, (_, array) in tensors.items()})
+            files[f"{folder}/{gm.NPZ}"] = npz_bytes({s: array for s, (_, array) in tensors.items()})
         pairs = zip(test.task.outputs, data.outputs, strict=bool(data.outputs))
         told = tuple(_tensor(spec.name, ends.written) for spec, ends in pairs)
-        sets.append(DataSetFields(folder=folder, seed=data.seed, method=data.method, outputs=told))
-    fields = TestFields(
+        sets.append(
+            gm.DataSetFields(folder=folder, seed=data.seed, method=data.method, outputs=told)
+        )
+    fields = gm.TestFields(
         folder=f"{test.kind}/test_{folder_name(test.name)}",
         node=_node(test.task),
         inputs=tuple(
-            Tensor(name=one.name, dtype=one.dtype.name, shape=one.shape) for one in test.task.inputs
+            gm.Tensor(name=one.name, dtype=one.dtype.name, shape=one.shape)
+            for one in test.task.inputs
         ),
         alternative=test.alternative,
         legal_twin=test.legal_twin,
@@ -157,7 +139,7 @@ def written(test: Test, *, npz: bool) -> tuple[TestFields, dict[str, bytes]]:
     return fields, files
 
 
-def task_of(case: str, test: TestFields) -> Task:
+def task_of(case: str, test: gm.TestFields) -> Task:
     """The task that the manifest states; its constants are to be had from the model.
 
     Raises KeyError for a dtype that there is none of.
@@ -167,7 +149,7 @@ def task_of(case: str, test: TestFields) -> Task:
         case=case,
         op=OpVersion(node.domain, node.op, node.since),
         opset=node.opset,
-        attrs={name: value_of(value) for name, value in node.attrs.items()},
+        attrs={name: gm.value_of(value) for name, value in node.attrs.items()},
         slots=node.slots,
         inputs=tuple(TensorType(t.name, DTYPES[t.dtype], t.shape) for t in test.inputs),
         initializers={},
@@ -180,11 +162,11 @@ def data_json(rtol: float, atol: float) -> bytes:
     return f"{json.dumps({'atol': atol, 'rtol': rtol})}\n".encode()
 
 
-def as_stated(tolerance: Tolerance | None, floor: float) -> StatedTolerance:
+def as_stated(tolerance: Tolerance | None, floor: float) -> gm.StatedTolerance:
     """A tolerance that is the same for all elements; None is exact."""
     stated = asdict(tolerance or EXACT)
     del stated["strict"]  # then there is no floor
-    return StatedTolerance(**stated, floor=floor)
+    return gm.StatedTolerance(**stated, floor=floor)
 
 
 def _named_tensors(test: Test, data: DataSet) -> dict[str, tuple[str, Array]]:
@@ -202,23 +184,23 @@ def _named_tensors(test: Test, data: DataSet) -> dict[str, tuple[str, Array]]:
     return found
 
 
-def _node(task: Task) -> Node:
-    return Node(
+def _node(task: Task) -> gm.Node:
+    return gm.Node(
         domain=task.op.domain,
         op=task.op.name,
         since=task.op.since,
         opset=task.opset,
-        attrs={name: spelt(value) for name, value in task.attrs.items()},
+        attrs={name: gm.spelt(value) for name, value in task.attrs.items()},
         slots=task.slots,
         outputs=tuple(output.name for output in task.outputs),
     )
 
 
-def _tensor(name: str, array: Array) -> Tensor:
-    return Tensor(name=name, dtype=str(dtypes.of(array)), shape=array.shape)
+def _tensor(name: str, array: Array) -> gm.Tensor:
+    return gm.Tensor(name=name, dtype=str(dtypes.of(array)), shape=array.shape)
 
 
-METHOD_TEXTS: dict[Method, str] = {
+METHOD_TEXTS: dict[gm.Method, str] = {
     "exact": "nothing had to be rounded",
     "bounded": "correctly rounded: the proven error bound leaves one number for each value",
     "mpmath": "correctly rounded from as many digits as it takes",
@@ -236,7 +218,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class _Done:
-    case: CaseFields
+    case: gm.CaseFields
     left_out: tuple[LeftOut, ...]
 
 
@@ -244,11 +226,11 @@ class _Done:
 class Golden:
     """What was written, and what was not."""
 
-    manifest: Manifest
+    manifest: gm.Manifest
     left_out: tuple[LeftOut, ...]
 
     @property
-    def tests(self) -> list[TestFields]:
+    def tests(self) -> list[gm.TestFields]:
         """All tests, in the order of their cases."""
         return [test for case in self.manifest.cases for test in case.tests]
 
@@ -283,8 +265,8 @@ def write(
             golden = _golden(done, selection, settings)
             if golden.manifest.cases:
                 data = golden.manifest.data()
-                (stage / MANIFEST).write_bytes(data)
-                (stage / SUMS).write_bytes(sums(golden.manifest, sha256(data).hexdigest()))
+                (stage / gm.MANIFEST).write_bytes(data)
+                (stage / gm.SUMS).write_bytes(gm.sums(golden.manifest, sha256(data).hexdigest()))
                 put()
     except OSError as error:
         raise Unwritable(folder, error) from None
@@ -296,18 +278,18 @@ def check_place(folder: Path, *, force: bool) -> None:
     if is_free(folder):
         return
     if not force:
-        ours = (folder / MANIFEST).is_file()
+        ours = (folder / gm.MANIFEST).is_file()
         hint = "--force replaces golden files that opcheck wrote" if ours else "choose a new folder"
         raise UsageError(f"-o {folder}: this folder is not empty", hint)
     try:
-        manifest, _ = read_manifest(folder)
+        manifest, _ = gm.read_manifest(folder)
     except FileNotFoundError:
-        told = f"{folder} holds no {MANIFEST}: opcheck did not write it, and removes nothing"
+        told = f"{folder} holds no {gm.MANIFEST}: opcheck did not write it, and removes nothing"
         raise UsageError(told, "choose a new folder") from None
-    except NotReadable as error:
-        told = f"{folder}/{MANIFEST} {error}: nobody can tell what opcheck wrote there"
+    except gm.NotReadable as error:
+        told = f"{folder}/{gm.MANIFEST} {error}: nobody can tell what opcheck wrote there"
         raise UsageError(told, "choose a new folder, or remove this one") from None
-    ours_too = {MANIFEST, SUMS}
+    ours_too = {gm.MANIFEST, gm.SUMS}
     ours_too |= {
         f"{test.folder}/{name}" for c in manifest.cases for test in c.tests for name in test.files
     }
@@ -326,9 +308,8 @@ def _files(folder: Path) -> Iterator[str]:
 
 
 def _write(stage: Path, settings: Settings, case: Case) -> _Done:
-    """Write the tests of one case."""
     made = made_of(case, settings.data_sets)
-    tests: list[TestFields] = []
+    tests: list[gm.TestFields] = []
     left = list(made.left_out)
     for test in made.tests:
         what = "its legal twin" if test.legal_twin else "the case"
@@ -345,7 +326,7 @@ def _write(stage: Path, settings: Settings, case: Case) -> _Done:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
         tests.append(fields)
-    told = CaseFields(
+    told = gm.CaseFields(
         id=case.id,
         rule=case.rule,
         level=case.level,
@@ -361,7 +342,7 @@ def _golden(done: Sequence[_Done], selection: str, settings: Settings) -> Golden
     left = tuple(one for result in done for one in result.left_out)
     cases = tuple(result.case for result in done if result.case.tests)
     used = {data.method for case in cases for test in case.tests for data in test.data_sets}
-    manifest = Manifest(
+    manifest = gm.Manifest(
         type="opcheck golden files",
         format=2,
         opcheck=opcheck.__version__,
@@ -369,10 +350,10 @@ def _golden(done: Sequence[_Done], selection: str, settings: Settings) -> Golden
         selection=selection,
         data_sets=settings.data_sets,
         npz=settings.npz,
-        methods={method: METHOD_TEXTS[method] for method in METHODS if method in used},
+        methods={method: METHOD_TEXTS[method] for method in gm.METHODS if method in used},
         cases=cases,
         left_out=tuple(
-            LeftOutFields(case=one.case, what=one.what, reason=one.reason) for one in left
+            gm.LeftOutFields(case=one.case, what=one.what, reason=one.reason) for one in left
         ),
     )
     return Golden(manifest, left)

@@ -1,7 +1,5 @@
 """Cases of nodes that were found: what must come out, or that they must be refused."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
@@ -122,7 +120,6 @@ def _by_an_attribute(schema: Schema, node: Candidate, arrays: Sequence[Array]) -
 
 
 def _refusal(op: OpVersion, arrays: Sequence[Array], attrs: Attrs) -> str | None:
-    """Why the engine refuses a node, None where it does not."""
     try:
         exactly(op, arrays, attrs)
     except InvalidNode as error:

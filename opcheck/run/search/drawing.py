@@ -202,7 +202,6 @@ def drawn(schema: Schema, dtype: DType, cases: Sequence[Case], tries: int) -> It
 
 
 def _node(rng: Random, schema: Schema, tensor: TensorSpec) -> Candidate:
-    """A node whose inputs are all like `tensor`."""
     # Where the rank is too small, only that is to be wrong.
     attrs = attributes(rng, schema, _of_rank(_least_rank(schema), tensor.shape))
     if rng.random() < _SPOILT:

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -10,9 +8,8 @@ from opcheck.errors import BackendUnavailable, OpcheckError, UsageError
 from opcheck.model import BackendInfo
 from tests.backends.runners.programs import one_shot, persistent
 
+
 # What the two kinds of programs do is in tests/backends/runners.
-
-
 def refusal(command: str | None, kind: type[OpcheckError] = UsageError) -> OpcheckError:
     with pytest.raises(kind) as error:
         connect(command, {})

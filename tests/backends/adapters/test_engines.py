@@ -1,7 +1,5 @@
 """What is alike for all engines that take ONNX models: how tensors go in and come out."""
 
-from __future__ import annotations
-
 import importlib
 from typing import Any
 

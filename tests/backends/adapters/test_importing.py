@@ -1,7 +1,5 @@
 """What adapters share: imports that fail, options, and details without a meaning."""
 
-from __future__ import annotations
-
 import builtins
 import sys
 from types import ModuleType
@@ -37,16 +35,10 @@ def break_import(monkeypatch: pytest.MonkeyPatch, module: str, error: BaseExcept
 
 
 # ── imports ───────────────────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize(("kind", "install", "module"), NEEDS)
 @pytest.mark.parametrize("error", [RuntimeError, OSError, AttributeError, ImportError])
 def test_a_broken_package_is_told_with_a_hint(
-    kind: str,
-    install: str,
-    module: str,
-    error: type[Exception],
-    monkeypatch: pytest.MonkeyPatch,
+    kind: str, install: str, module: str, error: type[Exception], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     break_import(monkeypatch, module, error("no such thing"))
     with pytest.raises(BackendUnavailable) as caught:
@@ -97,8 +89,6 @@ def test_an_import_that_works_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 # ── options ───────────────────────────────────────────────────────────────────────────────────
-
-
 def precision(text: str) -> str:
     if text not in ("f32", "f16"):
         raise ValueError("precision is f32 or f16")
@@ -146,8 +136,6 @@ def test_a_number_of_threads_is_a_whole_one_from_1(text: str) -> None:
 
 
 # ── details ───────────────────────────────────────────────────────────────────────────────────
-
-
 def test_a_detail_without_a_meaning_is_refused() -> None:
     with pytest.raises(UsageError, match=r"^backend 'acme' takes no detail, got 'fast'$"):
         nothing("acme", "fast")

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import sys
 import unittest
 from collections.abc import Callable
@@ -77,8 +75,6 @@ def answer_of(address: str, task: Task = HARDMAX, *inputs: Any) -> Any:
 
 
 # ── real ones ─────────────────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.filterwarnings("ignore:onnx.version is deprecated")
 @pytest.mark.parametrize(
     "address", ["onnx:onnxruntime.backend", "onnx:onnxruntime.backend.backend:OnnxRuntimeBackend"]
@@ -104,8 +100,6 @@ def test_inputs_come_in_the_order_of_the_model(offer: Any) -> None:
 
 
 # ── prepare, run_model, run_node ──────────────────────────────────────────────────────────────
-
-
 def test_a_class_is_found_by_itself_and_its_base_is_no_backend(offer: Any) -> None:
     address = offer(Backend=Backend, Complete=Complete, __version__="1.7")
     assert answer_of(address) == ANSWER
@@ -188,8 +182,6 @@ def test_prepare_has_to_return_something_that_runs(offer: Any) -> None:
 
 
 # ── the forms of an answer ────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize(
     "form",
     [
@@ -231,8 +223,6 @@ def test_outputs_by_other_names_are_none(offer: Any) -> None:
 
 
 # ── not here ──────────────────────────────────────────────────────────────────────────────────
-
-
 class BackendIsNotSupposedToImplementIt(unittest.SkipTest):
     """As in onnx.backend.test.runner."""
 
@@ -313,8 +303,6 @@ def test_a_bug_in_building_the_model_is_no_refusal(
 
 
 # ── its address ───────────────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize(
     ("address", "message"),
     [

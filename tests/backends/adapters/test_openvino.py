@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from importlib.metadata import version
 from typing import Any
 
@@ -49,8 +47,6 @@ class Failing:
 
 
 # ── which device, and how ─────────────────────────────────────────────────────────────────────
-
-
 def test_the_cpu_has_one_address_however_it_is_named(vino: Any) -> None:
     assert vino.info == adapter.connect("CPU", {}).info
     assert vino.info.address == vino.info.kind == "openvino"
@@ -125,8 +121,6 @@ def test_another_device_is_addressed_and_has_no_threads_if_it_knows_none(
 
 
 # ── what its errors mean ──────────────────────────────────────────────────────────────────────
-
-
 def test_an_operator_it_lacks_is_declined(vino: Any) -> None:
     square = np.ones((2, 2), np.float32)
     outcome = outcome_of(vino, task_of("Det", 22, {}, square), square)
@@ -189,8 +183,6 @@ def test_other_exceptions_are_accidents(vino: Any, error: Exception) -> None:
 
 
 # ── data ──────────────────────────────────────────────────────────────────────────────────────
-
-
 def test_bfloat16_stands_beside_other_types(vino: Any) -> None:
     x = np.array([1.5, -2, 0], BFLOAT16)
     there = output_of(vino, task_of("Cast", 13, {"to": 1}, x), x)

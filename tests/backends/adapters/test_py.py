@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import importlib
 import sys
 from collections.abc import Callable, Iterator
@@ -62,8 +60,6 @@ def answer(backend: Backend) -> list[float]:
 
 
 # ── finding it ────────────────────────────────────────────────────────────────────────────────
-
-
 def test_a_class_in_the_working_directory_is_a_backend(write: Write) -> None:
     write("doubling.py", TWICE)
     backend = connect("py:doubling:Twice")
@@ -198,8 +194,6 @@ def test_it_needs_a_module(address: str) -> None:
 
 
 # ── making it ─────────────────────────────────────────────────────────────────────────────────
-
-
 MAKERS = """
     class Noting:
         version = "1.0"
@@ -293,8 +287,6 @@ def test_something_that_cannot_run_is_no_prepared_task(write: Write) -> None:
 
 
 # ── what goes wrong in it ─────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [

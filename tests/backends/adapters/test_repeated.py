@@ -1,7 +1,5 @@
 """What is timed of a backend is what it is judged by: the same call, on the same data."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import ml_dtypes

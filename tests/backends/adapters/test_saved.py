@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -50,8 +48,6 @@ def answer(outcome: Outcome) -> Any:
 
 
 # ── answers ───────────────────────────────────────────────────────────────────────────────────
-
-
 def test_outputs_alone_are_an_answer(tmp_path: Path, case: Path) -> None:
     assert answer(outcome_of(tmp_path)) == Y.tolist()
 
@@ -81,8 +77,6 @@ def test_outputs_that_cannot_be_read_are_no_missing_ones(tmp_path: Path, case: P
 
 
 # ── what was not delivered is not run ─────────────────────────────────────────────────────────
-
-
 def test_a_case_without_a_folder_was_not_run(tmp_path: Path) -> None:
     assert outcome_of(tmp_path) == NotRun(f"nothing was delivered: there is no {tmp_path}/Hardmax")
 
@@ -101,8 +95,6 @@ def test_outputs_in_the_wrong_place_are_not_found(tmp_path: Path, case: Path) ->
 
 
 # ── texts in the place of outputs ─────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize(
     ("file", "text", "outcome"),
     [
@@ -144,8 +136,6 @@ def test_a_text_is_about_this_question_too(tmp_path: Path, case: Path) -> None:
 
 
 # ── other questions about a case ──────────────────────────────────────────────────────────────
-
-
 def test_the_same_operator_at_a_later_opset_has_a_folder_of_its_own(
     tmp_path: Path, case: Path
 ) -> None:
@@ -172,8 +162,6 @@ def test_what_onnx_cannot_state_is_not_supported_unless_there_is_an_answer(tmp_p
 
 
 # ── the folder as a whole ─────────────────────────────────────────────────────────────────────
-
-
 def test_a_folder_of_nobody_is_saved_outputs_of_nobody(tmp_path: Path) -> None:
     assert connect(str(tmp_path), {}).info == BackendInfo(
         f"saved:{tmp_path}", "saved", "", repeatable=False

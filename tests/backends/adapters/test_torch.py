@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import warnings
 from dataclasses import replace
 from importlib.metadata import version
@@ -44,8 +42,6 @@ def lp_pool(backend: Any, x: Any, at_opset: int = 18, **attrs: Any) -> Any:
 
 
 # ── what it is ────────────────────────────────────────────────────────────────────────────────
-
-
 def test_it_has_one_thread_unless_told_otherwise() -> None:
     try:
         info = adapter.connect(None, {"threads": "2"}).info
@@ -65,8 +61,6 @@ def test_it_takes_no_detail_and_no_other_option() -> None:
 
 
 # ── what it computes ──────────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_softmax_and_hardmax_keep_the_type(dtype: Any, backend: Any) -> None:
     x = X.astype(dtype)
@@ -144,8 +138,6 @@ def test_a_constant_of_the_model_is_an_input_like_any_other(backend: Any) -> Non
 
 
 # ── what it refuses ───────────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize(
     ("op", "at_opset", "attrs", "shape"),
     [

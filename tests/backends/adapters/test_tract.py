@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import tempfile
 from importlib.metadata import version
 from pathlib import Path
@@ -12,13 +10,7 @@ import pytest
 from opcheck.backends.adapters import tract as adapter
 from opcheck.dtypes import DTYPES
 from opcheck.errors import UsageError
-from opcheck.model import (
-    BackendInfo,
-    Declined,
-    OutputSpec,
-    Produced,
-    Raised,
-)
+from opcheck.model import BackendInfo, Declined, OutputSpec, Produced, Raised
 from tests.asking import outcome_of, task_of
 
 # Only models here that it survives: it aborts the process over some that are legal.
@@ -52,8 +44,6 @@ def test_it_has_no_variants(backend: Any) -> None:
 
 
 # ── what its errors mean ──────────────────────────────────────────────────────────────────────
-
-
 def test_an_operator_it_lacks_is_declined(backend: Any) -> None:
     square = np.ones((2, 2), np.float32)
     outcome = outcome_of(backend, task_of("Det", 11, {}, square), square)
@@ -105,8 +95,6 @@ def test_other_exceptions_are_accidents(backend: Any, error: Exception) -> None:
 
 
 # ── data ──────────────────────────────────────────────────────────────────────────────────────
-
-
 def test_no_file_has_a_name_while_it_reads_a_model(
     backend: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,7 +1,5 @@
 """Cases for `faulty`, and pools that are asked them."""
 
-from __future__ import annotations
-
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,7 +15,7 @@ from opcheck.backends.isolation.pool import Pool
 from opcheck.backends.isolation.slot import Settings
 from opcheck.model import Case, Question, Reply, Result
 from opcheck.run import conduct
-from opcheck.run.question import question
+from opcheck.run.oracle import question
 from opcheck.suite import load
 
 FAULTY = "py:tests.backends.isolation.faulty:"

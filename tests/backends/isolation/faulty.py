@@ -6,8 +6,6 @@ runs; what it returns is the answer. `LATER` are faults that end the process som
 The other classes fail before there is anything to ask.
 """
 
-from __future__ import annotations
-
 import atexit
 import ctypes
 import functools
@@ -144,8 +142,6 @@ def python_says(text: str) -> None:
 
 
 # ── what it does instead of answering, or before ────────────────────────────────────────────────
-
-
 def _segfault(x, y):
     python_says("python: just before")
     ctypes.string_at(0)
@@ -303,8 +299,6 @@ def _hang_at_flush(x, y):
 
 
 # ── answers that are none ───────────────────────────────────────────────────────────────────────
-
-
 def _many_numbers(x, y):
     return [0.0] * 2_000_000
 
@@ -352,8 +346,6 @@ def _reshapes_its_inputs(x, y):
 
 
 # ── what does no harm to its own answer, but perhaps to the next or to us ────────────────────────
-
-
 def _forks(x, y):
     os.fork()
     return y
@@ -498,8 +490,6 @@ def _defect(x, y):
 
 
 # ── time bombs: the answer is given, then the process ends ──────────────────────────────────────
-
-
 def after(seconds: float, what: Any) -> None:
     timer = threading.Timer(seconds, what)
     timer.daemon = True

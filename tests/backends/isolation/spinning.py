@@ -1,7 +1,5 @@
 """Backends that take a known time, or come to a known end while they are timed."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Sequence

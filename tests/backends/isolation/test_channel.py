@@ -1,7 +1,5 @@
 """Messages between parent and worker: whole, in order, or none."""
 
-from __future__ import annotations
-
 import os
 import socket
 import struct

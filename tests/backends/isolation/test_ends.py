@@ -1,7 +1,5 @@
 """However `opcheck` ends, nothing of its backends outlives it, and what it wrote is whole."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Whatever a backend does becomes the verdict of the case that made it do so, and of no other."""
 
-from __future__ import annotations
-
 import json
 import os
 import random
@@ -197,8 +195,6 @@ def test_where_somebody_s_code_raised_is_told_with_the_failure(survivals):
 
 
 # ── many of them in one run ─────────────────────────────────────────────────────────────────────
-
-
 @pytest.fixture(scope="module")
 def mixed(tmp_path_factory):
     """The names of 200 cases, in order, and what came of `opcheck run` on them, in time."""

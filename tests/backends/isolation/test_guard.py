@@ -1,7 +1,5 @@
 """The folder of a run, and the process that looks after it; see also `test_ends`."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Workers that are asked, replaced and given up, none of which is any other case's matter."""
 
-from __future__ import annotations
-
 import math
 import os
 import re
@@ -54,8 +52,6 @@ def right(question: Question, outcome) -> bool:
 
 
 # ── crashes and hangs ───────────────────────────────────────────────────────────────────────────
-
-
 def test_a_crash_is_tried_again_first_in_a_fresh_process():
     asked = questions("a", "b__abort", "c", "d", "e__not_first", "f")
     with pool_of("Faulty") as pool:
@@ -149,8 +145,6 @@ def test_a_bug_of_opcheck_ends_the_run():
 
 
 # ── several workers ─────────────────────────────────────────────────────────────────────────────
-
-
 def test_workers_share_the_questions_and_a_hang_holds_up_none_but_its_own():
     names = ["a__hang", *(f"c{number}" for number in range(20))]
     asked = questions(*names)
@@ -181,8 +175,6 @@ def test_no_more_workers_are_started_than_there_are_questions():
 
 
 # ── large data ──────────────────────────────────────────────────────────────────────────────────
-
-
 def test_large_answers_wait_until_the_ones_before_them_were_read():
     # Small questions are queued; their answers are large, and the parent takes its time.
     asked = questions(*(f"c{number}__large" for number in range(6)))
@@ -250,8 +242,6 @@ def test_an_output_of_another_size_than_expected_is_taken_as_it_is():
 
 
 # ── what it takes ───────────────────────────────────────────────────────────────────────────────
-
-
 @on_linux
 def test_replaced_workers_leave_no_open_file():
     def files():

@@ -1,7 +1,5 @@
 """A backend that dies before it is asked anything is told once, and in its own words."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -75,8 +73,6 @@ def test_a_system_without_room_for_a_process_is_told(monkeypatch):
 
 
 # ── when a worker is replaced ───────────────────────────────────────────────────────────────────
-
-
 def run_with_deaths(tmp_path, starts):
     """What comes of five questions, the second of which crashes the process, and how many starts
     there were.
@@ -118,8 +114,6 @@ def test_a_second_worker_that_cannot_start_leaves_the_cases_to_the_first(tmp_pat
 
 
 # ── on the command line ─────────────────────────────────────────────────────────────────────────
-
-
 def test_a_run_says_it_once_and_judges_nothing(tmp_path):
     names = [f"c{number}" for number in range(50)]
     found = subprocess.run(

@@ -1,7 +1,5 @@
 """What is timed in a worker is the call alone, and whatever ends it is told."""
 
-from __future__ import annotations
-
 import tempfile
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Questions and answers go over the wire bit by bit, and what makes no sense is found out."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Small programs to be run as backends, in Python of no packages, so that they start quickly."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Programs behind workers of their own: nothing of them is left, whatever they do."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

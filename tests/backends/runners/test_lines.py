@@ -1,10 +1,8 @@
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
 
-from opcheck.backends.runners.lines import Hello, read_hello, read_reply
+from opcheck.backends.runners.persistent import Hello, read_hello, read_reply
 from opcheck.backends.runners.program import BrokenProtocol
 
 
@@ -15,8 +13,6 @@ def refusal(function: Any, *arguments: Any) -> str:
 
 
 # ── the first line ────────────────────────────────────────────────────────────────────────────
-
-
 def test_a_program_begins_with_its_name_and_version() -> None:
     line = b' {"opcheck": 1, "name": " tiny ", "version": "0.1"} \r\n'
     assert read_hello(line) == Hello("tiny", "0.1")
@@ -53,8 +49,6 @@ def test_a_line_is_shown_as_far_as_anybody_reads() -> None:
 
 
 # ── replies ───────────────────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize(
     ("line", "reply"),
     [

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -67,8 +65,6 @@ def serving(change: str) -> str:
 
 
 # ── a program that keeps to it ────────────────────────────────────────────────────────────────
-
-
 def test_it_is_started_once_and_asked_any_number_of_times(started: Any) -> None:
     backend = started("hello(); say('started'); serve()")
     assert (backend.info.kind, backend.info.version) == ("cmd", "tiny 0.1")
@@ -173,8 +169,6 @@ def test_a_bug_in_building_the_model_is_no_refusal(
 
 
 # ── what it says in place of an answer ────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize("do", ["prepare", "run"])
 @pytest.mark.parametrize(
     ("kind", "outcome"),
@@ -203,8 +197,6 @@ def test_a_kind_without_words_is_named(started: Any) -> None:
 
 
 # ── what breaks the protocol ──────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize(
     ("change", "told"),
     [
@@ -271,7 +263,6 @@ def test_who_has_lost_the_thread_is_ended_and_started_anew(started: Any, tmp_pat
 
 
 # ── how it ends ───────────────────────────────────────────────────────────────────────────────
-
 DIES = """
     hello()
     for line in sys.stdin:
@@ -309,7 +300,7 @@ def test_half_a_line_is_the_end_of_it(started: Any) -> None:
 def test_a_program_that_closes_its_output_has_not_answered(
     started: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("opcheck.backends.runners.lines._PATIENCE", 0.1)
+    monkeypatch.setattr("opcheck.backends.runners.persistent._PATIENCE", 0.1)
     backend = started(DIES.format("os.close(1); time.sleep(600)"))
     assert asked(backend) == Crashed("it closed its standard input or output, and runs on")
 
@@ -337,7 +328,7 @@ def test_it_ends_when_its_input_does_and_its_files_go(started: Any, scratch: Pat
 
 
 def test_one_that_does_not_listen_is_killed(started: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("opcheck.backends.runners.lines._PATIENCE", 0.1)
+    monkeypatch.setattr("opcheck.backends.runners.persistent._PATIENCE", 0.1)
     backend = started("hello()\nwhile True: time.sleep(600)")
     pid = pid_of(backend)
     backend.program.conversation().close()
@@ -357,8 +348,6 @@ def test_nothing_is_left_when_nobody_needs_it(started: Any, tmp_path: Path, scra
 
 
 # ── how it starts ─────────────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize(
     ("text", "told"),
     [

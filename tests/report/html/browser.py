@@ -1,7 +1,5 @@
 """A real browser, and what it says of a page."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Iterator

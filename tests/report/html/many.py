@@ -1,7 +1,5 @@
 """Runs as large as real ones, made by hand."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 

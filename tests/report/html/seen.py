@@ -1,7 +1,5 @@
 """Pages as a reader that is not ours sees them."""
 
-from __future__ import annotations
-
 import json
 import re
 from html.parser import HTMLParser

@@ -1,7 +1,5 @@
 """A benchmark as one HTML page: its numbers are those that a terminal shows."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Pages in a real browser: what can be clicked, typed and seen, and that nothing is fetched."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -108,8 +106,6 @@ def listed(browser: Browser) -> list[str]:
 
 
 # ── the file is all there is ──────────────────────────────────────────────────────────────────
-
-
 def test_a_page_asks_for_itself_and_nothing_else_and_has_nothing_to_complain_of(browser, verdicts):
     browser.asked_for()
     browser.open(verdicts)
@@ -147,8 +143,6 @@ def test_a_benchmark_s_page_asks_for_nothing_either(browser, folder):
 
 
 # ── filters ───────────────────────────────────────────────────────────────────────────────────
-
-
 def test_a_verdict_that_is_chosen_is_all_that_is_listed(shown):
     choose(shown, "verdict", "fail")
     assert listed(shown) == ["fail"] * 4
@@ -206,8 +200,6 @@ def test_more_results_are_listed_when_asked_for(shown_large):
 
 
 # ── folding and links ─────────────────────────────────────────────────────────────────────────
-
-
 def test_a_result_unfolds_with_the_command_that_repeats_it(shown):
     button = find(shown, "#list button.case")
     button.click()
@@ -302,8 +294,6 @@ def test_a_command_is_copied(shown):
 
 
 # ── how it looks ──────────────────────────────────────────────────────────────────────────────
-
-
 def background(browser):
     return browser.run("return getComputedStyle(document.body).backgroundColor")
 

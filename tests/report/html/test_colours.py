@@ -1,7 +1,5 @@
 """The page's colours: texts and lines stand out from what is behind them, as WCAG's AA asks."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

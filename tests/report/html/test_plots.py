@@ -1,7 +1,5 @@
 """Pictures: what they show is what the stored picture says, and they take the page's colours."""
 
-from __future__ import annotations
-
 import base64
 import io
 import re

@@ -1,7 +1,5 @@
 """A run as one HTML page: whole, safe, and never greener than the run."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 
@@ -38,8 +36,6 @@ def failing(**fields):
 
 
 # ── what stands on it ─────────────────────────────────────────────────────────────────────────
-
-
 def test_each_failure_explains_itself(everything):
     page = Seen(everything)
     # A failure, an error, a crash, a timeout, an oom, an unstable one of each; a case that is wrong
@@ -167,8 +163,6 @@ def test_a_share_is_never_rounded_up_to_all():
 
 
 # ── pictures ──────────────────────────────────────────────────────────────────────────────────
-
-
 def test_equal_pictures_are_drawn_once_and_shown_everywhere():
     page = Seen(page_of(run_of(*(failing() for _ in range(5)))))
     names = [one["id"] for one in page.all("symbol")]
@@ -199,8 +193,6 @@ def test_a_page_says_how_many_pictures_it_lacks(monkeypatch):
 
 
 # ── size ──────────────────────────────────────────────────────────────────────────────────────
-
-
 def test_ten_thousand_results_are_a_page_of_less_than_five_megabytes(monkeypatch):
     monkeypatch.setattr(plots, "_MOST", 20)
     page = page_of(many(5000, ("acme", "bolt"), failing=0.02))
@@ -227,7 +219,6 @@ def test_of_too_many_failures_each_cause_shows_some_and_the_rest_is_counted(monk
 
 
 # ── texts from outside ────────────────────────────────────────────────────────────────────────
-
 #: Whatever a page has; of attributes that do something there are no others.
 TAGS = {
     *("html", "head", "meta", "title", "style", "script", "body", "header", "main", "footer"),

@@ -1,7 +1,5 @@
 """Cases that take some microseconds, for tests of what times them."""
 
-from __future__ import annotations
-
 CASES = """\
 op: Hardmax
 opset: 13

@@ -1,7 +1,5 @@
 """Only who is right is timed, before and after."""
 
-from __future__ import annotations
-
 import re
 import sys
 import tempfile
@@ -211,8 +209,6 @@ def test_data_too_large_to_be_kept_are_made_anew(
 
 
 # ── answers that are a backend's ──────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize("expect", ["{oracle: wise}", "{agree: true}"])
 def test_who_is_right_by_another_s_answer_is_timed_and_nobody_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expect: str

@@ -1,7 +1,5 @@
 """Small golden folders."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from hashlib import sha256

@@ -1,7 +1,5 @@
 """What is wrong with a golden folder is told, whoever made it, and nothing outside it is read."""
 
-from __future__ import annotations
-
 import io
 import json
 import os
@@ -22,7 +20,7 @@ from benchmarks.golden_corruptions import DAMAGES, fates
 from benchmarks.golden_corruptions import made as made_to_be_damaged
 from opcheck.errors import UsageError
 from opcheck.model import Computed, Values
-from opcheck.run.golden import judging
+from opcheck.run.golden import oracles
 from opcheck.run.golden.contents import check
 from opcheck.run.golden.oracles import Outputs
 from opcheck.run.golden.writing import Settings, data_json, write
@@ -61,8 +59,6 @@ def unchanged(_: Any) -> None:
 
 
 # ── as it was written ─────────────────────────────────────────────────────────────────────────
-
-
 def test_a_folder_as_it_was_written_is_right_and_counted(folder: Path) -> None:
     checked = check(folder, processes=2)
     assert checked.findings == ()
@@ -132,8 +128,6 @@ def test_damages_drawn_at_random_are_found_each(tmp_path: Path) -> None:
 
 
 # ── forged: everything vouches for what is there ──────────────────────────────────────────────
-
-
 def test_a_forged_answer_is_found_by_the_oracle(folder: Path) -> None:
     array = tensor(folder, OUTPUT)
     array[0, 0] = np.nextafter(array[0, 0], np.float32(2))
@@ -146,13 +140,13 @@ def test_a_forged_answer_is_found_by_the_oracle(folder: Path) -> None:
 def test_another_oracle_is_told_from_other_files(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = judging.outputs
+    real = oracles.outputs
 
     def today(*asked: Any) -> Any:
         found = real(*asked)
         return found and Outputs(tuple(-array for array in found.arrays), found.method)
 
-    monkeypatch.setattr(judging, "outputs", today)
+    monkeypatch.setattr(oracles, "outputs", today)
     wrong = {path for path, told in findings(folder).items() if "elements are wrong" in told}
     assert OUTPUT in wrong
     assert all("/output_" in path for path in wrong)
@@ -317,8 +311,6 @@ def test_a_test_in_another_kind_s_folder_is_told(folder: Path) -> None:
 
 
 # ── from strangers ────────────────────────────────────────────────────────────────────────────
-
-
 def test_links_are_not_followed(folder: Path, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import errno
 import json
 import os
@@ -30,8 +28,6 @@ def tree(folder: Path) -> dict[str, bytes]:
 
 
 # ── what is written ───────────────────────────────────────────────────────────────────────────
-
-
 def test_a_test_is_a_folder_in_onnx_s_layout(tmp_path: Path) -> None:
     golden(tmp_path)
     names = {
@@ -96,8 +92,6 @@ def test_any_number_of_processes_writes_the_same_bytes(tmp_path: Path) -> None:
 
 
 # ── ONNX's own loader and runner ──────────────────────────────────────────────────────────────
-
-
 class Rep:
     """Answers by what is asked for, moved by so many ULP."""
 
@@ -167,8 +161,6 @@ def test_onnx_s_loader_finds_the_tolerance(tmp_path: Path) -> None:
 
 
 # ── where it is written ───────────────────────────────────────────────────────────────────────
-
-
 def test_a_folder_that_is_there_needs_force(tmp_path: Path) -> None:
     golden(tmp_path)
     before = tree(tmp_path / "golden")

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 from random import Random
@@ -18,7 +16,9 @@ from tests.run.one import one
 
 TRIES = 300
 VERSIONS = [
-    (operator.domain, operator.name, since) for operator in judged_operators() for since in operator.formulas
+    (operator.domain, operator.name, since)
+    for operator in judged_operators()
+    for since in operator.formulas
 ]
 
 

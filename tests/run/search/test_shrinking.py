@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -8,7 +6,7 @@ import pytest
 from opcheck.dtypes import DTYPES
 from opcheck.model import Fill, Given, TensorSpec
 from opcheck.run.search.drawing import Candidate
-from opcheck.run.search.shrinking import shrunk
+from opcheck.run.search.ground import shrunk
 
 FLOAT32 = DTYPES["float32"]
 

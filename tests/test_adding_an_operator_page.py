@@ -1,0 +1,45 @@
+"""What docs/adding-an-operator.md shows is what stands in the files, and what it runs comes out."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from opcheck.engine import operators
+from opcheck.engine.operators import WrongOperator
+from opcheck.reading import shipped_folder
+from tests.shell import ROOT, shell
+
+PAGE = (ROOT / "docs" / "adding-an-operator.md").read_text(encoding="utf-8")
+FILE = (ROOT / "opcheck" / "engine" / "ops" / "layer_normalization.py").read_text(encoding="utf-8")
+SUITE = shipped_folder("_cases", "cases") / "onnx" / "layer_normalization.yaml"
+
+
+def blocks(language: str) -> list[str]:
+    found: list[str] = re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
+    return found
+
+
+def test_every_excerpt_stands_in_its_file() -> None:
+    *excerpts, refused = blocks("python")
+    assert len(excerpts) == 6
+    assert "wrong_version" in refused
+    assert [one for one in excerpts if one not in FILE] == []
+    assert [one for one in blocks("yaml") if one not in SUITE.read_text(encoding="utf-8")] == []
+
+
+def test_a_file_that_contradicts_the_schema_is_refused_as_shown(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (message,) = blocks("text")
+    monkeypatch.setattr(operators, "_DECLARED", {})
+    with pytest.raises(WrongOperator, match=re.escape(message.strip())):
+        exec(blocks("python")[-1], {"__name__": "made"})
+
+
+@pytest.mark.mutation
+def test_the_shown_score_is_that_of_the_suite() -> None:
+    (shown,) = blocks("console")
+    command, _, output = shown.removeprefix("$ ").partition("\n")
+    assert shell(ROOT, command) == (0, output)

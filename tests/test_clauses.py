@@ -99,7 +99,7 @@ def misquoted(page: Survey) -> list[str]:
 SURVEYS = {str(page.op): page for page in survey(CASES)}
 
 
-@pytest.mark.parametrize("op", {(op.domain, op.name) for op in PAGES}, ids=lambda op: op[1])
+@pytest.mark.parametrize("op", sorted({(op.domain, op.name) for op in PAGES}), ids=lambda op: op[1])
 def test_every_case_that_a_page_names_exists_in_its_version(op):
     assert unknown_names(pages_of(*op), *op) == set()
 

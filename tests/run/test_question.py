@@ -106,7 +106,7 @@ def test_whether_other_data_are_legal_is_known_of_the_engine_s_operators_alone(
     assert not question(transposed).second_is_legal
     assert question(hardmax).second_is_legal
     # What reads the same backwards is negated only where that is surely legal.
-    assert question(conv).second[1].reshape(-1).tolist() == [1, 1, 1, 1]
+    assert question(transposed).second[1].reshape(-1).tolist() == [1, 1, 1, 1]
     assert question(hardmax).second[0].tolist() == [-1, -1]
 
 

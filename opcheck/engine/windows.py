@@ -9,7 +9,7 @@ stored.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 from typing import Any, TypeAlias
@@ -26,8 +26,11 @@ Places: TypeAlias = NDArray[np.intp]
 
 AUTO_PADS = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
 
+#: The most elements of an output. A huge pad asks for more, and no memory is to be tried for it.
+_LARGEST = 1 << 28
 #: The most elements of windows that are gathered at once.
 _GATHERED = 1 << 18
+_AT_ONCE = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,16 @@ class AxisWindows:
         end = max(low, min(self.size, (self.length - 1 - at) // self.stride + 1))
         first = low * self.stride + at
         return slice(low, end), slice(first, first + (end - low) * self.stride, self.stride)
+
+    @property
+    def places(self) -> Places:
+        """The place of the element at each offset of each window, -1 for padding."""
+        found = np.full((self.kernel, self.size), -1, np.intp)
+        for j in self.offsets:
+            windows, elements = self.reach(j)
+            if count := windows.stop - windows.start:
+                found[j, windows] = elements.start + np.arange(count) * self.stride
+        return found
 
     def spans(self, numbers: Places) -> tuple[Places, Places]:
         """Where the elements of the windows with these numbers begin, and how many there are.
@@ -101,6 +114,26 @@ class Windows:
         for n, axis in enumerate(self.axes):
             count = axis.spans(np.arange(axis.size))[1]
             found = found * count.reshape(-1, *[1] * (len(self.axes) - 1 - n))
+        return found
+
+    def portions(self, weight: int) -> Iterator[Windows]:
+        """The same windows in portions along the first spatial axis, if each weighs so much."""
+        first, *others = self.axes
+        size = max(1, _AT_ONCE // max(1, weight * prod(axis.size for axis in others)))
+        for low in range(0, max(1, first.size), size):
+            begin, rest = first.begin - low * first.stride, min(size, first.size - low)
+            yield Windows(self.outer, (replace(first, begin=begin, size=rest), *others))
+
+    def places(self, lengths: Sequence[int]) -> Places:
+        """The row-major place of each element of each window, -1 for padding.
+
+        It has the shape (elements, windows), and counts in a block of these lengths.
+        """
+        found = np.zeros((1, 1), np.intp)
+        for axis, length in zip(self.axes, lengths, strict=True):
+            outer, inner = found[:, None, :, None], axis.places[None, :, None, :]
+            both = np.where((outer < 0) | (inner < 0), -1, outer * length + inner)
+            found = both.reshape(len(found) * axis.kernel, found.shape[1] * axis.size)
         return found
 
     def sums(self, values: Floats) -> Floats:
@@ -185,7 +218,7 @@ def windows_of(
     where the text is open: under ceil_mode a last window that starts in the padding counts, VALID
     and SAME ignore ceil_mode, and a size of exactly 0 is an empty output.
 
-    Raises InvalidNode for what the text forbids; MemoryError for an output no array can hold.
+    Raises InvalidNode for what the text forbids; MemoryError for an output that is too large.
     """
     spatial = shape[2:]
     if not spatial:
@@ -226,7 +259,8 @@ def windows_of(
         axes.append(AxisWindows(length, kernel_shape[n], strides[n], dilations[n], begin, size))
     windows = Windows((shape[0], shape[1]), tuple(axes))
     # NumPy counts an empty axis as one element here.
-    if 8 * prod(size or 1 for size in windows.shape) > np.iinfo(np.intp).max:
+    addressed = 8 * prod(size or 1 for size in windows.shape) <= np.iinfo(np.intp).max
+    if not addressed or prod(windows.shape) > _LARGEST:
         raise MemoryError(f"no array can hold an output of shape {windows.shape}")
     return windows
 

@@ -12,8 +12,7 @@ depends on the arrays that are put in:
 - *faulty* (`opcheck.numbers.faulty.Faulty`): what comes out where one of the functions is wrong.
 
 The package knows NumPy, and mpmath where precise numbers are used, and nothing of operators.
-Beyond the standard there are `erf`, `fmod`, `inexact`, `pad`, `real`, `sums`,
-`top_k`
+Beyond the standard there are `bilinear`, `erf`, `fmod`, `inexact`, `pad`, `real`, `sums`, `top_k`
 and `values_of`.
 """
 
@@ -34,7 +33,7 @@ from opcheck.numbers.kinds import Kind, Number
 #: The functions that every kind has.
 NAMES = frozenset(
     """
-    abs acos acosh add argmax argmin asin asinh astype atan atanh broadcast_to ceil clip
+    abs acos acosh add argmax argmin asin asinh astype atan atanh bilinear broadcast_to ceil clip
     concat cos cosh cumulative_sum divide equal erf exp expand_dims expm1 flip floor fmod
     full_like greater greater_equal inexact isfinite isinf isnan less less_equal log log1p
     logical_and logical_not logical_or logical_xor matmul max maximum mean min minimum multiply

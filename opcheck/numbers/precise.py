@@ -428,6 +428,11 @@ def matmul(a: Any, b: Any) -> Precise:
     return Precise(_array(np.matmul(_lift(a), _lift(b))), _dtype((a, b)))
 
 
+def bilinear(a: Any, b: Any, product: Callable[[Any, Any], Any], terms: int) -> Precise:
+    """`product(a, b)`; see `plain.bilinear`."""
+    return Precise(_array(product(_lift(a), _lift(b))), _dtype((a, b)))
+
+
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Precise:
     """The sum of products over `axes`."""
     return Precise(_array(np.tensordot(_lift(a), _lift(b), axes)), _dtype((a, b)))

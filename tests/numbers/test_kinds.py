@@ -44,7 +44,7 @@ def values(found: Any) -> Any:
 # ── the dispatcher ────────────────────────────────────────────────────────────────────────────
 
 #: What the array API standard lacks.
-BEYOND = set("erf fmod inexact pad sums top_k values_of".split())
+BEYOND = set("bilinear erf fmod inexact pad sums top_k values_of".split())
 
 
 def test_names_are_those_of_numpy_and_every_kind_has_them() -> None:

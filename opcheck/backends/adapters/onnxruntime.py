@@ -49,6 +49,7 @@ _NOT_IMPLEMENTED = re.compile(
     rf"|Invalid tensor data type ({_TYPES})(?!\d)"
     r"|Unsupported model IR version: \d+, max supported IR version: \d+"
     r"|Status Message: Unsupported (kernel dimension : \d|pooling size :)"
+    r"|Status Message: Dilation not supported for AutoPadType::"
     r"|was false\. [^:]*\b(is|are) not supported\b"
     r"|Opset \d+ is under development and support for this is limited"
 )

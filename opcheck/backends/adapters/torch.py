@@ -15,7 +15,7 @@ from opcheck import dtypes, opset
 from opcheck.backends.adapters import About, declining, importing, nothing, take, threads
 from opcheck.backends.base import Bare, only_nodes, only_tensors
 from opcheck.engine.axes import from_either_end, from_the_front, matrix_of, stretches
-from opcheck.engine.windows import windows_of
+from opcheck.engine.windows import AxisWindows, windows_of
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import Array, BackendInfo, Task, Typed
 from opcheck.opset import Parameter
@@ -130,10 +130,9 @@ def _lp_pool(task: Task, x: Any) -> Any:
     if not 0 < p < math.inf or "kernel_shape" not in attrs:
         raise InvalidNode("LpPool has a kernel_shape, and a p above 0")
     axes = windows_of(x.shape, **attrs).axes
+    x = torch.nn.functional.pad(x, _widths(axes))
     for n, axis in enumerate(axes, 2):
         width = (axis.kernel - 1) * axis.dilation + 1
-        end = (axis.size - 1) * axis.stride + width - axis.length - axis.begin
-        x = torch.nn.functional.pad(x, [0, 0] * (x.dim() - 1 - n) + [axis.begin, end])
         x = x.unfold(n, width, axis.stride)[..., :: axis.dilation]
     return torch.linalg.vector_norm(x, p, tuple(range(-len(axes), 0)))
 
@@ -152,9 +151,34 @@ def _layer_normalization(task: Task, x: Any, scale: Any, shift: Any = None) -> A
     return y if shift is None else y + shift
 
 
+def _conv(task: Task, x: Any, w: Any, bias: Any = None) -> Any:
+    import torch
+
+    attrs: dict[str, Any] = {**task.attrs}
+    group, kernel = attrs.pop("group", 1), tuple(w.shape[2:])
+    if x.dim() != w.dim() or tuple(attrs.pop("kernel_shape", kernel)) != kernel:
+        raise InvalidNode("X has the rank of W, and kernel_shape is that of W")
+    axes = windows_of(x.shape, kernel, **attrs).axes
+    if len(axes) > 3:
+        raise NotSupported("torch convolves along three axes at the most")
+    convolve = (torch.conv1d, torch.conv2d, torch.conv3d)[len(axes) - 1]
+    steps = [axis.stride for axis in axes], 0, [axis.dilation for axis in axes]
+    return convolve(torch.nn.functional.pad(x, _widths(axes)), w, bias, *steps, group)
+
+
+def _widths(axes: Sequence[AxisWindows]) -> list[int]:
+    """What torch's pad adds along each axis, from the last on; what no window holds is cut off."""
+    found: list[int] = []
+    for axis in reversed(axes):
+        width = (axis.kernel - 1) * axis.dilation + 1
+        found += [axis.begin, (axis.size - 1) * axis.stride + width - axis.length - axis.begin]
+    return found
+
+
 _FUNCTIONS: Mapping[tuple[str, str], Callable[..., Any]] = {
     ("", "Softmax"): partial(_along_axis, lambda x, axis: x.softmax(axis)),
     ("", "Hardmax"): partial(_along_axis, _hardmax),
     ("", "LpPool"): _lp_pool,
+    ("", "Conv"): _conv,
     ("", "LayerNormalization"): _layer_normalization,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -183,6 +184,20 @@ def _of_operands(change: Callable[[Any], Any]) -> Fault:
     return lambda original, a, b, **options: original(change(a), change(b), **options)
 
 
+def _first_products(kept: Callable[[int], int]) -> Fault:
+    """So many of the products are added up."""
+
+    def fault(original: Any, a: Any, b: Any) -> Any:
+        count = kept(a.shape[-1])
+        return original(a[..., :count], b[..., :count, :])
+
+    return fault
+
+
+def _whole_vectors(width: int, count: int) -> int:
+    return count // width * width or count
+
+
 def _in_float16(original: Any, a: Any, b: Any) -> Any:
     """Products added up one after the other, rounded to float16 each time."""
     total: Any = np.zeros((), np.float16)
@@ -201,9 +216,11 @@ PRODUCTS: tuple[Row, ...] = (
     ("factors_in_float32", "factors were rounded to float32",
      _of_operands(lambda x: x.astype(np.float32).astype(x.dtype)), DOUBLE),
     ("products_added_in_float16", "products were added up in float16", _in_float16),
-    ("last_product_missing", "of four products or more the last was left out",
-     lambda original, a, b: original(a[..., :-1], b[..., :-1, :]) if a.shape[-1] > 3
-     else original(a, b)),
+    *((f"products_left_over_by_{width}",
+       f"what remained of the products after the last whole vector of {width} was left out",
+       _first_products(partial(_whole_vectors, width))) for width in (4, 8, 16, 32)),
+    *((f"products_of_{count}_elements", f"only the first {count} products were added up",
+       _first_products(partial(min, count))) for count in (1024, 4096)),
 )  # fmt: skip
 
 

@@ -226,7 +226,7 @@ def _terms_in(dtype: Any) -> Fault:
 
 
 FAULTS: tuple[Mutant, ...] = (
-    *(faulty(NAME, name, text, _adding_up(change, plan), needs=needs)
+    *(replace(faulty(NAME, name, text, _adding_up(change, plan), needs=needs), primitive="sums")
       for name, text, change, plan, needs in SUMS),
     *(faulty("sums", f"window_sums_in_{name}", f"sums over windows were taken in {name}",
              _sum_in(dtype))

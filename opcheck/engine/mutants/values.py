@@ -58,7 +58,8 @@ def _clamped(array: Array) -> Array:
     if own is None:
         return array
     low, high = (np.array(limit, array.dtype) for limit in dtypes.limits(own))
-    return np.clip(array, low, high)
+    # NumPy clips numbers of its extensions in float32.
+    return np.clip(array, low, high).astype(array.dtype)
 
 
 def _saturated(node: Node) -> Sequence[Any]:
@@ -84,7 +85,7 @@ def _replaced(which: Callable[[Array], Any], value: float) -> Callable[[Array], 
 
 
 def _in_range_of_float16(x: Array) -> Any:
-    return np.where(np.isinf(x), x, np.clip(x, x.dtype.type(-65504), x.dtype.type(65504)))
+    return np.where(np.isinf(x), x, np.clip(x, -65504, 65504).astype(x.dtype))
 
 
 def _scaled(part: float) -> Callable[[Array], Array]:

@@ -118,8 +118,11 @@ class Axis:
 Reading: TypeAlias = Callable[[Asked], Asked | None]
 #: The windows along an axis, in place of the right ones.
 Plan: TypeAlias = Callable[[Axis, AxisWindows], AxisWindows]
-#: A name, what was wrong, what is done, and the attribute without which nobody can do it.
-Row: TypeAlias = tuple[str, str, Any, str]
+#: A name, what was wrong, what is done, the attribute without which nobody can do it, and
+#: a function: where it is called, nobody does.
+Row: TypeAlias = tuple[Any, ...]
+#: What is called where filters are a tensor, which has the kernel's sizes.
+_FILTERED = "bilinear"
 
 
 def right_or(fault: Callable[[Any, Asked, Windows], Windows]) -> Fault:
@@ -224,7 +227,7 @@ READINGS: tuple[Row, ...] = (
     ("width_before_height", "every list was read from the last axis to the first",
      _all_reversed, "kernel_shape"),
     ("third_axis_not_pooled", "only the first two spatial axes were pooled",
-     _two_axes, "kernel_shape"),
+     _two_axes, "kernel_shape", _FILTERED),
     ("pads_interleaved", "pads were read as x1_begin, x1_end, x2_begin, …",
      _pads(lambda pads, n: [*pads[::2], *pads[1::2]]), "pads"),
     ("pads_interleaved_from_the_last_axis", "pads were read as xn_begin, xn_end, …, x1_end",
@@ -395,11 +398,11 @@ def _ceil_mode_of_the_last(original: Any, asked: Asked, right: Windows) -> Windo
 
 OF_ONE_AXIS: tuple[Row, ...] = (
     *((f"{what}_of_the_{which}_axis", f"the {which} spatial axis had the {words} of the one before",
-       _as_before(what, place), needs) for what, words, which, place, needs in (
+       _as_before(what, place), *needs) for what, words, which, place, *needs in (
            ("stride", "stride", "third", 2, "strides"),
            ("stride", "stride", "fourth", 3, "strides"),
            ("dilation", "dilation", "third", 2, "dilations"),
-           ("kernel", "kernel size", "third", 2, "kernel_shape"),
+           ("kernel", "kernel size", "third", 2, "kernel_shape", _FILTERED),
            ("begin", "padding before it", "third", 2, "pads"))),
     ("stride_of_the_third_axis_of_a_cube",
      "the third spatial axis had the stride of the one before where the kernel was a cube",
@@ -467,7 +470,7 @@ ACCEPTED: tuple[Row, ...] = (
 )  # fmt: skip
 
 FAULTS: tuple[Mutant, ...] = tuple(
-    faulty(NAME, name, text, make(change), needs=needs)
+    faulty(NAME, name, text, make(change), needs=needs, unless="".join(unless))
     for make, table in (
         (_reading, READINGS),
         (_planning, PLANS),
@@ -475,5 +478,5 @@ FAULTS: tuple[Mutant, ...] = tuple(
         (_accepting, ACCEPTED),
         (_refusing, REFUSALS),
     )
-    for name, text, change, needs in table
+    for name, text, change, needs, *unless in table
 )

@@ -1,25 +1,47 @@
 """Conv (1, 11, 22): sums of products of windows and filters, within each group of channels."""
 
-from itertools import product
+from functools import partial
 from math import prod
+
+import numpy as np
 
 from opcheck import numbers as xp
 from opcheck.engine.operators import operator
 from opcheck.engine.windows import windows_of
 from opcheck.errors import InvalidNode
+from opcheck.numbers import plain, primitive
 
 OP = operator("Conv")
 
 
+matmul = primitive(plain.matmul)
+
+
 @OP.formula(1, 11, 22)
-def plain(X, W, B=None, *, kernel_shape, strides, dilations, pads, auto_pad, group):
-    """The matrix of each group's filters times that of the elements under each window."""
+def by_windows(X, W, B=None, *, kernel_shape, strides, dilations, pads, auto_pad, group):
+    """Each element is the sum of the products of a filter and the elements under a window."""
     check(X, W, B, kernel_shape, group)
     windows = windows_of(X.shape, W.shape[2:], strides, dilations, pads, auto_pad)
-    filters = xp.reshape(W, (group, W.shape[0] // group, prod(W.shape[1:])))
-    y = xp.matmul(filters, patches(X, windows, group))
-    y = xp.reshape(y, (X.shape[0], W.shape[0], *windows.shape[2:]))
+    y = xp.bilinear(W, X, partial(convolved, windows, group), prod(W.shape[1:]))
     return y if B is None else y + xp.reshape(B, (-1, *[1] * len(windows.axes)))
+
+
+def convolved(windows, group, w, x):
+    """Without bias: the matrix of each group's filters times that of the elements under windows."""
+    lengths, terms = x.shape[2:], prod(w.shape[1:])
+    filters = w.reshape(group, w.shape[0] // group, terms)
+    # What stands for padding is the last element.
+    x = np.pad(x.reshape(*x.shape[:2], prod(lengths)), [(0, 0), (0, 0), (0, 1)])
+    y = np.empty((x.shape[0], w.shape[0], *windows.shape[2:]), x.dtype)
+    low = 0
+    for part in windows.portions(x.shape[0] * terms * group):
+        # Of a group, as in W: its channels, and within them the places of the kernel.
+        under = np.take(x, part.places(lengths), axis=2)
+        under = under.reshape(len(x), group, terms, prod(part.shape[2:]))
+        high = low + part.shape[2]
+        y[:, :, low:high] = matmul(filters, under).reshape(*y.shape[:2], *part.shape[2:])
+        low = high
+    return y
 
 
 def check(X, W, B, kernel_shape, group):
@@ -34,23 +56,6 @@ def check(X, W, B, kernel_shape, group):
         raise InvalidNode(f"B of shape {list(B.shape)}; allowed: [{W.shape[0]}]")
 
 
-def patches(X, windows, group):
-    """The elements under each window, with zeros for padding: (N, group, K, places).
-
-    K counts the channels of a group and the places of the kernel, in the order of W.
-    """
-    found = []
-    for at in product(*(range(axis.kernel) for axis in windows.axes)):
-        reach = [axis.reach(j) for axis, j in zip(windows.axes, at, strict=True)]
-        part = X[(..., *(elements for _, elements in reach))]
-        sizes = [axis.size for axis in windows.axes]
-        free = [(w.start, size - w.stop) for (w, _), size in zip(reach, sizes, strict=True)]
-        found.append(xp.pad(part, [(0, 0), (0, 0), *free]))
-    channels = X.shape[1] // group
-    each = xp.stack(found, axis=2)
-    return xp.reshape(each, (X.shape[0], group, channels * len(found), prod(windows.shape[2:])))
-
-
 # ── mutants ───────────────────────────────────────────────────────────────────────────────────
 
 
@@ -60,7 +65,7 @@ def by_operands(change):
     def formula(X, W, B=None, *, kernel_shape, strides, dilations, pads, auto_pad, group):
         check(X, W, B, kernel_shape, group)
         given = {"strides": strides, "dilations": dilations, "pads": pads, "auto_pad": auto_pad}
-        return plain(*change(X, W, B, group), kernel_shape=None, group=group, **given)
+        return by_windows(*change(X, W, B, group), kernel_shape=None, group=group, **given)
 
     return dict.fromkeys((1, 11, 22), formula)
 
@@ -101,3 +106,24 @@ def first_group_for_all(X, W, B, group):
 @OP.mutant("of the bias the first element served for all", by=by_operands)
 def first_bias_for_all(X, W, B, group):
     return X, W, None if B is None else xp.broadcast_to(B[:1], B.shape)
+
+
+# ── what no legal input shows ─────────────────────────────────────────────────────────────────
+
+for called in ("refuses_rank_1", "vector_becomes_a_row"):
+    OP.equivalent(called, "a batch axis and a channel axis come before any spatial one")
+for called in (
+    "refuses_negative_same_padding",
+    "same_negative_padding",
+    "same_padding_for_stride_1",
+    "same_rounded_down",
+    "same_size_of_the_input",
+):
+    OP.equivalent(called, "what SAME means for strides above 1 is open before version 11", "1")
+for called in ("dilated_kernel_not_compared", "negative_size_is_empty", "size_cut_towards_zero"):
+    OP.equivalent(called, "no version says what the output is where no window fits")
+OP.equivalent(
+    "subnormal_inputs_flushed",
+    "what subnormal numbers add may be flushed, and the bound leaves it out too",
+    *("bfloat16", "float32", "float64"),
+)

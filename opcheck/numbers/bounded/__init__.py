@@ -92,6 +92,7 @@ from opcheck.numbers.bounded.movement import (
     zeros_like,
 )
 from opcheck.numbers.bounded.reductions import (
+    bilinear,
     cumulative_sum,
     matmul,
     max,

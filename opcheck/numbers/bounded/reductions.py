@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from opcheck.numbers import plain
 from opcheck.numbers.bounded.array import (
     Bounded,
     Errors,
@@ -202,19 +203,19 @@ def cumulative_sum(x: Bounded, axis: int = 0) -> Bounded:
 
 def matmul(a: Any, b: Any) -> Bounded:
     """The matrix product, each element a sum of products in whatever order, fused or not."""
-    a, b = pair(a, b)
-    return _contracted(a, b, np.matmul, a.shape[-1])
+    return bilinear(a, b, plain.matmul, a.shape[-1])
 
 
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Bounded:
     """The sum of products over `axes`, in whatever order, fused or not."""
-    a, b = pair(a, b)
     over = range(-axes, 0) if isinstance(axes, int) else axes[0]
     terms = math.prod(a.shape[axis] for axis in over)
-    return _contracted(a, b, lambda x, y: np.tensordot(x, y, axes), terms)
+    return bilinear(a, b, lambda x, y: np.tensordot(x, y, axes), terms)
 
 
-def _contracted(a: Bounded, b: Bounded, product: Callable[[Any, Any], Any], terms: int) -> Bounded:
+def bilinear(a: Any, b: Any, product: Callable[[Any, Any], Any], terms: int) -> Bounded:
+    """`product(a, b)`, each element of which is a sum of `terms` products, in whatever order."""
+    a, b = pair(a, b)
     v = product(a.v, b.v)
 
     def errors() -> Errors:

@@ -1,0 +1,72 @@
+"""Conv beside loops in plain Python, and its bound beside sums in other orders."""
+
+from itertools import product
+from random import Random
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from opcheck.compare import Want, compare
+from opcheck.engine import Expected, evaluate, exactly
+from opcheck.engine.mutants.elements import cut_to_bits
+from opcheck.model import OpVersion
+
+CONV = OpVersion("", "Conv", 22)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_every_sum_is_that_of_loops_over_filters_and_windows(seed):
+    rng, axes = Random(seed), range(1 + seed % 3)
+    group, each, count = (rng.randint(1, 3) for _ in range(3))
+    kernel, strides, dilations, *pads = ([rng.randint(1, 3) for _ in axes] for _ in range(5))
+    lengths = [rng.randint(1, 4) + (kernel[a] - 1) * dilations[a] for a in axes]
+    attrs = {"strides": strides, "dilations": dilations, "group": group, "pads": pads[0] + pads[1]}
+    x = np.array([rng.randint(-9, 9) for _ in range(2 * group * each * np.prod(lengths))])
+    x = x.reshape(2, group * each, *lengths)
+    w = np.array([rng.randint(-9, 9) for _ in range(group * count * each * np.prod(kernel))])
+    w, bias = w.reshape(group * count, each, *kernel), np.arange(group * count)
+    (found,) = evaluate(CONV, [part.astype(np.float64) for part in (x, w, bias)], attrs)
+    spans = [lengths[a] + pads[0][a] + pads[1][a] - (kernel[a] - 1) * dilations[a] for a in axes]
+    assert found.shape == (2, len(w), *((spans[a] - 1) // strides[a] + 1 for a in axes))
+    for batch, m, *place in np.ndindex(found.shape):
+        total = int(bias[m])
+        for c, *j in product(range(each), *map(range, kernel)):
+            at = [place[a] * strides[a] - pads[0][a] + j[a] * dilations[a] for a in axes]
+            if all(0 <= at[a] < lengths[a] for a in axes):
+                total += int(w[m, c, *j]) * int(x[batch, m // count * each + c, *at])
+        assert found[batch, m, *place] == total
+
+
+def added_up(x, w, order=list):
+    """The products of each window in float32, one after the other."""
+    high, wide = x.shape[2] - w.shape[2] + 1, x.shape[3] - w.shape[3] + 1
+    total = np.zeros((len(x), len(w), high, wide), np.float32)
+    for c, i, j in order(np.ndindex(w.shape[1:])):
+        total += w[:, c, i, j, None, None] * x[:, c : c + 1, i : i + high, j : j + wide]
+    return total
+
+
+def under(x, w):
+    return np.lib.stride_tricks.sliding_window_view(x, w.shape[2:], (2, 3))
+
+
+WAYS = {
+    "in turn": added_up,
+    "backwards": lambda x, w: added_up(x, w, lambda taps: list(taps)[::-1]),
+    "place by place": lambda x, w: added_up(x, w, lambda t: sorted(t, key=lambda at: at[::-1])),
+    "im2col": lambda x, w: np.einsum("nchwij,mcij->nmhw", under(x, w), w, optimize=True),
+    "tf32": lambda x, w: added_up(cut_to_bits(x, 11), cut_to_bits(w, 11)),
+    "bfloat16": lambda x, w: added_up(*(p.astype(ml_dtypes.bfloat16).astype("f") for p in (x, w))),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_bound_admits_every_order_and_no_poorer_factors(way):
+    rng = np.random.default_rng(1)
+    x, w = (rng.standard_normal(shape, np.float32) for shape in ((2, 16, 9, 11), (8, 16, 3, 5)))
+    (exact,) = exactly(CONV, [x, w], {})
+    assert isinstance(exact, Expected)
+    want = Want("Y", exact.dtype, exact.values, bound=exact, rest=exact.rest)
+    found = compare(want, WAYS[way](x, w).astype(np.float32))
+    assert (found.problem is None and found.used < 1) == (way not in ("tf32", "bfloat16")), found

@@ -82,8 +82,8 @@ class Evidence:
 
         Empty where the output is not of the input's type, or that is no float.
         """
-        first = self.node.inputs[0] if self.node.inputs else None
-        own = None if first is None else of(first)
+        lead = self.node.lead
+        own = None if lead is None else of(lead)
         if own is None or own.kind != "float" or not self.got:
             return []
         if any(isinstance(got, Foreign) or of(got) != own for got in self.got):

@@ -56,13 +56,13 @@ class Fault:
 
     def _spoiling(self, answer: Answer) -> Answer:
         def spoilt(node: Node) -> Sequence[Any]:
-            own = of(node.given[0]) if node.given else None
+            own = None if node.lead is None else of(node.lead)
             if self.kind == "output":
                 return [np.asarray(one).astype(self.dtype.numpy) for one in answer(node)]
             if own is None or own.kind != "float" or self.dtype.precision >= own.precision:
                 return answer(node)
             outputs = [self._bounded(np.asarray(one)) for one in answer(self.narrowed(node))]
-            return [one.astype(node.given[0].dtype) for one in outputs]
+            return [one.astype(own.numpy) for one in outputs]
 
         return spoilt
 

@@ -15,6 +15,7 @@ from opcheck.diagnose.evidence import Evidence
 from opcheck.diagnose.faults import FAULTS, Fault, both, mistake_named
 from opcheck.diagnose.likeness import contradicts, refuses, reproduces, resemblance
 from opcheck.dtypes import DType
+from opcheck.engine import leading
 from opcheck.engine.mutants import Mutant as Mistake
 from opcheck.engine.mutants import mutants_of as mistakes_of
 from opcheck.model import Case, Comparison, Diagnosis, Foreign, OpVersion
@@ -227,8 +228,9 @@ class Suspects:
 
 
 def cell_of(case: Case) -> Cell:
-    """The version and the type of the first input, which kernels are written for."""
-    return Cell(case.op, str(case.inputs[0].dtype) if case.inputs else "")
+    """The version and the type of the leading input, which kernels are written for."""
+    lead = leading(case.op, case.inputs)
+    return Cell(case.op, str(lead.dtype) if lead else "")
 
 
 def spelt(mistake: Mistake) -> Diagnosis:

@@ -34,6 +34,20 @@ def from_the_front(axis: int, rank: int) -> int:
 
 
 @primitive
+def elements_at(indices: Any, length: int, *, back: bool) -> Any:
+    """Indices along an axis of this length, counted from the front.
+
+    Those below 0 count from the `back` if the text says so. InvalidNode where one is out of range.
+    """
+    low = -length if back else 0
+    outside = (indices < low) | (indices >= length)
+    if outside.any():
+        named = f"[{low}, {length - 1}]" if length else "an axis of length 0"
+        raise InvalidNode(f"index {indices[outside][0]} is outside {named}")
+    return np.where(indices < 0, indices + length, indices)
+
+
+@primitive
 def matrix_of(shape: Sequence[int], axis: int) -> tuple[int, int]:
     """The matrix [a_0 * … * a_{k-1}, a_k * … * a_{n-1}] that versions 1 and 11 work on."""
     return prod(shape[:axis]), prod(shape[axis:])
@@ -47,6 +61,20 @@ def rows_along(shape: Sequence[int], axis: int) -> Rows:
 def rows_coerced(shape: Sequence[int], axis: int) -> Rows:
     """Each row is one of the matrix to which versions 1 and 11 coerce their input."""
     return (*matrix_of(shape, axis), 1)
+
+
+@primitive
+def broadcast(*arrays: Any) -> tuple[Any, ...]:
+    """The arrays in the shape to which all of them broadcast, as NumPy's do.
+
+    Raises InvalidNode where the lengths of an axis differ and are not 1.
+    """
+    try:
+        shape = np.broadcast_shapes(*(x.shape for x in arrays))
+    except ValueError:
+        shapes = ", ".join(str(list(x.shape)) for x in arrays)
+        raise InvalidNode(f"the shapes {shapes} do not broadcast") from None
+    return tuple(xp.broadcast_to(x, shape) for x in arrays)
 
 
 def stretches(name: str, x: Any, other: Any) -> None:

@@ -62,6 +62,11 @@ class Schema:
     bodies: tuple[int, ...] = ()
     deterministic: bool = True
 
+    @property
+    def lead(self) -> int:
+        """The place of the first input that may be of several types, which kernels differ by."""
+        return next((n for n, p in enumerate(self.inputs) if len(p.types) > 1), 0)
+
 
 @dataclass(frozen=True)
 class Reference:

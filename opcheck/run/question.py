@@ -10,6 +10,7 @@ from opcheck.backends import second_data
 from opcheck.engine import operator_of
 from opcheck.model import AttrValue, Case, Question, Task, TensorType, Typed, Values
 from opcheck.suite import materialize
+from opcheck.suite.signature import leads
 
 
 def _stored(value: AttrValue | Typed) -> Any:
@@ -45,6 +46,7 @@ def question(case: Case) -> Question:
         ports=case.ports,
     )
     known = operator_of(case.op) is not None
-    second = tuple(second_data(inputs, may_negate=known))
+    moved = [n for n, spec in enumerate(fed) if known and leads(case.op, spec.name)]
+    second = tuple(second_data(inputs, may_negate=known, moved=moved))
     random = isinstance(case.expect, Values) and bool(case.expect.random)
     return Question(task, inputs, second, known, case.timeout, random)

@@ -12,6 +12,7 @@ from itertools import product
 from math import prod
 
 from opcheck import opset
+from opcheck.dtypes import DTYPES
 from opcheck.errors import UsageError
 from opcheck.reading import Mark, Node, Problems, quoted, read_text
 from opcheck.reading.form import shown
@@ -34,6 +35,14 @@ MAX_VALUES = 4_000_000
 #: What a matrix may say of opsets, for messages.
 OPSETS_ARE = 'a list of numbers or "13+", or the word all'
 
+#: What a matrix may say of dtypes: those of a kind, or all, that the version allows.
+_KINDS = {
+    "all": ("float", "int", "bool", "string", "complex"),
+    "floats": ("float",),
+    "integers": ("int",),
+    "numbers": ("float", "int", "complex"),
+}
+
 _LABEL = re.compile(r"[A-Za-z0-9_.+-]+")
 _NOT_IN_ID = re.compile(r"[^A-Za-z0-9_.+-]")
 _NOT_IN_CASE = ("name", "rows", "matrix", "label", "sweep")
@@ -54,6 +63,10 @@ class Concrete:
     node: Node
     lost: Lost = Lost.NOTHING
     sweep: str = ""
+
+
+class _IfAllowed(str):
+    """A dtype that a word stands for; versions that lack it have no such case."""
 
 
 class Expansion:
@@ -103,13 +116,27 @@ class Expansion:
         both = {**{p: v for p, v in matrix.items() if p not in sweep}, **sweep}
         if not self._affordable(base.node, both):
             return
+        none = True
         for point in product(*both.values()):
             placed = dict(zip(both, point, strict=True))
             node = self._placed(base.node, placed)
-            if node:
+            if node is None or (allowed := self._is_allowed(node)):
+                none = False
+            if node and allowed:
                 family = {path: value for path, value in placed.items() if path not in sweep}
                 shared = self._id(base, family, family.values()) if sweep else ""
                 yield replace(base, id=self._id(base, both, point), node=node, sweep=shared)
+        if none:
+            self._problem(base.node.mark, "no version of the case allows such a dtype")
+
+    def _is_allowed(self, node: Node) -> bool:
+        dtype, number = get(node, ("dtype",)), get(node, ("opset",))
+        if dtype is None or not isinstance(dtype.value, _IfAllowed):
+            return True
+        if number is None or not isinstance(number.value, int):
+            return True  # which is reported of the case
+        schema = opset.describe(self.domain, self.op, number.value)
+        return schema is None or DTYPES[dtype.value].text in schema.inputs[schema.lead].types
 
     def _placed(self, node: Node, point: Mapping[Path, Node]) -> Node | None:
         for path, value in point.items():
@@ -176,6 +203,10 @@ class Expansion:
                 self._problem(node.keys[key], message)
                 continue
             items = self._opsets(values) if key == "opset" else values.value
+            if key == "dtype" and items in [*_KINDS]:
+                kinds = _KINDS[str(items)]
+                named = (dtype.name for dtype in DTYPES.values() if dtype.kind in kinds)
+                items = tuple(Node(_IfAllowed(name), values.mark) for name in named)
             if isinstance(items, tuple) and items:
                 found[path] = self._distinct(key, items)
             elif not isinstance(values.value, tuple) or not values.value:

@@ -331,7 +331,12 @@ MatrixField: TypeAlias = Annotated[
         {
             "type": "object",
             "description": "Paths into the case and the values each takes; a product.",
-            "additionalProperties": {"anyOf": [{"type": "array", "minItems": 1}, {"const": "all"}]},
+            "additionalProperties": {
+                "anyOf": [
+                    {"type": "array", "minItems": 1},
+                    {"enum": ["all", "floats", "integers", "numbers"]},
+                ]
+            },
         }
     ),
 ]

@@ -18,7 +18,18 @@ import numpy as np
 from opcheck import dtypes, opset
 from opcheck.dtypes import DTYPES, DType
 from opcheck.graph.one_node import DataSet, OneNode
-from opcheck.model import Array, AttrValue, Case, Fill, Given, Rejected, TensorSpec, Typed, Values
+from opcheck.model import (
+    Array,
+    AttrValue,
+    Case,
+    Fill,
+    Given,
+    Rejected,
+    Scalar,
+    TensorSpec,
+    Typed,
+    Values,
+)
 from opcheck.opset import Parameter
 from opcheck.suite.signature import changed_defaults, dtype_of, name_at
 
@@ -136,7 +147,7 @@ def _tensor(spec: TensorSpec, dtype: DType | None) -> list[str]:
         case Fill(kind, args, seed):
             said = f"{kind}: {_fill(kind, args)}"
             said += "" if kind in ("constant", "arange") else f", seed: {seed}"
-            puts = [f"{{at: {_value(p.at)}, value: {number(p.value, None)}}}" for p in spec.put]
+            puts = [f"{{at: {_value(p.at)}, value: {_spelt(p.value, None)}}}" for p in spec.put]
             said += f", put: [{', '.join(puts)}]" if puts else ""
             return [f"    {spec.name}: {{shape: {_value(spec.shape)}, {said}{constant}}}"]
         case Given(values) if values.size == 0:
@@ -150,9 +161,16 @@ def _tensor(spec: TensorSpec, dtype: DType | None) -> list[str]:
             raise ValueError(f"{spec.name}: its values are in a file")
 
 
-def _fill(kind: str, args: Sequence[float]) -> str:
-    numbers = [number(arg, None) for arg in args]
+def _fill(kind: str, args: Sequence[Scalar]) -> str:
+    numbers = [_spelt(arg, None) for arg in args]
     return numbers[0] if kind == "constant" else f"[{', '.join(numbers)}]"
+
+
+def _spelt(value: Scalar, dtype: DType | None) -> str:
+    """A value as a case file spells it."""
+    if isinstance(value, str):
+        return json.dumps(value)
+    return f"{value}".strip("()") if isinstance(value, complex) else number(value, dtype)
 
 
 def _wrapped(opening: str, text: str, closing: str) -> list[str]:
@@ -171,9 +189,10 @@ def _wrapped(opening: str, text: str, closing: str) -> list[str]:
 
 
 def _literal(values: Array, dtype: DType | None) -> str:
-    if values.ndim:
+    if values.ndim > 1:
         return f"[{', '.join(_literal(part, dtype) for part in values)}]"
-    return number(values.item(), dtype)
+    spelt = [_spelt(value, dtype) for value in values.reshape(-1).tolist()]
+    return f"[{', '.join(spelt)}]" if values.ndim else spelt[0]
 
 
 def number(value: float | int | bool, dtype: DType | None) -> str:
@@ -237,7 +256,7 @@ class _Case:
         stated = "" if dtype is follows else f", dtype: {dtype}"
         if 0 in array.shape:
             return f"    {name}: {{shape: {[*array.shape]}, constant: 0{stated}}}"
-        if array.size > _MOST or not _can_be_spelt(array, dtype):
+        if (array.size > _MOST and dtype.kind != "string") or not _can_be_spelt(array, dtype):
             file = f"{self.stem}.{self.name}.{name}.npy"
             self.files[file] = array
             # The format of such files has no name for it.
@@ -326,6 +345,9 @@ def _attribute(value: AttrValue | None) -> str:
 
 def _can_be_spelt(array: Array, dtype: DType) -> bool:
     """Whether all of an array can be written out: of NaN, texts know one only."""
+    if dtype.kind == "complex":
+        read = np.array([complex(str(one)) for one in array.reshape(-1).tolist()], array.dtype)
+        return bool(read.tobytes() == array.tobytes())
     if dtype.kind != "float":
         return True
     with np.errstate(invalid="ignore"):
@@ -338,9 +360,9 @@ def _rows(array: Array, dtype: DType, indent: int) -> str:
     """The array, each row in a line of its own, `indent` characters from the left."""
     values: Any = array.astype(np.float64) if dtype.kind == "float" else array
     if values.ndim == 0:
-        return number(values.item(), dtype)
+        return _spelt(values.item(), dtype)
     if values.ndim == 1:
-        return f"[{', '.join(number(one.item(), dtype) for one in values)}]"
+        return f"[{', '.join(_spelt(one, dtype) for one in values.tolist())}]"
     rows = [_rows(row, dtype, indent + 1) for row in array]
     return f"[{(chr(44) + chr(10) + ' ' * (indent + 1)).join(rows)}]"
 

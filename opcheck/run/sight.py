@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from opcheck.backends import attempt
+from opcheck.dtypes import content, identical
 from opcheck.engine import Node, dtypes_of
 from opcheck.engine.mutants import Mutant
 from opcheck.engine.mutants.stateful import StatefulMutant
@@ -138,7 +139,7 @@ def digest(outputs: Sequence[Any]) -> bytes | None:
         if not isinstance(output, np.ndarray):
             return None
         found.update(f"{output.dtype} {output.shape} ".encode())
-        found.update(output.tobytes())
+        found.update(content(output))
     return found.digest()
 
 
@@ -147,6 +148,4 @@ def _same_output(one: Any, other: Any) -> bool:
         return True
     if not (isinstance(one, np.ndarray) and isinstance(other, np.ndarray)):
         return False
-    return (
-        one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
-    )
+    return identical(one, other)

@@ -182,7 +182,7 @@ def _gather(task: Task, data: Any, indices: Any) -> Any:
     # Torch's own indices count from the front, and are a vector.
     places = elements_at(indices.numpy(), data.shape[front], back=task.op.since > 1)
     chosen = data.index_select(front, torch.tensor(places.reshape(-1), dtype=torch.int64))
-    return chosen.reshape(*data.shape[:front], *indices.shape, *data.shape[front + 1 :])
+    return chosen.reshape((*data.shape[:front], *indices.shape, *data.shape[front + 1 :]))
 
 
 _FUNCTIONS: Mapping[tuple[str, str], Callable[..., Any]] = {

@@ -12,7 +12,7 @@ import numpy as np
 from opcheck.dtypes import DTYPES
 from opcheck.engine.mutants.making import (
     FLOATS,
-    NUMBERS,
+    REALS,
     accepting,
     blank,
     floating,
@@ -188,11 +188,11 @@ MUTANTS: tuple[Mutant, ...] = (
     of_output("empty_becomes_one", "an empty tensor got one element",
               lambda out: out if out.size else np.ones(1, out.dtype)),
     *(of_output(f"output_in_{name}", f"the output was {name} whatever the input",
-                _as(DTYPES[name].numpy), [other for other in (*NUMBERS, "bool") if other != name])
+                _as(DTYPES[name].numpy), [other for other in (*REALS, "bool") if other != name])
       for name in ("float32", "float64")),
-    of_output("output_as_bool", "the output was a mask of booleans", _as(np.bool_), NUMBERS),
+    of_output("output_as_bool", "the output was a mask of booleans", _as(np.bool_), REALS),
     of_output("output_as_int64", "the output was of type int64", _as(np.int64),
-              [*(name for name in NUMBERS if name != "int64"), "bool"]),
+              [*(name for name in REALS if name != "int64"), "bool"]),
     Mutant("invalid_is_copied", "an invalid model gave its input back",
            accepting(lambda node: [_lead(node).copy()])),
     Mutant("invalid_is_zero", "an invalid model gave zeros",

@@ -17,7 +17,9 @@ from opcheck.model import Array
 #: Every floating type.
 FLOATS = tuple(name for name, dtype in dtypes.DTYPES.items() if dtype.kind == "float")
 #: Every type of numbers.
-NUMBERS = tuple(n for n, d in dtypes.DTYPES.items() if d.kind in ("float", "int", "complex"))
+REALS = tuple(n for n, d in dtypes.DTYPES.items() if d.kind in ("float", "int"))
+COMPLEX = ("complex64", "complex128")
+NUMBERS = (*REALS, *COMPLEX)
 
 
 def blank(array: Array) -> Array:

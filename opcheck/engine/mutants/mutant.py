@@ -114,7 +114,7 @@ def apart_from_rounding(node: Node, made: Sequence[Any]) -> Sequence[Any]:
 def _different(made: Any, plain: Any, right: Any) -> Any:
     if not made.dtype == plain.dtype == right.dtype or made.dtype.hasobject:
         return made
-    bits = f"u{made.dtype.itemsize}"
+    bits = f"V{made.dtype.itemsize}"
     same = np.ascontiguousarray(made).view(bits) == np.ascontiguousarray(plain).view(bits)
     return np.where(same.reshape(made.shape) | ((made != made) & (plain != plain)), right, made)
 

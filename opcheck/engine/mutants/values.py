@@ -11,7 +11,15 @@ import numpy as np
 from opcheck import dtypes
 from opcheck.engine.evaluate import Expected, exactly
 from opcheck.engine.mutants.elements import cut_to_bits
-from opcheck.engine.mutants.making import FLOATS, NUMBERS, blank, floating, of_input, of_output
+from opcheck.engine.mutants.making import (
+    COMPLEX,
+    FLOATS,
+    NUMBERS,
+    blank,
+    floating,
+    of_input,
+    of_output,
+)
 from opcheck.engine.mutants.mutant import BEYOND_FLOAT16, DOUBLE, LONG, Mutant
 from opcheck.engine.node import Node
 from opcheck.model import Array
@@ -108,7 +116,35 @@ _NARROWED_TO = {
     "bfloat16": ("float16", *LONG),
 }
 
+
+def _of_texts(change: Callable[[str], str]) -> Callable[[Array], Array]:
+    """Each text, changed."""
+    change_all = np.frompyfunc(change, 1, 1)
+    return lambda x: np.asarray(change_all(x), object) if x.dtype.hasobject else x
+
+
+def _of_parts(change: Callable[[Array], Any]) -> Callable[[Array], Array]:
+    """Complex numbers, changed."""
+    return lambda x: change(x).astype(x.dtype) if x.dtype.kind == "c" else x
+
+
 MUTANTS: tuple[Mutant, ...] = (
+    *(of_input(f"texts_{name}", f"texts {text}", _of_texts(change), ("string",))
+      for name, text, change in (
+          ("as_ascii", "lost what is not ASCII", lambda s: s.encode("ascii", "ignore").decode()),
+          ("cut_at_nul", "were cut at a NUL character", lambda s: s.partition("\0")[0]),
+          ("cut_to_64_bytes", "were cut to 64 bytes",
+           lambda s: s.encode()[:64].decode(errors="ignore")),
+          ("stripped", "lost the spaces at their ends", str.strip),
+          ("in_lower_case", "were turned to lower case", str.lower))),
+    *(of_input(f"complex_{name}", text, _of_parts(change), COMPLEX) for name, text, change in (
+        ("conjugated", "complex numbers were conjugated", np.conj),
+        ("real_part_alone", "imaginary parts were dropped", np.real),
+        ("parts_exchanged", "real and imaginary parts were exchanged",
+         lambda x: x.imag + 1j * x.real))),
+    of_input("complex_in_complex64", "complex numbers were narrowed to complex64",
+             lambda x: x.astype(np.complex64).astype(x.dtype) if x.dtype.kind == "c" else x,
+             ("complex128",)),
     of_output("negated", "every sign was turned", lambda out: -out, NUMBERS),
     of_output("inverted", "every result was taken from 1",
               lambda out: out ^ True if out.dtype == np.bool_ else 1 - out, (*NUMBERS, "bool")),

@@ -59,6 +59,10 @@ def given(values: Sequence[float], shape: Shape, dtype: DType) -> Given:
             exact = np.array(whole, dtype.numpy)
         case "bool":
             exact = exact != 0
+        case "complex":
+            exact = exact + np.roll(exact, 1) * 1j
+        case "string":
+            exact = np.array([f"{value:g}" for value in values], object)
     return Given(exact.reshape(shape))
 
 
@@ -71,7 +75,9 @@ def _on(schema: Schema, spec: TensorSpec, dtype: DType) -> TensorSpec:
         return spec
     content = spec.content
     if isinstance(content, Given) and not spec.dtype.kind == dtype.kind == "float":
-        content = given(content.values.reshape(-1).tolist(), spec.shape, dtype)
+        values = content.values.reshape(-1).tolist()
+        is_real = spec.dtype.kind not in ("complex", "string")
+        content = given(values if is_real else range(len(values)), spec.shape, dtype)
     return replace(spec, dtype=dtype, content=content)
 
 
@@ -314,6 +320,7 @@ def _values(rng: Random, count: int, dtype: DType, *, nan: bool) -> list[float]:
 
 
 def _manners(rng: Random, dtype: DType) -> list[Callable[[], float]]:
+    dtype = DTYPES["float32"] if dtype.kind in ("complex", "string") else dtype
     largest = dtypes.limits(dtype)[1]
     smallest = math.ldexp(1.0, dtype.min_exponent)
     normal = math.ldexp(1.0, dtype.min_exponent + dtype.precision - 1)

@@ -69,6 +69,12 @@ def _exact(value: Any) -> Any:
     return number
 
 
+def _value(value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise ValueError(f"must be a number, got {shown(value)}")
+    return _exact(value)
+
+
 DTypeName: TypeAlias = Annotated[
     str,
     AfterValidator(_known_dtype),
@@ -76,7 +82,9 @@ DTypeName: TypeAlias = Annotated[
 ]
 Number: TypeAlias = Annotated[float, BeforeValidator(_exact)]
 #: A number; a text such as 1+2j is a complex one, or a string.
-Value: TypeAlias = Annotated[float | str, BeforeValidator(_exact)]
+Value: TypeAlias = Annotated[
+    Any, BeforeValidator(_value), WithJsonSchema({"type": ["number", "string"]})
+]
 Values: TypeAlias = Annotated[list[Value], Field(min_length=2, max_length=2)]
 Pair: TypeAlias = Annotated[list[Number], Field(min_length=2, max_length=2)]
 Shape: TypeAlias = Annotated[list[Annotated[int, Field(ge=0)]], Field(max_length=32)]

@@ -121,11 +121,17 @@ def _filled(
     if kind in ("constant", "choice", "arange"):
         if dtype.kind == "string":  # a number stands for its text
             args = tuple(arg if isinstance(arg, str) else f"{arg:g}" for arg in args)
-        args = tuple(_held(name, dtype, arg, node.at([kind]), kind == "arange") for arg in args)
+        paths: list[list[str | int]]
+        paths = [[kind, n] if isinstance(value, list) else [kind] for n in range(len(args))]
+        args = tuple(
+            _held(name, dtype, arg, node.at(path), kind == "arange")
+            for arg, path in zip(args, paths, strict=True)
+        )
     spec = TensorSpec(name, dtype, tuple(fields.shape), Fill(kind, args, fields.seed or 0))
     # As if no dimension were 0: NumPy has the same limit for empty arrays.
     elements = math.prod(n or 1 for n in spec.shape)
-    too_much = excess(elements, elements * dtype.numpy.itemsize)
+    longest = max((len(arg.encode()) for arg in args if isinstance(arg, str)), default=0)
+    too_much = excess(elements, elements * max(dtype.numpy.itemsize, longest))
     if too_much:
         message = f"{name}: shape [{_spelt(spec.shape)}] needs {too_much}"
         raise Refused(node.at(["shape"]), message)

@@ -123,7 +123,7 @@ def _exact_in(dtype: DType, values: Array) -> Array:
     stated = element_type(values)
     if stated is None or (
         dtype.kind != stated.kind
-        and ("float" != stated.kind or dtype.kind in ("string", "complex"))
+        and (stated.kind != "float" or dtype.kind in ("string", "complex"))
     ):
         raise ValueError(f"{values.dtype} values are wanted")
     if stated == dtype or dtype.kind == "float":

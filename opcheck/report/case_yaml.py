@@ -30,8 +30,8 @@ from opcheck.model import (
     Typed,
     Values,
 )
-from opcheck.opset import Parameter
-from opcheck.suite.signature import changed_defaults, dtype_of, name_at
+from opcheck.opset import Parameter, Schema
+from opcheck.suite.signature import changed_defaults, dtype_of, name_at, place
 
 _WIDTH = 100
 _NOT_IN_NAMES = re.compile("[^a-z0-9]+")
@@ -60,7 +60,7 @@ def written(case: Case, name: str, places: Sequence[tuple[int, str]]) -> list[st
         f"- name: {name}",
         *_matrix(places),
         f"  attrs: {{{', '.join(f'{name}: {_value(value)}' for name, value in attrs.items())}}}",
-        *_tensors("inputs", case.inputs, widest),
+        *_tensors("inputs", case.inputs, widest, schema),
         *_expectation(case, widest),
     ]
 
@@ -107,7 +107,8 @@ def _value(value: AttrValue | Typed | None) -> str:
 def _expectation(case: Case, dtype: DType) -> list[str]:
     match case.expect:
         case Values(outputs):
-            return _tensors("expect", outputs, None)
+            schema = opset.describe(case.op.domain, case.op.name, case.opset)
+            return _tensors("expect", outputs, None, schema)
         case Rejected(reason, legal):
             rejected = 'rejected: "{}"'.format(reason.replace('"', "'"))
             change = f"legal: {{{_change(case, legal, dtype)}}}"
@@ -126,23 +127,35 @@ def _change(case: Case, legal: Case, dtype: DType) -> str:
             return f"attrs.{name}: {_value(legal.attrs.get(name))}"
     for mine, other in zip(case.inputs, legal.inputs, strict=True):
         if mine.shape != other.shape:
-            (line,) = _tensor(other, dtype)
+            schema = opset.describe(case.op.domain, case.op.name, case.opset)
+            (line,) = _tensor(other, dtype, _is_apart(schema, other.name))
             return f"inputs.{line.strip()}"
     raise ValueError(f"{case.id}: its legal twin is the same")
 
 
-def _tensors(key: str, specs: Sequence[TensorSpec], dtype: DType | None) -> list[str]:
+def _tensors(
+    key: str, specs: Sequence[TensorSpec], dtype: DType | None, schema: Schema | None
+) -> list[str]:
     """Tensors by name, in as many digits as `dtype` has, or in all if they are not rounded yet."""
     lines = [f"  {key}:"]
     for spec in specs:
-        lines += _tensor(spec, dtype)
+        lines += _tensor(spec, dtype, _is_apart(schema, spec.name))
     if len(lines) == 2 and len(lines[1]) + len(lines[0]) + 2 <= _WIDTH:
         return [f"{lines[0]} {{{lines[1].strip()}}}"]
     return lines
 
 
-def _tensor(spec: TensorSpec, dtype: DType | None) -> list[str]:
-    constant = ", initializer: true" if spec.initializer else ""
+def _is_apart(schema: Schema | None, name: str) -> bool:
+    """True if the dtype of a tensor is not the case's, which is that of the leading input."""
+    for parameters in (schema.inputs, schema.outputs) if schema else ():
+        if schema and (found := place(parameters, name)):
+            return parameters[found[0]].constraint != schema.inputs[schema.lead].constraint
+    return False
+
+
+def _tensor(spec: TensorSpec, dtype: DType | None, apart: bool) -> list[str]:
+    constant = f", dtype: {spec.dtype}" if apart else ""
+    constant += ", initializer: true" if spec.initializer else ""
     match spec.content:
         case Fill(kind, args, seed):
             said = f"{kind}: {_fill(kind, args)}"
@@ -162,6 +175,8 @@ def _tensor(spec: TensorSpec, dtype: DType | None) -> list[str]:
 
 
 def _fill(kind: str, args: Sequence[Scalar]) -> str:
+    if kind == "specials":
+        return "true"
     numbers = [_spelt(arg, None) for arg in args]
     return numbers[0] if kind == "constant" else f"[{', '.join(numbers)}]"
 
@@ -169,7 +184,7 @@ def _fill(kind: str, args: Sequence[Scalar]) -> str:
 def _spelt(value: Scalar, dtype: DType | None) -> str:
     """A value as a case file spells it."""
     if isinstance(value, str):
-        return json.dumps(value)
+        return json.dumps(value, ensure_ascii=False)
     return f"{value}".strip("()") if isinstance(value, complex) else number(value, dtype)
 
 
@@ -314,8 +329,8 @@ def _case_lines(case: _Case, named: Named, data: DataSet) -> Iterator[str]:
 def _slots(
     parameters: Sequence[Parameter], places: Sequence[int], arrays: Sequence[Array]
 ) -> Iterator[tuple[str, Parameter, Array]]:
-    for place, array in zip(places, arrays, strict=True):
-        yield (*name_at(parameters, place), array)
+    for at, array in zip(places, arrays, strict=True):
+        yield (*name_at(parameters, at), array)
 
 
 def _attributes(attrs: Mapping[str, AttrValue | None]) -> Iterator[str]:

@@ -60,7 +60,7 @@ def given(values: Sequence[float], shape: Shape, dtype: DType) -> Given:
         case "bool":
             exact = exact != 0
         case "complex":
-            exact = exact + np.roll(exact, 1) * 1j
+            exact = np.stack([exact, np.roll(exact, 1)], axis=-1).view(np.complex128)
         case "string":
             exact = np.array([f"{value:g}" for value in values], object)
     return Given(exact.reshape(shape))

@@ -220,3 +220,16 @@ def test_no_other_error_of_torch_means_that(backend: Any) -> None:
     mapped = adapter.Mapped(task, lambda _, x: x.reshape(7), taking("tensor(float)"))
     with pytest.raises(RuntimeError, match="invalid for input of size"):
         mapped.run([X])
+
+
+def test_elements_are_moved_as_onnx_says(backend: Any) -> None:
+    x, indices = X.astype(np.int64), np.array([-1, 0])
+    found = answer_of(backend, task_of("Gather", 13, {"axis": 1}, x, indices), x, indices)
+    assert found.tolist() == [[2, 1], [4, 4]]
+    assert answer_of(backend, task_of("Concat", 1, {}, X, X), X, X).shape == (2, 6)
+    chosen = X > 2
+    found = answer_of(backend, task_of("Where", 16, {}, chosen, X, -X), chosen, X, -X)
+    assert found.tolist() == [[-1, -2, -2], [4, 3, 4]]
+    outcome = outcome_of(backend, task_of("Where", 16, {}, chosen, X, x), chosen, X, x)
+    assert isinstance(outcome, Raised)
+    assert "takes one type for T" in outcome.detail

@@ -33,6 +33,8 @@ def in_its_dtype(want: Want) -> Array:
     dtype = want.dtype or of(want.values)
     if want.dtype is None and want.values.dtype == "float64":
         raise ValueError(f"{want.name}: only the backend's answer tells its dtype: state it")
+    if dtype is not None and dtype.kind == "complex":
+        return want.values.astype(dtype.numpy)
     if dtype is None or want.values.dtype == dtype.numpy or dtype.kind != "float":
         return want.values
     return round_to(want.values.astype("float64"), dtype)

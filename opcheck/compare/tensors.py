@@ -118,12 +118,20 @@ def range_end(high: float | None, dtype: DType) -> float | None:
 
 
 def _exact_in(dtype: DType, values: Array) -> Array:
-    """`values` in `dtype` if that is no floating one; ValueError if it cannot hold them."""
+    """`values` in `dtype` if that is no floating one; ValueError if it cannot hold them.
+
+    Complex numbers are rounded.
+    """
     stated = element_type(values)
-    if stated is None or (dtype.kind != stated.kind != "float"):
+    if stated is None or (
+        dtype.kind != stated.kind
+        and (stated.kind != "float" or dtype.kind in ("string", "complex"))
+    ):
         raise ValueError(f"{values.dtype} values are wanted")
     if stated == dtype or dtype.kind == "float":
         return values
+    if dtype.kind == stated.kind == "complex":
+        return values.astype(dtype.numpy)
     if stated.kind == "float":
         return round_to(values.astype(np.float64), dtype)
     cast = values.astype(dtype.numpy)

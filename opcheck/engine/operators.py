@@ -59,6 +59,7 @@ class OwnMutant:
     function: Formula
     since: int
     equivalent: Mapping[str, str]
+    only: Sequence[str] | None
 
 
 @dataclass(eq=False)
@@ -128,17 +129,18 @@ class Operator:
         by: Versions | None = None,
         name: str = "",
         equivalent: Mapping[str, str] | None = None,
+        only: Sequence[str] | None = None,
     ) -> Callable[[Formula], Formula]:
         """Declare a wrong formulation that somebody could ship; `text` fits after "as if".
 
         `equivalent` says where no legal input tells it from the formula, and why: by version
-        ("13"), dtype ("float32") or both ("13 float32").
+        ("13"), dtype ("float32") or both ("13 float32"). `only`: the dtypes in which it is wrong.
         """
 
         def declare(function: Formula) -> Formula:
             called = name or function.__name__
             for since, made in self._by_version(function, versions, by):
-                self.mutants.append(OwnMutant(called, text, made, since, equivalent or {}))
+                self.mutants.append(OwnMutant(called, text, made, since, equivalent or {}, only))
             return function
 
         return declare

@@ -43,6 +43,7 @@ from opcheck.model import (
     Values,
 )
 from opcheck.suite import materialize, unrounded
+from opcheck.suite.signature import leads
 
 
 def _stored(value: AttrValue | Typed) -> Any:
@@ -78,7 +79,8 @@ def question(case: Case) -> Question:
         ports=case.ports,
     )
     known = operator_of(case.op) is not None
-    second = tuple(second_data(inputs, may_negate=known))
+    moved = [n for n, spec in enumerate(fed) if known and leads(case.op, spec.name)]
+    second = tuple(second_data(inputs, may_negate=known, moved=moved))
     random = isinstance(case.expect, Values) and bool(case.expect.random)
     return Question(task, inputs, second, known, case.timeout, random)
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from opcheck import dtypes, opset
 from opcheck.dtypes import DTYPES, DType
 from opcheck.errors import did_you_mean
-from opcheck.model import ATTRIBUTE_TYPES, AttrValue, TensorSpec, Typed
+from opcheck.model import ATTRIBUTE_TYPES, AttrValue, OpVersion, TensorSpec, Typed
 from opcheck.opset import Attribute, Parameter, Schema, directml
 from opcheck.reading import Mark, quoted
 from opcheck.reading.form import shown
@@ -40,6 +40,16 @@ def place(parameters: Sequence[Parameter], name: str) -> tuple[int, int] | None:
         if stem == parameter.name and _COUNT.fullmatch(count):
             return number, int(count)
     return None
+
+
+def leads(op: OpVersion, name: str) -> bool:
+    """True for an input of the leading input's type, if that may be of several types."""
+    schema = opset.versions(op.domain, op.name).get(op.since)
+    found = place(schema.inputs, name) if schema else None
+    if schema is None or found is None:
+        return False
+    lead = schema.inputs[schema.lead]
+    return len(lead.types) > 1 and schema.inputs[found[0]].constraint == lead.constraint
 
 
 def name_at(parameters: Sequence[Parameter], number: int) -> tuple[str, Parameter]:

@@ -39,7 +39,8 @@ def mutants_of(op: OpVersion) -> tuple[Mutant, ...]:
         for mutant in _GENERAL
         if not (mutant.rounded and operator.exact)
         and not (mutant.unbounded and operator.high is not None)
-        and mutant.needs in {"", *attributes}
+        and mutant.needs
+        in {"", *attributes, *("*" * any(not one.required for one in attributes.values()))}
     )
     found: dict[tuple[str, str], Mutant] = {}
     for mutant in chain(own, schema.mutants(op, operator), general):
@@ -56,5 +57,6 @@ def _own(mutant: OwnMutant) -> Mutant:
         mutant.name,
         mutant.text,
         lambda node: apart_from_rounding(node, evaluate(node, function)),
+        only=mutant.only,
         equivalent=mutant.equivalent,
     )

@@ -141,7 +141,7 @@ def sums() -> Iterator[Mutant]:
             f"sum_of_{count}_elements_across_memory",
             f"of a row across memory only the first {count} elements were added up",
             along(_total_of(_first_columns(count)), across_memory=True),
-            unless="matrix_of",
+            unless=("matrix_of",),
         )
     yield from faults(
         "sum",

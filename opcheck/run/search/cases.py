@@ -83,7 +83,7 @@ def _said(expect: Expectation) -> object:
     match expect:
         case Values(specs):
             contents = [spec.content for spec in specs]
-            return [one.values.tobytes() for one in contents if isinstance(one, Given)]
+            return [dtypes.content(one.values) for one in contents if isinstance(one, Given)]
         case Rejected(reason, legal):
             return reason, dict(legal.attrs), [spec.shape for spec in legal.inputs]
         case _:

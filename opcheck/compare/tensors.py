@@ -45,6 +45,9 @@ class Want:
 
     Values drawn at `random` are not judged, only their dtype and shape. A sequence has `items` and
     no values, an optional output without a value ("nothing") neither.
+
+    Along the axis `any_order`, all outputs of a node may come in another order; its last output
+    says in which.
     """
 
     name: str
@@ -59,6 +62,7 @@ class Want:
     form: Literal["tensor", "sequence", "nothing"] = "tensor"
     items: tuple[Want, ...] = ()
     floor: float = 0.0
+    any_order: int | None = None
 
 
 def compare(

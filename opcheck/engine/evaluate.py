@@ -16,7 +16,7 @@ from opcheck import dtypes, numbers
 from opcheck.dtypes import DTYPES, DType, half_ulp, round_to
 from opcheck.engine.node import Bound, Node, bind
 from opcheck.engine.operators import Formula, Operator
-from opcheck.errors import InvalidNode
+from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import Array
 from opcheck.numbers import Fault
 from opcheck.numbers.arithmetic import WORKING_DIGITS, Arithmetic, expected, narrow, stored
@@ -104,7 +104,7 @@ def _called(bound: Bound, operands: Sequence[Any]) -> Sequence[Any]:
         text = str(error)
         prefix = f"{bound.node.op}: "
         raise InvalidNode(text if text.startswith(prefix) else prefix + text) from None
-    except MemoryError:
+    except (MemoryError, NotSupported):
         raise
     except Exception as error:
         told = f"{type(error).__name__}: {error}"

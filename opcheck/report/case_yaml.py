@@ -20,7 +20,7 @@ from opcheck.dtypes import DTYPES, DType
 from opcheck.graph.one_node import DataSet, OneNode
 from opcheck.model import Array, AttrValue, Case, Fill, Given, Rejected, TensorSpec, Typed, Values
 from opcheck.opset import Parameter
-from opcheck.suite.signature import changed_defaults, dtype_of, name_at
+from opcheck.suite.signature import changed_defaults, name_at
 
 _WIDTH = 100
 _NOT_IN_NAMES = re.compile("[^a-z0-9]+")
@@ -289,7 +289,8 @@ def _case_lines(case: _Case, named: Named, data: DataSet) -> Iterator[str]:
         yield case.tensor(name, array, case.dtype)
     yield "  expect:"
     for name, parameter, array in outputs:
-        yield case.tensor(name, array, dtype_of(parameter, bound))
+        dtype = opset.output_dtype(node.schema, parameter, bound, node.attrs)
+        yield case.tensor(name, array, dtype)
 
 
 def _slots(

@@ -24,7 +24,7 @@ from opcheck.compare.verdict import (
 )
 from opcheck.compare.wants import computed_want, in_its_dtype, stated_want
 from opcheck.dtypes import DType, limits
-from opcheck.engine import evaluate, exactly, operator_of, rounded
+from opcheck.engine import any_order, evaluate, exactly, operator_of, rounded
 from opcheck.errors import InvalidNode
 from opcheck.graph.tensors import read_tensor
 from opcheck.model import (
@@ -251,6 +251,7 @@ def _given(
     operator = operator_of(case.op)
     if operator is None:
         return Answer(tuple(wants), name)
+    wants = _in_any_order(case, wants)
     try:
         mine = exactly(case.op, asked.task.operands(asked.inputs), case.attrs, len(case.outputs))
     except InvalidNode as error:
@@ -353,7 +354,13 @@ def computed(case: Case, asked: Question, inputs: tuple[Array, ...]) -> tuple[Wa
     except InvalidNode as error:
         raise _refused_by_the_engine(error) from None
     pairs = zip(case.outputs, outputs, strict=True)
-    return tuple(computed_want(case.op, output.name, answer) for output, answer in pairs)
+    return _in_any_order(case, [computed_want(case.op, out.name, answer) for out, answer in pairs])
+
+
+def _in_any_order(case: Case, wants: Iterable[Want]) -> tuple[Want, ...]:
+    """Let the outputs come in any order along an axis where the operator decides none."""
+    axis = any_order(case.op, case.attrs)
+    return tuple(replace(want, any_order=axis) for want in wants)
 
 
 def _refused_by_the_engine(error: InvalidNode) -> WrongCase:

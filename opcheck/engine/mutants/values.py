@@ -58,7 +58,8 @@ def _clamped(array: Array) -> Array:
     if own is None:
         return array
     low, high = (np.array(limit, array.dtype) for limit in dtypes.limits(own))
-    return np.clip(array, low, high)
+    # NumPy clips an empty tensor of an ml_dtypes type to one of float32.
+    return np.clip(array, low, high).astype(array.dtype)
 
 
 def _saturated(node: Node) -> Sequence[Any]:

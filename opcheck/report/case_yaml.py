@@ -20,7 +20,7 @@ from opcheck.dtypes import DTYPES, DType
 from opcheck.graph.one_node import DataSet, OneNode
 from opcheck.model import Array, AttrValue, Case, Fill, Given, Rejected, TensorSpec, Typed, Values
 from opcheck.opset import Parameter
-from opcheck.suite.signature import changed_defaults, name_at
+from opcheck.suite.signature import changed_defaults, leads, name_at
 
 _WIDTH = 100
 _NOT_IN_NAMES = re.compile("[^a-z0-9]+")
@@ -49,7 +49,9 @@ def written(case: Case, name: str, places: Sequence[tuple[int, str]]) -> list[st
         f"- name: {name}",
         *_matrix(places),
         f"  attrs: {{{', '.join(f'{name}: {_value(value)}' for name, value in attrs.items())}}}",
-        *_tensors("inputs", case.inputs, widest),
+        *_tensors(
+            "inputs", case.inputs, widest, [s for s in case.inputs if not leads(case.op, s.name)]
+        ),
         *_expectation(case, widest),
     ]
 
@@ -96,7 +98,8 @@ def _value(value: AttrValue | Typed | None) -> str:
 def _expectation(case: Case, dtype: DType) -> list[str]:
     match case.expect:
         case Values(outputs):
-            return _tensors("expect", outputs, None)
+            pairs = zip(case.outputs, outputs, strict=True)
+            return _tensors("expect", outputs, None, [s for o, s in pairs if o.dtype is None])
         case Rejected(reason, legal):
             rejected = 'rejected: "{}"'.format(reason.replace('"', "'"))
             change = f"legal: {{{_change(case, legal, dtype)}}}"
@@ -120,22 +123,27 @@ def _change(case: Case, legal: Case, dtype: DType) -> str:
     raise ValueError(f"{case.id}: its legal twin is the same")
 
 
-def _tensors(key: str, specs: Sequence[TensorSpec], dtype: DType | None) -> list[str]:
-    """Tensors by name, in as many digits as `dtype` has, or in all if they are not rounded yet."""
+def _tensors(
+    key: str, specs: Sequence[TensorSpec], dtype: DType | None, typed: Sequence[TensorSpec]
+) -> list[str]:
+    """Tensors by name, in as many digits as `dtype` has, or in all if they are not rounded yet.
+
+    Those that are `typed` state their dtype, which does not follow from that of the case.
+    """
     lines = [f"  {key}:"]
     for spec in specs:
-        lines += _tensor(spec, dtype)
+        lines += _tensor(spec, dtype, f", dtype: {spec.dtype}" * (spec in typed))
     if len(lines) == 2 and len(lines[1]) + len(lines[0]) + 2 <= _WIDTH:
         return [f"{lines[0]} {{{lines[1].strip()}}}"]
     return lines
 
 
-def _tensor(spec: TensorSpec, dtype: DType | None) -> list[str]:
-    constant = ", initializer: true" if spec.initializer else ""
+def _tensor(spec: TensorSpec, dtype: DType | None, typed: str = "") -> list[str]:
+    constant = f"{typed}{', initializer: true' * spec.initializer}"
     match spec.content:
         case Fill(kind, args, seed):
             said = f"{kind}: {_fill(kind, args)}"
-            said += "" if kind in ("constant", "arange") else f", seed: {seed}"
+            said += "" if kind in ("constant", "arange", "specials") else f", seed: {seed}"
             puts = [f"{{at: {_value(p.at)}, value: {number(p.value, None)}}}" for p in spec.put]
             said += f", put: [{', '.join(puts)}]" if puts else ""
             return [f"    {spec.name}: {{shape: {_value(spec.shape)}, {said}{constant}}}"]
@@ -151,6 +159,8 @@ def _tensor(spec: TensorSpec, dtype: DType | None) -> list[str]:
 
 
 def _fill(kind: str, args: Sequence[float]) -> str:
+    if kind == "specials":
+        return "true"
     numbers = [number(arg, None) for arg in args]
     return numbers[0] if kind == "constant" else f"[{', '.join(numbers)}]"
 

@@ -37,6 +37,11 @@ class DType:
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def word(self) -> str:
+        """The word in TensorProto.DataType."""
+        return {"float32": "FLOAT", "float64": "DOUBLE"}.get(self.name, self.name.upper())
+
 
 def _table() -> dict[str, DType]:
     floats = [
@@ -92,6 +97,9 @@ PARTS = {"complex64": BASIC["float32"], "complex128": BASIC["float64"]}
 DTYPES = {n: d for n, d in ELEMENT_TYPES.items() if n in BASIC or d.kind in ("complex", "string")}
 _BY_TEXT = {dtype.text: dtype for dtype in DTYPES.values()}
 _ANY_BY_TEXT = {dtype.text: dtype for dtype in ELEMENT_TYPES.values()}
+_BY_ONNX: dict[object, DType] = {
+    key: dtype for dtype in ELEMENT_TYPES.values() for key in (dtype.onnx, dtype.word)
+}
 _BY_NUMPY = {dtype.numpy: dtype for dtype in DTYPES.values()}
 _ANY_BY_NUMPY = {dtype.numpy: dtype for dtype in ELEMENT_TYPES.values()}
 
@@ -104,6 +112,11 @@ def by_text(text: str) -> DType | None:
 def any_by_text(text: str) -> DType | None:
     """The dtype spelt `text` in an ONNX type constraint, among all that tensors have."""
     return _ANY_BY_TEXT.get(text)
+
+
+def named(value: object) -> DType | None:
+    """The dtype that an attribute names by its number or word in TensorProto.DataType, or None."""
+    return _BY_ONNX.get(value) if isinstance(value, int | str) else None
 
 
 def limits(dtype: DType) -> tuple[float, float]:

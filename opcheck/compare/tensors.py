@@ -46,6 +46,9 @@ class Want:
     Values `drawn` from random data are judged by how far their errors scatter, too. Those that
     are `random` themselves are not judged, only their dtype and shape. A sequence has `items` and
     no values, an optional output without a value ("nothing") neither.
+
+    Along the axis `any_order`, all outputs of a node may come in another order; its last output
+    says in which.
     """
 
     name: str
@@ -61,6 +64,7 @@ class Want:
     form: Literal["tensor", "sequence", "nothing"] = "tensor"
     items: tuple[Want, ...] = ()
     floor: float = 0.0
+    any_order: int | None = None
 
 
 def compare(

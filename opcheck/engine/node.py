@@ -132,15 +132,22 @@ class Bound:
         """The dtype of an output; None where only the formula can tell."""
         outputs = self.schema.outputs
         output = outputs[min(place, len(outputs) - 1)]
-        if output.constraint in self.dtypes:
-            return self.dtypes[output.constraint]
-        return dtypes.any_by_text(next(iter(output.types))) if len(output.types) == 1 else None
+        return opset.output_dtype(self.schema, output, self.dtypes, self.attrs)
 
 
 def operator_of(op: OpVersion) -> Operator | None:
     """The operator, or None where the engine has none or lacks this version."""
     operator = find(op.domain, op.name)
     return operator if operator and op.since in operator.formulas else None
+
+
+def any_order(op: OpVersion, attrs: Attrs) -> int | None:
+    """Return the axis along which the outputs may come in any order; None where there is none."""
+    operator = operator_of(op)
+    if operator is None or operator.any_order is None:
+        return None
+    declared = opset.versions(op.domain, op.name)[op.since].attributes.values()
+    return operator.any_order({one.name: attrs.get(one.name, one.default) for one in declared})
 
 
 def leading(op: OpVersion, inputs: Sequence[T]) -> T | None:
@@ -274,6 +281,13 @@ def _check_attributes(schema: Schema, attrs: Attrs) -> None:
             words, fits = _KINDS[attribute.type]
             if not fits(attrs[name]):
                 raise InvalidNode(f"{name} {attrs[name]!r}; allowed: {words}")
+    names = opset.naming(schema)
+    value = attrs.get(names.name, names.default) if names else None
+    if names and value != names.default:
+        named = dtypes.named(value)
+        texts = {text for output in schema.outputs for text in output.types}
+        if named is None or not any(named.text in text for text in texts):
+            raise InvalidNode(f"{names.name} {value!r} names no type that the output may have")
 
 
 def _is_whole(value: object) -> bool:

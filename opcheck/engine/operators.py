@@ -30,6 +30,7 @@ Formula: TypeAlias = Callable[..., Any]
 #: Makes the formula of each version from what they have in common.
 Versions: TypeAlias = Callable[[Formula], Mapping[int, Formula]]
 Batch: TypeAlias = Callable[[int, int, Mapping[str, Any]], Collection[int]]
+AnyOrder: TypeAlias = Callable[[Mapping[str, Any]], int | None]
 
 _OPS = "opcheck.engine.ops"
 
@@ -74,6 +75,8 @@ class Operator:
             outputs can be computed apart, so that large tensors are faster; None where nobody has
             said so.
         ignores: Attributes of the schema that change nothing.
+        any_order: The axis along which the outputs may come in any order, from the attributes; the
+            last output says by whole numbers which is which. None where the order is decided.
         equivalents: Arguments that general mutants are none here, by the mutants' names.
         formulas: The formula of each version implemented, by the opset since which it is in force.
             A version without one is unsupported, never another version's formula.
@@ -87,6 +90,7 @@ class Operator:
     high: float | None = None
     batch: Batch | None = None
     ignores: tuple[str, ...] = ()
+    any_order: AnyOrder | None = None
     formulas: dict[int, Formula] = field(default_factory=dict)
     sound: list[Sound] = field(default_factory=list)
     mutants: list[OwnMutant] = field(default_factory=list)
@@ -262,13 +266,14 @@ def operator(
     high: float | None = None,
     batch: Batch | None = None,
     ignores: Sequence[str] = (),
+    any_order: AnyOrder | None = None,
 ) -> Operator:
     """Declare an operator; see `Operator`."""
     frame = inspect.currentframe()
     assert frame
     assert frame.f_back
     module = str(frame.f_back.f_globals["__name__"])
-    made = Operator(domain, name, module, exact, low, high, batch, tuple(ignores))
+    made = Operator(domain, name, module, exact, low, high, batch, tuple(ignores), any_order)
     if not opset.versions(domain, name):
         raise WrongOperator(f"{module}: there is no operator {name!r} in domain {domain!r}")
     _DECLARED[domain, name] = made

@@ -28,8 +28,8 @@ from opcheck.model import (
     Typed,
     Values,
 )
-from opcheck.opset import Parameter, Schema
-from opcheck.suite.signature import changed_defaults, dtype_of, name_at, place
+from opcheck.opset import Parameter
+from opcheck.suite.signature import changed_defaults, leads, name_at
 
 _WIDTH = 100
 _NOT_IN_NAMES = re.compile("[^a-z0-9]+")
@@ -58,7 +58,9 @@ def written(case: Case, name: str, places: Sequence[tuple[int, str]]) -> list[st
         f"- name: {name}",
         *_matrix(places),
         f"  attrs: {{{', '.join(f'{name}: {_value(value)}' for name, value in attrs.items())}}}",
-        *_tensors("inputs", case.inputs, widest, schema),
+        *_tensors(
+            "inputs", case.inputs, widest, [s for s in case.inputs if not leads(case.op, s.name)]
+        ),
         *_expectation(case, widest),
     ]
 
@@ -105,8 +107,8 @@ def _value(value: AttrValue | Typed | None) -> str:
 def _expectation(case: Case, dtype: DType) -> list[str]:
     match case.expect:
         case Values(outputs):
-            schema = opset.describe(case.op.domain, case.op.name, case.opset)
-            return _tensors("expect", outputs, None, schema)
+            pairs = zip(case.outputs, outputs, strict=True)
+            return _tensors("expect", outputs, None, [s for o, s in pairs if o.dtype is None])
         case Rejected(reason, legal):
             rejected = 'rejected: "{}"'.format(reason.replace('"', "'"))
             change = f"legal: {{{_change(case, legal, dtype)}}}"
@@ -125,39 +127,33 @@ def _change(case: Case, legal: Case, dtype: DType) -> str:
             return f"attrs.{name}: {_value(legal.attrs.get(name))}"
     for mine, other in zip(case.inputs, legal.inputs, strict=True):
         if mine.shape != other.shape:
-            schema = opset.describe(case.op.domain, case.op.name, case.opset)
-            (line,) = _tensor(other, dtype, _is_apart(schema, other.name))
+            typed = "" if leads(case.op, other.name) else f", dtype: {other.dtype}"
+            (line,) = _tensor(other, dtype, typed)
             return f"inputs.{line.strip()}"
     raise ValueError(f"{case.id}: its legal twin is the same")
 
 
 def _tensors(
-    key: str, specs: Sequence[TensorSpec], dtype: DType | None, schema: Schema | None
+    key: str, specs: Sequence[TensorSpec], dtype: DType | None, typed: Sequence[TensorSpec]
 ) -> list[str]:
-    """Tensors by name, in as many digits as `dtype` has, or in all if they are not rounded yet."""
+    """Tensors by name, in as many digits as `dtype` has, or in all if they are not rounded yet.
+
+    Those that are `typed` state their dtype, which does not follow from that of the case.
+    """
     lines = [f"  {key}:"]
     for spec in specs:
-        lines += _tensor(spec, dtype, _is_apart(schema, spec.name))
+        lines += _tensor(spec, dtype, f", dtype: {spec.dtype}" * (spec in typed))
     if len(lines) == 2 and len(lines[1]) + len(lines[0]) + 2 <= _WIDTH:
         return [f"{lines[0]} {{{lines[1].strip()}}}"]
     return lines
 
 
-def _is_apart(schema: Schema | None, name: str) -> bool:
-    """True if the dtype of a tensor is not the case's, which is that of the leading input."""
-    for parameters in (schema.inputs, schema.outputs) if schema else ():
-        if schema and (found := place(parameters, name)):
-            return parameters[found[0]].constraint != schema.inputs[schema.lead].constraint
-    return False
-
-
-def _tensor(spec: TensorSpec, dtype: DType | None, apart: bool) -> list[str]:
-    constant = f", dtype: {spec.dtype}" if apart else ""
-    constant += ", initializer: true" if spec.initializer else ""
+def _tensor(spec: TensorSpec, dtype: DType | None, typed: str = "") -> list[str]:
+    constant = f"{typed}{', initializer: true' * spec.initializer}"
     match spec.content:
         case Fill(kind, args, seed):
             said = f"{kind}: {_fill(kind, args)}"
-            said += "" if kind in ("constant", "arange") else f", seed: {seed}"
+            said += "" if kind in ("constant", "arange", "specials") else f", seed: {seed}"
             puts = [f"{{at: {_value(p.at)}, value: {_spelt(p.value, None)}}}" for p in spec.put]
             said += f", put: [{', '.join(puts)}]" if puts else ""
             return [f"    {spec.name}: {{shape: {_value(spec.shape)}, {said}{constant}}}"]
@@ -321,7 +317,8 @@ def _case_lines(case: _Case, named: Named, data: DataSet) -> Iterator[str]:
         yield case.tensor(name, array, case.dtype)
     yield "  expect:"
     for name, parameter, array in outputs:
-        yield case.tensor(name, array, dtype_of(parameter, bound))
+        dtype = opset.output_dtype(node.schema, parameter, bound, node.attrs)
+        yield case.tensor(name, array, dtype)
 
 
 def _slots(

@@ -40,9 +40,10 @@ def number(value: model.Element | None, dtype: DType | None) -> str:
         return str(value)
     if dtype.kind != "float" or (value.is_integer() and abs(value) < 1e16):
         return str(value)
-    # 17 digits tell all values of float64 apart.
+    # 17 digits tell all values of float64 apart. An input may have more than the output's dtype.
     spellings = (float(f"{value:.{digits}g}") for digits in range(1, 18))
-    return str(next(s for s in spellings if round_to(np.array([s]), dtype)[0] == value))
+    exact = (s for s in spellings if float(round_to(np.array([s]), dtype)[0]) == value)
+    return str(next(exact, value))
 
 
 def bits(value: model.Element, dtype: DType) -> str:

@@ -96,14 +96,6 @@ def slots(parameters: Sequence[Parameter], names: Iterable[str]) -> tuple[str, .
     return tuple(ordered)
 
 
-def dtype_of(parameter: Parameter, bound: Mapping[str, DType]) -> DType | None:
-    """The dtype of an output: as the inputs bound its constraint, or the only one there is."""
-    if parameter.constraint in bound:
-        return bound[parameter.constraint]
-    only = parameter.types if len(parameter.types) == 1 else frozenset({parameter.constraint})
-    return dtypes.by_text(next(iter(only)))
-
-
 def resolve_inputs(resolver: Resolver, schema: Schema) -> tuple[TensorSpec, ...]:
     """The inputs of a case, in the operator's order; problems go through `resolver`."""
     stated = {n: v for n, v in (resolver.fields.inputs or {}).items() if v is not None}

@@ -208,6 +208,33 @@ def _gather(task: Task, data: Any, indices: Any) -> Any:
     return chosen.reshape((*data.shape[:front], *indices.shape, *data.shape[front + 1 :]))
 
 
+def _top_k(task: Task, x: Any, count: Any = None) -> Any:
+    import torch
+
+    attrs: dict[str, Any] = {"axis": -1, "largest": 1, "sorted": 1, **task.attrs}
+    if count is not None and (tuple(count.shape) != (1,) or count < 1):
+        raise InvalidNode("K is one positive number in a list")
+    k = attrs["k"] if count is None else int(count)
+    # Only a whole sort is stable; topk is not.
+    axis = from_either_end(attrs["axis"], x.dim())
+    if not 0 <= k <= x.shape[axis]:
+        raise InvalidNode(f"k {k}; the axis has {x.shape[axis]} elements")
+    found = torch.sort(x, dim=axis, descending=attrs["largest"] == 1, stable=True)
+    return tuple(part.narrow(axis, 0, k) for part in found)
+
+
+def _cast(task: Task, x: Any) -> Any:
+    import torch
+
+    dtype = dtypes.named(task.attrs.get("to"))
+    schema = opset.describe("", "Cast", task.opset)
+    if dtype is None or schema is None or dtype.text not in schema.outputs[0].types:
+        raise InvalidNode(f"to {task.attrs.get('to')!r} names no type that the output may have")
+    if dtype.name not in dtypes.DTYPES:
+        raise NotSupported(f"the mapping on torch has no {dtype}")
+    return x.to(getattr(torch, dtype.name))
+
+
 _FUNCTIONS: Mapping[tuple[str, str], Callable[..., Any]] = {
     ("", "Softmax"): partial(_along_axis, lambda x, axis: x.softmax(axis)),
     ("", "Hardmax"): partial(_along_axis, _hardmax),
@@ -217,4 +244,6 @@ _FUNCTIONS: Mapping[tuple[str, str], Callable[..., Any]] = {
     ("", "Where"): _where,
     ("", "Concat"): _concat,
     ("", "Gather"): _gather,
+    ("", "TopK"): _top_k,
+    ("", "Cast"): _cast,
 }

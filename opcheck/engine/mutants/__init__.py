@@ -8,7 +8,17 @@ from itertools import chain
 
 from opcheck import opset
 from opcheck.engine.evaluate import evaluate
-from opcheck.engine.mutants import axes, elements, layout, pooling, rows, schema, values, windows
+from opcheck.engine.mutants import (
+    axes,
+    casts,
+    elements,
+    layout,
+    pooling,
+    rows,
+    schema,
+    values,
+    windows,
+)
 from opcheck.engine.mutants.mutant import Mutant, apart_from_rounding
 from opcheck.engine.node import operator_of
 from opcheck.engine.operators import OwnMutant
@@ -17,7 +27,14 @@ from opcheck.model import OpVersion
 __all__ = ["Mutant", "mutants_of"]
 
 _GENERAL: tuple[Mutant, ...] = (
-    *(*rows.FAULTS, *elements.FAULTS, *axes.FAULTS, *windows.FAULTS, *pooling.FAULTS),
+    *(
+        *rows.FAULTS,
+        *elements.FAULTS,
+        *axes.FAULTS,
+        *windows.FAULTS,
+        *pooling.FAULTS,
+        *casts.FAULTS,
+    ),
     *(*pooling.MUTANTS, *layout.MUTANTS, *values.MUTANTS),
 )
 

@@ -105,11 +105,10 @@ class _Named:
         return node.right if others == tuple(axes) else self.taking(node, others).right
 
     def elsewhere(self, node: Node, x: Array, axes: Sequence[int]) -> Sequence[Any]:
-        """The right answer to `x` in place of the first input, written in the output's shape."""
+        """The right answer to `x` in place of the first input, in the output's shape if it fits."""
         right, made = node.right, self.taking(node.with_input(0, x), axes).right
-        if [out.size for out in made] != [out.size for out in right]:
-            return right
-        return [out.reshape(own.shape) for out, own in zip(made, right, strict=True)]
+        pairs = zip(made, right, strict=True)
+        return [out.reshape(own.shape) if out.size == own.size else out for out, own in pairs]
 
     def mutants(self) -> Iterator[Mutant]:
         """All of them."""

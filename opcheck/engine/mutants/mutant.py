@@ -14,7 +14,7 @@ import numpy as np
 
 from opcheck.engine.evaluate import evaluate
 from opcheck.engine.node import Node
-from opcheck.errors import InvalidNode
+from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import OpVersion
 from opcheck.numbers import Fault
 
@@ -79,6 +79,8 @@ class Mutant:
                 return self.answer(node)
         except InvalidNode as error:
             return error
+        except NotSupported as error:
+            return InvalidNode(str(error))
         except Exception as error:
             error.add_note(f"in the mutant {self.name}, made on {node.op} {node.attrs}")
             raise

@@ -167,9 +167,10 @@ def _of_string(attribute: Attribute) -> Iterator[Mutant]:
     name = attribute.name
     yield Mutant(f"{name}_in_any_case", f"{name} was read in lower case too",
                  _repaired(name, lambda value, _: (value.upper(), value.lower())))  # fmt: skip
-    text = f"an unknown {name} was taken for the default"
-    answer = _repaired(name, lambda value, node: (attribute.default,))
-    yield Mutant(f"unknown_{name}_is_the_default", text, answer)
+    if attribute.default is not None:
+        text = f"an unknown {name} was taken for the default"
+        answer = _repaired(name, lambda value, node: (attribute.default,))
+        yield Mutant(f"unknown_{name}_is_the_default", text, answer)
 
 
 def _of_ints(attribute: Attribute) -> Iterator[Mutant]:
@@ -307,6 +308,7 @@ def _of_versions(
         return
     first = own.inputs[own.lead]
     new = frozenset().union(*(schema.inputs[schema.lead].types for schema in later)) - first.types
+    new &= {dtype.text for dtype in dtypes.DTYPES.values()}
     for name, words, accepted in (
         ("later_types", "a type that came with a later version was", new),
         ("integers", "integers and booleans were", _texts("int", "bool") - first.types - new),

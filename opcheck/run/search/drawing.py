@@ -14,7 +14,7 @@ import numpy as np
 from opcheck import dtypes
 from opcheck.dtypes import DTYPES, DType
 from opcheck.model import Attrs, AttrValue, Case, Fill, Given, Put, TensorSpec
-from opcheck.opset import Attribute, Parameter, Schema
+from opcheck.opset import NAMING, Attribute, Parameter, Schema
 from opcheck.suite.fill import specials
 from opcheck.suite.signature import leads
 
@@ -130,6 +130,9 @@ def attributes(rng: Random, schema: Schema, shape: Shape) -> dict[str, AttrValue
 
 def attribute(rng: Random, declared: Attribute, shape: Shape) -> AttrValue | None:
     """A value that may make sense, None where nothing is known to."""
+    if declared.name in NAMING:
+        dtype = rng.choice([*DTYPES.values()])
+        return dtype.onnx if declared.type == "int" else dtype.word
     draw = _BY_NAME.get(declared.name) or _BY_TYPE.get(declared.type)
     value: AttrValue | None = draw(rng, shape) if draw else declared.default
     if declared.type == "float" and isinstance(value, int):
@@ -258,7 +261,10 @@ def _inputs(rng: Random, schema: Schema, lead: TensorSpec) -> Iterator[TensorSpe
 
 def _another(rng: Random, schema: Schema, parameter: Parameter, lead: TensorSpec) -> TensorSpec:
     shape = lead.shape
-    if (part := rng.random()) > 0.8:
+    is_count = not _is_alike(schema, parameter) and rng.random() < 0.6
+    if is_count:
+        shape = (1,)
+    elif (part := rng.random()) > 0.8:
         shape = tuple(rng.randint(1, 3) for _ in range(rng.randint(0, 2)))
     elif part > 0.6:
         shape = tuple(rng.choice([1, n]) for n in shape[rng.randint(0, len(shape)) :])
@@ -266,7 +272,7 @@ def _another(rng: Random, schema: Schema, parameter: Parameter, lead: TensorSpec
         dtype, values = lead.dtype, _values(rng, math.prod(shape), lead.dtype, nan=False)
     else:
         dtype = rng.choice([one for one in DTYPES.values() if one.text in parameter.types])
-        ends = rng.choice([0, 0, -2]), rng.choice([0, 1, 2])
+        ends = (1, 1) if is_count else (rng.choice([0, 0, -2]), rng.choice([0, 1, 2]))
         values = [float(rng.randint(*ends)) for _ in range(math.prod(shape))]
     return TensorSpec("", dtype, shape, given(values, shape, dtype), (), lead.initializer)
 

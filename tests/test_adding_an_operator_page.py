@@ -8,12 +8,11 @@ import pytest
 
 from opcheck.engine import operators
 from opcheck.engine.operators import WrongOperator
-from opcheck.reading import shipped_folder
 from tests.shell import ROOT, shell
 
 PAGE = (ROOT / "docs" / "adding-an-operator.md").read_text(encoding="utf-8")
 FILE = (ROOT / "opcheck" / "engine" / "ops" / "layer_normalization.py").read_text(encoding="utf-8")
-SUITE = shipped_folder("_cases", "cases") / "onnx" / "layer_normalization.yaml"
+SUITE = ROOT / "drafts" / "layer_normalization.yaml"
 
 
 def blocks(language: str) -> list[str]:

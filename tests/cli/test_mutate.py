@@ -20,8 +20,8 @@ def cases(run, tmp_path):
     (tmp_path / "weak.yaml").write_text(HEAD + NO_TIES)
     (tmp_path / "strong.yaml").write_text(HEAD + NO_TIES + TIES)
     (tmp_path / "unknown.yaml").write_text(
-        "op: Relu\nopset: 14\ndtype: float32\ntolerance: {ulp: 0}\n"
-        "cases:\n- {name: a, inputs: {X: [1]}, expect: {Y: [1]}}\n"
+        "op: LpNormalization\nopset: 22\ndtype: float32\ntolerance: {ulp: 0}\n"
+        "cases:\n- {name: a, inputs: {input: [1]}, expect: {output: [1]}}\n"
     )
 
 
@@ -153,7 +153,8 @@ def test_a_group_that_shows_something_is_told_of_on_request(run):
     found = run(*words, "-k", "not no_ties")
     assert (found.exit_code, len(lines_of(found))) == (0, 1)
     verbose = run(*words, "-k", "not no_ties", "-v")
-    assert lines_of(verbose)[2].split() == ["Hardmax", "ties", "1", "last_of_ties"]
+    shown = ["Hardmax", "ties", "1", "last_of_ties;", "3", "sentences"]
+    assert lines_of(verbose)[2].split() == shown
     assert run(*words).exit_code == 1
 
 

@@ -160,7 +160,9 @@ def test_a_formula_has_the_same_values_on_every_kind(name: str, kind: str) -> No
     with precise.digits(200), xp.lifting(lift):
         found = FORMULAS[name](lift(x), lift(y))
     assert found.shape == right.shape
-    np.testing.assert_allclose(values(found), right, rtol=1e-12, atol=1e-12)
+    # The first stage of LayerNormalization is in float32, whatever its tensors are.
+    rtol = 3e-6 if name == "LayerNormalization" else 1e-12
+    np.testing.assert_allclose(values(found), right, rtol=rtol, atol=1e-12)
 
 
 UNARY = "abs negative exp expm1 log log1p sqrt erf sign floor ceil trunc round sin cos tan".split()
@@ -308,7 +310,6 @@ def test_values_may_be_of_any_width(dtype: Any) -> None:
     for name in (
         "Gelu",
         "Softmax",
-        "LayerNormalization",
         "MatMul",
         "Pow",
         "Clip",

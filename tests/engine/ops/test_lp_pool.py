@@ -190,7 +190,8 @@ def test_p_of_version_1_is_a_binary32_number() -> None:
 
 @pytest.mark.parametrize("p", [0.0, -1.0, NAN, INF, -INF, 1e39, 1e-60])
 def test_p_of_version_1_is_finite_and_positive(p: float) -> None:
-    assert refusal(1, p=p) == f"LpPool-1: p {p}; allowed: numbers that are above 0 in float32"
+    held = {1e39: INF, 1e-60: 0.0}.get(p, p)  # by a model
+    assert refusal(1, p=p) == f"LpPool-1: p {held}; allowed: numbers that are above 0 in float32"
 
 
 @pytest.mark.parametrize("version", [2, 11, 18, 22])

@@ -134,12 +134,12 @@ def test_a_computed_answer_to_an_open_question_is_correctly_rounded(tmp_path: Pa
 
 def test_an_operator_that_the_engine_lacks_is_written_as_stated(tmp_path: Path) -> None:
     text = """
-        op: Relu
-        opset: 14
+        op: LpNormalization
+        opset: 22
         dtype: float32
         tolerance: {ulp: 0}
         cases:
-        - {name: a, inputs: {X: [-1, 2]}, expect: {Y: [0, 2]}}
+        - {name: a, inputs: {input: [-1, 2]}, expect: {output: [0, 2]}}
     """
     (case,) = cases_in(tmp_path, text)
     (test,) = made_of(case, 3).tests

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from opcheck import opset
 from opcheck.dtypes import DTYPES
 from opcheck.engine import leading
-from opcheck.engine.operators import every
 from opcheck.errors import CaseFileError, Problem
 from opcheck.model import Case, OpVersion, Rejected
 from opcheck.suite import load
@@ -62,7 +61,9 @@ def test_every_type_that_an_operator_lacks_is_a_case_of_the_shipped_suites() -> 
             lead = leading(case.op, case.inputs)
             refused_types.setdefault(case.op, set()).update([lead.dtype.text] if lead else [])
     assert refused_types.keys() == {
-        OpVersion(one.domain, one.name, since) for one in judged_operators() for since in one.formulas
+        OpVersion(one.domain, one.name, since)
+        for one in judged_operators()
+        for since in one.formulas
     }
     for op, types in refused_types.items():
         schema = opset.describe(op.domain, op.name, op.since)

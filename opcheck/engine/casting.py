@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from opcheck import dtypes
+from opcheck import numbers as xp
 from opcheck.dtypes import DTYPES, DType, round_to
 from opcheck.errors import NotSupported
 from opcheck.model import Array
 from opcheck.numbers import primitive
+from opcheck.numbers.faulty import bare
 
 #: Every integer up to here is a number of float64.
 _EXACT = 1 << 53
+
+
+def check_castable(dtype: DType | None) -> None:
+    """Raise NotSupported for texts, complex numbers, and those of 8 bits or less but integers."""
+    if dtype is None or dtype.name not in DTYPES or dtype.kind not in ("float", "int", "bool"):
+        raise NotSupported(f"unsupported by opcheck: casts of {dtype}")
 
 
 @primitive
@@ -22,9 +32,8 @@ def cast_to(x: Array, dtype: DType) -> Array:
     integers they are cut off; where these cannot hold them, nothing is said of the result, and they
     come out as the nearest end, NaN as 0. Integers keep their lowest bits.
     """
-    for one in (dtypes.element_type(x), dtype):
-        if one is None or one.name not in DTYPES:
-            raise NotSupported(f"unsupported by opcheck: casts of {one}")
+    check_castable(dtypes.element_type(x))
+    check_castable(dtype)
     match dtype.kind:
         case "bool":
             return np.asarray(x != 0)
@@ -60,3 +69,12 @@ def _cut_off(x: Array, dtype: DType) -> Array:
     whole = np.where(inside, values, 0.0).astype(np.int64 if low else np.uint64)
     ends = np.where(values < 0, np.array(low, dtype.numpy), np.array(high, dtype.numpy))
     return np.where(inside, whole.astype(dtype.numpy), ends)
+
+
+def cast_any(x: Any, dtype: DType) -> Any:
+    """`x`, of any kind of numbers, in another type."""
+    plain = bare(x)
+    if isinstance(plain, np.ndarray):
+        return xp.astype(cast_to(plain, dtype), dtype.numpy)
+    check_castable(dtype)
+    return xp.astype(x, dtype.numpy)

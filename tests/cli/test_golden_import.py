@@ -269,8 +269,16 @@ INPUT = "test_data_set_0/input_0.pb"
         (INPUT, proto(data_type=1, dims=[1 << 62, 4]), f"{INPUT}: the shape"),
         (INPUT, proto(data_type=1, dims=[-1]), f"{INPUT}: the shape [-1]"),
         (INPUT, proto(data_type=1, dims=[0, 1 << 40]), f"{INPUT}: the shape"),
-        (INPUT, proto(data_type=8, dims=[1], string_data=[b"a"]), f"{INPUT}: a tensor of STRING"),
-        (INPUT, proto(data_type=14, dims=[1]), f"{INPUT}: a tensor of COMPLEX64, which no case"),
+        (
+            INPUT,
+            proto(data_type=8, dims=[1], string_data=[b"a"]),
+            f"{INPUT}: a tensor of string; the model declares float32",
+        ),
+        (
+            INPUT,
+            proto(data_type=14, dims=[1]),
+            f"{INPUT}: a tensor of complex64; the model declares float32",
+        ),
         (INPUT, proto(data_type=99, dims=[1]), f"{INPUT}: a tensor of type 99, which no case"),
         (INPUT, proto(data_type=7, dims=[1]), f"{INPUT}: a tensor of int64; the model declares"),
         (

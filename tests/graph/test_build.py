@@ -253,7 +253,7 @@ def test_a_problem_that_no_model_can_state_says_so() -> None:
 
 
 def test_a_dtype_has_the_code_that_onnx_gives_it() -> None:
-    for dtype in DTYPES.values():
+    for dtype in (one for one in DTYPES.values() if one.kind != "string"):
         x = np.ones((2, 2), dtype.numpy)
         (info,) = model_of(task_of("Identity", 13, {}, x)).graph.input
         assert helper.tensor_dtype_to_np_dtype(info.type.tensor_type.elem_type) == x.dtype

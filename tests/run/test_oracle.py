@@ -230,7 +230,7 @@ def test_each_output_has_its_own_golden_file(tmp_path: Path) -> None:
         ),
         (
             numpy_helper.from_array(np.array(["text"], object)).SerializeToString(),
-            "output_0.pb holds object; Hardmax-13 gives float32 here",
+            "output_0.pb holds string; Hardmax-13 gives float32 here",
         ),
     ],
     ids=["zeros", "cut short", "float64", "complex", "strings"],

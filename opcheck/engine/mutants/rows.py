@@ -562,10 +562,10 @@ def tops() -> Iterator[Mutant]:
     yield from faults(
         "top_k",
         _top_k,
-        ("top_last_of_ties", "of equal elements the last came first", _last_few),
-        ("top_last_of_ties_kept", "of elements equal to the last one that is kept, the last were",
+        ("later_ties_come_first", "of equal elements the last came first", _last_few),
+        ("later_ties_kept", "of elements equal to the last one that is kept, the last were",
          _last_of_equals_kept),
-        ("top_last_of_ties_if_one", "of equal elements the last was kept where k is 1",
+        ("later_tie_kept_if_one", "of equal elements the last was kept where k is 1",
          _last_if_one),
         *((f"top_unstable_beyond_{n}", f"rows of more than {n} elements were sorted so that of "
            "equal ones the last came first", _unstable_beyond(n)) for n in (16, 32, 256, 1024)),

@@ -3,10 +3,8 @@
 import numpy as np
 
 from opcheck import dtypes
-from opcheck import numbers as xp
-from opcheck.engine.casting import cast_to
+from opcheck.engine.casting import cast_any
 from opcheck.engine.operators import operator
-from opcheck.numbers.faulty import bare
 
 OP = operator("Cast", exact=True, ignores=("saturate", "round_mode"))
 
@@ -16,10 +14,7 @@ def cast(input, *, to):
     """Function bodies cast numbers with bounds too; what they make of others may have some."""
     dtype = dtypes.named(to)
     assert dtype
-    x = bare(input)
-    if isinstance(x, np.ndarray):
-        x = cast_to(x, dtype)
-    return xp.astype(x, dtype.numpy)
+    return cast_any(input, dtype)
 
 
 # ── mutants ───────────────────────────────────────────────────────────────────────────────────

@@ -7,10 +7,9 @@ import numpy as np
 from opcheck import dtypes
 from opcheck import numbers as xp
 from opcheck.engine.axes import from_either_end
-from opcheck.engine.casting import cast_to
+from opcheck.engine.casting import cast_any
 from opcheck.engine.operators import operator
 from opcheck.errors import InvalidNode, NotSupported
-from opcheck.numbers.faulty import bare
 
 NAMES = """
 CastLike Constant ConstantOfShape Flatten Reshape Shape Size Slice Squeeze Transpose Unsqueeze
@@ -207,12 +206,11 @@ def constant_of_shape(input, *, value):
     return np.full([int(n) for n in input], fill.reshape(-1)[0])
 
 
-CAST_LIKE = operator("CastLike", ignores=("saturate", "round_mode"))
+CAST_LIKE = operator("CastLike", exact=True, ignores=("saturate", "round_mode"))
 
 
 @CAST_LIKE.formula(15, *_TYPES)
 def cast_like(input, target_type):
     dtype = dtypes.element_type(np.empty(0, target_type.dtype))
     assert dtype
-    x = bare(input)
-    return xp.astype(cast_to(x, dtype) if isinstance(x, np.ndarray) else x, dtype.numpy)
+    return cast_any(input, dtype)

@@ -266,7 +266,8 @@ def _of_form(schema: Schema) -> Iterator[Mutant]:
             }
             return node.with_attrs(**attrs).right
 
-        yield Mutant(name, text, answer, only=_ONE_TYPE, of_form=True)
+        if read is not _converted or {*declared.values()} & {"int", "float", "ints"}:
+            yield Mutant(name, text, answer, only=_ONE_TYPE, of_form=True)
 
 
 def _converted(declared: str | None, value: Typed) -> Any:

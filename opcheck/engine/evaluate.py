@@ -126,7 +126,7 @@ def _typed(bound: Bound, place: int, output: Any) -> Array:
         if dtype.numpy.itemsize == 2 and array.dtype == np.float32:
             from opcheck.engine.half import narrowed
 
-            return narrowed(np.ascontiguousarray(array), dtype.numpy)
+            return narrowed(np.ascontiguousarray(array), dtype.numpy).reshape(array.shape)
         return round_to(array.astype(np.float64), dtype)
     if dtype.kind == "int" and array.dtype.kind in "iu":
         return array.astype(dtype.numpy)
@@ -489,7 +489,7 @@ class Expected:
         """The values rounded to the output's dtype, to nearest, ties to even."""
         rest = 0.0 if self.rest is None else self.rest
         with np.errstate(over="ignore"):
-            return round_to(self.values + rest, self.dtype)
+            return np.asarray(round_to(self.values + rest, self.dtype))
 
     def tiers(self, declared: Collection[str] = ()) -> tuple[Tier, ...]:
         """The tiers in the order in which they are tried; those `declared` bring no remark."""

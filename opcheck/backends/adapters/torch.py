@@ -154,6 +154,25 @@ def _layer_normalization(task: Task, x: Any, scale: Any, shift: Any = None) -> A
     return y if shift is None else y + shift
 
 
+def _group_normalization(task: Task, x: Any, scale: Any, shift: Any) -> Any:
+    import torch
+
+    attrs: dict[str, Any] = {"epsilon": 1e-5, "stash_type": 1, **task.attrs}
+    if attrs["stash_type"] != 1:
+        raise NotSupported("torch's group_norm has no stash_type")
+    if x.shape[1:2] != scale.shape or scale.shape != shift.shape:
+        raise InvalidNode("scale and bias have an element for each channel")
+    y = torch.nn.functional.group_norm(x, attrs["num_groups"], eps=attrs["epsilon"])
+    channels = (-1, *[1] * (x.dim() - 2))
+    return y * scale.reshape(channels) + shift.reshape(channels)
+
+
+def _gelu(task: Task, x: Any) -> Any:
+    import torch
+
+    return torch.nn.functional.gelu(x, approximate=str(task.attrs.get("approximate", "none")))
+
+
 def _conv(task: Task, x: Any, w: Any, bias: Any = None) -> Any:
     import torch
 
@@ -240,6 +259,8 @@ _FUNCTIONS: Mapping[tuple[str, str], Callable[..., Any]] = {
     ("", "Hardmax"): partial(_along_axis, _hardmax),
     ("", "LpPool"): _lp_pool,
     ("", "Conv"): _conv,
+    ("", "Gelu"): _gelu,
+    ("", "GroupNormalization"): _group_normalization,
     ("", "LayerNormalization"): _layer_normalization,
     ("", "Where"): _where,
     ("", "Concat"): _concat,

@@ -268,7 +268,8 @@ def _of_form(schema: Schema) -> Iterator[Mutant]:
             }
             return node.with_attrs(**attrs).right
 
-        needed = {"attributes_converted": declared, "attributes_of_another_type_ignored": optional}
+        converted = {*declared.values()} & {"int", "float", "ints"}
+        needed = {"attributes_converted": converted, "attributes_of_another_type_ignored": optional}
         if needed.get(name, True):
             yield Mutant(name, text, answer, only=_ONE_TYPE, of_form=True)
 

@@ -470,7 +470,7 @@ ACCEPTED: tuple[Row, ...] = (
 )  # fmt: skip
 
 FAULTS: tuple[Mutant, ...] = tuple(
-    faulty(NAME, name, text, make(change), needs=needs, unless="".join(unless))
+    faulty(NAME, name, text, make(change), needs=needs, unless=tuple(unless))
     for make, table in (
         (_reading, READINGS),
         (_planning, PLANS),

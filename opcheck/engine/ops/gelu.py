@@ -1,5 +1,94 @@
-"""Gelu (20), by the function body that the specification has."""
+"""Gelu (20): x times the normal distribution's share below x, or by an approximation of that."""
 
-from opcheck.engine.operators import composite
+import math
 
-OP = composite("Gelu")
+from opcheck import numbers as xp
+from opcheck.engine.bodies import body_formula
+from opcheck.engine.operators import operator
+from opcheck.errors import InvalidNode
+from opcheck.model import OpVersion
+
+OP = operator("Gelu")
+
+
+def by_function(odd):
+    """Version 20, from `odd(x, approximate)`, which stands for erf(x / √2)."""
+
+    def formula(X, *, approximate):
+        if approximate not in ("none", "tanh"):
+            raise InvalidNode(f"approximate {approximate!r}; allowed: none, tanh")
+        return 0.5 * X * (1 + odd(X, approximate))
+
+    return {20: formula}
+
+
+@OP.formula(by=by_function)
+def error_function(x, approximate, millionths=44715):
+    if approximate == "none":
+        return xp.erf(x * xp.inexact(xp.sqrt(xp.real(0.5)), 1))
+    root = xp.sqrt(xp.real(0.5) / xp.atan(xp.real(1)))  # of 2/π
+    return xp.tanh(root * (x + xp.real(millionths) / 1000000 * (x * x * x)))
+
+
+OP.also_honest("with the function body's constants, float32's in the tensor's type", 20)(
+    body_formula(OpVersion("", "Gelu", 20))
+)
+
+
+# ── mutants ───────────────────────────────────────────────────────────────────────────────────
+
+
+@OP.mutant("the approximation by tanh was taken, whatever approximate", by=by_function)
+def tanh_always(x, approximate):
+    return error_function(x, "tanh")
+
+
+@OP.mutant("the approximation by a logistic function of 1.702·x was taken", by=by_function)
+def quick(x, approximate):
+    return xp.tanh(0.851 * x)
+
+
+@OP.mutant("erf was taken of x, not of x/√2", by=by_function)
+def root_of_two_forgotten(x, approximate):
+    return xp.erf(x) if approximate == "none" else error_function(x, approximate)
+
+
+@OP.mutant("0.0447 stood for 0.044715", by=by_function)
+def shorter_factor(x, approximate):
+    return error_function(x, approximate, 44700)
+
+
+@OP.mutant("x² stood for x³", by=by_function)
+def square_for_cube(x, approximate):
+    cubed = xp.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * (x * x)))
+    return cubed if approximate == "tanh" else error_function(x, approximate)
+
+
+@OP.mutant("results below -3 were taken for 0", by=by_function)
+def tail_cut(x, approximate):
+    return xp.where(x < -3, -1.0, error_function(x, approximate))
+
+
+@OP.mutant("erf was a polynomial that is good to 1.5e-7", by=by_function,
+           equivalent=dict.fromkeys(("float16", "bfloat16"),
+                                    "float32 knows 1 + erf to 4 units of 1.2e-7"))  # fmt: skip
+def polynomial(x, approximate):
+    if approximate == "tanh":
+        return error_function(x, approximate)
+    z = xp.abs(x) / math.sqrt(2)
+    t, total = 1 / (1 + 0.3275911 * z), 0
+    for factor in (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592):
+        total = (total + factor) * t
+    return xp.sign(x) * (1 - total * xp.exp(-z * z))
+
+
+# ── what no legal input shows ─────────────────────────────────────────────────────────────────
+
+for called in ("minus_1e4", "minus_1e9", "nan"):
+    OP.equivalent(f"minus_infinity_taken_for_{called}", "-inf may give NaN, or the limit, 0")
+OP.equivalent("overflow_saturates", "no result is larger than the element that it is of")
+OP.equivalent(
+    "subnormal_inputs_flushed",
+    "what subnormal numbers add may be flushed, and the bound leaves it out too",
+    *("bfloat16", "float32", "float64"),
+)

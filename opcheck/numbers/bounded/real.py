@@ -17,7 +17,9 @@ def real(name: str) -> Callable[..., Any]:
     """The function `name` of arrays of float64, longdouble or mpmath's numbers, in their dtype."""
     plain = None if name == "erf" else getattr(np, name)
 
-    def function(*operands: Any) -> Any:
+    def function(*given: Any) -> Any:
+        # Arithmetic on mpmath's numbers of rank 0 leaves the bare number.
+        operands = [np.asarray(one) for one in given]
         kind = operands[0].dtype
         if kind == np.object_:
             return _precise(name)(*operands)

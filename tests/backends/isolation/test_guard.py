@@ -22,6 +22,9 @@ def test_the_folder_and_its_guard_end_with_the_run(monkeypatch, tmp_path):
     with guard.guarded_folder() as folder:
         (folder / "left").write_text("behind")
         assert folder.parent == tmp_path
+        started = time.monotonic()
+        while not guards() and time.monotonic() < started + 10:
+            time.sleep(0.01)  # a process has its own words only once it has begun
         assert len(guards()) == 1
     assert not list(tmp_path.iterdir())
     assert not guards()

@@ -156,7 +156,7 @@ def _of_float(attribute: Attribute) -> Iterator[Mutant]:
 
 
 def _whole(change: Callable[[float], int], value: float) -> float:
-    return float(change(value) or 1)
+    return float(change(value) or 1) if math.isfinite(value) else value
 
 
 def _has_fraction(name: str, node: Node) -> bool:

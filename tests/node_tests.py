@@ -6,6 +6,10 @@ import warnings
 from functools import cache
 from typing import Any
 
+from onnx import TensorProto, numpy_helper
+
+from opcheck.opset.onnx_defs import value_of
+
 _PACKAGE = "onnx.backend.test.case.node"
 
 
@@ -24,3 +28,22 @@ def node_tests_of(op: str) -> dict[str, Any]:
     made = importlib.import_module(_PACKAGE)._NodeTestCases
     alone = (test for test in made if [node.op_type for node in test.model.graph.node] == [op])
     return {test.name: test for test in alone}
+
+
+def asked_by(test: Any) -> list[tuple[list[Any], dict[str, Any], list[Any]]]:
+    """The inputs of the node, its attributes, and the outputs that are wanted, of each data set."""
+    graph = test.model.graph
+    (node,) = graph.node
+    attrs = {attribute.name: value_of(attribute) for attribute in node.attribute}
+    found = []
+    for given, wanted in (map(_arrays, data) for data in test.data_sets):
+        fed = dict(zip((one.name for one in graph.input), given, strict=True))
+        found.append(([fed.get(name) for name in node.input], attrs, wanted))
+    return found
+
+
+def _arrays(values: Any) -> list[Any]:
+    return [
+        numpy_helper.to_array(value) if isinstance(value, TensorProto) else value
+        for value in values
+    ]

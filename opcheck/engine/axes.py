@@ -69,12 +69,17 @@ def broadcast(*arrays: Any) -> tuple[Any, ...]:
 
     Raises InvalidNode where the lengths of an axis differ and are not 1.
     """
+    shape = common_shape(*arrays)
+    return tuple(xp.broadcast_to(x, shape) for x in arrays)
+
+
+def common_shape(*arrays: Any) -> tuple[int, ...]:
+    """The shape to which all of the arrays broadcast; raises InvalidNode where there is none."""
     try:
-        shape = np.broadcast_shapes(*(x.shape for x in arrays))
+        return np.broadcast_shapes(*(x.shape for x in arrays))
     except ValueError:
         shapes = ", ".join(str(list(x.shape)) for x in arrays)
         raise InvalidNode(f"the shapes {shapes} do not broadcast") from None
-    return tuple(xp.broadcast_to(x, shape) for x in arrays)
 
 
 def stretches(name: str, x: Any, other: Any) -> None:

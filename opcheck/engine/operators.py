@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from opcheck import opset
+from opcheck.dtypes import DTYPES
 from opcheck.model import OpVersion
 from opcheck.opset import Parameter, Schema
 
@@ -33,6 +34,8 @@ Batch: TypeAlias = Callable[[int, int, Mapping[str, Any]], Collection[int]]
 AnyOrder: TypeAlias = Callable[[Mapping[str, Any]], int | None]
 
 _OPS = "opcheck.engine.ops"
+#: The dtypes of real and complex floating numbers, for mutants that are about no others.
+FLOATING = tuple(name for name, dtype in DTYPES.items() if dtype.kind in ("float", "complex"))
 
 
 class WrongOperator(Exception):
@@ -267,12 +270,10 @@ def operator(
     batch: Batch | None = None,
     ignores: Sequence[str] = (),
     any_order: AnyOrder | None = None,
+    module: str = "",
 ) -> Operator:
-    """Declare an operator; see `Operator`."""
-    frame = inspect.currentframe()
-    assert frame
-    assert frame.f_back
-    module = str(frame.f_back.f_globals["__name__"])
+    """Declare an operator; see `Operator`. Its `module` is the one that calls, if none is named."""
+    module = module or _caller()
     made = Operator(domain, name, module, exact, low, high, batch, tuple(ignores), any_order)
     if not opset.versions(domain, name):
         raise WrongOperator(f"{module}: there is no operator {name!r} in domain {domain!r}")
@@ -280,15 +281,23 @@ def operator(
     return made
 
 
+def _caller() -> str:
+    """The module from which the function was called that asks."""
+    frame = inspect.currentframe()
+    assert frame
+    assert frame.f_back
+    assert frame.f_back.f_back
+    return str(frame.f_back.f_back.f_globals["__name__"])
+
+
 def family(functions: Mapping[str, Formula], **options: Any) -> None:
     """Declare operators that differ in a function: each takes its inputs and, by name, attributes.
 
     An attribute that the function does not take changes nothing, as `consumed_inputs` of version 1.
     """
-    module = str(inspect.currentframe().f_back.f_globals["__name__"])  # type: ignore[union-attr]
+    module = _caller()
     for name, function in functions.items():
-        made = operator(name, **options)
-        made.module = module
+        made = operator(name, module=module, **options)
         taken = {p.name for p in parameters_of(function) if p.kind is p.KEYWORD_ONLY}
         versions = opset.versions(made.domain, name)
         attributes = {attribute for schema in versions.values() for attribute in schema.attributes}
@@ -324,8 +333,7 @@ def composite(name: str, domain: str = "", **options: Any) -> Operator:
     """Declare an operator by its function body, in each version that has one."""
     from opcheck.engine.bodies import body_formula
 
-    made = operator(name, domain, **options)
-    made.module = str(inspect.currentframe().f_back.f_globals["__name__"])  # type: ignore[union-attr]
+    made = operator(name, domain, module=_caller(), **options)
     for since, schema in opset.versions(domain, name).items():
         if schema.bodies:
             made.formulas[since] = body_formula(OpVersion(domain, name, since))

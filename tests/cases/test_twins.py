@@ -22,8 +22,9 @@ CELLS = cells(select(shipped_cases(), Selection(level="core")))
 OPS = sorted({(cell.op.domain, cell.op.name) for cell in CELLS})
 #: From this share of agreement on two mutants are one.
 SAME = 0.99
-#: Fewer cases in which either is wrong say nothing of two.
-ENOUGH = 3
+#: Two that are not one, though an operator's suite has no case that tells them apart: of
+#: DML_ACTIVATION_HARDMAX1 one row has -inf, and nothing in it lies below -10,000.
+APART = {("infinities_clamped", "minus_infinity_taken_for_minus_1e4"): "DML_ACTIVATION_HARDMAX1"}
 RIGHT = Mutant("none", "all was well", lambda node: node.right)
 #: What a mutant answers to each case, by its id; where it is right, it is left out.
 Answers = dict[str, object]
@@ -100,7 +101,7 @@ def test_no_two_mutants_are_one(op):
         counts = {pair: (a, b) for pair, (a, b) in counts.items() if a >= SAME * b}
     twins = [
         f"{one} = {other}: {same} cases"
-        for ((one, _), (other, _)), (same, either) in counts.items()
-        if either >= ENOUGH
+        for ((one, _), (other, _)), (same, _) in counts.items()
+        if APART.get((one, other)) != op[1]
     ]
     assert twins == []

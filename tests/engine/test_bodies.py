@@ -16,8 +16,8 @@ from opcheck.engine.node import Node
 from opcheck.engine.operators import every
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import OpVersion
-from tests.engine.ops.test_node_tests import UNSTATED, arrays, value
-from tests.node_tests import node_tests_of
+from tests.engine.ops.test_node_tests import UNSTATED
+from tests.node_tests import asked_by, node_tests_of
 
 #: Versions that have both; of operators by their body alone the body is the formula.
 BOTH = [
@@ -28,21 +28,14 @@ BOTH = [
     and since in operator.formulas
     and not getattr(operator.formulas[since], "__name__", "").endswith("_body")
 ]
-#: What no node test has for a version, or none on ordinary numbers.
+#: One version of each of these operators.
 LAST = {op.name: op for op in BOTH}.values()
 
 
 def nodes(op: OpVersion) -> list[Node]:
-    """The node tests of the operator that this version takes, on their data."""
-    found = []
-    for test in node_tests_of(op.name).values():
-        (node,) = test.model.graph.node
-        attrs = {attribute.name: value(attribute) for attribute in node.attribute}
-        given = arrays(test.data_sets[0][0])
-        fed = dict(zip((one.name for one in test.model.graph.input), given, strict=True))
-        inputs = tuple(fed.get(name) for name in node.input)
-        found.append(Node(op, inputs, attrs, len(test.data_sets[0][1])))
-    return found
+    """The node tests of the operator, asked of this version, on their first data."""
+    first = (asked_by(test)[0] for test in node_tests_of(op.name).values())
+    return [Node(op, tuple(inputs), attrs, len(wanted)) for inputs, attrs, wanted in first]
 
 
 def apart(one: Any, other: Any) -> Any:

@@ -6,7 +6,7 @@ import numpy as np
 
 from opcheck import numbers as xp
 from opcheck import opset
-from opcheck.engine.axes import broadcast, from_either_end
+from opcheck.engine.axes import common_shape, from_either_end
 from opcheck.engine.operators import family, operator
 from opcheck.errors import InvalidNode
 
@@ -53,7 +53,7 @@ def _declare(name):
     versions = opset.versions("", name)
 
     def of_pair(A, B):
-        broadcast(A, B)
+        common_shape(A, B)
         return function(A, B)
 
     def of_part(A, B, *, broadcast, axis):
@@ -61,7 +61,7 @@ def _declare(name):
 
     def power(X, Y):
         # Only the base decides the type of the power.
-        broadcast(X, Y)
+        common_shape(X, Y)
         return function(X, Y if Y.dtype == X.dtype else xp.astype(Y, X.dtype))
 
     for since in versions:
@@ -78,7 +78,7 @@ for _name in PAIRS:
 
 def _all(function):
     def of_all(*data):
-        broadcast(*data)
+        common_shape(*data)
         return reduce(function, data)
 
     return of_all

@@ -2,11 +2,10 @@
 
 from opcheck import numbers as xp
 from opcheck.engine.axes import from_either_end, from_the_front
-from opcheck.engine.operators import operator
+from opcheck.engine.operators import FLOATING, operator
 from opcheck.errors import InvalidNode
 
 OP = operator("Concat", exact=True)
-FLOATS = ("float16", "bfloat16", "float32", "float64", "complex64", "complex128")
 
 
 def along(function):
@@ -64,7 +63,7 @@ def eight_inputs(inputs, axis):
     return joined(inputs[:8], axis)
 
 
-@OP.mutant("negative zeros became zeros", by=along, only=FLOATS)
+@OP.mutant("negative zeros became zeros", by=along, only=FLOATING)
 def zeros_without_sign(inputs, axis):
     return joined(inputs, axis) + 0
 

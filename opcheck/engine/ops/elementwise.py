@@ -38,10 +38,6 @@ def _softplus(x):
     return xp.log(xp.exp(x) + 1)
 
 
-def _tanh(x):
-    return xp.tanh(x)
-
-
 def _elu(x, *, alpha):
     return xp.where(xp.less(x, 0), alpha * (xp.exp(x) - 1), x)
 

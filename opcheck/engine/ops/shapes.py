@@ -47,7 +47,7 @@ def by_attribute(data, *, shape):
     return _reshaped(data, shape, 0)
 
 
-@RESHAPE.formula(5, 13, 14, *_TYPES[0:])
+@RESHAPE.formula(5, 13, 14, *_TYPES)
 def by_input(data, shape, *, allowzero=0):
     return _reshaped(data, shape, allowzero)
 

@@ -4,10 +4,9 @@ import numpy as np
 
 from opcheck import numbers as xp
 from opcheck.engine.axes import broadcast
-from opcheck.engine.operators import operator
+from opcheck.engine.operators import FLOATING, operator
 
 OP = operator("Where", exact=True)
-FLOATS = ("float16", "bfloat16", "float32", "float64", "complex64", "complex128")
 
 
 @OP.formula(9, 16)
@@ -15,14 +14,14 @@ def chosen(condition, X, Y):
     return xp.where(*broadcast(condition, X, Y))
 
 
-@OP.mutant("the choice was computed as c * X + (1 - c) * Y", only=FLOATS)
+@OP.mutant("the choice was computed as c * X + (1 - c) * Y", only=FLOATING)
 def blended(condition, X, Y):
     condition, X, Y = broadcast(condition, X, Y)
     c = condition.astype(X.dtype)
     return c * X + (1 - c) * Y
 
 
-@OP.mutant("X and Y were added, each with zeros where the other is chosen", only=FLOATS)
+@OP.mutant("X and Y were added, each with zeros where the other is chosen", only=FLOATING)
 def added(condition, X, Y):
     condition, X, Y = broadcast(condition, X, Y)
     return xp.where(condition, X, X.dtype.type(0)) + xp.where(condition, Y.dtype.type(0), Y)

@@ -7,15 +7,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import onnx
 import pytest
-from onnx import helper, numpy_helper
 
 from opcheck import opset
 from opcheck.engine import evaluate
 from opcheck.engine.operators import every
 from opcheck.errors import NotSupported
-from tests.node_tests import node_tests_of
+from tests.node_tests import asked_by, node_tests_of
 
 #: Of casts of types that case files cannot state.
 UNSTATED = r"unsupported by opcheck: casts of (string|u?int[24]|float[48]\w*)"
@@ -31,26 +29,13 @@ def node_tests() -> Iterator[Any]:
                     yield test
 
 
-def value(attribute: onnx.AttributeProto) -> Any:
-    found = helper.get_attribute_value(attribute)
-    if isinstance(found, bytes):
-        return found.decode()
-    if isinstance(found, list):
-        return tuple(found)
-    return numpy_helper.to_array(found) if isinstance(found, onnx.TensorProto) else found
-
-
 @pytest.mark.parametrize("test", list(node_tests()), ids=lambda test: test.name)
 def test_the_engine_gives_the_outputs_of_the_node_test(test: Any) -> None:
-    graph = test.model.graph
-    (node,) = graph.node
-    attrs = {attribute.name: value(attribute) for attribute in node.attribute}
     (opsets,) = (one.version for one in test.model.opset_import if not one.domain)
+    (node,) = test.model.graph.node
     schema = opset.describe("", node.op_type, opsets)
     assert schema
-    for given, wanted in ([*map(arrays, one)] for one in test.data_sets):
-        fed = dict(zip((one.name for one in graph.input), given, strict=True))
-        inputs = [fed.get(name) for name in node.input]
+    for inputs, attrs, wanted in asked_by(test):
         try:
             got = evaluate(schema.op, inputs, attrs, len(wanted))
         except NotSupported as error:
@@ -62,10 +47,3 @@ def test_the_engine_gives_the_outputs_of_the_node_test(test: Any) -> None:
             floats = one.dtype.kind in "fV"
             one, want = (part.astype(np.float64) if floats else part for part in (one, want))
             np.testing.assert_allclose(one, want, rtol=test.rtol if floats else 0, atol=test.atol)
-
-
-def arrays(values: Any) -> list[Any]:
-    return [
-        numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else value
-        for value in values
-    ]

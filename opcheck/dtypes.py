@@ -37,6 +37,11 @@ class DType:
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def word(self) -> str:
+        """The word in TensorProto.DataType."""
+        return {"float32": "FLOAT", "float64": "DOUBLE"}.get(self.name, self.name.upper())
+
 
 def _table() -> dict[str, DType]:
     floats = [
@@ -82,12 +87,19 @@ def _others() -> dict[str, DType]:
     }
 
 
-#: Every element type a case file may use, by its name there.
-DTYPES = _table()
+#: Every element type of real numbers that a case file may use, and bool, by its name there.
+BASIC = _table()
 #: Those, and all others that tensors of whole models may have; strings are Python's, in NumPy.
-ELEMENT_TYPES = {**DTYPES, **_others()}
+ELEMENT_TYPES = {**BASIC, **_others()}
+#: What the parts of a complex number are.
+PARTS = {"complex64": BASIC["float32"], "complex128": BASIC["float64"]}
+#: Every element type a case file may use.
+DTYPES = {n: d for n, d in ELEMENT_TYPES.items() if n in BASIC or d.kind in ("complex", "string")}
 _BY_TEXT = {dtype.text: dtype for dtype in DTYPES.values()}
 _ANY_BY_TEXT = {dtype.text: dtype for dtype in ELEMENT_TYPES.values()}
+_BY_ONNX: dict[object, DType] = {
+    key: dtype for dtype in ELEMENT_TYPES.values() for key in (dtype.onnx, dtype.word)
+}
 _BY_NUMPY = {dtype.numpy: dtype for dtype in DTYPES.values()}
 _ANY_BY_NUMPY = {dtype.numpy: dtype for dtype in ELEMENT_TYPES.values()}
 
@@ -102,8 +114,18 @@ def any_by_text(text: str) -> DType | None:
     return _ANY_BY_TEXT.get(text)
 
 
+def named(value: object) -> DType | None:
+    """The dtype that an attribute names by its number or word in TensorProto.DataType, or None."""
+    return _BY_ONNX.get(value) if isinstance(value, int | str) else None
+
+
 def limits(dtype: DType) -> tuple[float, float]:
-    """The lowest and the largest finite value; exact integers for integer types."""
+    """The lowest and the largest finite value; exact integers for integer types.
+
+    Of complex types those of either part.
+    """
+    if dtype.kind == "complex":
+        dtype = PARTS[dtype.name]
     if dtype.kind == "float":
         exponent = 2 - dtype.precision - dtype.min_exponent
         largest = math.ldexp(2 - 2.0 ** (1 - dtype.precision), exponent)
@@ -117,7 +139,20 @@ def limits(dtype: DType) -> tuple[float, float]:
 def of(array: NDArray[Any]) -> DType | None:
     """The dtype of `array`, whatever its byte order, or None if it is none of ours."""
     # Strings and structures have no byte order to change.
-    return _BY_NUMPY.get(array.dtype.newbyteorder("=")) if array.dtype.kind in "biufV" else None
+    if array.dtype.kind in "biufcV":
+        return _BY_NUMPY.get(array.dtype.newbyteorder("="))
+    return element_type(array) if array.dtype.kind in "OUT" else None
+
+
+def parts(array: NDArray[Any]) -> NDArray[Any]:
+    """The real and the imaginary parts of complex numbers, along an axis more, the last."""
+    return np.stack([array.real, array.imag], axis=-1)
+
+
+def content(array: NDArray[Any]) -> bytes:
+    """What tells the values of an array from those of others of its dtype: bytes, or texts."""
+    # The bytes of strings are but where they lie.
+    return repr(array.tolist()).encode() if array.dtype.hasobject else array.tobytes()
 
 
 def identical(one: NDArray[Any], other: NDArray[Any]) -> bool:
@@ -126,9 +161,7 @@ def identical(one: NDArray[Any], other: NDArray[Any]) -> bool:
         return True
     if one.dtype != other.dtype or one.shape != other.shape:
         return False
-    if one.dtype.hasobject:  # strings, of which the bytes are but where they lie
-        return bool(one.tolist() == other.tolist())
-    return one.tobytes() == other.tobytes()
+    return content(one) == content(other)
 
 
 def element_type(array: NDArray[Any]) -> DType | None:

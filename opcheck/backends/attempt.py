@@ -4,7 +4,7 @@ The first answer is judged; the last must have its form and be right too, the fi
 and the inputs must be untouched.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
@@ -92,22 +92,26 @@ def same_answers(one: Outputs, other: Outputs) -> bool:
     return _changed(one, other, "") is None
 
 
-def second_data(inputs: Sequence[Array], *, may_negate: bool = True) -> list[Array]:
+def second_data(
+    inputs: Sequence[Array], *, may_negate: bool = True, moved: Collection[int] = ()
+) -> list[Array]:
     """Other data of the same shapes for the run in between.
 
     Floating tensors are reversed in memory order, so the values stay in the range the case was
     written for; where that changes nothing, they are negated if they may be. Other types stay,
-    because values such as indices and shapes may decide whether the model is legal at all.
+    because values such as indices and shapes may decide whether the model is legal at all, but for
+    those `moved`, by their places, which are reversed.
     """
-    return [_other(array, may_negate) for array in inputs]
+    return [_other(array, may_negate, n in moved) for n, array in enumerate(inputs)]
 
 
-def _other(array: Array, may_negate: bool) -> Array:
+def _other(array: Array, may_negate: bool, moved: bool) -> Array:
     dtype = dtypes.element_type(array)
-    if dtype is None or dtype.kind not in ("float", "minifloat", "complex"):
+    numbers = dtype is not None and dtype.kind in ("float", "minifloat", "complex")
+    if not numbers and not moved:
         return array.copy()
     reverse = np.ascontiguousarray(array.reshape(-1)[::-1]).reshape(array.shape)
-    if may_negate and dtypes.identical(reverse, array):
+    if numbers and may_negate and dtypes.identical(reverse, array):
         # On a tensor of rank 0, NumPy's operators return scalars.
         return np.asarray(np.negative(array))
     return reverse

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
-from opcheck.dtypes import DTYPES
+from opcheck.dtypes import BASIC
 from opcheck.errors import NodeError, NotExpressible, NotSupported
 from opcheck.model import Array, BackendInfo, Task
 
@@ -49,13 +49,13 @@ def only_nodes(task: Task, whose: str) -> None:
 def only_tensors(task: Task, whose: str) -> None:
     """Raise NotExpressible for inputs that opcheck does not bring to a backend.
 
-    All bring tensors of the types that case files know; who brings more does not ask this.
+    All bring tensors of real numbers and booleans; who brings more does not ask this.
     """
     for port in task.ports:
         if port.form != "tensor":
             raise NotExpressible(f"opcheck feeds {whose} no sequences and optionals: {port.name}")
     for tensor in task.inputs:
-        if tensor.dtype.name not in DTYPES:
+        if tensor.dtype.name not in BASIC:
             raise NotExpressible(f"opcheck feeds {whose} no {tensor.dtype}: {tensor.name}")
 
 

@@ -20,7 +20,8 @@ from opcheck import opset
 from opcheck.backends.address import parse
 from opcheck.backends.connect import connect
 from opcheck.backends.modules import accepts
-from opcheck.engine import dtypes_of
+from opcheck.dtypes import DType
+from opcheck.engine import dtypes_of, leading
 from opcheck.graph import model_of
 from opcheck.model import Array, Task
 
@@ -87,6 +88,12 @@ def words(address: str) -> str:
     return way.words if way else "its own method"
 
 
+def _lead(task: Task) -> DType | None:
+    """The dtype of the leading input; None where that is a constant."""
+    name = leading(task.op, task.slots)
+    return next((tensor.dtype for tensor in task.inputs if tensor.name == name), None)
+
+
 def _onnxruntime(backend: Any, task: Task) -> bool | None:
     """Whether each node has a kernel of its own; without one it may be converted, or expanded."""
     from onnxruntime.capi import onnxruntime_pybind11_state as state
@@ -94,7 +101,9 @@ def _onnxruntime(backend: Any, task: Task) -> bool | None:
     kernels = getattr(state, "get_all_opkernel_def", lambda: None)()
     if not kernels:
         return None
-    provider, dtype = backend.info.devices[0], task.inputs[0].dtype
+    provider, lead = backend.info.devices[0], _lead(task)
+    if lead is None:
+        return None
     model = model_of(task)
     versions = {entry.domain: entry.version for entry in model.opset_import}
 
@@ -105,7 +114,8 @@ def _onnxruntime(backend: Any, task: Task) -> bool | None:
             kernel.provider == provider
             and (kernel.op_name, kernel.domain) == (node.op_type, node.domain)
             and kernel.version_range[0] <= schema.op.since <= kernel.version_range[1]
-            and dtype.text in kernel.type_constraints.get(schema.inputs[0].constraint, [dtype.text])
+            and lead.text
+            in kernel.type_constraints.get(schema.inputs[schema.lead].constraint, [lead.text])
             for kernel in kernels
         )
 
@@ -131,7 +141,7 @@ def _onnx(backend: Any, task: Task) -> bool | None:
 _WAYS: Mapping[str, Way] = {
     "numpy": Way(
         "the schemas of its operators",
-        lambda backend, task: task.inputs[0].dtype.name in dtypes_of(task.op),
+        lambda backend, task: str(_lead(task)) in dtypes_of(task.op),
     ),
     "onnx": Way("is_compatible", _onnx),
     "onnxruntime": Way("its registry of kernels", _onnxruntime),

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opcheck.compare.ulp import UNORDERED, distance, same_bits
-from opcheck.dtypes import DType, round_to
+from opcheck.dtypes import DType, parts, round_to
 from opcheck.model import Array, Tolerance
 
 Floats = NDArray[np.float64]
@@ -181,7 +181,12 @@ class Judge:
         finite = np.isfinite(exact) & np.isfinite(actual)
         shares = ratio(error, allowed, (error <= allowed) & finite & (self.tolerance.ulp is None))
         shares[~finite] = np.inf
-        shares[(exact == actual) | (np.isnan(exact) & np.isnan(actual))] = 0.0
+        lenient = bool(self.tolerance.rtol or self.tolerance.atol)
+        shares[(exact == actual) | (lenient & np.isnan(exact) & np.isnan(actual))] = 0.0
+        one, other = parts(exact), parts(actual)
+        shares[np.all((one == other) | (np.isnan(one) & np.isnan(other)), axis=-1)] = 0.0
+        if self.tolerance.signed_zeros:
+            shares[np.any(_other_zero(one, other), axis=-1)] = np.inf
         return shares
 
     def _allowed(self, wanted: Floats) -> Floats:
@@ -192,7 +197,7 @@ class Judge:
     def _allowed_text(self, wanted: Array, reference: Array, got: Array) -> str:
         if self.dtype.kind in ("string", "complex"):
             size = 0.0 if self.dtype.kind == "string" else self._allowed(np.abs(reference))[0]
-            return f"±{size:.3g}" if size else "exact"
+            return f"±{size:.3g}" if 0 < size < math.inf else "exact"
         value, ulp = float(reference[0]), self.tolerance.ulp
         lenient = bool(ulp or self.tolerance.rtol or self.tolerance.atol)
         whole = self.dtype.kind == "bool" or (self.dtype.kind == "int" and ulp is not None)

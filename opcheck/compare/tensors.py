@@ -46,6 +46,9 @@ class Want:
     Values `drawn` from random data are judged by how far their errors scatter, too. Those that
     are `random` themselves are not judged, only their dtype and shape. A sequence has `items` and
     no values, an optional output without a value ("nothing") neither.
+
+    Along the axis `any_order`, all outputs of a node may come in another order; its last output
+    says in which.
     """
 
     name: str
@@ -61,6 +64,7 @@ class Want:
     form: Literal["tensor", "sequence", "nothing"] = "tensor"
     items: tuple[Want, ...] = ()
     floor: float = 0.0
+    any_order: int | None = None
 
 
 def compare(
@@ -118,12 +122,20 @@ def range_end(high: float | None, dtype: DType) -> float | None:
 
 
 def _exact_in(dtype: DType, values: Array) -> Array:
-    """`values` in `dtype` if that is no floating one; ValueError if it cannot hold them."""
+    """`values` in `dtype` if that is no floating one; ValueError if it cannot hold them.
+
+    Complex numbers are rounded.
+    """
     stated = element_type(values)
-    if stated is None or (dtype.kind != stated.kind != "float"):
+    if stated is None or (
+        dtype.kind != stated.kind
+        and (stated.kind != "float" or dtype.kind in ("string", "complex"))
+    ):
         raise ValueError(f"{values.dtype} values are wanted")
     if stated == dtype or dtype.kind == "float":
         return values
+    if dtype.kind == stated.kind == "complex":
+        return values.astype(dtype.numpy)
     if stated.kind == "float":
         return round_to(values.astype(np.float64), dtype)
     cast = values.astype(dtype.numpy)

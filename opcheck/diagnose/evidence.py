@@ -61,13 +61,13 @@ class Fault:
 
     def _spoiling(self, answer: Answer) -> Answer:
         def spoilt(node: Node) -> Sequence[Any]:
-            own = of(node.given[0]) if node.given else None
+            own = None if node.lead is None else of(node.lead)
             if self.kind == "output":
                 return [np.asarray(one).astype(self.dtype.numpy) for one in answer(node)]
             if own is None or own.kind != "float" or self.dtype.precision >= own.precision:
                 return answer(node)
             outputs = [self._bounded(np.asarray(one)) for one in answer(self.narrowed(node))]
-            return [one.astype(node.given[0].dtype) for one in outputs]
+            return [one.astype(own.numpy) for one in outputs]
 
         return spoilt
 
@@ -194,8 +194,8 @@ class Evidence:
 
         Empty where the output is not of the input's type, or that is no float.
         """
-        first = self.node.inputs[0] if self.node.inputs else None
-        own = None if first is None else of(first)
+        lead = self.node.lead
+        own = None if lead is None else of(lead)
         if own is None or own.kind != "float" or not self.got:
             return []
         if any(isinstance(got, Foreign) or of(got) != own for got in self.got):

@@ -107,7 +107,10 @@ def resemblance(evidence: Evidence) -> str | None:
         dtype = of(got)
         if dtype is None or (want.dtype or dtype) != dtype:
             return None
-        if evidence.node.given and _is_swapped(evidence.node.given[0], right, got):
+        lead = evidence.node.lead
+        if np.array_equal(wide(right), wide(got), equal_nan=True):
+            said.append("like the right values, but for the sign of zeros")
+        elif lead is not None and _is_swapped(lead, right, got):
             said.append("like the right values, swapped between equal elements of the input")
         else:
             said.append(next(_words(right, got, dtype), None))
@@ -133,7 +136,9 @@ def _words(right: Array, got: Array, dtype: DType) -> Iterator[str]:
     if furthest <= 2 ** (dtype.precision // 2):
         yield f"like less precision: it would pass with a tolerance of {furthest:,} ULP"
     few, digits = 2.0 ** (3 - dtype.precision), 3 if got.dtype.itemsize == 2 else 6
-    if wanted.size >= _ENOUGH and np.ptp(wanted) > 0:
+    with np.errstate(over="ignore"):
+        varied = wanted.size >= _ENOUGH and np.ptp(wanted) > 0
+    if varied:
         with np.errstate(all="ignore"):
             factors, offsets = actual / wanted, actual - wanted
         factor = _common(factors, few * np.abs(factors))

@@ -12,6 +12,7 @@ from opcheck.compare import compare_outputs
 from opcheck.diagnose.evidence import FAULTS, Evidence, Fault, both, mistake_named
 from opcheck.diagnose.likeness import contradicts, refuses, reproduces, resemblance
 from opcheck.dtypes import DType
+from opcheck.engine import leading
 from opcheck.engine.mutants import Mutant as Mistake
 from opcheck.engine.mutants import mutants_of as mistakes_of
 from opcheck.model import Case, Comparison, Diagnosis, Foreign, OpVersion
@@ -222,8 +223,9 @@ class Suspects:
 
 
 def cell_of(case: Case) -> Cell:
-    """The version and the type of the first input, which kernels are written for."""
-    return Cell(case.op, str(case.inputs[0].dtype) if case.inputs else "")
+    """The version and the type of the leading input, which kernels are written for."""
+    lead = leading(case.op, case.inputs)
+    return Cell(case.op, str(lead.dtype) if lead else "")
 
 
 def spelt(mistake: Mistake) -> Diagnosis:

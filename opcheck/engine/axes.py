@@ -34,6 +34,20 @@ def from_the_front(axis: int, rank: int) -> int:
 
 
 @primitive
+def elements_at(indices: Any, length: int, *, back: bool) -> Any:
+    """Indices along an axis of this length, counted from the front.
+
+    Those below 0 count from the `back` if the text says so. InvalidNode where one is out of range.
+    """
+    low = -length if back else 0
+    outside = (indices < low) | (indices >= length)
+    if outside.any():
+        named = f"[{low}, {length - 1}]" if length else "an axis of length 0"
+        raise InvalidNode(f"index {indices[outside][0]} is outside {named}")
+    return np.where(indices < 0, indices + length, indices)
+
+
+@primitive
 def matrix_of(shape: Sequence[int], axis: int) -> tuple[int, int]:
     """The matrix [a_0 * … * a_{k-1}, a_k * … * a_{n-1}] that versions 1 and 11 work on."""
     return prod(shape[:axis]), prod(shape[axis:])
@@ -49,6 +63,20 @@ def rows_coerced(shape: Sequence[int], axis: int) -> Rows:
     return (*matrix_of(shape, axis), 1)
 
 
+@primitive
+def broadcast(*arrays: Any) -> tuple[Any, ...]:
+    """The arrays in the shape to which all of them broadcast, as NumPy's do.
+
+    Raises InvalidNode where the lengths of an axis differ and are not 1.
+    """
+    try:
+        shape = np.broadcast_shapes(*(x.shape for x in arrays))
+    except ValueError:
+        shapes = ", ".join(str(list(x.shape)) for x in arrays)
+        raise InvalidNode(f"the shapes {shapes} do not broadcast") from None
+    return tuple(xp.broadcast_to(x, shape) for x in arrays)
+
+
 def stretches(name: str, x: Any, other: Any) -> None:
     """Raise InvalidNode unless `x` broadcasts to the shape of `other`, which stays as it is."""
     with suppress(ValueError):
@@ -56,16 +84,6 @@ def stretches(name: str, x: Any, other: Any) -> None:
             return
     shape, wanted = list(x.shape), list(other.shape)
     raise InvalidNode(f"{name} of shape {shape} does not broadcast to {wanted}")
-
-
-def broadcast(*arrays: Any) -> tuple[int, ...]:
-    """The shape to which all broadcast; raises InvalidNode where there is none."""
-    shapes = [tuple(x.shape) for x in arrays]
-    try:
-        return np.broadcast_shapes(*shapes)
-    except ValueError:
-        listed = " and ".join(str(list(shape)) for shape in shapes)
-        raise InvalidNode(f"shapes {listed} do not broadcast") from None
 
 
 def _range(low: int, end: int) -> str:

@@ -116,7 +116,8 @@ def _called(bound: Bound, operands: Sequence[Any]) -> Sequence[Any]:
 def _typed(bound: Bound, place: int, output: Any) -> Array:
     """An output in its dtype; floats are rounded to it, integers wrap around."""
     dtype = bound.output_dtype(place)
-    array = np.asarray(output)
+    # NumPy makes a text of an array of rank 0.
+    array = np.asarray(output, object if isinstance(output, str) else None)
     if any(array is operand for operand in bound.node.inputs) or array.base is not None:
         array = array.copy()
     if dtype is None or array.dtype == dtype.numpy:

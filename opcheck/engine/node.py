@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from opcheck.engine.operators import Formula, Operator, find, parameters_of
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import Array, Attrs, OpVersion, Typed
 from opcheck.opset import Parameter, Schema
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,9 +41,14 @@ class Node:
 
     @cached_property
     def dtype(self) -> str:
-        """The dtype of the first input, by its name; "" where there is none."""
-        known = dtypes.element_type(self.given[0]) if self.given else None
+        """The dtype of the leading input, by its name; "" where there is none."""
+        known = None if self.lead is None else dtypes.element_type(self.lead)
         return known.name if known else ""
+
+    @property
+    def lead(self) -> Array | None:
+        """The leading input; see `leading`."""
+        return leading(self.op, self.inputs)
 
     @cached_property
     def right(self) -> tuple[Array, ...]:
@@ -83,8 +90,8 @@ class Node:
 
     @property
     def rank(self) -> int:
-        """The rank of the first input."""
-        return self.given[0].ndim if self.given else 0
+        """The rank of the leading input."""
+        return 0 if self.lead is None else self.lead.ndim
 
     def at(self, since: int) -> Node:
         """The same node in another version."""
@@ -98,6 +105,12 @@ class Node:
     def with_input(self, place: int, array: Array | None) -> Node:
         """The same node with another input."""
         return replace(self, inputs=(*self.inputs[:place], array, *self.inputs[place + 1 :]))
+
+    def with_lead(self, array: Array) -> Node:
+        """The same node with another leading input."""
+        return self.with_input(
+            opset.versions(self.op.domain, self.op.name)[self.op.since].lead, array
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,9 +132,7 @@ class Bound:
         """The dtype of an output; None where only the formula can tell."""
         outputs = self.schema.outputs
         output = outputs[min(place, len(outputs) - 1)]
-        if output.constraint in self.dtypes:
-            return self.dtypes[output.constraint]
-        return dtypes.any_by_text(next(iter(output.types))) if len(output.types) == 1 else None
+        return opset.output_dtype(self.schema, output, self.dtypes, self.attrs)
 
 
 def operator_of(op: OpVersion) -> Operator | None:
@@ -130,14 +141,33 @@ def operator_of(op: OpVersion) -> Operator | None:
     return operator if operator and op.since in operator.formulas else None
 
 
+def any_order(op: OpVersion, attrs: Attrs) -> int | None:
+    """Return the axis along which the outputs may come in any order; None where there is none."""
+    operator = operator_of(op)
+    if operator is None or operator.any_order is None:
+        return None
+    declared = opset.versions(op.domain, op.name)[op.since].attributes.values()
+    return operator.any_order({one.name: attrs.get(one.name, one.default) for one in declared})
+
+
+def leading(op: OpVersion, inputs: Sequence[T]) -> T | None:
+    """The input whose type kernels differ by: the first that may be of several types.
+
+    `inputs` are in the operator's order. None where it is missing.
+    """
+    schema = opset.versions(op.domain, op.name).get(op.since)
+    place = schema.lead if schema else 0
+    return inputs[place] if place < len(inputs) else None
+
+
 def dtypes_of(op: OpVersion) -> tuple[str, ...]:
-    """The dtypes of its first input that a version allows, none where the engine lacks it."""
+    """The dtypes of its leading input that a version allows, none where the engine lacks it."""
     if operator_of(op) is None:
         return ()
     schema = opset.versions(op.domain, op.name)[op.since]
-    first = (*schema.inputs, *schema.outputs)[0]
-    allowed = filter(None, map(dtypes.any_by_text, first.types))
-    order = list(dtypes.ELEMENT_TYPES)
+    lead = (*schema.inputs[schema.lead :], *schema.outputs)[0]
+    allowed = filter(None, map(dtypes.by_text, lead.types))
+    order = list(dtypes.DTYPES)
     return tuple(sorted((dtype.name for dtype in allowed), key=order.index))
 
 
@@ -251,6 +281,13 @@ def _check_attributes(schema: Schema, attrs: Attrs) -> None:
             words, fits = _KINDS[attribute.type]
             if not fits(attrs[name]):
                 raise InvalidNode(f"{name} {attrs[name]!r}; allowed: {words}")
+    names = opset.naming(schema)
+    value = attrs.get(names.name, names.default) if names else None
+    if names and value != names.default:
+        named = dtypes.named(value)
+        texts = {text for output in schema.outputs for text in output.types}
+        if named is None or not any(named.text in text for text in texts):
+            raise InvalidNode(f"{names.name} {value!r} names no type that the output may have")
 
 
 def _is_whole(value: object) -> bool:

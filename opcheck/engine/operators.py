@@ -30,6 +30,7 @@ Formula: TypeAlias = Callable[..., Any]
 #: Makes the formula of each version from what they have in common.
 Versions: TypeAlias = Callable[[Formula], Mapping[int, Formula]]
 Batch: TypeAlias = Callable[[int, int, Mapping[str, Any]], Collection[int]]
+AnyOrder: TypeAlias = Callable[[Mapping[str, Any]], int | None]
 
 _OPS = "opcheck.engine.ops"
 
@@ -59,6 +60,7 @@ class OwnMutant:
     function: Formula
     since: int
     equivalent: Mapping[str, str]
+    only: Sequence[str] | None
 
 
 @dataclass(eq=False)
@@ -73,6 +75,8 @@ class Operator:
             outputs can be computed apart, so that large tensors are faster; None where nobody has
             said so.
         ignores: Attributes of the schema that change nothing.
+        any_order: The axis along which the outputs may come in any order, from the attributes; the
+            last output says by whole numbers which is which. None where the order is decided.
         equivalents: Arguments that general mutants are none here, by the mutants' names.
         formulas: The formula of each version implemented, by the opset since which it is in force.
             A version without one is unsupported, never another version's formula.
@@ -86,6 +90,7 @@ class Operator:
     high: float | None = None
     batch: Batch | None = None
     ignores: tuple[str, ...] = ()
+    any_order: AnyOrder | None = None
     formulas: dict[int, Formula] = field(default_factory=dict)
     sound: list[Sound] = field(default_factory=list)
     mutants: list[OwnMutant] = field(default_factory=list)
@@ -128,17 +133,18 @@ class Operator:
         by: Versions | None = None,
         name: str = "",
         equivalent: Mapping[str, str] | None = None,
+        only: Sequence[str] | None = None,
     ) -> Callable[[Formula], Formula]:
         """Declare a wrong formulation that somebody could ship; `text` fits after "as if".
 
         `equivalent` says where no legal input tells it from the formula, and why: by version
-        ("13"), dtype ("float32") or both ("13 float32").
+        ("13"), dtype ("float32") or both ("13 float32"). `only`: the dtypes in which it is wrong.
         """
 
         def declare(function: Formula) -> Formula:
             called = name or function.__name__
             for since, made in self._by_version(function, versions, by):
-                self.mutants.append(OwnMutant(called, text, made, since, equivalent or {}))
+                self.mutants.append(OwnMutant(called, text, made, since, equivalent or {}, only))
             return function
 
         return declare
@@ -260,13 +266,14 @@ def operator(
     high: float | None = None,
     batch: Batch | None = None,
     ignores: Sequence[str] = (),
+    any_order: AnyOrder | None = None,
 ) -> Operator:
     """Declare an operator; see `Operator`."""
     frame = inspect.currentframe()
     assert frame
     assert frame.f_back
     module = str(frame.f_back.f_globals["__name__"])
-    made = Operator(domain, name, module, exact, low, high, batch, tuple(ignores))
+    made = Operator(domain, name, module, exact, low, high, batch, tuple(ignores), any_order)
     if not opset.versions(domain, name):
         raise WrongOperator(f"{module}: there is no operator {name!r} in domain {domain!r}")
     _DECLARED[domain, name] = made

@@ -30,6 +30,7 @@ from opcheck.model.case import (
     Put,
     Rejected,
     Rule,
+    Scalar,
     Source,
     TensorSpec,
     Tolerance,

@@ -57,6 +57,9 @@ class OpVersion:
         return f"{self.name}-{self.since}" if self.since else self.name
 
 
+#: A value of a tensor as a case file writes it.
+Scalar: TypeAlias = float | complex | str
+
 #: What stands in the operator's place where a model is not one node that a case can state.
 GRAPH = OpVersion("", "graph", 0)
 
@@ -79,7 +82,7 @@ class Source:
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """Values written out: in float64 (floating dtypes), or exactly, in the tensor's own dtype."""
+    """Values written out: in float64 or complex128, or exactly, in the tensor's own dtype."""
 
     values: Array
 
@@ -89,7 +92,7 @@ class Fill:
     """Values made by rule: `kind` is the word in the case file, `args` what follows it."""
 
     kind: str
-    args: tuple[float, ...]
+    args: tuple[Scalar, ...]
     seed: int = 0
 
 
@@ -105,7 +108,7 @@ class Put:
     """One element overwritten after the fill."""
 
     at: tuple[int, ...]
-    value: float
+    value: Scalar
 
 
 @dataclass(frozen=True, eq=False)

@@ -77,7 +77,9 @@ def top_k(x: Array, k: int, axis: int, largest: bool) -> tuple[Array, Array]:
 
     Of equal elements the one with the lower index comes first; NaN counts as the largest.
     """
-    order = np.argsort(x if not largest else np.flip(x, axis), axis=axis, stable=True)
+    # NumPy cannot sort NaN of ml_dtypes' types.
+    key = x if x.dtype.kind in "biuf" else x.astype(np.float32)
+    order = np.argsort(np.flip(key, axis) if largest else key, axis=axis, stable=True)
     if largest:
         order = np.flip(x.shape[axis] - 1 - order, axis)
     indices = np.take(order, np.arange(k), axis)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from operator import or_
 
-from opcheck.dtypes import DType
+from opcheck.dtypes import DType, any_by_text, named
 from opcheck.model import Attrs, AttrValue, OpVersion
 from opcheck.opset import directml
 from opcheck.opset.schema import Attribute, Body, BodyNode, Parameter, Reference, Schema
@@ -28,6 +28,8 @@ _MOVE_WITH = {
     "ScatterND": ("reduction", "none"),
     "Upsample": ("mode", "nearest"),
 }
+#: How attributes are called that name the dtype of an output.
+NAMING = ("to", "dtype", "output_dtype", "output_datatype")
 #: Operators that take strings, and compute with what else they take, or run another graph.
 _COMPUTE = {"CastLike", "Col2Im", "Loop", "Scan", "SequenceMap"}
 
@@ -98,6 +100,28 @@ def _moves(schema: Schema) -> bool:
     moved = [o.constraint in taken and "tensor(string)" in o.types for o in schema.outputs]
     whole = [not any("float" in t or "double" in t for t in o.types) for o in schema.outputs]
     return any(moved) and all(map(or_, moved, whole))
+
+
+def naming(schema: Schema) -> Attribute | None:
+    """The attribute that names the dtype of an output: Cast's `to`, EyeLike's `dtype`."""
+    found = (schema.attributes.get(name) for name in NAMING)
+    return next((one for one in found if one and one.type in ("int", "string")), None)
+
+
+def output_dtype(
+    schema: Schema, output: Parameter, bound: Mapping[str, DType], attrs: Attrs
+) -> DType | None:
+    """The dtype of an output: that of a type variable, the only one, or what an attribute names.
+
+    `bound` has the type variables of the inputs. None where only the operator itself can tell.
+    """
+    if output.constraint in bound:
+        return bound[output.constraint]
+    if len(output.types) == 1:
+        return any_by_text(next(iter(output.types)))
+    attribute = naming(schema)
+    found = named(attrs.get(attribute.name, attribute.default)) if attribute else None
+    return found if found and found.text in output.types else None
 
 
 def operators(domain: str) -> tuple[str, ...]:

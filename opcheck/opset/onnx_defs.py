@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
@@ -65,6 +66,10 @@ def _schema(schema: Any) -> Schema:
 def _attribute(attribute: Any) -> Attribute:
     kind = _TYPES.get(attribute.type.value, "other")
     default = _default(attribute.default_value, kind)
+    if default is None and kind == "int" and not attribute.required:
+        # Concat-1 says so in words alone.
+        stated = re.search(r"Default value is (-?[0-9]+)\.", attribute.description)
+        default = int(stated[1]) if stated else None
     return Attribute(attribute.name, kind, attribute.required, default, attribute.description)
 
 

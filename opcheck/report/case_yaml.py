@@ -16,9 +16,20 @@ import numpy as np
 from opcheck import dtypes, opset
 from opcheck.dtypes import DTYPES, DType
 from opcheck.graph.one_node import DataSet, OneNode
-from opcheck.model import Array, AttrValue, Case, Fill, Given, Rejected, TensorSpec, Typed, Values
+from opcheck.model import (
+    Array,
+    AttrValue,
+    Case,
+    Fill,
+    Given,
+    Rejected,
+    Scalar,
+    TensorSpec,
+    Typed,
+    Values,
+)
 from opcheck.opset import Parameter
-from opcheck.suite.signature import changed_defaults, dtype_of, name_at
+from opcheck.suite.signature import changed_defaults, leads, name_at
 
 _WIDTH = 100
 _NOT_IN_NAMES = re.compile("[^a-z0-9]+")
@@ -47,7 +58,9 @@ def written(case: Case, name: str, places: Sequence[tuple[int, str]]) -> list[st
         f"- name: {name}",
         *_matrix(places),
         f"  attrs: {{{', '.join(f'{name}: {_value(value)}' for name, value in attrs.items())}}}",
-        *_tensors("inputs", case.inputs, widest),
+        *_tensors(
+            "inputs", case.inputs, widest, [s for s in case.inputs if not leads(case.op, s.name)]
+        ),
         *_expectation(case, widest),
     ]
 
@@ -94,7 +107,8 @@ def _value(value: AttrValue | Typed | None) -> str:
 def _expectation(case: Case, dtype: DType) -> list[str]:
     match case.expect:
         case Values(outputs):
-            return _tensors("expect", outputs, None)
+            pairs = zip(case.outputs, outputs, strict=True)
+            return _tensors("expect", outputs, None, [s for o, s in pairs if o.dtype is None])
         case Rejected(reason, legal):
             rejected = 'rejected: "{}"'.format(reason.replace('"', "'"))
             change = f"legal: {{{_change(case, legal, dtype)}}}"
@@ -113,28 +127,34 @@ def _change(case: Case, legal: Case, dtype: DType) -> str:
             return f"attrs.{name}: {_value(legal.attrs.get(name))}"
     for mine, other in zip(case.inputs, legal.inputs, strict=True):
         if mine.shape != other.shape:
-            (line,) = _tensor(other, dtype)
+            typed = "" if leads(case.op, other.name) else f", dtype: {other.dtype}"
+            (line,) = _tensor(other, dtype, typed)
             return f"inputs.{line.strip()}"
     raise ValueError(f"{case.id}: its legal twin is the same")
 
 
-def _tensors(key: str, specs: Sequence[TensorSpec], dtype: DType | None) -> list[str]:
-    """Tensors by name, in as many digits as `dtype` has, or in all if they are not rounded yet."""
+def _tensors(
+    key: str, specs: Sequence[TensorSpec], dtype: DType | None, typed: Sequence[TensorSpec]
+) -> list[str]:
+    """Tensors by name, in as many digits as `dtype` has, or in all if they are not rounded yet.
+
+    Those that are `typed` state their dtype, which does not follow from that of the case.
+    """
     lines = [f"  {key}:"]
     for spec in specs:
-        lines += _tensor(spec, dtype)
+        lines += _tensor(spec, dtype, f", dtype: {spec.dtype}" * (spec in typed))
     if len(lines) == 2 and len(lines[1]) + len(lines[0]) + 2 <= _WIDTH:
         return [f"{lines[0]} {{{lines[1].strip()}}}"]
     return lines
 
 
-def _tensor(spec: TensorSpec, dtype: DType | None) -> list[str]:
-    constant = ", initializer: true" if spec.initializer else ""
+def _tensor(spec: TensorSpec, dtype: DType | None, typed: str = "") -> list[str]:
+    constant = f"{typed}{', initializer: true' * spec.initializer}"
     match spec.content:
         case Fill(kind, args, seed):
             said = f"{kind}: {_fill(kind, args)}"
-            said += "" if kind in ("constant", "arange") else f", seed: {seed}"
-            puts = [f"{{at: {_value(p.at)}, value: {number(p.value, None)}}}" for p in spec.put]
+            said += "" if kind in ("constant", "arange", "specials") else f", seed: {seed}"
+            puts = [f"{{at: {_value(p.at)}, value: {_spelt(p.value, None)}}}" for p in spec.put]
             said += f", put: [{', '.join(puts)}]" if puts else ""
             return [f"    {spec.name}: {{shape: {_value(spec.shape)}, {said}{constant}}}"]
         case Given(values) if values.size == 0:
@@ -148,9 +168,18 @@ def _tensor(spec: TensorSpec, dtype: DType | None) -> list[str]:
             raise ValueError(f"{spec.name}: its values are in a file")
 
 
-def _fill(kind: str, args: Sequence[float]) -> str:
-    numbers = [number(arg, None) for arg in args]
+def _fill(kind: str, args: Sequence[Scalar]) -> str:
+    if kind == "specials":
+        return "true"
+    numbers = [_spelt(arg, None) for arg in args]
     return numbers[0] if kind == "constant" else f"[{', '.join(numbers)}]"
+
+
+def _spelt(value: Scalar, dtype: DType | None) -> str:
+    """A value as a case file spells it."""
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    return f"{value}".strip("()") if isinstance(value, complex) else number(value, dtype)
 
 
 def _wrapped(opening: str, text: str, closing: str) -> list[str]:
@@ -169,9 +198,10 @@ def _wrapped(opening: str, text: str, closing: str) -> list[str]:
 
 
 def _literal(values: Array, dtype: DType | None) -> str:
-    if values.ndim:
+    if values.ndim > 1:
         return f"[{', '.join(_literal(part, dtype) for part in values)}]"
-    return number(values.item(), dtype)
+    spelt = [_spelt(value, dtype) for value in values.reshape(-1).tolist()]
+    return f"[{', '.join(spelt)}]" if values.ndim else spelt[0]
 
 
 def number(value: float | int | bool, dtype: DType | None) -> str:
@@ -235,7 +265,7 @@ class _Case:
         stated = "" if dtype is follows else f", dtype: {dtype}"
         if 0 in array.shape:
             return f"    {name}: {{shape: {[*array.shape]}, constant: 0{stated}}}"
-        if array.size > _MOST or not _can_be_spelt(array, dtype):
+        if (array.size > _MOST and dtype.kind != "string") or not _can_be_spelt(array, dtype):
             file = f"{self.stem}.{self.name}.{name}.npy"
             self.files[file] = array
             # The format of such files has no name for it.
@@ -287,14 +317,15 @@ def _case_lines(case: _Case, named: Named, data: DataSet) -> Iterator[str]:
         yield case.tensor(name, array, case.dtype)
     yield "  expect:"
     for name, parameter, array in outputs:
-        yield case.tensor(name, array, dtype_of(parameter, bound))
+        dtype = opset.output_dtype(node.schema, parameter, bound, node.attrs)
+        yield case.tensor(name, array, dtype)
 
 
 def _slots(
     parameters: Sequence[Parameter], places: Sequence[int], arrays: Sequence[Array]
 ) -> Iterator[tuple[str, Parameter, Array]]:
-    for place, array in zip(places, arrays, strict=True):
-        yield (*name_at(parameters, place), array)
+    for at, array in zip(places, arrays, strict=True):
+        yield (*name_at(parameters, at), array)
 
 
 def _attributes(attrs: Mapping[str, AttrValue | None]) -> Iterator[str]:
@@ -324,6 +355,9 @@ def _attribute(value: AttrValue | None) -> str:
 
 def _can_be_spelt(array: Array, dtype: DType) -> bool:
     """Whether all of an array can be written out: of NaN, texts know one only."""
+    if dtype.kind == "complex":
+        read = np.array([complex(str(one)) for one in array.reshape(-1).tolist()], array.dtype)
+        return bool(read.tobytes() == array.tobytes())
     if dtype.kind != "float":
         return True
     with np.errstate(invalid="ignore"):
@@ -336,9 +370,9 @@ def _rows(array: Array, dtype: DType, indent: int) -> str:
     """The array, each row in a line of its own, `indent` characters from the left."""
     values: Any = array.astype(np.float64) if dtype.kind == "float" else array
     if values.ndim == 0:
-        return number(values.item(), dtype)
+        return _spelt(values.item(), dtype)
     if values.ndim == 1:
-        return f"[{', '.join(number(one.item(), dtype) for one in values)}]"
+        return f"[{', '.join(_spelt(one, dtype) for one in values.tolist())}]"
     rows = [_rows(row, dtype, indent + 1) for row in array]
     return f"[{(chr(44) + chr(10) + ' ' * (indent + 1)).join(rows)}]"
 

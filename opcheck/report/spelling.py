@@ -10,7 +10,7 @@ import numpy as np
 
 from opcheck import model
 from opcheck.clauses import quotation, rulings
-from opcheck.dtypes import DType, round_to
+from opcheck.dtypes import PARTS, DType, round_to
 from opcheck.suite import case_digest, suite_digest
 
 #: The most elements of a literal that are shown in a line.
@@ -32,13 +32,18 @@ def number(value: model.Element | None, dtype: DType | None) -> str:
         return ""
     if isinstance(value, str):
         return repr(value)
+    if isinstance(value, complex):
+        part = PARTS.get(str(dtype))
+        real, imag = (number(one, part) for one in (value.real, value.imag))
+        return f"{real}{'' if imag[0] in '+-' else '+'}{imag}j"
     if not isinstance(value, float) or not math.isfinite(value) or dtype is None:
         return str(value)
     if dtype.kind != "float" or (value.is_integer() and abs(value) < 1e16):
         return str(value)
-    # 17 digits tell all values of float64 apart.
+    # 17 digits tell all values of float64 apart. An input may have more than the output's dtype.
     spellings = (float(f"{value:.{digits}g}") for digits in range(1, 18))
-    return str(next(s for s in spellings if round_to(np.array([s]), dtype)[0] == value))
+    exact = (s for s in spellings if float(round_to(np.array([s]), dtype)[0]) == value)
+    return str(next(exact, value))
 
 
 def bits(value: model.Element, dtype: DType) -> str:
@@ -62,14 +67,14 @@ def tensor(spec: model.TensorSpec) -> str:
     Elements that are put after a fill are told too: up to two, or their number.
     """
     shape = f"{spec.name} {spec.dtype}[{', '.join(map(str, spec.shape))}]"
-    puts = " and ".join(f"{one.value:g} at {[*one.at]}" for one in spec.put)
+    puts = " and ".join(f"{_said(one.value)} at {[*one.at]}" for one in spec.put)
     if len(spec.put) > _PUT:
         puts = f"{len(spec.put)} others"
     but = f" but {puts}" if puts else ""
     match spec.content:
         case model.Fill(kind, args, seed):
             random = kind not in ("constant", "arange", "specials")
-            values = f" {kind} {', '.join(f'{arg:g}' for arg in args)}".rstrip()
+            values = f" {kind} {', '.join(map(_said, args))}".rstrip()
             return f"{shape}{values}{f' seed {seed}' if random else ''}{but}"
         case model.FromFile(path):
             return f"{shape} from {path.name}{but}"
@@ -79,6 +84,10 @@ def tensor(spec: model.TensorSpec) -> str:
             return shape
 
 
+def _said(value: model.Scalar) -> str:
+    return repr(value) if isinstance(value, str) else f"{value:g}"
+
+
 def _literal(values: model.Array | str) -> str:
     if isinstance(values, str):
         return repr(values)
@@ -86,7 +95,7 @@ def _literal(values: model.Array | str) -> str:
         return f"[{', '.join(map(_literal, values))}]"
     if values.dtype.hasobject:
         return repr(values.item())
-    return f"{values:g}" if values.dtype.kind == "f" else str(values)
+    return f"{values:g}" if values.dtype.kind in "fc" else str(values)
 
 
 def question(case: model.Case) -> str:

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import TypeAlias
 
 from opcheck.clauses import Survey
-from opcheck.engine import dtypes_of, operator_of
+from opcheck.engine import dtypes_of, leading, operator_of
 from opcheck.engine.mutants import Mutant as Mistake
 from opcheck.engine.mutants import mutants_of
 from opcheck.engine.mutants.stateful import STATEFUL, StatefulMutant
@@ -95,8 +95,9 @@ def cells(cases: Iterable[Case]) -> dict[Cell, tuple[Case, ...]]:
 
 
 def _dtypes(case: Case, allowed: Sequence[str]) -> tuple[str, ...]:
-    dtype = case.inputs[0].dtype.name if case.inputs else ""
-    return (dtype,) if dtype in allowed else ()
+    """The dtype that a case is about, if it is allowed."""
+    lead = leading(case.op, case.inputs)
+    return (lead.dtype.name,) if lead and lead.dtype.name in allowed else ()
 
 
 def mutations(

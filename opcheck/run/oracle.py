@@ -15,7 +15,7 @@ from opcheck.compare import Want, compare, compare_outputs, too_wide, verdict
 from opcheck.compare.agreement import misfit, steady, wants_of
 from opcheck.compare.outputs import computed_want, in_its_dtype, stated_want
 from opcheck.dtypes import DType, limits
-from opcheck.engine import evaluate, exactly, operator_of, rounded
+from opcheck.engine import any_order, evaluate, exactly, operator_of, rounded
 from opcheck.errors import InvalidNode
 from opcheck.graph.tensors import read_tensor
 from opcheck.model import (
@@ -43,6 +43,7 @@ from opcheck.model import (
     Values,
 )
 from opcheck.suite import materialize, unrounded
+from opcheck.suite.signature import leads
 
 
 def _stored(value: AttrValue | Typed) -> Any:
@@ -78,7 +79,8 @@ def question(case: Case) -> Question:
         ports=case.ports,
     )
     known = operator_of(case.op) is not None
-    second = tuple(second_data(inputs, may_negate=known))
+    moved = [n for n, spec in enumerate(fed) if known and leads(case.op, spec.name)]
+    second = tuple(second_data(inputs, may_negate=known, moved=moved))
     random = isinstance(case.expect, Values) and bool(case.expect.random)
     return Question(task, inputs, second, known, case.timeout, random)
 
@@ -285,6 +287,7 @@ def _given(
     operator = operator_of(case.op)
     if operator is None:
         return verdict.Answer(tuple(wants), name)
+    wants = _in_any_order(case, wants)
     try:
         mine = exactly(case.op, asked.task.operands(asked.inputs), case.attrs, len(case.outputs))
     except InvalidNode as error:
@@ -388,7 +391,7 @@ def computed(case: Case, asked: Question, inputs: tuple[Array, ...]) -> tuple[Wa
         raise _refused_by_the_engine(error) from None
     pairs = zip(case.outputs, outputs, strict=True)
     wants = (computed_want(case.op, output.name, answer) for output, answer in pairs)
-    return tuple(replace(want, drawn=_is_drawn(case)) for want in wants)
+    return _in_any_order(case, [replace(want, drawn=_is_drawn(case)) for want in wants])
 
 
 def _is_drawn(case: Case) -> bool:
@@ -398,6 +401,12 @@ def _is_drawn(case: Case) -> bool:
         isinstance(one.content, Fill) and one.content.kind in ("uniform", "normal") and not one.put
         for one in real
     )
+
+
+def _in_any_order(case: Case, wants: Iterable[Want]) -> tuple[Want, ...]:
+    """Let the outputs come in any order along an axis where the operator decides none."""
+    axis = any_order(case.op, case.attrs)
+    return tuple(replace(want, any_order=axis) for want in wants)
 
 
 def _refused_by_the_engine(error: InvalidNode) -> WrongCase:

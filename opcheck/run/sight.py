@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 
 from opcheck.backends import attempt
-from opcheck.dtypes import identical
+from opcheck.dtypes import content, identical
 from opcheck.engine import Node, dtypes_of
 from opcheck.engine.mutants import Mutant
 from opcheck.engine.mutants.stateful import StatefulMutant
@@ -205,5 +205,5 @@ def digest(outputs: Sequence[Any]) -> bytes | None:
         if not isinstance(output, np.ndarray):
             return None
         found.update(f"{output.dtype} {output.shape} ".encode())
-        found.update(output.tobytes())
+        found.update(content(output))
     return found.digest()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from opcheck.dtypes import content
 from opcheck.errors import CaseFileError, Unwritable, UsageError
 from opcheck.graph.test_data import ModelTest, foreign, write_test
 from opcheck.model import Array, Case, TensorSpec, Values
@@ -151,4 +152,4 @@ def _read(case: Case, name: str) -> Array | None:
 
 
 def _bits(array: Array) -> tuple[object, ...]:
-    return array.dtype, array.shape, array.tobytes()
+    return array.dtype, array.shape, content(array)

@@ -94,6 +94,8 @@ def _plain(value: Any) -> Any:
         return {value.type: _plain(value.value)}
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
+    if isinstance(value, complex):
+        return ["complex", value.real.hex(), value.imag.hex()]
     return ["float", value.hex()] if isinstance(value, float) else value
 
 

@@ -34,7 +34,12 @@ MAX_VALUES = 4_000_000
 OPSETS_ARE = 'a list of numbers or "13+", or the word all'
 
 #: What a matrix may say of dtypes: those of a kind, or all, that the version allows.
-_KINDS = {"all": None, "floats": "float", "integers": "int"}
+_KINDS = {
+    "all": ("float", "int", "bool", "string", "complex"),
+    "floats": ("float",),
+    "integers": ("int",),
+    "numbers": ("float", "int", "complex"),
+}
 
 _LABEL = re.compile(r"[A-Za-z0-9_.+-]+")
 _NOT_IN_ID = re.compile(r"[^A-Za-z0-9_.+-]")
@@ -197,8 +202,8 @@ class Expansion:
                 continue
             items = self._opsets(values) if key == "opset" else values.value
             if key == "dtype" and items in [*_KINDS]:
-                kind = _KINDS[str(items)]
-                named = (d.name for d in DTYPES.values() if kind in (None, d.kind))
+                kinds = _KINDS[str(items)]
+                named = (dtype.name for dtype in DTYPES.values() if dtype.kind in kinds)
                 items = tuple(Node(_IfAllowed(name), values.mark) for name in named)
             if isinstance(items, tuple) and items:
                 found[path] = self._distinct(key, items)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from opcheck import opset
+from opcheck.dtypes import content
 from opcheck.engine import operator_of
 from opcheck.errors import did_you_mean
 from opcheck.model import (
@@ -93,7 +94,7 @@ def _likeness(answer: Values | Computed | Golden | Rejected) -> object:
         return Rejected
     if isinstance(answer, Values):
         return [
-            (s.name, s.dtype, s.shape, s.put, s.content.values.tobytes())
+            (s.name, s.dtype, s.shape, s.put, content(s.content.values))
             if isinstance(s.content, Given)
             else (s.name, s.dtype, s.shape, s.put, s.content)
             for s in answer.outputs

@@ -25,8 +25,8 @@ from opcheck.model import ATTRIBUTE_TYPES, Level, Rule
 from opcheck.reading.form import Fields, shown
 
 _LITERAL = {
-    "description": "A number, or a nested list of numbers.",
-    "type": ["number", "boolean", "array"],
+    "description": "A number, text or truth value, or a nested list of them.",
+    "type": ["number", "string", "boolean", "array"],
 }
 _ATTRIBUTE = {
     "description": "An attribute by its ONNX name; null leaves it out; {type: value} if illegal.",
@@ -67,12 +67,23 @@ def _exact(value: Any) -> Any:
     return number
 
 
+def _value(value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise ValueError(f"must be a number, got {shown(value)}")
+    return _exact(value)
+
+
 DTypeName: TypeAlias = Annotated[
     str,
     AfterValidator(_known_dtype),
     WithJsonSchema({"enum": list(DTYPES), "description": "An element type."}),
 ]
 Number: TypeAlias = Annotated[float, BeforeValidator(_exact)]
+#: A number; a text such as 1+2j is a complex one, or a string.
+Value: TypeAlias = Annotated[
+    Any, BeforeValidator(_value), WithJsonSchema({"type": ["number", "string"]})
+]
+Values: TypeAlias = Annotated[list[Value], Field(min_length=2, max_length=2)]
 Pair: TypeAlias = Annotated[list[Number], Field(min_length=2, max_length=2)]
 Shape: TypeAlias = Annotated[list[Annotated[int, Field(ge=0)]], Field(max_length=32)]
 #: Literals are converted, with positions, in `suite.tensors`; walking them twice would cost.
@@ -83,7 +94,7 @@ class PutField(Fields):
     """One element overwritten after the fill."""
 
     at: list[int] = Field(description="The element's index, one number a dimension.")
-    value: Number = Field(description="Rounded once to the dtype.")
+    value: Value = Field(description="Rounded once to the dtype.")
 
 
 class TensorFields(Fields):
@@ -92,12 +103,12 @@ class TensorFields(Fields):
     value: LiteralField = None
     dtype: DTypeName | None = Field(None, description="Overrides the case's dtype.")
     shape: Shape | None = Field(None, description="With exactly one fill.")
-    constant: Number | None = Field(None, description="Every element.")
-    arange: Pair | None = Field(None, description="[start, step], row-major.")
+    constant: Value | None = Field(None, description="Every element.")
+    arange: Values | None = Field(None, description="[start, step], row-major.")
     uniform: Pair | None = Field(None, description="[low, high)")
     normal: Pair | None = Field(None, description="[mean, standard deviation]")
     integers: Pair | None = Field(None, description="[low, high], both included.")
-    choice: list[Number] | None = Field(
+    choice: list[Value] | None = Field(
         None, min_length=1, description="Values to draw from; gives ties."
     )
     permutation: Pair | None = Field(
@@ -330,7 +341,10 @@ MatrixField: TypeAlias = Annotated[
             "type": "object",
             "description": "Paths into the case and the values each takes; a product.",
             "additionalProperties": {
-                "anyOf": [{"type": "array", "minItems": 1}, {"enum": ["all", "floats", "integers"]}]
+                "anyOf": [
+                    {"type": "array", "minItems": 1},
+                    {"enum": ["all", "floats", "integers", "numbers"]},
+                ]
             },
         }
     ),

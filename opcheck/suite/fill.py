@@ -36,6 +36,9 @@ def materialize(spec: TensorSpec) -> Array:
         return _with_puts(spec, np.array(_from_file(spec), order="C"))
     values = unrounded(spec)
     stored = isinstance(spec.content, Given) and values.dtype == spec.dtype.numpy
+    if spec.dtype.kind == "complex":
+        with np.errstate(over="ignore"):
+            return values.astype(spec.dtype.numpy)
     if spec.dtype.kind != "float" or stored:
         return values
     rounded = _rounded(spec, values)
@@ -51,13 +54,18 @@ def unrounded(spec: TensorSpec) -> Array:
             return _with_puts(spec, values.copy())
         case FromFile():
             stored = _from_file(spec)
-            kind = np.dtype(np.float64) if spec.dtype.kind == "float" else stored.dtype
-            return _with_puts(spec, stored.astype(kind))
+            return _with_puts(spec, stored.astype(unrounded_dtype(spec.dtype)))
         case Fill() as fill:
             size = int(np.prod(spec.shape, dtype=np.int64))
             values = _filled(fill, size, spec.dtype).reshape(spec.shape)
-            exact = values if spec.dtype.kind == "float" else _rounded(spec, values)
-            return _with_puts(spec, exact)
+            as_made = spec.dtype.kind in ("float", "complex", "string")
+            return _with_puts(spec, values if as_made else _rounded(spec, values))
+
+
+def unrounded_dtype(dtype: DType) -> np.dtype[Any]:
+    """The dtype of values as they are written, not yet rounded to `dtype`."""
+    wide = {"float": np.float64, "complex": np.complex128}.get(dtype.kind)
+    return np.dtype(wide) if wide else dtype.numpy
 
 
 def _rounded(spec: TensorSpec, values: NDArray[np.float64]) -> Array:
@@ -108,12 +116,15 @@ def _drawn(
     return values
 
 
-def _filled(fill: Fill, size: int, dtype: DType) -> NDArray[np.float64]:
-    match fill.kind, fill.args:
+def _filled(fill: Fill, size: int, dtype: DType) -> NDArray[Any]:
+    args: tuple[Any, ...] = fill.args
+    made = unrounded_dtype(dtype) if dtype.kind in ("complex", "string") else np.dtype(np.float64)
+    match fill.kind, args:
         case "constant", (value,):
-            return np.full(size, value, np.float64)
+            return np.full(size, value, made)
         case "arange", (start, step):
-            return start + step * np.arange(size, dtype=np.float64)
+            counted: NDArray[Any] = start + step * np.arange(size, dtype=np.float64)
+            return counted.astype(made)
         case "uniform", (low, high):
             return _drawn(fill, size, lambda drawn: low + (high - low) * drawn)
         case "normal", (mean, deviation):
@@ -121,8 +132,8 @@ def _filled(fill: Fill, size: int, dtype: DType) -> NDArray[np.float64]:
         case "integers", (low, high):
             return _drawn(fill, size, lambda drawn: low + np.floor(drawn * (high - low + 1)))
         case "choice", args:
-            among = np.array(args, np.float64)
-            return _drawn(fill, size, lambda d: among[np.floor(d * among.size).astype(np.intp)])
+            places = _drawn(fill, size, lambda drawn: np.floor(drawn * len(args)))
+            return np.array(args, made)[places.astype(np.intp)]
         case "permutation", (start, step):
             order = np.argsort(np.random.PCG64(fill.seed).random_raw(size), kind="stable")
             values = order.astype(np.float64)

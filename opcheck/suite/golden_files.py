@@ -12,6 +12,7 @@ from hashlib import file_digest, sha256
 from itertools import islice
 from pathlib import Path
 
+from opcheck.dtypes import content
 from opcheck.errors import UsageError
 from opcheck.graph.folders import MODEL
 from opcheck.graph.tensors import MAX_BYTES
@@ -354,5 +355,5 @@ def _undecided(
 def _asked(case: Case) -> tuple[object, ...]:
     """What a backend is asked by a test, to be compared."""
     arrays = [spec.content.values for spec in case.inputs if isinstance(spec.content, Given)]
-    tensors = [(one.dtype.name, one.shape, one.tobytes()) for one in arrays]
+    tensors = [(one.dtype.name, one.shape, content(one)) for one in arrays]
     return case.model, case.ports, tuple(tensors)

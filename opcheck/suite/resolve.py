@@ -12,7 +12,7 @@ from pathlib import Path
 from opcheck import opset
 from opcheck.dtypes import DTYPES, DType, limits
 from opcheck.errors import did_you_mean
-from opcheck.model import Case, Computed, OutputSpec, Source, TensorSpec, Tolerance
+from opcheck.model import Attrs, Case, Computed, OutputSpec, Source, TensorSpec, Tolerance
 from opcheck.opset import Schema
 from opcheck.reading import Mark, Node, Problems, quoted
 from opcheck.reading.form import shown
@@ -82,6 +82,7 @@ class Resolver:
             message = f"id longer than {MAX_ID} characters: shorten name, label or matrix values"
             self.problem(self.node.mark, message)
         tensors = signature.resolve_inputs(self, schema)
+        attrs = signature.resolve_attributes(self, schema)
         case = Case(
             id=self.concrete.id,
             name=self.concrete.name,
@@ -89,10 +90,10 @@ class Resolver:
             op=schema.op,
             opset=self.fields.opset or 0,
             dtype=self.dtype,
-            attrs=signature.resolve_attributes(self, schema),
+            attrs=attrs,
             inputs=tensors,
             slots=signature.slots(schema.inputs, [spec.name for spec in tensors]),
-            outputs=self._outputs(schema, tensors),
+            outputs=self._outputs(schema, tensors, attrs),
             expect=Computed(),
             tolerance=None,
             rule=self.fields.rule or "must",
@@ -178,7 +179,9 @@ class Resolver:
             node = below
         return node
 
-    def _outputs(self, schema: Schema, tensors: tuple[TensorSpec, ...]) -> tuple[OutputSpec, ...]:
+    def _outputs(
+        self, schema: Schema, tensors: tuple[TensorSpec, ...], attrs: Attrs
+    ) -> tuple[OutputSpec, ...]:
         bound = signature.bindings(self, schema, tensors)
         stated = expectation.output_names(self.fields.expect)
         known = signature.spelt(schema.outputs)
@@ -198,7 +201,8 @@ class Resolver:
         found = []
         for name in slots:
             place = signature.place(schema.outputs, name)
-            dtype = signature.dtype_of(schema.outputs[place[0]], bound) if place else None
+            output = schema.outputs[place[0]] if place else None
+            dtype = opset.output_dtype(schema, output, bound, attrs) if output else None
             found.append(OutputSpec(name, dtype))
         return tuple(found)
 
@@ -252,8 +256,10 @@ def _check_tolerance(tolerance: Tolerance, dtype: DType) -> None:
     if tolerance.ulp and doubled and tolerance.ulp >= doubled:
         many = f"ulp {shown(tolerance.ulp)} is too many"
         raise ValueError(f"{many}: {doubled} steps double a {dtype}")
+    if dtype.kind in ("bool", "string"):
+        return
     largest = limits(dtype)[1]
-    if dtype.kind != "bool" and tolerance.atol >= largest / 2:
+    if tolerance.atol >= largest / 2:
         raise ValueError(f"atol {tolerance.atol:g} admits any value: {dtype} ends at {largest:g}")
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from opcheck import dtypes, opset
 from opcheck.dtypes import DTYPES, DType
 from opcheck.errors import did_you_mean
-from opcheck.model import ATTRIBUTE_TYPES, AttrValue, TensorSpec, Typed
+from opcheck.model import ATTRIBUTE_TYPES, AttrValue, OpVersion, TensorSpec, Typed
 from opcheck.opset import Attribute, Parameter, Schema, directml
 from opcheck.reading import Mark, quoted
 from opcheck.reading.form import shown
@@ -40,6 +40,16 @@ def place(parameters: Sequence[Parameter], name: str) -> tuple[int, int] | None:
         if stem == parameter.name and _COUNT.fullmatch(count):
             return number, int(count)
     return None
+
+
+def leads(op: OpVersion, name: str) -> bool:
+    """True for an input of the leading input's type, if that may be of several types."""
+    schema = opset.versions(op.domain, op.name).get(op.since)
+    found = place(schema.inputs, name) if schema else None
+    if schema is None or found is None:
+        return False
+    lead = schema.inputs[schema.lead]
+    return len(lead.types) > 1 and schema.inputs[found[0]].constraint == lead.constraint
 
 
 def name_at(parameters: Sequence[Parameter], number: int) -> tuple[str, Parameter]:
@@ -84,14 +94,6 @@ def slots(parameters: Sequence[Parameter], names: Iterable[str]) -> tuple[str, .
     while ordered and not ordered[-1]:
         ordered.pop()
     return tuple(ordered)
-
-
-def dtype_of(parameter: Parameter, bound: Mapping[str, DType]) -> DType | None:
-    """The dtype of an output: as the inputs bound its constraint, or the only one there is."""
-    if parameter.constraint in bound:
-        return bound[parameter.constraint]
-    only = parameter.types if len(parameter.types) == 1 else frozenset({parameter.constraint})
-    return dtypes.by_text(next(iter(only)))
 
 
 def resolve_inputs(resolver: Resolver, schema: Schema) -> tuple[TensorSpec, ...]:

@@ -1,7 +1,9 @@
 """From a tensor as a case file writes it to a TensorSpec; nothing is allocated but literals."""
 
 import math
+import re
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,7 @@ from opcheck.model import Fill, FromFile, Given, Put, TensorSpec
 from opcheck.reading import Mark, Node, quoted
 from opcheck.reading.form import shown
 from opcheck.suite.fields import CONTENTS, FILLS, TensorFields
-from opcheck.suite.fill import load_npy
+from opcheck.suite.fill import load_npy, unrounded_dtype
 from opcheck.suite.overlay import mapping
 
 #: No tensor of a case, nor all of them together, may hold more: case files may come from strangers.
@@ -99,8 +101,10 @@ def _puts(spec: TensorSpec, node: Node, fields: TensorFields) -> tuple[Put, ...]
         if not inside:
             message = f"put: [{_spelt(put.at)}] is no index of shape [{_spelt(spec.shape)}]"
             raise Refused(node.at(["put", number, "at"]), message)
-        _check_held(spec.dtype, put.value, node.at(["put", number, "value"]))
-    return tuple(Put(tuple(put.at), put.value) for put in fields.put or ())
+    return tuple(
+        Put(tuple(put.at), _held(spec.name, spec.dtype, put.value, node.at(["put", n, "value"])))
+        for n, put in enumerate(fields.put or ())
+    )
 
 
 def _filled(
@@ -112,10 +116,20 @@ def _filled(
         raise _no_dtype(name, node.mark)
     value = getattr(fields, kind)
     args = () if value is True else tuple(value) if isinstance(value, list) else (value,)
+    if kind in ("constant", "choice", "arange"):
+        if dtype.kind == "string":  # a number stands for its text
+            args = tuple(arg if isinstance(arg, str) else f"{arg:g}" for arg in args)
+        paths: list[list[str | int]]
+        paths = [[kind, n] if isinstance(value, list) else [kind] for n in range(len(args))]
+        args = tuple(
+            _held(name, dtype, arg, node.at(path), kind == "arange")
+            for arg, path in zip(args, paths, strict=True)
+        )
     spec = TensorSpec(name, dtype, tuple(fields.shape), Fill(kind, args, fields.seed or 0))
     # As if no dimension were 0: NumPy has the same limit for empty arrays.
     elements = math.prod(n or 1 for n in spec.shape)
-    too_much = excess(elements, elements * dtype.numpy.itemsize)
+    longest = max((len(arg.encode()) for arg in args if isinstance(arg, str)), default=0)
+    too_much = excess(elements, elements * max(dtype.numpy.itemsize, longest))
     if too_much:
         message = f"{name}: shape [{_spelt(spec.shape)}] needs {too_much}"
         raise Refused(node.at(["shape"]), message)
@@ -123,14 +137,14 @@ def _filled(
     wrong = _wrong_fill(kind, args, dtype, math.prod(spec.shape))
     if wrong:
         raise Refused(mark, f"{name}: {kind} {wrong}")
-    if kind in ("constant", "choice"):
-        for arg in args:
-            _check_held(dtype, arg, mark)
     return spec
 
 
-def _wrong_fill(kind: str, args: tuple[float, ...], dtype: DType, size: int) -> str | None:
+def _wrong_fill(kind: str, args: tuple[Any, ...], dtype: DType, size: int) -> str | None:
     real = dtype.kind == "float"
+    if dtype.kind in ("string", "complex"):
+        makes = ("constant", "choice", *(["arange"] if dtype.kind == "complex" else []))
+        return None if kind in makes else f"makes no {dtype}; those that do: {', '.join(makes)}"
     said = [shown(arg) for arg in args]
     if kind == "specials":
         return "must be true, or another fill be written" if args else None
@@ -188,15 +202,15 @@ def _literal(name: str, node: Node, dtype: DType | None) -> TensorSpec:
     values: list[Any] = []
     shape = _walk(name, node, dtype, values)
     # Floats stay in float64: they are rounded once, when the case's data is made.
-    kind = np.dtype(np.float64) if dtype.kind == "float" else dtype.numpy
-    return TensorSpec(name, dtype, shape, Given(np.array(values, dtype=kind).reshape(shape)))
+    return TensorSpec(
+        name, dtype, shape, Given(np.array(values, unrounded_dtype(dtype)).reshape(shape))
+    )
 
 
 def _walk(name: str, node: Node, dtype: DType, values: list[Any]) -> tuple[int, ...]:
     """The shape below `node`, whose scalars are appended to `values`."""
     if not isinstance(node.value, tuple):
-        _check_scalar(name, node, dtype)
-        values.append(node.value)
+        values.append(_scalar(name, node, dtype))
         return ()
     shapes = [_walk(name, item, dtype, values) for item in node.value]
     for item, shape in zip(node.value, shapes, strict=True):
@@ -206,8 +220,11 @@ def _walk(name: str, node: Node, dtype: DType, values: list[Any]) -> tuple[int, 
     return (len(shapes), *(shapes[0] if shapes else ()))
 
 
-def _check_scalar(name: str, node: Node, dtype: DType) -> None:
+def _scalar(name: str, node: Node, dtype: DType) -> Any:
+    """The value at `node`, which `dtype` must hold."""
     value = node.value
+    if dtype.kind in ("string", "complex"):
+        return _held(name, dtype, value, node.mark)
     wanted = {"float": (int, float), "int": (int,), "bool": (bool,)}[dtype.kind]
     # To Python a truth value is a whole number.
     if not isinstance(value, wanted) or isinstance(value, bool) != (dtype.kind == "bool"):
@@ -217,6 +234,41 @@ def _check_scalar(name: str, node: Node, dtype: DType) -> None:
             hint = "write {shape: [2, 3], normal: [0, 1]}, or uniform: [0, 1]"
         raise Refused(node.mark, f"{name}: {shown(node.plain())} is no value of {dtype}", hint)
     _check_held(dtype, value, node.mark)
+    return value
+
+
+def _held(name: str, dtype: DType, value: Any, mark: Mark, ends: bool = False) -> Any:
+    """A value as `dtype` holds it: text, a complex number, or a number; Refused for another.
+
+    The `ends` of a fill need not be held, but the elements that it makes.
+    """
+    hint = None
+    if dtype.kind == "string" and isinstance(value, str):
+        return value
+    if dtype.kind == "string":
+        hint = "quote what is meant as text"
+    elif dtype.kind == "complex" and (number := _complex(value)) is not None:
+        for part in (number.real, number.imag):
+            _check_held(dtypes.PARTS[dtype.name], part, mark)
+        return number
+    elif dtype.kind == "complex":
+        hint = "write a number, or a text such as 1+2j, nan+0j or -infj"
+    elif isinstance(value, int | float):
+        if not ends:
+            _check_held(dtype, value, mark)
+        return value
+    raise Refused(mark, f"{name}: {shown(value)} is no value of {dtype}", hint)
+
+
+def _complex(value: Any) -> complex | None:
+    """The complex number that a case file spells as a number, or as Python does."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    if isinstance(value, str) and not re.fullmatch(r"[-+.0-9a-z]+", value):
+        return None
+    with suppress(ValueError, OverflowError):
+        return complex(value)
+    return None
 
 
 def _check_held(dtype: DType, value: float, mark: Mark) -> None:

@@ -544,6 +544,9 @@ def test_each_input_gets_its_own() -> None:
     first, second, third = second_data([np.array([1.0, 2.0]), np.array([1, 2]), np.array([5.0])])
     assert (first.tolist(), second.tolist(), third.tolist()) == ([2, 1], [1, 2], [-5])
     assert second_data([]) == []
+    texts, numbers = np.array(["a", "b"], object), np.array([1, 2], np.uint8)
+    moved = second_data([texts, numbers, numbers], moved=[0, 1])
+    assert [one.tolist() for one in moved] == [["b", "a"], [2, 1], [1, 2]]
 
 
 @given(arrays(np.float32, array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=3)))

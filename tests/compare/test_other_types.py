@@ -119,3 +119,21 @@ def test_of_random_values_type_and_shape_are_judged_and_the_rest_is_counted():
     assert (found.problem, found.unjudged, found.total) == (None, 2, 2)
     assert compare(wanted, X[:1], EXACT).problem == "shape"
     assert compare(wanted, X.astype(np.float64), EXACT).problem == "dtype"
+
+
+def test_parts_of_complex_numbers_are_compared_by_themselves():
+    """A NaN in one part says nothing of the other, unless errors are allowed."""
+    wanted = want(np.array([complex(math.nan, 2), complex(-0.0, 1)], np.complex64))
+    for other, wrong, wrong_by_sign in (
+        ([complex(math.nan, 2), complex(0.0, 1)], 0, 1),
+        ([complex(math.nan, -2), complex(0.0, 1)], 1, 2),
+        ([complex(2, math.nan), complex(0.0, -1)], 2, 2),
+    ):
+        got = np.array(other, np.complex64)
+        assert compare(wanted, got, EXACT).wrong == wrong
+        assert compare(wanted, got, Tolerance(ulp=0, signed_zeros=True)).wrong == wrong_by_sign
+    assert compare(wanted, np.array([complex(math.nan, -2), 1j], np.complex64), LOOSE).wrong == 0
+    rounded = Want("y", ELEMENT_TYPES["complex64"], np.array([0.1 + 1e-9j]))
+    assert compare(rounded, np.array([0.1 + 1e-9j], np.complex64), EXACT).problem is None
+    found = compare(rounded, np.array([complex(math.inf, 1)], np.complex64), EXACT)
+    assert [one.allowed for one in found.worst] == ["exact"]

@@ -12,7 +12,7 @@ from opcheck.compare.elements import WORST
 from opcheck.compare.outputs import compare_outputs
 from opcheck.compare.tensors import Want, compare
 from opcheck.compare.ulp import CHUNK
-from opcheck.dtypes import DTYPES, round_to
+from opcheck.dtypes import BASIC, DTYPES, round_to
 from opcheck.model import EXACT, Foreign, Tolerance
 
 FLOAT32 = DTYPES["float32"]
@@ -81,7 +81,7 @@ def test_where_any_dtype_will_do_it_must_hold_the_values() -> None:
     assert "int64" in found.detail
     assert compare(want([3.0, 2.0], None), np.array([3, 2], np.uint8), EXACT).problem is None
     strings = compare(free, np.array(["0.5", "2"]), EXACT)
-    assert (strings.problem, strings.detail) == ("dtype", "<U3, want a tensor type")
+    assert (strings.problem, strings.detail) == ("dtype", "string, but float64 values are wanted")
     truths = want(np.array([True, False]), None)
     assert compare(truths, np.array([True, False]), EXACT).problem is None
     assert compare(truths, np.array([1, 0], np.uint8), EXACT).problem == "dtype"
@@ -152,7 +152,7 @@ def test_a_reference_in_the_dtype_of_the_output_is_taken_as_it_is() -> None:
         assert compare(Want("y", dtype, values), -values, EXACT).wrong == 2
 
 
-@pytest.mark.parametrize("dtype", list(DTYPES.values()), ids=str)
+@pytest.mark.parametrize("dtype", list(BASIC.values()), ids=str)
 def test_memory_layout_and_byte_order_of_the_output_do_not_matter(dtype: Any) -> None:
     values = np.random.default_rng(0).integers(0, 2, (4, 6)).astype(dtype.numpy)
     wrong = values.copy()

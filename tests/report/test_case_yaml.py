@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from opcheck.dtypes import DTYPES
+from opcheck.dtypes import DTYPES, content
 from opcheck.model import (
     AnyOf,
     Computed,
@@ -44,13 +44,13 @@ def read(folder, case, places, name="made"):
 
 
 def data(spec):
-    return spec.name, spec.shape, spec.initializer, materialize(spec).tobytes()
+    return spec.name, spec.shape, spec.initializer, content(materialize(spec))
 
 
 def expected(case):
     match case.expect:
         case Values(outputs):
-            return [(spec.name, spec.shape, unrounded(spec).tobytes()) for spec in outputs]
+            return [(spec.name, spec.shape, content(unrounded(spec))) for spec in outputs]
         case Rejected(reason, legal):
             return reason, dict(legal.attrs), [data(spec) for spec in legal.inputs]
         case _:

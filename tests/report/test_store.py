@@ -232,6 +232,11 @@ def test_whole_numbers_and_truth_values_are_exact(dtype, value, said, bits):
     assert element["input"] == ""
 
 
+def test_an_input_may_have_more_digits_than_the_output():
+    mismatch = Mismatch((0,), 1.0, 2.0, 1, "exact", 1.000488281250001)
+    assert worst(mismatch, dtype="float16")["input"] == "1.000488281250001"
+
+
 def test_what_is_no_json_is_an_error_of_ours_and_never_written():
     with pytest.raises(ValueError, match="JSON"):
         store.record(record(seconds=np.nan))

@@ -8,6 +8,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from opcheck.dtypes import DTYPES
 from opcheck.model import Case, Given, Rejected, Values
 from opcheck.reading import Mark, Node
 from opcheck.suite.expand import spell
@@ -279,6 +280,40 @@ def test_all_is_every_version_of_the_operator(cases: Cases) -> None:
 )
 def test_a_plus_adds_every_later_version(cases: Cases, said: str, want: list[int]) -> None:
     assert opsets_of(cases, said) == want
+
+
+WORDS = """
+op: Where
+matrix: {opset: all, dtype: WORD}
+cases:
+- name: a
+  inputs:
+    condition: {shape: [1], dtype: bool, constant: 1}
+    X: {shape: [1], constant: 1}
+    Y: {shape: [1], constant: 0}
+"""
+
+
+@pytest.mark.parametrize(
+    ("word", "kinds"),
+    [
+        ("all", {"float", "int", "bool", "string", "complex"}),
+        ("floats", {"float"}),
+        ("integers", {"int"}),
+        ("numbers", {"float", "int", "complex"}),
+    ],
+)
+def test_a_word_stands_for_dtypes_that_the_version_allows(
+    cases: Cases, word: str, kinds: set[str]
+) -> None:
+    allowed = {name for name, dtype in DTYPES.items() if dtype.kind in kinds}
+    found = {(case.op.since, str(case.dtype)) for case in cases(WORDS.replace("WORD", word))}
+    assert found == {(n, one) for n in (9, 16) for one in allowed if (n, one) != (9, "bfloat16")}
+
+
+def test_a_word_that_leaves_no_case_is_a_mistake(problems: ProblemsOf) -> None:
+    text = EXAMPLE.replace("[float16, float32, float64]", "integers")
+    assert "no version of the case allows such a dtype" in problems(text)[0]
 
 
 def test_all_leaves_out_where_the_operator_is_deprecated(cases: Cases) -> None:

@@ -2,9 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opcheck.dtypes import DTYPES
 from opcheck.opset import Parameter
-from opcheck.suite.signature import dtype_of, missing, place, slots, spelt
+from opcheck.suite.signature import missing, place, slots, spelt
 
 FLOATS = frozenset({"tensor(float)", "tensor(double)"})
 CLIP = (
@@ -76,13 +75,3 @@ def test_slots_are_in_the_operator_s_order_with_gaps_before_the_last() -> None:
 @given(st.permutations([f"inputs_{k}" for k in range(12)]))
 def test_variadic_tensors_are_ordered_by_number_and_not_by_name(names: list[str]) -> None:
     assert slots(CONCAT, names) == tuple(f"inputs_{k}" for k in range(12))
-
-
-def test_an_output_has_the_dtype_that_the_inputs_bind() -> None:
-    float16 = DTYPES["float16"]
-    assert dtype_of(CLIP[0], {"T": float16}) is float16
-    assert dtype_of(CLIP[0], {"U": float16}) is None
-    fixed = Parameter("Indices", "I", frozenset({"tensor(int64)"}), "single")
-    assert dtype_of(fixed, {"T": float16}) is DTYPES["int64"]
-    named = Parameter("Y", "tensor(bool)", frozenset({"tensor(bool)", "x"}), "single")
-    assert dtype_of(named, {}) is DTYPES["bool"]

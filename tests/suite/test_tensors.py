@@ -120,6 +120,18 @@ def test_integers_and_truth_values_are_kept_exactly(tensor: Callable[..., Tensor
             "int8",
         ),
         ("{value: [1, »x]}", "input: 'x' is no value of float32", None),
+        ("[a, »1]", "input: 1 is no value of string (quote what is meant as text)", "string"),
+        (
+            "[1+2j, »1+2i]",
+            "input: '1+2i' is no value of complex64"
+            " (write a number, or a text such as 1+2j, nan+0j or -infj)",
+            "complex64",
+        ),
+        (
+            "[1, »1e39j]",
+            "1e+39 is outside float32, which holds -3.4028235e+38 to 3.4028235e+38",
+            "complex64",
+        ),
         ("[1, »-0]", "-0 is the integer 0, without a sign (write 0, or -0.0)", None),
     ],
 )
@@ -127,6 +139,20 @@ def test_a_literal_that_is_no_tensor_is_refused_at_its_place(
     wrong: Callable[..., None], text: str, message: str, dtype: str | None
 ) -> None:
     wrong(text, message, dtype or "float32")
+
+
+def test_texts_and_complex_numbers(tensor: Callable[..., TensorSpec]) -> None:
+    texts = materialize(tensor('[a, "1", "", "\\0ü"]', "string"))
+    assert texts.tolist() == ["a", "1", "", "\0ü"]
+    numbers = materialize(tensor("[[1, .5], [1+2j, -0-.infj]]".replace(".inf", "inf"), "complex64"))
+    assert numbers.dtype == "complex64"
+    assert [*map(str, numbers.reshape(-1))] == ["(1+0j)", "(0.5+0j)", "(1+2j)", "(-0-infj)"]
+    drawn = materialize(tensor("{shape: [9], choice: [a, 1.5, 2]}", "string"))
+    assert {*drawn.tolist()} == {"a", "1.5", "2"}
+    stepped = materialize(tensor('{shape: [3], arange: ["1j", "1-1j"]}', "complex128"))
+    assert stepped.tolist() == [1j, 1, 2 - 1j]
+    changed = materialize(tensor("{shape: [2], constant: x, put: [{at: [1], value: y}]}", "string"))
+    assert changed.tolist() == ["x", "y"]
 
 
 # fills
@@ -204,7 +230,7 @@ ALL = "value, file, constant, arange, uniform, normal, integers, choice, permuta
             "1e+39 is outside float32, which holds -3.4028235e+38 to 3.4028235e+38",
         ),
         (
-            "{shape: [1], choice: »[1, 1e39]}",
+            "{shape: [1], choice: [1, »1e39]}",
             "1e+39 is outside float32, which holds -3.4028235e+38 to 3.4028235e+38",
         ),
         ("{shape: [1], constant: »true}", "inputs.input.constant: must be a number, got true"),
@@ -220,7 +246,7 @@ ALL = "value, file, constant, arange, uniform, normal, integers, choice, permuta
         ("{shape: [1], arange: »[0]}", "inputs.input.arange: must hold at least 2"),
         (
             "{shape: [1], arange: [0, »x]}",
-            "an item of inputs.input.arange: must be a number, got 'x'",
+            "input: 'x' is no value of float32",
         ),
         ("{shape: [1], choice: »[]}", "inputs.input.choice: must hold at least 1"),
         ("{shape: [1], constant: 0, seed: »-1}", "inputs.input.seed: must be at least 0, got -1"),
@@ -343,7 +369,7 @@ def test_256_mebibytes_are_allowed(
             "{at: [0], value: »1e39}",
             "1e+39 is outside float32, which holds -3.4028235e+38 to 3.4028235e+38",
         ),
-        ("{at: [0], value: »x}", "inputs.input.put.value: must be a number, got 'x'"),
+        ("{at: [0], value: »x}", "input: 'x' is no value of float32"),
         ("{»att: [0], value: 0}", "unknown key 'att' (did you mean 'at'?)"),
         ("»{at: [0]}", "an item of inputs.input.put: 'value' is missing"),
     ],
@@ -392,8 +418,8 @@ def test_a_file_of_another_dtype_must_be_meant(
 @pytest.mark.parametrize(
     ("array", "holds"),
     [
-        (np.zeros(2, "c8"), "'complex64'"),
-        (np.array(["a"]), "'<U1'"),
+        (np.zeros(2, "M8[s]"), "'datetime64[s]'"),
+        (np.array([b"a"]), "'|S1'"),
         (np.zeros(2, [("a", "<f4")]), "\"[('a', '<f4')]\""),
         (np.zeros(2, "V4"), "'|V4'"),
     ],

@@ -14,7 +14,7 @@ import numpy as np
 from opcheck import dtypes, opset
 from opcheck.backends.adapters import About, declining, importing, nothing, take, threads
 from opcheck.backends.base import Bare, only_nodes, only_tensors
-from opcheck.engine.axes import from_either_end, from_the_front, matrix_of, stretches
+from opcheck.engine.axes import elements_at, from_either_end, from_the_front, matrix_of, stretches
 from opcheck.engine.windows import AxisWindows, windows_of
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import Array, BackendInfo, Task, Typed
@@ -82,11 +82,14 @@ class Mapped:
         import torch
 
         found: list[Any] = []
+        bound: dict[str, Any] = {}
         for place, x in enumerate(self.task.operands(inputs)):
             dtype = None if x is None else dtypes.of(x)
-            allowed = self.parameters[min(place, len(self.parameters) - 1)].types
-            if x is not None and (dtype is None or dtype.text not in allowed):
+            parameter = self.parameters[min(place, len(self.parameters) - 1)]
+            if x is not None and (dtype is None or dtype.text not in parameter.types):
                 raise InvalidNode(f"{self.task.op} is not defined for {x.dtype}")
+            if x is not None and bound.setdefault(parameter.constraint, dtype) != dtype:
+                raise InvalidNode(f"{self.task.op} takes one type for {parameter.constraint}")
             if x is not None and dtype is not None and dtype.name == "bfloat16":
                 found.append(torch.tensor(x.view(np.uint16)).view(torch.bfloat16))
             else:
@@ -175,10 +178,72 @@ def _widths(axes: Sequence[AxisWindows]) -> list[int]:
     return found
 
 
+def _where(task: Task, condition: Any, x: Any, y: Any) -> Any:
+    import torch
+
+    return torch.where(condition, x, y)
+
+
+def _concat(task: Task, *tensors: Any) -> Any:
+    import torch
+
+    x, axis = tensors[0], task.attrs.get("axis", 1 if task.op.since == 1 else None)
+    if not isinstance(axis, int):
+        raise InvalidNode(f"{task.op} needs an axis")
+    front = (from_the_front if task.op.since < 11 else from_either_end)(axis, x.dim())
+    # Torch drops empty vectors, whatever the others' shapes.
+    if any(other.dim() != x.dim() for other in tensors):
+        raise InvalidNode(f"{task.op} takes one rank")
+    return torch.cat(tensors, front)
+
+
+def _gather(task: Task, data: Any, indices: Any) -> Any:
+    import torch
+
+    axis: Any = task.attrs.get("axis", 0)
+    front = from_either_end(axis, data.dim())
+    # Torch's own indices count from the front, and are a vector.
+    places = elements_at(indices.numpy(), data.shape[front], back=task.op.since > 1)
+    chosen = data.index_select(front, torch.tensor(places.reshape(-1), dtype=torch.int64))
+    return chosen.reshape((*data.shape[:front], *indices.shape, *data.shape[front + 1 :]))
+
+
+def _top_k(task: Task, x: Any, count: Any = None) -> Any:
+    import torch
+
+    attrs: dict[str, Any] = {"axis": -1, "largest": 1, "sorted": 1, **task.attrs}
+    if count is not None and (tuple(count.shape) != (1,) or count < 1):
+        raise InvalidNode("K is one positive number in a list")
+    k = attrs["k"] if count is None else int(count)
+    # Only a whole sort is stable; topk is not.
+    axis = from_either_end(attrs["axis"], x.dim())
+    if not 0 <= k <= x.shape[axis]:
+        raise InvalidNode(f"k {k}; the axis has {x.shape[axis]} elements")
+    found = torch.sort(x, dim=axis, descending=attrs["largest"] == 1, stable=True)
+    return tuple(part.narrow(axis, 0, k) for part in found)
+
+
+def _cast(task: Task, x: Any) -> Any:
+    import torch
+
+    dtype = dtypes.named(task.attrs.get("to"))
+    schema = opset.describe("", "Cast", task.opset)
+    if dtype is None or schema is None or dtype.text not in schema.outputs[0].types:
+        raise InvalidNode(f"to {task.attrs.get('to')!r} names no type that the output may have")
+    if dtype.name not in dtypes.DTYPES:
+        raise NotSupported(f"the mapping on torch has no {dtype}")
+    return x.to(getattr(torch, dtype.name))
+
+
 _FUNCTIONS: Mapping[tuple[str, str], Callable[..., Any]] = {
     ("", "Softmax"): partial(_along_axis, lambda x, axis: x.softmax(axis)),
     ("", "Hardmax"): partial(_along_axis, _hardmax),
     ("", "LpPool"): _lp_pool,
     ("", "Conv"): _conv,
     ("", "LayerNormalization"): _layer_normalization,
+    ("", "Where"): _where,
+    ("", "Concat"): _concat,
+    ("", "Gather"): _gather,
+    ("", "TopK"): _top_k,
+    ("", "Cast"): _cast,
 }

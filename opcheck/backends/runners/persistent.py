@@ -303,10 +303,10 @@ def from_json(said: Any, what: str) -> Array:
         found = f"it has {', '.join(map(repr, said))}" if isinstance(said, dict) else "it is none"
         raise BrokenProtocol(f"{what} must be an object with dtype, shape and data; {found}")
     name, shape = said["dtype"], said["shape"]
-    dtype = dtypes.DTYPES.get(name) if isinstance(name, str) else None
+    dtype = dtypes.BASIC.get(name) if isinstance(name, str) else None
     if dtype is None:
-        hint = isinstance(name, str) and did_you_mean(name, dtypes.DTYPES)
-        known = hint or f"known: {', '.join(dtypes.DTYPES)}"
+        hint = isinstance(name, str) and did_you_mean(name, dtypes.BASIC)
+        known = hint or f"known: {', '.join(dtypes.BASIC)}"
         raise BrokenProtocol(f"{what}: no dtype {name!r} ({known})")
     if not isinstance(shape, list) or not all(type(n) is int and n >= 0 for n in shape):
         raise BrokenProtocol(f"{what}: shape must be a list of sizes, got {shape!r}")

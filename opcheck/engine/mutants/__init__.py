@@ -8,7 +8,17 @@ from itertools import chain
 
 from opcheck import opset
 from opcheck.engine.evaluate import evaluate
-from opcheck.engine.mutants import axes, elements, layout, pooling, rows, schema, values, windows
+from opcheck.engine.mutants import (
+    axes,
+    casts,
+    elements,
+    layout,
+    pooling,
+    rows,
+    schema,
+    values,
+    windows,
+)
 from opcheck.engine.mutants.mutant import Mutant, apart_from_rounding
 from opcheck.engine.node import operator_of
 from opcheck.engine.operators import OwnMutant
@@ -17,7 +27,14 @@ from opcheck.model import OpVersion
 __all__ = ["Mutant", "mutants_of"]
 
 _GENERAL: tuple[Mutant, ...] = (
-    *(*rows.FAULTS, *elements.FAULTS, *axes.FAULTS, *windows.FAULTS, *pooling.FAULTS),
+    *(
+        *rows.FAULTS,
+        *elements.FAULTS,
+        *axes.FAULTS,
+        *windows.FAULTS,
+        *pooling.FAULTS,
+        *casts.FAULTS,
+    ),
     *(*pooling.MUTANTS, *layout.MUTANTS, *values.MUTANTS),
 )
 
@@ -39,7 +56,8 @@ def mutants_of(op: OpVersion) -> tuple[Mutant, ...]:
         for mutant in _GENERAL
         if not (mutant.rounded and operator.exact)
         and not (mutant.unbounded and operator.high is not None)
-        and mutant.needs in {"", *attributes}
+        and mutant.needs
+        in {"", *attributes, *("*" * any(not one.required for one in attributes.values()))}
     )
     found: dict[tuple[str, str], Mutant] = {}
     for mutant in chain(own, schema.mutants(op, operator), general):
@@ -56,5 +74,6 @@ def _own(mutant: OwnMutant) -> Mutant:
         mutant.name,
         mutant.text,
         lambda node: apart_from_rounding(node, evaluate(node, function)),
+        only=mutant.only,
         equivalent=mutant.equivalent,
     )

@@ -12,7 +12,7 @@ import numpy as np
 
 from opcheck.engine.evaluate import evaluate
 from opcheck.engine.mutants import rows
-from opcheck.engine.mutants.making import accepting
+from opcheck.engine.mutants.making import accepting, blank
 from opcheck.engine.mutants.mutant import Mutant, faults
 from opcheck.engine.node import Node
 from opcheck.errors import InvalidNode
@@ -25,7 +25,7 @@ Change: TypeAlias = Callable[[int, int], int]
 #: Axes counted from the front and in order, and the rank, to others.
 Axes: TypeAlias = tuple[int, ...]
 
-_FROM_THE_BACK, _COERCED = "from_either_end", "matrix_of"
+_FROM_THE_BACK, _COERCED, _INDEXED = "from_either_end", "matrix_of", "elements_at"
 
 #: What is taken for an axis that is out of range.
 _OUTSIDE: tuple[tuple[str, str, Change], ...] = (
@@ -105,11 +105,10 @@ class _Named:
         return node.right if others == tuple(axes) else self.taking(node, others).right
 
     def elsewhere(self, node: Node, x: Array, axes: Sequence[int]) -> Sequence[Any]:
-        """The right answer to `x` in place of the first input, written in the output's shape."""
+        """The right answer to `x` in place of the first input, in the output's shape if it fits."""
         right, made = node.right, self.taking(node.with_input(0, x), axes).right
-        if [out.size for out in made] != [out.size for out in right]:
-            return right
-        return [out.reshape(own.shape) for out, own in zip(made, right, strict=True)]
+        pairs = zip(made, right, strict=True)
+        return [out.reshape(own.shape) if out.size == own.size else out for out, own in pairs]
 
     def mutants(self) -> Iterator[Mutant]:
         """All of them."""
@@ -121,10 +120,11 @@ class _Named:
         for (place, which), rank in product(((0, "first"), (-2, "last")), (4, 5)):
             text = f"of more than {rank} axes the {which} two were one, so that either meant both"
             name = f"{which}_two_of_more_than_{rank}_axes_merged"
-            yield Mutant(name, text, partial(self._merged, place, rank))
+            yield Mutant(name, text, partial(self._merged, place, rank), unless=(_INDEXED,))
         text = "the shape was read from the last axis to the first"
         yield Mutant("shape_reversed", text, self._reversed)
-        yield Mutant("whole_tensor", "the whole tensor was one row", self._one_row)
+        text = "the whole tensor was one row"
+        yield Mutant("whole_tensor", text, self._one_row, unless=(_INDEXED,))
         # How many there are does not depend on the type: of blocks one type decides.
         for width, kind, only in (
             (1024, "blocks", ("float32",)), (16, "vectors", None), (8, "vectors", None),
@@ -133,14 +133,14 @@ class _Named:
             name = f"tail_of_{width}_across_memory_missing"
             text = f"of rows across memory, what is left by whole {kind} of {width} was zero"
             answer = partial(self._without_the_last_rows, width)
-            yield Mutant(name, text, answer, only=only, unless=_COERCED)
+            yield Mutant(name, text, answer, only=only, unless=(_COERCED,))
         text = "neighbours in a row were taken to lie side by side in memory"
-        yield Mutant("rows_side_by_side", text, self._side_by_side, unless=_COERCED)
+        yield Mutant("rows_side_by_side", text, self._side_by_side, unless=(_COERCED,))
         text = "the axis was moved to the end, and not back in the output"
-        yield Mutant("not_transposed_back", text, self._not_transposed_back, unless=_COERCED)
+        yield Mutant("not_transposed_back", text, self._not_transposed_back, unless=(_COERCED,))
         text = "where rows lie across memory, the place of the maximum in its row had 8 bits"
         answer = partial(self._by, rows.IN_8_BITS, lambda n: n.is_legal and self._beside(n) > 1)
-        yield Mutant("argmax_in_8_bits_across_memory", text, answer, "argmax", unless=_COERCED)
+        yield Mutant("argmax_in_8_bits_across_memory", text, answer, "argmax", unless=(_COERCED,))
         text = "with more than four axes the last of equal maxima won"
         answer = partial(self._by, rows.LAST_OF_TIES, lambda node: node.rank > 4)
         yield Mutant("last_of_ties_beyond_four_axes", text, answer, "argmax")
@@ -169,7 +169,8 @@ class _Named:
         ):  # fmt: skip
             yield Mutant(name, text, answer, primitive)
         text = "the input was coerced to two dimensions where it has more than four"
-        yield Mutant("rank_5_coerced", text, self._coerced_above_4, unless=_COERCED)
+        unless = (_COERCED, _INDEXED)
+        yield Mutant("rank_5_coerced", text, self._coerced_above_4, unless=unless)
         if isinstance(self.default, int) and self.default > 0:
             text = "a missing axis was taken for the last one where the default is out of range"
             yield Mutant("default_axis_kept_in_range", text, self._default_in_range)
@@ -238,11 +239,12 @@ class _Named:
 
     def _without_the_last_rows(self, width: int, node: Node) -> Sequence[Any]:
         right = node.right
-        beside = self._beside(node) if node.rank else 0
-        if beside <= width or right[0].shape != node.given[0].shape or not right[0].size:
+        inner = node.given[0].shape[max(self.found(node)) + 1 :] if node.rank else ()
+        beside = prod(inner)
+        if beside <= width or not right[0].size or right[0].shape[-len(inner) :] != inner:
             return right
         out = right[0].copy()
-        out.reshape(-1, beside)[:, beside // width * width :] = 0
+        out.reshape(-1, beside)[:, beside // width * width :] = blank(out.reshape(-1)[:1])
         return [out, *right[1:]]
 
     def _not_transposed_back(self, node: Node) -> Sequence[Any]:
@@ -301,18 +303,54 @@ class _Named:
         if node.rank or (self.name in node.attrs and self.stated(node)[0] not in (-1, 0)):
             return node.right
         vector = self.taking(node.with_input(0, node.given[0].reshape(1)), (0,))
-        return [out.reshape(()) for out in vector.right]
+        return [_shaped(out, ()) for out in vector.right]
 
     def _each_a_row(self, node: Node) -> Sequence[Any]:
         x = node.given[0]
         if not x.ndim:
             return node.right
         each = self.taking(node.with_input(0, x[..., None]), (x.ndim,))
-        return [out.reshape(x.shape) for out in each.right]
+        return [_shaped(out, x.shape) for out in each.right]
 
 
+def _shaped(out: Array, shape: tuple[int, ...]) -> Array:
+    """An output in another shape, if it has as many elements."""
+    return out.reshape(shape) if out.size == prod(shape) else out
+
+
+#: What is taken for indices along an axis of a length.
+_INDICES: tuple[tuple[str, str, Callable[[Any, int], Any]], ...] = (
+    ("index_wraps", "an index out of range was taken modulo the length",
+     lambda i, n: i % n if n else i),
+    ("index_clamped", "an index out of range was clamped to the nearest one",
+     lambda i, n: np.clip(i, -n, n - 1) if n else i),
+    ("index_at_the_end_taken", "an index one beyond the end was taken for the last one",
+     lambda i, n: np.where(i == n, n - 1, i)),
+    ("indices_unchecked_but_the_first", "no index was checked but the first one",
+     lambda i, n: np.where(np.arange(i.size).reshape(i.shape), np.clip(i, -n, max(0, n - 1)), i)),
+    ("index_in_32_bits", "indices were cut down to 32 bits",
+     lambda i, n: i.astype(np.int32).astype(i.dtype)),
+    ("index_in_int8", "indices were cut down to 8 bits",
+     lambda i, n: i.astype(np.int8).astype(i.dtype)),
+    ("index_in_int16", "indices were cut down to 16 bits",
+     lambda i, n: i.astype(np.int16).astype(i.dtype)),
+    ("minus_sign_of_index_ignored", "the minus sign of a negative index was ignored",
+     lambda i, n: np.abs(i)),
+    ("negative_index_is_0", "negative indices were taken for 0", lambda i, n: np.maximum(i, 0)),
+    ("negative_index_off_by_one", "negative indices were counted from 0, which stood for the last",
+     lambda i, n: np.where((i < 0) & (i > -n), i - 1, i)),
+    ("negative_index_unsigned", "negative indices were read as unsigned numbers, and refused",
+     lambda i, n: np.where(i < 0, n, i)),
+    ("lowest_index_refused", "the index that counts from the back to the first was refused",
+     lambda i, n: np.where(i == -n, n, i)),
+    ("index_0_always", "every index was taken for 0", lambda i, n: np.zeros_like(i)),
+)  # fmt: skip
 _AT = "the input was coerced to two dimensions"
-FAULTS: tuple[Mutant, ...] = tuple(faults(
+FAULTS: tuple[Mutant, ...] = (*faults(
+    _INDEXED,
+    lambda of: lambda original, indices, n, back: original(of(indices, n), n, back=back),
+    *_INDICES,
+), *faults(
     _COERCED,
     lambda at: lambda original, shape, axis: original(shape, at(axis)),
     ("coercion_one_axis_long", f"{_AT} one axis before the right one",

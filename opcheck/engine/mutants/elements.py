@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import product
+from math import prod
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 
+from opcheck import numbers as xp
 from opcheck.engine.mutants.mutant import BEYOND_FLOAT16, DOUBLE, LONG, Mutant, Row, faults, faulty
+from opcheck.errors import InvalidNode
 from opcheck.numbers import Fault
 
 #: Below this e^x is 0 in every dtype; it keeps the arguments of the sine small.
@@ -148,6 +151,54 @@ def _powers_alone(original: Any, x: Any, p: Any) -> Any:
     return x if np.ndim(p) == 0 and p < 1 else original(x, p)
 
 
+# ── broadcasting ──────────────────────────────────────────────────────────────────────────────
+
+
+def _from_the_front(original: Any, *arrays: Any) -> Any:
+    """Axes are matched from the first on, as far as that is legal."""
+    rank = max(x.ndim for x in arrays)
+    return original(*(xp.reshape(x, (*x.shape, *[1] * (rank - x.ndim))) for x in arrays))
+
+
+def _in_turn(original: Any, *arrays: Any) -> Any:
+    """Elements are read one after the other, and again from the first where there are no more."""
+    shape = original(*arrays)[0].shape
+    places = np.arange(prod(shape)).reshape(shape)
+    return tuple(xp.take(xp.reshape(x, -1), places % (x.size or 1), axis=0) for x in arrays)
+
+
+def _cut(original: Any, *arrays: Any) -> Any:
+    """Lengths that disagree are cut to the shortest, but for 1."""
+    rank = max(x.ndim for x in arrays)
+    shapes = [(1,) * (rank - x.ndim) + x.shape for x in arrays]
+    lengths = [{*own} - {1} or {1} for own in zip(*shapes, strict=True)]
+    kept = tuple(slice(min(own)) for own in lengths)
+    return original(*(xp.reshape(x, shape)[kept] for x, shape in zip(arrays, shapes, strict=True)))
+
+
+def _refused(when: Callable[..., bool]) -> Fault:
+    """What is legal is refused all the same if it is such."""
+
+    def fault(original: Any, *arrays: Any) -> Any:
+        made = original(*arrays)
+        if when(made[0].shape, [x.shape for x in arrays]):
+            raise InvalidNode("no such broadcasting")
+        return made
+
+    return fault
+
+
+def _to_the_longest(original: Any, *arrays: Any) -> Any:
+    """The longest of the lengths is that of the output, also where another is 0."""
+    made = original(*arrays)
+    rank = made[0].ndim
+    shapes = [(1,) * (rank - x.ndim) + x.shape for x in arrays]
+    longest = tuple(map(max, zip(*shapes, strict=True)))
+    if longest == made[0].shape:
+        return made
+    return tuple(np.zeros(longest, x.dtype) for x in arrays)
+
+
 _ROOT = ("root_forgotten", "the root was forgotten")
 
 #: Faults of +, −, × and ÷ between tensors, and of other functions of one element.
@@ -176,6 +227,19 @@ OTHERS: Mapping[str, tuple[Row, ...]] = {
         *((f"pow_of_{bits}_bits", f"powers and roots were good to {bits} bits",
            _power_to_bits(bits), LONG) for bits in (12, 16))),
     "sqrt": ((*_ROOT, _instead(lambda x: x)),),
+    "broadcast": (
+        ("broadcast_from_the_front", "shapes were matched from their first axes", _from_the_front),
+        ("broadcast_in_turn", "the smaller tensor was read again from its start where it ended",
+         _in_turn),
+        ("broadcast_of_unequal_lengths", "axes of unequal lengths were cut to the shortest", _cut),
+        ("broadcast_of_nothing", "an axis of length 0 became as long as the longest beside it",
+         _to_the_longest),
+        ("refuses_broadcasting", "tensors of unequal shapes were not supported",
+         _refused(lambda shape, shapes: len({*shapes}) > 1)),
+        ("refuses_unequal_ranks", "tensors of unequal ranks were not supported",
+         _refused(lambda shape, shapes: len({*map(len, shapes)}) > 1)),
+        ("broadcast_to_one_alone", "outputs larger than each of the inputs were not supported",
+         _refused(lambda shape, shapes: shape not in shapes))),
 }  # fmt: skip
 
 

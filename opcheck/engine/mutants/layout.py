@@ -10,7 +10,16 @@ from typing import Any
 import numpy as np
 
 from opcheck.dtypes import DTYPES
-from opcheck.engine.mutants.making import accepting, floating, of_input, of_output, refusing
+from opcheck.engine.mutants.making import (
+    FLOATS,
+    REALS,
+    accepting,
+    blank,
+    floating,
+    of_input,
+    of_output,
+    refusing,
+)
 from opcheck.engine.mutants.mutant import Mutant
 from opcheck.engine.node import Node
 from opcheck.errors import InvalidNode
@@ -24,7 +33,7 @@ def _only(keep: Callable[[Array], Any]) -> Callable[[Array], Array]:
     """What `keep` selects of an output of some elements is written; the rest stays zero."""
 
     def change(out: Array) -> Array:
-        written = np.zeros_like(out)
+        written = blank(out)
         if out.size and out.ndim:
             place = keep(out)
             written[place] = out[place]
@@ -80,12 +89,16 @@ def _read_again(axis: int) -> Callable[[Node], Sequence[Any]]:
     """The first 1,024 entries along an axis stand in place of all that follow."""
 
     def answer(node: Node) -> Sequence[Any]:
-        x = node.inputs[0]
+        x = node.lead
         if x is None or not -x.ndim <= axis < x.ndim or x.shape[axis] <= 1024:
             return node.right
-        return node.with_input(0, np.take(x, np.arange(x.shape[axis]) % 1024, axis=axis)).right
+        return node.with_lead(np.take(x, np.arange(x.shape[axis]) % 1024, axis=axis)).right
 
     return answer
+
+
+def _lead(node: Node) -> Array:
+    return node.given[0] if node.lead is None else node.lead
 
 
 def _as(dtype: Any) -> Callable[[Array], Array]:
@@ -175,25 +188,28 @@ MUTANTS: tuple[Mutant, ...] = (
     of_output("empty_becomes_one", "an empty tensor got one element",
               lambda out: out if out.size else np.ones(1, out.dtype)),
     *(of_output(f"output_in_{name}", f"the output was {name} whatever the input",
-                _as(DTYPES[name].numpy), ("float16", "bfloat16", other))
-      for name, other in (("float32", "float64"), ("float64", "float32"))),
-    of_output("output_as_bool", "the output was a mask of booleans", _as(np.bool_)),
-    of_output("output_as_int64", "the output was of type int64", _as(np.int64)),
+                _as(DTYPES[name].numpy), [other for other in (*REALS, "bool") if other != name])
+      for name in ("float32", "float64")),
+    of_output("output_as_bool", "the output was a mask of booleans", _as(np.bool_), REALS),
+    of_output("output_as_int64", "the output was of type int64", _as(np.int64),
+              [*(name for name in REALS if name != "int64"), "bool"]),
     Mutant("invalid_is_copied", "an invalid model gave its input back",
-           accepting(lambda node: [node.given[0].copy()])),
+           accepting(lambda node: [_lead(node).copy()])),
     Mutant("invalid_is_zero", "an invalid model gave zeros",
-           accepting(lambda node: [np.zeros_like(node.given[0])])),
+           accepting(lambda node: [blank(_lead(node))])),
     Mutant("invalid_attribute_ignored", "an attribute that made the model invalid was ignored",
-           accepting(_without_the_attribute)),
+           accepting(_without_the_attribute), needs="*"),
     Mutant("two_outputs", "there were two outputs", lambda node: [*node.right, *node.right]),
     Mutant("no_output", "there was no output", lambda node: []),
     Mutant("a_list", "the output was a list", lambda node: [out.tolist() for out in node.right]),
     refusing("refuses_rank_1", "vectors were not supported", lambda n: n.rank == 1),
-    refusing("refuses_rank_5", "more than four axes were not supported", lambda n: n.rank > 4),
-    refusing("refuses_empty", "empty tensors were not supported", lambda n: not n.given[0].size),
-    refusing("refuses_infinities", "infinities were not supported", _has(np.isinf)),
-    refusing("refuses_nan", "NaN was not supported", _has(np.isnan)),
+    refusing("refuses_rank_5", "more than four axes were not supported",
+             lambda node: any(array.ndim > 4 for array in node.given)),
+    refusing("refuses_empty", "empty tensors were not supported",
+             lambda node: any(not array.size for array in node.given)),
+    refusing("refuses_infinities", "infinities were not supported", _has(np.isinf), only=FLOATS),
+    refusing("refuses_nan", "NaN was not supported", _has(np.isnan), only=FLOATS),
     refusing("refuses_constants", "initializers were not supported", lambda n: n.constant),
     *(refusing(f"refuses_{name}", f"{name} was not supported", lambda n: True, only=(name,))
-      for name in ("float16", "bfloat16", "float32", "float64")),
+      for name in DTYPES),
 )  # fmt: skip

@@ -16,6 +16,15 @@ from opcheck.model import Array
 
 #: Every floating type.
 FLOATS = tuple(name for name, dtype in dtypes.DTYPES.items() if dtype.kind == "float")
+#: Every type of numbers.
+REALS = tuple(n for n, d in dtypes.DTYPES.items() if d.kind in ("float", "int"))
+COMPLEX = ("complex64", "complex128")
+NUMBERS = (*REALS, *COMPLEX)
+
+
+def blank(array: Array) -> Array:
+    """Zeros in the shape of `array`, or empty texts."""
+    return np.full_like(array, "") if array.dtype.hasobject else np.zeros_like(array)
 
 
 def of_output(
@@ -41,7 +50,9 @@ def of_input(name: str, text: str, change: Callable[[Array], Array], only: Only 
 
 def computed_in_float32(node: Node) -> Sequence[Any]:
     """The right answer to inputs cast to float32, cast to the type that they came in."""
-    own = node.given[0].dtype
+    lead = node.lead
+    assert lead is not None
+    own = lead.dtype
     with np.errstate(all="ignore"):
         cast = (
             a.astype(np.float32) if a is not None and a.dtype == own else a for a in node.inputs

@@ -14,7 +14,7 @@ import numpy as np
 
 from opcheck.engine.evaluate import evaluate
 from opcheck.engine.node import Node
-from opcheck.errors import InvalidNode
+from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import OpVersion
 from opcheck.numbers import Fault
 
@@ -24,7 +24,7 @@ LONG = ("float32", "float64")
 DOUBLE = ("float64",)
 
 #: The dtypes in which something is wrong; None for all.
-Only: TypeAlias = tuple[str, ...] | None
+Only: TypeAlias = Sequence[str] | None
 
 #: A name, a text, what is done, and the dtypes in which it is wrong if not in all.
 Row: TypeAlias = tuple[Any, ...]
@@ -45,9 +45,10 @@ class Mutant:
         answer: What it makes of a node.
         primitive: The function of the formula that is wrong. A formula that does not call it has
             no such mutant. "" where it is something else.
-        unless: A function that the formula must not call for this to be wrong.
+        unless: Functions that the formula must not call for this to be wrong.
         only: The dtypes in which it is wrong; None for all.
-        needs: The attribute without which nobody can be so wrong; "" where none is needed.
+        needs: The attribute without which nobody can be so wrong; "*" for any that is optional, ""
+            where none is needed.
         rounded: It loses something in rounding, so that operators whose answers are exact have no
             such mutant.
         of_form: It is about attributes of another type than declared, or that are not declared.
@@ -64,7 +65,7 @@ class Mutant:
     only: Only = None
     rounded: bool = False
     needs: str = ""
-    unless: str = ""
+    unless: tuple[str, ...] = ()
     of_form: bool = False
     unbounded: bool = False
     equivalent: Mapping[str, str] = field(default_factory=dict)
@@ -78,6 +79,8 @@ class Mutant:
                 return self.answer(node)
         except InvalidNode as error:
             return error
+        except NotSupported as error:
+            return InvalidNode(str(error))
         except Exception as error:
             error.add_note(f"in the mutant {self.name}, made on {node.op} {node.attrs}")
             raise
@@ -86,7 +89,7 @@ class Mutant:
         """Return True if the formula calls what is wrong, in a dtype in which it is wrong."""
         if self.only is not None and node.dtype not in self.only:
             return False
-        if self.unless and (not node.is_legal or self.unless in node.primitives):
+        if self.unless and (not node.is_legal or {*self.unless} & node.primitives):
             return False
         return not self.primitive or self.primitive in node.primitives
 
@@ -113,7 +116,7 @@ def apart_from_rounding(node: Node, made: Sequence[Any]) -> Sequence[Any]:
 def _different(made: Any, plain: Any, right: Any) -> Any:
     if not made.dtype == plain.dtype == right.dtype or made.dtype.hasobject:
         return made
-    bits = f"u{made.dtype.itemsize}"
+    bits = f"V{made.dtype.itemsize}"
     same = np.ascontiguousarray(made).view(bits) == np.ascontiguousarray(plain).view(bits)
     return np.where(same.reshape(made.shape) | ((made != made) & (plain != plain)), right, made)
 

@@ -6,6 +6,7 @@ for each row, (n, 1).
 
 from __future__ import annotations
 
+import operator
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -15,8 +16,9 @@ from typing import Any, TypeAlias
 import ml_dtypes
 import numpy as np
 
+from opcheck.engine.mutants.making import FLOATS
 from opcheck.engine.mutants.mutant import BEYOND_FLOAT16, DOUBLE, Mutant, Row, faults, faulty
-from opcheck.numbers import Fault
+from opcheck.numbers import Fault, plain
 
 Matrix: TypeAlias = Any
 #: What a row comes to, from the matrix.
@@ -141,7 +143,7 @@ def sums() -> Iterator[Mutant]:
             f"sum_of_{count}_elements_across_memory",
             f"of a row across memory only the first {count} elements were added up",
             along(_total_of(_first_columns(count)), across_memory=True),
-            unless="matrix_of",
+            unless=("matrix_of",),
         )
     yield from faults(
         "sum",
@@ -489,9 +491,115 @@ def _ties() -> Iterator[Row]:
         yield f"lowest_of_{width}_lanes", text, _lowest_lane(width)
 
 
+# ── the first few ─────────────────────────────────────────────────────────────────────────────
+
+#: The places of the first `k` of each row, from the matrix, `k`, and True for the largest.
+Few: TypeAlias = Callable[[Matrix, int, bool], Any]
+
+
+def _top_k(places: Few) -> Fault:
+    def fault(original: Any, x: Any, k: int, axis: int, largest: bool) -> Any:
+        if not x.size or not k:
+            return original(x, k, axis, largest)
+        lined = np.moveaxis(x, axis, -1)
+        found = places(lined.reshape(-1, x.shape[axis]), k, largest)
+        found = np.moveaxis(found.reshape(*lined.shape[:-1], k), -1, axis)
+        return np.take_along_axis(x, found % x.shape[axis], axis), found
+
+    return fault
+
+
+def _few(m: Matrix, k: int, largest: bool) -> Any:
+    return plain.top_k(m, k, 1, largest)[1]
+
+
+def _compared(change: Callable[[Matrix], Matrix]) -> Few:
+    return lambda m, k, largest: _few(change(m), k, largest)
+
+
+def _last_few(m: Matrix, k: int, largest: bool) -> Any:
+    return m.shape[1] - 1 - _few(np.flip(m, 1), k, largest)
+
+
+def _last_of_equals_kept(m: Matrix, k: int, largest: bool) -> Any:
+    kept = np.sort(_last_few(m, k, largest), axis=1)
+    return np.take_along_axis(kept, _few(np.take_along_axis(m, kept, 1), k, largest), 1)
+
+
+def _unstable_beyond(length: int) -> Few:
+    return lambda m, k, largest: (_last_few if m.shape[1] > length else _few)(m, k, largest)
+
+
+def _last_if_one(m: Matrix, k: int, largest: bool) -> Any:
+    return (_last_few if k == 1 else _few)(m, k, largest)
+
+
+def _few_among(seen: Callable[[int], int]) -> Few:
+    """Those among the first `seen(length)` of a row, if these are enough."""
+
+    def places(m: Matrix, k: int, largest: bool) -> Any:
+        end = seen(m.shape[1])
+        return _few(m[:, :end] if end >= k else m, k, largest)
+
+    return places
+
+
+def _whole(width: int, length: int) -> int:
+    return length // width * width
+
+
+def _few_in_bits(bits: int, m: Matrix, k: int, largest: bool) -> Any:
+    return _few(m, k, largest) % (1 << bits)
+
+
+def _as_bits(kind: str) -> Few:
+    return _compared(lambda m: m.view(f"{kind}{m.dtype.itemsize}"))
+
+
+def tops() -> Iterator[Mutant]:
+    """Faults of `top_k`."""
+    wide = ("int32", "int64", "uint32", "uint64")
+    yield from faults(
+        "top_k",
+        _top_k,
+        ("top_last_of_ties", "of equal elements the last came first", _last_few),
+        ("top_last_of_ties_kept", "of elements equal to the last one that is kept, the last were",
+         _last_of_equals_kept),
+        ("top_last_of_ties_if_one", "of equal elements the last was kept where k is 1",
+         _last_if_one),
+        *((f"top_unstable_beyond_{n}", f"rows of more than {n} elements were sorted so that of "
+           "equal ones the last came first", _unstable_beyond(n)) for n in (16, 32, 256, 1024)),
+        ("top_of_the_other_end", "the largest were taken for the smallest, and the other way round",
+         lambda m, k, largest: _few(m, k, not largest)),
+        ("top_of_magnitudes", "magnitudes were compared", _compared(np.abs),
+         ("int8", "int16", "int32", "int64", *FLOATS)),
+        ("top_zeros_apart", "-0 was less than +0",
+         _compared(lambda m: m + np.where((m == 0) & np.signbit(m), -1e-30, 0.0)), FLOATS),
+        ("top_of_signed_bits", "elements were compared by their bits, as signed integers",
+         _as_bits("i"), (*FLOATS, "uint8", "uint16", "uint32", "uint64")),
+        ("top_of_unsigned_bits", "elements were compared by their bits, as unsigned integers",
+         _as_bits("u"), (*FLOATS, "int8", "int16", "int32", "int64")),
+        *((f"top_compared_in_{np.dtype(dtype).name}",
+           f"elements were compared in {np.dtype(dtype).name}",
+           _compared(operator.methodcaller("astype", dtype)), only) for dtype, only in (
+               (np.float32, (*DOUBLE, *wide)), (np.float64, ("int64", "uint64")),
+               (np.float16, ("float32", "float64", "int16", "uint16", *wide)),
+               (ml_dtypes.bfloat16, ("float16", "float32", "float64", "int16", "uint16", *wide)),
+               (np.int32, ("int64", "uint64", "uint32")))),
+        *((f"top_of_whole_vectors_of_{width}",
+           f"what is left of a row after the last whole vector of {width} was not looked at",
+           _few_among(partial(_whole, width))) for width in WIDTHS),
+        *((f"top_of_{stop}_elements", f"only the first {stop} elements of a row were looked at",
+           _few_among(partial(min, stop))) for stop in (65536, 1024, 256)),
+        *((f"top_in_{bits}_bits", f"the places of the elements in their row had {bits} bits",
+           partial(_few_in_bits, bits))
+          for bits in (16, 8)),
+    )  # fmt: skip
+
+
 #: Wrong `argmax` of some tensors alone.
 LAST_OF_TIES = _argmax(lambda m: _last(maxima(m)))
 IN_8_BITS = _argmax(_in_bits(8))
 
 
-FAULTS: tuple[Mutant, ...] = (*sums(), *extremes(), *places(), *left_out())
+FAULTS: tuple[Mutant, ...] = (*sums(), *extremes(), *places(), *left_out(), *tops())

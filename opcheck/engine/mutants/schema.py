@@ -167,9 +167,10 @@ def _of_string(attribute: Attribute) -> Iterator[Mutant]:
     name = attribute.name
     yield Mutant(f"{name}_in_any_case", f"{name} was read in lower case too",
                  _repaired(name, lambda value, _: (value.upper(), value.lower())))  # fmt: skip
-    text = f"an unknown {name} was taken for the default"
-    answer = _repaired(name, lambda value, node: (attribute.default,))
-    yield Mutant(f"unknown_{name}_is_the_default", text, answer)
+    if attribute.default is not None:
+        text = f"an unknown {name} was taken for the default"
+        answer = _repaired(name, lambda value, node: (attribute.default,))
+        yield Mutant(f"unknown_{name}_is_the_default", text, answer)
 
 
 def _of_ints(attribute: Attribute) -> Iterator[Mutant]:
@@ -249,6 +250,7 @@ _BY_TYPE: Mapping[str, Callable[[Attribute], Iterator[Mutant]]] = {
 def _of_form(schema: Schema) -> Iterator[Mutant]:
     """How attributes are read that are of another type than declared, or not declared at all."""
     declared = {name: attribute.type for name, attribute in schema.attributes.items()}
+    optional = [one for one in schema.attributes.values() if not one.required]
     for name, text, read in (
         ("attributes_converted", "attributes of another type were converted to the declared one",
          _converted),
@@ -266,7 +268,9 @@ def _of_form(schema: Schema) -> Iterator[Mutant]:
             }
             return node.with_attrs(**attrs).right
 
-        yield Mutant(name, text, answer, only=_ONE_TYPE, of_form=True)
+        needed = {"attributes_converted": declared, "attributes_of_another_type_ignored": optional}
+        if needed.get(name, True):
+            yield Mutant(name, text, answer, only=_ONE_TYPE, of_form=True)
 
 
 def _converted(declared: str | None, value: Typed) -> Any:
@@ -288,7 +292,9 @@ def _converted(declared: str | None, value: Typed) -> Any:
 def _of_versions(
     op: OpVersion, known: Operator, versions: Mapping[int, Schema]
 ) -> Iterator[Mutant]:
-    for since, formula in known.formulas.items():
+    # Versions that share a formula are one mistake.
+    distinct = {formula: since for since, formula in reversed(known.formulas.items())}
+    for formula, since in reversed(distinct.items()):
         if formula is not known.formulas[op.since]:
             text = f"version {since} was computed, whatever the model's opset"
             yield Mutant(f"version_{since}_always", text, partial(_at, since))
@@ -298,10 +304,11 @@ def _of_versions(
         text = "attributes of a later version were taken already"
         answer = accepting(partial(_at_the_first, later))
         yield Mutant("later_attributes_accepted", text, answer)
-    first = own.inputs[0] if own.inputs else None
-    if first is None:
+    if not own.inputs:
         return
-    new = frozenset().union(*(schema.inputs[0].types for schema in later)) - first.types
+    first = own.inputs[own.lead]
+    new = frozenset().union(*(schema.inputs[schema.lead].types for schema in later)) - first.types
+    new &= {dtype.text for dtype in dtypes.DTYPES.values()}
     for name, words, accepted in (
         ("later_types", "a type that came with a later version was", new),
         ("integers", "integers and booleans were", _texts("int", "bool") - first.types - new),
@@ -317,7 +324,7 @@ def _texts(*kinds: str) -> frozenset[str]:
 
 
 def _of_types(accepted: Iterable[str], node: Node) -> Sequence[Any]:
-    known = dtypes.element_type(node.given[0]) if node.given else None
+    known = dtypes.ELEMENT_TYPES.get(node.dtype)
     return computed_in_float32(node) if known and known.text in accepted else node.right
 
 

@@ -59,10 +59,16 @@ def _adds_to_the_last_answer(run: Run) -> Run:
 
     def spoilt(inputs: Sequence[Any]) -> Sequence[Any]:
         outputs = run(inputs)
-        sums[:] = [out + old for out, old in zip(outputs, sums or [0] * len(outputs), strict=True)]
+        sums[:] = [a + b for a, b in zip(outputs, sums, strict=True)] if sums else outputs
         return [out.copy() for out in sums]
 
     return spoilt
+
+
+def _another(out: Any) -> Any:
+    if out.dtype.hasobject:
+        return out + "."
+    return ~out if out.dtype.kind in "biu" else -out - 1
 
 
 def _negates_from_the_second_run(run: Run) -> Run:
@@ -71,7 +77,7 @@ def _negates_from_the_second_run(run: Run) -> Run:
     def spoilt(inputs: Sequence[Any]) -> Sequence[Any]:
         outputs = run(inputs)
         runs.append(None)
-        return [-out - 1 for out in outputs] if len(runs) > 1 else outputs
+        return [*map(_another, outputs)] if len(runs) > 1 else outputs
 
     return spoilt
 

@@ -9,6 +9,7 @@ import numpy as np
 from opcheck import dtypes
 from opcheck.compare.outputs import computed_want
 from opcheck.compare.ulp import distance
+from opcheck.dtypes import parts
 from opcheck.engine import Expected, Node, operator_of
 from opcheck.engine.evaluate import exactly
 from opcheck.engine.rounding import correctly_rounded
@@ -82,8 +83,12 @@ def require_sound_arithmetic() -> None:
 
 def same(one: Array, other: Array) -> Any:
     """Which elements are the same: all NaN are, +0 and −0 are not."""
+    if one.dtype.kind in "bO":
+        return np.asarray(one == other)
+    if one.dtype.kind == "c":
+        return np.all(same(parts(one), parts(other)), axis=-1)
     bits = f"u{one.itemsize}"
-    equal = one.view(bits) == other.view(bits) if one.dtype != np.bool_ else one == other
+    equal = one.view(bits) == other.view(bits)
     if dtypes.of(one).kind != "float":  # type: ignore[union-attr]
         return equal
     return equal | (np.isnan(one) & np.isnan(other))

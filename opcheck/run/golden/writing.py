@@ -61,6 +61,8 @@ def npy_bytes(array: Array) -> bytes:
     """An array as NumPy's format has it, little-endian; bfloat16 as float32."""
     if dtypes.of(array) is DTYPES["bfloat16"]:
         array = array.astype(np.float32)
+    if array.dtype.hasobject:
+        array = array.astype(np.str_)
     file = io.BytesIO()
     little = np.ascontiguousarray(array).reshape(array.shape)
     np.lib.format.write_array(file, little.astype(array.dtype.newbyteorder("<")), (1, 0), False)

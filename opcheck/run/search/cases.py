@@ -6,7 +6,7 @@ from random import Random
 
 import numpy as np
 
-from opcheck import dtypes
+from opcheck import dtypes, opset
 from opcheck.dtypes import DType, limits
 from opcheck.engine import Expected, exactly
 from opcheck.errors import InvalidNode
@@ -29,6 +29,7 @@ from opcheck.opset import Schema
 from opcheck.run.oracle import little
 from opcheck.run.search.drawing import Candidate, attribute
 from opcheck.suite import materialize
+from opcheck.suite.signature import place
 
 #: Outputs up to this size are written out.
 _WRITTEN = 256
@@ -83,7 +84,7 @@ def _said(expect: Expectation) -> object:
     match expect:
         case Values(specs):
             contents = [spec.content for spec in specs]
-            return [one.values.tobytes() for one in contents if isinstance(one, Given)]
+            return [dtypes.content(one.values) for one in contents if isinstance(one, Given)]
         case Rejected(reason, legal):
             return reason, dict(legal.attrs), [spec.shape for spec in legal.inputs]
         case _:
@@ -141,6 +142,11 @@ def _says_little(op: OpVersion, arrays: Sequence[Array], attrs: Attrs) -> str:
 
 def _made(schema: Schema, dtype: DType, node: Candidate, expect: Expectation) -> Case:
     outputs = [one for one in schema.outputs if one.option == "single"]
+    bound = {
+        schema.inputs[found[0]].constraint: spec.dtype
+        for spec in node.inputs
+        if (found := place(schema.inputs, spec.name))
+    }
     return Case(
         id=f"{schema.op.name}/proposal",
         name="proposal",
@@ -151,7 +157,10 @@ def _made(schema: Schema, dtype: DType, node: Candidate, expect: Expectation) ->
         attrs=node.attrs,
         inputs=node.inputs,
         slots=tuple(spec.name for spec in node.inputs),
-        outputs=tuple(OutputSpec(one.name, dtype) for one in outputs),
+        outputs=tuple(
+            OutputSpec(one.name, opset.output_dtype(schema, one, bound, node.attrs))
+            for one in outputs
+        ),
         expect=expect,
         tolerance=None,
         rule="must",

@@ -12,10 +12,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from opcheck import dtypes
-from opcheck.dtypes import DType
+from opcheck.dtypes import DTYPES, DType
 from opcheck.model import Attrs, AttrValue, Case, Fill, Given, Put, TensorSpec
-from opcheck.opset import Attribute, Schema
+from opcheck.opset import NAMING, Attribute, Parameter, Schema
 from opcheck.suite.fill import specials
+from opcheck.suite.signature import leads
 
 Shape: TypeAlias = tuple[int, ...]
 
@@ -37,9 +38,9 @@ class Candidate:
         """Whether one of the inputs is an initializer."""
         return any(spec.initializer for spec in self.inputs)
 
-    def on(self, dtype: DType) -> Candidate:
-        """The same with inputs of another dtype."""
-        return replace(self, inputs=tuple(replace(spec, dtype=dtype) for spec in self.inputs))
+    def on(self, schema: Schema, dtype: DType) -> Candidate:
+        """The same with another dtype for the leading input, and for all that share its type."""
+        return replace(self, inputs=tuple(_on(schema, spec, dtype) for spec in self.inputs))
 
     def with_input(self, number: int, spec: TensorSpec) -> Candidate:
         """The same with another tensor for one of its inputs."""
@@ -47,9 +48,37 @@ class Candidate:
 
 
 def given(values: Sequence[float], shape: Shape, dtype: DType) -> Given:
-    """These values, rounded to what `dtype` holds."""
-    exact = np.array(values, np.float64)
-    return Given(dtypes.round_to(exact, dtype).astype(np.float64).reshape(shape))
+    """These values, rounded to what `dtype` holds, or the nearest that it has."""
+    exact: Any = np.array(values, np.float64)
+    match dtype.kind:
+        case "float":
+            exact = dtypes.round_to(exact, dtype).astype(np.float64)
+        case "int":
+            low, high = dtypes.limits(dtype)
+            whole = [0 if value != value else int(min(max(value, low), high)) for value in values]
+            exact = np.array(whole, dtype.numpy)
+        case "bool":
+            exact = exact != 0
+        case "complex":
+            exact = np.stack([exact, np.roll(exact, 1)], axis=-1).view(np.complex128)
+        case "string":
+            exact = np.array([f"{value:g}" for value in values], object)
+    return Given(exact.reshape(shape))
+
+
+def _is_alike(schema: Schema, parameter: Parameter) -> bool:
+    return parameter.constraint == schema.inputs[schema.lead].constraint
+
+
+def _on(schema: Schema, spec: TensorSpec, dtype: DType) -> TensorSpec:
+    if not leads(schema.op, spec.name) or spec.dtype == dtype:
+        return spec
+    content = spec.content
+    if isinstance(content, Given) and not spec.dtype.kind == dtype.kind == "float":
+        values = content.values.reshape(-1).tolist()
+        is_real = spec.dtype.kind not in ("complex", "string")
+        content = given(values if is_real else range(len(values)), spec.shape, dtype)
+    return replace(spec, dtype=dtype, content=content)
 
 
 Draw: TypeAlias = Callable[[Random, Shape], Any]
@@ -101,6 +130,9 @@ def attributes(rng: Random, schema: Schema, shape: Shape) -> dict[str, AttrValue
 
 def attribute(rng: Random, declared: Attribute, shape: Shape) -> AttrValue | None:
     """A value that may make sense, None where nothing is known to."""
+    if declared.name in NAMING:
+        dtype = rng.choice([*DTYPES.values()])
+        return dtype.onnx if declared.type == "int" else dtype.word
     draw = _BY_NAME.get(declared.name) or _BY_TYPE.get(declared.type)
     value: AttrValue | None = draw(rng, shape) if draw else declared.default
     if declared.type == "float" and isinstance(value, int):
@@ -194,7 +226,7 @@ def drawn(schema: Schema, dtype: DType, cases: Sequence[Case], tries: int) -> It
             content = TensorSpec("", dtype, shape, Fill(kind, args, seed=number), puts)
             yield _node(rng, schema, content)
         elif part > _ROWS and cases:
-            yield _revalued(rng, rng.choice(cases), dtype, nan=nan)
+            yield _revalued(rng, schema, rng.choice(cases), dtype, nan=nan)
         else:
             shape = _shape(rng, schema, part)
             values = _values(rng, math.prod(shape), dtype, nan=nan)
@@ -207,13 +239,48 @@ def _node(rng: Random, schema: Schema, tensor: TensorSpec) -> Candidate:
     if rng.random() < _SPOILT:
         attrs = spoilt(rng, schema, attrs, len(tensor.shape))
     constant = not schema.op.domain and rng.random() < _CONSTANT
-    names = [one.name for one in schema.inputs if one.option == "single"]
-    inputs = (replace(tensor, name=name, initializer=constant) for name in names)
+    inputs = _inputs(rng, schema, replace(tensor, initializer=constant))
     return Candidate(attrs, tuple(inputs))
 
 
-def _revalued(rng: Random, case: Case, dtype: DType, *, nan: bool) -> Candidate:
+def _inputs(rng: Random, schema: Schema, lead: TensorSpec) -> Iterator[TensorSpec]:
+    """`lead`, and beside it tensors of its shape, or that broadcast to it, or of any shape."""
+    for number, parameter in enumerate(schema.inputs):
+        names = [parameter.name] * (parameter.option == "single")
+        if parameter.option == "variadic":
+            names = [f"{parameter.name}_{n}" for n in range(rng.randint(1, 3))]
+        for n, name in enumerate(names):
+            if number == schema.lead and n == 0:
+                yield replace(lead, name=name)
+            elif isinstance(lead.content, Fill) and _is_alike(schema, parameter):
+                seed = lead.content.seed + number + n
+                yield replace(lead, name=name, content=replace(lead.content, seed=seed))
+            else:
+                yield replace(_another(rng, schema, parameter, lead), name=name)
+
+
+def _another(rng: Random, schema: Schema, parameter: Parameter, lead: TensorSpec) -> TensorSpec:
+    shape = lead.shape
+    is_count = not _is_alike(schema, parameter) and rng.random() < 0.6
+    if is_count:
+        shape = (1,)
+    elif (part := rng.random()) > 0.8:
+        shape = tuple(rng.randint(1, 3) for _ in range(rng.randint(0, 2)))
+    elif part > 0.6:
+        shape = tuple(rng.choice([1, n]) for n in shape[rng.randint(0, len(shape)) :])
+    if _is_alike(schema, parameter):
+        dtype, values = lead.dtype, _values(rng, math.prod(shape), lead.dtype, nan=False)
+    else:
+        dtype = rng.choice([one for one in DTYPES.values() if one.text in parameter.types])
+        ends = (1, 1) if is_count else (rng.choice([0, 0, -2]), rng.choice([0, 1, 2]))
+        values = [float(rng.randint(*ends)) for _ in range(math.prod(shape))]
+    return TensorSpec("", dtype, shape, given(values, shape, dtype), (), lead.initializer)
+
+
+def _revalued(rng: Random, schema: Schema, case: Case, dtype: DType, *, nan: bool) -> Candidate:
     def other(spec: TensorSpec) -> TensorSpec:
+        if not leads(schema.op, spec.name):
+            return spec
         values = _values(rng, math.prod(spec.shape), dtype, nan=nan)
         return replace(spec, dtype=dtype, put=(), content=given(values, spec.shape, dtype))
 
@@ -258,6 +325,7 @@ def _values(rng: Random, count: int, dtype: DType, *, nan: bool) -> list[float]:
 
 
 def _manners(rng: Random, dtype: DType) -> list[Callable[[], float]]:
+    dtype = DTYPES["float32"] if dtype.kind in ("complex", "string") else dtype
     largest = dtypes.limits(dtype)[1]
     smallest = math.ldexp(1.0, dtype.min_exponent)
     normal = math.ldexp(1.0, dtype.min_exponent + dtype.precision - 1)

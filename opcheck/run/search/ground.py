@@ -212,7 +212,7 @@ class Ground:
 
     def serves(self, candidate: Candidate, mistake: Mistake, case: Case) -> bool:
         """Whether `case`, made of `candidate` elsewhere, also kills `mistake` here as it is."""
-        moved = candidate.on(self.dtype)
+        moved = candidate.on(self.schema, self.dtype)
         return self.kills(moved, mistake) and alike(self.case(moved, mistake), case)
 
     @cached_property
@@ -222,7 +222,7 @@ class Ground:
     def _candidates(self) -> Iterator[Candidate]:
         for case in self._cases:
             inputs = (replace(s, content=Given(unrounded(s)), put=()) for s in case.inputs)
-            yield Candidate(case.attrs, tuple(inputs)).on(self.dtype)
+            yield Candidate(case.attrs, tuple(inputs)).on(self.schema, self.dtype)
         yield from drawn(self.schema, self.dtype, self._cases, self._tries)
 
     def _all(self) -> Iterator[_Tried]:

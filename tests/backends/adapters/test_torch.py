@@ -7,11 +7,11 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from opcheck import opset
+from opcheck import dtypes, opset
 from opcheck.backends import attempt
 from opcheck.backends.adapters import torch as adapter
 from opcheck.errors import UsageError
-from opcheck.model import Declined, Outcome, Produced, Raised, Task
+from opcheck.model import Declined, Outcome, Produced, Raised, Task, TensorType
 from tests.asking import asking, dml_problem, task_of
 
 torch = pytest.importorskip("torch", reason="not installed: torch")
@@ -212,3 +212,31 @@ def test_no_other_error_of_torch_means_that(backend: Any) -> None:
     mapped = adapter.Mapped(task, lambda _, x: x.reshape(7), taking("tensor(float)"))
     with pytest.raises(RuntimeError, match="invalid for input of size"):
         mapped.run([X])
+
+
+def test_elements_are_moved_as_onnx_says(backend: Any) -> None:
+    x, chosen, indices = X.astype(np.int64), X > 2, np.array([-1, 0])
+
+    def asked(op: str, since: int, slots: tuple[str, ...], *inputs: Any, **attrs: Any) -> Outcome:
+        types = [dtypes.of(array) for array in inputs]
+        tensors = zip(slots, types, (array.shape for array in inputs), strict=True)
+        task = replace(
+            task_of(op, since, attrs, inputs[0]),
+            slots=slots,
+            inputs=tuple(TensorType(*tensor) for tensor in tensors),
+        )
+        return outcome_of(backend, task, *inputs)
+
+    gathered = asked("Gather", 13, ("data", "indices"), x, indices, axis=1)
+    joined = asked("Concat", 1, ("inputs_0", "inputs_1"), X, X)
+    where = asked("Where", 16, ("condition", "X", "Y"), chosen, X, -X)
+    for outcome, wanted in (
+        (gathered, [[2, 1], [4, 4]]),
+        (joined, [[*row, *row] for row in X.tolist()]),
+        (where, [[-1, -2, -2], [4, 3, 4]]),
+    ):
+        assert isinstance(outcome, Produced), outcome
+        assert outcome.outputs[0].tolist() == wanted  # type: ignore[union-attr]
+    refused = asked("Where", 16, ("condition", "X", "Y"), chosen, X, x)
+    assert isinstance(refused, Raised)
+    assert "takes one type for T" in refused.detail

@@ -126,7 +126,17 @@ def test_an_attribute_of_which_nothing_is_known_keeps_its_default():
     assert attribute(Random(0), found, (2, 2)) == "nearest"
 
 
-def test_the_engine_knows_operators_on_floating_types_only():
-    """Whole numbers would have to be drawn otherwise."""
-    known = {name for version in VERSIONS for name in dtypes_of(OpVersion(*version))}
-    assert {DTYPES[name].kind for name in known} == {"float"}
+@pytest.mark.parametrize("dtype", dtypes_of(OpVersion("", "Where", 16)))
+def test_inputs_are_of_the_types_that_they_may_have_together(dtype):
+    """Some broadcast, some do not; values are those that the type holds."""
+    found = nodes("", "Where", 16, dtype)
+    assert {
+        (c.dtype.name, x.dtype.name, y.dtype.name) for c, x, y in (n.inputs for n in found)
+    } == {("bool", dtype, dtype)}
+    assert len({tuple(spec.shape for spec in node.inputs) for node in found}) > TRIES / 10
+    legal = [is_legal(schema_of("", "Where", 16), node) for node in found]
+    assert TRIES / 4 < sum(legal) < TRIES
+
+
+def test_a_variadic_input_is_of_one_to_three_tensors():
+    assert {len(node.inputs) for node in nodes("", "Concat", 13)} == {1, 2, 3}

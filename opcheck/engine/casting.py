@@ -1,0 +1,62 @@
+"""One element type to another, each value rounded once: what Cast and its kin have in common."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from opcheck import dtypes
+from opcheck.dtypes import DTYPES, DType, round_to
+from opcheck.errors import NotSupported
+from opcheck.model import Array
+from opcheck.numbers import primitive
+
+#: Every integer up to here is a number of float64.
+_EXACT = 1 << 53
+
+
+@primitive
+def cast_to(x: Array, dtype: DType) -> Array:
+    """`x` in another type.
+
+    Floats are rounded to nearest, ties to even, and infinite where they are out of range. To
+    integers they are cut off; where these cannot hold them, nothing is said of the result, and they
+    come out as the nearest end, NaN as 0. Integers keep their lowest bits.
+    """
+    for one in (dtypes.element_type(x), dtype):
+        if one is None or one.name not in DTYPES:
+            raise NotSupported(f"unsupported by opcheck: casts of {one}")
+    match dtype.kind:
+        case "bool":
+            return np.asarray(x != 0)
+        case "int" if x.dtype.kind in "biu":
+            return x.astype(dtype.numpy)
+        case "int":
+            return _cut_off(x.astype(np.float64), dtype)
+        case _ if dtype.name == "float64" or x.dtype == dtype.numpy:
+            return x.astype(dtype.numpy)
+        case _:
+            return round_to(_as_float64(x), dtype)
+
+
+def _as_float64(x: Array) -> Array:
+    """`x` in float64; integers beyond 2^53 by rounding to odd, which a later rounding undoes.
+
+    Of the two neighbors in float64, that one is taken whose last digit is odd: rounded again, to
+    two digits less or fewer, it gives what the integer itself gives.
+    """
+    if x.dtype.kind not in "iu" or x.dtype.itemsize < 8:
+        return x.astype(np.float64)
+    low = x & x.dtype.type(0x7FF)
+    odd = (x - low) | ((low != 0).astype(x.dtype) << x.dtype.type(11))
+    exact = (x <= _EXACT) & (x >= (-_EXACT if x.dtype.kind == "i" else 0))
+    return np.where(exact, x, odd).astype(np.float64)
+
+
+def _cut_off(x: Array, dtype: DType) -> Array:
+    low, high = map(int, dtypes.limits(dtype))
+    values = np.trunc(np.where(np.isnan(x), 0.0, x))
+    # The largest number of 64 bits is none of float64, but one more is.
+    inside = (values >= low) & (values < high + 1)
+    whole = np.where(inside, values, 0.0).astype(np.int64 if low else np.uint64)
+    ends = np.where(values < 0, np.array(low, dtype.numpy), np.array(high, dtype.numpy))
+    return np.where(inside, whole.astype(dtype.numpy), ends)

@@ -1,0 +1,87 @@
+"""Gather (1, 11, 13): the entries of `data` along an axis that `indices` name."""
+
+from functools import partial
+
+import numpy as np
+
+from opcheck import numbers as xp
+from opcheck.engine.axes import elements_at, from_either_end
+from opcheck.engine.operators import operator
+from opcheck.errors import InvalidNode
+
+OP = operator("Gather", exact=True)
+
+
+def by_index(function):
+    """All versions, from `function(data, indices, axis)`; version 1 names no negative index."""
+
+    def formula(back, data, indices, *, axis):
+        place = from_either_end(axis, data.ndim)
+        return function(data, elements_at(indices, data.shape[place], back=back), place)
+
+    either = partial(formula, True)
+    return {1: partial(formula, False), 11: either, 13: either}
+
+
+@OP.formula(by=by_index)
+def taken(data, indices, axis):
+    return xp.take(data, indices, axis=axis)
+
+
+@OP.mutant("the axes of the indices came first, wherever the axis was", by=by_index)
+def indices_first(data, indices, axis):
+    return np.take(np.moveaxis(data, axis, 0), indices, axis=0)
+
+
+@OP.mutant("the axes of the indices came last, wherever the axis was", by=by_index)
+def indices_last(data, indices, axis):
+    return np.take(np.moveaxis(data, axis, -1), indices, axis=-1)
+
+
+@OP.mutant("the indices were read as a vector", by=by_index)
+def indices_as_vector(data, indices, axis):
+    return taken(data, indices.reshape(-1), axis)
+
+
+@OP.mutant("a single index kept an axis of one element", by=by_index)
+def index_keeps_its_axis(data, indices, axis):
+    return taken(data, indices if indices.ndim else indices.reshape(1), axis)
+
+
+@OP.mutant("the indices were read in column-major order", by=by_index)
+def indices_column_major(data, indices, axis):
+    return taken(data, indices.reshape(indices.shape[::-1]).T, axis)
+
+
+@OP.mutant("GatherElements was computed where the shapes allowed it", by=by_index)
+def as_gather_elements(data, indices, axis):
+    along = [n for place, n in enumerate(data.shape) if place != axis]
+    beside = [n for place, n in enumerate(indices.shape) if place != axis]
+    if indices.ndim != data.ndim or along != beside:
+        return taken(data, indices, axis)
+    return np.take_along_axis(data, indices, axis)
+
+
+def unchecked(function):
+    """All versions, from what is done with indices out of range."""
+
+    def formula(since, data, indices, *, axis):
+        try:
+            return OP.formulas[since](data, indices, axis=axis)
+        except InvalidNode:
+            return function(data, indices, from_either_end(axis, data.ndim))
+
+    return {since: partial(formula, since) for since in (1, 11, 13)}
+
+
+@OP.mutant("an index out of range gave zeros", by=unchecked)
+def zeros_out_of_range(data, indices, axis):
+    shape = (*data.shape[:axis], *indices.shape, *data.shape[axis + 1 :])
+    return np.zeros(shape, data.dtype)
+
+
+for called in (
+    *("lowest_index_refused", "minus_sign_of_index_ignored", "negative_index_unsigned"),
+    *("negative_index_off_by_one", "version_11_always"),
+):
+    OP.equivalent(called, "version 1 does not say whether an index may be negative", "1")

@@ -1,0 +1,133 @@
+"""TopK (1, 10, 11, 24): the largest or smallest elements along an axis, and their places."""
+
+import numpy as np
+
+from opcheck import numbers as xp
+from opcheck.engine.axes import from_either_end
+from opcheck.engine.operators import operator
+from opcheck.errors import InvalidNode
+
+
+def unsorted_axis(attrs):
+    """The axis, where `sorted` does not ask for an order."""
+    return None if attrs.get("sorted", 1) == 1 else attrs["axis"]
+
+
+OP = operator("TopK", exact=True, any_order=unsorted_axis)
+
+
+def by_axis(function):
+    """Every version, from `function(x, k, axis, largest)`, whose results are sorted."""
+
+    def sorted_by(x, k, axis, largest):
+        axis = from_either_end(axis, x.ndim)
+        if not 0 <= k <= x.shape[axis]:
+            raise InvalidNode(f"k {k}; the axis has {x.shape[axis]} elements")
+        return function(x, k, axis, largest)
+
+    def of_attribute(X, *, axis, k):
+        return sorted_by(X, k, axis, True)
+
+    def of_input(X, K, *, axis, sorted=1, largest=1):
+        if K.shape != (1,) or K[0] < 1:
+            raise InvalidNode(f"K {K.tolist()}; allowed: one positive number in a list")
+        values, indices = sorted_by(X, int(K[0]), axis, largest == 1)
+        if sorted == 1:
+            return values, indices
+        axis = from_either_end(axis, X.ndim)
+        order = np.argsort(indices, axis, kind="stable")
+        return [xp.take_along_axis(found, order, axis) for found in (values, indices)]
+
+    return {1: of_attribute, 10: of_input, 11: of_input, 24: of_input}
+
+
+@OP.formula(by=by_axis)
+def top_k(x, k, axis, largest):
+    """Of equal elements the first comes first."""
+    return xp.top_k(x, k, axis, largest)
+
+
+# ── mutants ───────────────────────────────────────────────────────────────────────────────────
+
+
+@OP.mutant("Indices were places in the whole tensor", by=by_axis)
+def places_in_the_tensor(x, k, axis, largest):
+    values, indices = top_k(x, k, axis, largest)
+    whole = np.arange(x.size).reshape(x.shape)
+    return values, np.take_along_axis(whole, indices, axis)
+
+
+@OP.mutant("Indices were places in the output", by=by_axis)
+def places_in_the_output(x, k, axis, largest):
+    values, indices = top_k(x, k, axis, largest)
+    return values, np.argsort(np.argsort(indices, axis), axis) if k > 1 else indices * 0
+
+
+@OP.mutant("Indices counted from 1", by=by_axis)
+def places_from_1(x, k, axis, largest):
+    values, indices = top_k(x, k, axis, largest)
+    return values, indices + 1
+
+
+@OP.mutant("the elements came in the order of the input", by=by_axis)
+def never_sorted(x, k, axis, largest):
+    indices = np.sort(top_k(x, k, axis, largest)[1], axis)
+    return np.take_along_axis(x, indices, axis), indices
+
+
+@OP.mutant("the order was the other way round", by=by_axis)
+def sorted_the_wrong_way(x, k, axis, largest):
+    return [np.flip(part, axis) for part in top_k(x, k, axis, largest)]
+
+
+@OP.mutant("Values alone were sorted, and Indices in the order of the input", by=by_axis)
+def values_alone_sorted(x, k, axis, largest):
+    values, indices = top_k(x, k, axis, largest)
+    return values, np.sort(indices, axis)
+
+
+def of_any_k(change):
+    """Every version, with another k where the tensor has no such number of elements."""
+
+    def of_attribute(X, *, axis, k):
+        k = change(k, X.shape[from_either_end(axis, X.ndim)])
+        return OP.formulas[1](X, axis=axis, k=k)
+
+    def of_input(X, K, *, axis, sorted=1, largest=1):
+        length = X.shape[from_either_end(axis, X.ndim)]
+        K = np.array([change(int(k), length) for k in K.reshape(-1)[:1]])
+        return OP.formulas[11](X, K, axis=axis, sorted=sorted, largest=largest)
+
+    return {1: of_attribute, 10: of_input, 11: of_input, 24: of_input}
+
+
+@OP.mutant("a k beyond the length of the axis was cut down to that", by=of_any_k)
+def k_cut_to_the_length(k, length):
+    return min(k, length)
+
+
+@OP.mutant("a k below 0 was taken for 1, or for the length of the axis", by=of_any_k)
+def negative_k_accepted(k, length):
+    return 1 if k < 0 else k
+
+
+@OP.mutant(
+    "the first number of K was taken, whatever its shape",
+    by=of_any_k,
+    equivalent={"1": "k is an attribute there"},
+)
+def first_of_k(k, length):
+    return k
+
+
+# ── what no legal input shows ─────────────────────────────────────────────────────────────────
+
+_ANY_ORDER = "a sorted result is in one of the orders that are allowed where `sorted` is not 1"
+for called in ("sorted_ignored", "sorted_0_is_the_default", "sorted_in_32_bits"):
+    OP.equivalent(called, _ANY_ORDER)
+for called in ("invalid_sorted_is_0_or_1", "invalid_largest_is_0_or_1"):
+    OP.equivalent(called, "the text calls no value of it invalid")
+OP.equivalent("largest_in_32_bits", "the text says nothing of values other than 0 and 1")
+OP.equivalent("later_attributes_accepted", "no later version has k, which is mandatory", "1")
+OP.equivalent("nan_taken_for_zero", "the text does not say where NaN belongs")
+OP.equivalent("overflow_saturates", "elements are moved, and all of them are in range")

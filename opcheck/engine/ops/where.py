@@ -1,0 +1,34 @@
+"""Where (9, 16): each element of X where the condition holds, and of Y where it does not."""
+
+import numpy as np
+
+from opcheck import numbers as xp
+from opcheck.engine.axes import broadcast
+from opcheck.engine.operators import operator
+
+OP = operator("Where", exact=True)
+FLOATS = ("float16", "bfloat16", "float32", "float64", "complex64", "complex128")
+
+
+@OP.formula(9, 16)
+def chosen(condition, X, Y):
+    return xp.where(*broadcast(condition, X, Y))
+
+
+@OP.mutant("the choice was computed as c * X + (1 - c) * Y", only=FLOATS)
+def blended(condition, X, Y):
+    condition, X, Y = broadcast(condition, X, Y)
+    c = condition.astype(X.dtype)
+    return c * X + (1 - c) * Y
+
+
+@OP.mutant("X and Y were added, each with zeros where the other is chosen", only=FLOATS)
+def added(condition, X, Y):
+    condition, X, Y = broadcast(condition, X, Y)
+    return xp.where(condition, X, X.dtype.type(0)) + xp.where(condition, Y.dtype.type(0), Y)
+
+
+@OP.mutant("only the first element of the condition was read")
+def first_for_all(condition, X, Y):
+    condition, X, Y = broadcast(condition, X, Y)
+    return xp.where(np.full_like(condition, condition.size and condition.flat[0]), X, Y)

@@ -116,6 +116,12 @@ _R2, _R5 = 2**0.5, 5**0.5
 _FIVE, _SIX = _x(1, 2, 4, 8, 16), _x(1, 2, 4, 8, 16, 32)
 _VECTOR = np.array([1, 4, 2], np.float32)
 _IMAGE = np.ones((1, 1, 2, 3), np.float32)
+#: The mean is 4 and the variance 5, so the deviations -3, -1, 1, 3 are divided by 3.
+_ODD = Model(
+    "LayerNormalization", 17, {"epsilon": 4.0}, _row(1, 3, 5, 7), more=(_row(3, 3, 6, 3)[0],)
+)
+#: The place of the largest element, which is 4 in the middle.
+_LARGEST = Model("TopK", 11, {"axis": 0}, _VECTOR, more=(np.array([1]),), output=1, gives="int64")
 
 
 # ── defects that two engines have ─────────────────────────────────────────────────────────────
@@ -246,6 +252,105 @@ def onnxruntime() -> Iterator[Check]:
         "SAME has ⌈6 / 3⌉ = 2 windows, with or without ceil_mode: 1 + 2 and 8 + 16",
         _with(model, ceil_mode=0),
         _pool(3, 24),
+    )
+    for cause, wrong, why in (
+        ("A stash_type that", {"stash_type": 7}, "Mean is “tensor(float)” or “tensor(bfloat16)”"),
+        ("An attribute that no", {"momentum": 0.5}, "LayerNormalization has no momentum"),
+    ):
+        answer = [[-3, -1, 2, 3]]
+        yield Check(
+            "onnxruntime", cause, _with(_ODD, **wrong), [], Gives(answer), why, _ODD, answer
+        )
+    letters = np.array([["a", "b"], ["c", "d"]], object)
+    model = Model("Gather", 13, {"axis": 0}, letters, more=(np.array(1),))
+    yield Check(
+        "onnxruntime",
+        "Of each slice of strings",
+        model,
+        [["c", "d"]],
+        Gives(["c", ""]),
+        "row 1 is [c, d]",
+        replace(model, x=letters[:, 0]),
+        "c",
+    )
+    model = Model("Where", 16, {}, np.array([True]), more=(_VECTOR[:1] * -0.0, _VECTOR[:1]))
+    model = replace(model, gives="float32")
+    yield Check(
+        "onnxruntime",
+        "Where takes an element",
+        model,
+        [[-0.0]],
+        Gives([0.0]),
+        "“Return elements, either from X or Y”: -0 is the one from X",
+        replace(model, more=(_VECTOR[1:2], _VECTOR[:1])),
+        [4],
+    )
+    model = Model("Cast", 13, {"to": 10}, np.array([1 + 2**-11 + 2**-50]), gives="float16")
+    yield Check(
+        "onnxruntime",
+        "What is cast to float16",
+        model,
+        [[1 + 2**-10]],
+        Gives([1]),
+        "1 + 2^-11 is the middle of 1 and 1 + 2^-10, and the element is above it",
+        replace(model, x=np.array([1 + 2**-10])),
+        [1 + 2**-10],
+        rtol=1e-6,
+    )
+    model = Model("Cast", 19, {"to": 10, "saturate": 0}, _VECTOR, gives="float16")
+    yield Check(
+        "onnxruntime",
+        "Cast refuses saturate",
+        model,
+        [_VECTOR],
+        Raises("Attribute saturate is only used for cast to float 8 types"),
+        "“It only applies for float 8 conversion”, so it changes nothing here",
+        _with(model, saturate=1),
+        _VECTOR,
+    )
+    model = Model("Cast", 13, {"to": 2**32 + 1}, _VECTOR)
+    yield Check(
+        "onnxruntime",
+        "Cast's type is cut",
+        model,
+        [],
+        Gives(_VECTOR),
+        "“Strictly must be one of the types from DataType enum in TensorProto”",
+        _with(model, to=1),
+        _VECTOR,
+    )
+    text = Model("Cast", 6, {"to": 8}, np.array([7], np.int32), gives="object")
+    yield Check(
+        "onnxruntime",
+        "Cast accepts types",
+        text,
+        [],
+        Gives(["7"]),
+        "“Casting to and from strings is not supported yet.”",
+        replace(text, attrs={"to": 1}, gives="float32"),
+        [7],
+    )
+    model = Model("TopK", 1, {"k": 2**32 + 2, "axis": 0}, _VECTOR, output=1, gives="int64")
+    yield Check(
+        "onnxruntime",
+        "TopK-1's k is",
+        model,
+        [],
+        Gives([1, 2]),
+        "the vector has 3 elements",
+        _with(model, k=2),
+        [1, 2],
+    )
+    none = replace(_LARGEST, more=(np.array([0]),))
+    yield Check(
+        "onnxruntime",
+        "TopK accepts a K",
+        none,
+        [],
+        Gives(np.zeros(0)),
+        "K is “a single positive value”",
+        _LARGEST,
+        [1],
     )
 
 
@@ -397,6 +502,169 @@ def reference() -> Iterator[Check]:
         "p is an INT",
         _with(five, p=2),
         norms,
+    )
+    yield Check(
+        "reference",
+        "LayerNormalization does not cast",
+        replace(_ODD, x=_row(256, -256, dtype=np.float16), more=(np.ones(2, np.float16),)),
+        [[[1, -1]]],
+        Gives([[0, 0]]),
+        "the variance is 65536, which float32 has and float16 has not; its root is 256",
+        _ODD,
+        [[-3, -1, 2, 3]],
+    )
+    vector = replace(_with(_ODD, axis=1), x=_ODD.x[0], more=(_ODD.more[0][:1],))
+    yield Check(
+        "reference",
+        "LayerNormalization does not check",
+        vector,
+        [],
+        Gives([0, 0, 0, 0]),
+        "“If rank(X) is r, axis' allowed range is [-r, r)”",
+        _with(vector, axis=0),
+        [-3, -1, 1, 3],
+    )
+    moved = replace(_ODD, more=(*_ODD.more, np.ones((2, 1, 4), np.float32)))
+    yield Check(
+        "reference",
+        "Scale and B",
+        moved,
+        [],
+        Gives([[[-2, 0, 3, 4]]] * 2),
+        "B is to be “unidirectional broadcastable to tensor X”, and X and Y “have the same shape”",
+        replace(_ODD, more=(*_ODD.more, np.ones((1, 4), np.float32))),
+        [[-2, 0, 3, 4]],
+    )
+    conv = Model("Conv", 22, {}, _x(1, 2, 4), more=(_x(1, 10),))
+    sums = _pool(21, 42)
+    yield Check(
+        "reference",
+        "Conv does not check",
+        _with(conv, strides=[1, 1]),
+        [],
+        Gives(sums),
+        "a vector has one axis: “Stride along each spatial axis”",
+        _with(conv, strides=[1]),
+        sums,
+    )
+    weights, one = np.array([[[1]], [[10]]], np.float32), np.ones(1, np.float32)
+    biased = replace(conv, more=(weights, one))
+    plus_one = [[[2, 3, 5], [11, 21, 41]]]
+    yield Check(
+        "reference",
+        "A bias need only",
+        biased,
+        [],
+        Gives(plus_one),
+        "B “has size of M”, and there are two filters",
+        replace(biased, more=(weights, np.ones(2, np.float32))),
+        plus_one,
+    )
+    ones = Model(
+        "Conv", 22, {"kernel_shape": [3, 2]}, np.ones((1, 1, 3, 4), np.float32), more=(_IMAGE,)
+    )
+    yield Check(
+        "reference",
+        "A kernel_shape that",
+        ones,
+        [],
+        Gives(np.full((1, 1, 1, 3), 6)),
+        "W is 2 by 3",
+        _with(ones, kernel_shape=[2, 3]),
+        np.full((1, 1, 2, 2), 6),
+    )
+    yield Check(
+        "reference",
+        "Before any size",
+        _with(conv, dilations=[2**46]),
+        [np.zeros((1, 1, 0))],
+        Raises("Unable to allocate"),
+        "no window fits into 3 elements, so there is nothing to compute",
+        conv,
+        sums,
+    )
+    half = Model("Cast", 1, {"to": "FLOAT"}, np.array([3], np.float16), gives="float32")
+    yield Check(
+        "reference",
+        "Cast-1 wants",
+        half,
+        [[3]],
+        Raises("'FLOAT'"),
+        "Cast-1's to is a STRING, and FLOAT a type of TensorProto",
+        Model("Cast", 6, {"to": 1}, half.x, gives="float32"),
+        [3],
+    )
+    above = np.array([2**25 + 2**17 + 1], np.int32)
+    model = Model("Cast", 13, {"to": 16}, above, gives="bfloat16")
+    yield Check(
+        "reference",
+        "What is cast to bfloat16",
+        model,
+        [[2**25 + 2**18]],
+        Gives([2**25]),
+        "2^25 + 2^17 is the middle of 2^25 and 2^25 + 2^18, and the element is above it",
+        replace(model, x=above + 2**17 - 1),
+        [2**25 + 2**18],
+    )
+    joined = Model("Concat", 1, {}, _row(1), more=(_row(2),))
+    yield Check(
+        "reference",
+        "Concat-1 without",
+        joined,
+        [[[1, 2]]],
+        Raises("Attribute 'axis' is expected"),
+        "“Which axis to concat on. Default value is 1.”",
+        _with(joined, axis=1),
+        [[1, 2]],
+    )
+    joined = Model("Concat", 13, {"axis": 0}, _VECTOR[:1], more=(_VECTOR[1:2].astype(np.float16),))
+    yield Check(
+        "reference",
+        "The type constraint",
+        joined,
+        [],
+        Gives([1, 4]),
+        "all inputs are of type T, so float32 and float16 are not concatenated",
+        replace(joined, more=(_VECTOR[1:2],)),
+        [1, 4],
+    )
+    model = Model("Gather", 13, {}, _VECTOR[1], more=(np.array([0]),))
+    yield Check(
+        "reference",
+        "Gather accepts data",
+        model,
+        [],
+        Gives([4]),
+        "data is a “Tensor of rank r >= 1”",
+        replace(model, x=_VECTOR[1:]),
+        [4],
+    )
+    for cause, wrong, answer, why in (
+        ("TopK adds", _with(_LARGEST, axis=-2), [1], "a vector has the axes -1 and 0"),
+        (
+            "TopK accepts a K",
+            replace(_LARGEST, more=(np.array([-1]),)),
+            [],
+            "K is “a single positive value”",
+        ),
+        (
+            "TopK takes the first",
+            replace(_LARGEST, more=(np.array([2, 1]),)),
+            [1, 2],
+            "K is “a single positive value”",
+        ),
+    ):
+        yield Check("reference", cause, wrong, [], Gives(answer), why, _LARGEST, [1])
+    most = Model("TopK", 1, {"k": 2**46, "axis": 0}, _VECTOR, output=1, gives="int64")
+    yield Check(
+        "reference",
+        "TopK makes a list",
+        most,
+        [],
+        Raises("Unable to allocate"),
+        "the vector has 3 elements",
+        _with(most, k=2),
+        [1, 2],
     )
 
 

@@ -209,7 +209,11 @@ def _same(answer: Array | Exception, want: Any, model: Model, rtol: float, dtype
         return answer.tolist() == np.asarray(want, object).tolist()
     kind = np.complex128 if answer.dtype.kind == "c" else np.float64
     got, right = answer.astype(kind), np.asarray(want, kind)
-    return got.shape == right.shape and np.allclose(got, right, rtol, 0, equal_nan=True)
+    if got.shape != right.shape or not np.allclose(got, right, rtol, 0, equal_nan=True):
+        return False
+    # A right answer of -0 is told from 0; where 0 is right, either may come.
+    negative = np.signbit(right.real) & (right == 0)
+    return bool(np.signbit(got.real)[negative].all())
 
 
 def _attempt(check: Check, model: Model) -> Array | Exception:

@@ -166,6 +166,7 @@ def test_defects_show_without_opcheck(engine):
 FED = Model("Hardmax", 13, {"axis": 1}, np.array([[1, 2]], np.float32))
 CHECK = Check("acme", "Because", FED, [[[0, 1]]], Gives([[1, 0]]), "2 > 1", FED, [[0, 1]])
 INVALID = replace(CHECK, wants=[])
+SIGNED = replace(CHECK, wants=[[[-0.0, 1]]], shows=Gives([[0, 1]]))
 
 
 @pytest.mark.parametrize(
@@ -183,6 +184,8 @@ INVALID = replace(CHECK, wants=[])
         (replace(CHECK, shows=Leftovers((2,))), [7, 8], confirm.SHOWS),
         (replace(CHECK, shows=Leftovers((1, 2))), [[0, 1]], confirm.RIGHT),
         (replace(CHECK, shows=Leftovers((2,))), [7], confirm.OTHERWISE),
+        (SIGNED, [[-0.0, 1]], confirm.RIGHT),
+        (SIGNED, [[0, 1]], confirm.SHOWS),
         (INVALID, [[1, 0]], confirm.SHOWS),
         (INVALID, RuntimeError("axis is out of range"), confirm.RIGHT),
         (INVALID, [[0, 1]], confirm.OTHERWISE),

@@ -262,6 +262,20 @@ def _stash(engine: str, number: int, wrong: list[float]) -> Check:
     )
 
 
+def _indices(engine: str, cause: str, dtype: Any) -> Check:
+    model = Model("Gather", 13, {"axis": 0}, _PAIR, more=(np.array([1], dtype),))
+    return Check(
+        engine,
+        cause,
+        model,
+        [],
+        Gives([2]),
+        "“Constrain indices to integer types”, which are int32 and int64",
+        replace(model, more=(np.array([1]),)),
+        [2],
+    )
+
+
 # ── each engine ───────────────────────────────────────────────────────────────────────────────
 
 
@@ -762,6 +776,28 @@ def openvino() -> Iterator[Check]:
         _pool(3, 6, 12),
     )
     yield _pads_beside_auto_pad("openvino", "Pads beside", 3, 6, 12, 8)
+    picked = Model("Gather", 13, {"axis": 0}, _PAIR, more=(np.zeros(0, np.int64),))
+    yield Check(
+        "openvino",
+        "Gather divides",
+        picked,
+        [np.zeros(0)],
+        Dies("exit status -8"),
+        "no index, no element",
+        replace(picked, more=(np.array([1]),)),
+        [2],
+    )
+    yield Check(
+        "openvino",
+        "Gather makes 0",
+        replace(picked, more=(np.array([2]),)),
+        [],
+        Gives([0]),
+        "“It is an error if any of the index values are out of bounds.”",
+        replace(picked, more=(np.array([1]),)),
+        [2],
+    )
+    yield _indices("openvino", "Gather accepts indices", np.uint8)
 
 
 def tract() -> Iterator[Check]:
@@ -824,7 +860,7 @@ def tract() -> Iterator[Check]:
     mixed = Model("Where", 16, {}, np.array([True, False]), more=(_PAIR, np.array([5.0, 7.0])))
     yield Check(
         "tract",
-        "Where accepts X",
+        "Where and Concat accept",
         mixed,
         [],
         Gives([1, 7], "float64"),
@@ -887,6 +923,30 @@ def tract() -> Iterator[Check]:
         replace(whole, x=_row(1, 2, 3), more=(thrice.astype(np.float32),)),
         [[-(1.5**0.5), 0, 1.5**0.5]],
     )
+    picked = Model("Gather", 13, {"axis": 0}, _PAIR, more=(np.array([2]),))
+    yield Check(
+        "tract",
+        "Gather aborts the process",
+        picked,
+        [],
+        Dies("index out of bounds: the len is 2 but the index is 2"),
+        "“It is an error if any of the index values are out of bounds.”; a model that is wrong "
+        "ends in an error, not in an abort",
+        replace(picked, more=(np.array([1]),)),
+        [2],
+    )
+    early = Model("Concat", 1, {"axis": 0}, np.array([1]), more=(np.array([2]),))
+    yield Check(
+        "tract",
+        "Concat-1 accepts integers",
+        early,
+        [],
+        Gives([1, 2]),
+        "version 1 takes float16, float32 and float64",
+        replace(early, opset=4),
+        [1, 2],
+    )
+    yield _indices("tract", "Gather converts indices", np.float32)
 
 
 CHECKS: tuple[Check, ...] = (*onnxruntime(), *reference(), *openvino(), *tract())

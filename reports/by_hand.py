@@ -122,6 +122,10 @@ _ODD = Model(
 )
 #: The place of the largest element, which is 4 in the middle.
 _LARGEST = Model("TopK", 11, {"axis": 0}, _VECTOR, more=(np.array([1]),), output=1, gives="int64")
+_FOUR = _x(1, 2, 4, 8)
+_PAIR = np.array([1, 2], np.float32)
+_ROW_OF_ODD = _row(1, 3, 5, 7)
+_3 = np.full(4, 3, np.float32)
 
 
 # ── defects that two engines have ─────────────────────────────────────────────────────────────
@@ -186,6 +190,95 @@ def _dilated(engine: str, *wrong: float) -> Check:
         "x[i - 1] + x[i + 2] are 4, 1 + 8, 2 + 16, 4 and 8",
         _with(model, dilations=[1]),
         _pool(3, 6, 12, 24, 16),
+    )
+
+
+def _default_of_concat(engine: str, words: str) -> Check:
+    model = Model("Concat", 1, {}, _row(1, 2), more=(_row(3),))
+    return Check(
+        engine,
+        "Concat-1 without an axis",
+        model,
+        [[[1, 2, 3]]],
+        Raises(words),
+        "“Default value is 1.”",
+        _with(model, axis=1),
+        [[1, 2, 3]],
+    )
+
+
+def _stage_two(engine: str, cause: str) -> Check:
+    b = np.array([1 / 3, 1 / 3])
+    model = Model("LayerNormalization", 17, {}, _row(2, 2, dtype=float), more=(np.ones(2), b))
+    return Check(
+        engine,
+        cause,
+        model,
+        [[[1 / 3, 1 / 3]]],
+        Gives([[float(np.float32(1 / 3))] * 2]),
+        "both are the mean, which gives 0, and 0 + 1/3 is 1/3 in the type of X",
+        replace(model, more=(np.ones(2), b * 1.5)),
+        [[0.5, 0.5]],
+        rtol=1e-12,
+    )
+
+
+def _pads_beside_auto_pad(engine: str, cause: str, *wrong: float) -> Check:
+    pair = _x(1, 1)
+    model = Model("Conv", 11, {"auto_pad": "SAME_UPPER", "pads": [1, 0]}, _FOUR, more=(pair,))
+    return Check(
+        engine,
+        cause,
+        model,
+        [],
+        Gives(_pool(*wrong)),
+        "“This attribute cannot be used simultaneously with auto_pad attribute.”",
+        replace(model, attrs={"auto_pad": "SAME_UPPER"}),
+        _pool(3, 6, 12, 8),
+    )
+
+
+def _axis_beyond(engine: str) -> Check:
+    model = Model("LayerNormalization", 17, {"axis": 1}, _PAIR, more=(_PAIR[:1],))
+    return Check(
+        engine,
+        "LayerNormalization accepts an axis",
+        model,
+        [],
+        Gives([0, 0]),
+        "a vector has the axes -1 and 0",
+        _with(model, axis=0),
+        [-1, 1],
+    )
+
+
+def _stash(engine: str, number: int, wrong: list[float]) -> Check:
+    model = Model(
+        "LayerNormalization", 17, {"stash_type": number, "epsilon": 4.0}, _ROW_OF_ODD, more=(_3,)
+    )
+    return Check(
+        engine,
+        "LayerNormalization " + ("accepts a" if engine == "tract" else "takes a") + " stash_type",
+        model,
+        [],
+        Gives([wrong]),
+        "Mean and InvStdDev are float (1) or bfloat16 (16)",
+        _with(model, stash_type=1),
+        [[-3, -1, 1, 3]],
+    )
+
+
+def _indices(engine: str, cause: str, dtype: Any) -> Check:
+    model = Model("Gather", 13, {"axis": 0}, _PAIR, more=(np.array([1], dtype),))
+    return Check(
+        engine,
+        cause,
+        model,
+        [],
+        Gives([2]),
+        "“Constrain indices to integer types”, which are int32 and int64",
+        replace(model, more=(np.array([1]),)),
+        [2],
     )
 
 
@@ -848,6 +941,133 @@ def openvino() -> Iterator[Check]:
         replace(signs, stored="raw_data"),
         [[1, 0]],
     )
+    double_where = Model("Where", 16, {}, np.array([True]), more=(np.array([inf]), np.array([0.0])))
+    yield Check(
+        "openvino",
+        "float64 goes",
+        replace(double_where, gives="float64"),
+        [[inf]],
+        Gives([-_LOWEST]),
+        "the condition chooses infinity",
+        replace(double_where, x=np.array([False]), gives="float64"),
+        [0],
+    )
+    long = np.array([2**40])
+    join = Model("Concat", 13, {"axis": 0}, long, more=(np.array([1]),))
+    yield Check(
+        "openvino",
+        "Integers of 64 bits",
+        join,
+        [[2**40, 1]],
+        Gives([0, 1]),
+        "2^40 and 1 are joined",
+        replace(join, x=np.array([2])),
+        [2, 1],
+    )
+    yield _default_of_concat("openvino", "unknown attribute 'axis'")
+    yield _stage_two("openvino", "Conv and LayerNormalization compute float64")
+    one = Model("Conv", 11, {}, _x(257), more=(_x(1),))
+    yield Check(
+        "openvino",
+        "On a CPU with instructions for bfloat16, Conv",
+        one,
+        [_pool(257)],
+        Gives(_pool(256)),
+        "257 · 1 = 257, for which bfloat16 has no room",
+        replace(one, x=_x(256)),
+        _pool(256),
+        sometimes=True,
+    )
+    x = np.array([256, 260, 262], ml_dtypes.bfloat16).reshape(1, 1, 1, 1, 3)
+    ones = np.ones(3, ml_dtypes.bfloat16)
+    mean = Model("LayerNormalization", 17, {}, x, more=(ones,))
+    yield Check(
+        "openvino",
+        "On a CPU with instructions for bfloat16, the mean",
+        mean,
+        [[[[[[-1.336, 0.2673, 1.069]]]]]],
+        Gives([[[[[-1.547, 0, 0.7734]]]]]),
+        "the mean is 259⅓ and the variance 6.22, so 260 becomes 0.667 / 2.494 = 0.267; of all this "
+        "only the end is rounded to bfloat16",
+        replace(mean, x=(x - 256).astype(x.dtype) * 0),
+        x * 0,
+        rtol=1e-2,
+        sometimes=True,
+    )
+    scaled = Model(
+        "LayerNormalization", 17, {"epsilon": 4.0}, _ROW_OF_ODD, more=(np.array(3, "f4"),)
+    )
+    yield Check(
+        "openvino",
+        "LayerNormalization reshapes Scale",
+        scaled,
+        [[[-3, -1, 1, 3]]],
+        Raises("Requested output shape [4] is incompatible with input shape"),
+        "the mean is 4 and the variance 5, so the root is 3, and Scale 3 for every element",
+        replace(scaled, more=(_3,)),
+        [[-3, -1, 1, 3]],
+    )
+    yield _axis_beyond("openvino")
+    yield _stash("openvino", 7, [-3, 0, 0, 3])
+    window = np.ones((1, 1, 2, 3), np.float32)
+    block = np.ones((1, 1, 3, 4), np.float32)
+    sized = Model("Conv", 11, {"kernel_shape": [3, 2]}, block, more=(window,))
+    yield Check(
+        "openvino",
+        "kernel_shape is not",
+        sized,
+        [],
+        Gives(np.full((1, 1, 2, 2), 6)),
+        "W has kernels of 2 by 3",
+        _with(sized, kernel_shape=[2, 3]),
+        np.full((1, 1, 2, 2), 6),
+    )
+    two_by_two = np.ones((2, 1, 2), np.float32)
+    biased = Model("Conv", 11, {}, _x(1, 2), more=(two_by_two, np.array([10], np.float32)))
+    yield Check(
+        "openvino",
+        "A bias of one",
+        biased,
+        [],
+        Gives([[[13], [13]]]),
+        "“Optional 1D bias to be added to the convolution, has size of M.”, and M is 2",
+        replace(biased, more=(two_by_two, np.array([10, 20], np.float32))),
+        [[[13], [23]]],
+    )
+    grouped = Model("Conv", 11, {"group": 0}, _FOUR, more=(_x(1, 1),))
+    yield Check(
+        "openvino",
+        "A group below 1",
+        grouped,
+        [],
+        Gives(_pool(3, 6, 12)),
+        "one channel makes no 0 groups",
+        _with(grouped, group=1),
+        _pool(3, 6, 12),
+    )
+    yield _pads_beside_auto_pad("openvino", "Pads beside", 3, 6, 12, 8)
+    picked = Model("Gather", 13, {"axis": 0}, _PAIR, more=(np.zeros(0, np.int64),))
+    yield Check(
+        "openvino",
+        "Gather divides",
+        picked,
+        [np.zeros(0)],
+        Dies("exit status -8"),
+        "no index, no element",
+        replace(picked, more=(np.array([1]),)),
+        [2],
+    )
+    yield Check(
+        "openvino",
+        "Gather makes 0",
+        replace(picked, more=(np.array([2]),)),
+        [],
+        Gives([0]),
+        "“It is an error if any of the index values are out of bounds.”",
+        replace(picked, more=(np.array([1]),)),
+        [2],
+    )
+    yield _indices("openvino", "Gather accepts indices", np.uint8)
 
 
 def tract() -> Iterator[Check]:
@@ -906,6 +1126,97 @@ def tract() -> Iterator[Check]:
         replace(low, x=_row(-inf, 0)),
         [[0, 1]],
     )
+    yield _default_of_concat("tract", "expected attribute 'axis'")
+    mixed = Model("Where", 16, {}, np.array([True, False]), more=(_PAIR, np.array([5.0, 7.0])))
+    yield Check(
+        "tract",
+        "Where and Concat accept",
+        mixed,
+        [],
+        Gives([1, 7], "float64"),
+        "X and Y have one type, T",
+        replace(mixed, more=(np.array([1.0, 2.0]), np.array([5.0, 7.0])), gives="float64"),
+        [1, 7],
+    )
+    yield _stage_two("tract", "LayerNormalization computes its second stage")
+    yield _axis_beyond("tract")
+    yield _stash("tract", 11, [-3, -1, 1, 3])
+    square = Model(
+        "Conv",
+        11,
+        {"strides": [1]},
+        np.ones((1, 1, 3, 3), "f4"),
+        more=(np.ones((1, 1, 2, 2), "f4"),),
+    )
+    fours = np.full((1, 1, 2, 2), 4)
+    yield Check(
+        "tract",
+        "Conv aborts the process where strides",
+        square,
+        [],
+        Dies("index out of bounds: the len is 1 but the index is 1"),
+        "an image has two spatial axes; a model that is wrong ends in an error, not in an abort",
+        _with(square, strides=[1, 1]),
+        fours,
+    )
+    yield Check(
+        "tract",
+        "Conv ignores strides",
+        _with(square, strides=[1, 1, 1]),
+        [],
+        Gives(fours),
+        "an image has two spatial axes",
+        _with(square, strides=[1, 1]),
+        fours,
+    )
+    apart = Model("Conv", 11, {"dilations": [0]}, _x(1, 3), more=(_x(1, 10),))
+    yield Check(
+        "tract",
+        "Conv accepts a dilation",
+        apart,
+        [],
+        Gives(_pool(11, 33)),
+        "elements under a window are at least 1 apart",
+        _with(apart, dilations=[1]),
+        _pool(31),
+    )
+    yield _pads_beside_auto_pad("tract", "Conv ignores an auto_pad", 1, 3, 6, 12)
+    thrice = np.ones(3, np.int32)
+    whole = Model("LayerNormalization", 17, {}, _row(1, 2, 3, dtype=np.int32), more=(thrice,))
+    yield Check(
+        "tract",
+        "LayerNormalization accepts integers",
+        whole,
+        [],
+        Gives([[-1, 0, 1]]),
+        "“Constrain input types and output Y type to float tensors.”",
+        replace(whole, x=_row(1, 2, 3), more=(thrice.astype(np.float32),)),
+        [[-(1.5**0.5), 0, 1.5**0.5]],
+    )
+    picked = Model("Gather", 13, {"axis": 0}, _PAIR, more=(np.array([2]),))
+    yield Check(
+        "tract",
+        "Gather aborts the process",
+        picked,
+        [],
+        Dies("index out of bounds: the len is 2 but the index is 2"),
+        "“It is an error if any of the index values are out of bounds.”; a model that is wrong "
+        "ends in an error, not in an abort",
+        replace(picked, more=(np.array([1]),)),
+        [2],
+    )
+    early = Model("Concat", 1, {"axis": 0}, np.array([1]), more=(np.array([2]),))
+    yield Check(
+        "tract",
+        "Concat-1 accepts integers",
+        early,
+        [],
+        Gives([1, 2]),
+        "version 1 takes float16, float32 and float64",
+        replace(early, opset=4),
+        [1, 2],
+    )
+    yield _indices("tract", "Gather converts indices", np.float32)
 
 
 CHECKS: tuple[Check, ...] = (*onnxruntime(), *reference(), *openvino(), *tract())

@@ -329,13 +329,13 @@ def processors_of(engine: str) -> Iterator[Processor]:
     if "AVX-512" not in native:
         return
     match engine:
-        case "openvino":
-            limit = {"ONEDNN_MAX_CPU_ISA": "AVX2"}
         case "reference":
             found = np.show_config(mode="dicts")["SIMD Extensions"]["found"]
             wide = [name for name in found if name.startswith(("AVX512", "X86_V4"))]
             limit = {"NPY_DISABLE_CPU_FEATURES": " ".join(wide)}
-        case _:  # onnxruntime and tract have no switch
+        # onnxruntime and tract have no switch; OpenVINO dies of ONEDNN_MAX_CPU_ISA=AVX2, because it
+        # still computes in bfloat16.
+        case _:
             limit = {}
     if limit:
         yield Processor(native, " ".join(f"{name}={to}" for name, to in limit.items()), limit)

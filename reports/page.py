@@ -279,8 +279,8 @@ def _environment(runs: Sequence[Published]) -> Iterator[str]:
     yield (
         f"Confirmed by hand on: {text(', '.join(names))}. Where AVX-512 is hidden, "
         "[hide_avx512.c](hide_avx512.c) makes CPUID of the same machine report neither AVX-512 nor "
-        "AMX. A limit, such as ONEDNN\\_MAX\\_CPU\\_ISA for openvino, reaches one library only and "
-        "counts as no other kind of processor; onnxruntime and tract have none."
+        "AMX. A limit, such as NPY\\_DISABLE\\_CPU\\_FEATURES for reference, reaches one library "
+        "only and counts as no other kind of processor; the other engines have none."
     )
     yield ""
 

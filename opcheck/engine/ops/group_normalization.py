@@ -5,20 +5,14 @@ Version 18, whose scale and bias were those of groups, is deprecated, and no mod
 
 from math import prod
 
-import ml_dtypes
 import numpy as np
 
 from opcheck import numbers as xp
+from opcheck.engine.normalizing import by_deviation, stashed, two_pass
 from opcheck.engine.operators import operator
 from opcheck.errors import InvalidNode
 
 OP = operator("GroupNormalization")
-
-#: What stage one may be computed in, by its number in ONNX's TensorProto.
-STASHES = {
-    number: np.dtype(kind)
-    for number, kind in ((1, "f4"), (10, "f2"), (11, "f8"), (16, ml_dtypes.bfloat16))
-}
 
 
 def by_groups(normalized):
@@ -30,9 +24,8 @@ def by_groups(normalized):
         for name, operand in (("scale", scale), ("bias", bias)):
             if tuple(operand.shape) != (X.shape[1],):
                 raise InvalidNode(f"{name} of shape {list(operand.shape)}; allowed: [channels]")
-        if stash_type not in STASHES:
-            raise InvalidNode(f"stash_type {stash_type}; allowed: 1, 10, 11, 16, which are floats")
-        x = xp.astype(X, STASHES[stash_type], computes=True)
+        # Stage one, in float32, float16, float64 or bfloat16.
+        x = stashed(X, stash_type, 1, 10, 11, 16)
         y = xp.astype(normalized(x, num_groups, epsilon), X.dtype)
         channels = (-1, *[1] * (X.ndim - 2))
         return y * xp.reshape(scale, channels) + xp.reshape(bias, channels)
@@ -45,66 +38,31 @@ def rows(x, groups):
     return xp.reshape(x, (x.shape[0], groups, prod(x.shape[1:]) // groups))
 
 
-def variance(x):
-    """The mean square of the deviations from the mean."""
-    d = x - xp.mean(x, axis=2, keepdims=True)
-    return xp.mean(d * d, axis=2, keepdims=True)
-
-
-def with_root(root):
-    """Normalized by `root(x, epsilon)`, where x is rows."""
+def by_inverse(inverse_of):
+    """Version 21, from `inverse_of(x, axes, epsilon)`: 1 over the standard deviation."""
 
     def normalized(x, groups, epsilon):
-        x_ = rows(x, groups)
-        d = x_ - xp.mean(x_, axis=2, keepdims=True)
-        return xp.reshape(d / root(x_, epsilon), x.shape)
+        lined = rows(x, groups)
+        d = lined - xp.mean(lined, axis=(2,), keepdims=True)
+        return xp.reshape(d * inverse_of(lined, (2,), epsilon), x.shape)
 
     return by_groups(normalized)
 
 
-@OP.formula(by=with_root)
-def two_pass(x, epsilon):
-    return xp.sqrt(variance(x) + epsilon)
-
-
-# The function body computes so, which cancels: nobody is warned of it.
-@OP.also_honest("", by=with_root)
-def one_pass(x, epsilon):
-    mean = xp.mean(x, axis=2, keepdims=True)
-    spread = xp.mean(x * x, axis=2, keepdims=True) - mean * mean
-    return xp.sqrt(xp.maximum(spread, 0.0) + epsilon)
+# The function body computes in one pass: nobody is warned of it.
+by_deviation(OP, by_inverse, "")
 
 
 # ── mutants ───────────────────────────────────────────────────────────────────────────────────
-
-
-@OP.mutant("epsilon was added after the root", by=with_root)
-def epsilon_after_the_root(x, epsilon):
-    return xp.sqrt(variance(x)) + epsilon
-
-
-@OP.mutant("epsilon was the least that the variance could be", by=with_root)
-def epsilon_as_floor(x, epsilon):
-    return xp.sqrt(xp.maximum(variance(x), epsilon))
-
-
-@OP.mutant("the variance was divided by one less than the number of elements", by=with_root)
-def unbiased(x, epsilon):
-    return xp.sqrt(variance(x) * (x.shape[2] / max(1, x.shape[2] - 1)) + epsilon)
-
-
-@OP.mutant("the mean square stood for the variance", by=with_root)
-def mean_square(x, epsilon):
-    return xp.sqrt(xp.mean(x * x, axis=2, keepdims=True) + epsilon)
 
 
 def with_groups(change):
     """Version 21, with other rows: `change(normalized, x, groups)`."""
 
     def changed(x, groups, epsilon):
-        def normalized(x_):
-            d = x_ - xp.mean(x_, axis=2, keepdims=True)
-            return d / two_pass(x_, epsilon)
+        def normalized(lined):
+            d = lined - xp.mean(lined, axis=(2,), keepdims=True)
+            return d * two_pass(lined, (2,), epsilon)
 
         return xp.reshape(change(normalized, x, groups), x.shape)
 
@@ -136,35 +94,30 @@ def across_batches(normalized, x, groups):
     return xp.permute_dims(y, (1, 0, 2))
 
 
-def by_operands(change):
-    """Version 21, with another scale and bias."""
+def with_operands(change):
+    """Version 21, with another scale and bias, of which X has so many channels a group."""
 
     def formula(X, scale, bias, *, num_groups, epsilon, stash_type):
         given = {"num_groups": num_groups, "epsilon": epsilon, "stash_type": stash_type}
-        right = OP.formulas[21]
-        right(X, scale, bias, **given)
-        return right(X, change(scale, num_groups), change(bias, num_groups), **given)
+        OP.formulas[21](X, scale, bias, **given)  # which refuses what is not legal
+        channel = np.arange(scale.shape[0])
+        index = change(channel, max(1, len(channel) // num_groups))
+        return OP.formulas[21](X, scale[index], bias[index], **given)
 
     return {21: formula}
 
 
-@OP.mutant("of each group the first channel's scale and bias served for all", by=by_operands)
-def first_of_the_group(one, groups):
-    return one[np.arange(one.shape[0]) // max(1, one.shape[0] // groups) * (one.shape[0] // groups)]
+@OP.mutant("of each group the first channel's scale and bias served for all", by=with_operands)
+def first_of_the_group(channel, size):
+    return channel // size * size
 
 
-@OP.mutant("scale and bias were those of groups, as in version 18", by=by_operands)
-def scale_of_groups(one, groups):
-    return one[np.arange(one.shape[0]) // max(1, one.shape[0] // groups)]
+@OP.mutant("scale and bias were those of groups, as in version 18", by=with_operands)
+def scale_of_groups(channel, size):
+    return channel // size
 
 
 # ── what no legal input shows ─────────────────────────────────────────────────────────────────
 
 for called in ("refuses_rank_1", "vector_becomes_a_row"):
     OP.equivalent(called, "a batch axis comes before that of the channels")
-OP.equivalent("invalid_epsilon_is_0_or_1", "no epsilon is invalid")
-OP.equivalent(
-    "subnormal_inputs_flushed",
-    "what subnormal numbers add may be flushed, and the bound leaves it out too",
-    *("bfloat16", "float32", "float64"),
-)

@@ -1,0 +1,82 @@
+"""What normalizations share: the variance, its root, and what can go wrong with them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from opcheck import dtypes
+from opcheck import numbers as xp
+from opcheck.engine.operators import Operator, Versions
+from opcheck.errors import InvalidNode
+
+
+def stashed(x: Any, stash_type: int, *allowed: int) -> Any:
+    """`x` in the type that stage one is computed in, by its number in ONNX's TensorProto."""
+    stash = dtypes.named(stash_type)
+    if stash is None or stash_type not in allowed:
+        numbers = ", ".join(map(str, allowed))
+        raise InvalidNode(f"stash_type {stash_type}; allowed: {numbers}, which are floats")
+    return xp.astype(x, stash.numpy, computes=True)
+
+
+def variance(x: Any, axes: Sequence[int]) -> Any:
+    """The mean square of the deviations from the mean."""
+    d = x - xp.mean(x, axis=axes, keepdims=True)
+    return xp.mean(d * d, axis=axes, keepdims=True)
+
+
+def two_pass(x: Any, axes: Sequence[int], epsilon: float) -> Any:
+    """1 over the standard deviation, from the deviations from the mean, as the texts say."""
+    return 1 / xp.sqrt(variance(x, axes) + epsilon)
+
+
+def one_pass(x: Any, axes: Sequence[int], epsilon: float) -> Any:
+    """1 over the standard deviation, from E[x²] − E[x]², which cancels."""
+    mean = xp.mean(x, axis=axes, keepdims=True)
+    spread = xp.mean(x * x, axis=axes, keepdims=True) - mean * mean
+    return 1 / xp.sqrt(xp.maximum(spread, 0.0) + epsilon)
+
+
+def _epsilon_after_the_root(x: Any, axes: Sequence[int], epsilon: float) -> Any:
+    return 1 / (xp.sqrt(variance(x, axes)) + epsilon)
+
+
+def _epsilon_as_floor(x: Any, axes: Sequence[int], epsilon: float) -> Any:
+    return 1 / xp.sqrt(xp.maximum(variance(x, axes), epsilon))
+
+
+def _unbiased(x: Any, axes: Sequence[int], epsilon: float) -> Any:
+    count = prod(x.shape[axis] for axis in axes)
+    return 1 / xp.sqrt(variance(x, axes) * (count / max(1, count - 1)) + epsilon)
+
+
+def _mean_square(x: Any, axes: Sequence[int], epsilon: float) -> Any:
+    return 1 / xp.sqrt(xp.mean(x * x, axis=axes, keepdims=True) + epsilon)
+
+
+_MUTANTS = {
+    _epsilon_after_the_root: "epsilon was added after the root",
+    _epsilon_as_floor: "epsilon was the least that the variance could be",
+    _unbiased: "the variance was divided by one less than the number of elements",
+    _mean_square: "the mean square stood for the variance, as in RMSNormalization",
+}
+
+
+def by_deviation(op: Operator, by: Versions, remark: str) -> None:
+    """Declare the formula, its mutants, and what is also honest, with this `remark`.
+
+    `by` makes a formula of each version from `inverse(x, axes, epsilon)`: 1 over the standard
+    deviation of `x` along `axes`, which it keeps, with `epsilon` added to the variance.
+    """
+    op.formula(by=by)(two_pass)
+    op.also_honest(remark, by=by)(one_pass)
+    for mutant, text in _MUTANTS.items():
+        op.mutant(text, by=by, name=mutant.__name__[1:])(mutant)
+    op.equivalent("invalid_epsilon_is_0_or_1", "no epsilon is invalid")
+    op.equivalent(
+        "subnormal_inputs_flushed",
+        "what subnormal numbers add may be flushed, and the bound leaves it out too",
+        *("bfloat16", "float32", "float64"),
+    )

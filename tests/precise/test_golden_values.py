@@ -28,13 +28,19 @@ def answer(op: OpVersion, x: Any, attrs: Any) -> Any:
     return correctly_rounded(Node(op, (x,), attrs))[0][0]
 
 
-def by_the_text(op: OpVersion, x: Any, attrs: Any) -> Any:
-    if op.name == "LpPool":
-        return lp_pool(x, attrs, str(of(x)))
-    if op.name == "DML_ACTIVATION_HARDMAX1":
-        return brute.hardmax(x, brute.along(x.shape, attrs["Axes"]))
-    rows = rows_of(op.since, x.shape, attrs)
-    return brute.hardmax(x, rows) if op.name == "Hardmax" else by_rows(x, rows, str(of(x)))
+def rows(op: OpVersion, x: Any, attrs: Any) -> Any:
+    return rows_of(op.since, x.shape, attrs)
+
+
+#: The operators that were written once more, from the text alone.
+BY_THE_TEXT = {
+    "Hardmax": lambda op, x, attrs: brute.hardmax(x, rows(op, x, attrs)),
+    "Softmax": lambda op, x, attrs: by_rows(x, rows(op, x, attrs), str(of(x))),
+    "LpPool": lambda op, x, attrs: lp_pool(x, attrs, str(of(x))),
+    "DML_ACTIVATION_HARDMAX1": lambda op, x, attrs: brute.hardmax(
+        x, brute.along(x.shape, attrs["Axes"])
+    ),
+}
 
 
 def assert_same(got: Any, want: Any, where: str = "") -> None:
@@ -47,13 +53,14 @@ def assert_same(got: Any, want: Any, where: str = "") -> None:
 def test_all_that_the_text_decides_in_the_shipped_suites(small: int, wide: int) -> None:
     asked: Counter[str] = Counter()
     for case in (case for case in shipped_cases() if case.rule != "open"):
-        if isinstance(case.expect, Rejected):
+        if isinstance(case.expect, Rejected) or case.op.name not in BY_THE_TEXT:
             continue
         (x,) = question(case).task.operands(question(case).inputs)
         kernel = math.prod(case.attrs.get("kernel_shape", [1]))  # type: ignore[arg-type]
         if x.size > small or kernel > wide or (np.isnan(x).any() and "ard" in case.op.name):
             continue
-        assert_same(answer(case.op, x, case.attrs), by_the_text(case.op, x, case.attrs), case.id)
+        want = BY_THE_TEXT[case.op.name](case.op, x, case.attrs)
+        assert_same(answer(case.op, x, case.attrs), want, case.id)
         asked[case.op.name] += 1
     assert (len(asked), min(asked.values()) > 30) == (4, True), asked
 

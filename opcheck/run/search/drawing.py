@@ -191,6 +191,8 @@ _STAGES = (_Stage(0.3, (1, 3), (1, 3)), _Stage(0.6, (1, 5), (1, 3)), _Stage(0.65
 #: Then come rows of lengths around those of vectors, other values in the suite's own cases, and
 #: tensors where only size matters, which are filled by rule.
 _ROWS, _REVALUED = 0.8, 0.98
+#: Several inputs whose shapes fit together are seldom found, so that the cases' serve from here on.
+_SMALL = 0.3
 _LENGTHS = (4, 5, 7, 8, 9, 12, 15, 16, 17, 24, 31, 32, 33, 48, 63, 64, 65)
 _LARGE: tuple[Shape, ...] = ((300,), (3, 127), (2, 1, 300), (1, 2, 20, 20), (70_000,), (2, 33_000))
 _FILLS: tuple[tuple[str, tuple[float, ...]], ...] = (
@@ -213,6 +215,8 @@ def drawn(schema: Schema, dtype: DType, cases: Sequence[Case], tries: int) -> It
     """
     rng = Random(f"{schema.op} {dtype}")
     large = cycle(product(_FILLS, _LARGE))
+    alike = [one for one in schema.inputs if one.option == "single" and _is_alike(schema, one)]
+    lent = _ROWS if len(alike) == 1 else _SMALL
     for number in range(tries):
         part = number / tries
         nan = part >= _WITH_NAN
@@ -225,7 +229,7 @@ def drawn(schema: Schema, dtype: DType, cases: Sequence[Case], tries: int) -> It
             puts = (last,) if kind == "constant" else ()
             content = TensorSpec("", dtype, shape, Fill(kind, args, seed=number), puts)
             yield _node(rng, schema, content)
-        elif part > _ROWS and cases:
+        elif part > lent and cases:
             yield _revalued(rng, schema, rng.choice(cases), dtype, nan=nan)
         else:
             shape = _shape(rng, schema, part)

@@ -64,6 +64,7 @@ class OwnMutant:
     since: int
     equivalent: Mapping[str, str]
     only: Sequence[str] | None
+    of_validity: bool
 
 
 @dataclass(eq=False)
@@ -137,17 +138,20 @@ class Operator:
         name: str = "",
         equivalent: Mapping[str, str] | None = None,
         only: Sequence[str] | None = None,
+        of_validity: bool = False,
     ) -> Callable[[Formula], Formula]:
         """Declare a wrong formulation that somebody could ship; `text` fits after "as if".
 
         `equivalent` says where no legal input tells it from the formula, and why: by version
         ("13"), dtype ("float32") or both ("13 float32"). `only`: the dtypes in which it is wrong.
+        `of_validity`: it is wrong about invalid nodes alone.
         """
 
         def declare(function: Formula) -> Formula:
             called = name or function.__name__
             for since, made in self._by_version(function, versions, by):
-                self.mutants.append(OwnMutant(called, text, made, since, equivalent or {}, only))
+                own = OwnMutant(called, text, made, since, equivalent or {}, only, of_validity)
+                self.mutants.append(own)
             return function
 
         return declare

@@ -79,6 +79,7 @@ class Operator:
             outputs can be computed apart, so that large tensors are faster; None where nobody has
             said so.
         ignores: Attributes of the schema that change nothing.
+        lacks: Dtypes of the leading input that no formula computes.
         any_order: The axis along which the outputs may come in any order, from the attributes; the
             last output says by whole numbers which is which. None where the order is decided.
         equivalents: Arguments that general mutants are none here, by the mutants' names.
@@ -95,6 +96,7 @@ class Operator:
     batch: Batch | None = None
     ignores: tuple[str, ...] = ()
     any_order: AnyOrder | None = None
+    lacks: tuple[str, ...] = ()
     formulas: dict[int, Formula] = field(default_factory=dict)
     sound: list[Sound] = field(default_factory=list)
     mutants: list[OwnMutant] = field(default_factory=list)
@@ -274,11 +276,14 @@ def operator(
     batch: Batch | None = None,
     ignores: Sequence[str] = (),
     any_order: AnyOrder | None = None,
+    lacks: Sequence[str] = (),
     module: str = "",
 ) -> Operator:
     """Declare an operator; see `Operator`. Its `module` is the one that calls, if none is named."""
     module = module or _caller()
-    made = Operator(domain, name, module, exact, low, high, batch, tuple(ignores), any_order)
+    made = Operator(
+        domain, name, module, exact, low, high, batch, tuple(ignores), any_order, tuple(lacks)
+    )
     if not opset.versions(domain, name):
         raise WrongOperator(f"{module}: there is no operator {name!r} in domain {domain!r}")
     _DECLARED[domain, name] = made

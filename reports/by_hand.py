@@ -282,6 +282,59 @@ def _indices(engine: str, cause: str, dtype: Any) -> Check:
     )
 
 
+def _group_norm(engine: str) -> Iterator[Check]:
+    """Mean 4 and variance 5: an epsilon of 4 makes the deviations -3, -1, 1, 3 thirds."""
+    attrs = {"num_groups": 1, "epsilon": 4.0}
+    more = np.array([3, 6], np.float32), np.zeros(2, np.float32)
+    right = Model("GroupNormalization", 21, attrs, _ROW_OF_ODD.reshape(1, 2, 2), more=more)
+    answer = [[[-3, -1], [2, 6]]]
+    yield Check(
+        engine,
+        "GroupNormalization runs as",
+        replace(right, x=right.x[:0]),
+        [right.x[:0]],
+        Raises("reshape"),
+        "“The output tensor of the same shape as X”, which has no elements",
+        right,
+        answer,
+    )
+    yield Check(
+        engine,
+        "GroupNormalization's scale and bias",
+        replace(right, more=(_3[:1], more[1])),
+        [],
+        Gives([[[-3, -1], [1, 3]]]),
+        "“Scale tensor of shape (C)”, and there are two channels",
+        right,
+        answer,
+    )
+
+
+def _gelu(engine: str, unchecked: str, constants: str) -> Iterator[Check]:
+    half = Model("Gelu", 20, {"approximate": "erf"}, _PAIR.astype(np.float16))
+    yield Check(
+        engine,
+        unchecked,
+        half,
+        [],
+        Gives([0.8413, 1.9545]),
+        "“Gelu approximation algorithm: tanh, none(default)”",
+        _with(half, approximate="none"),
+        [0.8413, 1.9545],
+    )
+    yield Check(
+        engine,
+        constants,
+        Model("Gelu", 20, {"approximate": "tanh"}, np.array([-2.0])),
+        [[-0.04540230591222494]],
+        Gives([-0.04540231015545371]),
+        "2 + 0.044715 · 2³ = 2.35772, times √(2/π) is 1.88118839, whose tanh 1 exceeds by that",
+        Model("Gelu", 20, {"approximate": "tanh"}, np.array([0.0])),
+        [0],
+        rtol=1e-12,
+    )
+
+
 # ── each engine ───────────────────────────────────────────────────────────────────────────────
 
 
@@ -445,6 +498,8 @@ def onnxruntime() -> Iterator[Check]:
         _LARGEST,
         [1],
     )
+    yield from _group_norm("onnxruntime")
+    yield from _gelu("onnxruntime", "Gelu without a kernel", "Gelu of float64 runs")
 
 
 def reference() -> Iterator[Check]:
@@ -758,6 +813,20 @@ def reference() -> Iterator[Check]:
         "the vector has 3 elements",
         _with(most, k=2),
         [1, 2],
+    )
+    yield from _group_norm("reference")
+    yield from _gelu("reference", "Gelu takes any", "Gelu of float64 is computed")
+    one = Model("Gelu", 20, {}, np.array([1.0]))
+    yield Check(
+        "reference",
+        "Gelu is computed with Erf",
+        one,
+        [[0.8413447460685429]],
+        Gives([0.8413447439670563]),
+        "(1 + erf(1 / √2)) / 2 is 0.8413447460685429, the share of one deviation",
+        replace(one, x=np.array([0.0])),
+        [0],
+        rtol=1e-12,
     )
 
 

@@ -268,6 +268,21 @@ def _stash(engine: str, number: int, wrong: list[float]) -> Check:
     )
 
 
+def _gelu_of_infinity(engine: str, cause: str) -> Check:
+    model = Model("Gelu", 20, {}, np.array([inf, 0], np.float32))
+    return Check(
+        engine,
+        cause,
+        model,
+        [[inf, 0]],
+        Gives([nan, 0]),
+        "erf(inf) is 1, and 0.5 · inf · (1 + 1) is inf",
+        replace(model, x=np.array([30, 0], np.float32)),
+        [30, 0],
+        sometimes=True,
+    )
+
+
 def _indices(engine: str, cause: str, dtype: Any) -> Check:
     model = Model("Gather", 13, {"axis": 0}, _PAIR, more=(np.array([1], dtype),))
     return Check(
@@ -1026,7 +1041,7 @@ def openvino() -> Iterator[Check]:
     biased = Model("Conv", 11, {}, _x(1, 2), more=(two_by_two, np.array([10], np.float32)))
     yield Check(
         "openvino",
-        "A bias of one",
+        "Conv adds a bias of one",
         biased,
         [],
         Gives([[[13], [13]]]),
@@ -1068,6 +1083,7 @@ def openvino() -> Iterator[Check]:
         [2],
     )
     yield _indices("openvino", "Gather accepts indices", np.uint8)
+    yield _gelu_of_infinity("openvino", "On a CPU with AVX-512, Gelu makes NaN")
 
 
 def tract() -> Iterator[Check]:
@@ -1219,4 +1235,9 @@ def tract() -> Iterator[Check]:
     yield _indices("tract", "Gather converts indices", np.float32)
 
 
-CHECKS: tuple[Check, ...] = (*onnxruntime(), *reference(), *openvino(), *tract())
+def torch() -> Iterator[Check]:
+    """On PyTorch's functions."""
+    yield _gelu_of_infinity("torch", "On a CPU with AVX-512, torch.nn.functional.gelu")
+
+
+CHECKS: tuple[Check, ...] = (*onnxruntime(), *reference(), *openvino(), *tract(), *torch())

@@ -86,7 +86,7 @@ def shown(engines: Sequence[str], processors: Sequence[Processor] | None = None)
     """Yield every check of the engines on the processors, which are all that can be had here."""
     for engine in engines:
         checks = [check for check in CHECKS if check.engine == engine]
-        release = version(_PACKAGES.get(engine, engine))
+        release, *_ = version(_PACKAGES.get(engine, engine)).partition("+")  # less the build's name
         for processor in processors_of(engine) if processors is None else processors:
             command = [sys.executable, str(Path(__file__).resolve()), "--answer", engine]
             for check, (control, outcome, got) in ask(command, checks, processor.env):
@@ -311,11 +311,23 @@ def _tract(model: bytes, fed: Mapping[str, Any]) -> Any:
     return runnable.run([*fed.values()])[0].to_numpy()
 
 
+def _torch(model: bytes, fed: Mapping[str, Any]) -> Any:
+    """Return what torch's own function for the model's operator answers."""
+    import onnx
+    import torch
+
+    (node,) = onnx.load_from_string(model).graph.node
+    functions = {"Gelu": torch.nn.functional.gelu}
+    attrs = {attr.name: onnx.helper.get_attribute_value(attr).decode() for attr in node.attribute}
+    return functions[node.op_type](*map(torch.tensor, fed.values()), **attrs).numpy()
+
+
 _RUN = {
     "onnxruntime": _onnxruntime,
     "reference": _reference,
     "openvino": _openvino,
     "tract": _tract,
+    "torch": _torch,
 }
 
 

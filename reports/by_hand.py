@@ -980,7 +980,7 @@ def openvino() -> Iterator[Check]:
         [2, 1],
     )
     yield _default_of_concat("openvino", "unknown attribute 'axis'")
-    yield _stage_two("openvino", "Conv and LayerNormalization compute float64")
+    yield _stage_two("openvino", "Later operators compute float64")
     one = Model("Conv", 11, {}, _x(257), more=(_x(1),))
     yield Check(
         "openvino",
@@ -1233,11 +1233,108 @@ def tract() -> Iterator[Check]:
         [1, 2],
     )
     yield _indices("tract", "Gather converts indices", np.float32)
+    large = 2.0**24 + np.array([[[0, 2, 4, 6]]], np.float32)
+    one, zero = np.ones(1, np.float32), np.zeros(1, np.float32)
+    single = Model(
+        "GroupNormalization",
+        21,
+        {"num_groups": 1, "epsilon": 4.0, "stash_type": 11},
+        large,
+        more=(3 * one, zero),
+    )
+    yield Check(
+        "tract",
+        "GroupNormalization computes its first",
+        single,
+        [_pool(-3, -1, 1, 3)],
+        Gives(_pool(*(3 * n / 10**0.5 for n in (-2, 0, 2, 4)))),
+        "the mean is 2^24 + 3, and the variance 5 of -3, -1, 1, 3, so the root is 3, and times 3",
+        replace(single, x=large - 2**24),
+        _pool(-3, -1, 1, 3),
+    )
+    channels = Model(
+        "GroupNormalization",
+        21,
+        {"num_groups": 1, "epsilon": 4.0},
+        np.array([[[1, 3], [5, 7]]], np.float32),
+        more=(3 * one, np.zeros(2, np.float32)),
+    )
+    right = [[[-3, -1], [1, 3]]]
+    full = replace(channels, more=(3 * np.ones(2, np.float32), np.zeros(2, np.float32)))
+    yield Check(
+        "tract",
+        "GroupNormalization uses a scale",
+        channels,
+        [],
+        Gives(right),
+        "“Scale tensor of shape `(C)`.”, and C is 2",
+        full,
+        right,
+    )
+    yield Check(
+        "tract",
+        "GroupNormalization aborts",
+        _with(full, num_groups=0),
+        [],
+        Dies("attempt to divide by zero"),
+        "“It should be a divisor of the number of channels `C`.”; a model that is wrong ends in an "
+        "error, not in an abort",
+        full,
+        right,
+    )
+    small = Model("Gelu", 20, {}, np.array([0.001], np.float32))
+    yield Check(
+        "tract",
+        "Gelu takes erf",
+        small,
+        [[0.00050039897]],
+        Gives([0.00050039843]),
+        "erf(0.001 / √2) is 0.00079788443, and 0.0005 · 1.00079788443 = 0.00050039894; in float32, "
+        "0.001 is 0.0010000000475, whose half adds 2.4e-11",
+        replace(small, x=np.array([1], np.float32)),
+        [0.84134475],
+        rtol=1e-7,
+    )
+    wide = Model("Gelu", 20, {"approximate": "tanh"}, np.array([-1e10], np.float32))
+    yield Check(
+        "tract",
+        "Gelu by tanh",
+        wide,
+        [[0]],
+        Gives([-2980.2322]),
+        "tanh of -7.1e28 is -1, and -5e9 · (1 - 1) = 0",
+        replace(wide, x=np.array([0], np.float32)),
+        [0],
+    )
+    yield Check(
+        "tract",
+        "Gelu takes an approximate",
+        Model("Gelu", 20, {"approximate": "Tanh"}, np.array([2], np.float32)),
+        [],
+        Gives([1.9544997]),
+        '“Gelu approximation algorithm: `"tanh"`, `"none"`(default).”; by tanh, 2 gives 1.9545977',
+        Model("Gelu", 20, {"approximate": "tanh"}, np.array([2], np.float32)),
+        [1.9545977],
+        rtol=1e-6,
+    )
 
 
 def torch() -> Iterator[Check]:
     """On PyTorch's functions."""
     yield _gelu_of_infinity("torch", "On a CPU with AVX-512, torch.nn.functional.gelu")
+    halves = ml_dtypes.bfloat16
+    pairs = Model("Conv", 22, {}, _x(1, 2, 3, inf, dtype=halves), more=(_x(1, 1, dtype=halves),))
+    yield Check(
+        "torch",
+        "On a CPU with instructions for bfloat16, torch.conv1d",
+        pairs,
+        [_pool(3, 5, inf)],
+        Gives(_pool(3, nan, nan)),
+        "1 + 2 = 3, 2 + 3 = 5 and 3 + inf = inf",
+        replace(pairs, x=_x(1, 2, 3, 4, dtype=halves)),
+        _pool(3, 5, 7),
+        sometimes=True,
+    )
 
 
 CHECKS: tuple[Check, ...] = (*onnxruntime(), *reference(), *openvino(), *tract(), *torch())

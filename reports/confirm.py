@@ -316,10 +316,15 @@ def _torch(model: bytes, fed: Mapping[str, Any]) -> Any:
     import onnx
     import torch
 
+    def tensor(x: Any) -> Any:
+        half = x.dtype == _BF16
+        return torch.tensor(x.view(np.uint16)).view(torch.bfloat16) if half else torch.tensor(x)
+
     (node,) = onnx.load_from_string(model).graph.node
-    functions = {"Gelu": torch.nn.functional.gelu}
-    attrs = {attr.name: onnx.helper.get_attribute_value(attr).decode() for attr in node.attribute}
-    return functions[node.op_type](*map(torch.tensor, fed.values()), **attrs).numpy()
+    functions = {"Conv": torch.conv1d, "Gelu": torch.nn.functional.gelu}
+    got = functions[node.op_type](*map(tensor, fed.values()))
+    half = got.dtype == torch.bfloat16
+    return got.view(torch.uint16).numpy().view(_BF16) if half else got.numpy()
 
 
 _RUN = {

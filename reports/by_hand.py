@@ -1083,6 +1083,51 @@ def openvino() -> Iterator[Check]:
         [2],
     )
     yield _indices("openvino", "Gather accepts indices", np.uint8)
+    ties = Model("TopK", 11, {}, np.ones(4, "f4"), more=(np.array([2]),), output=1, gives="int64")
+    yield Check(
+        "openvino",
+        "TopK does not keep",
+        ties,
+        [[0, 1]],
+        Gives([1, 0]),
+        "“the element with the lower index will appear first”",
+        replace(ties, x=np.array([1, 2, 3, 4], np.float32)),
+        [3, 2],
+        sometimes=True,
+    )
+    unsigned = replace(ties, x=np.array([1, 2**31, 2], np.uint32), more=(np.array([1]),))
+    yield Check(
+        "openvino",
+        "TopK compares uint32",
+        unsigned,
+        [[1]],
+        Gives([2]),
+        "2^31 is the largest of 1, 2^31 and 2",
+        replace(unsigned, x=np.array([1, 2**31 - 1, 2], np.uint32)),
+        [1],
+    )
+    cast = Model("Cast", 13, {"to": 7}, np.array([2.0**32], np.float32), gives="int64")
+    yield Check(
+        "openvino",
+        "Cast to integers of 64 bits",
+        cast,
+        [[2**32]],
+        Gives([-(2**31)]),
+        "2^32 is an integer that int64 has",
+        replace(cast, x=np.array([2.0**30], np.float32)),
+        [2**30],
+    )
+    to_bool = Model("Cast", 13, {"to": 9}, np.array([nan], np.float32), gives="bool")
+    yield Check(
+        "openvino",
+        "Cast of NaN",
+        to_bool,
+        [[True]],
+        Gives([False]),
+        "“+/- 0.0 to False; all else to True.”",
+        replace(to_bool, x=np.array([0.5], np.float32)),
+        [True],
+    )
     yield _gelu_of_infinity("openvino", "On a CPU with AVX-512, Gelu makes NaN")
 
 

@@ -70,16 +70,16 @@ class Node:
         from opcheck.engine.evaluate import evaluate
 
         found: set[str] = set()
-        with suppress(InvalidNode):
+        with suppress(InvalidNode, NotSupported):
             evaluate(self, trace=found)
         return frozenset(found)
 
     @cached_property
     def is_legal(self) -> bool:
-        """True if the specification does not forbid the node."""
+        """True if the engine computes the node; what a specification forbids it does not."""
         try:
             _ = self.right
-        except InvalidNode:
+        except (InvalidNode, NotSupported):
             return False
         return True
 
@@ -161,14 +161,16 @@ def leading(op: OpVersion, inputs: Sequence[T]) -> T | None:
 
 
 def dtypes_of(op: OpVersion) -> tuple[str, ...]:
-    """The dtypes of its leading input that a version allows, none where the engine lacks it."""
-    if operator_of(op) is None:
+    """The dtypes of its leading input that a version allows, and that the engine computes."""
+    operator = operator_of(op)
+    if operator is None:
         return ()
     schema = opset.versions(op.domain, op.name)[op.since]
     lead = (*schema.inputs[schema.lead :], *schema.outputs)[0]
     allowed = filter(None, map(dtypes.by_text, lead.types))
     order = list(dtypes.DTYPES)
-    return tuple(sorted((dtype.name for dtype in allowed), key=order.index))
+    names = {dtype.name for dtype in allowed} - {*operator.lacks}
+    return tuple(sorted(names, key=order.index))
 
 
 def bind(node: Node, formula: Formula | None = None) -> Bound:

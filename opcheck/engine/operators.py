@@ -64,6 +64,7 @@ class OwnMutant:
     since: int
     equivalent: Mapping[str, str]
     only: Sequence[str] | None
+    of_validity: bool
 
 
 @dataclass(eq=False)
@@ -78,6 +79,7 @@ class Operator:
             outputs can be computed apart, so that large tensors are faster; None where nobody has
             said so.
         ignores: Attributes of the schema that change nothing.
+        lacks: Dtypes of the leading input that no formula computes.
         any_order: The axis along which the outputs may come in any order, from the attributes; the
             last output says by whole numbers which is which. None where the order is decided.
         equivalents: Arguments that general mutants are none here, by the mutants' names.
@@ -94,6 +96,7 @@ class Operator:
     batch: Batch | None = None
     ignores: tuple[str, ...] = ()
     any_order: AnyOrder | None = None
+    lacks: tuple[str, ...] = ()
     formulas: dict[int, Formula] = field(default_factory=dict)
     sound: list[Sound] = field(default_factory=list)
     mutants: list[OwnMutant] = field(default_factory=list)
@@ -137,17 +140,20 @@ class Operator:
         name: str = "",
         equivalent: Mapping[str, str] | None = None,
         only: Sequence[str] | None = None,
+        of_validity: bool = False,
     ) -> Callable[[Formula], Formula]:
         """Declare a wrong formulation that somebody could ship; `text` fits after "as if".
 
         `equivalent` says where no legal input tells it from the formula, and why: by version
         ("13"), dtype ("float32") or both ("13 float32"). `only`: the dtypes in which it is wrong.
+        `of_validity`: it is wrong about invalid nodes alone.
         """
 
         def declare(function: Formula) -> Formula:
             called = name or function.__name__
             for since, made in self._by_version(function, versions, by):
-                self.mutants.append(OwnMutant(called, text, made, since, equivalent or {}, only))
+                own = OwnMutant(called, text, made, since, equivalent or {}, only, of_validity)
+                self.mutants.append(own)
             return function
 
         return declare
@@ -270,11 +276,14 @@ def operator(
     batch: Batch | None = None,
     ignores: Sequence[str] = (),
     any_order: AnyOrder | None = None,
+    lacks: Sequence[str] = (),
     module: str = "",
 ) -> Operator:
     """Declare an operator; see `Operator`. Its `module` is the one that calls, if none is named."""
     module = module or _caller()
-    made = Operator(domain, name, module, exact, low, high, batch, tuple(ignores), any_order)
+    made = Operator(
+        domain, name, module, exact, low, high, batch, tuple(ignores), any_order, tuple(lacks)
+    )
     if not opset.versions(domain, name):
         raise WrongOperator(f"{module}: there is no operator {name!r} in domain {domain!r}")
     _DECLARED[domain, name] = made

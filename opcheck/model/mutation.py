@@ -24,13 +24,15 @@ class Fate(StrEnum):
 class Mutant:
     """A mistake, made in one version of an operator on one dtype.
 
-    `text` fits after "as if".
+    `text` fits after "as if". `any_type`: it leaves legal nodes alone, and the cases of every type
+    decide about it; `dtype` is one of them.
     """
 
     op: OpVersion
     dtype: str
     name: str
     text: str
+    any_type: bool = False
 
 
 @dataclass(frozen=True)

@@ -51,6 +51,7 @@ def records(power: Power) -> Iterator[dict[str, Any]]:
         yield {
             "type": "mutation",
             **_place(mutant.op, mutant.dtype),
+            "any_type": mutant.any_type,
             "mistake": mutant.name,
             "text": mutant.text,
             "fate": str(mutation.fate),
@@ -210,13 +211,17 @@ def mistake_of(mutant: Mutant) -> Mistake:
 def places(mutants: Iterable[Mutant]) -> str:
     """`Hardmax-1 float16 float32, Hardmax-13 float16`."""
     by_op = words.alike(mutants, lambda mutant: mutant.op)
-    return ", ".join(f"{op} {' '.join(one.dtype for one in those)}" for op, those in by_op.items())
+    return ", ".join(f"{op} {' '.join(map(_type, those))}" for op, those in by_op.items())
+
+
+def _type(mutant: Mutant) -> str:
+    return "of any type" if mutant.any_type else mutant.dtype
 
 
 def _contradiction(console: Console, those: Sequence[Mutation]) -> None:
     _head(console, "CONTRADICTION", those[0].mutant)
     for one in those:
-        place = f"{one.mutant.op} {one.mutant.dtype}"
+        place = places([one.mutant])
         _line(console, "argued", f"harmless in {place}: {one.harmless}")
         _line(console, "but", f"killed by {one.killers[0]}")
     console.print()
@@ -251,10 +256,10 @@ def _elsewhere(mutant: Mutant, mutations: Iterable[Mutation]) -> Iterator[str]:
     same.sort(key=lambda one: one.mutant.op != mutant.op)
     for one in same:
         if one.killers:
-            yield f"in {one.mutant.op} {one.mutant.dtype}, by {one.killers[0]}"
+            yield f"in {places([one.mutant])}, by {one.killers[0]}"
     for one in same:
         if one.noticers:
-            place = f"in {one.mutant.op} {one.mutant.dtype}"
+            place = f"in {places([one.mutant])}"
             yield f"{place}, by {one.noticers[0]}, which decides nothing"
 
 
@@ -287,7 +292,7 @@ def group_records(groups: Iterable[Group]) -> Iterator[dict[str, Any]]:
             "name": group.name,
             "cases": group.cases,
             "source": group.source,
-            "alone": [f"{mutant.name} {mutant.op} {mutant.dtype}" for mutant in group.alone],
+            "alone": [f"{mutant.name} {places([mutant])}" for mutant in group.alone],
             "sentences": [*group.sentences],
             "defects": [{"backend": backend, "cause": cause} for backend, cause in group.defects],
             "example": group.example,

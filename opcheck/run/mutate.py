@@ -118,7 +118,7 @@ def mutations(
 
 def count(cases: Iterable[Case], settings: Settings) -> int:
     """How many mutations there will be."""
-    return sum(len(_chosen(cell, settings)) for cell in cells(cases))
+    return len(_places(cells(cases), settings))
 
 
 def _plots(found: Mapping[Cell, tuple[Case, ...]], settings: Settings, jobs: int) -> list[Plot]:
@@ -153,6 +153,25 @@ def _chosen(cell: Cell, settings: Settings) -> list[Wrong]:
     return [wrong for wrong in found if not wanted or wrong.name in wanted]
 
 
+def _places(
+    found: Iterable[Cell], settings: Settings
+) -> dict[tuple[str, Cell | OpVersion], tuple[Wrong, list[Cell]]]:
+    """Each mistake with the cells whose cases decide about it together.
+
+    That is one cell, but for mistakes about validity alone those of a version.
+    """
+    places: dict[tuple[str, Cell | OpVersion], tuple[Wrong, list[Cell]]] = {}
+    for cell in found:
+        for wrong in _chosen(cell, settings):
+            key = wrong.name, cell.op if _of_validity(wrong) else cell
+            places.setdefault(key, (wrong, []))[1].append(cell)
+    return places
+
+
+def _of_validity(wrong: Wrong) -> bool:
+    return isinstance(wrong, Mistake) and wrong.of_validity
+
+
 def _work(plot: Plot) -> list[Mutation]:
     return list(_each(plot))
 
@@ -166,13 +185,14 @@ def _each(plot: Plot) -> Iterator[Mutation]:
     if plot.first:
         for sight in chain.from_iterable(sights.values()):
             _check(sight)
-    made = {cell: {w.name: w for w in _chosen(cell, plot.settings)} for cell in sights}
-    for name in plot.mistakes:
-        # What kills a mistake in one place is asked first in the others.
-        known: dict[str, None] = {}
-        for cell in sights:
-            if name in made[cell]:
-                yield _mutation(cell, made[cell][name], sights[cell], plot.settings, known)
+    # What kills a mistake in one place is asked first in the others.
+    known: dict[str, dict[str, None]] = {name: {} for name in plot.mistakes}
+    for (name, _), (wrong, cells) in _places(sights, plot.settings).items():
+        if name in known:
+            those = {sight.case.id: sight for cell in cells for sight in sights[cell]}
+            # The type that everybody has stands for all.
+            cell = min(cells, key=lambda cell: cell.dtype != "float32")
+            yield _mutation(cell, wrong, [*those.values()], plot.settings, known[name])
 
 
 def _check(sight: Sight) -> None:
@@ -185,10 +205,11 @@ def _mutation(
     cell: Cell, wrong: Wrong, sights: Sequence[Sight], settings: Settings, known: dict[str, None]
 ) -> Mutation:
     """What the cases of a cell see of one mistake; adds their names to those `known` to see it."""
-    mutant = Mutant(cell.op, cell.dtype, wrong.name, wrong.text)
+    of_all = _of_validity(wrong)
+    mutant = Mutant(cell.op, cell.dtype, wrong.name, wrong.text, of_all)
     harmless = None
     if isinstance(wrong, Mistake):
-        harmless = wrong.why_harmless(cell.op, cell.dtype)
+        harmless = wrong.why_harmless(cell.op, None if of_all else cell.dtype)
     elif settings.once:
         return Mutation(mutant)
     killers: dict[str, str] = {}

@@ -41,15 +41,22 @@ def yardsticks(names: tuple[str, ...], found: Iterable[Mutation]) -> tuple[Yards
     `names` are the only mistakes there, all where it is empty.
     """
     ours: dict[Cell, list[Mutation]] = defaultdict(list)
+    of_all: dict[OpVersion, list[Mutation]] = defaultdict(list)
     for mutation in found:
-        ours[Cell(mutation.mutant.op, mutation.mutant.dtype)].append(mutation)
-    tests = cases_of_node_tests({cell.op for cell in ours})
+        mutant = mutation.mutant
+        among = of_all[mutant.op] if mutant.any_type else ours[Cell(mutant.op, mutant.dtype)]
+        among.append(mutation)
+    tests = cases_of_node_tests({cell.op for cell in ours} | {*of_all})
     # ONNX's runner runs each of them once.
     settings = Settings(names, once=True)
     return tuple(
         Yardstick(
-            cell.op, cell.dtype, len(cases), score(mutations(cases, settings)), score(ours[cell])
+            cell.op,
+            cell.dtype,
+            len(cases),
+            score(mutations(cases, settings)),
+            score(ours[cell] + of_all[cell.op]),
         )
         for cell, cases in cells(tests).items()
-        if cell in ours
+        if cell in ours or cell.op in of_all
     )

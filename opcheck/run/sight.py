@@ -17,7 +17,7 @@ from opcheck.dtypes import content, identical
 from opcheck.engine import Node, dtypes_of
 from opcheck.engine.mutants import Mutant
 from opcheck.engine.mutants.stateful import StatefulMutant
-from opcheck.errors import InvalidNode
+from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import Array, BackendInfo, Case, Outcome, Question, Reply, Result, Task, Verdict
 from opcheck.run.trial import Judged, Trial
 
@@ -177,12 +177,14 @@ class Sight:
 
 
 def right_of(node: Node) -> Answer:
-    """What the engine answers, or why it refuses the node."""
+    """What the engine answers, or why it refuses the node; what it lacks it refuses too."""
     try:
         for output in node.right:
             output.flags.writeable = False
     except InvalidNode as error:
         return error
+    except NotSupported as error:
+        return InvalidNode(str(error))
     return node.right
 
 

@@ -158,6 +158,7 @@ def test_records_are_json():
         "domain": "",
         "since": 13,
         "dtype": "float16",
+        "any_type": False,
         "mistake": "axis_wraps",
         "text": "an axis outside its range wrapped around",
         "fate": "survived",

@@ -179,11 +179,30 @@ WHOLE_NUMBERS = """\
 def test_a_dtype_that_is_not_allowed_counts_for_all_that_are(tmp_path: Path) -> None:
     half = NO_TIES.replace("name: no_ties", "name: half, dtype: float16")
     cases = suite(tmp_path, half, NO_TIES, WHOLE_NUMBERS)
-    found = list(mutations(cases, Settings(("invalid_is_copied",))))
-    assert {(one.mutant.dtype, one.killers) for one in found} == {
-        ("float16", ("Hardmax/whole_numbers",)),
-        ("float32", ("Hardmax/whole_numbers",)),
-    }
+    found = {c.dtype: [case.name for case in mine] for c, mine in cells(cases).items()}
+    assert found == {"float16": ["half", "whole_numbers"], "float32": ["no_ties", "whole_numbers"]}
+
+
+def test_a_mistake_about_validity_alone_counts_once_for_a_version(tmp_path: Path) -> None:
+    """A case of any type decides about it, and no case about other mistakes in other types."""
+    legal = (
+        "- {name: legal, matrix: {opset: [11, 13], dtype: [float16, float32]}, "
+        "inputs: {input: [[3, 1]]}}\n"
+    )
+    outside = (
+        "- {name: outside, opset: 13, dtype: float16, inputs: {input: [[3, 1]]}, attrs: {axis: 2}, "
+        "expect: {rejected: no such axis, legal: {attrs.axis: 1}}}\n"
+    )
+    cases = suite(tmp_path, legal, outside)
+    names = "axis_clamped", "refuses_float32", "refuses_float16"
+    found = list(mutations(cases, Settings(names)))
+    assert {(m.mutant.op.since, m.mutant.name, m.mutant.any_type, m.fate) for m in found} == {
+        (11, "axis_clamped", True, Fate.SURVIVED),
+        (13, "axis_clamped", True, Fate.KILLED),
+        *((op, f"refuses_{one}", False, Fate.KILLED)
+          for op in (11, 13) for one in ("float16", "float32")),
+    }  # fmt: skip
+    assert len(found) == count(cases, Settings(names)) == 6
 
 
 def test_a_mistake_on_one_dtype_is_none_in_cases_of_another(tmp_path: Path) -> None:

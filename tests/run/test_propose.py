@@ -71,7 +71,9 @@ def test_what_is_proposed_kills_and_accuses_nobody_else(tmp_path, op, since, nam
     cases = weak(tmp_path, op, since, "float32")
     mistake = named(cases[0].op, name)
     [found] = proposed(cases, name, 1500)
-    assert found.mutants == (Mutant(cases[0].op, "float32", name, mistake.text),)
+    assert found.mutants == (
+        Mutant(cases[0].op, "float32", name, mistake.text, mistake.of_validity),
+    )
     assert found.case.op == cases[0].op
     wrong, right = verdicts(found.case, mistake)
     assert wrong in (Verdict.FAIL, Verdict.ERROR)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import chain
+from typing import Any
 
 from opcheck import opset
 from opcheck.engine.evaluate import evaluate
@@ -19,8 +21,8 @@ from opcheck.engine.mutants import (
     values,
     windows,
 )
-from opcheck.engine.mutants.mutant import Mutant, apart_from_rounding
-from opcheck.engine.node import operator_of
+from opcheck.engine.mutants.mutant import Accepting, Mutant, apart_from_rounding
+from opcheck.engine.node import Node, operator_of
 from opcheck.engine.operators import OwnMutant
 from opcheck.model import OpVersion
 
@@ -70,10 +72,14 @@ def mutants_of(op: OpVersion) -> tuple[Mutant, ...]:
 
 def _own(mutant: OwnMutant) -> Mutant:
     function = mutant.function
+
+    def answer(node: Node) -> Sequence[Any]:
+        return apart_from_rounding(node, evaluate(node, function))
+
     return Mutant(
         mutant.name,
         mutant.text,
-        lambda node: apart_from_rounding(node, evaluate(node, function)),
+        Accepting(answer) if mutant.of_validity else answer,
         only=mutant.only,
         equivalent=mutant.equivalent,
     )

@@ -12,8 +12,8 @@ import numpy as np
 
 from opcheck.engine.evaluate import evaluate
 from opcheck.engine.mutants import rows
-from opcheck.engine.mutants.making import accepting, blank
-from opcheck.engine.mutants.mutant import Mutant, faults
+from opcheck.engine.mutants.making import blank
+from opcheck.engine.mutants.mutant import Accepting, Mutant, faults, of_validity
 from opcheck.engine.node import Node
 from opcheck.errors import InvalidNode
 from opcheck.model import Array
@@ -61,9 +61,6 @@ _STATED: tuple[tuple[str, str, Change], ...] = (
      lambda axis, r: axis if axis >= -1 else axis + 1),
     ("minus_sign_ignored", "the minus sign of a negative axis was ignored",
      lambda axis, r: abs(axis)),
-    ("axis_of_vector_as_of_a_matrix",
-     "a vector, taken for a matrix of one row, had the range of a matrix's axis",
-     lambda axis, r: 0 if r == 1 and -2 <= axis < 2 else axis),
 )  # fmt: skip
 
 
@@ -112,9 +109,10 @@ class _Named:
 
     def mutants(self) -> Iterator[Mutant]:
         """All of them."""
-        for changes, answer in ((_OUTSIDE, self._outside), (_FOUND, self._found)):
-            for name, text, change in changes:
-                yield Mutant(name, text, partial(answer, change))
+        for name, text, change in _OUTSIDE:
+            yield Mutant(name, text, Accepting(partial(self._outside, change)))
+        for name, text, change in _FOUND:
+            yield Mutant(name, text, partial(self._found, change))
         if not self.is_list:
             yield from self._of_one()
         for (place, which), rank in product(((0, "first"), (-2, "last")), (4, 5)):
@@ -153,6 +151,9 @@ class _Named:
             ("negative_axis_after_squeezing",
              "the last axes of one element were dropped before a negative axis was counted",
              self._squeezed_first, _FROM_THE_BACK),
+            ("axis_of_vector_as_of_a_matrix",
+             "a vector, taken for a matrix of one row, had the range of a matrix's axis",
+             Accepting(partial(self._stated, _as_of_a_matrix)), _FROM_THE_BACK),
             ("refuses_negative_axes", "negative axes were refused", self._refusing_negative,
              _FROM_THE_BACK),
             ("left_coerced", "the output kept the two dimensions that the input was coerced to",
@@ -161,11 +162,12 @@ class _Named:
              "the rows of the matrix that the input was coerced to lacked the last axis",
              self._without_the_last, _COERCED),
             ("axis_of_empty_tensor_unchecked",
-             "an empty tensor was returned before its axis was checked", self._of_some_elements,
-             ""),
-            ("rank_0_is_a_vector", "a tensor of rank 0 was taken for a vector", self._rank_0, ""),
+             "an empty tensor was returned before its axis was checked",
+             Accepting(self._of_some_elements), ""),
+            ("rank_0_is_a_vector", "a tensor of rank 0 was taken for a vector",
+             Accepting(self._rank_0), ""),
             ("out_of_range_is_no_axis", "an axis out of range made a row of every element",
-             accepting(self._each_a_row), ""),
+             Accepting(self._each_a_row), ""),
         ):  # fmt: skip
             yield Mutant(name, text, answer, primitive)
         text = "the input was coerced to two dimensions where it has more than four"
@@ -173,17 +175,13 @@ class _Named:
         yield Mutant("rank_5_coerced", text, self._coerced_above_4, unless=unless)
         if isinstance(self.default, int) and self.default > 0:
             text = "a missing axis was taken for the last one where the default is out of range"
-            yield Mutant("default_axis_kept_in_range", text, self._default_in_range)
+            yield Mutant("default_axis_kept_in_range", text, Accepting(self._default_in_range))
 
     def _outside(self, change: Change, node: Node) -> Sequence[Any]:
-        """The answer to an invalid node, with `change` made to axes that are out of range."""
-
-        def repair(node: Node) -> Sequence[Any]:
-            r, axes = node.rank, self.stated(node)
-            changed = [a if 0 <= a < r else change(a, r) for a in axes if r]
-            return (self.taking(node, changed) if changed else node).right
-
-        return accepting(repair)(node)
+        """The answer with `change` made to axes that are out of range."""
+        r, axes = node.rank, self.stated(node)
+        changed = [a if 0 <= a < r else change(a, r) for a in axes if r]
+        return (self.taking(node, changed) if changed else node).right
 
     def _default_in_range(self, node: Node) -> Sequence[Any]:
         stated = self.name in node.attrs
@@ -313,13 +311,17 @@ class _Named:
         return [_shaped(out, x.shape) for out in each.right]
 
 
+def _as_of_a_matrix(axis: int, r: int) -> int:
+    return 0 if r == 1 and -2 <= axis < 2 else axis
+
+
 def _shaped(out: Array, shape: tuple[int, ...]) -> Array:
     """An output in another shape, if it has as many elements."""
     return out.reshape(shape) if out.size == prod(shape) else out
 
 
-#: What is taken for indices along an axis of a length.
-_INDICES: tuple[tuple[str, str, Callable[[Any, int], Any]], ...] = (
+#: What is taken for indices along an axis of a length: where they are out of range, and where not.
+_INDICES_OUTSIDE: tuple[tuple[str, str, Callable[[Any, int], Any]], ...] = (
     ("index_wraps", "an index out of range was taken modulo the length",
      lambda i, n: i % n if n else i),
     ("index_clamped", "an index out of range was clamped to the nearest one",
@@ -330,6 +332,8 @@ _INDICES: tuple[tuple[str, str, Callable[[Any, int], Any]], ...] = (
      lambda i, n: np.where(np.arange(i.size).reshape(i.shape), np.clip(i, -n, max(0, n - 1)), i)),
     ("index_in_32_bits", "indices were cut down to 32 bits",
      lambda i, n: i.astype(np.int32).astype(i.dtype)),
+)  # fmt: skip
+_INDICES: tuple[tuple[str, str, Callable[[Any, int], Any]], ...] = (
     ("index_in_int8", "indices were cut down to 8 bits",
      lambda i, n: i.astype(np.int8).astype(i.dtype)),
     ("index_in_int16", "indices were cut down to 16 bits",
@@ -346,11 +350,15 @@ _INDICES: tuple[tuple[str, str, Callable[[Any, int], Any]], ...] = (
     ("index_0_always", "every index was taken for 0", lambda i, n: np.zeros_like(i)),
 )  # fmt: skip
 _AT = "the input was coerced to two dimensions"
-FAULTS: tuple[Mutant, ...] = (*faults(
-    _INDEXED,
-    lambda of: lambda original, indices, n, back: original(of(indices, n), n, back=back),
-    *_INDICES,
-), *faults(
+
+
+def _of_indices(of: Callable[[Any, int], Any]) -> Fault:
+    return lambda original, indices, n, back: original(of(indices, n), n, back=back)
+
+
+FAULTS: tuple[Mutant, ...] = (
+    *map(of_validity, faults(_INDEXED, _of_indices, *_INDICES_OUTSIDE)),
+    *faults(_INDEXED, _of_indices, *_INDICES), *faults(
     _COERCED,
     lambda at: lambda original, shape, axis: original(shape, at(axis)),
     ("coercion_one_axis_long", f"{_AT} one axis before the right one",

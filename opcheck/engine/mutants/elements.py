@@ -12,7 +12,16 @@ import ml_dtypes
 import numpy as np
 
 from opcheck import numbers as xp
-from opcheck.engine.mutants.mutant import BEYOND_FLOAT16, DOUBLE, LONG, Mutant, Row, faults, faulty
+from opcheck.engine.mutants.mutant import (
+    BEYOND_FLOAT16,
+    DOUBLE,
+    LONG,
+    Mutant,
+    Row,
+    faults,
+    faulty,
+    of_validity,
+)
 from opcheck.errors import InvalidNode
 from opcheck.numbers import Fault
 
@@ -231,7 +240,6 @@ OTHERS: Mapping[str, tuple[Row, ...]] = {
         ("broadcast_from_the_front", "shapes were matched from their first axes", _from_the_front),
         ("broadcast_in_turn", "the smaller tensor was read again from its start where it ended",
          _in_turn),
-        ("broadcast_of_unequal_lengths", "axes of unequal lengths were cut to the shortest", _cut),
         ("broadcast_of_nothing", "an axis of length 0 became as long as the longest beside it",
          _to_the_longest),
         ("refuses_broadcasting", "tensors of unequal shapes were not supported",
@@ -241,6 +249,11 @@ OTHERS: Mapping[str, tuple[Row, ...]] = {
         ("broadcast_to_one_alone", "outputs larger than each of the inputs were not supported",
          _refused(lambda shape, shapes: shape not in shapes))),
 }  # fmt: skip
+
+#: What is accepted though it cannot be broadcast.
+UNEQUAL: Row = (
+    "broadcast_of_unequal_lengths", "axes of unequal lengths were cut to the shortest", _cut,
+)  # fmt: skip
 
 
 def _of_operands(change: Callable[[Any], Any]) -> Fault:
@@ -292,6 +305,7 @@ def _faults() -> Iterator[Mutant]:
     yield from faults("matmul", lambda fault: fault, *PRODUCTS)
     for primitive, rows in {"exp": EXPONENTIALS, **OTHERS}.items():
         yield from faults(primitive, lambda fault: fault, *rows)
+    yield from map(of_validity, faults("broadcast", lambda fault: fault, UNEQUAL))
     for name, bits in product(("sqrt", "log", "tanh", "erf", "sin", "cos"), (12, 16)):
         text = f"{name} was good to {bits} bits"
         yield faulty(name, f"{name}_of_{bits}_bits", text, _to_bits(bits), LONG)

@@ -13,14 +13,13 @@ from opcheck.dtypes import DTYPES
 from opcheck.engine.mutants.making import (
     FLOATS,
     REALS,
-    accepting,
     blank,
     floating,
     of_input,
     of_output,
     refusing,
 )
-from opcheck.engine.mutants.mutant import Mutant
+from opcheck.engine.mutants.mutant import Accepting, Mutant
 from opcheck.engine.node import Node
 from opcheck.errors import InvalidNode
 from opcheck.model import Array
@@ -194,11 +193,11 @@ MUTANTS: tuple[Mutant, ...] = (
     of_output("output_as_int64", "the output was of type int64", _as(np.int64),
               [*(name for name in REALS if name != "int64"), "bool"]),
     Mutant("invalid_is_copied", "an invalid model gave its input back",
-           accepting(lambda node: [_lead(node).copy()])),
+           Accepting(lambda node: [_lead(node).copy()])),
     Mutant("invalid_is_zero", "an invalid model gave zeros",
-           accepting(lambda node: [blank(_lead(node))])),
+           Accepting(lambda node: [blank(_lead(node))])),
     Mutant("invalid_attribute_ignored", "an attribute that made the model invalid was ignored",
-           accepting(_without_the_attribute), needs="*"),
+           Accepting(_without_the_attribute), needs="*"),
     Mutant("two_outputs", "there were two outputs", lambda node: [*node.right, *node.right]),
     Mutant("no_output", "there was no output", lambda node: []),
     Mutant("a_list", "the output was a list", lambda node: [out.tolist() for out in node.right]),

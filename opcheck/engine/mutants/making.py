@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from opcheck import dtypes
-from opcheck.engine.mutants.mutant import Answer, Mutant, Only
+from opcheck.engine.mutants.mutant import Mutant, Only
 from opcheck.engine.node import Node
 from opcheck.errors import InvalidNode
 from opcheck.model import Array
@@ -71,18 +71,6 @@ def refusing(name: str, text: str, when: Callable[[Node], bool], **where: Any) -
         return right
 
     return Mutant(name, text, answer, **where)
-
-
-def accepting(repair: Answer) -> Answer:
-    """The right answer, and to an invalid node what `repair` makes of it."""
-
-    def answer(node: Node) -> Sequence[Any]:
-        try:
-            return node.right
-        except InvalidNode:
-            return repair(node)
-
-    return answer
 
 
 def floating(array: Array) -> dtypes.DType | None:

@@ -7,7 +7,7 @@ sees, and it is a wrong backend in tests.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -32,6 +32,20 @@ Row: TypeAlias = tuple[Any, ...]
 #: The outputs of a mutant. It raises InvalidNode for what it refuses; what it leaves alone is
 #: right, which `Node.right` has.
 Answer: TypeAlias = Callable[[Node], Sequence[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Accepting:
+    """The right answer, and to an invalid node what `repair` makes of it."""
+
+    repair: Answer
+
+    def __call__(self, node: Node) -> Sequence[Any]:
+        """The outputs."""
+        try:
+            return node.right
+        except InvalidNode:
+            return self.repair(node)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +107,11 @@ class Mutant:
             return False
         return not self.primitive or self.primitive in node.primitives
 
+    @property
+    def of_validity(self) -> bool:
+        """It leaves legal nodes alone: one type decides, as for what is legal in a version."""
+        return isinstance(self.answer, Accepting)
+
     def why_harmless(self, op: OpVersion, dtype: str | None) -> str | None:
         """The argument that no input tells it from the formula; None where nobody argues so."""
         keys = (str(op.since), str(dtype), f"{op.since} {dtype}", "")
@@ -133,6 +152,11 @@ def faulty(primitive: str, name: str, text: str, fault: Fault, only: Only = None
         only,
         **where,
     )
+
+
+def of_validity(mutant: Mutant) -> Mutant:
+    """The mutant on invalid nodes alone."""
+    return replace(mutant, answer=Accepting(mutant.answer))
 
 
 def faults(primitive: str, make: Callable[[Any], Fault], *rows: Row) -> Iterator[Mutant]:

@@ -13,8 +13,8 @@ from typing import Any, TypeAlias, cast
 
 from opcheck import dtypes, opset
 from opcheck.engine.mutants import axes
-from opcheck.engine.mutants.making import accepting, computed_in_float32, refusing
-from opcheck.engine.mutants.mutant import Answer, Mutant
+from opcheck.engine.mutants.making import computed_in_float32, refusing
+from opcheck.engine.mutants.mutant import Accepting, Answer, Mutant
 from opcheck.engine.node import Node
 from opcheck.engine.operators import Operator
 from opcheck.errors import InvalidNode
@@ -72,7 +72,7 @@ def _repaired(name: str, repairs: Repairs) -> Answer:
                     return node.with_attrs(**{name: value}).right
         return node.right
 
-    return accepting(repair)
+    return Accepting(repair)
 
 
 def _missing(name: str, value: Any) -> Answer:
@@ -303,7 +303,7 @@ def _of_versions(
     own = versions[op.since]
     if any(schema.attributes.keys() - own.attributes.keys() for schema in later):
         text = "attributes of a later version were taken already"
-        answer = accepting(partial(_at_the_first, later))
+        answer = Accepting(partial(_at_the_first, later))
         yield Mutant("later_attributes_accepted", text, answer)
     if not own.inputs:
         return
@@ -317,7 +317,7 @@ def _of_versions(
     ):
         if accepted:
             text = f"{words} taken, and computed by way of float32"
-            yield Mutant(f"{name}_accepted", text, partial(_of_types, accepted))
+            yield Mutant(f"{name}_accepted", text, Accepting(partial(_of_types, accepted)))
 
 
 def _texts(*kinds: str) -> frozenset[str]:

@@ -12,7 +12,7 @@ from math import prod
 from typing import Any, TypeAlias
 
 from opcheck.engine import windows as engine
-from opcheck.engine.mutants.mutant import Mutant, faulty
+from opcheck.engine.mutants.mutant import Mutant, faulty, of_validity
 from opcheck.engine.windows import AxisWindows, Windows
 from opcheck.errors import InvalidNode
 from opcheck.numbers import Fault
@@ -470,7 +470,9 @@ ACCEPTED: tuple[Row, ...] = (
 )  # fmt: skip
 
 FAULTS: tuple[Mutant, ...] = tuple(
-    faulty(NAME, name, text, make(change), needs=needs, unless=tuple(unless))
+    (of_validity if table is ACCEPTED else lambda mutant: mutant)(
+        faulty(NAME, name, text, make(change), needs=needs, unless=tuple(unless))
+    )
     for make, table in (
         (_reading, READINGS),
         (_planning, PLANS),

@@ -6,7 +6,7 @@ from opcheck import dtypes
 from opcheck.engine.casting import cast_any
 from opcheck.engine.operators import operator
 
-OP = operator("Cast", exact=True, ignores=("saturate", "round_mode"))
+OP = operator("Cast", exact=True, ignores=("saturate", "round_mode"), lacks=("string",))
 
 
 @OP.formula(1, 6, 9, 13, 19, 21, 23, 24, 25, 28)

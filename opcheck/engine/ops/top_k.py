@@ -101,12 +101,14 @@ def of_any_k(change):
     return {1: of_attribute, 10: of_input, 11: of_input, 24: of_input}
 
 
-@OP.mutant("a k beyond the length of the axis was cut down to that", by=of_any_k)
+@OP.mutant("a k beyond the length of the axis was cut down to that", by=of_any_k, of_validity=True)
 def k_cut_to_the_length(k, length):
     return min(k, length)
 
 
-@OP.mutant("a k below 0 was taken for 1, or for the length of the axis", by=of_any_k)
+@OP.mutant(
+    "a k below 0 was taken for 1, or for the length of the axis", by=of_any_k, of_validity=True
+)
 def negative_k_accepted(k, length):
     return 1 if k < 0 else k
 
@@ -114,6 +116,7 @@ def negative_k_accepted(k, length):
 @OP.mutant(
     "the first number of K was taken, whatever its shape",
     by=of_any_k,
+    of_validity=True,
     equivalent={"1": "k is an attribute there"},
 )
 def first_of_k(k, length):

@@ -188,7 +188,8 @@ class Ground:
 
     def mutant(self, mistake: Mistake) -> Mutant:
         """`mistake` made here."""
-        return Mutant(self.cell.op, self.cell.dtype, mistake.name, mistake.text)
+        of_all = mistake.of_validity
+        return Mutant(self.cell.op, self.cell.dtype, mistake.name, mistake.text, of_all)
 
     def found(self, mistake: Mistake) -> Candidate | None:
         """A small node that kills `mistake`, None where none is found."""

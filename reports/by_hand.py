@@ -1286,6 +1286,46 @@ def tract() -> Iterator[Check]:
         [1, 2],
     )
     yield _indices("tract", "Gather converts indices", np.float32)
+    two = Model(
+        "TopK", 11, {}, np.array([3, 1], "f4"), more=(np.array([2]),), output=1, gives="int64"
+    )
+    yield Check(
+        "tract",
+        "TopK-1 is refused",
+        replace(two, opset=1, attrs={"k": 2}, more=()),
+        [[0, 1]],
+        Raises("Wrong input number. Rules expect 2, node has 1."),
+        "version 1 has an attribute k, and one input",
+        two,
+        [0, 1],
+    )
+    yield Check(
+        "tract",
+        "TopK aborts the process",
+        _with(two, axis=1),
+        [],
+        Dies("index out of bounds: the len is 1 but the index is 1"),
+        "a vector has the axes -1 and 0; a model that is wrong ends in an error, not in an abort",
+        two,
+        [0, 1],
+    )
+    for cause, k, wrong, why in (
+        ("TopK accepts a K beyond", np.array([3]), [0, 1, 0], "the axis has two elements"),
+        ("TopK converts a K", np.array([2], np.float32), [0, 1], "K is a tensor of int64"),
+    ):
+        asked = replace(two, more=(k,))
+        yield Check("tract", cause, asked, [], Gives(wrong), why, two, [0, 1])
+    older = replace(two, opset=10, attrs={"largest": 0}, more=(np.array([1]),))
+    yield Check(
+        "tract",
+        "TopK uses largest",
+        older,
+        [],
+        Gives([1]),
+        "TopK-10 has one attribute, axis",
+        replace(older, attrs={}),
+        [0],
+    )
     large = 2.0**24 + np.array([[[0, 2, 4, 6]]], np.float32)
     one, zero = np.ones(1, np.float32), np.zeros(1, np.float32)
     single = Model(

@@ -1125,6 +1125,28 @@ def openvino() -> Iterator[Check]:
         replace(cast, x=np.array([2.0**30], np.float32)),
         [2**30],
     )
+    word = replace(cast, opset=1, attrs={"to": "INT64"}, x=np.array([1.5], np.float32))
+    yield Check(
+        "openvino",
+        "Cast-1 is refused",
+        word,
+        [[1]],
+        Raises("Invalid attribute type STRING expected: INT"),
+        "in version 1, to is a string",
+        replace(word, opset=6, attrs={"to": 7}),
+        [1],
+    )
+    near = Model("Cast", 13, {"to": 16}, np.array([627], np.int32), gives="bfloat16")
+    yield Check(
+        "openvino",
+        "Cast of integers to bfloat16",
+        near,
+        [[628]],
+        Gives([624]),
+        "bfloat16 has 8 bits for 512 to 1024, so the neighbours of 627 are 624 and 628",
+        replace(near, x=np.array([628], np.int32)),
+        [628],
+    )
     to_bool = Model("Cast", 13, {"to": 9}, np.array([nan], np.float32), gives="bool")
     yield Check(
         "openvino",
@@ -1310,7 +1332,7 @@ def tract() -> Iterator[Check]:
         [0, 1],
     )
     for cause, k, wrong, why in (
-        ("TopK accepts a K beyond", np.array([3]), [0, 1, 0], "the axis has two elements"),
+        ("TopK accepts a K of 0", np.array([3]), [0, 1, 0], "the axis has two elements"),
         ("TopK converts a K", np.array([2], np.float32), [0, 1], "K is a tensor of int64"),
     ):
         asked = replace(two, more=(k,))

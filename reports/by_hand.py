@@ -283,6 +283,20 @@ def _gelu_of_infinity(engine: str, cause: str) -> Check:
     )
 
 
+def _cast_by_a_word(engine: str, words: str) -> Check:
+    model = Model("Cast", 1, {"to": "INT32"}, np.array([1.5], np.float32), gives="int32")
+    return Check(
+        engine,
+        "Cast-1 is refused",
+        model,
+        [[1]],
+        Raises(words),
+        "in version 1, to is a string",
+        replace(model, opset=6, attrs={"to": 6}),
+        [1],
+    )
+
+
 def _indices(engine: str, cause: str, dtype: Any) -> Check:
     model = Model("Gather", 13, {"axis": 0}, _PAIR, more=(np.array([1], dtype),))
     return Check(
@@ -1125,17 +1139,7 @@ def openvino() -> Iterator[Check]:
         replace(cast, x=np.array([2.0**30], np.float32)),
         [2**30],
     )
-    word = replace(cast, opset=1, attrs={"to": "INT64"}, x=np.array([1.5], np.float32))
-    yield Check(
-        "openvino",
-        "Cast-1 is refused",
-        word,
-        [[1]],
-        Raises("Invalid attribute type STRING expected: INT"),
-        "in version 1, to is a string",
-        replace(word, opset=6, attrs={"to": 7}),
-        [1],
-    )
+    yield _cast_by_a_word("openvino", "Invalid attribute type STRING expected: INT")
     near = Model("Cast", 13, {"to": 16}, np.array([627], np.int32), gives="bfloat16")
     yield Check(
         "openvino",
@@ -1348,6 +1352,7 @@ def tract() -> Iterator[Check]:
         replace(older, attrs={}),
         [0],
     )
+    yield _cast_by_a_word("tract", "attribute 'to'")
     large = 2.0**24 + np.array([[[0, 2, 4, 6]]], np.float32)
     one, zero = np.ones(1, np.float32), np.zeros(1, np.float32)
     single = Model(

@@ -1353,6 +1353,18 @@ def tract() -> Iterator[Check]:
         [0],
     )
     yield _cast_by_a_word("tract", "attribute 'to'")
+    above = Model("Cast", 13, {"to": 10}, np.array([1.000488281250001]), gives="float16")
+    yield Check(
+        "tract",
+        "Cast of float64 to float16",
+        above,
+        [[1.0009765625]],
+        Gives([1]),
+        "float16 has 1 and 1 + 2^-10, and the middle is 1 + 2^-11 = 1.00048828125",
+        replace(above, x=np.array([1.0009765625])),
+        [1.0009765625],
+        rtol=1e-6,
+    )
     large = 2.0**24 + np.array([[[0, 2, 4, 6]]], np.float32)
     one, zero = np.ones(1, np.float32), np.zeros(1, np.float32)
     single = Model(

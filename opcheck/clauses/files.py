@@ -154,6 +154,9 @@ def _places(entry: Entry, page: Sequence[Sentence]) -> tuple[Sequence[int], bool
         meant = begun if len(begun) == 1 else found
         ends.append([at for at, sentence in enumerate(page) if sentence in meant])
     first, last = ends
+    # Rows of tables stand there twice: through the last of them.
+    if entry.through and len({page[at].text for at in last}) == 1:
+        last = last[-1:]
     if len(first) != 1 or len(last) != 1:
         return (), bool(first and last)
     return range(first[0], last[0] + 1), False

@@ -49,8 +49,9 @@ def command(
     """Show which mistakes the cases see, and which they miss; propose cases for those.
 
     Everything that somebody could get wrong about an operator is made a backend, once for each
-    version and element type that the cases are about. A mistake is killed if a case of rule `must`
-    fails because of it. For one that survives, the smallest input that shows it is sought, and
+    version and element type that the cases are about; once for each version if it accepts what is
+    invalid and leaves the rest alone. A mistake is killed if a case of rule `must` fails because
+    of it. For one that survives, the smallest input that shows it is sought, and
     printed as a case to be pasted into the file. Operators that opcheck's engine does not know have
     no mistakes.
 

@@ -1121,13 +1121,13 @@ def openvino() -> Iterator[Check]:
         [1],
     )
     two = replace(ties, x=np.array([3, 1], np.float32))
-    for cause, k, answer, why in (
+    for cause, k, made, why in (
         ("TopK does not check", [3], Gives(np.zeros(0)), "the axis has two elements"),
         ("TopK takes a K without", 2, Gives([0, 1]), "K is “A 1-D tensor containing a single”"),
         ("TopK accepts a K of", np.array([2], np.uint8), Gives([0, 1]), "K is a tensor of int64"),
     ):
         asked = replace(two, more=(np.array(k),))
-        yield Check("openvino", cause, asked, [], answer, why, two, [0, 1])
+        yield Check("openvino", cause, asked, [], made, why, two, [0, 1])
     cast = Model("Cast", 13, {"to": 7}, np.array([2.0**32], np.float32), gives="int64")
     yield Check(
         "openvino",

@@ -268,6 +268,35 @@ def _stash(engine: str, number: int, wrong: list[float]) -> Check:
     )
 
 
+def _gelu_of_infinity(engine: str, cause: str) -> Check:
+    model = Model("Gelu", 20, {}, np.array([inf, 0], np.float32))
+    return Check(
+        engine,
+        cause,
+        model,
+        [[inf, 0]],
+        Gives([nan, 0]),
+        "erf(inf) is 1, and 0.5 · inf · (1 + 1) is inf",
+        replace(model, x=np.array([30, 0], np.float32)),
+        [30, 0],
+        sometimes=True,
+    )
+
+
+def _cast_by_a_word(engine: str, words: str) -> Check:
+    model = Model("Cast", 1, {"to": "INT32"}, np.array([1.5], np.float32), gives="int32")
+    return Check(
+        engine,
+        "Cast-1 is refused",
+        model,
+        [[1]],
+        Raises(words),
+        "in version 1, to is a string",
+        replace(model, opset=6, attrs={"to": 6}),
+        [1],
+    )
+
+
 def _indices(engine: str, cause: str, dtype: Any) -> Check:
     model = Model("Gather", 13, {"axis": 0}, _PAIR, more=(np.array([1], dtype),))
     return Check(
@@ -1034,7 +1063,7 @@ def openvino() -> Iterator[Check]:
         [2, 1],
     )
     yield _default_of_concat("openvino", "unknown attribute 'axis'")
-    yield _stage_two("openvino", "Conv and LayerNormalization compute float64")
+    yield _stage_two("openvino", "Later operators compute float64")
     one = Model("Conv", 11, {}, _x(257), more=(_x(1),))
     yield Check(
         "openvino",
@@ -1095,7 +1124,7 @@ def openvino() -> Iterator[Check]:
     biased = Model("Conv", 11, {}, _x(1, 2), more=(two_by_two, np.array([10], np.float32)))
     yield Check(
         "openvino",
-        "A bias of one",
+        "Conv adds a bias of one",
         biased,
         [],
         Gives([[[13], [13]]]),
@@ -1137,6 +1166,72 @@ def openvino() -> Iterator[Check]:
         [2],
     )
     yield _indices("openvino", "Gather accepts indices", np.uint8)
+    ties = Model("TopK", 11, {}, np.ones(4, "f4"), more=(np.array([2]),), output=1, gives="int64")
+    yield Check(
+        "openvino",
+        "TopK does not keep",
+        ties,
+        [[0, 1]],
+        Gives([1, 0]),
+        "“the element with the lower index will appear first”",
+        replace(ties, x=np.array([1, 2, 3, 4], np.float32)),
+        [3, 2],
+        sometimes=True,
+    )
+    unsigned = replace(ties, x=np.array([1, 2**31, 2], np.uint32), more=(np.array([1]),))
+    yield Check(
+        "openvino",
+        "TopK compares uint32",
+        unsigned,
+        [[1]],
+        Gives([2]),
+        "2^31 is the largest of 1, 2^31 and 2",
+        replace(unsigned, x=np.array([1, 2**31 - 1, 2], np.uint32)),
+        [1],
+    )
+    two = replace(ties, x=np.array([3, 1], np.float32))
+    for cause, k, made, why in (
+        ("TopK does not check", [3], Gives(np.zeros(0)), "the axis has two elements"),
+        ("TopK takes a K without", 2, Gives([0, 1]), "K is “A 1-D tensor containing a single”"),
+        ("TopK accepts a K of", np.array([2], np.uint8), Gives([0, 1]), "K is a tensor of int64"),
+    ):
+        asked = replace(two, more=(np.array(k),))
+        yield Check("openvino", cause, asked, [], made, why, two, [0, 1])
+    cast = Model("Cast", 13, {"to": 7}, np.array([2.0**32], np.float32), gives="int64")
+    yield Check(
+        "openvino",
+        "Cast to integers of 64 bits",
+        cast,
+        [[2**32]],
+        Gives([-(2**31)]),
+        "2^32 is an integer that int64 has",
+        replace(cast, x=np.array([2.0**30], np.float32)),
+        [2**30],
+    )
+    yield _cast_by_a_word("openvino", "Invalid attribute type STRING expected: INT")
+    near = Model("Cast", 13, {"to": 16}, np.array([627], np.int32), gives="bfloat16")
+    yield Check(
+        "openvino",
+        "Cast of integers to bfloat16",
+        near,
+        [[628]],
+        Gives([624]),
+        "bfloat16 has 8 bits for 512 to 1024, so the neighbours of 627 are 624 and 628",
+        replace(near, x=np.array([628], np.int32)),
+        [628],
+    )
+    to_bool = Model("Cast", 13, {"to": 9}, np.array([nan], np.float32), gives="bool")
+    yield Check(
+        "openvino",
+        "Cast of NaN",
+        to_bool,
+        [[True]],
+        Gives([False]),
+        "“+/- 0.0 to False; all else to True.”",
+        replace(to_bool, x=np.array([0.5], np.float32)),
+        [True],
+    )
+    yield _gelu_of_infinity("openvino", "On a CPU with AVX-512, Gelu makes NaN")
 
 
 def tract() -> Iterator[Check]:
@@ -1286,6 +1381,161 @@ def tract() -> Iterator[Check]:
         [1, 2],
     )
     yield _indices("tract", "Gather converts indices", np.float32)
+    two = Model(
+        "TopK", 11, {}, np.array([3, 1], "f4"), more=(np.array([2]),), output=1, gives="int64"
+    )
+    yield Check(
+        "tract",
+        "TopK-1 is refused",
+        replace(two, opset=1, attrs={"k": 2}, more=()),
+        [[0, 1]],
+        Raises("Wrong input number. Rules expect 2, node has 1."),
+        "version 1 has an attribute k, and one input",
+        two,
+        [0, 1],
+    )
+    yield Check(
+        "tract",
+        "TopK aborts the process",
+        _with(two, axis=1),
+        [],
+        Dies("index out of bounds: the len is 1 but the index is 1"),
+        "a vector has the axes -1 and 0; a model that is wrong ends in an error, not in an abort",
+        two,
+        [0, 1],
+    )
+    for cause, k, wrong, why in (
+        ("TopK accepts a K of 0", np.array([3]), [0, 1, 0], "the axis has two elements"),
+        ("TopK converts a K", np.array([2], np.float32), [0, 1], "K is a tensor of int64"),
+    ):
+        asked = replace(two, more=(k,))
+        yield Check("tract", cause, asked, [], Gives(wrong), why, two, [0, 1])
+    older = replace(two, opset=10, attrs={"largest": 0}, more=(np.array([1]),))
+    yield Check(
+        "tract",
+        "TopK uses largest",
+        older,
+        [],
+        Gives([1]),
+        "TopK-10 has one attribute, axis",
+        replace(older, attrs={}),
+        [0],
+    )
+    yield _cast_by_a_word("tract", "attribute 'to'")
+    above = Model("Cast", 13, {"to": 10}, np.array([1.000488281250001]), gives="float16")
+    yield Check(
+        "tract",
+        "Cast of float64 to float16",
+        above,
+        [[1.0009765625]],
+        Gives([1]),
+        "float16 has 1 and 1 + 2^-10, and the middle is 1 + 2^-11 = 1.00048828125",
+        replace(above, x=np.array([1.0009765625])),
+        [1.0009765625],
+        rtol=1e-6,
+    )
+    large = 2.0**24 + np.array([[[0, 2, 4, 6]]], np.float32)
+    one, zero = np.ones(1, np.float32), np.zeros(1, np.float32)
+    single = Model(
+        "GroupNormalization",
+        21,
+        {"num_groups": 1, "epsilon": 4.0, "stash_type": 11},
+        large,
+        more=(3 * one, zero),
+    )
+    yield Check(
+        "tract",
+        "GroupNormalization computes its first",
+        single,
+        [_pool(-3, -1, 1, 3)],
+        Gives(_pool(*(3 * n / 10**0.5 for n in (-2, 0, 2, 4)))),
+        "the mean is 2^24 + 3, and the variance 5 of -3, -1, 1, 3, so the root is 3, and times 3",
+        replace(single, x=large - 2**24),
+        _pool(-3, -1, 1, 3),
+    )
+    channels = Model(
+        "GroupNormalization",
+        21,
+        {"num_groups": 1, "epsilon": 4.0},
+        np.array([[[1, 3], [5, 7]]], np.float32),
+        more=(3 * one, np.zeros(2, np.float32)),
+    )
+    right = [[[-3, -1], [1, 3]]]
+    full = replace(channels, more=(3 * np.ones(2, np.float32), np.zeros(2, np.float32)))
+    yield Check(
+        "tract",
+        "GroupNormalization uses a scale",
+        channels,
+        [],
+        Gives(right),
+        "“Scale tensor of shape `(C)`.”, and C is 2",
+        full,
+        right,
+    )
+    yield Check(
+        "tract",
+        "GroupNormalization aborts",
+        _with(full, num_groups=0),
+        [],
+        Dies("attempt to divide by zero"),
+        "“It should be a divisor of the number of channels `C`.”; a model that is wrong ends in an "
+        "error, not in an abort",
+        full,
+        right,
+    )
+    small = Model("Gelu", 20, {}, np.array([0.001], np.float32))
+    yield Check(
+        "tract",
+        "Gelu takes erf",
+        small,
+        [[0.00050039897]],
+        Gives([0.00050039843]),
+        "erf(0.001 / √2) is 0.00079788443, and 0.0005 · 1.00079788443 = 0.00050039894; in float32, "
+        "0.001 is 0.0010000000475, whose half adds 2.4e-11",
+        replace(small, x=np.array([1], np.float32)),
+        [0.84134475],
+        rtol=1e-7,
+    )
+    wide = Model("Gelu", 20, {"approximate": "tanh"}, np.array([-1e10], np.float32))
+    yield Check(
+        "tract",
+        "Gelu by tanh",
+        wide,
+        [[0]],
+        Gives([-2980.2322]),
+        "tanh of -7.1e28 is -1, and -5e9 · (1 - 1) = 0",
+        replace(wide, x=np.array([0], np.float32)),
+        [0],
+    )
+    yield Check(
+        "tract",
+        "Gelu takes an approximate",
+        Model("Gelu", 20, {"approximate": "Tanh"}, np.array([2], np.float32)),
+        [],
+        Gives([1.9544997]),
+        '“Gelu approximation algorithm: `"tanh"`, `"none"`(default).”; by tanh, 2 gives 1.9545977',
+        Model("Gelu", 20, {"approximate": "tanh"}, np.array([2], np.float32)),
+        [1.9545977],
+        rtol=1e-6,
+    )
 
 
-CHECKS: tuple[Check, ...] = (*onnxruntime(), *reference(), *openvino(), *tract())
+def torch() -> Iterator[Check]:
+    """On PyTorch's functions."""
+    yield _gelu_of_infinity("torch", "On a CPU with AVX-512, torch.nn.functional.gelu")
+    halves = ml_dtypes.bfloat16
+    pairs = Model("Conv", 22, {}, _x(1, 2, 3, inf, dtype=halves), more=(_x(1, 1, dtype=halves),))
+    yield Check(
+        "torch",
+        "On a CPU with instructions for bfloat16, torch.conv1d",
+        pairs,
+        [_pool(3, 5, inf)],
+        Gives(_pool(3, nan, nan)),
+        "1 + 2 = 3, 2 + 3 = 5 and 3 + inf = inf",
+        replace(pairs, x=_x(1, 2, 3, 4, dtype=halves)),
+        _pool(3, 5, 7),
+        sometimes=True,
+    )
+
+
+CHECKS: tuple[Check, ...] = (*onnxruntime(), *reference(), *openvino(), *tract(), *torch())

@@ -86,7 +86,7 @@ def shown(engines: Sequence[str], processors: Sequence[Processor] | None = None)
     """Yield every check of the engines on the processors, which are all that can be had here."""
     for engine in engines:
         checks = [check for check in CHECKS if check.engine == engine]
-        release = version(_PACKAGES.get(engine, engine))
+        release, *_ = version(_PACKAGES.get(engine, engine)).partition("+")  # less the build's name
         for processor in processors_of(engine) if processors is None else processors:
             command = [sys.executable, str(Path(__file__).resolve()), "--answer", engine]
             for check, (control, outcome, got) in ask(command, checks, processor.env):
@@ -293,7 +293,9 @@ def _openvino(model: bytes, fed: Mapping[str, Any]) -> Any:
         return openvino.Tensor(x.view(np.uint16), x.shape, openvino.Type.bf16) if half else x
 
     core = openvino.Core()
-    compiled = core.compile_model(core.read_model(model), "CPU")
+    # On one thread, as opcheck asks it unless told otherwise.
+    settings = {"INFERENCE_NUM_THREADS": 1}
+    compiled = core.compile_model(core.read_model(model), "CPU", settings)
     given = {name: tensor(x) for name, x in fed.items()}
     for _ in range(5):  # what its memory holds differs from one run to the next
         got = np.asarray(compiled(given)[0])
@@ -311,11 +313,28 @@ def _tract(model: bytes, fed: Mapping[str, Any]) -> Any:
     return runnable.run([*fed.values()])[0].to_numpy()
 
 
+def _torch(model: bytes, fed: Mapping[str, Any]) -> Any:
+    """Return what torch's own function for the model's operator answers."""
+    import onnx
+    import torch
+
+    def tensor(x: Any) -> Any:
+        half = x.dtype == _BF16
+        return torch.tensor(x.view(np.uint16)).view(torch.bfloat16) if half else torch.tensor(x)
+
+    (node,) = onnx.load_from_string(model).graph.node
+    functions: dict[str, Any] = {"Conv": torch.conv1d, "Gelu": torch.nn.functional.gelu}
+    got = functions[node.op_type](*map(tensor, fed.values()))
+    half = got.dtype == torch.bfloat16
+    return got.view(torch.uint16).numpy().view(_BF16) if half else got.numpy()
+
+
 _RUN = {
     "onnxruntime": _onnxruntime,
     "reference": _reference,
     "openvino": _openvino,
     "tract": _tract,
+    "torch": _torch,
 }
 
 

@@ -19,6 +19,7 @@ ABOUT = About("tract", "tract", "pip install 'opcheck[tract]'")
 #: How tract says that it has no such operator, element type or mode; every error is a TractError.
 _NOT_IMPLEMENTED = re.compile(
     r"Unimplemented\(|Unknown DatumType |^[ \d:]*Unsupported |\bis not supported\b"
+    r"|\bdoes not support (?:Bool|String|[FIU]\d+)\b"
 )
 
 

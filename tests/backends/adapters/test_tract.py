@@ -68,6 +68,10 @@ def test_a_type_that_an_operator_lacks_is_declined(backend: Any) -> None:
     outcome = outcome_of(backend, task_of("Softmax", 13, {}, whole), whole)
     assert isinstance(outcome, Declined)
     assert "Unsupported datum type in softmax: input type I32" in outcome.reason
+    double = np.array([1.0, 2.0])
+    outcome = outcome_of(backend, task_of("Gelu", 20, {}, double), double)
+    assert isinstance(outcome, Declined)
+    assert "Erf does not support F64" in outcome.reason
 
 
 def test_it_declares_the_shapes_of_its_outputs(backend: Any) -> None:

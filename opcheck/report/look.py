@@ -226,6 +226,13 @@ class Lines:
             parts += [(gap if parts else "", ""), (column.cell(text), style)]
         self.put(*parts)
 
+    def table(self, columns: Sequence[Column], rows: Iterable[Sequence[str]], gap: str) -> None:
+        """Print rows of cells under what stands above them, and an empty line."""
+        self.head(columns, gap)
+        for cells in rows:
+            self.row(columns, [(cell, "") for cell in cells], gap)
+        self.blank()
+
     def _spelt(self, text: str) -> str:
         spelt = words.clean(text)
         if not self.ascii_only:

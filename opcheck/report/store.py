@@ -18,6 +18,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, 
 from opcheck import model
 from opcheck.reading.form import shown
 from opcheck.report.json_lines import Fields, Form, Reading, line, made, stored, whole
+from opcheck.report.words import alike
 
 
 def _finite_or_spelt(value: Any) -> Any:
@@ -208,10 +209,10 @@ def lines(run: model.Run) -> Iterator[str]:
 
 def totals(results: Iterable[model.Record]) -> dict[str, dict[str, int]]:
     """How many results of each verdict each backend has."""
-    counts: dict[str, Counter[str]] = {}
-    for result in results:
-        counts.setdefault(result.backend, Counter())[result.verdict.value] += 1
-    return {backend: dict(count) for backend, count in counts.items()}
+    by_backend = alike(results, lambda result: result.backend)
+    return {
+        name: dict(Counter(one.verdict.value for one in some)) for name, some in by_backend.items()
+    }
 
 
 def _diagnoses(result: model.Record) -> list[dict[str, Any]]:

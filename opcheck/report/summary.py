@@ -103,16 +103,16 @@ def _columns(behind: Iterable[str], *before: str, title: str = "") -> Table:
 
 
 def _open_answers(console: Console, names: Mapping[str, str], results: Iterable[Record]) -> Table:
-    chosen: dict[str, dict[str, Counter[str]]] = {}
-    for result in results:
-        if result.alternative and result.verdict in (Verdict.PASS, Verdict.WARN):
-            by_backend = chosen.setdefault(f"{result.op.name}/{result.name}", {})
-            by_backend.setdefault(result.backend, Counter())[result.alternative] += 1
+    chosen = words.alike(
+        (r for r in results if r.alternative and r.verdict in (Verdict.PASS, Verdict.WARN)),
+        lambda result: f"{result.op.name}/{result.name}",
+    )
     groups = {}
-    for name, by_backend in chosen.items():
+    for name, of_case in chosen.items():
+        by_backend = words.alike(of_case, lambda result: result.backend)
         alike: dict[str, list[str]] = {}
         for address in (address for address in names if address in by_backend):
-            given = by_backend[address].items()
+            given = Counter(str(result.alternative) for result in by_backend[address]).items()
             said = ", ".join(f"{words.brief(answer)} ×{times}" for answer, times in given)
             alike.setdefault(said, []).append(words.brief(address))
         # Many names, where all of them agree, would be lost on the reader.
@@ -142,7 +142,7 @@ def _causes(header: Header, names: Mapping[str, str], results: Iterable[Record])
         title = f"What is wrong with {names[wrong.backend]}: {wrong.told}"
         table = new_table(Numbers("cases"), "looks", "in", title=title)
         for cause in wrong.causes:
-            told = f"{cause.failures:,}", cause.looks, ", ".join(cause.places)
+            told = f"{len(cause.results):,}", cause.looks, ", ".join(cause.places)
             table.add_row(*map(words.one_line, told))
         yield table
 

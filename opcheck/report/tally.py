@@ -156,7 +156,7 @@ def wrong(header: Header, results: Iterable[Record]) -> Iterator[Wrong]:
         if not mine:
             continue
         found = causes(mine)
-        explained = sum(cause.failures for cause in found if cause.explained)
+        explained = sum(len(cause.results) for cause in found if cause.explained)
         told, left = words.plural(len(mine), "failure"), len(mine) - explained
         if explained:
             told += f": {explained:,} explained by {words.plural(number_of(found), 'cause')}"

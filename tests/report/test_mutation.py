@@ -69,7 +69,13 @@ POWER = Power(
     ),
     (
         Yardstick(THIRTEEN, "float32", 7, Score(killed=78, survived=81), Score(killed=159)),
-        Yardstick(POOL, "float32", 8, Score(killed=81, survived=109), Score(99, 1, 5, 90)),
+        Yardstick(
+            POOL,
+            "float32",
+            8,
+            Score(killed=81, survived=109),
+            Score(killed=99, warned=1, harmless=5, survived=90),
+        ),
     ),
     tries=2000,
 )

@@ -17,8 +17,8 @@ from opcheck.report.html import plots
 from opcheck.report.html.page import document
 from opcheck.report.html.plots import COLOURS, Drawing, drawing, saved
 from opcheck.report.timing_store import Stored
-from opcheck.timing.ratios import ZONE, Ratio, means, ratio
-from opcheck.timing.ratios import words as verdict_on
+from opcheck.report.timings import margin, ratio_of
+from opcheck.timing.ratios import ZONE, Ratio, means
 from opcheck.timing.spread import Spread, spread
 
 if TYPE_CHECKING:
@@ -96,25 +96,16 @@ def _lines(bench: Bench, row: Timed, copied: Spread | None) -> Iterator[Line]:
         if found is None:
             yield Line(timing, None, None, "", ())
             continue
-        one = ratio(timing, base) if base and timing is not base else None
+        one, verdict = ratio_of(timing, base)
         cells = tuple(_cells(row, timing, found, one, copied))
-        yield Line(timing, found, one, _verdict(timing, base, one), cells)
-
-
-def _verdict(timing: Timing, base: Timing | None, one: Ratio | None) -> str:
-    """What a ratio means; nothing where the baseline has no time that there could be one to."""
-    if timing is base:
-        return "baseline"
-    if one:
-        return verdict_on(one)
-    return "no pairs" if base and base.samples else ""
+        yield Line(timing, found, one, verdict, cells)
 
 
 def _cells(
     row: Timed, timing: Timing, found: Spread, one: Ratio | None, copied: Spread | None
 ) -> Iterator[str]:
     yield words.seconds(found.median)
-    yield f"±{words.percent((found.high - found.low) / found.median / 2)}"
+    yield margin(found)
     yield words.digits(one.value) if one else ""
     yield words.interval(one.low, one.high) if one else ""
     yield words.rate(row.moved, found.median)

@@ -25,8 +25,8 @@ PLACE = "\N{OBJECT REPLACEMENT CHARACTER}"
 _SAID = 300
 
 
-def page(run: Run) -> str:
-    """The whole document."""
+def lines(run: Run) -> Iterator[str]:
+    """The whole document, line by line."""
     header, records, red = run.header, run.records, reds_of(run.header)
     code, meaning = outcome(run)
     known = list(tally.known(header.backends, records))
@@ -38,7 +38,7 @@ def page(run: Run) -> str:
     room = max(_LARGEST - plots.ROOM - len(data), _LEAST)
     with plots.plots() as drawn:
         left = tell(groups, partial(_told, drawn=drawn, rows=rows, red=red), room)
-    return document(
+    yield from document(
         "run.html",
         run=run,
         header=header,
@@ -60,7 +60,7 @@ def page(run: Run) -> str:
         levels=plots.LEVELS,
         facts=[*_facts(header)],
         data=data,
-    )
+    ).split("\n")
 
 
 def _told(

@@ -11,6 +11,7 @@ from selenium.webdriver.support.select import Select
 from selenium.webdriver.support.wait import WebDriverWait
 
 from opcheck.model import Diagnosis, Run, Verdict
+from opcheck.report.html import bench_page, run_page
 from tests.report.html.browser import Browser, started
 from tests.report.html.many import many
 from tests.report.html.test_bench_page import stored

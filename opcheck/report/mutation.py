@@ -1,5 +1,6 @@
 """What a suite sees of mistakes: the score, the survivors with their proposals, the arguments."""
 
+import dataclasses
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -260,15 +261,9 @@ def group_records(groups: Iterable[Group]) -> Iterator[dict[str, Any]]:
     for group in groups:
         yield {
             "type": "group",
-            "op": group.op,
-            "name": group.name,
-            "cases": group.cases,
-            "source": group.source,
+            **dataclasses.asdict(group),
             "alone": [f"{mutant.name} {mutant.op} {mutant.dtype}" for mutant in group.alone],
-            "sentences": [*group.sentences],
             "defects": [{"backend": backend, "cause": cause} for backend, cause in group.defects],
-            "example": group.example,
-            "undecided": group.undecided,
             "shows_nothing": group.shows_nothing,
         }
 

@@ -128,12 +128,9 @@ def _open_answers(console: Console, names: Mapping[str, str], results: Iterable[
 def _companies(results: Iterable[Record]) -> Table:
     title = "Where nobody knows the answer, who agrees: no proof of anything"
     table = new_table("agree", "differ", Numbers("cases"), "such as", title=title)
-    for company in tally.companies(results):
-        who = [
-            ", ".join(map(words.brief, some)) or "–"
-            for some in (company.agreeing, company.differing)
-        ]
-        table.add_row(*who, f"{company.cases:,}", words.brief(company.case))
+    for company, cases in tally.companies(results):
+        who = (", ".join(map(words.brief, backends)) or "–" for backends in company)
+        table.add_row(*who, f"{len(cases):,}", words.brief(cases[0]))
     return table
 
 

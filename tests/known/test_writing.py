@@ -129,13 +129,7 @@ def test_a_long_place_has_a_line_for_each_name_and_a_long_cause_is_folded():
     names = [f"case_number_{number}" for number in range(12)]
     cause = "Looks as if it was " + "very " * 40 + "wrong."
     where = [{"op": "Relu", "name": names}]
-    new = {
-        "verdict": "fail",
-        "failure": "values",
-        "looks": "doubled",
-        "cause": cause,
-        "where": where,
-    }
+    new = {"verdict": "fail", "looks": "doubled", "cause": cause, "where": where}
     found, said = rewritten(new_ledger("acme"), added=[new])
     assert said.known[0].cause == cause
     assert said.known[0].where[0].name == names

@@ -251,7 +251,8 @@ def _run(reading: _Reading, stream: BinaryIO) -> model.Run | None:
             break
         if isinstance(fields, model.Record):
             records.append(fields)
-            check.result(number, fields)
+            for told in check.result(fields):
+                reading.add(number, told)
         else:
             names = [field.name for field in dataclasses.fields(model.Ending)]
             ending = model.Ending(**{name: getattr(fields, name) for name in names})
@@ -279,13 +280,8 @@ class _Check:
         self.cases: dict[str, tuple[int, str]] = {}
         self.places: dict[int, str] = {}
 
-    def result(self, number: int, record: model.Record) -> None:
-        """Check a result against the header and all results before it."""
-        for told in self._wrong(record):
-            self.reading.add(number, told)
-        self.seen.add((record.case, record.backend))
-
-    def _wrong(self, record: model.Record) -> Iterator[str]:
+    def result(self, record: model.Record) -> Iterator[str]:
+        """What is wrong with a result beside the header and all results before it."""
         case, about = record.case, (record.place, record.digest)
         if record.backend not in self.addresses:
             yield f"the header knows no backend {shown(record.backend)}"
@@ -299,6 +295,7 @@ class _Check:
             yield f"{shown(self.places[record.place])} has the place {record.place:,} too"
         elif len(self.cases) == self.header.cases + 1:
             yield f"more cases than the {self.header.cases:,} of the header"
+        self.seen.add((case, record.backend))
 
     def footer(self, number: int, fields: _Footer, records: list[model.Record]) -> None:
         if fields.totals != totals(records):

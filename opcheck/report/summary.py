@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from operator import attrgetter
 
 from rich.console import Console
@@ -94,12 +93,8 @@ def _counts(
         if has_bounds:
             cells.append(count_cell(0) if row.used is None else Text(f"{row.used:.2f}"))
         groups.setdefault(words.brief(str(row.op)), []).append(cells)
-    new = partial(_columns, ["backend", *numbers])
-    return grouped(console, "operator", new, groups.items(), above=0, apart=True)
-
-
-def _columns(behind: Iterable[str], *before: str, title: str = "") -> Table:
-    return new_table(*before, *behind, title=title)
+    head = ["operator", "backend", *numbers]
+    return grouped(console, head, groups.items(), above=0, apart=True)
 
 
 def _open_answers(console: Console, names: Mapping[str, str], results: Iterable[Record]) -> Table:
@@ -121,8 +116,7 @@ def _open_answers(console: Console, names: Mapping[str, str], results: Iterable[
             for said, some in alike.items()
         ]
     title = "Where the text leaves it open, the answer each backend gives"
-    new = partial(_columns, ["answer", "backend"], title=title)
-    return grouped(console, "case", new, groups.items(), above=0)
+    return grouped(console, ["case", "answer", "backend"], groups.items(), above=0, title=title)
 
 
 def _companies(results: Iterable[Record]) -> Table:
@@ -247,9 +241,8 @@ def _listing(
     names: Mapping[str, str],
     groups: Mapping[str, Sequence[tuple[str, str]]],
 ) -> Table:
-    new = partial(_columns, [Numbers("cases"), last], title=title)
     named = ((names[address], rows) for address, rows in groups.items())
-    return grouped(console, "backend", new, named, above=1)
+    return grouped(console, ["backend", Numbers("cases"), last], named, above=1, title=title)
 
 
 def _slowest(names: Mapping[str, str], results: Sequence[Record], most: int) -> Table:

@@ -45,20 +45,15 @@ class _SamplesFields(Fields):
     # Absent from files written before it was measured.
     waited: list[Annotated[float, Field(ge=0, le=1e9)]] = Field(default=[])
 
-    @model_validator(mode="after")
-    def _fit(self) -> Self:
-        if len({*map(len, self._columns())}) > 1:
-            raise ValueError("the columns must be of equal length")
-        if len(set(self.round)) < len(self.round):
-            raise ValueError("a round must occur once")
-        return self
 
-    def samples(self) -> tuple[Sample, ...]:
-        return tuple(Sample(*row) for row in zip(*self._columns(), strict=True))
-
-    def _columns(self) -> tuple[list[Any], ...]:
-        waited = self.waited or [0.0] * len(self.round)
-        return self.round, self.worker, self.loops, self.seconds, waited
+def _samples(read: _SamplesFields) -> tuple[Sample, ...]:
+    waited = read.waited or [0.0] * len(read.round)
+    columns = read.round, read.worker, read.loops, read.seconds, waited
+    if len({*map(len, columns)}) > 1:
+        raise ValueError("the columns must be of equal length")
+    if len(set(read.round)) < len(read.round):
+        raise ValueError("a round must occur once")
+    return tuple(map(Sample, *columns))
 
 
 @dataclass(frozen=True)
@@ -74,7 +69,7 @@ def _timed(fields: Any) -> Timed:
     return timed
 
 
-_SAMPLES = Annotated[_SamplesFields, AfterValidator(_SamplesFields.samples)]
+_SAMPLES = Annotated[_SamplesFields, AfterValidator(_samples)]
 _TIMING = stored(
     Timing,
     later=["printed"],

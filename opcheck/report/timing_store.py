@@ -48,7 +48,7 @@ class _SamplesFields(Fields):
 
 def _samples(read: _SamplesFields) -> tuple[Sample, ...]:
     waited = read.waited or [0.0] * len(read.round)
-    columns = read.round, read.worker, read.loops, read.seconds, waited
+    columns: tuple[list[Any], ...] = read.round, read.worker, read.loops, read.seconds, waited
     if len({*map(len, columns)}) > 1:
         raise ValueError("the columns must be of equal length")
     if len(set(read.round)) < len(read.round):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from opcheck.cli import bench_setup, interrupt, timing_gate
-from opcheck.cli.options import Duration, backend_options, end, selection_options
+from opcheck.cli.options import Duration, Function, backend_options, end, selection_options
 from opcheck.cli.outputs import Command, Output, check_files
 from opcheck.errors import Exit, UsageError, did_you_mean
 
@@ -23,6 +23,10 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 _QUICK_SECONDS, _QUICK_ROUNDS, _QUICK_WARM = 0.7, 9, 0.03
 #: Processes of a backend.
 _WORKERS, _QUICK_WORKERS = 5, 3
+
+
+def _written(*names: str, help: str) -> Callable[[Function], Function]:
+    return click.option(*names, type=Output(dir_okay=False), metavar="FILE", help=help)
 
 
 @click.command(name="bench", cls=Command)
@@ -48,25 +52,9 @@ _WORKERS, _QUICK_WORKERS = 5, 3
     metavar="PATH=VALUES",
     help="Each case in several sizes, such as 'inputs.input.shape=[[1, 1000], [64, 1000]]'.",
 )
-@click.option(
-    "--plot",
-    type=Output(dir_okay=False),
-    metavar="FILE",
-    help="Draw how times grow in a sweep; .svg or .png.",
-)
-@click.option(
-    "--save",
-    "saved",
-    type=Output(dir_okay=False),
-    metavar="FILE",
-    help="Keep all samples, as JSON lines.",
-)
-@click.option(
-    "--pyperf",
-    type=Output(dir_okay=False),
-    metavar="FILE",
-    help="The same for pyperf, once all is measured.",
-)
+@_written("--plot", help="Draw how times grow in a sweep; .svg or .png.")
+@_written("--save", "saved", help="Keep all samples, as JSON lines.")
+@_written("--pyperf", help="The same for pyperf, once all is measured.")
 @click.option(
     "--baseline",
     type=_FILE,

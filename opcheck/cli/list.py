@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from opcheck.cli.options import chosen_cases, dim_option, leave, selection_options
 from opcheck.errors import Exit
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from opcheck.model import Case
 
 
 @click.command(name="list")
@@ -45,8 +40,20 @@ def command(clauses: bool, folder: Path | None, form: str, **selection: Any) -> 
 
     Exits with 2 and every problem of every file if there is one, with 5 if no case matches.
     """
+    from opcheck.clauses import survey
+    from opcheck.cli.console import output
+    from opcheck.report import listing
+
     cases, said = chosen_cases(**selection)
-    _show(cases, of_clauses=clauses, as_json=form == "json")
+    surveys = survey(cases) if clauses else ()
+    if form == "json":
+        pages = (record for page in surveys for record in listing.clause_records(page))
+        for record in pages if clauses else map(listing.record, cases):
+            click.echo(json.dumps(record))
+    elif clauses:
+        listing.show_clauses(output(), surveys)
+    else:
+        listing.show(output(), cases)
     if folder:
         from opcheck.run.saving import write_questions
 
@@ -55,19 +62,3 @@ def command(clauses: bool, folder: Path | None, form: str, **selection: Any) -> 
     if not cases:
         click.echo(f"opcheck: no case matches ({said})", err=True)
         leave(Exit.NOTHING_JUDGED)
-
-
-def _show(cases: Sequence[Case], *, of_clauses: bool, as_json: bool) -> None:
-    from opcheck.clauses import survey
-    from opcheck.cli.console import output
-    from opcheck.report import listing
-
-    surveys = survey(cases) if of_clauses else ()
-    if as_json:
-        pages = (record for page in surveys for record in listing.clause_records(page))
-        for record in pages if of_clauses else map(listing.record, cases):
-            click.echo(json.dumps(record))
-    elif of_clauses:
-        listing.show_clauses(output(), surveys)
-    else:
-        listing.show(output(), cases)

@@ -122,12 +122,12 @@ def _power(
 
 
 def _end(power: Power, *, verbose: bool, as_json: bool) -> None:
-    from opcheck.model.mutation import score
+    from opcheck.model.mutation import Fate
     from opcheck.report import mutation
 
-    total = score(power.mutations)
+    survived = sum(one.fate is Fate.SURVIVED for one in power.mutations)
     contradictions = sum(one.contradicts for one in power.mutations)
-    told = [f"{total.survived:,} survived"] * bool(total.survived)
+    told = [f"{survived:,} survived"] * bool(survived)
     told += [f"{contradictions:,} not as harmless as argued"] * bool(contradictions)
     if as_json:
         _print(mutation.records(power))

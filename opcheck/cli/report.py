@@ -73,9 +73,9 @@ def _benchmark(path: Path, form: str, out: Path | None) -> Exit:
         raise UsageError(f"{path} is a benchmark, which is shown as pretty or html, not as {form}")
     kept = timing_store.read(path)
     if form == "html":
-        from opcheck.report.html import bench_lines
+        from opcheck.report.html import bench_page
 
-        outputs.write_lines(out, bench_lines(kept))
+        outputs.write_lines(out, bench_page.lines(kept))
     else:
         from opcheck.cli import bench_setup
         from opcheck.report import timings

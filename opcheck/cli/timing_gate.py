@@ -148,7 +148,7 @@ def closed(
         return None, ""
     console.print()
     if old is not None:
-        return _compared(console, gate, (old.bench, old.rows), (about, rows))
+        return _compared(console, gate, old.bench, old.rows, about, rows)
     from opcheck.report import changes
     from opcheck.timing.comparing import compare_backends
 
@@ -160,13 +160,14 @@ def closed(
 def _compared(
     console: Console,
     gate: Gate,
-    old: tuple[Bench, Sequence[Timed]],
-    new: tuple[Bench, Sequence[Timed]],
+    before: Bench,
+    was: Sequence[Timed],
+    after: Bench,
+    now: Sequence[Timed],
 ) -> Verdict:
     from opcheck.report import changes
     from opcheck.timing.comparing import compare_runs
 
-    (before, was), (after, now) = old, new
     cases = [row.case for row in was], [row.case for row in now]
     differences = changes.differences(before, after, *cases)
     found = compare_runs(was, now, gate.most)
@@ -200,5 +201,5 @@ def compare(old: Path, new: Path, most: float | None, unclear: str | None) -> No
     one, other = read(old), read(new)
     _tell_if_cut_short(old, one)
     _tell_if_cut_short(new, other)
-    code, meaning = _compared(output(), gate, (one.bench, one.rows), (other.bench, other.rows))
+    code, meaning = _compared(output(), gate, one.bench, one.rows, other.bench, other.rows)
     end(code or Exit.CONFORMS, meaning)

@@ -9,7 +9,6 @@ from opcheck.known.fields import Entry, LedgerFields, Line, Place, within
 from opcheck.known.ledgers import (
     Gate,
     Ledger,
-    Listed,
     UserLedger,
     explain,
     load_ledgers,

@@ -88,9 +88,14 @@ def _check_place(
     entry = ledger.fields.known[number]
     where = entry.where[place]
     path = ("known", number, "where", place)
-    unknown = [*_unknown_operators(where)]
-    for item, told, hint in unknown:
-        problems.add(ledger.file, ledger.node.at((*path, "op", item)), told, hint)
+    known = [name for domain in opset.domains() for name in opset.operators(domain)]
+    unknown = [(item, name) for item, name in enumerate(where.op or ()) if name not in known]
+    for item, name in unknown:
+        hint = did_you_mean(name, known)
+        if set(name) & {*"*?["}:
+            hint = "there are no wildcards: what nobody named is not listed"
+        mark = ledger.node.at((*path, "op", item))
+        problems.add(ledger.file, mark, f"unknown operator {quoted(name)}", hint)
     if unknown:
         return
     about = [case for case in facts.cases if where.fits(case)]
@@ -100,25 +105,14 @@ def _check_place(
             mark = ledger.node.at((*path, field, *items))
             problems.add(ledger.file, mark, told, hint)
     for item, name in enumerate(entry.looks or ()):
-        known = {look for op in {case.op for case in about} for look in facts.looks(op)}
-        if about and name not in known:
+        looks = {look for op in {case.op for case in about} for look in facts.looks(op)}
+        if about and name not in looks:
             names = " or ".join(sorted({case.op.name for case in about}))
             told = f"there is no mistake {quoted(name)} of {names}"
             mark = ledger.node.at(("known", number, "looks", item))
             # Two at once are a hint for nobody who named one.
-            alike = [one for one in known if one.count("+") <= name.count("+")]
+            alike = [one for one in looks if one.count("+") <= name.count("+")]
             problems.add(ledger.file, mark, told, did_you_mean(name, alike))
-
-
-def _unknown_operators(place: Place) -> Iterator[tuple[int, str, str | None]]:
-    known = [name for domain in opset.domains() for name in opset.operators(domain)]
-    for number, name in enumerate(place.op or ()):
-        if name in known:
-            continue
-        hint = did_you_mean(name, known)
-        if set(name) & {*"*?["}:
-            hint = "there are no wildcards: what nobody named is not listed"
-        yield number, f"unknown operator {quoted(name)}", hint
 
 
 def _in_vain(place: Place, about: Collection[Case]) -> list[tuple[str, int]]:

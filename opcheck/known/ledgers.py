@@ -1,23 +1,23 @@
 """Ledgers of known failures: those that ship with opcheck, and those of users, which are a gate.
 
-Shipped ledgers hold defects of released backends: a failure that a line names, in the way and place
-it says, is `known` and green.
-
-Of a user's ledger, a case that is listed and fails in its way is `known`. One that fails otherwise
-stays what it is, and one that passes is an `unexpected pass`: both are red, and so is what the
-backend of a ledger does not support, unless that is listed.
+A failure that a ledger lists, in the way and place it says, is `known` and green. Of a user's
+ledger, a case that fails otherwise stays what it is, and one that passes is an `unexpected pass`:
+both are red, and so is what the backend of a ledger does not support, unless that is listed.
 """
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TypeVar
 
 from opcheck.known import fields as f
 from opcheck.model import BackendInfo, Case, Known, Result, Verdict
 from opcheck.reading import Node, Problems, form, quoted, read_file, shipped_folder
+
+Fields = TypeVar("Fields", f.LedgerFields, f.UserFields)
 
 
 @dataclass(frozen=True)
@@ -50,14 +50,21 @@ def load_ledgers(paths: Iterable[Path]) -> tuple[Ledger, ...]:
     """The ledgers in `paths`; raises CaseFileError with every problem of every file."""
     problems = Problems()
     ledgers = []
-    for path in paths:
-        node = read_file(path, problems)
-        fields = form.validate(f.LedgerFields, node, str(path), problems, f.keys) if node else None
-        if node and fields:
-            _check_same_as(fields, node, str(path), problems)
-            ledgers.append(Ledger(path.name, fields))
+    for path, node, fields in _read(paths, f.LedgerFields, f.keys, problems):
+        _check_same_as(fields, node, str(path), problems)
+        ledgers.append(Ledger(path.name, fields))
     problems.raise_if_any()
     return tuple(ledgers)
+
+
+def _read(
+    paths: Iterable[Path], cls: type[Fields], keys: form.KnownKeys, problems: Problems
+) -> Iterator[tuple[Path, Node, Fields]]:
+    for path in paths:
+        node = read_file(path, problems)
+        fields = form.validate(cls, node, str(path), problems, keys) if node else None
+        if node and fields:
+            yield path, node, fields
 
 
 def _check_same_as(fields: f.LedgerFields, node: Node, file: str, problems: Problems) -> None:
@@ -135,14 +142,9 @@ class UserLedger:
 def load_user_ledgers(paths: Iterable[Path]) -> tuple[UserLedger, ...]:
     """The ledgers in `paths`, each file once; raises CaseFileError with every problem of all."""
     problems = Problems()
-    ledgers = []
-    for path in {path.resolve(): path for path in paths}.values():
-        node = read_file(path, problems)
-        fields = (
-            form.validate(f.UserFields, node, str(path), problems, f.user_keys) if node else None
-        )
-        if node and fields:
-            ledgers.append(UserLedger(path, fields, node, _lines(path)))
+    once = {path.resolve(): path for path in paths}.values()
+    read = _read(once, f.UserFields, f.user_keys, problems)
+    ledgers = [UserLedger(path, fields, node, _lines(path)) for path, node, fields in read]
     problems.raise_if_any()
     return tuple(ledgers)
 

@@ -29,25 +29,15 @@ known: []
 
 
 @dataclass(frozen=True)
-class NewEntry:
-    """An entry to be added; empty fields are left out."""
-
-    verdict: str
-    failure: str | None
-    looks: str | None
-    reason: str | None
-    cause: str
-    where: Sequence[Mapping[str, Any]]
-
-
-@dataclass(frozen=True)
 class Revision:
     """What becomes of a ledger: entries at its end, and for some places by entry and number others.
+
+    Entries are by the names of their fields; empty ones are left out.
 
     Those for which there is no other are removed, and with the last of them the entry.
     """
 
-    added: Sequence[NewEntry] = ()
+    added: Sequence[Mapping[str, Any]] = ()
     replaced: Mapping[tuple[int, int], Sequence[Mapping[str, Any]]] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
@@ -190,13 +180,10 @@ def _scalar(text: str) -> str:
     return line.removeprefix("- ")
 
 
-def _entry(new: NewEntry) -> Any:
-    said = CommentedMap(verdict=new.verdict)
-    for name in ("failure", "looks", "reason"):
-        if value := getattr(new, name):
-            said[name] = value
-    said["cause"] = _folded(new.cause)
-    said["where"] = [*map(_place, new.where)]
+def _entry(new: Mapping[str, Any]) -> Any:
+    said = CommentedMap({name: value for name, value in new.items() if value})
+    said["cause"] = _folded(new["cause"])
+    said["where"] = [*map(_place, new["where"])]
     return said
 
 

@@ -1,5 +1,6 @@
 """What a suite sees of the mistakes that somebody could make, and what it would take to see all."""
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -65,33 +66,19 @@ class Mutation:
         return self.harmless is not None and bool(self.killers)
 
 
-@dataclass(frozen=True)
-class Score:
+class Score(Counter[Fate]):
     """How many mutants came to what."""
-
-    killed: int = 0
-    warned: int = 0
-    harmless: int = 0
-    survived: int = 0
-
-    @property
-    def total(self) -> int:
-        """All of them."""
-        return self.killed + self.warned + self.harmless + self.survived
 
     @property
     def share(self) -> float | None:
         """The part that is seen of those that could be, None where there are none."""
-        seen = self.killed + self.warned
-        return seen / (seen + self.survived) if seen + self.survived else None
+        seen = self[Fate.KILLED] + self[Fate.WARNED]
+        return seen / (seen + self[Fate.SURVIVED]) if seen + self[Fate.SURVIVED] else None
 
 
 def score(mutations: Iterable[Mutation]) -> Score:
     """The score of `mutations`."""
-    counts = dict.fromkeys(Fate, 0)
-    for mutation in mutations:
-        counts[mutation.fate] += 1
-    return Score(*(counts[fate] for fate in Fate))
+    return Score(mutation.fate for mutation in mutations)
 
 
 @dataclass(frozen=True, eq=False)

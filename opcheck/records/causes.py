@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 from opcheck.model import Diagnosis, Failure, Record
 
@@ -28,48 +28,39 @@ UNEXPLAINED = "not explained"
 
 @dataclass(frozen=True)
 class Cause:
-    """What failures have in common, the operators and dtypes they are about, and how many.
+    """Failures of one backend, and the diagnosis that they have in common.
 
-    `results` are the failures themselves. It is `explained` unless it only says how they fail.
+    It is `explained` unless that only says how they fail.
     """
 
-    mistake: str | None
-    text: str
-    ops: tuple[str, ...]
-    dtypes: tuple[str, ...]
-    failures: int
+    diagnosis: Diagnosis
+    results: tuple[Record, ...]
     explained: bool = True
-    counts: tuple[int, int, int, int] | None = None
-    results: tuple[Record, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def looks(self) -> str:
         """What they look like, with the name of the mistake, and what speaks for it."""
-        return str(Diagnosis(self.mistake, self.text, self.counts))
+        return str(replace(self.diagnosis, counts=_counts(self.results)))
 
     @property
     def places(self) -> tuple[str, ...]:
         """The operators, and the dtype if there is but one."""
-        return (*self.ops, *(self.dtypes if len(self.dtypes) == 1 else ()))
+        ops = dict.fromkeys(str(result.op) for result in sorted(self.results, key=lambda r: r.op))
+        dtypes = {result.dtype for result in self.results if result.dtype}
+        return (*ops, *(dtypes if len(dtypes) == 1 else ()))
+
+
+def number_of(causes: Iterable[Cause]) -> int:
+    """Return how many things are wrong: two mistakes made at once count as each of them."""
+    mistakes = [cause.diagnosis.mistake for cause in causes if cause.explained]
+    return len({part for one in mistakes if one for part in one.split("+")}) + mistakes.count(None)
 
 
 def causes(results: Iterable[Record]) -> list[Cause]:
     """The causes of one backend's failures, which are `results`, the most frequent first.
 
-    Each failure counts for one; last come those without any, by how they fail.
+    A failure's first diagnosis is its cause; last come those without any, by how they fail.
     """
-    return [_cause(diagnosis, alike) for diagnosis, alike in by_cause(results)]
-
-
-def number_of(causes: Iterable[Cause]) -> int:
-    """Return how many things are wrong: two mistakes made at once count as each of them."""
-    explained = [cause for cause in causes if cause.explained]
-    named = {part for one in explained if one.mistake for part in one.mistake.split("+")}
-    return len(named) + sum(one.mistake is None for one in explained)
-
-
-def by_cause(results: Iterable[Record]) -> list[tuple[Diagnosis, list[Record]]]:
-    """The same causes, each with its failures; a failure's first diagnosis is its cause."""
     found: dict[tuple[bool, Diagnosis], list[Record]] = defaultdict(list)
     for result in results:
         first = next(iter(result.diagnoses), None)
@@ -79,22 +70,7 @@ def by_cause(results: Iterable[Record]) -> list[tuple[Diagnosis, list[Record]]]:
             way = WAYS.get(result.failure, str(result.verdict))
             found[False, Diagnosis(None, f"{UNEXPLAINED}: {way}")].append(result)
     ordered = sorted(found.items(), key=lambda item: (not item[0][0], -len(item[1])))
-    return [(diagnosis, alike) for (_, diagnosis), alike in ordered]
-
-
-def _cause(diagnosis: Diagnosis, results: list[Record]) -> Cause:
-    ops = dict.fromkeys(str(result.op) for result in sorted(results, key=lambda r: r.op))
-    dtypes = dict.fromkeys(result.dtype for result in results if result.dtype)
-    return Cause(
-        diagnosis.mistake,
-        diagnosis.text,
-        tuple(ops),
-        tuple(sorted(dtypes)),
-        len(results),
-        not diagnosis.text.startswith(UNEXPLAINED),
-        _counts(results),
-        tuple(results),
-    )
+    return [Cause(diagnosis, tuple(alike), known) for (known, diagnosis), alike in ordered]
 
 
 def _counts(results: Iterable[Record]) -> tuple[int, int, int, int] | None:

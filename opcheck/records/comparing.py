@@ -97,10 +97,8 @@ class Difference:
 
     def counts(self) -> dict[Kind, int]:
         """How many changes of each kind there are, of those of which there are some."""
-        found = dict.fromkeys(Kind, 0)
-        for change in self.changes:
-            found[change.kind] += 1
-        return {kind: count for kind, count in found.items() if count}
+        found = Counter(change.kind for change in self.changes)
+        return {kind: found[kind] for kind in Kind if found[kind]}
 
 
 def compare(old: Run, new: Run) -> Difference:

@@ -22,7 +22,11 @@ _KILLED = Ending(False, 0, "")
 
 def differences(old: Header, new: Header) -> dict[str, tuple[str, str]]:
     """What was not alike in the two runs, and how it was; an empty text where it was not at all."""
-    was, now = _facts(old), _facts(new)
+    return unlike(_facts(old), _facts(new))
+
+
+def unlike(was: Mapping[str, str], now: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """The facts that differ, with the text of both; "" where one has no such fact."""
     both = {name: (was.get(name, ""), now.get(name, "")) for name in {**was, **now}}
     return {name: (one, other) for name, (one, other) in both.items() if one != other}
 
@@ -75,12 +79,15 @@ def merge(parts: Sequence[Part], *, mixed_versions: bool = False) -> tuple[Run, 
     rules, another opcheck unless `mixed_versions`, two versions of a backend, a result twice, or
     backends that are to be compared with each other and were not in one run.
     """
-    versions = () if mixed_versions else _versions(parts)
-    wrong = [*misfits(parts), *versions, *_repeated(parts), *_compared_apart(parts)]
-    wrong += _left_over(parts)
+    first = parts[0].run.header
+    wrong = [*misfits(parts)]
+    for part in parts if not mixed_versions else ():
+        if (other := part.run.header.environment.opcheck) != first.environment.opcheck:
+            both = f"{parts[0].name} and {part.name} are of opcheck {first.environment.opcheck}"
+            wrong.append(f"{both} and {other} (--mixed-versions joins them)")
+    wrong += [*_repeated(parts), *_compared_apart(parts), *_left_over(parts)]
     if wrong:
         raise UsageError("\n".join(dict.fromkeys(wrong)))
-    first = parts[0].run.header
     headers = [part.run.header for part in parts]
     backends = _whole(info for header in headers for info in header.backends)
     oracles = _whole(info for header in headers for info in header.oracles)
@@ -168,14 +175,6 @@ def _unlike(
             versions = before.version, info.version
             how = " and ".join(versions) if versions[0] != versions[1] else "other settings"
             yield f"{what}{quoted(info.address)} has {how} in {where} and {name}"
-
-
-def _versions(parts: Sequence[Part]) -> Iterator[str]:
-    first, one = parts[0].name, parts[0].run.header.environment.opcheck
-    for part in parts[1:]:
-        if (other := part.run.header.environment.opcheck) != one:
-            both = f"{first} and {part.name} are of opcheck {one} and {other}"
-            yield f"{both} (--mixed-versions joins them)"
 
 
 def _repeated(parts: Sequence[Part]) -> Iterator[str]:

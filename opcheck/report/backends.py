@@ -13,7 +13,7 @@ from rich.text import Text
 from opcheck.backends.offers import Tried
 from opcheck.dtypes import DTYPES
 from opcheck.errors import OpcheckError
-from opcheck.model import OpVersion, Verdict
+from opcheck.model import Verdict
 from opcheck.model.result import Support
 from opcheck.report import words
 from opcheck.report.look import COLOURS, Numbers, new_table, put_all
@@ -152,12 +152,11 @@ def support_record(backend: str, support: Support) -> dict[str, Any]:
 def _matrix(supports: Sequence[Support], title: str) -> Table:
     found = {support.cell.dtype for support in supports}
     dtypes = [name for name in DTYPES if name in found]
-    by_op: dict[OpVersion, dict[str, Support]] = {}
-    for support in supports:
-        by_op.setdefault(support.cell.op, {})[support.cell.dtype] = support
+    by_op = words.alike(supports, lambda support: support.cell.op)
     table = new_table("operator", *dtypes, title=title)
     previous = None
-    for op, row in by_op.items():
+    for op, some in by_op.items():
+        row = {support.cell.dtype: support for support in some}
         if previous not in (None, op.name):
             table.add_section()
         previous = op.name

@@ -7,7 +7,7 @@ import json
 import math
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -88,20 +88,29 @@ def _matrix(places: Sequence[tuple[int, str]]) -> list[str]:
     return [*([f"  matrix: {{{', '.join(varied)}}}"] if varied else []), *lines]
 
 
-def _value(value: AttrValue | Typed | None) -> str:
+def _plain(text: str) -> str:
+    return text if _PLAIN.fullmatch(text) else f'"{text}"'
+
+
+def _value(
+    value: AttrValue | Typed | None,
+    dtype: DType | None = None,
+    text: Callable[[str], str] = _plain,
+) -> str:
+    """An attribute's value, numbers as `dtype` has them."""
     match value:
         case None:
             return "null"
         case str():
-            return value if _PLAIN.fullmatch(value) else f'"{value}"'
+            return text(value)
         case tuple():
-            return f"[{', '.join(map(_value, value))}]"
+            return f"[{', '.join(_value(item, dtype, text) for item in value)}]"
         case np.ndarray():
-            return _value(tuple(value.reshape(-1).tolist()))
+            return _value(tuple(value.reshape(-1).tolist()), dtype, text)
         case Typed():
-            return f"{{{value.type}: {_value(value.value)}}}"
+            return f"{{{value.type}: {_value(value.value, dtype, text)}}}"
         case _:
-            return number(value, None)
+            return number(value, dtype)
 
 
 def _expectation(case: Case, dtype: DType) -> list[str]:
@@ -187,9 +196,7 @@ def _wrapped(opening: str, text: str, closing: str) -> list[str]:
     if len(whole) <= _WIDTH:
         return [whole]
     indent = " " * len(opening)
-    lines = textwrap.wrap(
-        text, _WIDTH - len(opening) - len(closing), break_long_words=False, break_on_hyphens=False
-    )
+    lines = _folded(text, _WIDTH - len(opening) - len(closing))
     return [
         opening + lines[0],
         *(indent + line for line in lines[1:-1]),
@@ -329,28 +336,15 @@ def _slots(
 
 
 def _attributes(attrs: Mapping[str, AttrValue | None]) -> Iterator[str]:
-    said = [f"{name}: {_attribute(value)}" for name, value in attrs.items()]
+    # ONNX keeps attributes in float32.
+    float32 = DTYPES["float32"]
+    said = [f"{name}: {_value(value, float32, json.dumps)}" for name, value in attrs.items()]
     whole = f"  attrs: {{{', '.join(said)}}}"
     if len(whole) <= _WIDTH:
         yield whole
         return
     yield "  attrs:"
     yield from (_fitting(f"    {one}") for one in said)
-
-
-def _attribute(value: AttrValue | None) -> str:
-    match value:
-        case None:
-            return "null"
-        case str():
-            return json.dumps(value)
-        case tuple():
-            return f"[{', '.join(map(_attribute, value))}]"
-        case np.ndarray():
-            return _attribute(tuple(value.reshape(-1).tolist()))
-        case _:
-            # ONNX keeps attributes in float32.
-            return number(value, DTYPES["float32"])
 
 
 def _can_be_spelt(array: Array, dtype: DType) -> bool:
@@ -382,16 +376,9 @@ def _fitting(text: str) -> str:
     lines = []
     for line in text.split("\n"):
         indent = " " * (len(line) - len(line.lstrip()) + 2)
-        lines += (
-            textwrap.wrap(
-                line,
-                _WIDTH,
-                subsequent_indent=indent,
-                break_long_words=False,
-                break_on_hyphens=False,
-                drop_whitespace=True,
-            )
-            if len(line) > _WIDTH
-            else [line]
-        )
+        lines += _folded(line, _WIDTH, subsequent_indent=indent) if len(line) > _WIDTH else [line]
     return "\n".join(lines)
+
+
+def _folded(text: str, width: int, **settings: Any) -> list[str]:
+    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False, **settings)

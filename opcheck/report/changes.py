@@ -10,6 +10,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from opcheck.model.timing import Bench
+from opcheck.records import merging
 from opcheck.report import words
 from opcheck.report.look import Column, Lines, put_all, together, unlike
 from opcheck.report.words import digits
@@ -66,11 +67,10 @@ def differences(
     old: Bench, new: Bench, before: Collection[str] = (), after: Collection[str] = ()
 ) -> Differences:
     """Return what differs between two runs of these cases; "" is what one of them has not."""
-    was, now = _facts(old), _facts(new)
-    both = {name: (was.get(name, ""), now.get(name, "")) for name in {**was, **now}}
+    found = merging.unlike(_facts(old), _facts(new))
     if {*before} != {*after}:
-        both["cases"] = _cases(before, after), _cases(after, before)
-    return {name: (one, other) for name, (one, other) in both.items() if one != other}
+        found["cases"] = _cases(before, after), _cases(after, before)
+    return found
 
 
 def unfair(differences: Differences) -> str:

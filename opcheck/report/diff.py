@@ -18,7 +18,7 @@ from opcheck.records.merging import differences
 from opcheck.report import failure, words
 from opcheck.report.json_lines import line
 from opcheck.report.look import COLOURS, Numbers, new_table, put_all, unlike
-from opcheck.report.markdown import Part, code, fitting, table, text
+from opcheck.report.markdown import Part, code, fitting, plain, table, text
 
 # History of the format of JSON lines:
 #   1  diff, change, growth, footer
@@ -188,8 +188,7 @@ def markdown_lines(old: Run, new: Run, found: Difference, *, common: bool) -> It
 
 
 def _parts(old: Run, new: Run, found: Difference, common: bool) -> Iterator[Part]:
-    for written in _head(old, new, found, common):
-        yield "line", partial(list, (written,))
+    yield from plain(_head(old, new, found, common))
     for kind, alike in groupby(found.changes, key=lambda change: change.kind):
         changes = list(alike)
         if kind in REGRESSIONS:
@@ -199,8 +198,7 @@ def _parts(old: Run, new: Run, found: Difference, common: bool) -> Iterator[Part
             yield "line", partial(list, ("",))
         else:
             yield "kind of change", partial(_folded, kind, changes)
-    for written in _tail(found):
-        yield "line", partial(list, (written,))
+    yield from plain(_tail(found))
 
 
 def _head(old: Run, new: Run, found: Difference, common: bool) -> Iterator[str]:

@@ -54,7 +54,7 @@ FORMATS: Mapping[str, Format] = {
     "json": Format("store", "the run itself, for opcheck's report, diff and merge"),
     "junit": Format("junit", "JUnit's XML, for CI systems"),
     "markdown": Format("markdown", "a page for job summaries and pull requests"),
-    "html": Format("html", "one page for a browser, with filters and pictures"),
+    "html": Format("html.run_page", "one page for a browser, with filters and pictures"),
     "github": Format("github", "annotations of GitHub's workflows", read_from_logs=True),
 }
 

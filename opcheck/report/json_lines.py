@@ -6,17 +6,28 @@ packed by gzip: then that is said of what is in it.
 """
 
 import codecs
+import dataclasses
 import gzip
 import json
 import re
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial, reduce
 from io import BufferedReader
+from operator import or_
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, Generic, TypeVar, cast
+from typing import Annotated, Any, BinaryIO, Generic, TypeVar, cast, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    create_model,
+)
 
 from opcheck.reading import Mark, Problems, quoted
 from opcheck.reading.form import shown
@@ -31,8 +42,8 @@ _READERS = dict.fromkeys(("header", "bench"), "`opcheck report` shows it")
 #: After so many problems a file is not read on.
 _PROBLEMS = 1000
 
-Head = TypeVar("Head", bound=BaseModel)
-Line = TypeVar("Line", bound=BaseModel)
+Head = TypeVar("Head")
+Line = TypeVar("Line")
 Result = TypeVar("Result")
 
 
@@ -70,6 +81,34 @@ class Fields(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
 
+def stored(
+    cls: type[Result],
+    make: Callable[[Any], Result] | None = None,
+    later: Collection[str] = (),
+    **types: Any,
+) -> Any:
+    """The type of a dataclass in a line: its fields, needed all but those that came `later`.
+
+    `types` are those that differ in the file, or are only there; None is not there. `make` makes
+    the dataclass of what was read, each field with `_` behind its name.
+    """
+    defaults = {one.name: one.default for one in dataclasses.fields(cls)}  # type: ignore[arg-type]
+    fields: Any = {
+        f"{name}_": (type_, Field(defaults[name] if name in later else ..., alias=name))
+        for name, type_ in {**types, **get_type_hints(cls), **types}.items()
+        if type_ is not None
+    }
+    read = create_model(cls.__name__, __base__=Fields, **fields)
+    return Annotated[read, AfterValidator(make or partial(made, cls))]
+
+
+def made(cls: type[Result], fields: Any, **others: Any) -> Result:
+    """The dataclass `cls`, of what was read of it and of `others`."""
+    names = [field.name for field in dataclasses.fields(cls)]  # type: ignore[arg-type]
+    found = {name: getattr(fields, f"{name}_") for name in names if name not in others}
+    return cls(**found, **others)
+
+
 class _Format(BaseModel):
     """What every format of every file begins with; everything else may be another in the next."""
 
@@ -81,8 +120,8 @@ class _Format(BaseModel):
 class Form(Generic[Head, Line]):
     """What a kind of file looks like: `name` is what it stores.
 
-    The first line is of the type `begins` and has the format's number. All others are `lines`, of
-    the types that `types` names; where one is cut short because whoever wrote it was killed, that
+    The first line is a `head`, of the type `begins`, and has the format's number. All others are
+    one of `lines`, by their types; where one is cut short because whoever wrote it was killed, that
     is a mistake unless it `may_be_cut_short`. `hint` says how to come by such a file. Neither the
     file nor a line may be longer, in bytes, than `limit` and `longest`.
     """
@@ -90,13 +129,18 @@ class Form(Generic[Head, Line]):
     name: str
     begins: str
     format: int
-    head: type[Head]
-    lines: TypeAdapter[Line]
-    types: tuple[str, ...]
+    head: TypeAdapter[Head]
+    lines: Mapping[str, Any]
     hint: str
     limit: int
     longest: int
     may_be_cut_short: bool
+
+    @cached_property
+    def line(self) -> TypeAdapter[Line]:
+        """Any line but the first."""
+        any_of: Any = reduce(or_, self.lines.values())
+        return TypeAdapter(Annotated[any_of, Field(discriminator="type_")])
 
 
 @dataclass(frozen=True)
@@ -200,7 +244,7 @@ class Reading(Generic[Head, Line]):
             self.add(raw.number, told_format, newer)
             return None
         try:
-            return form.head.model_validate_json(raw.data)
+            return form.head.validate_json(raw.data)
         except ValidationError as error:
             self._refuse(raw.number, error)
             return None
@@ -210,7 +254,7 @@ class Reading(Generic[Head, Line]):
             if not raw.data.strip():
                 continue
             try:
-                yield raw.number, self.form.lines.validate_json(raw.data, strict=True)
+                yield raw.number, self.form.line.validate_json(raw.data, strict=True)
             except ValidationError as error:
                 if raw.ended or not _is_no_json(error):
                     self._refuse(raw.number, error)
@@ -232,7 +276,7 @@ class Reading(Generic[Head, Line]):
                 told = _COLUMN.sub("", told).replace("Invalid JSON", "this is no JSON")
                 self.problems.add(self.file, Mark(number, column), told)
             case "union_tag_invalid":
-                known = f"known: {', '.join(map(repr, self.form.types))}"
+                known = f"known: {', '.join(map(repr, self.form.lines))}"
                 hint = _PART if context["tag"] == self.form.begins else known
                 self.add(number, f"no line here is of type {shown(context['tag'])}", hint)
             case "union_tag_not_found":
@@ -246,7 +290,7 @@ class Reading(Generic[Head, Line]):
 
     def _spelt(self, place: Sequence[str | int]) -> str:
         """`timings[0].samples: `, or nothing where the whole line is meant."""
-        steps = place[1:] if place[:1] and place[0] in self.form.types else place
+        steps = place[1:] if place[:1] and place[0] in self.form.lines else place
         path = "".join(f"[{one}]" if isinstance(one, int) else f".{_key(one)}" for one in steps)
         return f"{path.removeprefix('.')}: " if path else ""
 

@@ -10,20 +10,12 @@ from datetime import UTC, datetime
 from xml.etree import ElementTree as xml
 
 from opcheck.errors import Exit
-from opcheck.model import Record, Run, Verdict
+from opcheck.model import WRONG, Record, Run, Verdict
 from opcheck.records.status import is_red, outcome, reds_of
 from opcheck.report import failure, words
 
 #: Verdicts by which a test did not work, and not the backend's answer was wrong.
-_ERRORS = (
-    Verdict.ERROR,
-    Verdict.CRASH,
-    Verdict.TIMEOUT,
-    Verdict.OOM,
-    Verdict.UNSTABLE,
-    Verdict.NOT_RUN,
-    Verdict.BAD_CASE,
-)
+_ERRORS = {*WRONG, Verdict.NOT_RUN, Verdict.BAD_CASE} - {Verdict.FAIL, Verdict.DIFFER}
 _KINDS = ("failure", "error", "skipped")
 
 

@@ -1,7 +1,7 @@
 """What all terminal reports look like: the colour of each verdict, the shape of a table."""
 
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rich import box
@@ -82,29 +82,29 @@ def count_cell(number: int, colour: str = "") -> Text:
 
 def grouped(
     console: Console,
-    name: str,
-    new: Callable[..., Table],
+    columns: Sequence[str],
     groups: Iterable[tuple[str, Sequence[Sequence[str | Text]]]],
     *,
     above: int,
     apart: bool = False,
+    title: str = "",
 ) -> Table:
-    """A table of groups of rows, each group under its name; `new(*columns)` makes one.
+    """A table of groups of rows, each group under its name.
 
-    Names stand in a first column, `name`, beside the first row of the group; where the console has
-    no room for that, in lines of their own, in column `above` of a table without that column.
+    Names stand in the first of the columns, beside the first row of the group; where the console
+    has no room for that, in lines of their own, in column `above` of a table without the first.
     `apart`: there is a line between groups. Both only if there is a group of more than one row.
     """
     groups = list(groups)
     of_several = any(len(rows) > 1 for _, rows in groups)
     apart = apart and of_several
-    table = new(name)
+    table = new_table(*columns, title=title)
     for said, rows in groups:
         for number, row in enumerate(rows):
             table.add_row("" if number else said, *row, end_section=apart and row is rows[-1])
     if not of_several or least(table, _ROOM) <= console.width:
         return table
-    table = new()
+    table = new_table(*columns[1:], title=title)
     for said, rows in groups:
         table.add_row(*[""] * above, Text(said, "bold"))
         for row in rows:
@@ -225,6 +225,13 @@ class Lines:
         for column, (text, style) in zip(columns, spelt, strict=True):
             parts += [(gap if parts else "", ""), (column.cell(text), style)]
         self.put(*parts)
+
+    def table(self, columns: Sequence[Column], rows: Iterable[Sequence[str]], gap: str) -> None:
+        """Print rows of cells under what stands above them, and an empty line."""
+        self.head(columns, gap)
+        for cells in rows:
+            self.row(columns, [(cell, "") for cell in cells], gap)
+        self.blank()
 
     def _spelt(self, text: str) -> str:
         spelt = words.clean(text)

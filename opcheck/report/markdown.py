@@ -33,8 +33,7 @@ def lines(run: Run) -> Iterator[str]:
 def _parts(run: Run) -> Iterator[Part]:
     red = reds_of(run.header)
     failures = [result for result in run.records if is_failure(result, red)]
-    for line in _head(run):
-        yield "line", partial(list, (line,))
+    yield from plain(_head(run))
     if failures:
         yield "line", lambda: (f"### {words.plural(len(failures), 'failure')}", "")
     for result in failures:
@@ -52,7 +51,7 @@ def _head(run: Run) -> Iterator[str]:
     for wrong in tally.wrong(header, run.records):
         yield from (f"### What is wrong with {names[wrong.backend]}: {wrong.told}", "")
         found = (
-            (text(cause.looks), text(", ".join(cause.places)), f"{cause.failures:,}")
+            (text(cause.looks), text(", ".join(cause.places)), f"{len(cause.results):,}")
             for cause in wrong.causes
         )
         yield from (*table(("looks", "in", "cases"), found, numbers=1), "")
@@ -168,6 +167,11 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: int = 
     """A table, of which as many of the last columns are flush right; cells are Markdown."""
     rules = ["---"] * (len(head) - numbers) + ["---:"] * numbers
     return [f"| {' | '.join(row)} |" for row in (head, rules, *rows)]
+
+
+def plain(lines: Iterable[str]) -> Iterator[Part]:
+    """Lines that are parts of their own."""
+    return (("line", partial(list, (line,))) for line in lines)
 
 
 def fitting(parts: Iterable[Part]) -> Iterator[str]:

@@ -1,7 +1,10 @@
 """What a suite sees of mistakes: the score, the survivors with their proposals, the arguments."""
 
+import dataclasses
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, count
 from typing import Any, TypeAlias
 
 from rich.console import Console
@@ -80,8 +83,8 @@ def _place(op: OpVersion, dtype: str) -> dict[str, Any]:
 
 
 def _counts(score: Score) -> dict[str, Any]:
-    counts = {str(fate): getattr(score, fate) for fate in Fate}
-    return {"mistakes": score.total, **counts, "score": score.share}
+    counts = {str(fate): score[fate] for fate in Fate}
+    return {"mistakes": score.total(), **counts, "score": score.share}
 
 
 def _scores(mutations: Sequence[Mutation]) -> Table:
@@ -96,10 +99,10 @@ def _scores(mutations: Sequence[Mutation]) -> Table:
 
 
 def _add_score(table: Table, name: str, score: Score) -> None:
-    cells = [count_cell(getattr(score, fate), _COLOURS[fate]) for fate in Fate]
+    cells = [count_cell(score[fate], _COLOURS[fate]) for fate in Fate]
     whole = score.share in (1.0, None)
     table.add_row(
-        name, f"{score.total:,}", *cells, Text(percent(score), "green" if whole else "red")
+        name, f"{score.total():,}", *cells, Text(percent(score), "green" if whole else "red")
     )
 
 
@@ -108,48 +111,28 @@ def _yardsticks(yardsticks: Sequence[Yardstick]) -> Table:
     title = "ONNX's own node tests on the same mistakes"
     table = new_table("operator", "type", *map(Numbers, counts), title=title)
     for one in yardsticks:
-        _add_yardstick(table, str(one.op), one.dtype, one)
+        table.add_row(str(one.op), one.dtype, *_compared(one.tests, one.theirs, one.ours))
     if len(yardsticks) > 1:
-        theirs = [one.theirs for one in yardsticks]
-        ours = [one.ours for one in yardsticks]
-        tests = sum(one.tests for one in yardsticks)
         table.add_section()
-        both = Yardstick(yardsticks[0].op, "", tests, _sum(theirs), _sum(ours))
-        _add_yardstick(table, "all", "", both)
+        tests = sum(one.tests for one in yardsticks)
+        theirs = Score(sum((one.theirs for one in yardsticks), Counter()))
+        ours = Score(sum((one.ours for one in yardsticks), Counter()))
+        table.add_row("all", "", *_compared(tests, theirs, ours))
     return table
 
 
-def _add_yardstick(table: Table, name: str, dtype: str, one: Yardstick) -> None:
-    them = one.theirs
-    counts = (one.tests, them.total, them.killed, them.survived)
-    scores = percent(them), percent(one.ours)
-    table.add_row(name, dtype, *(f"{count:,}" for count in counts), *scores)
+def _compared(tests: int, theirs: Score, ours: Score) -> list[str]:
+    counts = (tests, theirs.total(), theirs[Fate.KILLED], theirs[Fate.SURVIVED])
+    return [*(f"{count:,}" for count in counts), percent(theirs), percent(ours)]
 
 
-def _sum(scores: Sequence[Score]) -> Score:
-    return Score(*(sum(getattr(one, fate) for one in scores) for fate in Fate))
-
-
+_HARMLESS = "Argued to be harmless: no input decides against them"
+_WARNED = "Only warned of, or failed only where the text does not decide"
 #: What is listed of mistakes of one fate: the title, the last column and what it says.
 _SECTIONS: tuple[tuple[str, str, Fate, Callable[[Mutation], str]], ...] = (
-    (
-        "Killed, each by the first case that fails",
-        "case",
-        Fate.KILLED,
-        lambda mutation: mutation.killers[0],
-    ),
-    (
-        "Argued to be harmless: no input decides against them",
-        "because",
-        Fate.HARMLESS,
-        lambda mutation: str(mutation.harmless),
-    ),
-    (
-        "Only warned of, or failed only where the text does not decide",
-        "case",
-        Fate.WARNED,
-        lambda mutation: mutation.noticers[0],
-    ),
+    ("Killed, each by the first case that fails", "case", Fate.KILLED, lambda m: m.killers[0]),
+    (_HARMLESS, "because", Fate.HARMLESS, lambda m: str(m.harmless)),
+    (_WARNED, "case", Fate.WARNED, lambda m: m.noticers[0]),
 )
 
 
@@ -189,18 +172,13 @@ def proposed(proposals: Iterable[Proposal]) -> dict[Mutant, str]:
     for proposal in proposals:
         at = {(mutant.op.since, mutant.dtype): mutant for mutant in proposal.mutants}
         for places in combinations(at):
-            name = _new_name(proposal.mutants[0].name, names)
+            first = name_of(f"proposal_{proposal.mutants[0].name}")
+            numbered = (f"{first}_{number}" for number in count(2))
+            name = next(one for one in chain([first], numbered) if one not in names)
+            names.add(name)
             text = "\n".join(written(proposal.case, name, places))
             texts |= {at[place]: text for place in places}
     return texts
-
-
-def _new_name(mistake: str, taken: set[str]) -> str:
-    first = name_of(f"proposal_{mistake}")
-    names = (first, *(f"{first}_{number}" for number in range(2, len(taken) + 3)))
-    name = next(one for one in names if one not in taken)
-    taken.add(name)
-    return name
 
 
 def mistake_of(mutant: Mutant) -> Mistake:
@@ -288,15 +266,9 @@ def group_records(groups: Iterable[Group]) -> Iterator[dict[str, Any]]:
     for group in groups:
         yield {
             "type": "group",
-            "op": group.op,
-            "name": group.name,
-            "cases": group.cases,
-            "source": group.source,
+            **dataclasses.asdict(group),
             "alone": [f"{mutant.name} {places([mutant])}" for mutant in group.alone],
-            "sentences": [*group.sentences],
             "defects": [{"backend": backend, "cause": cause} for backend, cause in group.defects],
-            "example": group.example,
-            "undecided": group.undecided,
             "shows_nothing": group.shows_nothing,
         }
 

@@ -54,8 +54,14 @@ class Pretty:
 
     def is_due(self, result: Record) -> bool:
         """Whether a result is to be shown now; asked once of each, in their order."""
-        if not self.is_in_full(result) or self._said_before(result):
+        if not self.is_in_full(result):
             return False
+        if result.verdict is Verdict.BAD_CASE:
+            # Another backend may have met the same mistake of the case, which is not its own.
+            said = result.case, result.reason
+            if said in self._bad_cases:
+                return False
+            self._bad_cases.add(said)
         likeness = _likeness(result)
         self._alike[likeness] += 1
         most = _EXPLAINED if result.diagnoses else _UNEXPLAINED
@@ -89,15 +95,6 @@ class Pretty:
         ending = f"exit {int(code)}", f"bold {colour}"
         # How a process died is told in its own words.
         self._console.print(Text.assemble(ending, f": {words.one_line(said)}"), soft_wrap=True)
-
-    def _said_before(self, result: Record) -> bool:
-        """Whether another backend met the same mistake of the case, which is not its own."""
-        if result.verdict is not Verdict.BAD_CASE:
-            return False
-        said = result.case, result.reason
-        before = said in self._bad_cases
-        self._bad_cases.add(said)
-        return before
 
 
 def _likeness(result: Record) -> Hashable:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -17,13 +16,16 @@ from opcheck.report import words
 from opcheck.report.look import Column, Lines
 from opcheck.report.words import seconds
 from opcheck.timing.scaling import Scaling, scaling
-from opcheck.timing.spread import spread
+from opcheck.timing.spread import Spread, spread
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
     from matplotlib.ticker import Formatter
+
+#: The bytes that must move, and the times of that.
+Point: TypeAlias = tuple[int, Spread]
 
 _GAP = "  "
 #: A time and a bandwidth, which stand in one column.
@@ -118,12 +120,12 @@ def _copies(rows: Sequence[Timed]) -> dict[str, Point]:
 
 def _only(timed: Iterator[tuple[Timed, Sequence[Sample]]]) -> dict[str, Point]:
     found = ((row, spread(samples, row.yardstick)) for row, samples in timed)
-    return {row.case: Point(row.moved, one.median, one.low, one.high) for row, one in found if one}
+    return {row.case: (row.moved, one) for row, one in found if one}
 
 
 def _growth(points: Sequence[Point]) -> Scaling | None:
-    sized = [point for point in points if point.moved]
-    return scaling([point.moved for point in sized], [point.seconds for point in sized])
+    sized = [(moved, found.median) for moved, found in points if moved]
+    return scaling([moved for moved, _ in sized], [seconds for _, seconds in sized])
 
 
 def _columns(rows: Sequence[Timed]) -> list[Column]:
@@ -162,8 +164,8 @@ def _show_times(lines: Lines, rows: Sequence[Timed], group: Mapping[str, dict[st
         cells = [words.size(row.moved), words.brief(row.shapes)][: len(left)]
         for points in group.values():
             point = points.get(row.case)
-            time = seconds(point.seconds) if point else "–"
-            rate = words.rate(point.moved, point.seconds) if point else "–"
+            time = seconds(point[1].median) if point else "–"
+            rate = words.rate(point[0], point[1].median) if point else "–"
             cells.append(_pair(time, rate))
         lines.row(columns, [(cell, "") for cell in cells], _GAP)
 
@@ -188,18 +190,18 @@ def _show_growth(lines: Lines, points: Mapping[str, dict[str, Point]]) -> None:
     lines.fill(
         "Time as a fixed cost of a call and a power of the size; flat where the cost is most:"
     )
-    lines.head(columns, _GAP)
+    rows = []
     for name, one in found.items():
         known = math.isfinite(one.low) and math.isfinite(one.high)
-        cells = [
+        cells = (
             words.brief(name),
             f"{one.exponent:.2f}",
             f"{one.low:.2f} to {one.high:.2f}" if known else "–",
             seconds(one.fixed) if one.fixed else "–",
             words.size(one.flat) if one.flat else "–",
-        ]
-        lines.row(columns, [(cell, "") for cell in cells], _GAP)
-    lines.blank()
+        )
+        rows.append(cells)
+    lines.table(columns, rows, _GAP)
 
 
 def _untimed(rows: Sequence[Timed]) -> Iterator[tuple[str, str]]:
@@ -209,16 +211,6 @@ def _untimed(rows: Sequence[Timed]) -> Iterator[tuple[str, str]]:
     for (backend, reason), some in why.items():
         sizes = ", ".join(words.size(row.moved) for row, _ in some)
         yield backend, f"at {sizes}: {words.brief(reason)}"
-
-
-@dataclass(frozen=True)
-class Point:
-    """The bytes that must move, the seconds that takes, and the interval these lie in."""
-
-    moved: int
-    seconds: float
-    low: float
-    high: float
 
 
 def check_plot(path: Path) -> None:
@@ -266,20 +258,19 @@ def _figure(title: str, curves: Mapping[str, Sequence[Point]], copy: Sequence[Po
 
 def _add(axes: Axes, points: Sequence[Point], look: dict[str, Any], *, as_rate: bool) -> None:
     """A curve; what was not measured leaves no gap, for sizes are few."""
-    ordered = sorted((one for one in points if one.moved), key=lambda point: point.moved)
-    sizes = [point.moved for point in ordered]
-    values = [_value(point, point.seconds, as_rate) for point in ordered]
-    ends = [
-        sorted((_value(point, point.low, as_rate), _value(point, point.high, as_rate)))
-        for point in ordered
-    ]
-    down = [max(value - low, 0) for value, (low, _) in zip(values, ends, strict=True)]
-    up = [max(high - value, 0) for value, (_, high) in zip(values, ends, strict=True)]
-    axes.errorbar(sizes, values, yerr=[down, up], capsize=3, linewidth=1.5, markersize=6, **look)
+    sized = sorted(((moved, found) for moved, found in points if moved), key=lambda point: point[0])
+    sizes = [moved for moved, _ in sized]
 
+    def values(name: str) -> list[float]:
+        times = [(moved, getattr(found, name)) for moved, found in sized]
+        return [moved / time / 1e9 if as_rate else time for moved, time in times]
 
-def _value(point: Point, seconds: float, as_rate: bool) -> float:
-    return point.moved / seconds / 1e9 if as_rate else seconds
+    low, middle, high = map(
+        values, ("high", "median", "low") if as_rate else ("low", "median", "high")
+    )
+    down = [max(value - end, 0) for value, end in zip(middle, low, strict=True)]
+    up = [max(end - value, 0) for value, end in zip(middle, high, strict=True)]
+    axes.errorbar(sizes, middle, yerr=[down, up], capsize=3, linewidth=1.5, markersize=6, **look)
 
 
 def _label(above: Axes, below: Axes) -> None:

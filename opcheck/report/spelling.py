@@ -117,12 +117,6 @@ def _code(case: model.Case) -> list[str]:
     return [oracle] if oracle.partition(":")[0] in CODE else []
 
 
-def _beside(result: model.Result, backends: Sequence[str]) -> Sequence[str]:
-    """The others without which a result does not come about: alone, it would not be asked."""
-    alone = isinstance(result.case.expect, model.Agreement) and not result.against
-    return backends if alone else result.against
-
-
 def repeat(result: model.Result, backends: Sequence[str] = ()) -> str:
     """The command that repeats just this case on just this backend, of the run's `backends`."""
     words = ["opcheck", "run"]
@@ -130,7 +124,9 @@ def repeat(result: model.Result, backends: Sequence[str] = ()) -> str:
         file = result.case.source.file
         words.append(f"./{file}" if file.startswith("-") else file)  # or it would be an option
     words += [*result.case.said, "--case", result.case.id]
-    others = (*_beside(result, backends), *_code(result.case))
+    # Where nobody was there to agree or differ with, the others are needed to ask it at all.
+    alone = isinstance(result.case.expect, model.Agreement) and not result.against
+    others = (*(backends if alone else result.against), *_code(result.case))
     for backend in dict.fromkeys((result.backend, *others)):
         words += ["-b", backend]
     words.append("--no-known")

@@ -11,22 +11,14 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, Literal, Self, TypeAlias, TypeVar
+from typing import Annotated, Any, BinaryIO, Literal, TypeAlias
 
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    Field,
-    StringConstraints,
-    TypeAdapter,
-    model_validator,
-)
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, TypeAdapter
 
 from opcheck import model
 from opcheck.reading.form import shown
-from opcheck.report.json_lines import Fields, Form, Reading, line, whole
-
-T = TypeVar("T")
+from opcheck.report.json_lines import Fields, Form, Reading, line, made, stored, whole
+from opcheck.report.words import alike
 
 
 def _finite_or_spelt(value: Any) -> Any:
@@ -51,142 +43,77 @@ _Share = Annotated[float, Field(ge=0, allow_inf_nan=True), BeforeValidator(_fini
 _Cells = Annotated[str, StringConstraints(pattern=r"^[.a-zA-Z]{1,64}$")]
 
 
-def _into(cls: type[T], fields: Fields, **others: Any) -> T:
-    """The dataclass `cls`, of the fields of the same names and of `others`."""
-    names = {field.name for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
-    return cls(**{name: getattr(fields, name) for name in names - others.keys()}, **others)
+def _header(fields: Any) -> model.Header:
+    header = made(model.Header, fields)
+    if len({backend.address for backend in header.backends}) < len(header.backends):
+        raise ValueError("a backend must occur once")
+    if header.shard is None and header.cases != header.suite.cases:
+        raise ValueError("a run that is no shard must have all cases of its suite")
+    if header.cases > header.suite.cases:
+        raise ValueError("a run cannot have more cases than its suite")
+    if header.shard and not 1 <= header.shard[0] <= header.shard[1]:
+        raise ValueError("shard: must be one of some, the first of which is [1, n]")
+    return header
 
 
-class HeaderFields(Fields):
-    """The first line."""
-
-    type: Literal["header"]
-    format: Literal[3]
-    environment: model.Environment
-    backends: tuple[model.BackendInfo, ...]
-    selection: str
-    cases: _Count
-    suite: model.Suite
-    level: model.Level
-    paths: tuple[str, ...]
-    known: bool
-    ledgers: dict[str, str]
-    strict: bool
-    require_supported: bool
-    named: bool
-    options: dict[str, str]
-    oracles: tuple[model.BackendInfo, ...] = ()
-    started: Annotated[str, AfterValidator(_time)]
-    shard: tuple[int, int] | None
-    seed: int | None
-
-    @model_validator(mode="after")
-    def _sane(self) -> Self:
-        if len({backend.address for backend in self.backends}) < len(self.backends):
-            raise ValueError("a backend must occur once")
-        if self.shard is None and self.cases != self.suite.cases:
-            raise ValueError("a run that is no shard must have all cases of its suite")
-        if self.cases > self.suite.cases:
-            raise ValueError("a run cannot have more cases than its suite")
-        if self.shard and not 1 <= self.shard[0] <= self.shard[1]:
-            raise ValueError("shard: must be one of some, the first of which is [1, n]")
-        return self
-
-    def header(self) -> model.Header:
-        """The same, as everything else knows it."""
-        return _into(model.Header, self)
+def _picture(fields: Any) -> model.Picture:
+    if len({len(row) for row in fields.cells_}) > 1:
+        raise ValueError("cells: the rows must be of equal length")
+    return made(model.Picture, fields)
 
 
-class _PictureFields(Fields):
-    shape: tuple[_Count, ...]
-    ulps: Annotated[tuple[tuple[_Bits, _Count], ...], Field(max_length=65)]
-    unordered: _Count
-    cells: Annotated[tuple[_Cells, ...], Field(max_length=64)]
-
-    @model_validator(mode="after")
-    def _fit(self) -> Self:
-        if len({len(row) for row in self.cells}) > 1:
-            raise ValueError("cells: the rows must be of equal length")
-        return self
+def _result(fields: Any) -> model.Record:
+    op = model.OpVersion(fields.domain_, fields.op_, fields.since_)
+    record = made(model.Record, fields, op=op, self_check=fields.self_)
+    if (fields.used_, fields.unjudged_) != (record.used, record.unjudged):
+        raise ValueError("used and unjudged must be those of the comparisons")
+    return record
 
 
-class _ComparisonFields(Fields):
-    output: str
-    problem: model.Problem | None
-    detail: str
-    remark: str
-    dtype: str | None
-    tier: str | None
-    wrong: _Count
-    total: _Count
-    unjudged: _Count
-    max_ulp: _Count | None
-    used: _Share
-    where: str
-    worst: tuple[model.ElementRecord, ...]
-    picture: _PictureFields | None
-
-    def comparison(self) -> model.ComparisonRecord:
-        picture = self.picture and _into(model.Picture, self.picture)
-        return _into(model.ComparisonRecord, self, picture=picture)
-
-
-class ResultFields(Fields):
-    """The line of one result."""
-
-    type: Literal["result"]
-    case: str
-    backend: str
-    verdict: model.Verdict
-    self_check: Annotated[bool, Field(alias="self")]
-    reason: str
-    failure: model.Failure | None
-    refused: bool
-    inexpressible: bool
-    irreproducible: bool = False
-    beyond: bool = False
-    printed: str
-    alternative: str | None
-    oracle: str = ""
-    against: tuple[str, ...] = ()
-    known: model.Known | None
-    unexpected: bool
-    found: model.Verdict | None
-    diagnoses: tuple[model.Diagnosis, ...]
-    op: str
-    domain: str
-    since: _Count
-    opset: _Count
-    dtype: str | None
-    name: str
-    row: str | None
-    rule: model.Rule
-    level: model.Level
-    clause: str
-    rulings: tuple[str, ...]
-    source: model.Source
-    place: _Count
-    digest: str
-    question: str
-    repeat: str
-    used: _Share | None
-    unjudged: _Count
-    comparisons: tuple[_ComparisonFields, ...]
-    seconds: _Seconds
-    verdicts: dict[model.Verdict, Annotated[int, Field(ge=1)]] | None = None
-
-    @model_validator(mode="after")
-    def _agree(self) -> Self:
-        used = max((one.used for one in self.comparisons), default=None)
-        if (self.used, self.unjudged) != (used, sum(one.unjudged for one in self.comparisons)):
-            raise ValueError("used and unjudged must be those of the comparisons")
-        return self
-
-    def record(self) -> model.Record:
-        """The same, as everything else knows it."""
-        op = model.OpVersion(self.domain, self.op, self.since)
-        comparisons = tuple(one.comparison() for one in self.comparisons)
-        return _into(model.Record, self, op=op, comparisons=comparisons)
+_HEADER = stored(
+    model.Header,
+    _header,
+    later=["oracles"],
+    type=Literal["header"],
+    format=Literal[3],
+    cases=_Count,
+    started=Annotated[str, AfterValidator(_time)],
+)
+_PICTURE = stored(
+    model.Picture,
+    _picture,
+    shape=tuple[_Count, ...],
+    ulps=Annotated[tuple[tuple[_Bits, _Count], ...], Field(max_length=65)],
+    unordered=_Count,
+    cells=Annotated[tuple[_Cells, ...], Field(max_length=64)],
+)
+_COMPARISON = stored(
+    model.ComparisonRecord,
+    wrong=_Count,
+    total=_Count,
+    unjudged=_Count,
+    max_ulp=_Count | None,
+    used=_Share,
+    picture=_PICTURE | None,
+)
+_RESULT = stored(
+    model.Record,
+    _result,
+    later=["irreproducible", "beyond", "oracle", "against", "verdicts"],
+    type=Literal["result"],
+    self=bool,
+    self_check=None,
+    op=str,
+    domain=str,
+    since=_Count,
+    opset=_Count,
+    place=_Count,
+    unjudged=_Count,
+    used=_Share | None,
+    comparisons=tuple[_COMPARISON, ...],  # type: ignore[valid-type]
+    seconds=_Seconds,
+    verdicts=dict[model.Verdict, Annotated[int, Field(ge=1)]] | None,
+)
 
 
 class _RevisedFields(Fields):
@@ -195,36 +122,13 @@ class _RevisedFields(Fields):
     diagnoses: tuple[model.Diagnosis, ...]
 
 
-class FooterFields(Fields):
-    """The last line."""
-
-    type: Literal["footer"]
-    complete: bool
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Footer(model.Ending):
     totals: dict[str, dict[str, _Count]]
-    exit_code: int
-    meaning: str
-    seconds: _Seconds
-    accidents: tuple[str, ...]
-    partings: tuple[str, ...]
     revised: tuple[_RevisedFields, ...] = ()
 
-    def ending(self) -> model.Ending:
-        """The same, as everything else knows it, without what can be counted."""
-        return _into(model.Ending, self)
 
-    def revise(self, records: Iterable[model.Record]) -> list[model.Record]:
-        """Return the records with the diagnoses that were revised after they were written."""
-        later = {(one.case, one.backend): one.diagnoses for one in self.revised}
-        return [
-            dataclasses.replace(one, diagnoses=later.get((one.case, one.backend), one.diagnoses))
-            for one in records
-        ]
-
-
-#: Any line but the first.
-LINE: TypeAdapter[ResultFields | FooterFields] = TypeAdapter(
-    Annotated[ResultFields | FooterFields, Field(discriminator="type")]
-)
+_FOOTER = stored(_Footer, later=["revised"], type=Literal["footer"], seconds=_Seconds)
 
 
 # History of the format:
@@ -242,14 +146,13 @@ FORMAT = 3
 #: The largest file that is read, and the longest line, in bytes: some 500,000 results, and a
 #: hundred times what the longest result takes.
 LIMIT, LONGEST = 1 << 30, 1 << 24
-_Reading: TypeAlias = Reading[HeaderFields, ResultFields | FooterFields]
-_FORM: Form[HeaderFields, ResultFields | FooterFields] = Form(
+_Reading: TypeAlias = Reading[model.Header, model.Record | _Footer]
+_FORM: Form[model.Header, model.Record | _Footer] = Form(
     name="run",
     begins="header",
     format=FORMAT,
-    head=HeaderFields,
-    lines=LINE,
-    types=("result", "footer"),
+    head=TypeAdapter(_HEADER),
+    lines={"result": _RESULT, "footer": _FOOTER},
     hint="`opcheck run --report json=FILE` writes one",
     limit=LIMIT,
     longest=LONGEST,
@@ -264,24 +167,20 @@ def header(run: model.Header) -> str:
 
 def record(result: model.Record) -> str:
     """The line of one result."""
-    fields = {field.name: getattr(result, field.name) for field in dataclasses.fields(result)}
-    del fields["self_check"]
+    fields = dataclasses.asdict(result)
+    self_check = fields.pop("self_check")
+    for comparison in fields["comparisons"]:
+        comparison["used"] = _number(comparison["used"])
     return line(
         {
             "type": "result",
             **fields,
-            "self": result.self_check,
-            "known": dataclasses.asdict(result.known) if result.known else None,
-            "diagnoses": _diagnoses(result),
+            "self": self_check,
             "op": result.op.name,
             "domain": result.op.domain,
             "since": result.op.since,
-            "source": dataclasses.asdict(result.source),
             "used": _number(result.used),
             "unjudged": result.unjudged,
-            "comparisons": [
-                {**dataclasses.asdict(one), "used": _number(one.used)} for one in result.comparisons
-            ],
         }
     )
 
@@ -310,10 +209,10 @@ def lines(run: model.Run) -> Iterator[str]:
 
 def totals(results: Iterable[model.Record]) -> dict[str, dict[str, int]]:
     """How many results of each verdict each backend has."""
-    counts: dict[str, Counter[str]] = {}
-    for result in results:
-        counts.setdefault(result.backend, Counter())[result.verdict.value] += 1
-    return {backend: dict(count) for backend, count in counts.items()}
+    by_backend = alike(results, lambda result: result.backend)
+    return {
+        name: dict(Counter(one.verdict.value for one in some)) for name, some in by_backend.items()
+    }
 
 
 def _diagnoses(result: model.Record) -> list[dict[str, Any]]:
@@ -342,8 +241,7 @@ def _run(reading: _Reading, stream: BinaryIO) -> model.Run | None:
     found = reading.read(stream)
     if found is None:
         return None
-    head, rest = found
-    header = head.header()
+    header, rest = found
     records = []
     ending: model.Ending | None = None
     check = _Check(reading, header)
@@ -351,14 +249,22 @@ def _run(reading: _Reading, stream: BinaryIO) -> model.Run | None:
         if ending is not None:
             reading.nothing_may_follow(number)
             break
-        if isinstance(fields, ResultFields):
-            records.append(fields.record())
-            check.result(number, records[-1])
+        if isinstance(fields, model.Record):
+            records.append(fields)
+            for told in check.result(fields):
+                reading.add(number, told)
         else:
-            ending = fields.ending()
+            names = [field.name for field in dataclasses.fields(model.Ending)]
+            ending = model.Ending(**{name: getattr(fields, name) for name in names})
             if not reading.problems:
                 check.footer(number, fields, records)
-            records = fields.revise(records)
+            later = {(one.case, one.backend): one.diagnoses for one in fields.revised}
+            records = [
+                dataclasses.replace(
+                    one, diagnoses=later.get((one.case, one.backend), one.diagnoses)
+                )
+                for one in records
+            ]
     if ending is not None and reading.cut:
         reading.nothing_may_follow(reading.cut)
     return model.Run(header, tuple(records), ending)
@@ -374,13 +280,8 @@ class _Check:
         self.cases: dict[str, tuple[int, str]] = {}
         self.places: dict[int, str] = {}
 
-    def result(self, number: int, record: model.Record) -> None:
-        """Check a result against the header and all results before it."""
-        for told in self._wrong(record):
-            self.reading.add(number, told)
-        self.seen.add((record.case, record.backend))
-
-    def _wrong(self, record: model.Record) -> Iterator[str]:
+    def result(self, record: model.Record) -> Iterator[str]:
+        """What is wrong with a result beside the header and all results before it."""
         case, about = record.case, (record.place, record.digest)
         if record.backend not in self.addresses:
             yield f"the header knows no backend {shown(record.backend)}"
@@ -394,8 +295,9 @@ class _Check:
             yield f"{shown(self.places[record.place])} has the place {record.place:,} too"
         elif len(self.cases) == self.header.cases + 1:
             yield f"more cases than the {self.header.cases:,} of the header"
+        self.seen.add((case, record.backend))
 
-    def footer(self, number: int, fields: FooterFields, records: list[model.Record]) -> None:
+    def footer(self, number: int, fields: _Footer, records: list[model.Record]) -> None:
         if fields.totals != totals(records):
             hint = "lines are missing, or were added"
             self.reading.add(number, "the footer's totals are not those of the results", hint)

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from operator import attrgetter
 
 from rich.console import Console
@@ -94,25 +93,21 @@ def _counts(
         if has_bounds:
             cells.append(count_cell(0) if row.used is None else Text(f"{row.used:.2f}"))
         groups.setdefault(words.brief(str(row.op)), []).append(cells)
-    new = partial(_columns, ["backend", *numbers])
-    return grouped(console, "operator", new, groups.items(), above=0, apart=True)
-
-
-def _columns(behind: Iterable[str], *before: str, title: str = "") -> Table:
-    return new_table(*before, *behind, title=title)
+    head = ["operator", "backend", *numbers]
+    return grouped(console, head, groups.items(), above=0, apart=True)
 
 
 def _open_answers(console: Console, names: Mapping[str, str], results: Iterable[Record]) -> Table:
-    chosen: dict[str, dict[str, Counter[str]]] = {}
-    for result in results:
-        if result.alternative and result.verdict in (Verdict.PASS, Verdict.WARN):
-            by_backend = chosen.setdefault(f"{result.op.name}/{result.name}", {})
-            by_backend.setdefault(result.backend, Counter())[result.alternative] += 1
+    chosen = words.alike(
+        (r for r in results if r.alternative and r.verdict in (Verdict.PASS, Verdict.WARN)),
+        lambda result: f"{result.op.name}/{result.name}",
+    )
     groups = {}
-    for name, by_backend in chosen.items():
+    for name, of_case in chosen.items():
+        by_backend = words.alike(of_case, lambda result: result.backend)
         alike: dict[str, list[str]] = {}
         for address in (address for address in names if address in by_backend):
-            given = by_backend[address].items()
+            given = Counter(str(result.alternative) for result in by_backend[address]).items()
             said = ", ".join(f"{words.brief(answer)} ×{times}" for answer, times in given)
             alike.setdefault(said, []).append(words.brief(address))
         # Many names, where all of them agree, would be lost on the reader.
@@ -121,19 +116,15 @@ def _open_answers(console: Console, names: Mapping[str, str], results: Iterable[
             for said, some in alike.items()
         ]
     title = "Where the text leaves it open, the answer each backend gives"
-    new = partial(_columns, ["answer", "backend"], title=title)
-    return grouped(console, "case", new, groups.items(), above=0)
+    return grouped(console, ["case", "answer", "backend"], groups.items(), above=0, title=title)
 
 
 def _companies(results: Iterable[Record]) -> Table:
     title = "Where nobody knows the answer, who agrees: no proof of anything"
     table = new_table("agree", "differ", Numbers("cases"), "such as", title=title)
-    for company in tally.companies(results):
-        who = [
-            ", ".join(map(words.brief, some)) or "–"
-            for some in (company.agreeing, company.differing)
-        ]
-        table.add_row(*who, f"{company.cases:,}", words.brief(company.case))
+    for company, cases in tally.companies(results):
+        who = (", ".join(map(words.brief, backends)) or "–" for backends in company)
+        table.add_row(*who, f"{len(cases):,}", words.brief(cases[0]))
     return table
 
 
@@ -142,7 +133,7 @@ def _causes(header: Header, names: Mapping[str, str], results: Iterable[Record])
         title = f"What is wrong with {names[wrong.backend]}: {wrong.told}"
         table = new_table(Numbers("cases"), "looks", "in", title=title)
         for cause in wrong.causes:
-            told = f"{cause.failures:,}", cause.looks, ", ".join(cause.places)
+            told = f"{len(cause.results):,}", cause.looks, ", ".join(cause.places)
             table.add_row(*map(words.one_line, told))
         yield table
 
@@ -250,9 +241,8 @@ def _listing(
     names: Mapping[str, str],
     groups: Mapping[str, Sequence[tuple[str, str]]],
 ) -> Table:
-    new = partial(_columns, [Numbers("cases"), last], title=title)
     named = ((names[address], rows) for address, rows in groups.items())
-    return grouped(console, "backend", new, named, above=1)
+    return grouped(console, ["backend", Numbers("cases"), last], named, above=1, title=title)
 
 
 def _slowest(names: Mapping[str, str], results: Sequence[Record], most: int) -> Table:

@@ -104,28 +104,20 @@ def known(
                 yield address, cause, count
 
 
-@dataclass(frozen=True)
-class Company:
-    """The backends that agreed, and those that differed, in cases in which nobody is known to be
-    right; `case` is the first of them.
+def companies(
+    results: Iterable[Record],
+) -> list[tuple[tuple[tuple[str, ...], tuple[str, ...]], list[str]]]:
+    """The backends that agreed and those that differed, and in which cases; most cases first.
+
+    These are cases in which that is all there is to see: nobody is known to be right.
     """
-
-    agreeing: tuple[str, ...]
-    differing: tuple[str, ...]
-    cases: int
-    case: str
-
-
-def companies(results: Iterable[Record]) -> list[Company]:
-    """Who agreed with whom, where that was all there was to see; what is most frequent first."""
     cases: dict[str, tuple[list[str], list[str]]] = {}
     for result in results:
         if result.against:
             passed = result.verdict is Verdict.PASS
             cases.setdefault(result.case, ([], []))[0 if passed else 1].append(result.backend)
     found = words.alike(cases, lambda case: (tuple(cases[case][0]), tuple(cases[case][1])))
-    told = [Company(*parts, len(those), those[0]) for parts, those in found.items()]
-    return sorted(told, key=lambda company: -company.cases)
+    return sorted(found.items(), key=lambda company: -len(company[1]))
 
 
 def oracles(results: Iterable[Record]) -> Iterator[str]:
@@ -156,7 +148,7 @@ def wrong(header: Header, results: Iterable[Record]) -> Iterator[Wrong]:
         if not mine:
             continue
         found = causes(mine)
-        explained = sum(cause.failures for cause in found if cause.explained)
+        explained = sum(len(cause.results) for cause in found if cause.explained)
         told, left = words.plural(len(mine), "failure"), len(mine) - explained
         if explained:
             told += f": {explained:,} explained by {words.plural(number_of(found), 'cause')}"

@@ -11,21 +11,19 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, Literal, Self, TypeAlias
 
-from pydantic import Field, TypeAdapter, model_validator
+from pydantic import AfterValidator, Field, TypeAdapter, model_validator
 
 from opcheck.model.timing import Bench, Sample, Timed, Timing
 from opcheck.reading.form import shown
 from opcheck.report.files import write_text
-from opcheck.report.json_lines import Fields, Form, Reading, line, whole
+from opcheck.report.json_lines import Fields, Form, Reading, line, made, stored, whole
 
 # Nothing takes less than a picosecond, or more than 30 years.
 _Seconds = Annotated[float, Field(ge=1e-12, le=1e9)]
 _Count = Annotated[int, Field(ge=0, lt=1 << 53)]
 
 
-class HeaderFields(Fields):
-    """The first line."""
-
+class _HeaderFields(Fields):
     type: Literal["bench"]
     format: Literal[1]
     bench: Bench
@@ -39,9 +37,7 @@ class HeaderFields(Fields):
         return self
 
 
-class SamplesFields(Fields):
-    """Samples, a column for each thing that is known of them."""
-
+class _SamplesFields(Fields):
     round: list[_Count]
     worker: list[_Count]
     loops: list[Annotated[_Count, Field(ge=1)]]
@@ -49,78 +45,46 @@ class SamplesFields(Fields):
     # Absent from files written before it was measured.
     waited: list[Annotated[float, Field(ge=0, le=1e9)]] = Field(default=[])
 
-    @model_validator(mode="after")
-    def _fit(self) -> Self:
-        if len({*map(len, self._columns())}) > 1:
-            raise ValueError("the columns must be of equal length")
-        if len(set(self.round)) < len(self.round):
-            raise ValueError("a round must occur once")
-        return self
 
-    def samples(self) -> tuple[Sample, ...]:
-        """The same, a sample each."""
-        return tuple(Sample(*row) for row in zip(*self._columns(), strict=True))
-
-    def _columns(self) -> tuple[list[Any], ...]:
-        waited = self.waited or [0.0] * len(self.round)
-        return self.round, self.worker, self.loops, self.seconds, waited
+def _samples(read: _SamplesFields) -> tuple[Sample, ...]:
+    waited = read.waited or [0.0] * len(read.round)
+    columns: tuple[list[Any], ...] = read.round, read.worker, read.loops, read.seconds, waited
+    if len({*map(len, columns)}) > 1:
+        raise ValueError("the columns must be of equal length")
+    if len(set(read.round)) < len(read.round):
+        raise ValueError("a round must occur once")
+    return tuple(map(Sample, *columns))
 
 
-class TimingFields(Fields):
-    """One backend's part of a line."""
-
-    backend: str
-    why_not: str
-    prepared: list[Annotated[float, Field(ge=0, le=1e9)]]
-    samples: SamplesFields
-    printed: str = ""
-
-
-class TimedFields(Fields):
-    """The line of one case."""
-
-    type: Literal["timed"]
-    case: str
-    op: str
-    dtype: str
-    shapes: str
-    moved: _Count
-    timings: list[TimingFields]
-    copy_: Annotated[SamplesFields, Field(alias="copy")]
-    yardstick: SamplesFields
-    sweep: str = ""
-    digest: str = ""
-
-    @model_validator(mode="after")
-    def _once(self) -> Self:
-        if len({one.backend for one in self.timings}) < len(self.timings):
-            raise ValueError("a backend must occur once")
-        return self
-
-    def timed(self) -> Timed:
-        """The same, as everything else knows it."""
-        timings = tuple(
-            Timing(
-                one.backend, one.samples.samples(), tuple(one.prepared), one.why_not, one.printed
-            )
-            for one in self.timings
-        )
-        about = self.case, self.op, self.dtype, self.shapes, self.moved
-        samples = self.copy_.samples(), self.yardstick.samples()
-        return Timed(*about, timings, *samples, self.sweep, self.digest)
-
-
-class FooterFields(Fields):
-    """The last line."""
-
-    type: Literal["footer"]
+@dataclass(frozen=True)
+class _Footer:
     cases: _Count
     complete: bool
 
 
-#: Any line but the first.
-LINE: TypeAdapter[TimedFields | FooterFields] = TypeAdapter(
-    Annotated[TimedFields | FooterFields, Field(discriminator="type")]
+def _timed(fields: Any) -> Timed:
+    timed = made(Timed, fields)
+    if len({one.backend for one in timed.timings}) < len(timed.timings):
+        raise ValueError("a backend must occur once")
+    return timed
+
+
+_SAMPLES = Annotated[_SamplesFields, AfterValidator(_samples)]
+_TIMING = stored(
+    Timing,
+    later=["printed"],
+    prepared=tuple[Annotated[float, Field(ge=0, le=1e9)], ...],
+    samples=_SAMPLES,
+)
+_TIMED = stored(
+    Timed,
+    _timed,
+    later=["sweep", "digest"],
+    type=Literal["timed"],
+    moved=_Count,
+    timings=tuple[_TIMING, ...],  # type: ignore[valid-type]
+    copy=_SAMPLES,
+    yardstick=_SAMPLES,
 )
 
 
@@ -129,14 +93,13 @@ LINE: TypeAdapter[TimedFields | FooterFields] = TypeAdapter(
 FORMAT = 1
 #: The largest file read, in bytes: some ten million samples.
 LIMIT = 1 << 28
-_Reading: TypeAlias = Reading[HeaderFields, TimedFields | FooterFields]
-_FORM: Form[HeaderFields, TimedFields | FooterFields] = Form(
+_Reading: TypeAlias = Reading[_HeaderFields, Timed | _Footer]
+_FORM: Form[_HeaderFields, Timed | _Footer] = Form(
     name="benchmark",
     begins="bench",
     format=FORMAT,
-    head=HeaderFields,
-    lines=LINE,
-    types=("timed", "footer"),
+    head=TypeAdapter(_HeaderFields),
+    lines={"timed": _TIMED, "footer": stored(_Footer, type=Literal["footer"])},
     hint="`opcheck bench --save FILE` writes one",
     limit=LIMIT,
     longest=LIMIT,
@@ -161,8 +124,7 @@ def header(bench: Bench) -> str:
 def record(row: Timed) -> str:
     """The line of one case."""
     fields = {f.name: getattr(row, f.name) for f in dataclasses.fields(row)}
-    for name in ("copy", "yardstick"):
-        fields[name] = _columns(fields[name])
+    fields |= {name: _columns(fields[name]) for name in ("copy", "yardstick")}
     fields["timings"] = [
         {
             "backend": one.backend,
@@ -202,15 +164,15 @@ def _stored(reading: _Reading, stream: BinaryIO) -> Stored | None:
         return None
     head, lines = found
     rows: dict[str, Timed] = {}
-    end: FooterFields | None = None
+    end: _Footer | None = None
     for number, fields in lines:
         if end is not None:
             reading.nothing_may_follow(number)
             break
-        if isinstance(fields, TimedFields):
+        if isinstance(fields, Timed):
             if fields.case in rows:
                 reading.add(number, f"the case {shown(fields.case)} occurs twice")
-            rows[fields.case] = fields.timed()
+            rows[fields.case] = fields
         else:
             end = fields
             if end.cases != len(rows) and not reading.problems:

@@ -101,6 +101,21 @@ def _about(row: Timed) -> str:
     return f"{about}, which a copy does at {rate}"
 
 
+def ratio_of(timing: Timing, base: Timing | None) -> tuple[Ratio | None, str]:
+    """The ratio of a backend that was timed to the baseline, and what that means."""
+    if timing is base:
+        return None, "baseline"
+    if base is None or not base.samples:
+        return None, ""
+    found = ratio(timing, base)
+    return found, verdict_on(found) if found else "no pairs"
+
+
+def margin(found: Spread) -> str:
+    """Half of what lies between the quartiles, as a part of the median: `±1.2 %`."""
+    return f"±{percent((found.high - found.low) / found.median / 2)}"
+
+
 class _Case:
     """What is printed of a case: columns as wide as in all others, so that all are aligned."""
 
@@ -147,31 +162,23 @@ class _Case:
 
     def _cells(self, timing: Timing) -> list[tuple[str, str]]:
         found = self.spreads[timing.backend]
-        times, interval, verdict = self._ratio(timing)
+        one, verdict = ratio_of(timing, self.base)
+        ends = ""
+        if one:
+            ends = interval(one.low, one.high) if self.wide else _margin(one)
         share = percent(self.copy.median / found.median) if self.copy else "–"
         prepared = sorted(timing.prepared)[len(timing.prepared) // 2] if timing.prepared else None
         return [
             (words.brief(timing.backend), ""),
             (seconds(found.median), "bold"),
-            (f"±{percent((found.high - found.low) / found.median / 2)}", ""),
-            (times, ""),
-            (interval, ""),
+            (margin(found), ""),
+            (digits(one.value) if one else "1" if timing is self.base else "–", ""),
+            (ends, ""),
             (verdict, _COLOURS.get(verdict, "")),
             (words.rate(self.row.moved, found.median), ""),
             (share, ""),
             (seconds(prepared) if prepared is not None else "–", ""),
         ]
-
-    def _ratio(self, timing: Timing) -> tuple[str, str, str]:
-        if timing is self.base:
-            return "1", "", "baseline"
-        if self.base is None or not self.base.samples:
-            return "–", "", ""
-        found = ratio(timing, self.base)
-        if found is None:
-            return "–", "", "no pairs"
-        told = interval(found.low, found.high) if self.wide else _margin(found)
-        return digits(found.value), told, verdict_on(found)
 
     def _remarks(self) -> Iterator[tuple[str, str]]:
         for timing in self.row.timings:
@@ -215,8 +222,8 @@ def show_means(console: Console, bench: Bench, rows: Sequence[Timed]) -> None:
         Column("ratio", 5),
         Column("95 % interval", 13),
     ]
-    lines.head(columns, "  ")
-    for mean in found:
-        cells = words.brief(mean.backend), digits(mean.value), interval(mean.low, mean.high)
-        lines.row(columns, [(cell, "") for cell in cells], "  ")
-    lines.blank()
+    cells = (
+        (words.brief(mean.backend), digits(mean.value), interval(mean.low, mean.high))
+        for mean in found
+    )
+    lines.table(columns, cells, "  ")

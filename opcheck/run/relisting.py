@@ -4,14 +4,15 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from opcheck.diagnose import PARTICULARS
 from opcheck.known import UserLedger
 from opcheck.known.checking import is_dead
 from opcheck.known.places import places
-from opcheck.known.writing import NewEntry, Revision
+from opcheck.known.writing import Revision
 from opcheck.model import Case, Record, Verdict
-from opcheck.records.causes import by_cause
+from opcheck.records.causes import causes
 
 #: Failures of which the backend's own words, or how its process died, tell one from another.
 _TELLING = ("raised", "crash", "unstable", "declared", None)
@@ -111,29 +112,30 @@ def _dead(
             yield ledger.line_of(number, spot)
 
 
-def _entries(failing: Iterable[Record], cases: Sequence[Case]) -> Iterator[NewEntry]:
+def _entries(failing: Iterable[Record], cases: Sequence[Case]) -> Iterator[dict[str, Any]]:
     """An entry for each way to fail and for each cause that it looks like."""
     by_way: dict[tuple[Verdict, str | None], list[Record]] = defaultdict(list)
     for record in failing:
         by_way[record.verdict, record.failure].append(record)
     by_id = {case.id: case for case in cases}
     for (verdict, failure), those in by_way.items():
-        for diagnosis, alike in by_cause(those):
+        for cause in causes(those):
+            diagnosis = cause.diagnosis
             by_reason: dict[str | None, list[Record]] = defaultdict(list)
-            for record in alike:
+            for record in cause.results:
                 reason = pattern(record.reason) if failure in _TELLING else None
                 by_reason[reason].append(record)
             for reason, same in by_reason.items():
                 guess = f"Looks {diagnosis.text}." if diagnosis.mistake else _unknown(same[0])
                 about = [by_id[record.case] for record in same]
-                yield NewEntry(
-                    str(verdict),
-                    failure if failure != verdict else None,
-                    diagnosis.mistake,
-                    reason,
-                    guess,
-                    places(about, cases),
-                )
+                yield {
+                    "verdict": str(verdict),
+                    "failure": failure if failure != verdict else None,
+                    "looks": diagnosis.mistake,
+                    "reason": reason,
+                    "cause": guess,
+                    "where": places(about, cases),
+                }
 
 
 def _unknown(record: Record) -> str:

@@ -6,7 +6,7 @@ import pytest
 
 from opcheck.errors import UsageError
 from opcheck.known.fields import UserFields
-from opcheck.known.writing import NewEntry, Revision, new_ledger, revised
+from opcheck.known.writing import Revision, new_ledger, revised
 from opcheck.reading import Problems, form, read_text
 
 TEXT = """\
@@ -32,7 +32,8 @@ known:
 - {verdict: error, cause: "None.", where: [{op: Softmax}, {op: LpPool}]}
 # The end.
 """
-NEW = NewEntry("crash", None, None, "killed by *", "Not known yet.", [{"op": "Relu"}])
+WHERE = [{"op": "Relu"}]
+NEW = {"verdict": "crash", "reason": "killed by *", "cause": "Not known yet.", "where": WHERE}
 
 
 def rewritten(text, **revision):
@@ -127,7 +128,8 @@ def test_entries_in_brackets_cannot_be_revised():
 def test_a_long_place_has_a_line_for_each_name_and_a_long_cause_is_folded():
     names = [f"case_number_{number}" for number in range(12)]
     cause = "Looks as if it was " + "very " * 40 + "wrong."
-    new = NewEntry("fail", "values", "doubled", None, cause, [{"op": "Relu", "name": names}])
+    where = [{"op": "Relu", "name": names}]
+    new = {"verdict": "fail", "looks": "doubled", "cause": cause, "where": where}
     found, said = rewritten(new_ledger("acme"), added=[new])
     assert said.known[0].cause == cause
     assert said.known[0].where[0].name == names
@@ -139,7 +141,7 @@ def test_a_long_place_has_a_line_for_each_name_and_a_long_cause_is_folded():
 def test_attributes_are_written_as_they_are_read(names):
     attrs = {"axis": [0, None], "pads": [[1, 1]], "mode": "SAME", "alpha": 0.1, "beta": 1e-7}
     place = {"op": "Relu", "name": names, "attrs": attrs}
-    new = NewEntry("fail", None, None, None, "Why.", [place])
+    new = {"verdict": "fail", "cause": "Why.", "where": [place]}
     _, said = rewritten(new_ledger("acme"), added=[new])
     found = said.known[0].where[0].attrs
     assert found == {k: v if isinstance(v, list) else [v] for k, v in attrs.items()}

@@ -13,14 +13,13 @@ GROUPS = [
 ]
 
 
-def new(*before):
-    return look.new_table(*before, "backend", look.Numbers("pass"))
+COLUMNS = ["operator", "backend", look.Numbers("pass")]
 
 
 def shown(width, groups=GROUPS, **options):
     page = Page(width)
     options = {"above": 0} | options
-    table = look.grouped(page.console, "operator", new, groups, **options)
+    table = look.grouped(page.console, COLUMNS, groups, **options)
     look.put(page.console, table)
     return page.lines
 

@@ -221,12 +221,6 @@ def test_no_load_is_infinite(file):
     ]
 
 
-def test_every_damaged_line_is_told(file):
-    lines = damaged.changed(LINES, 2, ("op",), 1)
-    said = complaint(file([*lines[:2], "{", *lines[3:]]))
-    assert [one[:5] for one in said] == [":2:1:", ":3:1:"]
-
-
 def test_two_files_in_one_are_told_apart(file):
     assert complaint(file([*LINES, *LINES]))[0] == (
         ":6:1: no line here is of type 'bench' (if these are two files in one, part them)"

@@ -308,7 +308,7 @@ def mutation(killers=(), noticers=(), harmless=None) -> Mutation:
 def test_a_score_is_the_part_that_is_seen_of_what_can_be() -> None:
     found = score([mutation(("a",))] * 5 + [mutation(), mutation(noticers=("b",))])
     assert found == Score(killed=5, warned=1, survived=1)
-    assert (found.total, found.share) == (7, 6 / 7)
+    assert (found.total(), found.share) == (7, 6 / 7)
     assert score([mutation(harmless="why", noticers=("b",))]) == Score(warned=1)
     assert score([mutation(harmless="why")]).share is None
 

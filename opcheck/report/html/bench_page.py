@@ -17,8 +17,8 @@ from opcheck.report.html import plots
 from opcheck.report.html.page import document
 from opcheck.report.html.plots import COLOURS, Drawing, drawing, saved
 from opcheck.report.timing_store import Stored
-from opcheck.timing.ratios import ZONE, Ratio, means, ratio
-from opcheck.timing.ratios import words as verdict_on
+from opcheck.report.timings import margin, ratio_of
+from opcheck.timing.ratios import ZONE, Ratio, means
 from opcheck.timing.spread import Spread, spread
 
 if TYPE_CHECKING:
@@ -41,21 +41,20 @@ class Line:
     spread: Spread | None
     ratio: Ratio | None
     verdict: str
-    cells: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Case:
-    """A case, how fast its bytes are copied, its backends, and the name of its drawing."""
+    """A case, what copying its bytes takes, its backends, and the name of its drawing."""
 
     row: Timed
-    copied: str
-    lines: tuple[Line, ...]
+    copied: Spread | None
+    lines: Sequence[Line]
     drawing: str | None
 
 
-def page(stored: Stored) -> str:
-    """The whole document."""
+def lines(stored: Stored) -> Iterator[str]:
+    """The whole document, line by line."""
     bench, rows = stored.bench, stored.rows
     drawings: dict[str, Drawing] = {}
     cases = []
@@ -65,18 +64,21 @@ def page(stored: Stored) -> str:
         if plots.available() and any(timing.samples for timing in row.timings):
             name = f"t{number}"
             drawings[name] = times(row, of)
-        copied = spread(row.copy, row.yardstick)
-        rate = f"{words.rate(row.moved, copied.median)} GB/s" if copied else ""
-        cases.append(Case(row, rate, tuple(_lines(bench, row, copied)), name))
-    found = [
+        told = []
+        for timing in row.timings:
+            found = spread(timing.samples, row.yardstick)
+            judged = ratio_of(timing, row.timing(bench.baseline)) if found else (None, "")
+            told.append(Line(timing, found, *judged))
+        cases.append(Case(row, spread(row.copy, row.yardstick), told, name))
+    compared = [
         (case.row.case, line.timing.backend, line.ratio)
         for case in cases
         for line in case.lines
         if line.ratio
     ]
-    if found and plots.available():
-        drawings["ratios"] = ratios(found, of)
-    return document(
+    if compared and plots.available():
+        drawings["ratios"] = ratios(compared, of)
+    yield from document(
         "bench.html",
         stored=stored,
         bench=bench,
@@ -86,40 +88,9 @@ def page(stored: Stored) -> str:
         drawings=drawings,
         can_draw=plots.available(),
         amounts=words,
-    )
-
-
-def _lines(bench: Bench, row: Timed, copied: Spread | None) -> Iterator[Line]:
-    base = row.timing(bench.baseline)
-    for timing in row.timings:
-        found = spread(timing.samples, row.yardstick)
-        if found is None:
-            yield Line(timing, None, None, "", ())
-            continue
-        one = ratio(timing, base) if base and timing is not base else None
-        cells = tuple(_cells(row, timing, found, one, copied))
-        yield Line(timing, found, one, _verdict(timing, base, one), cells)
-
-
-def _verdict(timing: Timing, base: Timing | None, one: Ratio | None) -> str:
-    """What a ratio means; nothing where the baseline has no time that there could be one to."""
-    if timing is base:
-        return "baseline"
-    if one:
-        return verdict_on(one)
-    return "no pairs" if base and base.samples else ""
-
-
-def _cells(
-    row: Timed, timing: Timing, found: Spread, one: Ratio | None, copied: Spread | None
-) -> Iterator[str]:
-    yield words.seconds(found.median)
-    yield f"±{words.percent((found.high - found.low) / found.median / 2)}"
-    yield words.digits(one.value) if one else ""
-    yield words.interval(one.low, one.high) if one else ""
-    yield words.rate(row.moved, found.median)
-    yield words.percent(copied.median / found.median) if copied else "–"
-    yield words.seconds(median(timing.prepared)) if timing.prepared else "–"
+        margin=margin,
+        median=median,
+    ).split("\n")
 
 
 def colours(bench: Bench) -> dict[str, str]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from opcheck.dtypes import DTYPES
 from opcheck.model import BackendInfo, Header, OpVersion, Record, Verdict
 from opcheck.records.status import is_red
+from opcheck.report import words
 
 #: The dtype of cases that have none, and a row's results of all dtypes.
 NONE, ALL = "none", "all"
@@ -17,34 +18,25 @@ Tone: TypeAlias = Literal["bad", "red", "warn", "known", "pass", "self", "gap"]
 
 #: The engine's passes against itself are counted apart, under this name.
 SELF = "self"
-SIGNS = {
-    Verdict.BAD_CASE.value: "B",
-    Verdict.CRASH.value: "C",
-    Verdict.OOM.value: "M",
-    Verdict.TIMEOUT.value: "T",
-    Verdict.UNSTABLE.value: "S",
-    Verdict.FAIL.value: "F",
-    Verdict.DIFFER.value: "D",
-    Verdict.ERROR.value: "E",
-    Verdict.UNEXPECTED_PASS.value: "U",
-    Verdict.NOT_RUN.value: "?",
-    Verdict.WARN.value: "W",
-    Verdict.KNOWN.value: "K",
-    Verdict.PASS.value: "✓",
-    SELF: "≡",
-    Verdict.UNSUPPORTED.value: "–",
+#: The sign and the tone of each, the worst first; what fails the run is red, whatever it is.
+SIGNS: Mapping[str, tuple[str, Tone]] = {
+    Verdict.BAD_CASE: ("B", "bad"),
+    Verdict.CRASH: ("C", "red"),
+    Verdict.OOM: ("M", "red"),
+    Verdict.TIMEOUT: ("T", "red"),
+    Verdict.UNSTABLE: ("S", "red"),
+    Verdict.FAIL: ("F", "red"),
+    Verdict.DIFFER: ("D", "red"),
+    Verdict.ERROR: ("E", "red"),
+    Verdict.UNEXPECTED_PASS: ("U", "red"),
+    Verdict.NOT_RUN: ("?", "gap"),
+    Verdict.WARN: ("W", "warn"),
+    Verdict.KNOWN: ("K", "known"),
+    Verdict.PASS: ("✓", "pass"),
+    SELF: ("≡", "self"),
+    Verdict.UNSUPPORTED: ("–", "gap"),
 }
-#: In the order of `SIGNS`, the worst first.
 _RANKS = {name: rank for rank, name in enumerate(SIGNS)}
-_TONES: dict[str, Tone] = {
-    Verdict.BAD_CASE.value: "bad",
-    Verdict.NOT_RUN.value: "gap",
-    Verdict.WARN.value: "warn",
-    Verdict.KNOWN.value: "known",
-    Verdict.PASS.value: "pass",
-    SELF: "self",
-    Verdict.UNSUPPORTED.value: "gap",
-}
 
 
 @dataclass(frozen=True)
@@ -61,20 +53,12 @@ class Total:
 
 
 @dataclass(frozen=True)
-class Cell:
-    """The results of a backend on an operator version and dtype."""
-
-    dtype: str
-    counts: tuple[Count, ...]
-
-
-@dataclass(frozen=True)
 class Row:
-    """A cell for all dtypes, and one for each; the first of its operator has `span` rows below."""
+    """Counts of all dtypes, and of each; the first of its operator has `span` rows below."""
 
     op: OpVersion
     backend: str
-    cells: tuple[Cell, ...]
+    cells: Mapping[str, tuple[Count, ...]]
     span: int
 
 
@@ -88,38 +72,29 @@ class Matrix:
 
 def totals(header: Header, records: Iterable[Record], red: Collection[Verdict]) -> list[Total]:
     """For each backend."""
-    found: dict[str, list[Record]] = {backend.address: [] for backend in header.backends}
-    for record in records:
-        found[record.backend].append(record)
-    return [_total(backend, found[backend.address], red) for backend in header.backends]
-
-
-def _total(backend: BackendInfo, records: Sequence[Record], red: Collection[Verdict]) -> Total:
+    by_backend = words.alike(records, lambda record: record.backend)
     without = (Verdict.UNSUPPORTED, Verdict.NOT_RUN, Verdict.BAD_CASE)
-    judged = [one for one in records if one.verdict not in without and not one.self_check]
-    conforming = sum(record.verdict is Verdict.PASS for record in judged)
-    return Total(backend, counted(records, red), conforming, len(judged))
+    found = []
+    for backend in header.backends:
+        mine = by_backend.get(backend.address, [])
+        judged = [one for one in mine if one.verdict not in without and not one.self_check]
+        conforming = sum(record.verdict is Verdict.PASS for record in judged)
+        found.append(Total(backend, counted(mine, red), conforming, len(judged)))
+    return found
 
 
-def matrix(header: Header, records: Iterable[Record], red: Collection[Verdict]) -> Matrix:
+def matrix(header: Header, records: Sequence[Record], red: Collection[Verdict]) -> Matrix:
     """By operator version, and the backends of each in their order."""
-    found: dict[tuple[OpVersion, str], dict[str, list[Record]]] = {}
-    for record in records:
-        by_dtype = found.setdefault((record.op, record.backend), {})
-        by_dtype.setdefault(record.dtype or NONE, []).append(record)
-    there = {dtype for by_dtype in found.values() for dtype in by_dtype}
-    dtypes = tuple(sorted(there, key=_place))
-    order = {backend.address: number for number, backend in enumerate(header.backends)}
-    keys = sorted(found, key=lambda key: (key[0], order[key[1]]))
+    found = words.alike(records, lambda record: (record.op, record.backend))
+    dtypes = tuple(sorted({record.dtype or NONE for record in records}, key=_place))
+    order = [backend.address for backend in header.backends]
+    spans = Counter(op for op, _ in found)
     rows = []
-    previous = None
-    for op, backend in keys:
-        mine = found[op, backend]
-        whole = Cell(ALL, counted((one for some in mine.values() for one in some), red))
-        cells = [whole, *(Cell(dtype, counted(mine.get(dtype, ()), red)) for dtype in dtypes)]
-        span = 0 if op == previous else sum(key[0] == op for key in keys)
-        rows.append(Row(op, backend, tuple(cells), span))
-        previous = op
+    for op, backend in sorted(found, key=lambda key: (key[0], order.index(key[1]))):
+        mine = words.alike(found[op, backend], lambda record: record.dtype or NONE)
+        cells = {dtype: counted(mine.get(dtype, ()), red) for dtype in dtypes}
+        all_ = counted(found[op, backend], red)
+        rows.append(Row(op, backend, {ALL: all_, **cells}, spans.pop(op, 0)))
     return Matrix(dtypes, tuple(rows))
 
 
@@ -148,10 +123,9 @@ def name_of(record: Record) -> str:
 
 def counted(records: Iterable[Record], red: Collection[Verdict]) -> tuple[Count, ...]:
     """The verdicts that occur, the worst first; what fails the run is red, whatever it is."""
-    found = Counter((name_of(record), _tone(record, red)) for record in records)
-    counts = [Count(name, SIGNS[name], tone, n) for (name, tone), n in found.items()]
+    found = Counter((name_of(record), is_red(record, red)) for record in records)
+    counts = [
+        Count(name, SIGNS[name][0], "red" if fails else SIGNS[name][1], count)
+        for (name, fails), count in found.items()
+    ]
     return tuple(sorted(counts, key=lambda one: (one.tone != "red", _RANKS[one.name])))
-
-
-def _tone(record: Record, red: Collection[Verdict]) -> Tone:
-    return "red" if is_red(record, red) else _TONES.get(name_of(record), "red")

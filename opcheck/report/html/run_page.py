@@ -1,6 +1,6 @@
 """The page of a run."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import zip_longest
@@ -25,8 +25,8 @@ PLACE = "\N{OBJECT REPLACEMENT CHARACTER}"
 _SAID = 300
 
 
-def page(run: Run) -> str:
-    """The whole document."""
+def lines(run: Run) -> Iterator[str]:
+    """The whole document, line by line."""
     header, records, red = run.header, run.records, reds_of(run.header)
     code, meaning = outcome(run)
     known = list(tally.known(header.backends, records))
@@ -38,7 +38,7 @@ def page(run: Run) -> str:
     room = max(_LARGEST - plots.ROOM - len(data), _LEAST)
     with plots.plots() as drawn:
         left = tell(groups, partial(_told, drawn=drawn, rows=rows, red=red), room)
-    return document(
+    yield from document(
         "run.html",
         run=run,
         header=header,
@@ -60,7 +60,7 @@ def page(run: Run) -> str:
         levels=plots.LEVELS,
         facts=[*_facts(header)],
         data=data,
-    )
+    ).split("\n")
 
 
 def _told(
@@ -142,7 +142,13 @@ def broken_backends(
     header: Header, records: Sequence[Record], red: Collection[Verdict]
 ) -> list[Broken]:
     """Each backend that fails anything, with its causes first, then what has none."""
-    failures = [*_once(record for record in records if is_failure(record, red))]
+    # A case that is wrong is told once, though all backends meet it.
+    once: dict[Hashable, Record] = {}
+    for record in records:
+        if is_failure(record, red):
+            is_bad = record.verdict is Verdict.BAD_CASE
+            once.setdefault((record.case, record.reason) if is_bad else id(record), record)
+    failures = [*once.values()]
     wrong = {one.backend: one for one in tally.wrong(header, failures)}
     found = []
     for backend in header.backends:
@@ -193,17 +199,6 @@ def _in_turn(groups: Sequence[Group]) -> Iterator[tuple[Group, Record]]:
     """One of each group, then the second of each, and so on."""
     for row in zip_longest(*(group.failures for group in groups)):
         yield from (pair for pair in zip(groups, row, strict=True) if pair[1] is not None)
-
-
-def _once(failures: Iterable[Record]) -> Iterator[Record]:
-    """A case that is wrong is told once, though all backends meet it."""
-    bad: set[tuple[str, str]] = set()
-    for record in failures:
-        key = record.case, record.reason
-        if record.verdict is not Verdict.BAD_CASE or key not in bad:
-            yield record
-        if record.verdict is Verdict.BAD_CASE:
-            bad.add(key)
 
 
 def results_table(

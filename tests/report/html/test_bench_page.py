@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from opcheck.model.timing import Timing
-from opcheck.report import html, timings
-from opcheck.report.html import plots
+from opcheck.report import timings
+from opcheck.report.html import bench_page, plots
 from opcheck.report.timing_store import Stored
 from tests.report.html.seen import Seen
 from tests.report.made import Page
@@ -25,7 +25,7 @@ def stored(*, complete=True):
 
 
 def page_of(kept):
-    return "\n".join(html.bench_lines(kept))
+    return "\n".join(bench_page.lines(kept))
 
 
 def test_the_numbers_are_those_of_the_terminal():

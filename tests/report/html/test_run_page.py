@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from opcheck.model import Diagnosis, Ending, Verdict
 from opcheck.records.status import outcome
-from opcheck.report import html, words
+from opcheck.report import words
 from opcheck.report.html import plots, run_page
 from tests.report.html.many import many, pictured
 from tests.report.html.seen import Seen, data_of
@@ -20,7 +20,7 @@ TEXTS = st.text(st.characters(), min_size=1, max_size=40) | st.sampled_from(HOST
 
 
 def page_of(run):
-    return "\n".join(html.lines(run))
+    return "\n".join(run_page.lines(run))
 
 
 @pytest.fixture(scope="module")

@@ -14,8 +14,8 @@ from opcheck.engine.mutants import Mutant as Mistake
 from opcheck.model import Case, FromFile
 from opcheck.model.mutation import Mutant, Proposal
 from opcheck.model.result import Cell
+from opcheck.run.machine import in_parallel
 from opcheck.run.mutate import cells, mistakes_in, size
-from opcheck.run.parallel import in_parallel
 from opcheck.run.search.ground import Ground
 
 #: How many nodes are drawn for a mistake before it is given up.

@@ -19,10 +19,16 @@ from opcheck.graph.tensors import read_named_tensor
 from opcheck.graph.test_data import DATA
 from opcheck.model import Array, Case, Rejected, Task
 from opcheck.opset import describe
-from opcheck.run.golden.oracles import accepted, wrong_answers, wrong_ends
-from opcheck.run.golden.tolerances import Ends, as_rtol_and_atol, stated_ends
+from opcheck.run.golden.oracles import (
+    Ends,
+    accepted,
+    as_rtol_and_atol,
+    stated_ends,
+    wrong_answers,
+    wrong_ends,
+)
 from opcheck.run.golden.writing import as_stated, data_json, npy_bytes, task_of, wrong_archive
-from opcheck.run.parallel import in_parallel
+from opcheck.run.machine import in_parallel
 from opcheck.suite import case_digest, golden_files, load
 from opcheck.suite import golden_manifest as gm
 

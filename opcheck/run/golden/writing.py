@@ -28,8 +28,8 @@ from opcheck.graph.tensors import tensor_bytes
 from opcheck.graph.test_data import DATA
 from opcheck.model import EXACT, Array, Case, OpVersion, OutputSpec, Task, TensorType, Tolerance
 from opcheck.run.golden.answers import DataSet, LeftOut, Test, made_of
-from opcheck.run.golden.tolerances import as_rtol_and_atol
-from opcheck.run.parallel import in_parallel
+from opcheck.run.golden.oracles import as_rtol_and_atol
+from opcheck.run.machine import in_parallel
 from opcheck.run.writing import is_free, staged
 from opcheck.suite import case_digest
 from opcheck.suite import golden_manifest as gm

@@ -11,13 +11,13 @@ are strings, and with the detail before them where there is one. What it returns
 import importlib
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Protocol, cast
 
 from opcheck.backends import adapters
 from opcheck.backends.adapters import About
 from opcheck.backends.address import Address, built_in, entry_points, parse
-from opcheck.backends.base import Backend, Prepared, UnusableAnswer
+from opcheck.backends.base import Adapted, Backend, Prepared, UnusableAnswer
 from opcheck.backends.modules import blamed
 from opcheck.errors import UsageError, did_you_mean
 from opcheck.model import BackendInfo, Task
@@ -57,7 +57,9 @@ def connect(address: Address | str) -> Backend:
     spelt = address.at(backend.info.address)
     if spelt == backend.info.address:
         return backend
-    return _Declared(backend, replace(backend.info, address=spelt, accumulate=address.accumulate))
+    # There is more in its address than itself knows of.
+    info = replace(backend.info, address=spelt, accumulate=address.accumulate)
+    return Adapted(info, backend.documented_errors, backend.prepare, backend)
 
 
 def _offered(address: Address) -> Backend:
@@ -67,21 +69,6 @@ def _offered(address: Address) -> Backend:
     place = replace(address, options=(), accumulate=())
     version = point.dist.version if point.dist else ""
     return made(maker, str(place), address.detail, dict(address.options), version)
-
-
-@dataclass(frozen=True)
-class _Declared:
-    """A backend with more in its address than itself knows of."""
-
-    backend: Backend
-    info: BackendInfo
-
-    @property
-    def documented_errors(self) -> tuple[type[BaseException], ...]:
-        return self.backend.documented_errors
-
-    def prepare(self, task: Task) -> Prepared:
-        return self.backend.prepare(task)
 
 
 def made(
@@ -114,20 +101,11 @@ def made(
         stated = _stated(backend, address)
     documented = stated.pop("documented_errors", ())
     info = BackendInfo(address, address.partition(":")[0], version)
-    return Given(replace(info, **stated), documented, backend)
 
+    def prepare(task: Task) -> Prepared:
+        return runnable(backend.prepare(task))
 
-@dataclass(frozen=True)
-class Given:
-    """Somebody's backend behind the protocol."""
-
-    info: BackendInfo
-    documented_errors: tuple[type[BaseException], ...]
-    backend: Any
-
-    def prepare(self, task: Task) -> Prepared:
-        """What the backend prepares, as it is."""
-        return runnable(self.backend.prepare(task))
+    return Adapted(replace(info, **stated), documented, prepare, backend)
 
 
 def runnable(prepared: Any) -> Prepared:

@@ -72,17 +72,9 @@ def command(addresses: tuple[str, ...], probe: bool, timeout: float | None, form
 def _named(addresses: Sequence[str], known: Mapping[str, Profile]) -> list[Offer]:
     from opcheck.backends.offers import offer
     from opcheck.backends.profiles import resolve
-    from opcheck.cli.workers import raise_all
+    from opcheck.cli.workers import each
 
-    found: list[Offer] = []
-    failures: list[OpcheckError] = []
-    for text in addresses:
-        try:
-            found.append(offer(resolve(text, known)))
-        except OpcheckError as error:
-            failures.append(error)
-    raise_all(failures)
-    return found
+    return each(lambda text: offer(resolve(text, known)), addresses)
 
 
 def _probe(

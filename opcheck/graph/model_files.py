@@ -22,7 +22,7 @@ from onnx import (
 )
 
 from opcheck.dtypes import DType
-from opcheck.graph.build import at_newest_opsets, model_of
+from opcheck.graph.build import anonymous, at_newest_opsets, model_of
 from opcheck.graph.tensors import (
     MAX_BYTES,
     BeyondOpcheck,
@@ -283,10 +283,8 @@ def inferred_elements(model: ModelProto) -> int:
 
 
 def _substance(model: ModelProto) -> ModelProto:
-    bare = ModelProto()
-    bare.CopyFrom(model)
-    for field in ("producer_name", "producer_version", "doc_string", "ir_version"):
-        bare.ClearField(field)
+    bare = anonymous(model)
+    bare.ClearField("ir_version")
     for output in bare.graph.output:
         output.ClearField("type")
     for node in bare.graph.node:

@@ -55,7 +55,7 @@ def stated(model: ModelProto) -> Stated | None:
     if len(model.graph.node) != 1 or model.functions:
         return None
     node = model.graph.node[0]
-    domain = "" if node.domain == "ai.onnx" else node.domain
+    domain = domain_of(node.domain)
     version = opset_of(model, domain)
     schema = opset.describe(domain, node.op_type, version)
     op = schema.op if schema else OpVersion(domain, node.op_type, version)
@@ -63,10 +63,15 @@ def stated(model: ModelProto) -> Stated | None:
     return Stated(op, version, attributes(node), tuple(node.input), is_plain(node))
 
 
+def domain_of(name: str) -> str:
+    """A domain as opcheck calls it; ONNX's own has two names."""
+    return "" if name == "ai.onnx" else name
+
+
 def opset_of(model: ModelProto, domain: str = "") -> int:
     """The opset of a domain that a model imports, 0 if none."""
-    own = ("", "ai.onnx") if domain == "" else (domain,)
-    return max((one.version for one in model.opset_import if one.domain in own), default=0)
+    imported = [one for one in model.opset_import if domain_of(one.domain) == domain]
+    return max((one.version for one in imported), default=0)
 
 
 def is_plain(node: NodeProto) -> bool:
@@ -113,7 +118,7 @@ def random_outputs(model: ModelProto) -> frozenset[str]:
 
 
 def _draws(node: NodeProto) -> bool:
-    if node.domain in ("", "ai.onnx"):
+    if not domain_of(node.domain):
         if node.op_type in _RANDOM:
             return True
         if node.op_type == "Dropout":

@@ -15,7 +15,7 @@ from typing import IO
 
 from onnx import ModelProto
 
-from opcheck.backends.base import ProcessDied, UnusableAnswer, own_part
+from opcheck.backends.base import Adapted, ProcessDied, UnusableAnswer, own_part
 from opcheck.backends.isolation.guard import SCRATCH, signal_name
 from opcheck.errors import BackendUnavailable, NotSupported
 from opcheck.graph import model_of
@@ -97,18 +97,15 @@ def last_lines(text: str) -> str:
     return end if len(end) <= _CHARACTERS else f"…{end[-_CHARACTERS:]}"
 
 
-@dataclass(frozen=True)
-class OneShot:
-    """A command behind the protocol; `words` hold the placeholders."""
+def one_shot(info: BackendInfo, words: tuple[str, ...]) -> Adapted:
+    """A command as a backend; `words` hold the placeholders."""
 
-    info: BackendInfo
-    words: tuple[str, ...]
-    documented_errors: tuple[type[BaseException], ...] = (CommandFailed,)
-
-    def prepare(self, task: Task) -> Command:
-        """The model; the program gets it together with the inputs."""
+    def prepare(task: Task) -> Command:
+        # The program gets the model together with the inputs.
         with own_part():
-            return Command(self.words, task, model_of(task))
+            return Command(words, task, model_of(task))
+
+    return Adapted(info, (CommandFailed,), prepare)
 
 
 @dataclass(frozen=True)

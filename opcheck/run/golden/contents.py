@@ -16,7 +16,7 @@ from opcheck.errors import UsageError
 from opcheck.graph import model_files
 from opcheck.graph.folders import MODEL
 from opcheck.graph.tensors import read_named_tensor
-from opcheck.graph.test_data import DATA
+from opcheck.graph.test_data import DATA, data_json
 from opcheck.model import Array, Case, Rejected, Task
 from opcheck.opset import describe
 from opcheck.run.golden.oracles import (
@@ -27,7 +27,7 @@ from opcheck.run.golden.oracles import (
     wrong_answers,
     wrong_ends,
 )
-from opcheck.run.golden.writing import as_stated, data_json, npy_bytes, task_of, wrong_archive
+from opcheck.run.golden.writing import as_stated, npy_bytes, task_of, wrong_archive
 from opcheck.run.machine import in_parallel
 from opcheck.suite import case_digest, golden_files, load
 from opcheck.suite import golden_manifest as gm
@@ -141,8 +141,7 @@ class _Look:
 
     def _data_set(self, data: gm.DataSetFields, task: Task | None) -> None:
         tensors = {"input": self._tensors(data, "input", self.test.inputs)}
-        kinds = ["output", *("lowest", "highest") * (self.test.tolerance == "bound")]
-        tensors |= {kind: self._tensors(data, kind, data.outputs) for kind in kinds}
+        tensors |= {kind: self._tensors(data, kind, data.outputs) for kind in self.test.kinds}
         self._npz(data, tensors)
         inputs, stored = tensors["input"], tensors["output"]
         if task is None or inputs is None or not self._are_sound(data, "input", inputs):
@@ -234,8 +233,7 @@ class _Look:
         found = []
         for data in self.test.data_sets:
             for number in range(len(data.outputs)):
-                kinds = ("output", "lowest", "highest") if stated == "bound" else ("output",)
-                names = [f"{data.folder}/{kind}_{number}.pb" for kind in kinds]
+                names = [f"{data.folder}/{kind}_{number}.pb" for kind in self.test.kinds]
                 if not all(map(self._is_sound, names)):
                     return None
                 output, *around = [read_named_tensor(self.folder / name)[1] for name in names]
@@ -292,10 +290,10 @@ def check(folder: Path, processes: int = 1, counted: Counted = iter) -> Checked:
             raise UsageError(f"{folder}/{gm.MANIFEST} {error}") from None
         told = f"{error}; nothing else was checked, but sha256sum -c {gm.SUMS} can do so"
         return Checked((*golden_files.unusual(listing), golden_files.Finding(gm.MANIFEST, told)))
-    tests = golden_files.tests_of(manifest)
     jobs = [
-        Job(folder, id, test, manifest.npz, golden_files.files_there(test, listing))
-        for id, test in tests
+        Job(folder, case.id, test, manifest.npz, golden_files.files_there(test, listing))
+        for case in manifest.cases
+        for test in case.tests
     ]
     looked = [*counted(in_parallel(look, jobs, processes))]
     findings = [
@@ -308,7 +306,7 @@ def check(folder: Path, processes: int = 1, counted: Counted = iter) -> Checked:
         len(manifest.cases),
         len(jobs),
         sum(one.judged for one in looked),
-        len({f"{test.folder}/{name}" for _, test in tests for name in test.files}),
+        len({path for path, _ in manifest.files}),
     )
 
 
@@ -342,10 +340,8 @@ def _findings(looked: Iterable[Looked], manifest: gm.Manifest) -> list[golden_fi
         wrong |= one.wrong
         changed |= one.changed
     places: dict[str, str] = {}
-    if changed:
-        for _, test in golden_files.tests_of(manifest):
-            for name, sha in test.files.items():
-                places.setdefault(sha, f"{test.folder}/{name}")
+    for path, sha in manifest.files if changed else ():
+        places.setdefault(sha, path)
     found = []
     for path, messages in wrong.items():
         here = places.get(changed.get(path, ""))

@@ -105,8 +105,7 @@ def _tables(folder: Path, problems: Problems) -> Iterator[tuple[str, Node]]:
 
 
 def _read(path: Path, file: str, problems: Problems) -> Node | None:
-    from opcheck.reading.reader import contents, decoded
-    from opcheck.reading.toml import parse_toml
+    from opcheck.reading.reader import contents, decoded, parse_toml
 
     try:
         data = contents(path)

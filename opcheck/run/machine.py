@@ -7,13 +7,13 @@ import signal
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager, suppress
-from importlib import metadata
 from pathlib import Path
 from typing import TypeVar
 
 import psutil
 
 import opcheck
+from opcheck.backends.modules import version_of
 from opcheck.model import Environment
 from opcheck.model.timing import Machine
 
@@ -26,15 +26,8 @@ def environment() -> Environment:
         opcheck=opcheck.__version__,
         python=platform.python_version(),
         platform=platform.platform(),
-        packages={name: _version(name) for name in _PACKAGES},
+        packages={name: version_of(name) or "not installed" for name in _PACKAGES},
     )
-
-
-def _version(package: str) -> str:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return "not installed"
 
 
 _CPU = Path("/sys/devices/system/cpu/cpu0")

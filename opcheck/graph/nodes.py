@@ -154,13 +154,12 @@ def node_tests(op: str) -> tuple[ModelTest, ...]:
         if error.name != f"{_PACKAGE}.{op.lower()}":
             raise
         return ()
-    made = importlib.import_module(_PACKAGE)._NodeTestCases
-    return tuple(_whole(case) for case in made if _is_of(op, case))
-
-
-def _is_of(op: str, case: Any) -> bool:
-    nodes = [(node.domain, node.op_type) for node in case.model.graph.node]
-    return nodes == [("", op)] and not _EXPANDED.search(case.name)
+    return tuple(
+        _whole(case)
+        for case in importlib.import_module(_PACKAGE)._NodeTestCases
+        if [(node.domain, node.op_type) for node in case.model.graph.node] == [("", op)]
+        and not _EXPANDED.search(case.name)
+    )
 
 
 def all_node_tests() -> tuple[ModelTest, ...]:

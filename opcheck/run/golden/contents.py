@@ -13,7 +13,7 @@ from opcheck import dtypes
 from opcheck.compare.outputs import stated_want
 from opcheck.dtypes import DTYPES
 from opcheck.errors import UsageError
-from opcheck.graph import model_files
+from opcheck.graph import ModelProto, model_files
 from opcheck.graph.folders import MODEL
 from opcheck.graph.tensors import read_named_tensor
 from opcheck.graph.test_data import DATA, data_json
@@ -36,17 +36,6 @@ from opcheck.suite import golden_manifest as gm
 _ABSURD = 64
 
 
-@dataclass(frozen=True)
-class Job:
-    """A test to look at: `there` are those of its files that are there, and plain files."""
-
-    folder: Path
-    case: str
-    test: gm.TestFields
-    npz: bool
-    there: frozenset[str]
-
-
 @dataclass
 class Looked:
     """What is wrong with each file, by its path in the folder, and the SHA-256 of changed ones."""
@@ -57,29 +46,32 @@ class Looked:
     judged: int = 0
 
 
-def look(job: Job) -> Looked:
-    """Everything that is wrong with the files of one test."""
-    return _Look(job).all()
-
-
+@dataclass
 class _Look:
-    def __init__(self, job: Job) -> None:
-        self.job, self.test = job, job.test
-        self.folder = job.folder / job.test.folder
-        self.found = Looked()
+    """A test to look at: `there` are those of its files that are there, and plain files."""
+
+    root: Path
+    case: str
+    test: gm.TestFields
+    npz: bool
+    there: frozenset[str]
+    found: Looked = field(default_factory=Looked)
+
+    @property
+    def folder(self) -> Path:
+        return self.root / self.test.folder
 
     def all(self) -> Looked:
-        job = self.job
-        for name, message, sha in golden_files.changed(
-            job.folder, self.test, job.there, npz=job.npz
-        ):
+        """Everything that is wrong with its files."""
+        changed = golden_files.changed(self.root, self.test, self.there, npz=self.npz)
+        for name, message, sha in changed:
             self._say(name, message)
             if sha:
                 self.found.changed[f"{self.test.folder}/{name}"] = sha
         task = self._model()
         for data in self.test.data_sets:
             self._data_set(data, task)
-        if DATA in self.job.there and self._is_sound(DATA):
+        if DATA in self.there and self._is_sound(DATA):
             self._data_json()
         self.found.wrong = dict(self.found.wrong)
         return self.found
@@ -89,7 +81,7 @@ class _Look:
 
     def _is_sound(self, name: str) -> bool:
         path = f"{self.test.folder}/{name}"
-        return name in self.job.there and path not in self.found.wrong
+        return name in self.there and path not in self.found.wrong
 
     def _are_sound(self, data: gm.DataSetFields, kind: str, arrays: Sequence[Array]) -> bool:
         names = (f"{data.folder}/{kind}_{number}.pb" for number in range(len(arrays)))
@@ -105,7 +97,7 @@ class _Look:
             self._say(MODEL, str(error))
             return None
         try:
-            task = task_of(self.job.case, self.test)
+            task = task_of(self.case, self.test)
             task = replace(task, initializers=model_files.constants(model, self.test.node.slots))
             told = model_files.other_model(model, task)
         except Exception as error:
@@ -127,7 +119,7 @@ class _Look:
         lacking = sorted({*task.slots} - given - {""})
         return f"nothing gives its input {lacking[0]!r}" if lacking else None
 
-    def _invalid(self, model: model_files.Model) -> str | None:
+    def _invalid(self, model: ModelProto) -> str | None:
         """Why a model cannot be run, or should not."""
         if not self.test.refused and (refusal := model_files.invalid(model)):
             return f"onnx's checker refuses it: {refusal}"
@@ -179,7 +171,7 @@ class _Look:
         return arrays if len(arrays) == len(found) else None
 
     def _tensor(self, name: str, spec: gm.Tensor) -> Array | None:
-        if name not in self.job.there:
+        if name not in self.there:
             return None
         try:
             called, array = read_named_tensor(self.folder / name)
@@ -291,11 +283,11 @@ def check(folder: Path, processes: int = 1, counted: Counted = iter) -> Checked:
         told = f"{error}; nothing else was checked, but sha256sum -c {gm.SUMS} can do so"
         return Checked((*golden_files.unusual(listing), golden_files.Finding(gm.MANIFEST, told)))
     jobs = [
-        Job(folder, case.id, test, manifest.npz, golden_files.files_there(test, listing))
+        _Look(folder, case.id, test, manifest.npz, golden_files.files_there(test, listing))
         for case in manifest.cases
         for test in case.tests
     ]
-    looked = [*counted(in_parallel(look, jobs, processes))]
+    looked = [*counted(in_parallel(_Look.all, jobs, processes))]
     findings = [
         *golden_files.strange(folder, listing, manifest, data),
         *_findings(looked, manifest),

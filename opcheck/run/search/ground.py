@@ -190,7 +190,8 @@ def _node(schema: Schema, candidate: Candidate) -> Node | None:
     for array in arrays:
         array.flags.writeable = False
     asked = sum(output.option == "single" for output in schema.outputs)
-    return Node(schema.op, arrays, candidate.attrs, asked, candidate.constant)
+    constant = any(spec.initializer for spec in candidate.inputs)
+    return Node(schema.op, arrays, candidate.attrs, asked, constant)
 
 
 class Ground:

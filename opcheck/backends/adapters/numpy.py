@@ -1,7 +1,5 @@
 """`numpy`: opcheck's own engine, as a backend like any other."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial

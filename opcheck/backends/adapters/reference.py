@@ -1,7 +1,5 @@
 """`reference`: the evaluator in onnx.reference."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """A program that is started once for each case and speaks in files and exit statuses."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -5,8 +5,6 @@ another state of the machine: what makes the machine slow for some seconds then 
 of a row, and not all of them alike (`timing.comparing` has the numbers).
 """
 
-from __future__ import annotations
-
 import hashlib
 import pickle
 import random

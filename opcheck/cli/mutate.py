@@ -108,7 +108,7 @@ def _power(
 ) -> Power:
     from opcheck.cli.console import counted
     from opcheck.model.mutation import Fate, Power
-    from opcheck.run.mutate import yardsticks
+    from opcheck.run.node_tests import yardsticks
     from opcheck.run.propose import proposals
 
     left = sorted(m.mutant for m in mutations if m.fate is Fate.SURVIVED)

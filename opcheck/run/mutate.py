@@ -8,22 +8,19 @@ from functools import cache
 from itertools import chain
 from typing import TypeAlias
 
-from opcheck import opset
 from opcheck.clauses import Survey
 from opcheck.engine import dtypes_of, leading, operator_of
 from opcheck.engine.mutants import Mutant as Mistake
 from opcheck.engine.mutants import mutants_of
 from opcheck.engine.mutants.stateful import STATEFUL, StatefulMutant
 from opcheck.errors import UsageError
-from opcheck.graph.nodes import node_tests
 from opcheck.known import Ledger
-from opcheck.model import Agreement, Case, OpVersion, Oracle, Source, Verdict
-from opcheck.model.mutation import Group, Mutant, Mutation, Yardstick, score
+from opcheck.model import Agreement, Case, OpVersion, Oracle, Verdict
+from opcheck.model.mutation import Group, Mutant, Mutation
 from opcheck.model.result import Cell
 from opcheck.run.machine import in_parallel
 from opcheck.run.search.ground import nodes_of
 from opcheck.run.sight import RED, Sight
-from opcheck.suite.models import cases_of
 
 #: How the names of cases begin that repeat an example of the specification, or what everybody runs.
 EXAMPLES = ("worked_example", "node_test")
@@ -299,46 +296,3 @@ def _known_alone(
             if len(names) == 1:
                 found[names[0]].append((ledger.fields.backend[0], line.cause))
     return found
-
-
-#: Where ONNX's own node tests stand, as far as anybody can look it up.
-_SOURCE = Source("onnx.backend.test", 0, 0)
-
-
-def cases_of_node_tests(ops: Iterable[OpVersion]) -> tuple[Case, ...]:
-    """The node tests of these versions, as far as the engine knows them.
-
-    They are judged as ONNX's runner does, by a relative and an absolute tolerance; there, each is
-    run once.
-    """
-    wanted = {op for op in ops if not op.domain and operator_of(op) and _takes_all(op)}
-    tests = (test for name in sorted({op.name for op in wanted}) for test in node_tests(name))
-    found = (case for test in tests for case in cases_of(test, _SOURCE))
-    return tuple(case for case in found if case.op in wanted)
-
-
-def _takes_all(op: OpVersion) -> bool:
-    """Return True if no node of an operator leaves an input or output out."""
-    schema = opset.describe(op.domain, op.name, op.since)
-    assert schema
-    return all(one.option == "single" for one in (*schema.inputs, *schema.outputs))
-
-
-def yardsticks(names: tuple[str, ...], found: Iterable[Mutation]) -> tuple[Yardstick, ...]:
-    """One for each version and dtype that node tests are about, of those in `found`.
-
-    `names` are the only mistakes there, all where it is empty.
-    """
-    ours: dict[Cell, list[Mutation]] = defaultdict(list)
-    for mutation in found:
-        ours[Cell(mutation.mutant.op, mutation.mutant.dtype)].append(mutation)
-    tests = cases_of_node_tests({cell.op for cell in ours})
-    # ONNX's runner runs each of them once.
-    settings = Settings(names, once=True)
-    return tuple(
-        Yardstick(
-            cell.op, cell.dtype, len(cases), score(mutations(cases, settings)), score(ours[cell])
-        )
-        for cell, cases in cells(tests).items()
-        if cell in ours
-    )

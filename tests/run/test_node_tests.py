@@ -1,7 +1,8 @@
 from opcheck.dtypes import DTYPES
 from opcheck.model import OpVersion, Tolerance, Values, Verdict
 from opcheck.model.mutation import Fate, Mutant, Mutation, score
-from opcheck.run.mutate import Settings, cases_of_node_tests, mutations, yardsticks
+from opcheck.run.mutate import Settings, mutations
+from opcheck.run.node_tests import cases_of_node_tests, yardsticks
 from tests.inline import judged
 from tests.run.one import ENGINE
 

@@ -14,11 +14,10 @@ from time import monotonic
 from typing import Literal, TypeAlias
 
 from opcheck.backends.adapters import About
-from opcheck.backends.address import Address, built_in, entry_points
+from opcheck.backends.address import Address, Profile, built_in, entry_points
 from opcheck.backends.connect import adapter
 from opcheck.backends.isolation.process import Process, kill, started, with_output
 from opcheck.backends.modules import version_of
-from opcheck.backends.profiles import Profile
 from opcheck.errors import BackendUnavailable, OpcheckError, UsageError
 from opcheck.model import BackendInfo
 
@@ -83,7 +82,7 @@ def offers(profiles: Mapping[str, Profile]) -> tuple[list[Offer], list[OpcheckEr
 
 
 def offer(profile: Profile) -> Offer:
-    """What was asked for in so many words, as `opcheck.backends.profiles.resolve` reads it."""
+    """What was asked for in so many words, as `opcheck.backends.address.resolve` reads it."""
     return _of_profile(profile, "argument")
 
 

@@ -30,8 +30,8 @@ def chosen_backends(
     Raises UsageError for every address that names nothing, all at once.
     """
     from opcheck.backends import DEFAULT
+    from opcheck.backends.address import memory, profiles, resolve
     from opcheck.backends.isolation.slot import Settings
-    from opcheck.backends.profiles import memory, profiles, resolve
 
     limit = None if memory_limit is None else memory(memory_limit)
     known = profiles(Path.cwd())

@@ -1,16 +1,10 @@
-"""Files and texts → `Node` trees: every way in which a file can be unusable ends in a problem.
-
-Python's own reader of TOML does not tell the lines of values; here they are found in the text.
-"""
+"""Files and texts → `Node` trees: every way in which a file can be unusable ends in a problem."""
 
 import gc
 import re
 import stat
-import tomllib
-from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Final
 
 import opcheck
 from opcheck.reading.builder import Builder
@@ -151,78 +145,3 @@ def shipped_folder(installed: str, checkout: str) -> Path:
     package = Path(opcheck.__file__).parent
     inside = package / installed
     return inside if inside.is_dir() else package.parent / checkout
-
-
-KeyPath: TypeAlias = tuple[str, ...]
-
-#: The file as a whole, for what cannot be found in its text.
-_WHOLE = Mark(0, 0)
-
-_WORD = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
-_KEY = rf"(?P<key>{_WORD}(?:\s*\.\s*{_WORD})*)"
-_HEADER = re.compile(rf"\s*\[\[?\s*{_KEY}\s*\]")
-_ASSIGNMENT = re.compile(rf"\s*{_KEY}\s*=")
-_TOML_PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)")
-
-
-def parse_toml(text: str, file: str, problems: Problems) -> Node | None:
-    """The document; None, with the problem reported, if it is none."""
-    try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        place = _TOML_PLACE.search(str(error))
-        last = text.splitlines() or [""]
-        mark = Mark(len(last), len(last[-1]) + 1)
-        if place and place[1]:
-            mark = Mark(int(place[1]), int(place[2]))
-        hint = "texts stand in quotes" if "Invalid value" in str(error) else None
-        problems.add(file, mark, f"no TOML: {_TOML_PLACE.sub('', str(error))}", hint)
-        return None
-    return _node(document, (), _marks(text))
-
-
-def _node(value: Any, path: KeyPath, marks: Mapping[KeyPath, Mark]) -> Node:
-    mark = _nearest(path, marks)
-    if isinstance(value, dict):
-        return Node(
-            {key: _node(item, (*path, key), marks) for key, item in value.items()},
-            mark,
-            {key: _nearest((*path, key), marks) for key in value},
-        )
-    if isinstance(value, list):
-        return Node(tuple(_node(item, path, marks) for item in value), mark)
-    return Node(value, mark)
-
-
-def _nearest(path: KeyPath, marks: Mapping[KeyPath, Mark]) -> Mark:
-    """Where a key is written or, inside of a table written in one line, that table's key."""
-    while path and path not in marks:
-        path = path[:-1]
-    return marks.get(path, _WHOLE)
-
-
-def _marks(text: str) -> dict[KeyPath, Mark]:
-    """The first place of every key that a line begins with, be it that of a table."""
-    marks: dict[KeyPath, Mark] = {}
-    table: KeyPath = ()
-    for number, line in enumerate(text.splitlines(), 1):
-        header = _HEADER.match(line)
-        found = header or _ASSIGNMENT.match(line)
-        if not found:
-            continue
-        # A line of a text of several lines may look like a key and be none.
-        with suppress(tomllib.TOMLDecodeError):
-            path = _key_path(found["key"])
-            table, path = (path, path) if header else (table, (*table, *path))
-            for end in range(1, len(path) + 1):
-                marks.setdefault(path[:end], Mark(number, found.start("key") + 1))
-    return marks
-
-
-def _key_path(key: str) -> KeyPath:
-    nested: Any = tomllib.loads(f"{key} = 0")
-    path = []
-    while nested != 0:
-        ((word, nested),) = nested.items()
-        path.append(word)
-    return tuple(path)

@@ -3,7 +3,7 @@ from textwrap import dedent
 import pytest
 
 from opcheck.reading.nodes import Problems
-from opcheck.reading.reader import parse_toml
+from opcheck.reading.toml import parse_toml
 
 TEXT = dedent("""\
     # a comment

@@ -1,0 +1,83 @@
+"""TOML as a tree whose values know their lines, which Python's own reader does not tell."""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, TypeAlias
+
+from opcheck.reading.nodes import Mark, Node, Problems
+
+Path: TypeAlias = tuple[str, ...]
+
+#: The file as a whole, for what cannot be found in its text.
+_WHOLE = Mark(0, 0)
+
+_WORD = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
+_KEY = rf"(?P<key>{_WORD}(?:\s*\.\s*{_WORD})*)"
+_HEADER = re.compile(rf"\s*\[\[?\s*{_KEY}\s*\]")
+_ASSIGNMENT = re.compile(rf"\s*{_KEY}\s*=")
+_PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)")
+
+
+def parse_toml(text: str, file: str, problems: Problems) -> Node | None:
+    """The document; None, with the problem reported, if it is none."""
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        place = _PLACE.search(str(error))
+        last = text.splitlines() or [""]
+        mark = Mark(len(last), len(last[-1]) + 1)
+        if place and place[1]:
+            mark = Mark(int(place[1]), int(place[2]))
+        hint = "texts stand in quotes" if "Invalid value" in str(error) else None
+        problems.add(file, mark, f"no TOML: {_PLACE.sub('', str(error))}", hint)
+        return None
+    return _node(document, (), _marks(text))
+
+
+def _node(value: Any, path: Path, marks: Mapping[Path, Mark]) -> Node:
+    mark = _nearest(path, marks)
+    if isinstance(value, dict):
+        return Node(
+            {key: _node(item, (*path, key), marks) for key, item in value.items()},
+            mark,
+            {key: _nearest((*path, key), marks) for key in value},
+        )
+    if isinstance(value, list):
+        return Node(tuple(_node(item, path, marks) for item in value), mark)
+    return Node(value, mark)
+
+
+def _nearest(path: Path, marks: Mapping[Path, Mark]) -> Mark:
+    """Where a key is written or, inside of a table written in one line, that table's key."""
+    while path and path not in marks:
+        path = path[:-1]
+    return marks.get(path, _WHOLE)
+
+
+def _marks(text: str) -> dict[Path, Mark]:
+    """The first place of every key that a line begins with, be it that of a table."""
+    marks: dict[Path, Mark] = {}
+    table: Path = ()
+    for number, line in enumerate(text.splitlines(), 1):
+        header = _HEADER.match(line)
+        found = header or _ASSIGNMENT.match(line)
+        if not found:
+            continue
+        # A line of a text of several lines may look like a key and be none.
+        with suppress(tomllib.TOMLDecodeError):
+            path = _path(found["key"])
+            table, path = (path, path) if header else (table, (*table, *path))
+            for end in range(1, len(path) + 1):
+                marks.setdefault(path[:end], Mark(number, found.start("key") + 1))
+    return marks
+
+
+def _path(key: str) -> Path:
+    nested: Any = tomllib.loads(f"{key} = 0")
+    path = []
+    while nested != 0:
+        ((word, nested),) = nested.items()
+        path.append(word)
+    return tuple(path)

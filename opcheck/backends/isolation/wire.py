@@ -106,13 +106,10 @@ def answer_parts(question: Question | None, answer: Answer) -> list[Any]:
     def described(value: Array | Foreign) -> Any:
         return _described(value, blobs)
 
-    def listed(outputs: Outputs | None) -> Any:
-        return None if outputs is None else [described(value) for value in outputs]
-
-    def repeated(outputs: Outputs | None) -> Any:
+    def listed(outputs: Outputs | None, before: Outputs | None = None) -> Any:
         if outputs is None:
             return None
-        pairs = zip_longest(outputs, seen.first or ())
+        pairs = zip_longest(outputs, before or ())
         return [
             place if _same(value, first) else described(value)
             for place, (value, first) in enumerate(islice(pairs, len(outputs)))
@@ -136,8 +133,8 @@ def answer_parts(question: Question | None, answer: Answer) -> list[Any]:
         "seconds": seen.seconds,
         "first": listed(seen.first),
         "between": listed(seen.between),
-        "kept": repeated(seen.kept),
-        "again": repeated(seen.again),
+        "kept": listed(seen.kept, seen.first),
+        "again": listed(seen.again, seen.first),
         "fed": fed(),
         "declared": [(one.dtype, one.shape) for one in seen.declared],
         "printed": answer.printed,
@@ -156,13 +153,10 @@ def read_answer(parts: Sequence[bytearray], question: Question) -> Answer:
         def value(said: Any) -> Array | Foreign:
             return _read(said, parts)
 
-        def outputs(said: Any) -> Outputs | None:
-            return None if said is None else read_outputs(said, parts)
-
-        def repeated(said: Any) -> Outputs | None:
+        def outputs(said: Any, before: Outputs | None = None) -> Outputs | None:
             if said is None:
                 return None
-            known = first or ()
+            known = before or ()
             return tuple(known[one] if isinstance(one, int) else value(one) for one in said)
 
         first = outputs(record["first"])
@@ -177,8 +171,8 @@ def read_answer(parts: Sequence[bytearray], question: Question) -> Answer:
             seconds=float(record["seconds"]),
             first=first,
             between=outputs(record["between"]),
-            kept=repeated(record["kept"]),
-            again=repeated(record["again"]),
+            kept=outputs(record["kept"], first),
+            again=outputs(record["again"], first),
             fed=fed,  # type: ignore[arg-type]  # what was fed is an array, whatever became of it
             declared=tuple(as_declared(*one) for one in record["declared"]),
         )

@@ -42,10 +42,10 @@ class Inline:
         yield from replies
 
 
-def lying(mistake: Mutant) -> sight.Made:
+def lying(mistake: Mutant) -> Backend:
     """A backend that makes one mistake; asked once, because it would make it every time."""
     info = BackendInfo(mistake.name, "mistake", "", repeatable=False)
-    return sight.Made(
+    return sight.made(
         info,
         lambda task: lambda inputs: mistake.made_on(sight.node_of(task, [*map(np.copy, inputs)])),
     )

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from opcheck.backends.address import profiles
 from opcheck.backends.connect import connect
 from opcheck.backends.profile_fields import ProfileFields
-from opcheck.backends.profiles import profiles
 from opcheck.backends.runners.one_shot import NOT_RUN, PLACEHOLDERS, UNSUPPORTED
 from opcheck.backends.runners.persistent import PROTOCOL, from_json, read_hello, read_reply
 from opcheck.dtypes import DTYPES

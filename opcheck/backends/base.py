@@ -122,3 +122,13 @@ class Backend(Protocol):
     def prepare(self, task: Task) -> Prepared:
         """`task` made ready to run."""
         ...
+
+
+@dataclass(frozen=True)
+class Adapted:
+    """A backend made of what prepares its tasks; around another `backend`, if there is one."""
+
+    info: BackendInfo
+    documented_errors: tuple[type[BaseException], ...]
+    prepare: Callable[[Task], Prepared]
+    backend: Any = None

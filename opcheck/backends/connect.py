@@ -1,17 +1,25 @@
 """From an address to the backend itself: here its code is imported.
 
 That belongs in a process of its own; see `opcheck.backends.isolation`.
+
+Somebody's own class or function is called with the options of the address as keywords, whose values
+are strings, and with the detail before them where there is one. What it returns needs
+`prepare(task)`, which returns an object with `run(inputs)`. `version`, `documented_errors`,
+`devices`, `threads` and `repeatable` are attributes that it may have.
 """
 
 import importlib
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Protocol, cast
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Protocol, cast
 
 from opcheck.backends import adapters
 from opcheck.backends.adapters import About
 from opcheck.backends.address import Address, built_in, entry_points, parse
-from opcheck.backends.base import Backend, Prepared
+from opcheck.backends.base import Adapted, Backend, Prepared, UnusableAnswer
+from opcheck.backends.modules import blamed
+from opcheck.errors import UsageError, did_you_mean
 from opcheck.model import BackendInfo, Task
 
 
@@ -49,13 +57,12 @@ def connect(address: Address | str) -> Backend:
     spelt = address.at(backend.info.address)
     if spelt == backend.info.address:
         return backend
-    return _Declared(backend, replace(backend.info, address=spelt, accumulate=address.accumulate))
+    # There is more in its address than itself knows of.
+    info = replace(backend.info, address=spelt, accumulate=address.accumulate)
+    return Adapted(info, backend.documented_errors, backend.prepare, backend)
 
 
 def _offered(address: Address) -> Backend:
-    from opcheck.backends.factory import made
-    from opcheck.backends.modules import blamed
-
     point = entry_points()[address.kind]
     with blamed(f"backend {address.kind!r} ({point.value}) cannot be loaded"):
         maker = point.load()
@@ -64,16 +71,91 @@ def _offered(address: Address) -> Backend:
     return made(maker, str(place), address.detail, dict(address.options), version)
 
 
-@dataclass(frozen=True)
-class _Declared:
-    """A backend with more in its address than itself knows of."""
+def made(
+    maker: Any, address: str, detail: str | None, options: Mapping[str, str], version: str
+) -> Backend:
+    """The backend that `maker(detail, **options)` is, in the clothes of the protocol.
 
-    backend: Backend
-    info: BackendInfo
+    Without a detail, it is `maker(**options)`. What cannot be called is the backend itself.
+    `version` is for one that states none.
 
-    @property
-    def documented_errors(self) -> tuple[type[BaseException], ...]:
-        return self.backend.documented_errors
+    Raises:
+        UsageError: these options cannot be given to it, or it does not follow the protocol.
+        BackendUnavailable: it raises.
+    """
+    backend = maker
+    if callable(maker):
+        arguments = () if detail is None else (detail,)
+        _check_call(maker, address, arguments, options)
+        with blamed(f"backend {address!r} cannot be made"):
+            backend = maker(*arguments, **options)
+    elif options or detail is not None:
+        raise UsageError(f"backend {address!r} takes neither a detail nor options")
+    with blamed(f"backend {address!r} cannot be asked what it is"):
+        if not callable(getattr(backend, "prepare", None)):
+            lacks = "a prepare that is no method" if hasattr(backend, "prepare") else "no prepare"
+            raise UsageError(
+                f"backend {address!r}: {type(backend).__name__} has {lacks}",
+                "a backend has prepare(task), which returns an object with run(inputs)",
+            )
+        stated = _stated(backend, address)
+    documented = stated.pop("documented_errors", ())
+    info = BackendInfo(address, address.partition(":")[0], version)
 
-    def prepare(self, task: Task) -> Prepared:
-        return self.backend.prepare(task)
+    def prepare(task: Task) -> Prepared:
+        return runnable(backend.prepare(task))
+
+    return Adapted(replace(info, **stated), documented, prepare, backend)
+
+
+def runnable(prepared: Any) -> Prepared:
+    """`prepared` itself; raises UnusableAnswer where it cannot run."""
+    if not callable(getattr(prepared, "run", None)):
+        said = f"prepare returned {type(prepared).__name__}, which has no run(inputs)"
+        raise UnusableAnswer(said)
+    return prepared  # type: ignore[no-any-return]
+
+
+def _check_call(
+    maker: Any, address: str, arguments: tuple[str, ...], options: Mapping[str, str]
+) -> None:
+    """Raise UsageError for what its signature does not allow, if it has one."""
+    try:
+        signature = inspect.signature(maker)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(*arguments, **options)
+    except TypeError as error:
+        unknown = [name for name in options if name not in signature.parameters]
+        near = did_you_mean(unknown[0], signature.parameters) if unknown else None
+        hint = near or f"it is made by {getattr(maker, '__name__', 'a call')}{signature}"
+        raise UsageError(f"backend {address!r} cannot be made so: {error}", hint) from None
+
+
+def _each(kind: type) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, list | tuple) and all(isinstance(v, kind) for v in value)
+
+
+#: What a backend may state beside `prepare`: what it must be, in words and as a test.
+_STATED: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
+    "version": ("a string", lambda value: isinstance(value, str)),
+    "repeatable": ("True or False", lambda value: isinstance(value, bool)),
+    "threads": ("a whole number or None", lambda value: value is None or type(value) is int),
+    "devices": ("a list of strings", _each(str)),
+    "documented_errors": (
+        "a list of exception types",
+        lambda value: _each(type)(value) and all(issubclass(v, BaseException) for v in value),
+    ),
+}
+
+
+def _stated(backend: Any, address: str) -> dict[str, Any]:
+    found = {}
+    for name, (meant, fits) in _STATED.items():
+        if hasattr(backend, name):
+            value = getattr(backend, name)
+            if not fits(value):
+                raise UsageError(f"backend {address!r}: its {name} is {value!r}, not {meant}")
+            found[name] = tuple(value) if isinstance(value, list) else value
+    return found

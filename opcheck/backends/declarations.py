@@ -18,6 +18,7 @@ import numpy as np
 
 from opcheck import opset
 from opcheck.backends.address import parse
+from opcheck.backends.base import Adapted
 from opcheck.backends.connect import connect
 from opcheck.backends.modules import accepts
 from opcheck.dtypes import DType
@@ -50,7 +51,7 @@ class Declarations:
         self._way = _WAYS.get(address.kind)
         backend: Any = connect(address)
         # Somebody's own object, where there is one inside opcheck's.
-        while type(backend).__module__.startswith("opcheck.") and hasattr(backend, "backend"):
+        while isinstance(backend, Adapted) and backend.backend is not None:
             backend = backend.backend
         self._backend = backend
 

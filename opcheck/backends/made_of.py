@@ -15,7 +15,7 @@ from hashlib import file_digest, sha256
 from pathlib import Path
 
 import opcheck
-from opcheck.backends.isolation.mark import SCRATCH
+from opcheck.backends.isolation.guard import SCRATCH
 from opcheck.graph.tensors import write_whole
 
 #: What is installed here belongs to somebody, whatever folder it is in.

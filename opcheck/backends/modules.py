@@ -143,14 +143,20 @@ def _chosen(backend: str, module: ModuleType, methods: Sequence[str]) -> tuple[s
 
 def _version(module: ModuleType) -> str:
     """The version that the module or its package states, or that was installed; "" for none."""
-    top = sys.modules.get(module.__name__.partition(".")[0])
+    package = module.__name__.partition(".")[0]
+    top = sys.modules.get(package)
     for stated in (getattr(module, "__version__", None), getattr(top, "__version__", None)):
         if isinstance(stated, str):
             return stated
+    return version_of(package)
+
+
+def version_of(distribution: str) -> str:
+    """The version of an installed distribution, "" where it is not installed."""
     from importlib import metadata
 
     try:
-        return metadata.version(module.__name__.partition(".")[0])
+        return metadata.version(distribution)
     except metadata.PackageNotFoundError:
         return ""
 

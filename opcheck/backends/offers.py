@@ -14,10 +14,10 @@ from time import monotonic
 from typing import Literal, TypeAlias
 
 from opcheck.backends.adapters import About
-from opcheck.backends.address import Address, built_in, entry_points
+from opcheck.backends.address import Address, Profile, built_in, entry_points
 from opcheck.backends.connect import adapter
 from opcheck.backends.isolation.process import Process, kill, started, with_output
-from opcheck.backends.profiles import Profile
+from opcheck.backends.modules import version_of
 from opcheck.errors import BackendUnavailable, OpcheckError, UsageError
 from opcheck.model import BackendInfo
 
@@ -82,7 +82,7 @@ def offers(profiles: Mapping[str, Profile]) -> tuple[list[Offer], list[OpcheckEr
 
 
 def offer(profile: Profile) -> Offer:
-    """What was asked for in so many words, as `opcheck.backends.profiles.resolve` reads it."""
+    """What was asked for in so many words, as `opcheck.backends.address.resolve` reads it."""
     return _of_profile(profile, "argument")
 
 
@@ -91,7 +91,8 @@ def _built_in(kind: str) -> Offer:
     # Such a kind says in its summary what to write.
     is_template = f"{kind}:" in about.summary
     profile = Profile(kind, Address(kind))
-    return Offer(profile, "built in", about, _version(about.distribution), is_template)
+    version = version_of(about.distribution) if about.distribution else ""
+    return Offer(profile, "built in", about, version, is_template)
 
 
 def _entry_point(name: str, point: metadata.EntryPoint) -> Offer:
@@ -110,13 +111,6 @@ def _of_profile(profile: Profile, origin: Origin) -> Offer:
     if profile.name != address:
         about = About(f"profile of {address}", about.distribution, about.install)
     return Offer(profile, origin, about, kin.version)
-
-
-def _version(distribution: str | None) -> str:
-    try:
-        return metadata.version(distribution) if distribution else ""
-    except metadata.PackageNotFoundError:
-        return ""
 
 
 def tried(

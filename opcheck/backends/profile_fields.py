@@ -7,8 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
-from opcheck.backends.address import Address, built_in, parse
-from opcheck.backends.profiles import Profile, size
+from opcheck.backends.address import Address, Profile, built_in, parse, size
 from opcheck.errors import UsageError
 from opcheck.reading import Node, Problems, form
 

@@ -16,8 +16,8 @@ from opcheck.errors import Exit, OpcheckError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from opcheck.backends.address import Profile
     from opcheck.backends.offers import Offer, Tried
-    from opcheck.backends.profiles import Profile
     from opcheck.model.result import Support
 
 #: How many seconds a backend has to start, or for a model, where nobody says otherwise.
@@ -52,9 +52,9 @@ def command(addresses: tuple[str, ...], probe: bool, timeout: float | None, form
 
     Exit codes: 0 all is shown, 2 wrong usage, 4 what is at an ADDRESS cannot be used.
     """
+    from opcheck.backends.address import profiles
     from opcheck.backends.isolation.guard import guarded_folder
     from opcheck.backends.offers import offers, tried
-    from opcheck.backends.profiles import profiles
     from opcheck.cli.console import output
 
     known = profiles(Path.cwd())
@@ -70,19 +70,11 @@ def command(addresses: tuple[str, ...], probe: bool, timeout: float | None, form
 
 
 def _named(addresses: Sequence[str], known: Mapping[str, Profile]) -> list[Offer]:
+    from opcheck.backends.address import resolve
     from opcheck.backends.offers import offer
-    from opcheck.backends.profiles import resolve
-    from opcheck.cli.workers import raise_all
+    from opcheck.cli.workers import each
 
-    found: list[Offer] = []
-    failures: list[OpcheckError] = []
-    for text in addresses:
-        try:
-            found.append(offer(resolve(text, known)))
-        except OpcheckError as error:
-            failures.append(error)
-    raise_all(failures)
-    return found
+    return each(lambda text: offer(resolve(text, known)), addresses)
 
 
 def _probe(

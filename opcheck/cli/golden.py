@@ -155,7 +155,7 @@ def _show(golden: Golden) -> None:
     from opcheck.report.words import one_line, plural
 
     console = output()
-    if golden.tests:
+    if golden.manifest.cases:
         put_all(console, _kinds(golden), _methods(golden))
     fixed = Counter(case.fixed for case in golden.manifest.cases if case.fixed)
     for reason, count in fixed.most_common():
@@ -186,7 +186,7 @@ def _kinds(golden: Golden) -> Table:
         "rejected": "refuse the model",
     }
     for kind, duty in duties.items():
-        tests = [test for test in golden.tests if test.folder.startswith(f"{kind}/")]
+        tests = [test for test in golden.manifest.tests if test.folder.startswith(f"{kind}/")]
         if tests:
             sets = sum(len(test.data_sets) for test in tests)
             files = sum(len(test.files) for test in tests)
@@ -199,7 +199,7 @@ def _methods(golden: Golden) -> Table:
 
     table = new_table("values", Numbers("data sets"), "")
     counts = Counter(
-        data.method for test in golden.tests for data in test.data_sets if data.outputs
+        data.method for test in golden.manifest.tests for data in test.data_sets if data.outputs
     )
     for method, text in golden.manifest.methods.items():
         if counts[method]:

@@ -191,7 +191,7 @@ def opened(
 
 
 def _facts(backends: Sequence[BackendInfo], cases: Sequence[Case]) -> Facts:
-    from opcheck.backends.profiles import profiles, resolve
+    from opcheck.backends.address import profiles, resolve
     from opcheck.diagnose import names_of
     from opcheck.known.checking import Facts
     from opcheck.suite import load

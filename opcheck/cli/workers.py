@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from opcheck.cli import interrupt
 from opcheck.errors import OpcheckError, UsageError
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from opcheck.backends.isolation.pool import Pool
     from opcheck.backends.isolation.slot import Settings
     from opcheck.model import Case
+
+Item = TypeVar("Item")
+Made = TypeVar("Made")
 
 #: How many seconds a backend has for a case, where nobody says otherwise.
 TIMEOUT = 30.0
@@ -27,33 +30,26 @@ def chosen_backends(
     Raises UsageError for every address that names nothing, all at once.
     """
     from opcheck.backends import DEFAULT
+    from opcheck.backends.address import memory, profiles, resolve
     from opcheck.backends.isolation.slot import Settings
-    from opcheck.backends.profiles import memory, profiles, resolve
 
     limit = None if memory_limit is None else memory(memory_limit)
     known = profiles(Path.cwd())
-    found: list[Settings] = []
-    failures: list[OpcheckError] = []
-    for text in addresses or DEFAULT:
-        try:
-            if addresses.count(text) > 1:
-                raise UsageError(f"backend {text!r} is named twice")
-            profile = resolve(text, known)
-        except UsageError as error:
-            failures.append(error)
-            continue
-        found.append(
-            Settings(
-                str(profile.address),
-                folder,
-                profile.environment,
-                timeout or profile.timeout or TIMEOUT,
-                limit or profile.memory_limit,
-                name=profile.name if profile.name in known else None,
-            )
+
+    def settings(text: str) -> Settings:
+        if addresses.count(text) > 1:
+            raise UsageError(f"backend {text!r} is named twice")
+        profile = resolve(text, known)
+        return Settings(
+            str(profile.address),
+            folder,
+            profile.environment,
+            timeout or profile.timeout or TIMEOUT,
+            limit or profile.memory_limit,
+            name=profile.name if profile.name in known else None,
         )
-    raise_all(failures)
-    return found
+
+    return each(settings, addresses or DEFAULT)
 
 
 @contextmanager
@@ -74,27 +70,33 @@ def started(settings: Sequence[Settings], workers: int) -> Iterator[list[Pool]]:
 def connect(pools: Sequence[Pool]) -> None:
     """Wait for all backends; every one that cannot be used is reported, and then none is."""
     spelt: dict[str, Pool] = {}
+
+    def connected(pool: Pool) -> None:
+        info = pool.connected(interrupt.safe_place)
+        other = spelt.setdefault(info.address, pool)
+        if other is not pool:
+            names = " and ".join(dict.fromkeys(repr(p.address) for p in (other, pool)))
+            raise UsageError(f"{names} name the same backend, {info.address!r}")
+        interrupt.safe_place()
+
+    each(connected, pools)
+
+
+def each(function: Callable[[Item], Made], items: Iterable[Item]) -> list[Made]:
+    """Call a function on every item; raise what went wrong with any of them as one error."""
+    made: list[Made] = []
     failures: list[OpcheckError] = []
-    for pool in pools:
+    for item in items:
         try:
-            info = pool.connected(interrupt.safe_place)
-            other = spelt.setdefault(info.address, pool)
-            if other is not pool:
-                names = " and ".join(dict.fromkeys(repr(p.address) for p in (other, pool)))
-                raise UsageError(f"{names} name the same backend, {info.address!r}")
-            interrupt.safe_place()
+            made.append(function(item))
         except OpcheckError as error:
             failures.append(error)
-    raise_all(failures)
-
-
-def raise_all(failures: Sequence[OpcheckError]) -> None:
-    """Raise what went wrong with several backends as one error, if anything did."""
     if failures:
         # A wrong command line comes before a backend that is missing.
         worst = next((e for e in failures if isinstance(e, UsageError)), failures[0])
         lines = dict.fromkeys(line for error in failures for line in error.lines())
         raise type(worst)("\n".join(lines))
+    return made
 
 
 @contextmanager
@@ -114,9 +116,9 @@ def consulted(
     from opcheck.backends.address import CODE, parse
     from opcheck.run.oracle import oracles_of
 
-    settings: dict[str, Settings] = {}
-    refused: list[OpcheckError] = []
-    for address, case in oracles_of(cases).items():
+    oracles = oracles_of(cases)
+
+    def settings(address: str) -> Settings:
         try:
             (one,) = chosen_backends([address], folder, timeout, memory_limit)
             is_trusted = address in given or one.name is not None
@@ -125,21 +127,23 @@ def consulted(
                     f"{address!r} is code, which no case file may have run",
                     "name it with -b too, or give it a name in opcheck.toml and state that",
                 )
-            settings[address] = one
         except UsageError as error:
-            told = f"{case.source}: expect.oracle: {error.message}"
-            refused.append(UsageError(told, error.hint))
-    raise_all(refused)
-    with started([*settings.values()], workers) as pools:
-        failures: list[OpcheckError] = []
-        for address, pool in zip(settings, pools, strict=True):
+            told = f"{oracles[address].source}: expect.oracle: {error.message}"
+            raise UsageError(told, error.hint) from None
+        return one
+
+    with started(each(settings, oracles), workers) as pools:
+        by_address = dict(zip(oracles, pools, strict=True))
+
+        def connected(address: str) -> None:
             try:
-                connect([pool])
+                connect([by_address[address]])
             except OpcheckError as error:
                 told = "\n".join([f"oracle {address!r}: {error.message}", *error.lines()[1:]])
-                failures.append(type(error)(told))
-        raise_all(failures)
-        yield dict(zip(settings, pools, strict=True))
+                raise type(error)(told) from None
+
+        each(connected, oracles)
+        yield by_address
 
 
 def check_company(cases: Sequence[Case], backends: int) -> None:

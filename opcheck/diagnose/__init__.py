@@ -1,7 +1,7 @@
 """Why answers are wrong: mistakes that reproduce them, and what failing cases have in common.
 
-`likeness` says if a mistake gives what a backend gave, and looks at wrong values by themselves;
-`evidence` makes two of one. `suspects` remembers across the failures and passes of a backend.
+`evidence` says if a mistake gives what a backend gave, beside a fault or not, and looks at wrong
+values by themselves. `suspects` remembers across the failures and passes of a backend.
 Once all results are there, `settle` chooses a cause for each failure, by the mistakes that no pass
 contradicts or by `rules` about the `features` of its case.
 """

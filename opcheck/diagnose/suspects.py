@@ -9,8 +9,17 @@ from typing import TypeAlias
 import numpy as np
 
 from opcheck.compare import compare_outputs
-from opcheck.diagnose.evidence import FAULTS, Evidence, Fault, both, mistake_named
-from opcheck.diagnose.likeness import contradicts, refuses, reproduces, resemblance
+from opcheck.diagnose.evidence import (
+    FAULTS,
+    Evidence,
+    Fault,
+    both,
+    contradicts,
+    mistake_named,
+    refuses,
+    reproduces,
+    resemblance,
+)
 from opcheck.dtypes import DType
 from opcheck.engine import leading
 from opcheck.engine.mutants import Mutant as Mistake

@@ -139,6 +139,14 @@ def _inferred(model: ModelProto) -> Sequence[ValueInfoProto]:
         return ()
 
 
+def anonymous(model: ModelProto) -> ModelProto:
+    """A copy of a model without who made it."""
+    copy = ModelProto.FromString(model.SerializeToString())
+    for field in ("producer_name", "producer_version", "doc_string"):
+        copy.ClearField(field)
+    return copy
+
+
 def at_newest_opsets(model: ModelProto) -> ModelProto:
     """A copy of a model that imports the newest opset of each of its domains."""
     later = ModelProto.FromString(model.SerializeToString())

@@ -24,6 +24,7 @@ import numpy as np
 from onnx import ModelProto, TypeProto
 
 from opcheck.dtypes import DTYPES, identical
+from opcheck.graph.build import anonymous
 from opcheck.graph.tensors import (
     BeyondOpcheck,
     read_npy,
@@ -149,12 +150,15 @@ def other_question(
             found = ModelProto.FromString(written.read_bytes())
         except Exception:  # protobuf's own DecodeError, or the file cannot be read
             return f"its {MODEL} is not readable"
-        if _substance(found) != _substance(model):
+        theirs, ours = (
+            anonymous(one).SerializeToString(deterministic=True) for one in (found, model)
+        )
+        if theirs != ours:
             return "computed for another model"
     values = task.values(inputs).items() if task.ports else [("", array) for array in inputs]
     expected = {f"input_{number}.pb": item for number, item in enumerate(values)}
     data = folder / DATA_SET
-    for name in sorted(entry.name for entry in data.iterdir()) if data.is_dir() else ():
+    for name in _names_in(data):
         if not _INPUT.fullmatch(name):
             continue
         if name not in expected:
@@ -191,15 +195,6 @@ def not_written_here(folder: Path, *, answered: bool) -> str | None:
     return None
 
 
-def _substance(model: ModelProto) -> bytes:
-    """A model without who made it."""
-    bare = ModelProto()
-    bare.CopyFrom(model)
-    for field in ("producer_name", "producer_version", "doc_string"):
-        bare.ClearField(field)
-    return bare.SerializeToString(deterministic=True)
-
-
 def _same(one: Value, other: Value) -> bool:
     """Whether two values are equal bit by bit: tensors, sequences, or no value at all."""
     if isinstance(one, list) and isinstance(other, list):
@@ -218,7 +213,7 @@ def read_outputs(
         NotDelivered: at least one output is missing.
         ValueError: one is there twice or unreadable, or there are more than the node has.
     """
-    names = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
+    names = _names_in(folder)
     files = [_file_of(number, names) for number in range(len(outputs))]
     more = [name for name in names if _is_output(name) and name not in files]
     for number, file in enumerate(files):
@@ -235,11 +230,8 @@ def read_outputs(
     return [_read(path, spec) for path, spec in zip(paths, outputs, strict=True)]
 
 
-def check_no_outputs(folder: Path, beside: str) -> None:
-    """Raise ValueError if there are outputs in `folder`, `beside` a file that contradicts them."""
-    for name in sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else ():
-        if _is_output(name):
-            raise ValueError(f"{beside} and {name} are both there")
+def _names_in(folder: Path) -> list[str]:
+    return sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
 
 
 def _file_of(number: int, names: Sequence[str]) -> str | None:
@@ -283,7 +275,7 @@ class Saying:
 
 
 def read_saying(folder: Path) -> Saying | None:
-    """The text in `folder`, if there is one; raises ValueError where there are several."""
+    """The text in `folder`, if there is one; raises ValueError where there is more beside it."""
     found = [kind for kind in KINDS if (folder / f"{kind}.txt").exists()]
     if len(found) > 1:
         raise ValueError(" and ".join(f"{kind}.txt" for kind in found) + " are both there")
@@ -295,6 +287,9 @@ def read_saying(folder: Path) -> Saying | None:
             text = file.read(_LONGEST).strip()
     except OSError as error:
         raise ValueError(f"{kind}.txt cannot be read: {error.strerror}") from None
+    for name in _names_in(folder / DATA_SET):
+        if _is_output(name):
+            raise ValueError(f"{kind}.txt and {name} are both there")
     return Saying(kind, text or f"{kind}.txt gives no reason")
 
 

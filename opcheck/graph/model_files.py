@@ -7,9 +7,7 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
 
-import onnx
 from onnx import (
     AttributeProto,
     GraphProto,
@@ -22,7 +20,7 @@ from onnx import (
 )
 
 from opcheck.dtypes import DType
-from opcheck.graph.build import at_newest_opsets, model_of
+from opcheck.graph.build import anonymous, at_newest_opsets, model_of
 from opcheck.graph.tensors import (
     MAX_BYTES,
     BeyondOpcheck,
@@ -32,9 +30,6 @@ from opcheck.graph.tensors import (
     tensor_type,
 )
 from opcheck.model import Arrays, Task
-
-#: For those who hand models on without knowing onnx.
-Model: TypeAlias = ModelProto
 
 
 def read_model(path: Path, *, valid: bool = True) -> ModelProto:
@@ -52,11 +47,8 @@ def read_model(path: Path, *, valid: bool = True) -> ModelProto:
     for tensor in _tensors(model):
         if tensor.data_location == TensorProto.EXTERNAL:
             room -= _fetch(tensor, path.parent, room)
-    try:
-        if valid:
-            checker.check_model(_with_shapes(model))
-    except Exception as error:  # ValidationError, and whatever a damaged model leads to
-        raise ValueError(f"this is no valid model: {' '.join(str(error).split())}") from error
+    if valid and (told := invalid(_with_shapes(model))):
+        raise ValueError(f"this is no valid model: {told}")
     return model
 
 
@@ -262,7 +254,7 @@ def other_model(model: ModelProto, task: Task) -> str | None:
 def invalid(model: ModelProto) -> str | None:
     """What onnx's checker says against a model, None if nothing."""
     try:
-        onnx.checker.check_model(model)
+        checker.check_model(model)
     except Exception as error:  # ValidationError, and whatever a damaged model leads to
         return " ".join(str(error).split())
     return None
@@ -283,10 +275,8 @@ def inferred_elements(model: ModelProto) -> int:
 
 
 def _substance(model: ModelProto) -> ModelProto:
-    bare = ModelProto()
-    bare.CopyFrom(model)
-    for field in ("producer_name", "producer_version", "doc_string", "ir_version"):
-        bare.ClearField(field)
+    bare = anonymous(model)
+    bare.ClearField("ir_version")
     for output in bare.graph.output:
         output.ClearField("type")
     for node in bare.graph.node:

@@ -55,7 +55,7 @@ def stated(model: ModelProto) -> Stated | None:
     if len(model.graph.node) != 1 or model.functions:
         return None
     node = model.graph.node[0]
-    domain = "" if node.domain == "ai.onnx" else node.domain
+    domain = domain_of(node.domain)
     version = opset_of(model, domain)
     schema = opset.describe(domain, node.op_type, version)
     op = schema.op if schema else OpVersion(domain, node.op_type, version)
@@ -63,10 +63,15 @@ def stated(model: ModelProto) -> Stated | None:
     return Stated(op, version, attributes(node), tuple(node.input), is_plain(node))
 
 
+def domain_of(name: str) -> str:
+    """A domain as opcheck calls it; ONNX's own has two names."""
+    return "" if name == "ai.onnx" else name
+
+
 def opset_of(model: ModelProto, domain: str = "") -> int:
     """The opset of a domain that a model imports, 0 if none."""
-    own = ("", "ai.onnx") if domain == "" else (domain,)
-    return max((one.version for one in model.opset_import if one.domain in own), default=0)
+    imported = [one for one in model.opset_import if domain_of(one.domain) == domain]
+    return max((one.version for one in imported), default=0)
 
 
 def is_plain(node: NodeProto) -> bool:
@@ -113,7 +118,7 @@ def random_outputs(model: ModelProto) -> frozenset[str]:
 
 
 def _draws(node: NodeProto) -> bool:
-    if node.domain in ("", "ai.onnx"):
+    if not domain_of(node.domain):
         if node.op_type in _RANDOM:
             return True
         if node.op_type == "Dropout":
@@ -149,13 +154,12 @@ def node_tests(op: str) -> tuple[ModelTest, ...]:
         if error.name != f"{_PACKAGE}.{op.lower()}":
             raise
         return ()
-    made = importlib.import_module(_PACKAGE)._NodeTestCases
-    return tuple(_whole(case) for case in made if _is_of(op, case))
-
-
-def _is_of(op: str, case: Any) -> bool:
-    nodes = [(node.domain, node.op_type) for node in case.model.graph.node]
-    return nodes == [("", op)] and not _EXPANDED.search(case.name)
+    return tuple(
+        _whole(case)
+        for case in importlib.import_module(_PACKAGE)._NodeTestCases
+        if [(node.domain, node.op_type) for node in case.model.graph.node] == [("", op)]
+        and not _EXPANDED.search(case.name)
+    )
 
 
 def all_node_tests() -> tuple[ModelTest, ...]:

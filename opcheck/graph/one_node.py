@@ -18,7 +18,7 @@ from opcheck import dtypes, opset
 from opcheck.dtypes import DTYPES
 from opcheck.graph.folders import MODEL
 from opcheck.graph.model_files import has_texts
-from opcheck.graph.nodes import PLAIN, attributes, opset_of
+from opcheck.graph.nodes import PLAIN, attributes, domain_of, opset_of
 from opcheck.graph.test_data import ATOL, DATA, RTOL, read_tolerance
 from opcheck.model import Array, AttrValue
 from opcheck.opset import Schema
@@ -61,7 +61,7 @@ def read(folder: Path) -> OneNode:
     """The node and the data in `folder`; raises Unfit."""
     model = _model(file_in(folder, MODEL))
     node = _node(model)
-    domain = _domain(node.domain)
+    domain = domain_of(node.domain)
     if not (version := opset_of(model, domain)):
         told = f"it imports no opset of {_named(domain)}, whose {node.op_type} it uses"
         raise Unfit(f"{MODEL}: {told}")
@@ -118,7 +118,7 @@ def _node(model: ModelProto) -> NodeProto:
     found += [f"function {function.name!r}" for function in model.functions]
     found += [f"initializer {tensor.name!r}" for tensor in graph.initializer]
     found += [f"sparse initializer {one.values.name!r}" for one in graph.sparse_initializer]
-    domains = sorted({_domain(one.domain) for one in model.opset_import})
+    domains = sorted({domain_of(one.domain) for one in model.opset_import})
     if len(domains) > 1:
         found.append(f"operators of {' and '.join(map(_named, domains))}")
     found += [
@@ -151,10 +151,6 @@ def _is_text(data: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _domain(domain: str) -> str:
-    return "" if domain == "ai.onnx" else domain
 
 
 def _named(domain: str) -> str:

@@ -115,11 +115,8 @@ def read_test(folder: Path, name: str, told: Told, *, answered: bool = True) -> 
             found.append(data)
         except _Wrong as error:
             told.add(error.path, error)
-    return (
-        ModelTest(name, model, fed, tuple(found), rtol, atol)
-        if len(told.problems) == known
-        else None
-    )
+    sound = len(told.problems) == known
+    return ModelTest(name, model, fed, tuple(found), rtol, atol) if sound else None
 
 
 class _Wrong(Exception):
@@ -245,12 +242,16 @@ def read_tolerance(data: bytes) -> tuple[float, float]:
     return float(found[0]), float(found[1])
 
 
+def data_json(rtol: float, atol: float) -> bytes:
+    """What ONNX's loader reads beside a model."""
+    return f"{json.dumps({'atol': atol, 'rtol': rtol})}\n".encode()
+
+
 def write_test(folder: Path, test: ModelTest) -> None:
     """Write a test into `folder`, which is made; raises OSError."""
     folder.mkdir(parents=True)
     (folder / MODEL).write_bytes(test.model.SerializeToString(deterministic=True))
-    tolerance = {"atol": test.atol, "rtol": test.rtol}
-    (folder / DATA).write_text(f"{json.dumps(tolerance)}\n")
+    (folder / DATA).write_bytes(data_json(test.rtol, test.atol))
     for data in test.data_sets:
         data_set = folder / f"test_data_set_{data.number}"
         data_set.mkdir()

@@ -64,7 +64,7 @@ class Node:
 
 
 class Problems:
-    """Problems in the order they were found; false while there is none."""
+    """Problems in the order they were found."""
 
     def __init__(self) -> None:
         self._found: list[Problem] = []
@@ -72,9 +72,6 @@ class Problems:
     def add(self, file: str, mark: Mark, message: str, hint: str | None = None) -> None:
         """Note one problem at one place of one file."""
         self._found.append(Problem(file, mark.line, mark.column, message, hint))
-
-    def __bool__(self) -> bool:
-        return bool(self._found)
 
     def __len__(self) -> int:
         return len(self._found)

@@ -28,10 +28,9 @@ from opcheck.model import (
     Verdict,
 )
 from opcheck.run.oracle import Testimony, oracle_of
-from opcheck.run.repeating import Rounds, as_required, repeated, together
-from opcheck.run.repeating import settled as compared
 from opcheck.run.sight import node_of
-from opcheck.run.trial import Judged, Trial
+from opcheck.run.trial import Judged, Rounds, Trial, as_required, repeated, together
+from opcheck.run.trial import settled as compared
 
 #: How far a backend may be ahead of the slowest, in cases, and how many bytes their data may have.
 _AHEAD = 512

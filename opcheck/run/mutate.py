@@ -18,7 +18,7 @@ from opcheck.known import Ledger
 from opcheck.model import Agreement, Case, OpVersion, Oracle, Verdict
 from opcheck.model.mutation import Group, Mutant, Mutation
 from opcheck.model.result import Cell
-from opcheck.run.parallel import in_parallel
+from opcheck.run.machine import in_parallel
 from opcheck.run.search.ground import nodes_of
 from opcheck.run.sight import RED, Sight
 

@@ -14,8 +14,8 @@ from opcheck.engine.mutants import Mutant as Mistake
 from opcheck.model import Case, FromFile
 from opcheck.model.mutation import Mutant, Proposal
 from opcheck.model.result import Cell
+from opcheck.run.machine import in_parallel
 from opcheck.run.mutate import cells, mistakes_in, size
-from opcheck.run.parallel import in_parallel
 from opcheck.run.search.ground import Ground
 
 #: How many nodes are drawn for a mistake before it is given up.
@@ -80,7 +80,12 @@ def _lent(cell: Cell, cases: Mapping[Cell, tuple[Case, ...]]) -> list[Case]:
 
 def _of_mistake(name: str, grounds: Sequence[Ground]) -> Iterator[Proposal]:
     """Proposals for one mistake; what serves in one place is tried in the others first."""
-    left = [(ground, mistake) for ground in grounds for mistake in _mistakes(ground.cell, name)]
+    left = [
+        (ground, wrong)
+        for ground in grounds
+        for wrong in mistakes_in(ground.cell.op, ground.cell.dtype)
+        if wrong.name == name and isinstance(wrong, Mistake)
+    ]
     while left:
         (first, mistake), *others = left
         left = others
@@ -91,8 +96,3 @@ def _of_mistake(name: str, grounds: Sequence[Ground]) -> Iterator[Proposal]:
         left = [other for other in others if other not in served]
         mutants = [first.mutant(mistake), *(one.mutant(its) for one, its in served)]
         yield Proposal(tuple(mutants), case)
-
-
-def _mistakes(cell: Cell, name: str) -> list[Mistake]:
-    found = (wrong for wrong in mistakes_in(cell.op, cell.dtype) if wrong.name == name)
-    return [wrong for wrong in found if isinstance(wrong, Mistake)]

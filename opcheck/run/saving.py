@@ -12,21 +12,8 @@ from typing import Any
 
 from opcheck.backends import parse
 from opcheck.errors import BackendUnavailable, UsageError
-from opcheck.graph import NotExpressible, model_of
-from opcheck.graph.folders import (
-    DATA_SET,
-    MARKER,
-    Refusal,
-    Saying,
-    folder_name,
-    not_written_here,
-    read_origin,
-    task_folder_name,
-    write_origin,
-    write_output,
-    write_question,
-    write_saying,
-)
+from opcheck.graph import NotExpressible, folders, model_of
+from opcheck.graph.folders import Refusal, Saying
 from opcheck.model import (
     AnyOf,
     Array,
@@ -71,7 +58,7 @@ class Recorder:
         A crash, a time-out and the like leave no outputs: judged later, the case was not run.
         Unless `at_its_opset`, the model is the case's but for its opset. Raises OSError.
         """
-        name = folder_name(task.case) if at_its_opset else task_folder_name(task)
+        name = folders.folder_name(task.case) if at_its_opset else folders.task_folder_name(task)
         folder = self.folder / name
         if folder.exists():
             shutil.rmtree(folder)
@@ -79,12 +66,12 @@ class Recorder:
             model = model_of(task)
         except NotExpressible:
             model = None
-        write_question(folder, model, task, inputs)
+        folders.write_question(folder, model, task, inputs)
         saying = _saying(outcome)
         if isinstance(outcome, Produced) and not saying:
-            saying = _write_outputs(folder / DATA_SET, task, outcome)
+            saying = _write_outputs(folder / folders.DATA_SET, task, outcome)
         if saying:
-            write_saying(folder, saying)
+            folders.write_saying(folder, saying)
 
 
 def _saying(outcome: Outcome) -> Saying | None:
@@ -121,7 +108,7 @@ def _write_outputs(folder: Path, task: Task, answer: Produced) -> Saying | None:
             told = f"output {number} is no array but {output.description}"
             return Saying("not_run", f"its answer cannot be saved: {told}")
         try:
-            write_output(folder / f"output_{number}.pb", output, task, spec.name)
+            folders.write_output(folder / f"output_{number}.pb", output, task, spec.name)
         except ValueError as error:
             return Saying("not_run", f"its answer cannot be saved: output {number}: {error}")
     return None
@@ -142,7 +129,7 @@ def begin(folder: Path, backend: BackendInfo | None) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         for case in earlier_cases(folder):
             shutil.rmtree(case)
-        write_origin(folder, backend)
+        folders.write_origin(folder, backend)
     except OSError as error:
         told = error.strerror or str(error)
         raise UsageError(f"nothing can be saved in {folder}: {told}") from None
@@ -154,15 +141,15 @@ def earlier_cases(folder: Path) -> list[Path]:
     if not names:
         return []
     hint = "choose a new folder, or empty it"
-    if MARKER not in names:
+    if folders.MARKER not in names:
         raise UsageError(f"{folder} is not empty, and no earlier run has saved outputs there", hint)
     try:
-        answered = read_origin(folder) is not None
+        answered = folders.read_origin(folder) is not None
     except ValueError as error:
         raise UsageError(f"{folder}: {error}", hint) from None
-    cases = [folder / name for name in names if name != MARKER]
+    cases = [folder / name for name in names if name != folders.MARKER]
     for case in cases:
-        if other := not_written_here(case, answered=answered):
+        if other := folders.not_written_here(case, answered=answered):
             raise UsageError(f"{folder} holds {other}, which no earlier run has saved", hint)
     return cases
 
@@ -245,8 +232,8 @@ def write_questions(folder: Path, cases: Iterable[Case]) -> int:
             raise UsageError(f"{case.id}: {error}") from None
         for one in asked:
             with suppress(NotExpressible):
-                model = model_of(one.task)
-                write_question(folder / folder_name(one.task.case), model, one.task, one.inputs)
+                place = folder / folders.folder_name(one.task.case)
+                folders.write_question(place, model_of(one.task), one.task, one.inputs)
                 count += 1
     return count
 

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 
 from opcheck.backends import attempt
+from opcheck.backends.base import Adapted
 from opcheck.dtypes import content, identical
 from opcheck.engine import Node, dtypes_of
 from opcheck.engine.mutants import Mutant
@@ -52,44 +53,34 @@ def judged(trial: Trial, info: BackendInfo, answer: Callable[[Question], Outcome
 
 @dataclass(frozen=True)
 class Ready:
-    """A prepared task that answers by calling `run`."""
+    """A prepared task; what its `answer` returns is the outputs, or why the node is refused."""
 
-    run: Callable[[Sequence[Any]], Any]
+    answer: Callable[[Sequence[Any]], Answer]
+
+    def run(self, inputs: Sequence[Any]) -> Sequence[Any]:
+        """The outputs."""
+        if isinstance(said := self.answer(inputs), InvalidNode):
+            raise said
+        return said
 
 
-@dataclass(frozen=True)
-class Made:
+def made(info: BackendInfo, ready: Callable[[Task], Callable[[Sequence[Any]], Answer]]) -> Adapted:
     """A backend whose answers are made here: `ready` gives what answers a task."""
-
-    info: BackendInfo
-    ready: Callable[[Task], Callable[[Sequence[Any]], Answer]]
-
-    documented_errors = (InvalidNode,)
-
-    def prepare(self, task: Task) -> Ready:
-        """Ready to answer, or to refuse."""
-        answer = self.ready(task)
-
-        def run(inputs: Sequence[Any]) -> Sequence[Any]:
-            if isinstance(said := answer(inputs), InvalidNode):
-                raise said
-            return said
-
-        return Ready(run)
+    return Adapted(info, (InvalidNode,), lambda task: Ready(ready(task)))
 
 
-def habitual(habit: StatefulMutant) -> Made:
+def habitual(habit: StatefulMutant) -> Adapted:
     """A backend whose single answers are right, but whose runs disturb each other."""
 
     def ready(task: Task) -> Callable[[Sequence[Any]], Answer]:
         return habit.spoilt(lambda inputs: node_of(task, [one.copy() for one in inputs]).right)
 
-    return Made(BackendInfo(habit.name, "habit", ""), ready)
+    return made(BackendInfo(habit.name, "habit", ""), ready)
 
 
 def told(answer: Answer, question: Question) -> Outcome:
     """The outcome of a backend that has one answer, or refusal, for the one `question`."""
-    return attempt(Made(TOLD, lambda task: lambda inputs: answer), question)
+    return attempt(made(TOLD, lambda task: lambda inputs: answer), question)
 
 
 class Sight:

@@ -52,12 +52,11 @@ class Listing:
 
 def strange(folder: Path, listing: Listing, manifest: gm.Manifest, data: bytes) -> list[Finding]:
     """What is wrong without a look into a test's files; `data` are the manifest's bytes."""
-    listed = {f"{test.folder}/{name}" for _, test in tests_of(manifest) for name in test.files}
     return [
         *unusual(listing),
         *_contradictions(manifest),
         *_sums(folder, manifest, sha256(data).hexdigest(), listing),
-        *_missing_and_extra(listed, listing),
+        *_missing_and_extra({path for path, _ in manifest.files}, listing),
     ]
 
 
@@ -79,7 +78,7 @@ def damage(folder: Path, part: str) -> tuple[gm.Manifest | None, list[Finding]]:
         return None, [Finding(gm.MANIFEST, str(error))]
     listing = list_files(folder)
     found = strange(folder, listing, manifest, data)
-    for _, test in tests_of(manifest):
+    for test in manifest.tests:
         wrong = changed(folder, test, files_there(test, listing), npz=manifest.npz)
         found += [Finding(f"{test.folder}/{name}", told) for name, told, _ in wrong]
     prefix = part.removesuffix(".").removesuffix("/")
@@ -125,17 +124,11 @@ def files_there(test: gm.TestFields, listing: Listing) -> frozenset[str]:
     return frozenset(name for name in test.files if f"{test.folder}/{name}" in listing.files)
 
 
-def tests_of(manifest: gm.Manifest) -> list[tuple[str, gm.TestFields]]:
-    """All tests, each after the id of its case."""
-    return [(case.id, test) for case in manifest.cases for test in case.tests]
-
-
 def _expected_files(test: gm.TestFields, *, npz: bool) -> set[str]:
     stems = [f"input_{number}" for number in range(len(test.inputs))]
     found = {MODEL} if test.refused else {MODEL, DATA}
     for data in test.data_sets:
-        kinds = ("output", "lowest", "highest") if test.tolerance == "bound" else ("output",)
-        more = [f"{kind}_{number}" for number in range(len(data.outputs)) for kind in kinds]
+        more = [f"{kind}_{number}" for number in range(len(data.outputs)) for kind in test.kinds]
         found |= {f"{data.folder}/{stem}.pb" for stem in (*stems, *more)}
         if npz:
             found.add(f"{data.folder}/{gm.NPZ}")
@@ -186,7 +179,7 @@ def _alike(listing: Listing) -> list[Finding]:
 def _contradictions(manifest: gm.Manifest) -> list[Finding]:
     found = []
     ids = Counter(case.id.casefold() for case in manifest.cases)
-    folders = Counter(test.folder.casefold() for _, test in tests_of(manifest))
+    folders = Counter(test.folder.casefold() for test in manifest.tests)
     for what, names in (("cases", ids), ("tests", folders)):
         for name, count in names.items():
             if count > 1:

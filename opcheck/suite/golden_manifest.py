@@ -106,6 +106,11 @@ class TestFields(Fields):
     data_sets: tuple[DataSetFields, ...]
     files: dict[File, Sha256]
 
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """What is stored of each output, as its files are called."""
+        return ("output", "lowest", "highest") if self.tolerance == "bound" else ("output",)
+
 
 class CaseFields(Fields):
     """One case and its tests."""
@@ -143,6 +148,16 @@ class Manifest(Fields):
     methods: dict[Method, str]
     cases: tuple[CaseFields, ...]
     left_out: tuple[LeftOutFields, ...]
+
+    @property
+    def tests(self) -> list[TestFields]:
+        """All tests, in the order of their cases."""
+        return [test for case in self.cases for test in case.tests]
+
+    @property
+    def files(self) -> list[tuple[str, str]]:
+        """The files of all tests, by their paths, each with its SHA-256."""
+        return [(f"{t.folder}/{name}", sha) for t in self.tests for name, sha in t.files.items()]
 
     def data(self) -> bytes:
         """The file: the same bytes for the same content."""
@@ -192,10 +207,7 @@ def read_manifest(folder: Path) -> tuple[Manifest, bytes]:
 
 def sums(manifest: Manifest, sha256: str) -> bytes:
     """What `sha256sum -c` takes; `sha256` is of the manifest's file."""
-    lines = [f"{sha256}  {MANIFEST}"]
-    for case in manifest.cases:
-        for test in case.tests:
-            lines += [f"{sha}  {test.folder}/{file}" for file, sha in test.files.items()]
+    lines = [f"{sha}  {path}" for path, sha in ((MANIFEST, sha256), *manifest.files)]
     return "".join(f"{line}\n" for line in sorted(lines, key=lambda line: line[66:])).encode()
 
 

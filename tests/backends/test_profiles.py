@@ -5,8 +5,7 @@ from textwrap import dedent
 
 import pytest
 
-from opcheck.backends.address import Address
-from opcheck.backends.profiles import Profile, memory, profiles, resolve
+from opcheck.backends.address import Address, Profile, memory, profiles, resolve
 from opcheck.errors import CaseFileError, UsageError
 
 FULL = """
@@ -114,7 +113,7 @@ def test_a_folder_may_be_given_as_the_user_would(
 
 def test_no_file_costs_no_reader(tmp_path: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from opcheck.backends.profiles import profiles\n"
+        "import sys; from pathlib import Path; from opcheck.backends.address import profiles\n"
         f"assert profiles(Path({str(tmp_path)!r})) == {{}}\n"
         "print({'pydantic', 'tomllib', 'yaml', 'onnxruntime'} & set(sys.modules))"
     )

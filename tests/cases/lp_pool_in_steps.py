@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from opcheck.backends.base import Adapted
 from opcheck.engine import Node
 from opcheck.engine.mutants import Mutant
 from opcheck.engine.mutants.mutant import Answer
 from opcheck.errors import InvalidNode
 from opcheck.model import Array
-from opcheck.run.sight import Made
 from tests import inline
 from tests.precise.by_the_text import windows
 
@@ -83,7 +83,7 @@ class Steps:
         return (out.reshape(shape),)
 
 
-def answering(answer: Answer) -> Made:
+def answering(answer: Answer) -> Adapted:
     """A backend that answers so."""
     return inline.lying(Mutant("", "", answer))
 

@@ -14,12 +14,13 @@ from typing import Any, TypeAlias
 import ml_dtypes
 import numpy as np
 
+from opcheck.backends.base import Adapted
 from opcheck.engine import Node
 from opcheck.engine.mutants import Mutant
 from opcheck.engine.mutants.mutant import Answer
 from opcheck.errors import InvalidNode
 from opcheck.model import Array, Question
-from opcheck.run.sight import Made, node_of
+from opcheck.run.sight import node_of
 from tests import inline
 
 #: The rows, or one number for each, in the type that is computed in.
@@ -30,7 +31,7 @@ def asked(question: Question) -> Node:
     return node_of(question.task, question.inputs)
 
 
-def lying(answer: Answer) -> Made:
+def lying(answer: Answer) -> Adapted:
     """A backend that answers so."""
     return inline.lying(Mutant("", "", answer))
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcheck.diagnose.likeness import contradicts, reproduces
+from opcheck.diagnose.evidence import contradicts, reproduces
 from opcheck.model import Foreign
 from tests.diagnose.wrong import HARDMAX, SOFTMAX, mistake, node, refuse, wrong
 

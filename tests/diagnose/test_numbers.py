@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from opcheck.diagnose.likeness import resemblance
+from opcheck.diagnose.evidence import resemblance
 from opcheck.model import Foreign
 from tests.diagnose.wrong import HARDMAX, SOFTMAX, node, wrong
 

@@ -3,9 +3,8 @@ import json
 import pytest
 
 from opcheck.backends.adapters import About
-from opcheck.backends.address import Address
+from opcheck.backends.address import Address, Profile
 from opcheck.backends.offers import Offer, Tried
-from opcheck.backends.profiles import Profile
 from opcheck.errors import BackendUnavailable, UsageError
 from opcheck.model import BackendInfo
 from opcheck.report import backends

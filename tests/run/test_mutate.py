@@ -14,8 +14,8 @@ from opcheck.engine.mutants.stateful import STATEFUL
 from opcheck.errors import UsageError
 from opcheck.model import Case, OpVersion
 from opcheck.model.mutation import Fate, Mutant, Mutation, Score, score
+from opcheck.run.machine import in_parallel
 from opcheck.run.mutate import Settings, cells, count, mistakes_in, mutations
-from opcheck.run.parallel import in_parallel
 from opcheck.run.sight import Sight, habitual
 from opcheck.run.trial import Trial
 from opcheck.suite import Selection, select

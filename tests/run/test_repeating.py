@@ -10,8 +10,7 @@ import pytest
 from opcheck.errors import NotSupported
 from opcheck.model import Result, Verdict
 from opcheck.run import conduct
-from opcheck.run.repeating import together
-from opcheck.run.trial import Judged
+from opcheck.run.trial import Judged, together
 from tests.asking import cases_in
 from tests.inline import Inline
 from tests.miniatures import Fake, Refused, in_turn

@@ -14,7 +14,7 @@ from pathlib import Path
 from opcheck.backends.adapters import About, take
 from opcheck.backends.base import Backend
 from opcheck.backends.made_of import digest
-from opcheck.backends.runners.one_shot import PLACEHOLDERS, OneShot
+from opcheck.backends.runners.one_shot import PLACEHOLDERS, one_shot
 from opcheck.backends.runners.persistent import Persistent, Program
 from opcheck.errors import BackendUnavailable, UsageError, did_you_mean
 from opcheck.model import BackendInfo
@@ -31,7 +31,7 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
     """The program; started already if it is asked in lines."""
     take("cmd", options, {})
     words = words_of(detail or "")
-    one_shot = is_one_shot(words)
+    once = is_one_shot(words)
     if not shutil.which(words[0]):
         if Path(words[0]).is_file():
             raise BackendUnavailable(f"{words[0]} is not executable", f"chmod +x {words[0]}")
@@ -39,8 +39,8 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
         raise BackendUnavailable(told, f"looked for from {Path.cwd()} and on PATH")
     address = f"cmd:{detail}"
     made = {name: digest([path]) for name, path in _files_in(words).items()}
-    if one_shot:
-        return OneShot(BackendInfo(address, "cmd", "", repeatable=False, made_of=made), words)
+    if once:
+        return one_shot(BackendInfo(address, "cmd", "", repeatable=False, made_of=made), words)
     program = Program(words)
     hello = program.conversation().hello
     version = f"{hello.name} {hello.version}"

@@ -1,7 +1,5 @@
 """`numpy`: opcheck's own engine, as a backend like any other."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -9,22 +7,30 @@ from functools import partial
 import numpy as np
 
 from opcheck.backends.adapters import About, nothing, take, threads
-from opcheck.backends.base import Bare, only_nodes, own_part
+from opcheck.backends.base import Adapted, Bare, only_nodes, own_part
 from opcheck.engine import Node, evaluate, operator_of
 from opcheck.engine.native import natively
 from opcheck.errors import InvalidNode, NotSupported
-from opcheck.model import Array, BackendInfo, Task
+from opcheck.model import Array, Attrs, BackendInfo, OpVersion, Task
 
 ABOUT = About("opcheck's own engine", "numpy", "pip install numpy", threads=True)
 
 
-def connect(detail: str | None, options: Mapping[str, str]) -> Engine:
+def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
     """The engine, `mode=native` (the default) or `mode=exact`, in `threads=` threads."""
     nothing("numpy", detail)
     taken = take("numpy", options, {"mode": _mode, "threads": threads})
     number = taken.get("threads", 1)
     info = BackendInfo("numpy", "numpy", np.__version__, engine=True, threads=number)
-    return Engine(info, taken.get("mode", "native"))
+    compute = evaluate if taken.get("mode") == "exact" else partial(_natively, number)
+
+    def prepare(task: Task) -> PreparedNode:
+        only_nodes(task, "opcheck's engine")
+        if operator_of(task.op) is None:
+            raise NotSupported(f"the engine has no formula for {task.op}")
+        return PreparedNode(task, compute)
+
+    return Adapted(info, (InvalidNode,), prepare)
 
 
 def _mode(text: str) -> str:
@@ -33,28 +39,10 @@ def _mode(text: str) -> str:
     return text
 
 
-@dataclass(frozen=True)
-class Engine:
-    """The engine behind the protocol."""
-
-    info: BackendInfo
-    mode: str
-    documented_errors: tuple[type[BaseException], ...] = (InvalidNode,)
-
-    def prepare(self, task: Task) -> PreparedNode:
-        """Raises `NotSupported` for an operator version that the engine lacks."""
-        only_nodes(task, "opcheck's engine")
-        if operator_of(task.op) is None:
-            raise NotSupported(f"the engine has no formula for {task.op}")
-        count, threads = len(task.outputs), self.info.threads or 1
-
-        def exact(*inputs: Array) -> tuple[Array, ...]:
-            return evaluate(task.op, inputs, task.attrs, count)
-
-        def native(*inputs: Array) -> tuple[Array, ...]:
-            return natively(Node(task.op, inputs, task.attrs, count), threads)
-
-        return PreparedNode(task, exact if self.mode == "exact" else native)
+def _natively(
+    threads: int, op: OpVersion, inputs: Sequence[Array | None], attrs: Attrs, count: int
+) -> tuple[Array, ...]:
+    return natively(Node(op, tuple(inputs), attrs, count), threads)
 
 
 @dataclass(frozen=True)
@@ -68,8 +56,13 @@ class PreparedNode:
         """The outputs, in the engine's mode."""
         # An omitted optional input has no kernel parameter yet; operators with one will say so.
         with own_part():
-            return self.compute(*self.task.operands(inputs))
+            return self._bound(inputs)()
 
     def repeated(self, inputs: Sequence[Array]) -> Bare:
         """The engine alone."""
-        return Bare(partial(self.compute, *self.task.operands(inputs)), tuple)
+        return Bare(self._bound(inputs), tuple)
+
+    def _bound(self, inputs: Sequence[Array]) -> Callable[[], tuple[Array, ...]]:
+        task = self.task
+        operands = task.operands(inputs)
+        return partial(self.compute, task.op, operands, task.attrs, len(task.outputs))

@@ -14,7 +14,7 @@ from typing import Any
 
 from opcheck.backends.adapters import About, take
 from opcheck.backends.base import UnusableAnswer, only_nodes, own_part
-from opcheck.backends.factory import runnable
+from opcheck.backends.connect import runnable
 from opcheck.backends.modules import accepts, blamed, find
 from opcheck.errors import NotSupported, UsageError
 from opcheck.graph import NotExpressible, model_of

@@ -1,6 +1,6 @@
 """`py:pkg.mod[:Name]`: Python code that follows opcheck's own protocol.
 
-`Name` is a class or a function that makes the backend (see `opcheck.backends.factory`); it may be
+`Name` is a class or a function that makes the backend (see `opcheck.backends.connect`); it may be
 left out where there is but one class with `prepare`. Modules are looked for from the working
 directory (see `opcheck.backends.modules` for the trap in that).
 """
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from opcheck.backends.adapters import About
 from opcheck.backends.base import Backend
-from opcheck.backends.factory import made
+from opcheck.backends.connect import made
 from opcheck.backends.modules import find
 
 ABOUT = About("a class in a Python module of yours, py:pkg.mod:Class")

@@ -1,7 +1,5 @@
 """`reference`: the evaluator in onnx.reference."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from collections.abc import Mapping, Sequence
@@ -10,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from opcheck.backends.adapters import About, declining, importing, nothing, take
-from opcheck.backends.base import Bare, own_part
+from opcheck.backends.base import Adapted, Bare, own_part
 from opcheck.graph import model_of
 from opcheck.model import Array, BackendInfo, Task
 
@@ -21,7 +19,7 @@ ABOUT = About("the evaluator onnx.reference", "onnx", "pip install onnx")
 _NOT_IMPLEMENTED = re.compile(r"\b[Nn]ot (yet )?(supported|implemented)\b|^Unsupported ")
 
 
-def connect(detail: str | None, options: Mapping[str, str]) -> Reference:
+def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
     """The evaluator of the installed onnx package."""
     nothing("reference", detail)
     take("reference", options, {})
@@ -30,29 +28,19 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Reference:
         from onnx import checker, shape_inference
         from onnx.reference import op_run
 
+    def prepare(task: Task) -> Evaluator:
+        with own_part():
+            model = model_of(task)
+        return Evaluator(task, onnx.reference.ReferenceEvaluator(model))
+
     documented = (
         checker.ValidationError,
         shape_inference.InferenceError,
         op_run.RuntimeContextError,
         op_run.RuntimeTypeError,
     )
-    return Reference(BackendInfo("reference", "reference", onnx.__version__, threads=1), documented)
-
-
-@dataclass(frozen=True)
-class Reference:
-    """onnx.reference behind the protocol."""
-
-    info: BackendInfo
-    documented_errors: tuple[type[BaseException], ...]
-
-    def prepare(self, task: Task) -> Evaluator:
-        """An evaluator for the one-node model."""
-        from onnx.reference import ReferenceEvaluator
-
-        with own_part():
-            model = model_of(task)
-        return Evaluator(task, ReferenceEvaluator(model))
+    info = BackendInfo("reference", "reference", onnx.__version__, threads=1)
+    return Adapted(info, documented, prepare)
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from opcheck.backends.adapters import About, take
-from opcheck.backends.base import UnusableAnswer, own_part
+from opcheck.backends.base import Adapted, UnusableAnswer, own_part
 from opcheck.backends.made_of import digest
 from opcheck.errors import BackendUnavailable, NotSupported, UsageError
 from opcheck.graph import NotExpressible, folders, model_of
@@ -33,7 +34,7 @@ class UnusableOutputs(UnusableAnswer):
     """Outputs are there that cannot be taken for an answer."""
 
 
-def connect(detail: str | None, options: Mapping[str, str]) -> Saved:
+def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
     """The folder, with kind and version of the backend whose outputs it holds, if it says so."""
     take("saved", options, {})
     if not detail:
@@ -49,31 +50,23 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Saved:
     address, of = f"saved:{folder}", origin.address or None
     holds = {"folder": digest(path for path in folder.rglob("*") if path.is_file())}
     info = replace(origin, address=address, of=of, repeatable=False, made_of=holds)
-    return Saved(info, folder)
+    return Adapted(info, (Refused,), partial(_prepared, folder))
 
 
-@dataclass(frozen=True)
-class Saved:
-    """A folder behind the protocol."""
-
-    info: BackendInfo
-    folder: Path
-    documented_errors: tuple[type[BaseException], ...] = (Refused,)
-
-    def prepare(self, task: Task) -> Answer:
-        """Nothing to prepare: all is known once it is known for which inputs."""
-        # A model that was refused may have been tried at another opset too.
-        folder = self.folder / folders.task_folder_name(task)
+def _prepared(root: Path, task: Task) -> Answer:
+    """Nothing to prepare: all is known once it is known for which inputs."""
+    # A model that was refused may have been tried at another opset too.
+    folder = root / folders.task_folder_name(task)
+    if not folder.is_dir():
+        folder = root / folders.folder_name(task.case)
+    try:
+        with own_part():
+            return Answer(folder, task, model_of(task))
+    except NotExpressible:
+        # Outputs may be there all the same, of a backend that needs no ONNX model.
         if not folder.is_dir():
-            folder = self.folder / folders.folder_name(task.case)
-        try:
-            with own_part():
-                return Answer(folder, task, model_of(task))
-        except NotExpressible:
-            # Outputs may be there all the same, of a backend that needs no ONNX model.
-            if not folder.is_dir():
-                raise
-            return Answer(folder, task, None)
+            raise
+        return Answer(folder, task, None)
 
 
 @dataclass(frozen=True)
@@ -92,16 +85,14 @@ class Answer:
             other = folders.other_question(self.folder, self.model, self.task, inputs)
         if other:
             raise BackendUnavailable(f"{self.folder}: {other}")
-        data = self.folder / folders.DATA_SET
         try:
             saying = read_saying(self.folder)
-            if saying:
-                folders.check_no_outputs(data, f"{saying.kind}.txt")
         except ValueError as error:
             raise BackendUnavailable(f"{self.folder}: {error}") from error
         if saying:
             raise _said(saying)
         try:
+            data = self.folder / folders.DATA_SET
             return folders.read_outputs(data, self.task.outputs, self.task.model)
         except folders.NotDelivered as error:
             raise BackendUnavailable(f"nothing was delivered: {self.folder}: {error}") from error

@@ -13,7 +13,7 @@ import numpy as np
 
 from opcheck import dtypes, opset
 from opcheck.backends.adapters import About, declining, importing, nothing, take, threads
-from opcheck.backends.base import Bare, only_nodes, only_tensors
+from opcheck.backends.base import Adapted, Bare, only_nodes, only_tensors
 from opcheck.engine.axes import elements_at, from_either_end, from_the_front, matrix_of, stretches
 from opcheck.engine.windows import AxisWindows, windows_of
 from opcheck.errors import InvalidNode, NotSupported
@@ -26,7 +26,7 @@ ABOUT = About("PyTorch's own functions", "torch", "pip install 'opcheck[torch]'"
 _NOT_IMPLEMENTED = re.compile(r"not implemented for '")
 
 
-def connect(detail: str | None, options: Mapping[str, str]) -> Torch:
+def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
     """PyTorch on the CPU."""
     nothing("torch", detail)
     count = take("torch", options, {"threads": threads}).get("threads", 1)
@@ -35,35 +35,30 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Torch:
 
         torch.set_num_threads(count)
         version = torch.__version__.partition("+")[0]  # what follows names the build
-    return Torch(BackendInfo("torch", "torch", version, devices=("cpu",), threads=count))
+    info = BackendInfo("torch", "torch", version, devices=("cpu",), threads=count)
+    return Adapted(info, (InvalidNode, IndexError, RuntimeError), partial(_prepared, torch))
 
 
-@dataclass(frozen=True)
-class Torch:
-    """PyTorch behind the protocol; what is invalid and torch would not notice, is refused here."""
-
-    info: BackendInfo
-    documented_errors: tuple[type[BaseException], ...] = (InvalidNode, IndexError, RuntimeError)
-
-    def prepare(self, task: Task) -> Mapped:
-        """The node, if it is one of those that are mapped, and has the form of one."""
-        only_nodes(task, "the mapping on torch")
-        only_tensors(task, "torch")
-        function = _FUNCTIONS.get((task.op.domain, task.op.name))
-        schema = opset.describe(task.op.domain, task.op.name, task.opset)
-        if function is None or schema is None:
-            raise NotSupported(f"the mapping on torch has no {task.op}")
-        if unknown := task.attrs.keys() - schema.attributes.keys():
-            raise InvalidNode(f"{task.op} has no {', '.join(unknown)}")
-        if mistyped := [name for name, it in task.attrs.items() if isinstance(it, Typed)]:
-            raise InvalidNode(f"{task.op}: {', '.join(mistyped)} of another type")
-        return Mapped(task, function, schema.inputs)
+def _prepared(torch: Any, task: Task) -> Mapped:
+    """The node, if it is mapped; what is invalid and torch would not notice, is refused here."""
+    only_nodes(task, "the mapping on torch")
+    only_tensors(task, "torch")
+    function = _FUNCTIONS.get((task.op.domain, task.op.name))
+    schema = opset.describe(task.op.domain, task.op.name, task.opset)
+    if function is None or schema is None:
+        raise NotSupported(f"the mapping on torch has no {task.op}")
+    if unknown := task.attrs.keys() - schema.attributes.keys():
+        raise InvalidNode(f"{task.op} has no {', '.join(unknown)}")
+    if mistyped := [name for name, it in task.attrs.items() if isinstance(it, Typed)]:
+        raise InvalidNode(f"{task.op}: {', '.join(mistyped)} of another type")
+    return Mapped(torch, task, function, schema.inputs)
 
 
 @dataclass(frozen=True)
 class Mapped:
     """A node, the function that it is, and what the operator takes."""
 
+    torch: Any
     task: Task
     function: Callable[..., Any]
     parameters: Sequence[Parameter]
@@ -72,15 +67,15 @@ class Mapped:
         """The outputs; bfloat16 goes to torch and back as the bits of an integer."""
         tensors = self._tensors(inputs)
         with declining(_NOT_IMPLEMENTED, RuntimeError):
-            return _arrays(self.function(self.task, *tensors))
+            return self._arrays(self.function(self.torch, self.task, *tensors))
 
     def repeated(self, inputs: Sequence[Array]) -> Bare:
         """The function on tensors of torch's."""
-        return Bare(partial(self.function, self.task, *self._tensors(inputs)), _arrays)
+        call = partial(self.function, self.torch, self.task, *self._tensors(inputs))
+        return Bare(call, self._arrays)
 
     def _tensors(self, inputs: Sequence[Array]) -> list[Any]:
-        import torch
-
+        torch = self.torch
         found: list[Any] = []
         bound: dict[str, Any] = {}
         for place, x in enumerate(self.task.operands(inputs)):
@@ -96,20 +91,17 @@ class Mapped:
                 found.append(None if x is None else torch.tensor(x))
         return found
 
-
-def _arrays(made: Any) -> Sequence[Array]:
-    """The arrays of one tensor, or of several."""
-    import torch
-
-    return [
-        y.view(torch.uint16).numpy().view(dtypes.DTYPES["bfloat16"].numpy)
-        if y.dtype == torch.bfloat16
-        else y.numpy()
-        for y in (made if isinstance(made, tuple) else (made,))
-    ]
+    def _arrays(self, made: Any) -> Sequence[Array]:
+        """The arrays of one tensor, or of several."""
+        return [
+            y.view(self.torch.uint16).numpy().view(dtypes.DTYPES["bfloat16"].numpy)
+            if y.dtype == self.torch.bfloat16
+            else y.numpy()
+            for y in (made if isinstance(made, tuple) else (made,))
+        ]
 
 
-def _along_axis(function: Callable[[Any, int], Any], task: Task, x: Any) -> Any:
+def _along_axis(function: Callable[[Any, int], Any], torch: Any, task: Task, x: Any) -> Any:
     """The function along an axis or, before version 13, over the rows of a matrix."""
     axis: Any = task.attrs.get("axis", -1 if task.op.since >= 13 else 1)
     # Torch takes a scalar for a vector, and is not asked about empty tensors.
@@ -125,9 +117,7 @@ def _hardmax(x: Any, axis: int) -> Any:
     return zeros.scatter(axis, x.argmax(axis, keepdim=True), 1) if x.numel() else zeros
 
 
-def _lp_pool(task: Task, x: Any) -> Any:
-    import torch
-
+def _lp_pool(torch: Any, task: Task, x: Any) -> Any:
     attrs: dict[str, Any] = {**task.attrs}
     p = float(np.float32(attrs.pop("p", 2)))
     if not 0 < p < math.inf or "kernel_shape" not in attrs:
@@ -140,9 +130,7 @@ def _lp_pool(task: Task, x: Any) -> Any:
     return torch.linalg.vector_norm(x, p, tuple(range(-len(axes), 0)))
 
 
-def _layer_normalization(task: Task, x: Any, scale: Any, shift: Any = None) -> Any:
-    import torch
-
+def _layer_normalization(torch: Any, task: Task, x: Any, scale: Any, shift: Any = None) -> Any:
     attrs: dict[str, Any] = {"axis": -1, "epsilon": 1e-5, "stash_type": 1, **task.attrs}
     if attrs["stash_type"] != 1 or len(task.outputs) > 1:
         raise NotSupported("torch's layer_norm has no stash_type, and one output")
@@ -154,9 +142,7 @@ def _layer_normalization(task: Task, x: Any, scale: Any, shift: Any = None) -> A
     return y if shift is None else y + shift
 
 
-def _group_normalization(task: Task, x: Any, scale: Any, shift: Any) -> Any:
-    import torch
-
+def _group_normalization(torch: Any, task: Task, x: Any, scale: Any, shift: Any) -> Any:
     attrs: dict[str, Any] = {"epsilon": 1e-5, "stash_type": 1, **task.attrs}
     if attrs["stash_type"] != 1:
         raise NotSupported("torch's group_norm has no stash_type")
@@ -167,15 +153,11 @@ def _group_normalization(task: Task, x: Any, scale: Any, shift: Any) -> Any:
     return y * scale.reshape(channels) + shift.reshape(channels)
 
 
-def _gelu(task: Task, x: Any) -> Any:
-    import torch
-
+def _gelu(torch: Any, task: Task, x: Any) -> Any:
     return torch.nn.functional.gelu(x, approximate=str(task.attrs.get("approximate", "none")))
 
 
-def _conv(task: Task, x: Any, w: Any, bias: Any = None) -> Any:
-    import torch
-
+def _conv(torch: Any, task: Task, x: Any, w: Any, bias: Any = None) -> Any:
     attrs: dict[str, Any] = {**task.attrs}
     group, kernel = attrs.pop("group", 1), tuple(w.shape[2:])
     if x.dim() != w.dim() or tuple(attrs.pop("kernel_shape", kernel)) != kernel:
@@ -197,15 +179,11 @@ def _widths(axes: Sequence[AxisWindows]) -> list[int]:
     return found
 
 
-def _where(task: Task, condition: Any, x: Any, y: Any) -> Any:
-    import torch
-
+def _where(torch: Any, task: Task, condition: Any, x: Any, y: Any) -> Any:
     return torch.where(condition, x, y)
 
 
-def _concat(task: Task, *tensors: Any) -> Any:
-    import torch
-
+def _concat(torch: Any, task: Task, *tensors: Any) -> Any:
     x, axis = tensors[0], task.attrs.get("axis", 1 if task.op.since == 1 else None)
     if not isinstance(axis, int):
         raise InvalidNode(f"{task.op} needs an axis")
@@ -216,9 +194,7 @@ def _concat(task: Task, *tensors: Any) -> Any:
     return torch.cat(tensors, front)
 
 
-def _gather(task: Task, data: Any, indices: Any) -> Any:
-    import torch
-
+def _gather(torch: Any, task: Task, data: Any, indices: Any) -> Any:
     axis: Any = task.attrs.get("axis", 0)
     front = from_either_end(axis, data.dim())
     # Torch's own indices count from the front, and are a vector.
@@ -227,9 +203,7 @@ def _gather(task: Task, data: Any, indices: Any) -> Any:
     return chosen.reshape((*data.shape[:front], *indices.shape, *data.shape[front + 1 :]))
 
 
-def _top_k(task: Task, x: Any, count: Any = None) -> Any:
-    import torch
-
+def _top_k(torch: Any, task: Task, x: Any, count: Any = None) -> Any:
     attrs: dict[str, Any] = {"axis": -1, "largest": 1, "sorted": 1, **task.attrs}
     if count is not None and (tuple(count.shape) != (1,) or count < 1):
         raise InvalidNode("K is one positive number in a list")
@@ -242,9 +216,7 @@ def _top_k(task: Task, x: Any, count: Any = None) -> Any:
     return tuple(part.narrow(axis, 0, k) for part in found)
 
 
-def _cast(task: Task, x: Any) -> Any:
-    import torch
-
+def _cast(torch: Any, task: Task, x: Any) -> Any:
     dtype = dtypes.named(task.attrs.get("to"))
     schema = opset.describe("", "Cast", task.opset)
     if dtype is None or schema is None or dtype.text not in schema.outputs[0].types:

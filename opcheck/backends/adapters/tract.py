@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from opcheck.backends.adapters import About, declining, importing, nothing, take
-from opcheck.backends.base import Bare, only_tensors, own_part
+from opcheck.backends.base import Adapted, Bare, only_tensors, own_part
 from opcheck.graph import model_of
 from opcheck.model import Array, BackendInfo, Task
 
@@ -23,7 +23,7 @@ _NOT_IMPLEMENTED = re.compile(
 )
 
 
-def connect(detail: str | None, options: Mapping[str, str]) -> Tract:
+def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
     """tract on the CPU, where it computes with one thread."""
     nothing("tract", detail)
     take("tract", options, {})
@@ -31,32 +31,25 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Tract:
         import tract
 
         version, loader = tract.version(), tract.onnx()
-    return Tract(BackendInfo("tract", "tract", version, threads=1), (tract.TractError,), loader)
+    info = BackendInfo("tract", "tract", version, threads=1)
+    return Adapted(info, (tract.TractError,), partial(prepared, loader, tract.TractError))
 
 
-@dataclass(frozen=True)
-class Tract:
-    """tract behind the protocol."""
-
-    info: BackendInfo
-    documented_errors: tuple[type[BaseException], ...]
-    loader: Any
-
-    def prepare(self, task: Task) -> Runnable:
-        """The one-node model, optimised as tract does unless told otherwise."""
-        only_tensors(task, "tract")
+def prepared(loader: Any, failure: type[Exception], task: Task) -> Runnable:
+    """The one-node model, optimised as tract does unless told otherwise."""
+    only_tensors(task, "tract")
+    with own_part():
+        model = model_of(task).SerializeToString()
+    # tract reads from files only. This one has no name, so that it is gone with the process, even
+    # where a model makes tract abort it.
+    with tempfile.TemporaryFile() as file:
         with own_part():
-            model = model_of(task).SerializeToString()
-        # tract reads from files only. This one has no name, so that it is gone with the process,
-        # even where a model makes tract abort it.
-        with tempfile.TemporaryFile() as file:
-            with own_part():
-                file.write(model)
-                file.seek(0)
-            with declining(_NOT_IMPLEMENTED, *self.documented_errors):
-                read = self.loader.load(f"/dev/fd/{file.fileno()}").into_model()
-                facts = [str(read.output_fact(n)) for n in range(read.output_count())]
-                return Runnable(read.into_runnable(), facts)
+            file.write(model)
+            file.seek(0)
+        with declining(_NOT_IMPLEMENTED, failure):
+            read = loader.load(f"/dev/fd/{file.fileno()}").into_model()
+            facts = [str(read.output_fact(n)) for n in range(read.output_count())]
+            return Runnable(read.into_runnable(), facts)
 
 
 @dataclass(frozen=True)

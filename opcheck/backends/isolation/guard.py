@@ -1,16 +1,69 @@
 """Nothing is left of a run, even if it is killed: neither a process of a backend nor a file.
 
-A process that is killed can clean up nothing, so another one waits for its end. That one is this
-file run as a program; until there is something to do, it has imported next to nothing.
+Every process of a backend bears a mark, its children included, wherever they went. A process that
+is killed can clean up nothing, so another one waits for its end. That one is this file run as a
+program; until there is something to do, it has imported next to nothing.
 """
 
+import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from time import monotonic, sleep
+
+#: Names, in the environment of a worker and so of all its children, the folder where adapters put
+#: files that must not outlive the process. The parent removes it.
+SCRATCH = "OPCHECK_SCRATCH"
+#: How many seconds killed processes may take to be gone; one that a driver holds never is.
+_LAST = 2.0
+#: How many seconds lie between two looks at them.
+_NAP = 0.005
+
+
+def signal_name(number: int) -> str:
+    """`SIGSEGV`, or the number of a signal that has no name here."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def kill_marked(meant: Callable[[str], bool]) -> None:
+    """End all processes whose folder is `meant`, even those that left their family and group."""
+    until = monotonic() + _LAST
+    # More than once, for some may have begun others before they ended.
+    while found := [process for process, folder in _marked() if meant(folder)]:
+        for process in found:
+            with suppress(OSError):
+                os.kill(process, signal.SIGKILL)
+        if monotonic() > until:
+            return
+        sleep(_NAP)
+
+
+def _marked() -> Iterator[tuple[int, str]]:
+    """All processes that can be asked, with the folder that each names."""
+    if sys.platform != "linux":
+        import psutil
+
+        for process in psutil.process_iter():
+            with suppress(psutil.Error, OSError):
+                if folder := process.environ().get(SCRATCH):
+                    yield process.pid, folder
+        return
+    # psutil takes thrice as long for this.
+    name = f"{SCRATCH}=".encode()
+    for process in Path("/proc").iterdir():
+        if process.name.isdecimal():
+            with suppress(OSError):
+                for item in (process / "environ").read_bytes().split(b"\0"):
+                    if item.startswith(name):
+                        yield int(process.name), os.fsdecode(item.removeprefix(name))
 
 
 @contextmanager
@@ -49,10 +102,6 @@ def main() -> None:
     folder = Path(sys.argv[1])
     sys.stdin.buffer.read()
     sys.path[:] = sys.argv[2:]
-    # By its path: through its packages comes all that a backend needs.
-    sys.path.insert(0, str(Path(__file__).parent))
-    from mark import kill_marked  # type: ignore[import-not-found]  # a file beside this one
-
     kill_marked(lambda own: Path(own).parent == folder)
     shutil.rmtree(folder, ignore_errors=True)
 

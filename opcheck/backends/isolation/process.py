@@ -22,7 +22,7 @@ import psutil
 
 import opcheck
 from opcheck.backends.isolation.channel import Channel, Damaged
-from opcheck.backends.isolation.mark import SCRATCH, kill_marked, signal_name
+from opcheck.backends.isolation.guard import SCRATCH, kill_marked, signal_name
 from opcheck.errors import BackendUnavailable, UsageError
 from opcheck.model import BackendInfo
 

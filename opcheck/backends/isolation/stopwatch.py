@@ -8,8 +8,13 @@ from typing import TypeAlias, TypeVar
 from opcheck.backends.isolation.channel import Damaged
 from opcheck.backends.isolation.process import Process, started
 from opcheck.backends.isolation.slot import Settings, fits
-from opcheck.backends.isolation.timed import read_elapsed, read_ready, read_release
-from opcheck.backends.isolation.wire import Request, question_parts
+from opcheck.backends.isolation.wire import (
+    Request,
+    question_parts,
+    read_elapsed,
+    read_ready,
+    read_release,
+)
 from opcheck.errors import BackendUnavailable, UsageError
 from opcheck.model import BackendInfo, Question
 from opcheck.model.question import Elapsed, Hold, Measure, Ready, Release, Released

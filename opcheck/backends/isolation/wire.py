@@ -1,4 +1,4 @@
-"""What goes between the parent and a worker.
+"""What goes between the parent and a worker: questions, answers, and times.
 
 Questions are pickled. Answers are JSON and raw bytes, because a process that a backend has been at
 may be trusted with no pickle. What is needed of other packages is bound here, before a backend is
@@ -6,7 +6,8 @@ imported that changes them.
 """
 
 import io
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from itertools import islice, zip_longest
@@ -15,7 +16,7 @@ from json import loads as read_json
 from math import prod
 from pickle import PickleBuffer, Pickler
 from pickle import loads as unpickled
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
 import ml_dtypes
@@ -23,14 +24,18 @@ import numpy as np
 from numpy import dtype as dtype_of
 from numpy import frombuffer, ndarray, zeros
 
-from opcheck.backends.base import Defect
+from opcheck.backends.base import Backend, Defect
 from opcheck.backends.isolation.channel import Damaged
-from opcheck.backends.observe import Exit, Observed, Outputs, as_declared
+from opcheck.backends.observe import Exit, Observed, Outputs, as_declared, told
+from opcheck.backends.timing import Held
 from opcheck.dtypes import ELEMENT_TYPES, DType
 from opcheck.model import Array, Foreign, Items, Question
-from opcheck.model.question import Hold, Measure, Release
+from opcheck.model.question import Elapsed, Hold, Measure, Ready, Release, Released
 
+Told = TypeVar("Told")
 _BYTE = dtype_of("u1")
+#: What reading a message that is none raises.
+_GARBAGE = (ValueError, TypeError, LookupError, AttributeError, RecursionError, OverflowError)
 #: How many bytes are compared at once.
 _PIECE = 1 << 18
 
@@ -101,13 +106,10 @@ def answer_parts(question: Question | None, answer: Answer) -> list[Any]:
     def described(value: Array | Foreign) -> Any:
         return _described(value, blobs)
 
-    def listed(outputs: Outputs | None) -> Any:
-        return None if outputs is None else [described(value) for value in outputs]
-
-    def repeated(outputs: Outputs | None) -> Any:
+    def listed(outputs: Outputs | None, before: Outputs | None = None) -> Any:
         if outputs is None:
             return None
-        pairs = zip_longest(outputs, seen.first or ())
+        pairs = zip_longest(outputs, before or ())
         return [
             place if _same(value, first) else described(value)
             for place, (value, first) in enumerate(islice(pairs, len(outputs)))
@@ -131,8 +133,8 @@ def answer_parts(question: Question | None, answer: Answer) -> list[Any]:
         "seconds": seen.seconds,
         "first": listed(seen.first),
         "between": listed(seen.between),
-        "kept": repeated(seen.kept),
-        "again": repeated(seen.again),
+        "kept": listed(seen.kept, seen.first),
+        "again": listed(seen.again, seen.first),
         "fed": fed(),
         "declared": [(one.dtype, one.shape) for one in seen.declared],
         "printed": answer.printed,
@@ -151,13 +153,10 @@ def read_answer(parts: Sequence[bytearray], question: Question) -> Answer:
         def value(said: Any) -> Array | Foreign:
             return _read(said, parts)
 
-        def outputs(said: Any) -> Outputs | None:
-            return None if said is None else read_outputs(said, parts)
-
-        def repeated(said: Any) -> Outputs | None:
+        def outputs(said: Any, before: Outputs | None = None) -> Outputs | None:
             if said is None:
                 return None
-            known = first or ()
+            known = before or ()
             return tuple(known[one] if isinstance(one, int) else value(one) for one in said)
 
         first = outputs(record["first"])
@@ -172,15 +171,15 @@ def read_answer(parts: Sequence[bytearray], question: Question) -> Answer:
             seconds=float(record["seconds"]),
             first=first,
             between=outputs(record["between"]),
-            kept=repeated(record["kept"]),
-            again=repeated(record["again"]),
+            kept=outputs(record["kept"], first),
+            again=outputs(record["again"], first),
             fed=fed,  # type: ignore[arg-type]  # what was fed is an array, whatever became of it
             declared=tuple(as_declared(*one) for one in record["declared"]),
         )
         if seen.exit is None and (first is None or (seen.kept is None) != (seen.again is None)):
             raise ValueError("neither an answer nor an exit")
         return Answer(seen, str(record["printed"]), int(record["peak"]))
-    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+    except _GARBAGE as error:
         raise Damaged(f"{type(error).__name__}: {error}") from error
 
 
@@ -276,3 +275,80 @@ def _array(spelt: str, shape: tuple[int, ...], blob: bytearray) -> Array | Forei
     if not blob:
         return zeros(shape, dtype)
     return frombuffer(blob, dtype).reshape(shape)
+
+
+class Timer:
+    """Tolds requests to time, in the worker."""
+
+    def __init__(self, backend: Backend, printed: Callable[[], str]) -> None:
+        """`printed` gives the end of what was printed since the last time."""
+        self._backend = backend
+        self._printed = printed
+        self._held: Held | None = None
+
+    def answer(self, asked: Hold | Measure | Release) -> list[Any]:
+        """What is told of a request, as a message; no exception leaves this."""
+        try:
+            match asked:
+                case Hold(question):
+                    self._held = None
+                    self._held = Held(self._backend, question)
+                    self._printed()  # what is printed once is in no sample
+                    ready = {"prepared": self._held.prepared, "first": self._held.first}
+                    return [dumps(ready).encode()]
+                case Measure():
+                    assert self._held
+                    return [dumps(asdict(self._held.elapsed(asked))).encode()]
+                case Release(other):
+                    assert self._held
+                    held, self._held, printed = self._held, None, self._printed()
+                    outputs = held.outputs()
+                    others, looked_up = held.on_other_data() if other else ((), 0.0)
+                    described, blobs = written_outputs((*outputs, *others))
+                    record = {"outputs": described, "count": len(outputs), "printed": printed}
+                    return [dumps(record | {"looked_up": looked_up}).encode(), *blobs]
+        except BaseException as error:
+            self._held = None
+            kind = type(error).__name__
+            return [dumps({"failed": f"{kind}: {told(error)}".removesuffix(": ")}).encode()]
+
+
+def read_ready(parts: Sequence[bytearray]) -> Ready | str:
+    """What was told of a task that is held, or how that failed; raises Damaged."""
+    return _heard(parts, lambda told: Ready(_seconds(told["prepared"]), _seconds(told["first"])))
+
+
+def read_elapsed(parts: Sequence[bytearray]) -> Elapsed | str:
+    """What was measured, or how that failed; raises Damaged."""
+    return _heard(
+        parts, lambda told: Elapsed(_seconds(told["seconds"]), _seconds(told["waited"], least=0))
+    )
+
+
+def read_release(parts: Sequence[bytearray]) -> Released | str:
+    """The answer that was told, or how that failed; raises Damaged."""
+
+    def released(told: Any) -> Released:
+        outputs, count = read_outputs(told["outputs"], parts), int(told["count"])
+        looked_up = _seconds(told["looked_up"], least=0)
+        return Released(outputs[:count], str(told["printed"]), outputs[count:], looked_up)
+
+    return _heard(parts, released)
+
+
+def _heard(parts: Sequence[bytearray], read: Callable[[Any], Told]) -> Told | str:
+    try:
+        record = read_json(parts[0])
+        if "failed" in record:
+            return str(record["failed"])
+        return read(record)
+    except _GARBAGE as error:
+        raise Damaged(f"{type(error).__name__}: {error}") from error
+
+
+def _seconds(told: Any, least: float = math.ulp(0)) -> float:
+    """As many seconds; a clock's smallest step is more than nothing."""
+    seconds = float(told)
+    if not least <= seconds < math.inf:
+        raise ValueError(f"{seconds} seconds")
+    return seconds

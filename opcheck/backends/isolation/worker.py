@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from opcheck.backends.base import Backend
     from opcheck.backends.isolation.channel import Channel, Message
-    from opcheck.backends.isolation.timed import Timer
+    from opcheck.backends.isolation.wire import Timer
 
 #: How much is kept of what a backend prints, in bytes.
 _TAIL = 8 << 10
@@ -47,7 +47,7 @@ def main(arguments: str) -> None:
     # Where memory runs out, Linux is to choose this process, not the one that judges.
     _tell_system("oom_score_adj", "1000")
     # Before the backend is imported, which may change what these do.
-    from opcheck.backends.isolation import timed  # noqa: F401
+    from opcheck.backends.isolation import wire  # noqa: F401
     from opcheck.backends.isolation.channel import Channel
 
     # It has served to find opcheck, and must not serve to find engines; adapters for modules of
@@ -138,7 +138,7 @@ def _connected(address: str, channel: Channel, printed: _Printed, home: int) -> 
 def _serve(
     backend: Backend, channel: Channel, printed: _Printed, home: int, *, measured: bool
 ) -> None:
-    from opcheck.backends.isolation.timed import Timer
+    from opcheck.backends.isolation.wire import Timer
 
     timer = Timer(backend, printed.take)
     while True:

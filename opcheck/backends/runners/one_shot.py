@@ -1,18 +1,20 @@
 """A program that is started once for each case and speaks in files and exit statuses."""
 
-from __future__ import annotations
-
+import os
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Thread
+from typing import IO
 
 from onnx import ModelProto
 
-from opcheck.backends.base import ProcessDied, own_part
-from opcheck.backends.runners import program
+from opcheck.backends.base import Adapted, ProcessDied, UnusableAnswer, own_part
+from opcheck.backends.isolation.guard import SCRATCH, signal_name
 from opcheck.errors import BackendUnavailable, NotSupported
 from opcheck.graph import model_of
 from opcheck.graph.folders import DATA_SET, MODEL, read_outputs, write_question
@@ -30,20 +32,78 @@ NOT_RUN = 99
 #: What a shell says of a command that it cannot run, and ssh of a host that it cannot reach: to be
 #: taken for a refusal of the model by no one.
 _NEVER_STARTED = (126, 127, 255)
+#: How much is kept of what a program prints, in bytes.
+_KEPT = 8 << 10
+#: How many lines and characters of that make a reason.
+_LINES = 5
+_CHARACTERS = 1000
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+#: How Windows tells what ended a process: the two highest bits of the status are set.
+_NTSTATUS = 0xC000_0000
 
 
-@dataclass(frozen=True)
-class OneShot:
-    """A command behind the protocol; `words` hold the placeholders."""
+class CommandFailed(Exception):
+    """A program said that it failed, or refuses the model; its own words."""
 
-    info: BackendInfo
-    words: tuple[str, ...]
-    documented_errors: tuple[type[BaseException], ...] = (program.CommandFailed,)
 
-    def prepare(self, task: Task) -> Command:
-        """The model; the program gets it together with the inputs."""
+class BrokenProtocol(UnusableAnswer):
+    """A program does not keep to what opcheck expects of it."""
+
+
+def scratch() -> str | None:
+    """Where temporary folders are made; None means where the system wants them."""
+    return os.environ.get(SCRATCH)
+
+
+def how_it_died(status: int) -> str | None:
+    """What ended a program, None where it ended by itself; `status` is that of `Popen`.
+
+    A shell, or ssh with one at the other end, tells of a signal by a status above 128.
+    """
+    if status < 0:
+        return f"killed by {signal_name(-status)}"
+    if status >= _NTSTATUS:
+        return f"ended by Windows with 0x{status:08X}"
+    if 128 < status < 160:
+        return f"killed by {signal_name(status - 128)}, says exit status {status}"
+    return None
+
+
+class Tail:
+    """Reads a pipe to its end in a thread, so that nobody waits for it, and keeps its end."""
+
+    def __init__(self, pipe: IO[bytes]) -> None:
+        self._kept = b""
+        self._thread = Thread(target=self._read, args=(pipe,), daemon=True)
+        self._thread.start()
+
+    def _read(self, pipe: IO[bytes]) -> None:
+        with pipe:
+            while chunk := os.read(pipe.fileno(), 1 << 16):
+                self._kept = (self._kept + chunk)[-_KEPT:]
+
+    def text(self) -> str:
+        """What was printed last, once the program has ended."""
+        # A child that it left behind may keep the pipe open for ever.
+        self._thread.join(timeout=0.5)
+        return _COLOURS.sub("", self._kept.decode(errors="replace")).strip()
+
+
+def last_lines(text: str) -> str:
+    """The end of a text, which is where programs say why they end."""
+    end = "\n".join(text.splitlines()[-_LINES:])
+    return end if len(end) <= _CHARACTERS else f"…{end[-_CHARACTERS:]}"
+
+
+def one_shot(info: BackendInfo, words: tuple[str, ...]) -> Adapted:
+    """A command as a backend; `words` hold the placeholders."""
+
+    def prepare(task: Task) -> Command:
+        # The program gets the model together with the inputs.
         with own_part():
-            return Command(self.words, task, model_of(task))
+            return Command(words, task, model_of(task))
+
+    return Adapted(info, (CommandFailed,), prepare)
 
 
 @dataclass(frozen=True)
@@ -58,7 +118,7 @@ class Command:
         """The outputs that the program leaves in a folder of its own."""
         # Files that cannot be removed are no refusal of the model.
         with TemporaryDirectory(
-            prefix="opcheck-", dir=program.scratch(), ignore_cleanup_errors=True
+            prefix="opcheck-", dir=scratch(), ignore_cleanup_errors=True
         ) as name:
             folder = Path(name)
             paths = (folder / MODEL, folder / DATA_SET, folder / "outputs")
@@ -71,7 +131,7 @@ class Command:
             try:
                 return read_outputs(paths[2], self.task.outputs, self.task.model)
             except ValueError as error:
-                raise program.BrokenProtocol(f"exit status 0, but its outputs: {error}") from error
+                raise BrokenProtocol(f"exit status 0, but its outputs: {error}") from error
 
 
 def filled(words: Sequence[str], paths: Sequence[str]) -> list[str]:
@@ -99,7 +159,7 @@ def _execute(words: Sequence[str]) -> None:
         raise BackendUnavailable(f"{words[0]} cannot be started: {error.strerror}") from error
     assert process.stdout is not None
     assert process.stderr is not None
-    out, err = program.Tail(process.stdout), program.Tail(process.stderr)
+    out, err = Tail(process.stdout), Tail(process.stderr)
     try:
         status = process.wait()
     except BaseException:
@@ -115,8 +175,8 @@ def _judge(status: int, out: str, err: str) -> None:
         print(printed, file=sys.stderr)  # shown with a failure
     if status == 0:
         return
-    said = program.last_lines(err or out)
-    if died := program.how_it_died(status):
+    said = last_lines(err or out)
+    if died := how_it_died(status):
         raise ProcessDied(f"{died}: {said}" if said else died)
     if status == UNSUPPORTED:
         raise NotSupported(said or f"exit status {status}")
@@ -125,6 +185,4 @@ def _judge(status: int, out: str, err: str) -> None:
     if status in _NEVER_STARTED:
         told = f"exit status {status}, as where the command cannot be run or the host not reached"
         raise BackendUnavailable(f"{told}: {said}" if said else told)
-    raise program.CommandFailed(
-        f"exit status {status}: {said}" if said else f"exit status {status}"
-    )
+    raise CommandFailed(f"exit status {status}: {said}" if said else f"exit status {status}")

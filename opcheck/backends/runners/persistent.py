@@ -24,7 +24,7 @@ import numpy as np
 
 from opcheck import dtypes
 from opcheck.backends.base import ProcessDied, only_tensors, own_part
-from opcheck.backends.runners.program import BrokenProtocol, CommandFailed, how_it_died, scratch
+from opcheck.backends.runners.one_shot import BrokenProtocol, CommandFailed, how_it_died, scratch
 from opcheck.errors import BackendUnavailable, NotSupported, did_you_mean
 from opcheck.graph import model_of
 from opcheck.model import Array, BackendInfo, Task

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import pairwise
 from time import monotonic
-from typing import Protocol
 
 import numpy as np
 
+from opcheck.backends.isolation.stopwatch import Stopwatch
 from opcheck.backends.offers import included
 from opcheck.backends.timing import Repeated
 from opcheck.model import BackendInfo
@@ -88,13 +88,6 @@ def about(infos: Sequence[BackendInfo], plan: Plan, *, threads: int) -> Bench:
     )
 
 
-class Measures(Protocol):
-    """Something that can be timed."""
-
-    def measure(self, loops: int, flushed: int = 0) -> Elapsed:
-        """Time a call, as the mean of `loops` calls."""
-
-
 class Here:
     """A piece of work in this process, timed as workers time theirs."""
 
@@ -128,7 +121,7 @@ def yardstick() -> Here:
 class Contender:
     """One process that is timed; `lost` tells how its part came to an end before the others'."""
 
-    process: Measures
+    process: Stopwatch | Here
     worker: int = 0
     loops: int = 1
     samples: list[Sample] = field(default_factory=list)

@@ -5,8 +5,6 @@ another state of the machine: what makes the machine slow for some seconds then 
 of a row, and not all of them alike (`timing.comparing` has the numbers).
 """
 
-from __future__ import annotations
-
 import hashlib
 import pickle
 import random
@@ -30,8 +28,7 @@ from opcheck.model.question import Released
 from opcheck.model.timing import Sample, Timed, Timing
 from opcheck.run.bench.rounds import Contender, Plan, Visit, copying, interleave, yardstick
 from opcheck.run.oracle import Silent, Testimony, oracle_of
-from opcheck.run.repeating import settled
-from opcheck.run.trial import Judged, Trial
+from opcheck.run.trial import Judged, Trial, settled
 from opcheck.suite import case_digest
 from opcheck.timing.ratios import precise, ratio
 

@@ -22,8 +22,7 @@ from opcheck.model import (
     TensorSpec,
     Tolerance,
 )
-from opcheck.run.golden.oracles import Disagreement, Outputs, outputs
-from opcheck.run.golden.tolerances import Ends, ends
+from opcheck.run.golden.oracles import Disagreement, Ends, Outputs, ends, outputs
 from opcheck.run.oracle import admission, computed, question
 from opcheck.suite.golden_manifest import Method
 

@@ -13,32 +13,27 @@ from opcheck import dtypes
 from opcheck.compare.outputs import stated_want
 from opcheck.dtypes import DTYPES
 from opcheck.errors import UsageError
-from opcheck.graph import model_files
+from opcheck.graph import ModelProto, model_files
 from opcheck.graph.folders import MODEL
 from opcheck.graph.tensors import read_named_tensor
-from opcheck.graph.test_data import DATA
+from opcheck.graph.test_data import DATA, data_json
 from opcheck.model import Array, Case, Rejected, Task
 from opcheck.opset import describe
-from opcheck.run.golden.oracles import accepted, wrong_answers, wrong_ends
-from opcheck.run.golden.tolerances import Ends, as_rtol_and_atol, stated_ends
-from opcheck.run.golden.writing import as_stated, data_json, npy_bytes, task_of, wrong_archive
-from opcheck.run.parallel import in_parallel
+from opcheck.run.golden.oracles import (
+    Ends,
+    accepted,
+    as_rtol_and_atol,
+    stated_ends,
+    wrong_answers,
+    wrong_ends,
+)
+from opcheck.run.golden.writing import as_stated, npy_bytes, task_of, wrong_archive
+from opcheck.run.machine import in_parallel
 from opcheck.suite import case_digest, golden_files, load
 from opcheck.suite import golden_manifest as gm
 
 #: A model whose outputs ONNX infers to be so many times larger than those stored is not computed.
 _ABSURD = 64
-
-
-@dataclass(frozen=True)
-class Job:
-    """A test to look at: `there` are those of its files that are there, and plain files."""
-
-    folder: Path
-    case: str
-    test: gm.TestFields
-    npz: bool
-    there: frozenset[str]
 
 
 @dataclass
@@ -51,29 +46,32 @@ class Looked:
     judged: int = 0
 
 
-def look(job: Job) -> Looked:
-    """Everything that is wrong with the files of one test."""
-    return _Look(job).all()
-
-
+@dataclass
 class _Look:
-    def __init__(self, job: Job) -> None:
-        self.job, self.test = job, job.test
-        self.folder = job.folder / job.test.folder
-        self.found = Looked()
+    """A test to look at: `there` are those of its files that are there, and plain files."""
+
+    root: Path
+    case: str
+    test: gm.TestFields
+    npz: bool
+    there: frozenset[str]
+    found: Looked = field(default_factory=Looked)
+
+    @property
+    def folder(self) -> Path:
+        return self.root / self.test.folder
 
     def all(self) -> Looked:
-        job = self.job
-        for name, message, sha in golden_files.changed(
-            job.folder, self.test, job.there, npz=job.npz
-        ):
+        """Everything that is wrong with its files."""
+        changed = golden_files.changed(self.root, self.test, self.there, npz=self.npz)
+        for name, message, sha in changed:
             self._say(name, message)
             if sha:
                 self.found.changed[f"{self.test.folder}/{name}"] = sha
         task = self._model()
         for data in self.test.data_sets:
             self._data_set(data, task)
-        if DATA in self.job.there and self._is_sound(DATA):
+        if DATA in self.there and self._is_sound(DATA):
             self._data_json()
         self.found.wrong = dict(self.found.wrong)
         return self.found
@@ -83,7 +81,7 @@ class _Look:
 
     def _is_sound(self, name: str) -> bool:
         path = f"{self.test.folder}/{name}"
-        return name in self.job.there and path not in self.found.wrong
+        return name in self.there and path not in self.found.wrong
 
     def _are_sound(self, data: gm.DataSetFields, kind: str, arrays: Sequence[Array]) -> bool:
         names = (f"{data.folder}/{kind}_{number}.pb" for number in range(len(arrays)))
@@ -99,7 +97,7 @@ class _Look:
             self._say(MODEL, str(error))
             return None
         try:
-            task = task_of(self.job.case, self.test)
+            task = task_of(self.case, self.test)
             task = replace(task, initializers=model_files.constants(model, self.test.node.slots))
             told = model_files.other_model(model, task)
         except Exception as error:
@@ -121,7 +119,7 @@ class _Look:
         lacking = sorted({*task.slots} - given - {""})
         return f"nothing gives its input {lacking[0]!r}" if lacking else None
 
-    def _invalid(self, model: model_files.Model) -> str | None:
+    def _invalid(self, model: ModelProto) -> str | None:
         """Why a model cannot be run, or should not."""
         if not self.test.refused and (refusal := model_files.invalid(model)):
             return f"onnx's checker refuses it: {refusal}"
@@ -135,8 +133,7 @@ class _Look:
 
     def _data_set(self, data: gm.DataSetFields, task: Task | None) -> None:
         tensors = {"input": self._tensors(data, "input", self.test.inputs)}
-        kinds = ["output", *("lowest", "highest") * (self.test.tolerance == "bound")]
-        tensors |= {kind: self._tensors(data, kind, data.outputs) for kind in kinds}
+        tensors |= {kind: self._tensors(data, kind, data.outputs) for kind in self.test.kinds}
         self._npz(data, tensors)
         inputs, stored = tensors["input"], tensors["output"]
         if task is None or inputs is None or not self._are_sound(data, "input", inputs):
@@ -174,7 +171,7 @@ class _Look:
         return arrays if len(arrays) == len(found) else None
 
     def _tensor(self, name: str, spec: gm.Tensor) -> Array | None:
-        if name not in self.job.there:
+        if name not in self.there:
             return None
         try:
             called, array = read_named_tensor(self.folder / name)
@@ -228,8 +225,7 @@ class _Look:
         found = []
         for data in self.test.data_sets:
             for number in range(len(data.outputs)):
-                kinds = ("output", "lowest", "highest") if stated == "bound" else ("output",)
-                names = [f"{data.folder}/{kind}_{number}.pb" for kind in kinds]
+                names = [f"{data.folder}/{kind}_{number}.pb" for kind in self.test.kinds]
                 if not all(map(self._is_sound, names)):
                     return None
                 output, *around = [read_named_tensor(self.folder / name)[1] for name in names]
@@ -286,12 +282,12 @@ def check(folder: Path, processes: int = 1, counted: Counted = iter) -> Checked:
             raise UsageError(f"{folder}/{gm.MANIFEST} {error}") from None
         told = f"{error}; nothing else was checked, but sha256sum -c {gm.SUMS} can do so"
         return Checked((*golden_files.unusual(listing), golden_files.Finding(gm.MANIFEST, told)))
-    tests = golden_files.tests_of(manifest)
     jobs = [
-        Job(folder, id, test, manifest.npz, golden_files.files_there(test, listing))
-        for id, test in tests
+        _Look(folder, case.id, test, manifest.npz, golden_files.files_there(test, listing))
+        for case in manifest.cases
+        for test in case.tests
     ]
-    looked = [*counted(in_parallel(look, jobs, processes))]
+    looked = [*counted(in_parallel(_Look.all, jobs, processes))]
     findings = [
         *golden_files.strange(folder, listing, manifest, data),
         *_findings(looked, manifest),
@@ -302,7 +298,7 @@ def check(folder: Path, processes: int = 1, counted: Counted = iter) -> Checked:
         len(manifest.cases),
         len(jobs),
         sum(one.judged for one in looked),
-        len({f"{test.folder}/{name}" for _, test in tests for name in test.files}),
+        len({path for path, _ in manifest.files}),
     )
 
 
@@ -336,10 +332,8 @@ def _findings(looked: Iterable[Looked], manifest: gm.Manifest) -> list[golden_fi
         wrong |= one.wrong
         changed |= one.changed
     places: dict[str, str] = {}
-    if changed:
-        for _, test in golden_files.tests_of(manifest):
-            for name, sha in test.files.items():
-                places.setdefault(sha, f"{test.folder}/{name}")
+    for path, sha in manifest.files if changed else ():
+        places.setdefault(sha, path)
     found = []
     for path, messages in wrong.items():
         here = places.get(changed.get(path, ""))

@@ -4,7 +4,6 @@ Names and bytes of all files are the same on every machine.
 """
 
 import io
-import json
 import os
 import zipfile
 import zlib
@@ -15,6 +14,7 @@ from functools import partial
 from hashlib import sha256
 from importlib import metadata
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 
@@ -25,11 +25,11 @@ from opcheck.errors import NotExpressible, Unwritable, UsageError
 from opcheck.graph.folders import MODEL, folder_name
 from opcheck.graph.model_files import model_bytes
 from opcheck.graph.tensors import tensor_bytes
-from opcheck.graph.test_data import DATA
+from opcheck.graph.test_data import DATA, data_json
 from opcheck.model import EXACT, Array, Case, OpVersion, OutputSpec, Task, TensorType, Tolerance
 from opcheck.run.golden.answers import DataSet, LeftOut, Test, made_of
-from opcheck.run.golden.tolerances import as_rtol_and_atol
-from opcheck.run.parallel import in_parallel
+from opcheck.run.golden.oracles import as_rtol_and_atol
+from opcheck.run.machine import in_parallel
 from opcheck.run.writing import is_free, staged
 from opcheck.suite import case_digest
 from opcheck.suite import golden_manifest as gm
@@ -159,11 +159,6 @@ def task_of(case: str, test: gm.TestFields) -> Task:
     )
 
 
-def data_json(rtol: float, atol: float) -> bytes:
-    """What ONNX's loader reads beside a model."""
-    return f"{json.dumps({'atol': atol, 'rtol': rtol})}\n".encode()
-
-
 def as_stated(tolerance: Tolerance | None, floor: float) -> gm.StatedTolerance:
     """A tolerance that is the same for all elements; None is exact."""
     stated = asdict(tolerance or EXACT)
@@ -218,10 +213,8 @@ class Settings:
     npz: bool = False
 
 
-@dataclass(frozen=True)
-class _Done:
-    case: gm.CaseFields
-    left_out: tuple[LeftOut, ...]
+#: What was written of a case, and what was not.
+_Done: TypeAlias = tuple[gm.CaseFields, tuple[LeftOut, ...]]
 
 
 @dataclass(frozen=True)
@@ -230,11 +223,6 @@ class Golden:
 
     manifest: gm.Manifest
     left_out: tuple[LeftOut, ...]
-
-    @property
-    def tests(self) -> list[gm.TestFields]:
-        """All tests, in the order of their cases."""
-        return [test for case in self.manifest.cases for test in case.tests]
 
 
 Counted = Callable[[Iterable[_Done]], Iterable[_Done]]
@@ -263,7 +251,7 @@ def write(
             order = {case.id: number for number, case in enumerate(cases)}
             # Closed before what is staged is removed: others may be writing there.
             with closing(in_parallel(partial(_write, stage, settings), cases, processes)) as found:
-                done = sorted(counted(found), key=lambda one: order[one.case.id])
+                done = sorted(counted(found), key=lambda one: order[one[0].id])
             golden = _golden(done, selection, settings)
             if golden.manifest.cases:
                 data = golden.manifest.data()
@@ -291,11 +279,8 @@ def check_place(folder: Path, *, force: bool) -> None:
     except gm.NotReadable as error:
         told = f"{folder}/{gm.MANIFEST} {error}: nobody can tell what opcheck wrote there"
         raise UsageError(told, "choose a new folder, or remove this one") from None
-    ours_too = {gm.MANIFEST, gm.SUMS}
-    ours_too |= {
-        f"{test.folder}/{name}" for c in manifest.cases for test in c.tests for name in test.files
-    }
-    if foreign := [name for name in _files(folder) if name not in ours_too]:
+    known = {gm.MANIFEST, gm.SUMS, *(path for path, _ in manifest.files)}
+    if foreign := [name for name in _files(folder) if name not in known]:
         more = f" and {len(foreign) - 3:,} more" if len(foreign) > 3 else ""
         told = f"{folder} holds what opcheck did not write: {', '.join(foreign[:3])}{more}"
         raise UsageError(told, "nothing is removed: move it away, or choose a new folder")
@@ -337,12 +322,12 @@ def _write(stage: Path, settings: Settings, case: Case) -> _Done:
         fixed=made.fixed if settings.data_sets > 1 else "",
         tests=tuple(tests),
     )
-    return _Done(told, tuple(left))
+    return told, tuple(left)
 
 
 def _golden(done: Sequence[_Done], selection: str, settings: Settings) -> Golden:
-    left = tuple(one for result in done for one in result.left_out)
-    cases = tuple(result.case for result in done if result.case.tests)
+    left = tuple(one for _, left_out in done for one in left_out)
+    cases = tuple(case for case, _ in done if case.tests)
     used = {data.method for case in cases for test in case.tests for data in test.data_sets}
     manifest = gm.Manifest(
         type="opcheck golden files",

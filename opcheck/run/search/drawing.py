@@ -33,11 +33,6 @@ class Candidate:
         """How many elements the inputs have."""
         return sum(math.prod(spec.shape) for spec in self.inputs)
 
-    @property
-    def constant(self) -> bool:
-        """Whether one of the inputs is an initializer."""
-        return any(spec.initializer for spec in self.inputs)
-
     def on(self, schema: Schema, dtype: DType) -> Candidate:
         """The same with another dtype for the leading input, and for all that share its type."""
         return replace(self, inputs=tuple(_on(schema, spec, dtype) for spec in self.inputs))

@@ -6,7 +6,7 @@ import pytest
 from opcheck.backends import attempt, connect, second_data
 from opcheck.backends.adapters import numpy as adapter
 from opcheck.backends.base import Defect
-from opcheck.engine import native
+from opcheck.engine import evaluate, native
 from opcheck.engine.operators import find
 from opcheck.errors import UsageError
 from opcheck.model import BackendInfo, Declined, Outcome, Produced, Question, Raised, Task
@@ -25,8 +25,12 @@ def test_it_is_marked_as_opcheck_s_own() -> None:
 
 
 def test_it_has_two_modes_and_any_number_of_threads() -> None:
-    assert adapter.connect(None, {}).mode == "native"
-    assert adapter.connect(None, {"mode": "exact"}).mode == "exact"
+    task = task_of("Hardmax", 13, {"axis": 0}, X)
+    computing = [
+        adapter.connect(None, options).prepare(task).compute
+        for options in ({}, {"mode": "native"}, {"mode": "exact"})
+    ]
+    assert [one is evaluate for one in computing] == [False, False, True]
     assert adapter.connect(None, {"threads": "2"}).info.threads == 2
     with pytest.raises(UsageError, match="takes no detail, got 'fast'"):
         adapter.connect("fast", {})

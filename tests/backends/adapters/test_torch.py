@@ -193,7 +193,9 @@ def taking(types: str) -> Any:
 def test_torch_s_own_words_for_not_implemented_are_heard() -> None:
     x = X.astype(np.int32)
     task = task_of("Softmax", 13, {}, x)
-    mapped = adapter.Mapped(task, lambda _, x: x.softmax(-1), taking("tensor(int32)"))
+    mapped = adapter.Mapped(
+        torch, task, lambda *given: given[-1].softmax(-1), taking("tensor(int32)")
+    )
 
     class Backend:
         info = adapter.connect(None, {}).info
@@ -209,7 +211,9 @@ def test_torch_s_own_words_for_not_implemented_are_heard() -> None:
 
 def test_no_other_error_of_torch_means_that(backend: Any) -> None:
     task = task_of("Softmax", 13, {}, X)
-    mapped = adapter.Mapped(task, lambda _, x: x.reshape(7), taking("tensor(float)"))
+    mapped = adapter.Mapped(
+        torch, task, lambda *given: given[-1].reshape(7), taking("tensor(float)")
+    )
     with pytest.raises(RuntimeError, match="invalid for input of size"):
         mapped.run([X])
 

@@ -1,4 +1,6 @@
 import tempfile
+from dataclasses import replace
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -90,9 +92,14 @@ def test_what_an_operator_asks_of_a_model_is_a_refusal_and_not_declined(backend:
     assert "Axis expected to be a const" in outcome.detail
 
 
+def _loading_by(backend: Any, loader: Any) -> Any:
+    prepare = partial(adapter.prepared, loader, *backend.documented_errors)
+    return replace(backend, prepare=prepare)
+
+
 @pytest.mark.parametrize("error", [AssertionError("x"), RuntimeError("Unimplemented(x)")])
 def test_other_exceptions_are_accidents(backend: Any, error: Exception) -> None:
-    failing = adapter.Tract(backend.info, backend.documented_errors, Failing(error))
+    failing = _loading_by(backend, Failing(error))
     assert outcome_of(failing, HARDMAX, X) == Raised(
         "prepare", type(error).__name__, str(error), False
     )
@@ -108,8 +115,7 @@ def test_no_file_has_a_name_while_it_reads_a_model(
     class Watching:
         def load(self, path: str) -> Any:
             seen.append(list(tmp_path.iterdir()))
-            return backend.loader.load(path)
+            return tract.onnx().load(path)
 
-    watched = adapter.Tract(backend.info, backend.documented_errors, Watching())
-    assert isinstance(outcome_of(watched, HARDMAX, X), Produced)
+    assert isinstance(outcome_of(_loading_by(backend, Watching()), HARDMAX, X), Produced)
     assert seen == [[]]

@@ -10,7 +10,7 @@ from typing import Any
 
 import psutil
 
-from opcheck.backends.isolation.mark import SCRATCH
+from opcheck.backends.isolation.guard import SCRATCH
 from opcheck.backends.isolation.pool import Pool
 from opcheck.backends.isolation.slot import Settings
 from opcheck.model import Case, Question, Reply, Result

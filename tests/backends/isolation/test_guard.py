@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from opcheck.backends.isolation import guard
-from opcheck.backends.isolation.mark import SCRATCH
+from opcheck.backends.isolation.guard import SCRATCH
 from opcheck.errors import BackendUnavailable
 
 

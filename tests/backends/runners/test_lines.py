@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
+from opcheck.backends.runners.one_shot import BrokenProtocol
 from opcheck.backends.runners.persistent import Hello, read_hello, read_reply
-from opcheck.backends.runners.program import BrokenProtocol
 
 
 def refusal(function: Any, *arguments: Any) -> str:

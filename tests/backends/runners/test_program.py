@@ -3,7 +3,7 @@ from time import monotonic
 
 import pytest
 
-from opcheck.backends.runners.program import Tail, how_it_died, last_lines
+from opcheck.backends.runners.one_shot import Tail, how_it_died, last_lines
 
 
 @pytest.mark.parametrize("status", [0, 1, 2, 77, 99, 126, 127, 128, 160, 255])

@@ -19,11 +19,12 @@ from onnx import TensorProto, helper, numpy_helper
 from benchmarks.golden_corruptions import DAMAGES, fates
 from benchmarks.golden_corruptions import made as made_to_be_damaged
 from opcheck.errors import UsageError
+from opcheck.graph.test_data import data_json
 from opcheck.model import Computed, Values
 from opcheck.run.golden import oracles
 from opcheck.run.golden.contents import check
 from opcheck.run.golden.oracles import Outputs
-from opcheck.run.golden.writing import Settings, data_json, write
+from opcheck.run.golden.writing import Settings, write
 from opcheck.suite.golden_manifest import MANIFEST, SUMS
 from tests.asking import shipped_cases
 from tests.run.golden.made import RANDOM, WRITTEN_OUT, findings, golden, rewrite

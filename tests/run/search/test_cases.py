@@ -6,8 +6,8 @@ import pytest
 from opcheck import opset
 from opcheck.dtypes import DTYPES
 from opcheck.model import Computed, Fill, Given, Rejected, TensorSpec, Values, Verdict
-from opcheck.run.search.cases import alike, case_of, written_out
 from opcheck.run.search.drawing import Candidate
+from opcheck.run.search.ground import alike, case_of, written_out
 from opcheck.run.trial import Trial
 from tests import inline
 from tests.run.one import ENGINE

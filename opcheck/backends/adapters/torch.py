@@ -85,6 +85,8 @@ class Mapped:
                 raise InvalidNode(f"{self.task.op} is not defined for {x.dtype}")
             if x is not None and bound.setdefault(parameter.constraint, dtype) != dtype:
                 raise InvalidNode(f"{self.task.op} takes one type for {parameter.constraint}")
+            if x is not None and x.dtype == object:
+                raise NotSupported("torch has no strings")
             if x is not None and dtype is not None and dtype.name == "bfloat16":
                 found.append(torch.tensor(x.view(np.uint16)).view(torch.bfloat16))
             else:

@@ -185,6 +185,13 @@ def test_an_operator_that_is_not_mapped_is_declined(backend: Any) -> None:
     assert isinstance(outcome_of(backend, dml_problem((0,), X), X), Declined)
 
 
+def test_strings_are_declined_also_as_a_constant(backend: Any) -> None:
+    words = np.array(["a", "b"], object)
+    assert outcome_of(backend, task_of("Cast", 13, {"to": 1}, words, initializer=True)) == Declined(
+        "torch has no strings"
+    )
+
+
 def taking(types: str) -> Any:
     """The parameters of an operator of one input of this type."""
     return [replace(opset.describe("", "Softmax", 13).inputs[0], types=frozenset({types}))]

@@ -13,6 +13,9 @@ from opcheck.model import AttrValue, Case, Outcome, OutputSpec, Produced, Questi
 from opcheck.opset import directml
 
 HARDMAX1 = "DML_ACTIVATION_HARDMAX1"
+#: The operators whose suites are looked at as a whole in each version and type. Of the others that
+#: takes minutes, so that tests ask of the newest version in float32; `opcheck mutate` asks of all.
+WHOLE = ("Hardmax", "Softmax", "LpPool", HARDMAX1)
 
 
 def task_of(

@@ -12,9 +12,8 @@ import pytest
 from opcheck.model import Case, Rejected, Typed
 from opcheck.opset import versions
 from opcheck.suite import Selection, select
-from tests.asking import shipped_cases
+from tests.asking import WHOLE, shipped_cases
 
-WHOLE = {"Hardmax", "Softmax", "LpPool", "DML_ACTIVATION_HARDMAX1"}
 CORE = [case for case in select(shipped_cases(), Selection(level="core")) if case.op.name in WHOLE]
 NEWEST = {
     op: [case for case in CORE if case.op == op and case.inputs[0].dtype.name == "float32"]

@@ -16,7 +16,7 @@ FILES = "".join(
     (ROOT / "opcheck" / "engine" / name).read_text(encoding="utf-8")
     for name in ("ops/layer_normalization.py", "normalizing.py")
 )
-SUITE = ROOT / "drafts" / "layer_normalization.yaml"
+SUITE = ROOT / "cases" / "onnx" / "layer_normalization.yaml"
 
 
 def blocks(language: str) -> list[str]:
@@ -43,7 +43,7 @@ def test_a_file_that_contradicts_the_schema_is_refused_as_shown(
 
 @pytest.mark.mutation
 def test_the_shown_score_is_that_of_the_suite(tmp_path: Path) -> None:
-    (tmp_path / "drafts").symlink_to(ROOT / "drafts")
+    (tmp_path / "cases").symlink_to(ROOT / "cases")
     (shown,) = blocks("console")
     command, _, output = shown.removeprefix("$ ").partition("\n")
     assert shell(tmp_path, command) == (0, output)

@@ -321,7 +321,7 @@ def test_onnx_has_the_node_tests_that_the_suites_quote() -> None:
     )
 
 
-@pytest.mark.parametrize("backend", BACKENDS, ids=str)
+@pytest.mark.parametrize("backend", BACKENDS, ids=lambda backend: backend.info.address)
 @pytest.mark.parametrize("test", NODE_TESTS, ids=lambda test: test.name)
 def test_every_backend_passes_onnx_node_tests(test: Any, backend: Any) -> None:
     (node,) = test.model.graph.node

@@ -1076,6 +1076,19 @@ def openvino() -> Iterator[Check]:
         _pool(256),
         sometimes=True,
     )
+    tiny, small = np.array([[2.0**-130], [2.0**-120]], ml_dtypes.bfloat16)
+    choice = Model("Where", 16, {}, np.array([True]), more=(tiny, small * 0), gives="bfloat16")
+    yield Check(
+        "openvino",
+        "On a CPU with instructions for bfloat16, Where",
+        choice,
+        [tiny],
+        Gives([0]),
+        "“Return elements, either from X or Y”: 2^-130 is the one from X, and bfloat16 holds it",
+        replace(choice, more=(small, small * 0)),
+        small,
+        sometimes=True,
+    )
     x = np.array([256, 260, 262], ml_dtypes.bfloat16).reshape(1, 1, 1, 1, 3)
     ones = np.ones(3, ml_dtypes.bfloat16)
     mean = Model("LayerNormalization", 17, {}, x, more=(ones,))
@@ -1237,6 +1250,18 @@ def openvino() -> Iterator[Check]:
 def tract() -> Iterator[Check]:
     """On tract."""
     yield _ignored("tract")
+    pair = (_VECTOR[:1], _VECTOR[1:2])
+    choice = Model("Where", 16, {"axis": 0}, np.array([True]), more=pair, gives="float32")
+    yield Check(
+        "tract",
+        "Later operators ignore an attribute",
+        choice,
+        [],
+        Gives(_VECTOR[:1]),
+        "Where has no attributes",
+        replace(choice, attrs={}),
+        _VECTOR[:1],
+    )
     same_shape = "the output has the shape of the input, which has no elements"
     for cause, op, dtype, words in (
         ("Hardmax aborts the process where there", "Hardmax", "f4", "ndarray: index out of bounds"),

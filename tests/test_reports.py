@@ -51,7 +51,7 @@ def test_a_published_run_is_complete_and_whole_and_small(path):
     assert outcome(run)[0] == 0
     assert run.complete
     assert (run.header.paths, run.header.level, run.header.known) == ((), "core", True)
-    assert path.stat().st_size < 400_000
+    assert path.stat().st_size < 100 * len(run.records)
 
 
 @pytest.mark.parametrize("path", [*RUNS, regenerate.BENCH], ids=lambda path: path.name)
@@ -78,7 +78,7 @@ def test_the_scoreboard_counts_what_is_right_and_what_was_judged():
         for op in judged:
             told = f"{right[op]:,} of {judged[op]:,}" if judged[op] else "–"
             counts.setdefault(op, []).append(told)
-    assert len(counts) == 13
+    assert len(counts) > 40
     for op, told in counts.items():
         assert cells(op) == told
 
@@ -113,9 +113,10 @@ def test_the_headline_counts_each_defect_once_and_by_its_kind():
 
 
 def test_every_defect_is_confirmed_in_the_version_that_was_run_and_can_be_repeated():
-    real = [(one, defect) for one in page.published() for group in one.real for defect in group]
-    assert [defect.line.cause for one, defect in real if not one.seen(defect)] == []
-    assert PAGE.count(" --no-known\n```") + PAGE.count("\npython reports/") == len(real)
+    real = [(one, group) for one in page.published() for group in one.real]
+    assert [group[0].line.cause for one, group in real if not any(map(one.seen, group))] == []
+    repeats = PAGE.count(" --no-known\n```") + PAGE.count("\npython reports/")
+    assert repeats == sum(len(group) for _, group in real)
 
 
 def test_every_check_by_hand_is_about_one_line_of_its_ledger():
@@ -126,8 +127,8 @@ def test_every_check_by_hand_is_about_one_line_of_its_ledger():
 
 def test_a_defect_that_one_kind_of_processor_shows_is_published_as_such():
     one = next(one for one in page.published() if one.address == "openvino")
-    (defect,) = one.real[0]
-    (hand, *_) = one.hand(defect)
+    seen = ((one.seen(defect), defect) for group in one.real for defect in group)
+    hand, defect = next((hands[0], d) for hands, d in seen if hands and not hands[0]["limit"])
     limited = {**hand, "limit": "ONEDNN_MAX_CPU_ISA=AVX2"}
     other = {**hand, "processor": "AVX2"}
     for hands, kinds in (([hand, limited], 1), ([hand, other], 2)):

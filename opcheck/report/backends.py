@@ -11,7 +11,6 @@ from rich.table import Table
 from rich.text import Text
 
 from opcheck.backends.offers import Tried
-from opcheck.dtypes import DTYPES
 from opcheck.errors import OpcheckError
 from opcheck.model import Verdict
 from opcheck.model.result import Support
@@ -119,8 +118,9 @@ def legend(console: Console) -> None:
     _fill(
         console,
         "n/m: n of the m small models for this version and dtype, where the others fare better."
-        " refuses: an error on a legal model. unsupported: by the backend's own not-implemented"
-        " signal. The models are smoke cases of the shipped suites; opcheck run asks all cases.",
+        " +: it declares no support; !: it declares support. refuses: an error on a legal model."
+        " unsupported: by the backend's own not-implemented signal. The models are smoke cases of"
+        " the shipped suites; opcheck run asks all cases.",
     )
 
 
@@ -150,35 +150,38 @@ def support_record(backend: str, support: Support) -> dict[str, Any]:
 
 
 def _matrix(supports: Sequence[Support], title: str) -> Table:
-    found = {support.cell.dtype for support in supports}
-    dtypes = [name for name in DTYPES if name in found]
-    by_op = words.alike(supports, lambda support: support.cell.op)
-    table = new_table("operator", *dtypes, title=title)
+    """Each version's dtypes, by what becomes of them."""
+    table = new_table("operator", "right", "otherwise", title=title)
     previous = None
-    for op, some in by_op.items():
-        row = {support.cell.dtype: support for support in some}
+    for op, some in words.alike(supports, lambda support: support.cell.op).items():
         if previous not in (None, op.name):
             table.add_section()
         previous = op.name
-        table.add_row(str(op), *(_cell(row.get(dtype)) for dtype in dtypes))
+        by_word = words.alike(some, _word)
+        right = by_word.pop("right", [])
+        otherwise = [Text.assemble(f"{word}: ", _dtypes(those)) for word, those in by_word.items()]
+        table.add_row(str(op), _dtypes(right), Text("\n").join(otherwise))
     return table
 
 
-def _cell(support: Support | None) -> Text:
-    if support is None:
-        return Text("")
+def _dtypes(supports: Iterable[Support]) -> Text:
+    """`float16+ float32 3/4`, without breaks inside a name's part."""
+    return Text(" ").join(_dtype(support) for support in supports)
+
+
+def _dtype(support: Support) -> Text:
     if support.verdict is None:
-        return Text("no model", "bright_black")
-    said = _word(support)
-    if support.share < support.count:
-        said += f" {support.share}/{support.count}"
+        return Text(support.cell.dtype, "bright_black")
     mark = "!" if support.is_declared_but_failing else ""
     mark = "+" if support.is_undeclared_but_working else mark
-    return Text(f"{said} {mark}".rstrip(), COLOURS[support.verdict])
+    some = f"\N{NO-BREAK SPACE}{support.share}/{support.count}"
+    said = f"{support.cell.dtype}{mark}{some if support.share < support.count else ''}"
+    return Text(said, COLOURS[support.verdict])
 
 
 def _word(support: Support) -> str:
-    assert support.verdict is not None
+    if support.verdict is None:
+        return "no model"
     return _WORDS.get(support.verdict, str(support.verdict))
 
 

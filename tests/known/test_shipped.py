@@ -290,7 +290,7 @@ def judged(cases, first_run, tmp_path_factory):
     results += [(found, infos[found.backend]) for found in inline.judged(deep, connected)]
     for engine in [name for name, hindrance in engines().items() if hindrance is None]:
         about = [case for case in asked if any(place.fits(case) for place in places_of(engine))]
-        pool = Pool(Settings(engine, tmp_path_factory.mktemp(engine)))
+        pool = Pool(Settings(engine, tmp_path_factory.mktemp(engine), timeout=5))  # some hang
         try:
             info = pool.connected()
             results += [(found, info) for found in conduct(about, [pool])]
@@ -387,8 +387,9 @@ def test_every_case_that_a_shipped_line_is_about_fails_as_it_says(judged, ledger
     for found, info in judged:
         its_own = info.address in ledger.fields.backend and within(info.version, stated.versions)
         if its_own and stated.is_about(found.case):
-            passed = stated.sometimes and found.verdict is Verdict.PASS
-            assert passed or found.failure in stated.failure, found.case.id
+            other = explain([ledger], found, info).verdict  # of what fails only sometimes
+            fine = stated.sometimes and other in (Verdict.PASS, Verdict.KNOWN)
+            assert fine or found.failure in stated.failure, found.case.id
 
 
 def test_no_failure_is_explained_by_two_shipped_lines(explained_by):

@@ -277,8 +277,8 @@ def test_what_is_wrong_is_named_and_nothing_else(name: str) -> None:
     expected = MINIATURES[name][2]
     wrong = failures(judged_as(name))
     found = causes(wrong)
-    assert sum(cause.failures for cause in found) == len(wrong) > 5
-    assert {cause.text for cause in found} == expected
+    assert sum(len(cause.results) for cause in found) == len(wrong) > 5
+    assert {cause.diagnosis.text for cause in found} == expected
     # Two mistakes at once are two, in however many rows they stand.
     assert number_of(found) == min(len(expected), 2)
     assert all(cause.explained for cause in found)
@@ -290,8 +290,9 @@ def test_how_often_a_cause_was_seen_is_told_and_that_nothing_speaks_against_it()
     (cause,) = causes(failures(records))
     lost = len(failures(records))
     others = [one for one in shipped(op) if "strides" in one.attrs]
-    assert cause.counts is not None
-    here, such, elsewhere, rest = cause.counts
+    counts = cause.diagnosis.counts
+    assert counts is not None
+    here, such, elsewhere, rest = counts
     assert here == such == lost
     # Beside the cases with strides, the legal twins of those that must be refused.
     assert (elsewhere, rest > len(others) > 50) == (0, True)

@@ -37,8 +37,8 @@ def test_a_failure_is_told_what_it_looks_like(tmp_path: Path) -> None:
     results = diagnosed(cases, lying(by_name("last_of_ties")))
     assert [result.verdict for result in results] == [Verdict.FAIL, Verdict.FAIL]
     (cause,) = causes(map(recorded, results))
-    assert (cause.mistake, cause.failures) == ("last_of_ties", 2)
-    assert cause.text == "as if the last of equal maxima won"
+    assert (cause.diagnosis.mistake, len(cause.results)) == ("last_of_ties", 2)
+    assert cause.diagnosis.text == "as if the last of equal maxima won"
 
 
 def test_a_pass_is_told_nothing(tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_nine_lies_of_ten_are_named_first() -> None:
             if mistake.why_harmless(op, "float32") is not None or not found:
                 continue
             lies += 1
-            first = causes(map(recorded, found))[0].mistake
+            first = causes(map(recorded, found))[0].diagnosis.mistake
             if first != mistake.name:
                 wrong[f"{op}: {mistake.name}"] = first
     assert lies > 60

@@ -50,7 +50,7 @@ def test_a_ledger_of_a_run_is_green_in_any_order_and_selection(cases, tmp_path, 
     records = [recorded(result) for result in diagnosed(mine, backend)]
     failing = {record.case for record in records if is_red(record, reds())}
     found = relisted(None, records, mine, failing, "1.0", add=True, prune=False)
-    assert all(entry.looks for entry in found.revision.added)
+    assert all(entry["looks"] for entry in found.revision.added)
     path = tmp_path / "mine.yaml"
     empty = new_ledger(name)
     node = read_text(empty, "", Problems())

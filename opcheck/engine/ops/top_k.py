@@ -7,13 +7,11 @@ from opcheck.engine.axes import from_either_end
 from opcheck.engine.operators import operator
 from opcheck.errors import InvalidNode
 
-
-def unsorted_axis(attrs):
-    """The axis, where `sorted` does not ask for an order."""
-    return None if attrs.get("sorted", 1) == 1 else attrs["axis"]
-
-
-OP = operator("TopK", exact=True, any_order=unsorted_axis)
+OP = operator(
+    "TopK",
+    exact=True,
+    any_order=lambda attrs: None if attrs.get("sorted", 1) == 1 else attrs["axis"],
+)
 
 
 def by_axis(function):
@@ -106,30 +104,26 @@ def k_cut_to_the_length(k, length):
     return min(k, length)
 
 
-@OP.mutant(
-    "a k below 0 was taken for 1, or for the length of the axis", by=of_any_k, of_validity=True
-)
+@OP.mutant("a k below 0 was taken for 1", by=of_any_k, of_validity=True)
 def negative_k_accepted(k, length):
     return 1 if k < 0 else k
 
 
-@OP.mutant(
-    "the first number of K was taken, whatever its shape",
-    by=of_any_k,
-    of_validity=True,
-    equivalent={"1": "k is an attribute there"},
-)
+@OP.mutant("the first number of K was taken, whatever its shape", by=of_any_k, of_validity=True)
 def first_of_k(k, length):
     return k
 
 
-# ── what no legal input shows ─────────────────────────────────────────────────────────────────
+OP.equivalent("first_of_k", "k is an attribute there", "1")
 
+
+# ── what no legal input shows ─────────────────────────────────────────────────────────────────
 _ANY_ORDER = "a sorted result is in one of the orders that are allowed where `sorted` is not 1"
+_ANY_VALUE = "the text calls no value of it invalid"
 for called in ("sorted_ignored", "sorted_0_is_the_default", "sorted_in_32_bits"):
     OP.equivalent(called, _ANY_ORDER)
 for called in ("invalid_sorted_is_0_or_1", "invalid_largest_is_0_or_1"):
-    OP.equivalent(called, "the text calls no value of it invalid")
+    OP.equivalent(called, _ANY_VALUE)
 OP.equivalent("largest_in_32_bits", "the text says nothing of values other than 0 and 1")
 OP.equivalent("later_attributes_accepted", "no later version has k, which is mandatory", "1")
 OP.equivalent("nan_taken_for_zero", "the text does not say where NaN belongs")

@@ -103,6 +103,7 @@ _RESULT = stored(
     type=Literal["result"],
     self=bool,
     self_check=None,
+    case=str,
     op=str,
     domain=str,
     since=_Count,

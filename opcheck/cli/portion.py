@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from opcheck.cli import outputs
-from opcheck.cli.options import Function, together
+from opcheck.cli.options import together
 from opcheck.errors import UsageError
 
 if TYPE_CHECKING:
@@ -43,9 +42,11 @@ class Shard(click.ParamType[tuple[int, int]]):
 
 
 _RUN = click.Path(path_type=Path)
-_OPTIONS = together(
+#: --expect-cases, --last-failed, --shard and --shard-by, the fields of a `Portion`.
+portion_options = together(
     click.option(
         "--expect-cases",
+        "expected",
         type=click.IntRange(min=1),
         metavar="N",
         help="How many cases PATH, -k and the like must select; another number is an error.",
@@ -53,7 +54,7 @@ _OPTIONS = together(
     click.option(
         "--lf",
         "--last-failed",
-        "last_failed",
+        "failed_in",
         type=_RUN,
         metavar="RUN",
         help="Only cases that failed in this stored run, on one of the backends asked for.",
@@ -73,24 +74,6 @@ _OPTIONS = together(
 )
 
 
-def portion_options(function: Function) -> Function:
-    """--expect-cases, --last-failed, --shard and --shard-by, as one argument `portion`."""
-
-    @functools.wraps(function)
-    def command(
-        expect_cases: int | None,
-        last_failed: Path | None,
-        shard: tuple[int, int] | None,
-        shard_by: Path | None,
-        **others: Any,
-    ) -> Any:
-        if shard_by and not shard:
-            raise UsageError("--shard-by is for --shard I/N")
-        return function(portion=Portion(expect_cases, last_failed, shard, shard_by), **others)
-
-    return cast(Function, _OPTIONS(command))
-
-
 @dataclass(frozen=True)
 class Portion:
     """Which of the selected cases a run takes; the files are stored runs, read when asked for."""
@@ -99,6 +82,10 @@ class Portion:
     failed_in: Path | None
     shard: tuple[int, int] | None
     shard_by: Path | None
+
+    def __post_init__(self) -> None:
+        if self.shard_by and not self.shard:
+            raise UsageError("--shard-by is for --shard I/N")
 
     @property
     def files(self) -> list[Path]:

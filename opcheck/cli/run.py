@@ -83,7 +83,10 @@ def command(
     jobs: int,
     timeout: float | None,
     memory_limit: str | None,
-    portion: Portion,
+    expected: int | None,
+    failed_in: Path | None,
+    shard: tuple[int, int] | None,
+    shard_by: Path | None,
     times: int,
     strict: bool,
     require_supported: bool,
@@ -146,6 +149,7 @@ def command(
     from opcheck.run import Conductor
     from opcheck.suite import load_all
 
+    portion = Portion(expected, failed_in, shard, shard_by)
     going_on = None if resumed is None else report_files.resumed_target(resumed)
     paths = selection.pop("paths")
     read_from = [*paths, *portion.files]

@@ -154,6 +154,7 @@ _FORM: Form[model.Header, model.Record | _Footer] = Form(
     format=FORMAT,
     head=TypeAdapter(_HEADER),
     lines={"result": _RESULT, "footer": _FOOTER},
+    footer=_Footer,
     hint="`opcheck run --report json=FILE` writes one",
     limit=LIMIT,
     longest=LONGEST,
@@ -247,9 +248,6 @@ def _run(reading: _Reading, stream: BinaryIO) -> model.Run | None:
     ending: model.Ending | None = None
     check = _Check(reading, header)
     for number, fields in rest:
-        if ending is not None:
-            reading.nothing_may_follow(number)
-            break
         if isinstance(fields, model.Record):
             records.append(fields)
             for told in check.result(fields):
@@ -266,8 +264,6 @@ def _run(reading: _Reading, stream: BinaryIO) -> model.Run | None:
                 )
                 for one in records
             ]
-    if ending is not None and reading.cut:
-        reading.nothing_may_follow(reading.cut)
     return model.Run(header, tuple(records), ending)
 
 

@@ -100,6 +100,7 @@ _FORM: Form[_HeaderFields, Timed | _Footer] = Form(
     format=FORMAT,
     head=TypeAdapter(_HeaderFields),
     lines={"timed": _TIMED, "footer": stored(_Footer, type=Literal["footer"])},
+    footer=_Footer,
     hint="`opcheck bench --save FILE` writes one",
     limit=LIMIT,
     longest=LIMIT,
@@ -164,21 +165,18 @@ def _stored(reading: _Reading, stream: BinaryIO) -> Stored | None:
         return None
     head, lines = found
     rows: dict[str, Timed] = {}
-    end: _Footer | None = None
+    complete = False
     for number, fields in lines:
-        if end is not None:
-            reading.nothing_may_follow(number)
-            break
         if isinstance(fields, Timed):
             if fields.case in rows:
                 reading.add(number, f"the case {shown(fields.case)} occurs twice")
             rows[fields.case] = fields
         else:
-            end = fields
-            if end.cases != len(rows) and not reading.problems:
-                told = f"the footer counts {end.cases:,} cases; there are {len(rows):,}"
+            complete = fields.complete
+            if fields.cases != len(rows) and not reading.problems:
+                told = f"the footer counts {fields.cases:,} cases; there are {len(rows):,}"
                 reading.add(number, told, "lines are missing, or were added")
-    return Stored(head.bench, tuple(rows.values()), complete=end is not None and end.complete)
+    return Stored(head.bench, tuple(rows.values()), complete)
 
 
 def _columns(samples: Sequence[Sample]) -> dict[str, list[int | float]]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from opcheck.cli import interrupt
+from opcheck.cli.console import output, progress
 from opcheck.cli.options import Duration, leave
 from opcheck.errors import Exit, OpcheckError
 
@@ -55,7 +56,6 @@ def command(addresses: tuple[str, ...], probe: bool, timeout: float | None, form
     from opcheck.backends.address import profiles
     from opcheck.backends.isolation.guard import guarded_folder
     from opcheck.backends.offers import offers, tried
-    from opcheck.cli.console import output
 
     known = profiles(Path.cwd())
     chosen, problems = (_named(addresses, known), []) if addresses else offers(known)
@@ -82,7 +82,6 @@ def _probe(
 ) -> None:
     from opcheck.backends import declarations
     from opcheck.backends.isolation.slot import Settings
-    from opcheck.cli.console import progress
     from opcheck.cli.workers import connect, started
     from opcheck.report.backends import legend
     from opcheck.run.probe import matrix, probe

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from opcheck.cli import bench_setup, interrupt, timing_gate
+from opcheck.cli.console import output
 from opcheck.cli.options import Duration, Function, backend_options, end, selection_options
 from opcheck.cli.outputs import Command, Output, check_files
 from opcheck.errors import Exit, UsageError, did_you_mean
+from opcheck.report.words import plural
 
 if TYPE_CHECKING:
     from opcheck.model.timing import Timed
@@ -122,7 +124,6 @@ def command(
     if compared:
         timing_gate.compare(*compared, most, unclear)
     from opcheck.backends.isolation.guard import guarded_folder
-    from opcheck.cli.console import output
     from opcheck.cli.workers import check_company, chosen_backends, consulted
     from opcheck.report import timings
     from opcheck.report.pyperf import write as write_pyperf
@@ -192,8 +193,6 @@ def _plan(base: str, processes: int, *, quick: bool, cold: bool, seconds: float 
 
 
 def _end(rows: Sequence[Timed], wanted: int, gate: Exit | None, said: str) -> NoReturn:
-    from opcheck.report.words import plural
-
     timed = sum(bool(timing.samples) for row in rows for timing in row.timings)
     code, meaning = Exit.CONFORMS, f"{plural(len(rows), 'case')}, {plural(timed, 'timing')}"
     if said:

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from opcheck.cli.console import output
 from opcheck.cli.options import chosen_cases, dim_option, leave, selection_options
 from opcheck.errors import Exit
 
@@ -41,7 +42,6 @@ def command(clauses: bool, folder: Path | None, form: str, **selection: Any) -> 
     Exits with 2 and every problem of every file if there is one, with 5 if no case matches.
     """
     from opcheck.clauses import survey
-    from opcheck.cli.console import output
     from opcheck.report import listing
 
     cases, said = chosen_cases(**selection)

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from opcheck.cli.console import output, plain
 from opcheck.errors import CaseFileError, Problem, Unwritable, UsageError
 
 if TYPE_CHECKING:
@@ -293,8 +294,6 @@ def write_lines(out: Path | None, lines: Iterable[str]) -> None:
 @contextmanager
 def printed(out: Path | None) -> Iterator[Console]:
     """A console on standard output, or one whose text goes to a file; raises Unwritable."""
-    from opcheck.cli.console import output, plain
-
     if out is None or out == STANDARD:
         yield output()
         return

@@ -15,6 +15,7 @@ import click
 from opcheck.cli import outputs
 from opcheck.cli.options import together
 from opcheck.errors import UsageError
+from opcheck.report.words import one_line, plural
 
 if TYPE_CHECKING:
     from opcheck.model import Case, Run
@@ -123,8 +124,6 @@ class Portion:
         failed = _failed(path, self.runs[path], addresses)
         gone = [*failed - {case.id for case in cases}]
         if gone:
-            from opcheck.report.words import one_line, plural
-
             named = ", ".join(map(one_line, sorted(gone)[:_NAMED]))
             more = f" and {len(gone) - _NAMED:,} more" if len(gone) > _NAMED else ""
             verb = "is" if len(gone) == 1 else "are"

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import click
+from click.core import ParameterSource
 
+from opcheck.cli.console import output
 from opcheck.cli.options import Share, end
 from opcheck.errors import Exit, UsageError
 
@@ -185,9 +187,6 @@ def compare(old: Path, new: Path, most: float | None, unclear: str | None) -> No
 
     Raises UsageError where something was asked for that only matters to what is measured.
     """
-    from click.core import ParameterSource
-
-    from opcheck.cli.console import output
     from opcheck.report.timing_store import read
 
     context = click.get_current_context()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from opcheck.cli import interrupt
-from opcheck.cli.console import output, progress
+from opcheck.cli.console import output, print_records, progress
 from opcheck.cli.options import Duration, leave
 from opcheck.errors import Exit, OpcheckError
 
@@ -122,10 +121,8 @@ def _show(
     if console:
         backends.show(console, found, problems)
         return
-    for one in found:
-        click.echo(json.dumps(backends.record(one)))
-    for problem in problems:
-        click.echo(json.dumps({"type": "problem", "message": "\n".join(problem.lines())}))
+    print_records(map(backends.record, found))
+    print_records({"type": "problem", "message": "\n".join(one.lines())} for one in problems)
 
 
 def _show_support(
@@ -139,5 +136,4 @@ def _show_support(
         title = str(one.info) if name == one.info.address else f"{name}: {one.info}"
         backends.show_support(console, title, supports, declares)
         return
-    for cell in supports:
-        click.echo(json.dumps(backends.support_record(name, cell)))
+    print_records(backends.support_record(name, cell) for cell in supports)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import codecs
 import io
+import json
 import os
 import select
 import stat
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+
+import click
 
 from opcheck.cli import interrupt
 from opcheck.report import words
@@ -43,6 +46,12 @@ def output() -> Console:
     return _console(
         is_wide=not sys.stdout.isatty(), color_system=None if is_plain else "auto", theme=THEME
     )
+
+
+def print_records(records: Iterable[Mapping[str, Any]]) -> None:
+    """Print records as JSON, one a line."""
+    for record in records:
+        click.echo(json.dumps(record))
 
 
 def _spelt(error: UnicodeError) -> tuple[str, int]:

@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
-from click.core import ParameterSource
 
 from opcheck.cli.console import counted, output
 from opcheck.cli.group import Commands
 from opcheck.cli.options import chosen_cases, end, processes_option, selection_options
-from opcheck.cli.outputs import Command, Output
+from opcheck.cli.outputs import Command, Output, given_besides
 from opcheck.errors import Exit, UsageError
 from opcheck.report.words import one_line, plural
 
@@ -130,13 +129,7 @@ def _write_node_tests(folder: Path, paths: Sequence[Path], *, force: bool) -> No
     """Write those of the onnx package as they are, and leave; nothing else can be said of them."""
     from opcheck.run.writing import write_node_tests
 
-    context = click.get_current_context()
-    others = [
-        param.opts[-1]
-        for param in context.command.params
-        if param.name not in ("paths", "folder", "force")
-        and context.get_parameter_source(str(param.name)) is not ParameterSource.DEFAULT
-    ]
+    others = given_besides("paths", "folder", "force")
     if len(paths) > 1 or others:
         told = f"{paths[0]} is written as it is, without {', '.join(others) or 'other paths'}"
         raise UsageError(told, "onnx-node/PATTERN selects some of the tests")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from opcheck.cli import interrupt
-from opcheck.cli.console import counted, output
+from opcheck.cli.console import counted, output, print_records
 from opcheck.cli.options import chosen_cases, end, leave, processes_option, selection_options
 from opcheck.errors import Exit, UsageError, did_you_mean
 from opcheck.report.words import plural
@@ -129,7 +128,7 @@ def _end(power: Power, *, verbose: bool, as_json: bool) -> None:
     told = [f"{survived:,} survived"] * bool(survived)
     told += [f"{contradictions:,} not as harmless as argued"] * bool(contradictions)
     if as_json:
-        _print(mutation.records(power))
+        print_records(mutation.records(power))
     else:
         mutation.show(output(), power, verbose=verbose)
     _leave(told, "every mistake is seen, or argued to be harmless", as_json=as_json)
@@ -147,16 +146,11 @@ def _end_groups(
     found: tuple[Group, ...] = groups(cases, mutations, surveys, shipped_ledgers())
     idle = sum(group.shows_nothing for group in found)
     if as_json:
-        _print(report.group_records(found))
+        print_records(report.group_records(found))
     else:
         report.show_groups(output(), found, verbose=verbose)
     told = [f"{idle:,} of {len(found):,} groups show nothing of their own"] * bool(idle)
     _leave(told, "every group shows something of its own", as_json=as_json)
-
-
-def _print(records: Iterable[dict[str, Any]]) -> None:
-    for record in records:
-        click.echo(json.dumps(record))
 
 
 def _leave(told: Sequence[str], otherwise: str, *, as_json: bool) -> None:

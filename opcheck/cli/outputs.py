@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from opcheck.cli.console import output, plain
 from opcheck.errors import CaseFileError, Problem, Unwritable, UsageError
@@ -227,6 +228,17 @@ out_option = click.option(
     metavar="PATH",
     help="A file to write to, in place of standard output.",
 )
+
+
+def given_besides(*names: str) -> list[str]:
+    """What else the command line of this command gives: options, and PATH."""
+    context = click.get_current_context()
+    return [
+        param.opts[-1] if isinstance(param, click.Option) else "PATH"
+        for param in context.command.params
+        if param.name not in names
+        and context.get_parameter_source(str(param.name)) is ParameterSource.COMMANDLINE
+    ]
 
 
 def read_runs(*paths: Path) -> list[Run]:

@@ -71,6 +71,12 @@ def run(monkeypatch, tmp_path) -> Run:
     return run
 
 
+@pytest.fixture
+def cases(request, run, tmp_path) -> None:
+    """The module's CASES in the folder that `opcheck` runs in."""
+    (tmp_path / "cases.yaml").write_text(request.module.CASES)
+
+
 def environment(**changes: str) -> dict[str, str]:
     """The environment of a process that finds this checkout and has no terminal's settings."""
     kept = {name: value for name, value in os.environ.items() if name not in _TERMINAL}

@@ -41,7 +41,7 @@ def command(paths: tuple[Path, ...], out: Path, mixed_versions: bool) -> None:
     from opcheck.records.status import several_builds
     from opcheck.report import store
 
-    outputs.check_output(out, paths)
+    outputs.check_files([(f"-o {out}", out)], paths)
     runs = outputs.read_runs(*paths)
     parts = [Part(str(path), run) for path, run in zip(paths, runs, strict=True)]
     whole, lacks = merge(parts, mixed_versions=mixed_versions)

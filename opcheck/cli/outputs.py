@@ -283,11 +283,6 @@ def is_benchmark(path: Path) -> bool:
         return False
 
 
-def check_output(out: Path | None, read_from: Sequence[Path]) -> None:
-    """Raise UsageError if `out` cannot be written, or is also read."""
-    check_files([(f"-o {out}", out)], read_from)
-
-
 def write_lines(out: Path | None, lines: Iterable[str]) -> None:
     """Write lines to a file or to standard output, in UTF-8; raises Unwritable."""
     data = (f"{line}\n".encode(errors="replace") for line in lines)

@@ -24,8 +24,6 @@ from opcheck.report.files import FORMATS, lines, write_text
 from opcheck.report.words import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from opcheck.model import Case, Ending, Header, Record, Run
     from opcheck.records.merging import Kept
     from opcheck.report.spelling import Recorder

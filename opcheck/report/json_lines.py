@@ -54,7 +54,10 @@ def line(fields: dict[str, Any]) -> str:
     """
     text = _dumped(fields)
     # Few lines have a character beyond the Basic Multilingual Plane, or half of one.
-    return _dumped(_whole(fields)) if "\\ud" in text else text
+    if "\\ud" in text:
+        halves = _dumped(fields, ensure_ascii=False).encode("utf-16", "surrogatepass")
+        text = _dumped(json.loads(halves.decode("utf-16", "replace")))
+    return text
 
 
 def unpacked(stream: BufferedReader) -> BinaryIO:
@@ -63,16 +66,8 @@ def unpacked(stream: BufferedReader) -> BinaryIO:
     return cast(BinaryIO, gzip.GzipFile(fileobj=stream)) if packed else stream
 
 
-def _dumped(fields: Any) -> str:
-    return json.dumps(fields, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-
-
-def _whole(value: Any) -> Any:
-    if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if isinstance(value, dict):
-        return {_whole(key): _whole(item) for key, item in value.items()}
-    return [*map(_whole, value)] if isinstance(value, list | tuple) else value
+def _dumped(fields: Any, *, ensure_ascii: bool = True) -> str:
+    return json.dumps(fields, ensure_ascii=ensure_ascii, allow_nan=False, separators=(",", ":"))
 
 
 class Fields(BaseModel):

@@ -124,18 +124,8 @@ def header(bench: Bench) -> str:
 
 def record(row: Timed) -> str:
     """The line of one case."""
-    fields = {f.name: getattr(row, f.name) for f in dataclasses.fields(row)}
-    fields |= {name: _columns(fields[name]) for name in ("copy", "yardstick")}
-    fields["timings"] = [
-        {
-            "backend": one.backend,
-            "why_not": one.why_not,
-            "prepared": one.prepared,
-            "printed": one.printed,
-            "samples": _columns(one.samples),
-        }
-        for one in row.timings
-    ]
+    fields = vars(row) | {"copy": _columns(row.copy), "yardstick": _columns(row.yardstick)}
+    fields["timings"] = [vars(one) | {"samples": _columns(one.samples)} for one in row.timings]
     return line({"type": "timed", **fields})
 
 

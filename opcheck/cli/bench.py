@@ -136,7 +136,7 @@ def command(
     files = {"--save": saved, "--pyperf": pyperf, "--plot": plot}
     check_files([(f"{name} {path}", path) for name, path in files.items()], [baseline])
     gate = timing_gate.asked(most, unclear, stored=baseline is not None, base=base)
-    old = timing_gate.baseline(baseline)
+    old = timing_gate.saved(baseline) if baseline else None
     with guarded_folder() as folder:
         asked = chosen_backends(addresses, folder, timeout, memory_limit)
         settings = [bench_setup.with_threads(one, threads) for one in asked]

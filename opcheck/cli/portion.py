@@ -121,7 +121,18 @@ class Portion:
         path = self.failed_in
         if path is None:
             return cases, said
-        failed = _failed(path, self.runs[path], addresses)
+        from opcheck.records.status import is_failure, reds_of
+
+        run = self.runs[path]
+        there = [info.address for info in run.header.backends]
+        if not {*there} & {*addresses}:
+            told = f"it has {', '.join(map(repr, there))}"
+            raise UsageError(f"--last-failed {path}: no backend of this run took part in it", told)
+        if not run.complete:
+            click.echo(f"opcheck: {path} is incomplete: more may fail than did there", err=True)
+        red = reds_of(run.header)
+        records = (one for one in run.records if one.backend in addresses)
+        failed = {one.case for one in records if is_failure(one, red)}
         gone = [*failed - {case.id for case in cases}]
         if gone:
             named = ", ".join(map(one_line, sorted(gone)[:_NAMED]))
@@ -141,17 +152,3 @@ class Portion:
         for record in self.runs[self.shard_by].records if self.shard_by else ():
             seconds[record.case] = seconds.get(record.case, 0.0) + record.seconds
         return shard(cases, *self.shard, seconds)
-
-
-def _failed(path: Path, run: Run, addresses: Collection[str]) -> set[str]:
-    from opcheck.records.status import is_failure, reds_of
-
-    there = [info.address for info in run.header.backends]
-    if not {*there} & {*addresses}:
-        told = f"it has {', '.join(map(repr, there))}"
-        raise UsageError(f"--last-failed {path}: no backend of this run took part in it", told)
-    if not run.complete:
-        click.echo(f"opcheck: {path} is incomplete: more may fail than did there", err=True)
-    red = reds_of(run.header)
-    records = (one for one in run.records if one.backend in addresses)
-    return {one.case for one in records if is_failure(one, red)}

@@ -104,12 +104,8 @@ def asked(
     return Gate(USUAL if most is None else most, unclear)
 
 
-def baseline(path: Path | None) -> Stored | None:
-    """Return the saved benchmark, if one is asked for."""
-    return None if path is None else _read(path)
-
-
-def _read(path: Path) -> Stored:
+def saved(path: Path) -> Stored:
+    """Return a saved benchmark; warn if it was cut short."""
     from opcheck.report.timing_store import read
 
     stored = read(path)
@@ -189,6 +185,6 @@ def compare(old: Path, new: Path, most: float | None, unclear: str | None) -> No
         raise UsageError(f"--compare measures nothing: {name} has no place beside it")
     gate = asked(most, unclear, stored=True)
     assert gate
-    one, other = _read(old), _read(new)
+    one, other = saved(old), saved(new)
     code, meaning = _compared(output(), gate, one.bench, one.rows, other.bench, other.rows)
     end(code or Exit.CONFORMS, meaning)

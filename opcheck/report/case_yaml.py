@@ -353,9 +353,8 @@ def _fitting(text: str) -> str:
     lines = []
     for line in text.split("\n"):
         indent = " " * (len(line) - len(line.lstrip()) + 2)
-        lines += _folded(line, _WIDTH, subsequent_indent=indent) if len(line) > _WIDTH else [line]
+        fold = textwrap.TextWrapper(
+            _WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+        )
+        lines += fold.wrap(line) if len(line) > _WIDTH else [line]
     return "\n".join(lines)
-
-
-def _folded(text: str, width: int, **settings: Any) -> list[str]:
-    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False, **settings)

@@ -290,7 +290,10 @@ class Reading(Generic[Head, Line]):
     def _spelt(self, place: Sequence[str | int]) -> str:
         """`timings[0].samples: `, or nothing where the whole line is meant."""
         steps = place[1:] if place[:1] and place[0] in self.form.lines else place
-        path = "".join(f"[{one}]" if isinstance(one, int) else f".{_key(one)}" for one in steps)
+        path = ""
+        for one in steps:
+            key = one if re.fullmatch(r"\w{1,60}", str(one)) else quoted(str(one))
+            path += f"[{one}]" if isinstance(one, int) else f".{key}"
         return f"{path.removeprefix('.')}: " if path else ""
 
 
@@ -303,10 +306,6 @@ def whole(
     problems.raise_if_any()
     assert found is not None
     return found
-
-
-def _key(word: str) -> str:
-    return word if re.fullmatch(r"\w{1,60}", word) else quoted(word)
 
 
 def _is_no_json(error: ValidationError) -> bool:

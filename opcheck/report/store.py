@@ -8,6 +8,7 @@ import dataclasses
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -164,12 +165,12 @@ _FORM: Form[model.Header, model.Record | _Footer] = Form(
 
 def header(run: model.Header) -> str:
     """The first line."""
-    return line({"type": "header", "format": FORMAT, **dataclasses.asdict(run)})
+    return line({"type": "header", "format": FORMAT, **asdict(run)})
 
 
 def record(result: model.Record) -> str:
     """The line of one result."""
-    fields = dataclasses.asdict(result)
+    fields = asdict(result)
     self_check = fields.pop("self_check")
     for comparison in fields["comparisons"]:
         comparison["used"] = _number(comparison["used"])
@@ -195,9 +196,10 @@ def footer(
     And the diagnoses of results that were `revised` after their lines were written.
     """
     later = [
-        {"case": one.case, "backend": one.backend, "diagnoses": _diagnoses(one)} for one in revised
+        {"case": one.case, "backend": one.backend, "diagnoses": [*map(asdict, one.diagnoses)]}
+        for one in revised
     ]
-    told = {"totals": totals(results), **dataclasses.asdict(ending)}
+    told = {"totals": totals(results), **asdict(ending)}
     return line({"type": "footer", **told, **({"revised": later} if later else {})})
 
 
@@ -215,10 +217,6 @@ def totals(results: Iterable[model.Record]) -> dict[str, dict[str, int]]:
     return {
         name: dict(Counter(one.verdict.value for one in some)) for name, some in by_backend.items()
     }
-
-
-def _diagnoses(result: model.Record) -> list[dict[str, Any]]:
-    return [dataclasses.asdict(diagnosis) for diagnosis in result.diagnoses]
 
 
 def _number(value: float | None) -> float | str | None:

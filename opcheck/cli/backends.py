@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,15 +9,15 @@ from typing import TYPE_CHECKING
 import click
 
 from opcheck.cli import interrupt
+from opcheck.cli.console import output, print_records, progress
 from opcheck.cli.options import Duration, leave
-from opcheck.errors import Exit, OpcheckError
+from opcheck.errors import Exit
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from opcheck.backends.address import Profile
     from opcheck.backends.offers import Offer, Tried
-    from opcheck.model.result import Support
 
 #: How many seconds a backend has to start, or for a model, where nobody says otherwise.
 _PATIENCE = 20.0
@@ -55,14 +54,19 @@ def command(addresses: tuple[str, ...], probe: bool, timeout: float | None, form
     from opcheck.backends.address import profiles
     from opcheck.backends.isolation.guard import guarded_folder
     from opcheck.backends.offers import offers, tried
-    from opcheck.cli.console import output
+    from opcheck.report import backends
 
     known = profiles(Path.cwd())
     chosen, problems = (_named(addresses, known), []) if addresses else offers(known)
     console = None if form == "json" else output()
     with guarded_folder() as folder:
         found = tried(chosen, folder, timeout or _PATIENCE, interrupt.safe_place)
-        _show(found, problems, console)
+        if console:
+            backends.show(console, found, problems)
+        else:
+            print_records(map(backends.record, found))
+            told = ("\n".join(one.lines()) for one in problems)
+            print_records({"type": "problem", "message": message} for message in told)
         if probe:
             _probe([one for one in found if one.info], folder, timeout, console)
     codes = [one.error.exit_code for one in found if one.error] if addresses else []
@@ -82,9 +86,8 @@ def _probe(
 ) -> None:
     from opcheck.backends import declarations
     from opcheck.backends.isolation.slot import Settings
-    from opcheck.cli.console import progress
     from opcheck.cli.workers import connect, started
-    from opcheck.report.backends import legend
+    from opcheck.report import backends
     from opcheck.run.probe import matrix, probe
     from opcheck.suite import load
 
@@ -109,36 +112,12 @@ def _probe(
                 connect([backend])
                 supports = probe(asked, backend, declaring, step)
             bar.stop()
-            _show_support(one, supports, declarations.words(address), console)
+            name, info = one.offer.name, one.info
+            if console:
+                title = str(info) if info and name == info.address else f"{name}: {info}"
+                backends.show_support(console, title, supports, declarations.words(address))
+            else:
+                print_records(backends.support_record(name, cell) for cell in supports)
             bar.start()
     if console:
-        legend(console)
-
-
-def _show(
-    found: Sequence[Tried], problems: Sequence[OpcheckError], console: Console | None
-) -> None:
-    from opcheck.report import backends
-
-    if console:
-        backends.show(console, found, problems)
-        return
-    for one in found:
-        click.echo(json.dumps(backends.record(one)))
-    for problem in problems:
-        click.echo(json.dumps({"type": "problem", "message": "\n".join(problem.lines())}))
-
-
-def _show_support(
-    one: Tried, supports: Sequence[Support], declares: str, console: Console | None
-) -> None:
-    from opcheck.report import backends
-
-    assert one.info
-    name = one.offer.name
-    if console:
-        title = str(one.info) if name == one.info.address else f"{name}: {one.info}"
-        backends.show_support(console, title, supports, declares)
-        return
-    for cell in supports:
-        click.echo(json.dumps(backends.support_record(name, cell)))
+        backends.legend(console)

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from opcheck.cli import bench_setup, interrupt, timing_gate
+from opcheck.cli.console import output
 from opcheck.cli.options import Duration, Function, backend_options, end, selection_options
 from opcheck.cli.outputs import Command, Output, check_files
 from opcheck.errors import Exit, UsageError, did_you_mean
+from opcheck.report.words import plural
 
 if TYPE_CHECKING:
     from opcheck.model.timing import Timed
@@ -122,7 +124,6 @@ def command(
     if compared:
         timing_gate.compare(*compared, most, unclear)
     from opcheck.backends.isolation.guard import guarded_folder
-    from opcheck.cli.console import output
     from opcheck.cli.workers import check_company, chosen_backends, consulted
     from opcheck.report import timings
     from opcheck.report.pyperf import write as write_pyperf
@@ -135,7 +136,7 @@ def command(
     files = {"--save": saved, "--pyperf": pyperf, "--plot": plot}
     check_files([(f"{name} {path}", path) for name, path in files.items()], [baseline])
     gate = timing_gate.asked(most, unclear, stored=baseline is not None, base=base)
-    old = timing_gate.baseline(baseline)
+    old = timing_gate.saved(baseline) if baseline else None
     with guarded_folder() as folder:
         asked = chosen_backends(addresses, folder, timeout, memory_limit)
         settings = [bench_setup.with_threads(one, threads) for one in asked]
@@ -192,8 +193,6 @@ def _plan(base: str, processes: int, *, quick: bool, cold: bool, seconds: float 
 
 
 def _end(rows: Sequence[Timed], wanted: int, gate: Exit | None, said: str) -> NoReturn:
-    from opcheck.report.words import plural
-
     timed = sum(bool(timing.samples) for row in rows for timing in row.timings)
     code, meaning = Exit.CONFORMS, f"{plural(len(rows), 'case')}, {plural(timed, 'timing')}"
     if said:

@@ -117,9 +117,8 @@ class Keeping:
 
     def __init__(self, path: Path | None, about: Bench) -> None:
         self._path, self._about = path, about
-        self._written = 0.0
-        self._error: Unwritable | None = None
-        self._write((), complete=False)
+        self.now((), complete=False)
+        self.check()
 
     def now_and_then(self, session: Session) -> None:
         """Write what there is so far, unless that was done a moment ago."""
@@ -128,23 +127,20 @@ class Keeping:
 
     def now(self, rows: Sequence[Timed], *, complete: bool) -> None:
         """Write what there is; where that fails it is still shown, and `check` tells."""
-        try:
-            self._write(rows, complete=complete)
-            self._error = None
-        except Unwritable as error:
-            self._error = error
+        self._written = monotonic()
+        self._error: Unwritable | None = None
+        if self._path:
+            from opcheck.report.timing_store import write
+
+            try:
+                write(self._path, self._about, rows, complete=complete)
+            except Unwritable as error:
+                self._error = error
 
     def check(self) -> None:
         """Raise Unwritable if what there is was not written."""
         if self._error:
             raise self._error
-
-    def _write(self, rows: Sequence[Timed], *, complete: bool) -> None:
-        if self._path:
-            from opcheck.report.timing_store import write
-
-            self._written = monotonic()
-            write(self._path, self._about, rows, complete=complete)
 
 
 def measured(session: Session, keeping: Keeping) -> Sequence[Timed]:

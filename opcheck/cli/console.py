@@ -1,21 +1,26 @@
-"""The terminals, or what stands in their place."""
+"""The terminals, or what stands in their place; what they need takes long to import."""
+
+from __future__ import annotations
 
 import codecs
 import io
+import json
 import os
 import select
 import stat
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+import click
 
 from opcheck.cli import interrupt
 from opcheck.report import words
-from opcheck.report.look import THEME
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress
 
 #: How characters that an encoding lacks are dealt with.
 _SPELT = "opcheck.spelt"
@@ -27,12 +32,6 @@ _GLANCE = 0.1
 Item = TypeVar("Item")
 
 
-class _Console(Console):
-    def on_broken_pipe(self) -> None:
-        # Rich would exit with 1, which means that a backend does not conform.
-        raise BrokenPipeError
-
-
 def output() -> Console:
     """Standard output: colours on a terminal only, and never with NO_COLOR; wide in a pipe.
 
@@ -41,16 +40,18 @@ def output() -> Console:
     if isinstance(sys.stdout, io.TextIOWrapper):
         codecs.register_error(_SPELT, _spelt)
         sys.stdout.reconfigure(errors=_SPELT)
-    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else _WIDE
-    plain = bool(os.environ.get("NO_COLOR"))
-    return _Console(
-        color_system=None if plain else "auto",
-        highlight=False,
-        markup=False,
-        emoji=False,
-        width=width,
-        theme=THEME,
+    from opcheck.report.look import THEME
+
+    is_plain = bool(os.environ.get("NO_COLOR"))
+    return _console(
+        is_wide=not sys.stdout.isatty(), color_system=None if is_plain else "auto", theme=THEME
     )
+
+
+def print_records(records: Iterable[Mapping[str, Any]]) -> None:
+    """Print records as JSON, one a line."""
+    for record in records:
+        click.echo(json.dumps(record))
 
 
 def _spelt(error: UnicodeError) -> tuple[str, int]:
@@ -63,10 +64,19 @@ def _spelt(error: UnicodeError) -> tuple[str, int]:
 
 def plain(file: TextIO) -> Console:
     """A file in place of a terminal: no colours, and as wide as a pipe."""
-    width = None if "COLUMNS" in os.environ else _WIDE
-    return _Console(
-        file=file, color_system=None, highlight=False, markup=False, emoji=False, width=width
-    )
+    return _console(is_wide=True, file=file, color_system=None)
+
+
+def _console(*, is_wide: bool, **settings: Any) -> Console:
+    from rich.console import Console
+
+    class WithoutPipe(Console):
+        def on_broken_pipe(self) -> None:
+            # Rich would exit with 1, which means that a backend does not conform.
+            raise BrokenPipeError
+
+    width = _WIDE if is_wide and "COLUMNS" not in os.environ else None
+    return WithoutPipe(highlight=False, markup=False, emoji=False, width=width, **settings)
 
 
 class Lines:
@@ -105,6 +115,9 @@ def progress(*, pausing: bool) -> Progress:
 
     `pausing`: it is stopped while something is written, so that it can share the terminal.
     """
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
     shown = sys.stderr.isatty() and pausing
     if sys.stderr.isatty() and not sys.stdout.isatty():
         # A program that reads it, as a pager does, may write to the same terminal.

@@ -55,7 +55,7 @@ def command(
 
     if verbose and form != "pretty":
         raise UsageError(f"-v is for --format pretty, not for {form}")
-    outputs.check_output(out, [old_path, new_path])
+    outputs.check_files([(f"-o {out}", out)], [old_path, new_path])
     old, new = outputs.read_runs(old_path, new_path)
     if STANDARD not in (old_path, new_path) and old_path.samefile(new_path):
         raise UsageError(f"{old_path} and {new_path} are one file: nothing can have changed")

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
-from click.core import ParameterSource
 
+from opcheck.cli.console import counted, output
 from opcheck.cli.group import Commands
 from opcheck.cli.options import chosen_cases, end, processes_option, selection_options
-from opcheck.cli.outputs import Command, Output
+from opcheck.cli.outputs import Command, Output, given_besides
 from opcheck.errors import Exit, UsageError
+from opcheck.report.words import one_line, plural
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -100,7 +101,6 @@ def write(
     Exit codes: 0 written, 1 a case was left out because it contradicts the oracle, 2 wrong usage
     or case file, 4 the folder cannot be written, 5 there was nothing to write, 130 interrupted.
     """
-    from opcheck.cli.console import counted
     from opcheck.run.golden.writing import Settings, check_place
     from opcheck.run.golden.writing import write as write_cases
     from opcheck.run.machine import processors
@@ -127,16 +127,9 @@ def write(
 
 def _write_node_tests(folder: Path, paths: Sequence[Path], *, force: bool) -> NoReturn:
     """Write those of the onnx package as they are, and leave; nothing else can be said of them."""
-    from opcheck.cli.console import counted
     from opcheck.run.writing import write_node_tests
 
-    context = click.get_current_context()
-    others = [
-        param.opts[-1]
-        for param in context.command.params
-        if param.name not in ("paths", "folder", "force")
-        and context.get_parameter_source(str(param.name)) is not ParameterSource.DEFAULT
-    ]
+    others = given_besides("paths", "folder", "force")
     if len(paths) > 1 or others:
         told = f"{paths[0]} is written as it is, without {', '.join(others) or 'other paths'}"
         raise UsageError(told, "onnx-node/PATTERN selects some of the tests")
@@ -150,9 +143,7 @@ def _cases(count: int) -> str:
 
 
 def _show(golden: Golden) -> None:
-    from opcheck.cli.console import output
     from opcheck.report.look import put_all
-    from opcheck.report.words import one_line, plural
 
     console = output()
     if golden.manifest.cases:
@@ -241,7 +232,6 @@ def import_(folders: Sequence[Path], file: Path, force: bool) -> None:
     Exit codes: 0 written, 2 a folder or the command line is wrong, 4 it cannot be written.
     """
     from opcheck.report.case_yaml import written_nodes
-    from opcheck.report.words import plural
     from opcheck.run.writing import place
 
     if file.suffix not in _SUFFIXES:
@@ -259,7 +249,6 @@ def _nodes(folders: Sequence[Path]) -> list[Named]:
     """The tests in the folders; raises UsageError with everything that is wrong with each."""
     from opcheck.graph.one_node import Unfit, read, tolerance_in
     from opcheck.report.case_yaml import Named, name_of
-    from opcheck.report.words import one_line
 
     nodes: list[Named] = []
     wrong: list[str] = []
@@ -317,8 +306,6 @@ def check(folder: Path, jobs: int | None) -> None:
     Exit codes: 0 all is right, 1 something is wrong, 2 this is no golden folder, 5 there is no test
     in it, 130 interrupted.
     """
-    from opcheck.cli.console import counted
-    from opcheck.report.words import one_line, plural
     from opcheck.run.golden.contents import check as check_folder
     from opcheck.run.machine import processors
 

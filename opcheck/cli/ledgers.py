@@ -13,6 +13,7 @@ import click
 from opcheck.cli.options import together
 from opcheck.cli.outputs import check_files
 from opcheck.errors import Unwritable, UsageError
+from opcheck.report.words import plural
 
 if TYPE_CHECKING:
     from opcheck.known import Gate, UserLedger
@@ -209,8 +210,6 @@ def _facts(backends: Sequence[BackendInfo], cases: Sequence[Case]) -> Facts:
 
 
 def _told(found: Relisted, *, is_ci: bool) -> list[str]:
-    from opcheck.report.words import plural
-
     counts: Mapping[str, int] = {
         "listed": found.added,
         "no longer listed": found.removed,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import click
 
+from opcheck.cli.console import output, print_records
 from opcheck.cli.options import chosen_cases, dim_option, leave, selection_options
 from opcheck.errors import Exit
 
@@ -41,15 +41,13 @@ def command(clauses: bool, folder: Path | None, form: str, **selection: Any) -> 
     Exits with 2 and every problem of every file if there is one, with 5 if no case matches.
     """
     from opcheck.clauses import survey
-    from opcheck.cli.console import output
     from opcheck.report import listing
 
     cases, said = chosen_cases(**selection)
     surveys = survey(cases) if clauses else ()
     if form == "json":
         pages = (record for page in surveys for record in listing.clause_records(page))
-        for record in pages if clauses else map(listing.record, cases):
-            click.echo(json.dumps(record))
+        print_records(pages if clauses else map(listing.record, cases))
     elif clauses:
         listing.show_clauses(output(), surveys)
     else:

@@ -8,6 +8,7 @@ from opcheck.cli import outputs
 from opcheck.cli.options import end
 from opcheck.cli.outputs import Command, Output
 from opcheck.errors import Exit
+from opcheck.report.words import one_line, plural
 
 
 @click.command(name="merge", cls=Command)
@@ -39,9 +40,8 @@ def command(paths: tuple[Path, ...], out: Path, mixed_versions: bool) -> None:
     from opcheck.records.merging import Part, merge
     from opcheck.records.status import several_builds
     from opcheck.report import store
-    from opcheck.report.words import one_line, plural
 
-    outputs.check_output(out, paths)
+    outputs.check_files([(f"-o {out}", out)], paths)
     runs = outputs.read_runs(*paths)
     parts = [Part(str(path), run) for path, run in zip(paths, runs, strict=True)]
     whole, lacks = merge(parts, mixed_versions=mixed_versions)

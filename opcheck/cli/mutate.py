@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from opcheck.cli import interrupt
+from opcheck.cli.console import counted, output, print_records
 from opcheck.cli.options import chosen_cases, end, leave, processes_option, selection_options
 from opcheck.errors import Exit, UsageError, did_you_mean
+from opcheck.report.words import plural
 
 if TYPE_CHECKING:
     from opcheck.model import Case
@@ -65,7 +66,6 @@ def command(
     be harmless and are not, or a group shows nothing, 2 wrong usage or case file, 5 no case of an
     operator that opcheck's engine knows.
     """
-    from opcheck.cli.console import counted
     from opcheck.run.machine import processors
     from opcheck.run.mutate import Settings, count, mistakes_in, mutations
 
@@ -91,7 +91,6 @@ def command(
 
 
 def _tell_of_left_out(cases: Sequence[Case]) -> None:
-    from opcheck.report.words import plural
     from opcheck.run.mutate import has_answer, mistakes_in
 
     left = [case for case in cases if mistakes_in(case.op) and not has_answer(case)]
@@ -107,7 +106,6 @@ def _power(
     tries: int,
     jobs: int,
 ) -> Power:
-    from opcheck.cli.console import counted
     from opcheck.model.mutation import Fate, Power
     from opcheck.run.node_tests import yardsticks
     from opcheck.run.propose import proposals
@@ -130,10 +128,8 @@ def _end(power: Power, *, verbose: bool, as_json: bool) -> None:
     told = [f"{survived:,} survived"] * bool(survived)
     told += [f"{contradictions:,} not as harmless as argued"] * bool(contradictions)
     if as_json:
-        _print(mutation.records(power))
+        print_records(mutation.records(power))
     else:
-        from opcheck.cli.console import output
-
         mutation.show(output(), power, verbose=verbose)
     _leave(told, "every mistake is seen, or argued to be harmless", as_json=as_json)
 
@@ -150,18 +146,11 @@ def _end_groups(
     found: tuple[Group, ...] = groups(cases, mutations, surveys, shipped_ledgers())
     idle = sum(group.shows_nothing for group in found)
     if as_json:
-        _print(report.group_records(found))
+        print_records(report.group_records(found))
     else:
-        from opcheck.cli.console import output
-
         report.show_groups(output(), found, verbose=verbose)
     told = [f"{idle:,} of {len(found):,} groups show nothing of their own"] * bool(idle)
     _leave(told, "every group shows something of its own", as_json=as_json)
-
-
-def _print(records: Iterable[dict[str, Any]]) -> None:
-    for record in records:
-        click.echo(json.dumps(record))
 
 
 def _leave(told: Sequence[str], otherwise: str, *, as_json: bool) -> None:

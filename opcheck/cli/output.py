@@ -1,6 +1,7 @@
 """Where the results of a run go while it lasts, and what is printed at its end."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from opcheck.cli.console import Lines, output, progress
 from opcheck.errors import Exit
@@ -50,9 +51,9 @@ class JsonOutput(_Output):
 class PrettyOutput(_Output):
     """Failures as they come, tables at the end."""
 
-    def __init__(self, header: Header, *, quiet: bool, verbose: int, slowest: int | None) -> None:
+    def __init__(self, header: Header, **options: Any) -> None:
         super().__init__(header, pausing=True)
-        self.pretty = Pretty(output(), header, quiet=quiet, verbose=verbose, slowest=slowest)
+        self.pretty = Pretty(output(), header, **options)
 
     def take(self, result: Record) -> None:
         """Nothing is lost if it is not shown."""

@@ -21,7 +21,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
+from opcheck.cli.console import output, plain
 from opcheck.errors import CaseFileError, Problem, Unwritable, UsageError
 
 if TYPE_CHECKING:
@@ -228,6 +230,17 @@ out_option = click.option(
 )
 
 
+def given_besides(*names: str) -> list[str]:
+    """What else the command line of this command gives: options, and PATH."""
+    context = click.get_current_context()
+    return [
+        param.opts[-1] if isinstance(param, click.Option) else "PATH"
+        for param in context.command.params
+        if param.name not in names
+        and context.get_parameter_source(str(param.name)) is ParameterSource.COMMANDLINE
+    ]
+
+
 def read_runs(*paths: Path) -> list[Run]:
     """The runs in files or, for a path `-`, on standard input.
 
@@ -270,11 +283,6 @@ def is_benchmark(path: Path) -> bool:
         return False
 
 
-def check_output(out: Path | None, read_from: Sequence[Path]) -> None:
-    """Raise UsageError if `out` cannot be written, or is also read."""
-    check_files([(f"-o {out}", out)], read_from)
-
-
 def write_lines(out: Path | None, lines: Iterable[str]) -> None:
     """Write lines to a file or to standard output, in UTF-8; raises Unwritable."""
     data = (f"{line}\n".encode(errors="replace") for line in lines)
@@ -293,8 +301,6 @@ def write_lines(out: Path | None, lines: Iterable[str]) -> None:
 @contextmanager
 def printed(out: Path | None) -> Iterator[Console]:
     """A console on standard output, or one whose text goes to a file; raises Unwritable."""
-    from opcheck.cli.console import output, plain
-
     if out is None or out == STANDARD:
         yield output()
         return

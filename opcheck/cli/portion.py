@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from opcheck.cli import outputs
-from opcheck.cli.options import Function, together
+from opcheck.cli.options import together
 from opcheck.errors import UsageError
+from opcheck.report.words import one_line, plural
 
 if TYPE_CHECKING:
     from opcheck.model import Case, Run
@@ -43,9 +43,11 @@ class Shard(click.ParamType[tuple[int, int]]):
 
 
 _RUN = click.Path(path_type=Path)
-_OPTIONS = together(
+#: --expect-cases, --last-failed, --shard and --shard-by, the fields of a `Portion`.
+portion_options = together(
     click.option(
         "--expect-cases",
+        "expected",
         type=click.IntRange(min=1),
         metavar="N",
         help="How many cases PATH, -k and the like must select; another number is an error.",
@@ -53,7 +55,7 @@ _OPTIONS = together(
     click.option(
         "--lf",
         "--last-failed",
-        "last_failed",
+        "failed_in",
         type=_RUN,
         metavar="RUN",
         help="Only cases that failed in this stored run, on one of the backends asked for.",
@@ -73,24 +75,6 @@ _OPTIONS = together(
 )
 
 
-def portion_options(function: Function) -> Function:
-    """--expect-cases, --last-failed, --shard and --shard-by, as one argument `portion`."""
-
-    @functools.wraps(function)
-    def command(
-        expect_cases: int | None,
-        last_failed: Path | None,
-        shard: tuple[int, int] | None,
-        shard_by: Path | None,
-        **others: Any,
-    ) -> Any:
-        if shard_by and not shard:
-            raise UsageError("--shard-by is for --shard I/N")
-        return function(portion=Portion(expect_cases, last_failed, shard, shard_by), **others)
-
-    return cast(Function, _OPTIONS(command))
-
-
 @dataclass(frozen=True)
 class Portion:
     """Which of the selected cases a run takes; the files are stored runs, read when asked for."""
@@ -99,6 +83,10 @@ class Portion:
     failed_in: Path | None
     shard: tuple[int, int] | None
     shard_by: Path | None
+
+    def __post_init__(self) -> None:
+        if self.shard_by and not self.shard:
+            raise UsageError("--shard-by is for --shard I/N")
 
     @property
     def files(self) -> list[Path]:
@@ -133,11 +121,20 @@ class Portion:
         path = self.failed_in
         if path is None:
             return cases, said
-        failed = _failed(path, self.runs[path], addresses)
+        from opcheck.records.status import is_failure, reds_of
+
+        run = self.runs[path]
+        there = [info.address for info in run.header.backends]
+        if not {*there} & {*addresses}:
+            told = f"it has {', '.join(map(repr, there))}"
+            raise UsageError(f"--last-failed {path}: no backend of this run took part in it", told)
+        if not run.complete:
+            click.echo(f"opcheck: {path} is incomplete: more may fail than did there", err=True)
+        red = reds_of(run.header)
+        records = (one for one in run.records if one.backend in addresses)
+        failed = {one.case for one in records if is_failure(one, red)}
         gone = [*failed - {case.id for case in cases}]
         if gone:
-            from opcheck.report.words import one_line, plural
-
             named = ", ".join(map(one_line, sorted(gone)[:_NAMED]))
             more = f" and {len(gone) - _NAMED:,} more" if len(gone) > _NAMED else ""
             verb = "is" if len(gone) == 1 else "are"
@@ -155,17 +152,3 @@ class Portion:
         for record in self.runs[self.shard_by].records if self.shard_by else ():
             seconds[record.case] = seconds.get(record.case, 0.0) + record.seconds
         return shard(cases, *self.shard, seconds)
-
-
-def _failed(path: Path, run: Run, addresses: Collection[str]) -> set[str]:
-    from opcheck.records.status import is_failure, reds_of
-
-    there = [info.address for info in run.header.backends]
-    if not {*there} & {*addresses}:
-        told = f"it has {', '.join(map(repr, there))}"
-        raise UsageError(f"--last-failed {path}: no backend of this run took part in it", told)
-    if not run.complete:
-        click.echo(f"opcheck: {path} is incomplete: more may fail than did there", err=True)
-    red = reds_of(run.header)
-    records = (one for one in run.records if one.backend in addresses)
-    return {one.case for one in records if is_failure(one, red)}

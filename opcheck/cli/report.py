@@ -47,7 +47,7 @@ def command(
 
     if (quiet or verbose or slowest) and form != "pretty":
         raise UsageError(f"-q, -v and --durations are for --format pretty, not for {form}")
-    outputs.check_output(out, [path])
+    outputs.check_files([(f"-o {out}", out)], [path])
     if outputs.is_benchmark(path):
         if quiet or verbose or slowest:
             raise UsageError(f"-q, -v and --durations are for runs; {path} is a benchmark")

@@ -21,10 +21,9 @@ from opcheck.cli.options import Duration
 from opcheck.cli.outputs import STANDARD, Output, check_files, lock
 from opcheck.errors import Exit, Unwritable, UsageError, did_you_mean
 from opcheck.report.files import FORMATS, lines, write_text
+from opcheck.report.words import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from opcheck.model import Case, Ending, Header, Record, Run
     from opcheck.records.merging import Kept
     from opcheck.report.spelling import Recorder
@@ -299,7 +298,6 @@ def kept_results(
     """What need not be asked again, which is told; raises UsageError where it is another run."""
     from opcheck.model import Agreement
     from opcheck.records.merging import Part, resumed
-    from opcheck.report.words import plural
 
     compared = {case.id for case in cases if isinstance(case.expect, Agreement)}
     found = resumed(Part(str(path), run), now, recorder.digests, compared, hours)

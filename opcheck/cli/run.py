@@ -20,7 +20,6 @@ from opcheck.cli.portion import Portion, portion_options
 from opcheck.errors import Exit, UsageError
 
 if TYPE_CHECKING:
-    from opcheck.model import BackendInfo, Header, Suite
     from opcheck.run.conduct import Asked
 
 
@@ -83,7 +82,10 @@ def command(
     jobs: int,
     timeout: float | None,
     memory_limit: str | None,
-    portion: Portion,
+    expected: int | None,
+    failed_in: Path | None,
+    shard: tuple[int, int] | None,
+    shard_by: Path | None,
     times: int,
     strict: bool,
     require_supported: bool,
@@ -139,13 +141,14 @@ def command(
     from opcheck.cli.output import JsonOutput, PrettyOutput
     from opcheck.cli.workers import check_company, chosen_backends, connect, consulted, started
     from opcheck.known import shipped_ledgers
-    from opcheck.model import Ending, Record, Run
+    from opcheck.model import Ending, Header, Record, Run
     from opcheck.records.merging import Kept
     from opcheck.records.status import is_failure, status
     from opcheck.report.spelling import Recorder
-    from opcheck.run import Conductor
+    from opcheck.run import Conductor, environment
     from opcheck.suite import load_all
 
+    portion = Portion(expected, failed_in, shard, shard_by)
     going_on = None if resumed is None else report_files.resumed_target(resumed)
     paths = selection.pop("paths")
     read_from = [*paths, *portion.files]
@@ -194,9 +197,11 @@ def command(
             "repeat": str(times) if times > 1 else None,
             "require-reproducible": "yes" if reproducible else None,
         }
-        header = _header(
-            [backend.info for backend in backends],
-            recorder.suite,
+        header = Header(
+            environment(),
+            tuple(backend.info for backend in backends),
+            suite=recorder.suite,
+            started=datetime.now(UTC).isoformat(timespec="seconds"),
             cases=len(cases),
             shard=portion.shard,
             selection=said,
@@ -293,11 +298,3 @@ def command(
         output.finish(settled, ending, revised)
         reports.show(run)
     common.leave(Exit(ending.exit_code))
-
-
-def _header(backends: Sequence[BackendInfo], suite: Suite, **asked: Any) -> Header:
-    from opcheck.model import Header
-    from opcheck.run import environment
-
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    return Header(environment(), tuple(backends), suite=suite, started=now, **asked)

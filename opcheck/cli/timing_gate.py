@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
+from opcheck.cli.console import output
 from opcheck.cli.options import Share, end
+from opcheck.cli.outputs import given_besides
 from opcheck.errors import Exit, UsageError
 
 if TYPE_CHECKING:
@@ -102,14 +104,13 @@ def asked(
     return Gate(USUAL if most is None else most, unclear)
 
 
-def baseline(path: Path | None) -> Stored | None:
-    """Return the saved benchmark, if one is asked for."""
-    if path is None:
-        return None
+def saved(path: Path) -> Stored:
+    """Return a saved benchmark; warn if it was cut short."""
     from opcheck.report.timing_store import read
 
     stored = read(path)
-    _tell_if_cut_short(path, stored)
+    if not stored.complete:
+        click.echo(f"opcheck: {path} is of a run that was cut short", err=True)
     return stored
 
 
@@ -175,31 +176,15 @@ def _compared(
     return gate.verdict(found, unfair=changes.unfair(differences))
 
 
-def _tell_if_cut_short(path: Path, stored: Stored) -> None:
-    if not stored.complete:
-        click.echo(f"opcheck: {path} is of a run that was cut short", err=True)
-
-
 def compare(old: Path, new: Path, most: float | None, unclear: str | None) -> NoReturn:
     """Show what changed from one saved benchmark to another, and end.
 
     Raises UsageError where something was asked for that only matters to what is measured.
     """
-    from click.core import ParameterSource
-
-    from opcheck.cli.console import output
-    from opcheck.report.timing_store import read
-
-    context = click.get_current_context()
-    for parameter in context.command.params:
-        given = context.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE
-        if given and parameter.name not in ("compared", "most", "unclear"):
-            name = parameter.opts[-1] if isinstance(parameter, click.Option) else "PATH"
-            raise UsageError(f"--compare measures nothing: {name} has no place beside it")
+    for name in given_besides("compared", "most", "unclear"):
+        raise UsageError(f"--compare measures nothing: {name} has no place beside it")
     gate = asked(most, unclear, stored=True)
     assert gate
-    one, other = read(old), read(new)
-    _tell_if_cut_short(old, one)
-    _tell_if_cut_short(new, other)
+    one, other = saved(old), saved(new)
     code, meaning = _compared(output(), gate, one.bench, one.rows, other.bench, other.rows)
     end(code or Exit.CONFORMS, meaning)

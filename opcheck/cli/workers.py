@@ -1,19 +1,17 @@
 """The backends of a command: their processes, started early and ended whatever happens."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
+from opcheck.backends.address import CODE, DEFAULT, memory, parse, profiles, resolve
+from opcheck.backends.isolation import pool
+from opcheck.backends.isolation.pool import Pool
+from opcheck.backends.isolation.slot import Settings
 from opcheck.cli import interrupt
 from opcheck.errors import OpcheckError, UsageError
-
-if TYPE_CHECKING:
-    from opcheck.backends.isolation.pool import Pool
-    from opcheck.backends.isolation.slot import Settings
-    from opcheck.model import Case
+from opcheck.model import Agreement, Case
 
 Item = TypeVar("Item")
 Made = TypeVar("Made")
@@ -29,10 +27,6 @@ def chosen_backends(
 
     Raises UsageError for every address that names nothing, all at once.
     """
-    from opcheck.backends import DEFAULT
-    from opcheck.backends.address import memory, profiles, resolve
-    from opcheck.backends.isolation.slot import Settings
-
     limit = None if memory_limit is None else memory(memory_limit)
     known = profiles(Path.cwd())
 
@@ -55,16 +49,14 @@ def chosen_backends(
 @contextmanager
 def started(settings: Sequence[Settings], workers: int) -> Iterator[list[Pool]]:
     """The backends, being started."""
-    from opcheck.backends.isolation.pool import Pool
-
     pools: list[Pool] = []
     try:
         for one in settings:
-            pools.append(Pool(one, workers))
+            pools.append(pool.Pool(one, workers))
         yield pools
     finally:
-        for pool in pools:
-            pool.close()
+        for begun in pools:
+            begun.close()
 
 
 def connect(pools: Sequence[Pool]) -> None:
@@ -113,7 +105,6 @@ def consulted(
     `given` are the backends that the command line names, which may be oracles whatever they are.
     Raises UsageError for every oracle that cannot be meant.
     """
-    from opcheck.backends.address import CODE, parse
     from opcheck.run.oracle import oracles_of
 
     oracles = oracles_of(cases)
@@ -148,8 +139,6 @@ def consulted(
 
 def check_company(cases: Sequence[Case], backends: int) -> None:
     """Raise UsageError where backends are to be compared with each other, and there is only one."""
-    from opcheck.model import Agreement
-
     alone = [case for case in cases if isinstance(case.expect, Agreement)]
     if alone and backends < 2:
         more = f" and {len(alone) - 1:,} more" if len(alone) > 1 else ""

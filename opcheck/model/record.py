@@ -25,27 +25,16 @@ class ElementRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class ComparisonRecord:
+class ComparisonRecord(result.ComparedOutput):
     """A `Comparison` in plain values."""
 
-    output: str
-    problem: result.Problem | None
-    detail: str = ""
-    remark: str = ""
     dtype: str | None = None
-    tier: str | None = None
-    wrong: int = 0
-    total: int = 0
-    unjudged: int = 0
-    max_ulp: int | None = None
-    used: float = 0.0
-    where: str = ""
     worst: tuple[ElementRecord, ...] = ()
     picture: result.Picture | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record(result.Answered[str, ComparisonRecord]):
     """A `Result` in plain values, and what has to be known of its case.
 
     `place` is the case's in the whole selection, from 0; `digest` tells whether the case of another
@@ -54,11 +43,8 @@ class Record:
     command that asks it again.
     """
 
-    case: str
     place: int
     digest: str
-    backend: str
-    verdict: result.Verdict
     op: OpVersion
     opset: int
     dtype: str | None
@@ -71,24 +57,6 @@ class Record:
     question: str
     repeat: str
     rulings: tuple[str, ...] = ()
-    reason: str = ""
-    failure: result.Failure | None = None
-    refused: bool = False
-    inexpressible: bool = False
-    irreproducible: bool = False
-    beyond: bool = False
-    self_check: bool = False
-    alternative: str | None = None
-    known: result.Known | None = None
-    unexpected: bool = False
-    found: result.Verdict | None = None
-    diagnoses: tuple[result.Diagnosis, ...] = ()
-    comparisons: tuple[ComparisonRecord, ...] = ()
-    printed: str = ""
-    oracle: str = ""
-    against: tuple[str, ...] = ()
-    seconds: float = 0.0
-    verdicts: Mapping[result.Verdict, int] | None = None
 
     @property
     def used(self) -> float | None:

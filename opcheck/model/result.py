@@ -3,10 +3,13 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal, TypeAlias, get_args
+from typing import Generic, Literal, TypeAlias, TypeVar, get_args
 
 from opcheck.dtypes import DType
 from opcheck.model.case import Case, OpVersion
+
+CaseT = TypeVar("CaseT")
+ComparisonT = TypeVar("ComparisonT")
 
 
 class Verdict(StrEnum):
@@ -104,23 +107,21 @@ class Picture:
     cells: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """One output against its expectation.
+@dataclass(frozen=True, slots=True)
+class ComparedOutput:
+    """One output against its expectation, however its elements are kept.
 
     `problem` is None when it matches, else the first that is wrong of count, type, dtype, shape
-    and values; `detail` says it in words, and `remark` adds why. `worst` holds some of the wrong
-    elements, in `dtype`; `where` tells where all of them lie. `used` is the largest error as a
-    part of the allowed one (1.0 = at the limit). `unjudged` elements are those whose value the
-    operator's error bound does not decide. `tier` is the arithmetic by which that bound judged.
-    `picture` draws all elements where some are wrong, which takes as long as to compare them.
+    and values; `detail` says it in words, and `remark` adds why. `where` says where all of the
+    wrong elements lie. `used` is the largest error as a part of the allowed one (1.0 = at the
+    limit). `unjudged` elements are those whose value the operator's error bound does not decide.
+    `tier` is the arithmetic by which that bound judged.
     """
 
     output: str
     problem: Problem | None
     detail: str = ""
     remark: str = ""
-    dtype: DType | None = None
     tier: str | None = None
     wrong: int = 0
     total: int = 0
@@ -128,6 +129,16 @@ class Comparison:
     max_ulp: int | None = None
     used: float = 0.0
     where: str = ""
+
+
+@dataclass(frozen=True)
+class Comparison(ComparedOutput):
+    """One output against its expectation; `worst` holds some of the wrong elements, in `dtype`.
+
+    `picture` draws all elements where some are wrong, which takes as long as to compare them.
+    """
+
+    dtype: DType | None = None
     worst: tuple[Mismatch, ...] = ()
     picture: Callable[[], Picture] | None = field(default=None, compare=False, repr=False)
 
@@ -175,8 +186,8 @@ class Diagnosis:
         return f"{named}: {self.evidence}" if self.counts else named
 
 
-@dataclass(frozen=True, eq=False)
-class Result:
+@dataclass(frozen=True, eq=False, slots=True)
+class Answered(Generic[CaseT, ComparisonT]):
     """One backend's answer to one case, judged.
 
     `failure` is in what way it fails. `refused` marks a pass by a refusal that was expected,
@@ -195,7 +206,7 @@ class Result:
     asked several times, `seconds` how long all took.
     """
 
-    case: Case
+    case: CaseT
     backend: str
     verdict: Verdict
     reason: str = ""
@@ -206,7 +217,7 @@ class Result:
     beyond: bool = False
     self_check: bool = False
     alternative: str | None = None
-    comparisons: tuple[Comparison, ...] = ()
+    comparisons: tuple[ComparisonT, ...] = ()
     known: Known | None = None
     unexpected: bool = False
     found: Verdict | None = None
@@ -216,6 +227,10 @@ class Result:
     against: tuple[str, ...] = ()
     seconds: float = 0.0
     verdicts: Mapping[Verdict, int] | None = None
+
+
+class Result(Answered[Case, Comparison]):
+    """A judged answer, with its case and the arrays that were compared."""
 
 
 @dataclass(frozen=True)

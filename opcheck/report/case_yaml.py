@@ -7,7 +7,7 @@ import json
 import math
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,8 +33,6 @@ from opcheck.suite.signature import changed_defaults, leads, name_at
 
 _WIDTH = 100
 _NOT_IN_NAMES = re.compile("[^a-z0-9]+")
-#: Whatever else YAML may take for something that is no text.
-_PLAIN = re.compile("[A-Z][A-Z_]*[A-Z]")
 #: A tensor of more elements is nothing that anybody reads.
 _MOST = 256
 
@@ -57,7 +55,7 @@ def written(case: Case, name: str, places: Sequence[tuple[int, str]]) -> list[st
     return [
         f"- name: {name}",
         *_matrix(places),
-        f"  attrs: {{{', '.join(f'{name}: {_value(value)}' for name, value in attrs.items())}}}",
+        *_attributes(attrs),
         *_tensors(
             "inputs", case.inputs, widest, [s for s in case.inputs if not leads(case.op, s.name)]
         ),
@@ -88,29 +86,19 @@ def _matrix(places: Sequence[tuple[int, str]]) -> list[str]:
     return [*([f"  matrix: {{{', '.join(varied)}}}"] if varied else []), *lines]
 
 
-def _plain(text: str) -> str:
-    return text if _PLAIN.fullmatch(text) else f'"{text}"'
-
-
-def _value(
-    value: AttrValue | Typed | None,
-    dtype: DType | None = None,
-    text: Callable[[str], str] = _plain,
-) -> str:
+def _value(value: AttrValue | Typed | None, dtype: DType | None = None) -> str:
     """An attribute's value, numbers as `dtype` has them."""
     match value:
         case None:
             return "null"
-        case str():
-            return text(value)
         case tuple():
-            return f"[{', '.join(_value(item, dtype, text) for item in value)}]"
+            return f"[{', '.join(_value(item, dtype) for item in value)}]"
         case np.ndarray():
-            return _value(tuple(value.reshape(-1).tolist()), dtype, text)
+            return _value(tuple(value.reshape(-1).tolist()), dtype)
         case Typed():
-            return f"{{{value.type}: {_value(value.value, dtype, text)}}}"
+            return f"{{{value.type}: {_value(value.value, dtype)}}}"
         case _:
-            return number(value, dtype)
+            return _spelt(value, dtype)
 
 
 def _expectation(case: Case, dtype: DType) -> list[str]:
@@ -137,8 +125,7 @@ def _change(case: Case, legal: Case, dtype: DType) -> str:
     for mine, other in zip(case.inputs, legal.inputs, strict=True):
         if mine.shape != other.shape:
             typed = "" if leads(case.op, other.name) else f", dtype: {other.dtype}"
-            (line,) = _tensor(other, dtype, typed)
-            return f"inputs.{line.strip()}"
+            return f"inputs.{_tensor(other, dtype, typed).strip()}"
     raise ValueError(f"{case.id}: its legal twin is the same")
 
 
@@ -151,13 +138,13 @@ def _tensors(
     """
     lines = [f"  {key}:"]
     for spec in specs:
-        lines += _tensor(spec, dtype, f", dtype: {spec.dtype}" * (spec in typed))
+        lines += _tensor(spec, dtype, f", dtype: {spec.dtype}" * (spec in typed)).split("\n")
     if len(lines) == 2 and len(lines[1]) + len(lines[0]) + 2 <= _WIDTH:
         return [f"{lines[0]} {{{lines[1].strip()}}}"]
     return lines
 
 
-def _tensor(spec: TensorSpec, dtype: DType | None, typed: str = "") -> list[str]:
+def _tensor(spec: TensorSpec, dtype: DType | None, typed: str = "") -> str:
     constant = f"{typed}{', initializer: true' * spec.initializer}"
     match spec.content:
         case Fill(kind, args, seed):
@@ -165,14 +152,9 @@ def _tensor(spec: TensorSpec, dtype: DType | None, typed: str = "") -> list[str]
             said += "" if kind in ("constant", "arange", "specials") else f", seed: {seed}"
             puts = [f"{{at: {_value(p.at)}, value: {_spelt(p.value, None)}}}" for p in spec.put]
             said += f", put: [{', '.join(puts)}]" if puts else ""
-            return [f"    {spec.name}: {{shape: {_value(spec.shape)}, {said}{constant}}}"]
-        case Given(values) if values.size == 0:
-            shape = _value(spec.shape)
-            return [f"    {spec.name}: {{shape: {shape}, constant: 0{constant}}}"]
+            return f"    {spec.name}: {{shape: {_value(spec.shape)}, {said}{constant}}}"
         case Given(values):
-            text = _literal(values, dtype)
-            opening = f"    {spec.name}: {'{value: ' * bool(constant)}"
-            return _wrapped(opening, text, f"{constant}}}" * bool(constant))
+            return _given(spec.name, values, dtype, constant)
         case _:
             raise ValueError(f"{spec.name}: its values are in a file")
 
@@ -191,24 +173,20 @@ def _spelt(value: Scalar, dtype: DType | None) -> str:
     return f"{value}".strip("()") if isinstance(value, complex) else number(value, dtype)
 
 
-def _wrapped(opening: str, text: str, closing: str) -> list[str]:
-    whole = f"{opening}{text}{closing}"
-    if len(whole) <= _WIDTH:
-        return [whole]
-    indent = " " * len(opening)
-    lines = _folded(text, _WIDTH - len(opening) - len(closing))
-    return [
-        opening + lines[0],
-        *(indent + line for line in lines[1:-1]),
-        indent + lines[-1] + closing,
-    ]
+def _given(
+    name: str, values: Array, dtype: DType | None, stated: str, *, in_rows: bool = False
+) -> str:
+    """A tensor written out; each row in a line if asked for, or if one line has no room for all.
 
-
-def _literal(values: Array, dtype: DType | None) -> str:
-    if values.ndim > 1:
-        return f"[{', '.join(_literal(part, dtype) for part in values)}]"
-    spelt = [_spelt(value, dtype) for value in values.reshape(-1).tolist()]
-    return f"[{', '.join(spelt)}]" if values.ndim else spelt[0]
+    `stated` is what else is said of it.
+    """
+    if values.size == 0:
+        return f"    {name}: {{shape: {[*values.shape]}, constant: 0{stated}}}"
+    opening, closing = f"    {name}: {'{value: ' * bool(stated)}", f"{stated}}}" * bool(stated)
+    flat = f"{opening}{_rows(values, dtype, None)}{closing}"
+    if len(flat) <= _WIDTH and not in_rows:
+        return flat
+    return _fitting(f"{opening}{_rows(values, dtype, len(opening))}{closing}")
 
 
 def number(value: float | int | bool, dtype: DType | None) -> str:
@@ -270,16 +248,13 @@ class _Case:
         dtype = dtypes.of(array)
         assert dtype
         stated = "" if dtype is follows else f", dtype: {dtype}"
-        if 0 in array.shape:
-            return f"    {name}: {{shape: {[*array.shape]}, constant: 0{stated}}}"
         if (array.size > _MOST and dtype.kind != "string") or not _can_be_spelt(array, dtype):
             file = f"{self.stem}.{self.name}.{name}.npy"
             self.files[file] = array
             # The format of such files has no name for it.
             stated = f", dtype: {dtype}" if dtype.name == "bfloat16" else stated
             return f"    {name}: {{file: {json.dumps(file)}{stated}}}"
-        opening = f"    {name}: {'{value: ' * bool(stated)}"
-        return _fitting(f"{opening}{_rows(array, dtype, len(opening))}{stated}{'}' * bool(stated)}")
+        return _given(name, array, dtype, stated, in_rows=True)
 
 
 def written_nodes(nodes: Sequence[Named], stem: str) -> Written:
@@ -335,10 +310,10 @@ def _slots(
         yield (*name_at(parameters, at), array)
 
 
-def _attributes(attrs: Mapping[str, AttrValue | None]) -> Iterator[str]:
+def _attributes(attrs: Mapping[str, AttrValue | Typed | None]) -> Iterator[str]:
     # ONNX keeps attributes in float32.
     float32 = DTYPES["float32"]
-    said = [f"{name}: {_value(value, float32, json.dumps)}" for name, value in attrs.items()]
+    said = [f"{name}: {_value(value, float32)}" for name, value in attrs.items()]
     whole = f"  attrs: {{{', '.join(said)}}}"
     if len(whole) <= _WIDTH:
         yield whole
@@ -360,15 +335,17 @@ def _can_be_spelt(array: Array, dtype: DType) -> bool:
     return bool(read.tobytes() == array.tobytes())
 
 
-def _rows(array: Array, dtype: DType, indent: int) -> str:
-    """The array, each row in a line of its own, `indent` characters from the left."""
-    values: Any = array.astype(np.float64) if dtype.kind == "float" else array
+def _rows(array: Array, dtype: DType | None, indent: int | None) -> str:
+    """The array, each row in a line of its own, `indent` characters from the left; None: in one."""
+    if array.ndim > 1:
+        below = None if indent is None else indent + 1
+        gap = ", " if below is None else f",\n{' ' * below}"
+        return f"[{gap.join(_rows(row, dtype, below) for row in array)}]"
+    # Types that NumPy itself does not know are floats and narrow integers.
+    values: Any = array if array.dtype.kind in "biucOUT" else array.astype(np.float64)
     if values.ndim == 0:
         return _spelt(values.item(), dtype)
-    if values.ndim == 1:
-        return f"[{', '.join(_spelt(one, dtype) for one in values.tolist())}]"
-    rows = [_rows(row, dtype, indent + 1) for row in array]
-    return f"[{(chr(44) + chr(10) + ' ' * (indent + 1)).join(rows)}]"
+    return f"[{', '.join(_spelt(one, dtype) for one in values.tolist())}]"
 
 
 def _fitting(text: str) -> str:
@@ -376,9 +353,8 @@ def _fitting(text: str) -> str:
     lines = []
     for line in text.split("\n"):
         indent = " " * (len(line) - len(line.lstrip()) + 2)
-        lines += _folded(line, _WIDTH, subsequent_indent=indent) if len(line) > _WIDTH else [line]
+        fold = textwrap.TextWrapper(
+            _WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+        )
+        lines += fold.wrap(line) if len(line) > _WIDTH else [line]
     return "\n".join(lines)
-
-
-def _folded(text: str, width: int, **settings: Any) -> list[str]:
-    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False, **settings)

@@ -121,15 +121,15 @@ def _show_changes(lines: Lines, title: str, changes: Sequence[Change], beyond: f
     if not changes:
         return
     longest = max(len(title) - 2, *(cell_len(words.brief(change.backend)) for change in changes))
+    # Within one run there are no p-values.
+    has_p = not math.isnan(changes[0].p)
     columns = [
         Column(title, 2 + min(longest, 32 if lines.width >= _WIDE else 20), left=True),
         Column("ratio", 5),
         Column("95 % interval", 13),
-        Column("p", 6),
+        *[Column("p", 6)] * has_p,
         Column("", 0, left=True),
     ]
-    if math.isnan(changes[0].p):
-        del columns[3]
     lines.head(columns, "  ")
     for case, alike in groupby(changes, key=lambda change: change.case):
         lines.put((words.brief(case) or "All cases together", "bold"))
@@ -138,11 +138,9 @@ def _show_changes(lines: Lines, title: str, changes: Sequence[Change], beyond: f
                 (f"  {words.brief(change.backend)}", ""),
                 (digits(change.ratio), ""),
                 (words.interval(change.low, change.high), ""),
-                ("<0.001" if change.p < 0.001 else f"{change.p:.3f}", ""),
+                *[("<0.001" if change.p < 0.001 else f"{change.p:.3f}", "")] * has_p,
                 _verdict(change, beyond),
             ]
-            if math.isnan(change.p):
-                del cells[3]
             lines.row(columns, cells, "  ")
     lines.blank()
 

@@ -26,6 +26,7 @@ FORMAT = 1
 #: How many changes of a kind are shown, of those for the worse and of others; on a page of others.
 _WORSE, _OTHERS, _SHOWN = 50, 10, 100
 _COLUMNS = "verdict", "backend", "case", "why"
+_NEARER = "Passing nearer to the limit"
 
 
 def show(
@@ -107,11 +108,15 @@ def _show_kind(console: Console, kind: Kind, changes: list[Change], *, verbose: 
 
 def _show_growths(console: Console, growths: Iterable[Growth]) -> None:
     columns = "operator", "type", "backend", Numbers("used"), Numbers("now")
-    table = new_table(*columns, title="Passing nearer to the limit")
-    for one in growths:
-        about = words.brief(str(one.op)), words.brief(one.dtype or ""), words.brief(one.backend)
-        table.add_row(*about, f"{one.old:.2f}", f"{one.new:.2f}")
+    table = new_table(*columns, title=_NEARER)
+    for row in _nearer(growths):
+        table.add_row(*map(words.brief, row))
     put_all(console, table)
+
+
+def _nearer(growths: Iterable[Growth]) -> Iterator[tuple[str, ...]]:
+    for one in growths:
+        yield str(one.op), one.dtype or "", one.backend, f"{one.old:.2f}", f"{one.new:.2f}"
 
 
 def lines(old: Run, new: Run, found: Difference, *, common: bool) -> Iterator[str]:
@@ -212,18 +217,10 @@ def _head(old: Run, new: Run, found: Difference, common: bool) -> Iterator[str]:
 
 def _tail(found: Difference) -> Iterator[str]:
     if found.growths:
-        rows = [
-            (
-                code(str(one.op)),
-                text(one.dtype or ""),
-                code(one.backend),
-                f"{one.old:.2f}",
-                f"{one.new:.2f}",
-            )
-            for one in found.growths
-        ]
+        nearer = _nearer(found.growths)
+        rows = [(code(op), text(dtype), code(who), *shares) for op, dtype, who, *shares in nearer]
         head = "operator", "type", "backend", "used", "now"
-        yield from ("### Passing nearer to the limit", "", *table(head, rows, numbers=2), "")
+        yield from (f"### {_NEARER}", "", *table(head, rows, numbers=2), "")
     if found.left_out:
         yield from (f"Left out: {text(left_out(found))}", "")
 

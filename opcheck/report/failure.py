@@ -44,8 +44,10 @@ def show(console: Console, result: Record) -> None:
     _line(console, "found", finding(result))
     if result.oracle and (result.comparisons or result.failure == "raised"):
         _line(console, "oracle", f"{result.oracle}, whose answer the case takes for right")
-    if result.verdicts:
-        _line(console, "times", words.times(result.verdicts))
+    if counts := result.verdicts:
+        # `10: 7 pass, 3 fail`
+        came = ", ".join(f"{counts[one]:,} {one}" for one in Verdict if one in counts)
+        _line(console, "times", f"{sum(counts.values()):,}: {came}")
     _diagnoses(console, result.diagnoses)
     if said := ledger_note(result):
         _line(console, "ledger", said)

@@ -54,7 +54,10 @@ def line(fields: dict[str, Any]) -> str:
     """
     text = _dumped(fields)
     # Few lines have a character beyond the Basic Multilingual Plane, or half of one.
-    return _dumped(_whole(fields)) if "\\ud" in text else text
+    if "\\ud" in text:
+        halves = _dumped(fields, ensure_ascii=False).encode("utf-16", "surrogatepass")
+        text = _dumped(json.loads(halves.decode("utf-16", "replace")))
+    return text
 
 
 def unpacked(stream: BufferedReader) -> BinaryIO:
@@ -63,16 +66,8 @@ def unpacked(stream: BufferedReader) -> BinaryIO:
     return cast(BinaryIO, gzip.GzipFile(fileobj=stream)) if packed else stream
 
 
-def _dumped(fields: Any) -> str:
-    return json.dumps(fields, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-
-
-def _whole(value: Any) -> Any:
-    if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if isinstance(value, dict):
-        return {_whole(key): _whole(item) for key, item in value.items()}
-    return [*map(_whole, value)] if isinstance(value, list | tuple) else value
+def _dumped(fields: Any, *, ensure_ascii: bool = True) -> str:
+    return json.dumps(fields, ensure_ascii=ensure_ascii, allow_nan=False, separators=(",", ":"))
 
 
 class Fields(BaseModel):
@@ -121,9 +116,10 @@ class Form(Generic[Head, Line]):
     """What a kind of file looks like: `name` is what it stores.
 
     The first line is a `head`, of the type `begins`, and has the format's number. All others are
-    one of `lines`, by their types; where one is cut short because whoever wrote it was killed, that
-    is a mistake unless it `may_be_cut_short`. `hint` says how to come by such a file. Neither the
-    file nor a line may be longer, in bytes, than `limit` and `longest`.
+    one of `lines`, by their types, and nothing follows a `footer`. Where one is cut short because
+    whoever wrote it was killed, that is a mistake unless it `may_be_cut_short`. `hint` says how to
+    come by such a file. Neither the file nor a line may be longer, in bytes, than `limit` and
+    `longest`.
     """
 
     name: str
@@ -131,6 +127,7 @@ class Form(Generic[Head, Line]):
     format: int
     head: TypeAdapter[Head]
     lines: Mapping[str, Any]
+    footer: type
     hint: str
     limit: int
     longest: int
@@ -157,8 +154,6 @@ class Reading(Generic[Head, Line]):
 
     def __init__(self, file: str, form: Form[Head, Line], problems: Problems) -> None:
         self.file, self.form, self.problems = file, form, problems
-        #: The number of the last line, where it is cut short.
-        self.cut: int | None = None
 
     def add(self, number: int, message: str, hint: str | None = None) -> None:
         """Tell what is wrong with a line, or with the file as a whole if its number is 0."""
@@ -185,10 +180,6 @@ class Reading(Generic[Head, Line]):
             return None
         with stream:
             return use(unpacked(stream))
-
-    def nothing_may_follow(self, number: int) -> None:
-        """Tell that a line stands behind the last."""
-        self.add(number, "nothing may follow the footer", _PART)
 
     def _lines(self, stream: BinaryIO) -> Iterator[_Raw]:
         form, number, size, blank = self.form, 0, 0, True
@@ -250,19 +241,27 @@ class Reading(Generic[Head, Line]):
             return None
 
     def _items(self, lines: Iterator[_Raw]) -> Iterator[tuple[int, Line]]:
+        after_footer = "nothing may follow the footer", _PART
+        is_over = False
         for raw in lines:
             if not raw.data.strip():
                 continue
             try:
-                yield raw.number, self.form.line.validate_json(raw.data, strict=True)
+                item = self.form.line.validate_json(raw.data, strict=True)
             except ValidationError as error:
                 if raw.ended or not _is_no_json(error):
                     self._refuse(raw.number, error)
-                elif self.form.may_be_cut_short:
-                    self.cut = raw.number
-                else:
+                elif is_over:
+                    self.add(raw.number, *after_footer)
+                elif not self.form.may_be_cut_short:
                     told = "this line is cut short", "without it, the rest can be used"
                     self.add(raw.number, *told)
+                continue
+            if is_over:
+                self.add(raw.number, *after_footer)
+                return
+            is_over = isinstance(item, self.form.footer)
+            yield raw.number, item
 
     def _refuse(self, number: int, error: ValidationError) -> None:
         """Tell the first thing that is wrong with a line: the others are often due to it."""
@@ -291,7 +290,10 @@ class Reading(Generic[Head, Line]):
     def _spelt(self, place: Sequence[str | int]) -> str:
         """`timings[0].samples: `, or nothing where the whole line is meant."""
         steps = place[1:] if place[:1] and place[0] in self.form.lines else place
-        path = "".join(f"[{one}]" if isinstance(one, int) else f".{_key(one)}" for one in steps)
+        path = ""
+        for one in steps:
+            key = one if re.fullmatch(r"\w{1,60}", str(one)) else quoted(str(one))
+            path += f"[{one}]" if isinstance(one, int) else f".{key}"
         return f"{path.removeprefix('.')}: " if path else ""
 
 
@@ -304,10 +306,6 @@ def whole(
     problems.raise_if_any()
     assert found is not None
     return found
-
-
-def _key(word: str) -> str:
-    return word if re.fullmatch(r"\w{1,60}", word) else quoted(word)
 
 
 def _is_no_json(error: ValidationError) -> bool:

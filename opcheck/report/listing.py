@@ -114,7 +114,9 @@ def _page(console: Console, survey: Survey) -> None:
         table.add_section()
         table.add_row(Text(part, "bold"))
         for checked in group:
-            table.add_row(_text(checked), _count(checked), _tests(checked))
+            ruling = f"\nruling: {checked.sentence.ruling}" if checked.sentence.ruling else ""
+            text = Text.assemble(checked.sentence.text, (ruling, "cyan"))
+            table.add_row(text, _count(checked), _tests(checked))
     put(console, table)
     for clause, cases in words.alike(survey.strays, attrgetter("clause")).items():
         where = f"{cases[0].source}, {words.plural(len(cases), 'case')}"
@@ -122,12 +124,6 @@ def _page(console: Console, survey: Survey) -> None:
         console.print(Text(said, "yellow"), soft_wrap=True)
     for problem in survey.problems:
         console.print(Text(str(problem), "yellow"), soft_wrap=True)
-
-
-def _text(checked: Checked) -> Text:
-    sentence = checked.sentence
-    ruling = f"\nruling: {sentence.ruling}" if sentence.ruling else ""
-    return Text.assemble(sentence.text, (ruling, "cyan"))
 
 
 def _count(checked: Checked) -> Text:

@@ -43,7 +43,10 @@ def _parts(run: Run) -> Iterator[Part]:
 def _head(run: Run) -> Iterator[str]:
     header = run.header
     code_, meaning = outcome(run)
-    yield from (f"## opcheck: {text(meaning)}", "", f"{_about(run)}, exit code {int(code_)}", "")
+    about = header.environment
+    said = f"opcheck {about.opcheck}", f"Python {about.python}", about.platform, header.selection
+    yield from (f"## opcheck: {text(meaning)}", "")
+    yield from (f"{text(', '.join(said))}, exit code {int(code_)}", "")
     names = {backend.address: code(words.brief(str(backend))) for backend in header.backends}
     rows = tally.counts(header.backends, run.records)
     if rows:
@@ -70,12 +73,6 @@ def _head(run: Run) -> Iterator[str]:
     if passing:
         yield from ("### Listed as failing, but passing", "")
         yield from (*table(("backend", "listed in", "what to do"), passing, numbers=0), "")
-
-
-def _about(run: Run) -> str:
-    about = run.header.environment
-    said = [f"opcheck {about.opcheck}", f"Python {about.python}", about.platform]
-    return text(", ".join([*said, run.header.selection]))
 
 
 def _counts(rows: list[tally.Counts], names: dict[str, str]) -> list[str]:

@@ -189,11 +189,11 @@ def mistake_of(mutant: Mutant) -> Mistake:
 def places(mutants: Iterable[Mutant]) -> str:
     """`Hardmax-1 float16 float32, Hardmax-13 float16`."""
     by_op = words.alike(mutants, lambda mutant: mutant.op)
-    return ", ".join(f"{op} {' '.join(map(_type, those))}" for op, those in by_op.items())
-
-
-def _type(mutant: Mutant) -> str:
-    return "of any type" if mutant.any_type else mutant.dtype
+    types = {
+        op: " ".join("of any type" if one.any_type else one.dtype for one in those)
+        for op, those in by_op.items()
+    }
+    return ", ".join(f"{op} {said}" for op, said in types.items())
 
 
 def _contradiction(console: Console, those: Sequence[Mutation]) -> None:

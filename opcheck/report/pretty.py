@@ -2,6 +2,8 @@
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 from rich.console import Console
 from rich.text import Text
@@ -17,6 +19,7 @@ _EXPLAINED, _UNEXPLAINED = 1, 3
 _EVERYTHING = 2
 
 
+@dataclass(eq=False)
 class Pretty:
     """Prints a run on a console, while it lasts just as afterwards.
 
@@ -25,32 +28,22 @@ class Pretty:
     known failure. So many of the `slowest` results are listed at the end.
     """
 
-    def __init__(
-        self,
-        console: Console,
-        header: Header,
-        *,
-        quiet: bool,
-        verbose: int,
-        slowest: int | None = None,
-    ) -> None:
-        self._console = console
-        self._header = header
-        self._red = reds_of(header)
-        self._quiet = quiet
-        self._verbose = verbose
-        self._slowest = slowest
-        self._bad_cases: set[tuple[str, str]] = set()
-        self._alike: Counter[Hashable] = Counter()
-        self._left_out = 0
+    console: Console
+    header: Header
+    quiet: bool = False
+    verbose: int = 0
+    slowest: int | None = None
+    _bad_cases: set[tuple[str, str]] = field(default_factory=set, init=False)
+    _alike: Counter[Hashable] = field(default_factory=Counter, init=False)
+    _left_out: int = field(default=0, init=False)
 
     def is_in_full(self, result: Record | Result) -> bool:
         """Return True if a result is of a kind that is shown in full."""
-        if self._quiet:
+        if self.quiet:
             return result.verdict is Verdict.BAD_CASE
-        if self._verbose >= _EVERYTHING and result.verdict in (Verdict.WARN, Verdict.KNOWN):
+        if self.verbose >= _EVERYTHING and result.verdict in (Verdict.WARN, Verdict.KNOWN):
             return True
-        return is_failure(result, self._red)
+        return is_failure(result, reds_of(self.header))
 
     def is_due(self, result: Record) -> bool:
         """Whether a result is to be shown now; asked once of each, in their order."""
@@ -65,14 +58,14 @@ class Pretty:
         likeness = _likeness(result)
         self._alike[likeness] += 1
         most = _EXPLAINED if result.diagnoses else _UNEXPLAINED
-        if self._verbose >= _EVERYTHING or self._alike[likeness] <= most:
+        if self.verbose >= _EVERYTHING or self._alike[likeness] <= most:
             return True
         self._left_out += 1
         return False
 
     def show(self, result: Record) -> None:
         """Print a result in full."""
-        failure.show(self._console, result)
+        failure.show(self.console, result)
 
     def finish(self, results: Sequence[Record], complete: bool, code: Exit, meaning: str) -> None:
         """Print the summary, then what the exit code means."""
@@ -80,21 +73,21 @@ class Pretty:
             more = words.plural(self._left_out, "more failure")
             like = "is like" if self._left_out == 1 else "are each like"
             told = f"… and {more}, which {like} one of those above: -vv shows all in full"
-            self._console.print(Text(told, "bold"))
-            self._console.print()
+            self.console.print(Text(told, "bold"))
+            self.console.print()
         summary.show(
-            self._console,
-            self._header,
+            self.console,
+            self.header,
             results,
             complete=complete,
-            verbose=self._verbose > 0,
-            slowest=self._slowest,
+            verbose=self.verbose > 0,
+            slowest=self.slowest,
         )
-        said = f"{meaning} ({self._header.selection})" if not results else meaning
+        said = f"{meaning} ({self.header.selection})" if not results else meaning
         colour = "green" if code is Exit.CONFORMS else "red"
         ending = f"exit {int(code)}", f"bold {colour}"
         # How a process died is told in its own words.
-        self._console.print(Text.assemble(ending, f": {words.one_line(said)}"), soft_wrap=True)
+        self.console.print(Text.assemble(ending, f": {words.one_line(said)}"), soft_wrap=True)
 
 
 def _likeness(result: Record) -> Hashable:
@@ -105,11 +98,9 @@ def _likeness(result: Record) -> Hashable:
     return result.backend, result.op.name, result.verdict, result.failure, looks, line
 
 
-def show(
-    console: Console, run: Run, *, quiet: bool = False, verbose: int = 0, slowest: int | None = None
-) -> None:
-    """Print a stored run."""
-    pretty = Pretty(console, run.header, quiet=quiet, verbose=verbose, slowest=slowest)
+def show(console: Console, run: Run, **options: Any) -> None:
+    """Print a stored run; `options` are those of `Pretty`."""
+    pretty = Pretty(console, run.header, **options)
     for result in run.records:
         if pretty.is_due(result):
             pretty.show(result)

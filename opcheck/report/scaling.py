@@ -13,6 +13,7 @@ from rich.console import Console
 from opcheck.errors import Unwritable, UsageError
 from opcheck.model.timing import Bench, Sample, Timed
 from opcheck.report import words
+from opcheck.report.html.plots import available, drawing
 from opcheck.report.look import Column, Lines
 from opcheck.report.words import seconds
 from opcheck.timing.scaling import Scaling, scaling
@@ -90,9 +91,7 @@ def draw(path: Path, bench: Bench, rows: Sequence[Timed]) -> None:
             curves[f"{words.brief(f'{backend} {version}')}{power}"] = points
     if not curves:
         raise UsageError("nothing was timed, so there is nothing to draw")
-    from matplotlib import rc_context, style
-
-    with style.context("default"), rc_context(_STYLE):
+    with drawing(_STYLE):
         figure = _figure(title(rows), curves, tuple(_copies(rows).values()))
         metadata = _METADATA[path.suffix.lower()]
         try:
@@ -220,9 +219,7 @@ def check_plot(path: Path) -> None:
     """
     if path.suffix.lower() not in _METADATA:
         raise UsageError(f"{path}: a plot ends in {' or '.join(_METADATA)}")
-    from importlib.util import find_spec
-
-    if find_spec("matplotlib") is None:
+    if not available():
         raise UsageError("plots need matplotlib", "pip install 'opcheck[plot]'")
 
 

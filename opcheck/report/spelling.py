@@ -18,9 +18,7 @@ _SHOWN = 16
 #: And the most elements put after a fill.
 _PUT = 2
 #: What a record has as the result has it.
-_ALIKE = ({field.name for field in dataclasses.fields(model.Result)}) & (
-    {field.name for field in dataclasses.fields(model.Record)} - {"case", "comparisons"}
-)
+_ALIKE = {field.name for field in dataclasses.fields(model.Result)} - {"case", "comparisons"}
 
 
 def number(value: model.Element | None, dtype: DType | None) -> str:

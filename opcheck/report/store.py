@@ -8,6 +8,7 @@ import dataclasses
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -103,6 +104,7 @@ _RESULT = stored(
     type=Literal["result"],
     self=bool,
     self_check=None,
+    case=str,
     op=str,
     domain=str,
     since=_Count,
@@ -153,6 +155,7 @@ _FORM: Form[model.Header, model.Record | _Footer] = Form(
     format=FORMAT,
     head=TypeAdapter(_HEADER),
     lines={"result": _RESULT, "footer": _FOOTER},
+    footer=_Footer,
     hint="`opcheck run --report json=FILE` writes one",
     limit=LIMIT,
     longest=LONGEST,
@@ -162,12 +165,12 @@ _FORM: Form[model.Header, model.Record | _Footer] = Form(
 
 def header(run: model.Header) -> str:
     """The first line."""
-    return line({"type": "header", "format": FORMAT, **dataclasses.asdict(run)})
+    return line({"type": "header", "format": FORMAT, **asdict(run)})
 
 
 def record(result: model.Record) -> str:
     """The line of one result."""
-    fields = dataclasses.asdict(result)
+    fields = asdict(result)
     self_check = fields.pop("self_check")
     for comparison in fields["comparisons"]:
         comparison["used"] = _number(comparison["used"])
@@ -193,9 +196,10 @@ def footer(
     And the diagnoses of results that were `revised` after their lines were written.
     """
     later = [
-        {"case": one.case, "backend": one.backend, "diagnoses": _diagnoses(one)} for one in revised
+        {"case": one.case, "backend": one.backend, "diagnoses": [*map(asdict, one.diagnoses)]}
+        for one in revised
     ]
-    told = {"totals": totals(results), **dataclasses.asdict(ending)}
+    told = {"totals": totals(results), **asdict(ending)}
     return line({"type": "footer", **told, **({"revised": later} if later else {})})
 
 
@@ -213,10 +217,6 @@ def totals(results: Iterable[model.Record]) -> dict[str, dict[str, int]]:
     return {
         name: dict(Counter(one.verdict.value for one in some)) for name, some in by_backend.items()
     }
-
-
-def _diagnoses(result: model.Record) -> list[dict[str, Any]]:
-    return [dataclasses.asdict(diagnosis) for diagnosis in result.diagnoses]
 
 
 def _number(value: float | None) -> float | str | None:
@@ -246,9 +246,6 @@ def _run(reading: _Reading, stream: BinaryIO) -> model.Run | None:
     ending: model.Ending | None = None
     check = _Check(reading, header)
     for number, fields in rest:
-        if ending is not None:
-            reading.nothing_may_follow(number)
-            break
         if isinstance(fields, model.Record):
             records.append(fields)
             for told in check.result(fields):
@@ -265,8 +262,6 @@ def _run(reading: _Reading, stream: BinaryIO) -> model.Run | None:
                 )
                 for one in records
             ]
-    if ending is not None and reading.cut:
-        reading.nothing_may_follow(reading.cut)
     return model.Run(header, tuple(records), ending)
 
 

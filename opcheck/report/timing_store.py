@@ -100,6 +100,7 @@ _FORM: Form[_HeaderFields, Timed | _Footer] = Form(
     format=FORMAT,
     head=TypeAdapter(_HeaderFields),
     lines={"timed": _TIMED, "footer": stored(_Footer, type=Literal["footer"])},
+    footer=_Footer,
     hint="`opcheck bench --save FILE` writes one",
     limit=LIMIT,
     longest=LIMIT,
@@ -123,18 +124,8 @@ def header(bench: Bench) -> str:
 
 def record(row: Timed) -> str:
     """The line of one case."""
-    fields = {f.name: getattr(row, f.name) for f in dataclasses.fields(row)}
-    fields |= {name: _columns(fields[name]) for name in ("copy", "yardstick")}
-    fields["timings"] = [
-        {
-            "backend": one.backend,
-            "why_not": one.why_not,
-            "prepared": one.prepared,
-            "printed": one.printed,
-            "samples": _columns(one.samples),
-        }
-        for one in row.timings
-    ]
+    fields = vars(row) | {"copy": _columns(row.copy), "yardstick": _columns(row.yardstick)}
+    fields["timings"] = [vars(one) | {"samples": _columns(one.samples)} for one in row.timings]
     return line({"type": "timed", **fields})
 
 
@@ -164,21 +155,18 @@ def _stored(reading: _Reading, stream: BinaryIO) -> Stored | None:
         return None
     head, lines = found
     rows: dict[str, Timed] = {}
-    end: _Footer | None = None
+    complete = False
     for number, fields in lines:
-        if end is not None:
-            reading.nothing_may_follow(number)
-            break
         if isinstance(fields, Timed):
             if fields.case in rows:
                 reading.add(number, f"the case {shown(fields.case)} occurs twice")
             rows[fields.case] = fields
         else:
-            end = fields
-            if end.cases != len(rows) and not reading.problems:
-                told = f"the footer counts {end.cases:,} cases; there are {len(rows):,}"
+            complete = fields.complete
+            if fields.cases != len(rows) and not reading.problems:
+                told = f"the footer counts {fields.cases:,} cases; there are {len(rows):,}"
                 reading.add(number, told, "lines are missing, or were added")
-    return Stored(head.bench, tuple(rows.values()), complete=end is not None and end.complete)
+    return Stored(head.bench, tuple(rows.values()), complete)
 
 
 def _columns(samples: Sequence[Sample]) -> dict[str, list[int | float]]:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -101,14 +102,31 @@ def _about(row: Timed) -> str:
     return f"{about}, which a copy does at {rate}"
 
 
-def ratio_of(timing: Timing, base: Timing | None) -> tuple[Ratio | None, str]:
-    """The ratio of a backend that was timed to the baseline, and what that means."""
-    if timing is base:
-        return None, "baseline"
-    if base is None or not base.samples:
-        return None, ""
-    found = ratio(timing, base)
-    return found, verdict_on(found) if found else "no pairs"
+@dataclass(frozen=True)
+class Told:
+    """What is told of a backend in a case; without a `spread` it was not timed.
+
+    The `ratio` is to the baseline, and the verdict says what it means.
+    """
+
+    timing: Timing
+    spread: Spread | None
+    ratio: Ratio | None = None
+    verdict: str = ""
+
+
+def told_of(bench: Bench, row: Timed) -> Iterator[Told]:
+    """For each backend of a case, in their order."""
+    base = row.timing(bench.baseline)
+    for timing in row.timings:
+        found = spread(timing.samples, row.yardstick)
+        if timing is base and found:
+            yield Told(timing, found, verdict="baseline")
+        elif found is None or base is None or not base.samples:
+            yield Told(timing, found)
+        else:
+            one = ratio(timing, base)
+            yield Told(timing, found, one, verdict_on(one) if one else "no pairs")
 
 
 def margin(found: Spread) -> str:
@@ -124,11 +142,8 @@ class _Case:
         self.row = row
         self.wide = lines.width >= _WIDE
         self.gap = "  " if self.wide else " "
-        self.base = row.timing(bench.baseline)
-        self.spreads: dict[str, Spread] = {}
-        for timing in row.timings:
-            if found := spread(timing.samples, row.yardstick):
-                self.spreads[timing.backend] = found
+        self.told = [*told_of(bench, row)]
+        self.spreads = {one.timing.backend: one.spread for one in self.told if one.spread}
         self.copy = spread(row.copy, row.yardstick)
         names = [*bench.backends, *(timing.backend for timing in row.timings)]
         longest = max((cell_len(words.brief(name)) for name in names), default=0)
@@ -151,18 +166,17 @@ class _Case:
         taken = sum(column.width + len(self.gap) for column in self.columns)
         bar = Column("", max(_BARS[0], min(_BARS[1], self.lines.width - taken)), left=True)
         slowest = max((found.median for found in self.spreads.values()), default=0.0)
-        for timing in self.row.timings:
-            if timing.samples:
-                share = self.spreads[timing.backend].median / slowest
+        for told in self.told:
+            if found := told.spread:
+                share = found.median / slowest
                 drawn = words.bar(share, bar.width, ascii_only=self.lines.ascii_only)
-                cells = [*self._cells(timing), (drawn, "")]
+                cells = [*self._cells(told, found), (drawn, "")]
                 self.lines.row([*self.columns, bar], cells, self.gap)
         for remark, colour in self._remarks():
             self.lines.fill(remark, colour)
 
-    def _cells(self, timing: Timing) -> list[tuple[str, str]]:
-        found = self.spreads[timing.backend]
-        one, verdict = ratio_of(timing, self.base)
+    def _cells(self, told: Told, found: Spread) -> list[tuple[str, str]]:
+        timing, one, verdict = told.timing, told.ratio, told.verdict
         ends = ""
         if one:
             ends = interval(one.low, one.high) if self.wide else _margin(one)
@@ -172,7 +186,7 @@ class _Case:
             (words.brief(timing.backend), ""),
             (seconds(found.median), "bold"),
             (margin(found), ""),
-            (digits(one.value) if one else "1" if timing is self.base else "–", ""),
+            (digits(one.value) if one else "1" if verdict == "baseline" else "–", ""),
             (ends, ""),
             (verdict, _COLOURS.get(verdict, "")),
             (words.rate(self.row.moved, found.median), ""),

@@ -5,10 +5,8 @@ Texts are harmless where they come from outside, and not too long; of amounts th
 
 import math
 import re
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TypeVar
-
-from opcheck.model import Verdict
 
 #: What steers a terminal, reorders its text, or shows as nothing; newline and tab are not in it.
 _CONTROL = re.compile(
@@ -96,12 +94,6 @@ def kind(reason: str) -> str:
 def plural(count: int, noun: str) -> str:
     """`1 case`, `2 cases`, `1,031 cases`."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
-def times(verdicts: Mapping[Verdict, int]) -> str:
-    """`10: 7 pass, 3 fail`: how often a case was asked, and how often each verdict came."""
-    counts = (f"{verdicts[one]:,} {one}" for one in Verdict if one in verdicts)
-    return f"{sum(verdicts.values()):,}: {', '.join(counts)}"
 
 
 def index(place: Sequence[int]) -> str:

@@ -16,6 +16,7 @@ from opcheck.backends import address
 from opcheck.backends.isolation import pool
 from opcheck.cli.group import program
 from opcheck.model import BackendInfo
+from opcheck.run import bench  # noqa: F401  (it names the pool in its types: before that is a fake)
 from tests.cli.fakes import FAKES
 from tests.inline import Inline
 from tests.shell import Forked
@@ -68,6 +69,12 @@ def run(monkeypatch, tmp_path) -> Run:
         return found
 
     return run
+
+
+@pytest.fixture
+def cases(request, run, tmp_path) -> None:
+    """The module's CASES in the folder that `opcheck` runs in."""
+    (tmp_path / "cases.yaml").write_text(request.module.CASES)
 
 
 def environment(**changes: str) -> dict[str, str]:

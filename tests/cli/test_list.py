@@ -17,11 +17,7 @@ cases:
   opset: 13
   inputs: {input: {shape: [10, 10], normal: [0, 1]}}
 """
-
-
-@pytest.fixture(autouse=True)
-def cases(run, tmp_path):
-    (tmp_path / "cases.yaml").write_text(CASES)
+pytestmark = pytest.mark.usefixtures("cases")
 
 
 def test_each_case_is_a_line_under_its_file(run, snapshot):

@@ -16,10 +16,7 @@ from tests.cli.fakes import FAKES, Fake, right
 from tests.cli.test_resume import BACKENDS, MANY
 from tests.cli.test_run import CASES
 
-
-@pytest.fixture
-def cases(run, tmp_path):
-    (tmp_path / "cases.yaml").write_text(CASES)
+pytestmark = pytest.mark.usefixtures("cases", "many")
 
 
 @pytest.fixture
@@ -37,7 +34,6 @@ def plain(records):
     return [replace(one, seconds=0.0, diagnoses=()) for one in records]
 
 
-@pytest.mark.usefixtures("many")
 @pytest.mark.parametrize(
     ("total", "by"),
     [(1, []), (4, []), (3, ["--shard-by", "whole"])],
@@ -61,7 +57,6 @@ def test_shards_that_are_joined_are_the_run_of_the_whole(run, total, by):
     assert json.loads(changes.splitlines()[-1])["exit_code"] == 0
 
 
-@pytest.mark.usefixtures("many")
 def test_a_shard_knows_what_it_is_part_of(run):
     found = run("run", "many.yaml", "-b", "right", "--shard", "2/4", "--report", "json=run.jsonl")
     head = kept().header
@@ -72,14 +67,12 @@ def test_a_shard_knows_what_it_is_part_of(run):
     assert found.stdout.splitlines()[-1].endswith("nothing unexpected; shard 2 of 4 only")
 
 
-@pytest.mark.usefixtures("cases")
 def test_a_shard_without_cases_judges_nothing(run):
     found = run("run", "cases.yaml", "-b", "right", "--shard", "7/9")
     assert found.exit_code == 5
     assert "exit 5: nothing was judged: shard 7 of 9 has no case" in found.stdout
 
 
-@pytest.mark.usefixtures("many")
 def test_a_shard_can_be_resumed_as_itself(run):
     words = ["run", "many.yaml", "-b", "right", "--shard", "1/2"]
     run(*words, "--report", "json=whole")
@@ -92,7 +85,6 @@ def test_a_shard_can_be_resumed_as_itself(run):
     assert plain(kept().records) == plain(kept("whole").records)
 
 
-@pytest.mark.usefixtures("cases")
 @pytest.mark.parametrize(
     "shard", ["0/2", "3/2", "1/0", "1", "a/b", "1/2/3", "-1/2", "1.0/2", "½/2"]
 )
@@ -102,7 +94,6 @@ def test_what_is_no_shard_is_told(run, shard):
     assert "Invalid value for '--shard'" in found.stderr
 
 
-@pytest.mark.usefixtures("cases")
 def test_seconds_are_for_shards(run):
     run("run", "cases.yaml", "-b", "right", "--report", "json=run.jsonl")
     found = run("run", "cases.yaml", "-b", "right", "--shard-by", "run.jsonl")
@@ -112,7 +103,6 @@ def test_seconds_are_for_shards(run):
 
 
 # ── what failed last ──────────────────────────────────────────────────────────────────────────
-@pytest.mark.usefixtures("cases")
 def test_only_what_failed_last_is_run(run):
     run("run", "cases.yaml", "-b", "right", "-b", "narrow", "--report", "json=last")
     failed = {one.case for one in kept("last").records if one.verdict is Verdict.FAIL}
@@ -123,7 +113,6 @@ def test_only_what_failed_last_is_run(run):
     assert len(failed) == 4
 
 
-@pytest.mark.usefixtures("cases")
 def test_it_is_about_the_backends_asked_for(run):
     run("run", "cases.yaml", "-b", "right", "-b", "narrow", "--report", "json=last")
     run("run", "cases.yaml", "-b", "right", "--lf", "last", "--report", "json=run.jsonl")
@@ -136,7 +125,6 @@ def test_it_is_about_the_backends_asked_for(run):
     ]
 
 
-@pytest.mark.usefixtures("cases")
 def test_where_nothing_failed_nothing_is_judged(run):
     run("run", "cases.yaml", "-b", "right", "-k", "ties", "--report", "json=last")
     found = run("run", "cases.yaml", "-b", "right", "--lf", "last")
@@ -145,7 +133,6 @@ def test_where_nothing_failed_nothing_is_judged(run):
     assert found.stdout.splitlines()[-1] == said
 
 
-@pytest.mark.usefixtures("cases")
 def test_what_fails_only_under_strict_failed_under_strict(run):
     words = ["cases.yaml", "-b", "last_of_ties", "-k", "subnormal"]
     run("run", *words, "--report", "json=lenient")
@@ -154,7 +141,6 @@ def test_what_fails_only_under_strict_failed_under_strict(run):
     assert run("run", *words, "--lf", "strict").exit_code == 0
 
 
-@pytest.mark.usefixtures("cases")
 def test_what_failed_and_is_gone_is_told(run, tmp_path):
     run("run", "cases.yaml", "-b", "narrow", "--report", "json=last")
     (tmp_path / "cases.yaml").write_text(CASES.replace("name: ties", "name: equals"))
@@ -165,7 +151,6 @@ def test_what_failed_and_is_gone_is_told(run, tmp_path):
     )
 
 
-@pytest.mark.usefixtures("cases")
 def test_a_last_run_that_is_incomplete_is_told(run):
     run("run", "cases.yaml", "-b", "narrow", "-x", "--report", "json=last")
     found = run("run", "cases.yaml", "-b", "narrow", "--lf", "last")
@@ -173,7 +158,6 @@ def test_a_last_run_that_is_incomplete_is_told(run):
     assert found.exit_code == 1
 
 
-@pytest.mark.usefixtures("cases")
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -194,7 +178,6 @@ def test_what_is_no_last_run_is_told(run, words, said):
 
 
 # ── how many there must be ────────────────────────────────────────────────────────────────────
-@pytest.mark.usefixtures("cases")
 def test_another_number_of_cases_than_expected_is_an_error(run):
     words = ["run", "cases.yaml", "-b", "right", "-k", "not nan"]
     assert run(*words, "--expect-cases", "4").exit_code == 0
@@ -207,7 +190,6 @@ def test_another_number_of_cases_than_expected_is_an_error(run):
     assert not Path("run.jsonl").exists()
 
 
-@pytest.mark.usefixtures("many")
 def test_the_number_is_that_of_the_whole_in_every_shard_and_of_all_that_may_fail(run):
     words = ["run", "many.yaml", "-b", "right", "--expect-cases", "19"]
     assert run(*words, "--shard", "1/3").exit_code == 0
@@ -216,7 +198,6 @@ def test_the_number_is_that_of_the_whole_in_every_shard_and_of_all_that_may_fail
     assert run(*words, "--lf", "last", "-b", "last_of_ties").exit_code == 1
 
 
-@pytest.mark.usefixtures("cases")
 @pytest.mark.parametrize("count", ["0", "-1", "nan", "1.5"])
 def test_no_cases_cannot_be_expected(run, count):
     assert run("run", "cases.yaml", "-b", "right", f"--expect-cases={count}").exit_code == 2
@@ -242,7 +223,7 @@ def flaky(monkeypatch):
     monkeypatch.setitem(FAKES, "flaky", Flaky(right, "flaky"))
 
 
-@pytest.mark.usefixtures("cases", "flaky")
+@pytest.mark.usefixtures("flaky")
 def test_a_flaky_backend_is_red_and_it_is_told_how_often(run):
     words = ["run", "cases.yaml", "-b", "flaky", "-k", "many_ties", "--report", "json=run.jsonl"]
     assert run(*words).exit_code == 0
@@ -267,21 +248,18 @@ def test_a_flaky_backend_is_red_and_it_is_told_how_often(run):
     assert [*lines(kept())] == Path("run.jsonl").read_text().splitlines()
 
 
-@pytest.mark.usefixtures("cases")
 def test_who_is_right_ten_times_conforms_and_it_is_counted(run):
     words = ["run", "cases.yaml", "-b", "right", "-k", "not nan", "--repeat", "10"]
     assert run(*words, "--report", "json=run.jsonl").exit_code == 0
     assert all(one.verdicts == {Verdict.PASS: 10} for one in kept().records)
 
 
-@pytest.mark.usefixtures("cases")
 @pytest.mark.parametrize("count", ["0", "-3", "many"])
 def test_a_case_is_asked_at_least_once(run, count):
     assert run("run", "cases.yaml", "-b", "right", f"--repeat={count}").exit_code == 2
 
 
 # ── durations ─────────────────────────────────────────────────────────────────────────────────
-@pytest.mark.usefixtures("cases")
 def test_what_took_longest_is_listed(run):
     run("run", "cases.yaml", "-b", "right", "-k", "not nan", "--report", "json=run.jsonl")
     fields = [json.loads(line) for line in Path("run.jsonl").read_text().splitlines()]
@@ -303,7 +281,6 @@ def test_what_took_longest_is_listed(run):
     assert "Slowest" not in run("report", "run.jsonl").stdout
 
 
-@pytest.mark.usefixtures("cases")
 @pytest.mark.parametrize("command", ["run", "report"])
 def test_durations_are_shown_in_tables_only(run, command):
     run("run", "cases.yaml", "-b", "right", "--report", "json=run.jsonl")

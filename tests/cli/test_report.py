@@ -15,6 +15,8 @@ from tests.cli.fakes import FAKES
 from tests.cli.test_run import CASES, EACH
 from tests.report.html.test_bench_page import stored as stored_benchmark
 
+pytestmark = pytest.mark.usefixtures("cases")
+
 FORMATS = {
     "json": "run.jsonl",
     "junit": "run.xml",
@@ -22,11 +24,6 @@ FORMATS = {
     "html": "run.html",
     "github": "run.log",
 }
-
-
-@pytest.fixture
-def cases(run, tmp_path):
-    (tmp_path / "cases.yaml").write_text(CASES)
 
 
 def stored(run, *words, **environment):
@@ -42,7 +39,6 @@ def tables(text):
     return start + after or before
 
 
-@pytest.mark.usefixtures("cases")
 @pytest.mark.parametrize(
     ("backends", "words", "options"),
     [
@@ -66,7 +62,6 @@ def test_a_stored_run_is_shown_as_the_run_showed_itself(run, backends, words, op
     assert again.stderr == ""
 
 
-@pytest.mark.usefixtures("cases")
 def test_a_case_that_is_wrong_is_shown_once_there_too(run, tmp_path):
     wrong = CASES.replace("[[1, 0, 0], [1, 0, 0]]", "[[0, 1, 0], [1, 0, 0]]")
     (tmp_path / "cases.yaml").write_text(wrong)
@@ -76,7 +71,6 @@ def test_a_case_that_is_wrong_is_shown_once_there_too(run, tmp_path):
     assert again.stdout.count("BAD CASE") == 1
 
 
-@pytest.mark.usefixtures("cases")
 def test_an_incomplete_run_is_shown_as_such_whatever_its_verdicts(run):
     ran, kept = stored(run, "-b", "last_of_ties", "-x")
     assert ran.exit_code == 1
@@ -90,7 +84,6 @@ def test_an_incomplete_run_is_shown_as_such_whatever_its_verdicts(run):
     assert last == "exit 4: incomplete: 1 of 5 results; 1 fail"
 
 
-@pytest.mark.usefixtures("cases")
 def test_a_run_that_lost_its_end_is_incomplete_in_every_format(run, tmp_path):
     stored(run, "-b", "right")
     lines = (tmp_path / "run.jsonl").read_text().splitlines()
@@ -102,7 +95,6 @@ def test_a_run_that_lost_its_end_is_incomplete_in_every_format(run, tmp_path):
 
 
 # ── the stream ────────────────────────────────────────────────────────────────────────────────
-@pytest.mark.usefixtures("cases")
 def test_the_file_is_what_is_streamed(run):
     words = ("run", "cases.yaml", *EACH, "--report", "json=run.jsonl", "--format", "json")
     streamed = run(*words).stdout
@@ -111,7 +103,6 @@ def test_the_file_is_what_is_streamed(run):
     assert run("report", "run.jsonl", "--format", "json").stdout == Path("run.jsonl").read_text()
 
 
-@pytest.mark.usefixtures("cases")
 def test_the_header_tells_what_verdicts_depend_on(run):
     words = ["-b", "right", "--strict", "--require-supported", "--no-known", "--timeout", "7"]
     _, kept = stored(run, *words, "--memory-limit", "2GiB", "--level", "smoke", "-k", "not nan")
@@ -129,7 +120,6 @@ def test_the_header_tells_what_verdicts_depend_on(run):
     assert (head.shard, head.seed) == (None, None)
 
 
-@pytest.mark.usefixtures("cases")
 def test_the_suite_is_told_by_its_cases_and_not_by_who_was_asked(run, tmp_path):
     _, one = stored(run, "-b", "right")
     _, other = stored(run, "-b", "last_of_ties", "--strict")
@@ -145,7 +135,6 @@ def test_the_suite_is_told_by_its_cases_and_not_by_who_was_asked(run, tmp_path):
     assert differ == ["Hardmax/ties"]
 
 
-@pytest.mark.usefixtures("cases")
 def test_a_failure_is_kept_with_its_picture(run):
     _, kept = stored(run, "-b", "last_of_ties", "-k", "ties and not many")
     [comparison] = kept.records[0].comparisons
@@ -156,7 +145,6 @@ def test_a_failure_is_kept_with_its_picture(run):
     assert comparison.picture.ulps == ((0, 2), (30, 4))
 
 
-@pytest.mark.usefixtures("cases")
 def test_standard_input_is_a_run_too(run):
     ran, _ = stored(run, "-b", "right")
     data = Path("run.jsonl").read_bytes()
@@ -168,7 +156,6 @@ def test_standard_input_is_a_run_too(run):
 
 
 # ── files in every format ─────────────────────────────────────────────────────────────────────
-@pytest.mark.usefixtures("cases")
 def test_a_run_writes_what_is_made_of_it_later(run):
     targets = [word for form, name in FORMATS.items() for word in ("--report", f"{form}={name}")]
     found = run("run", "cases.yaml", *EACH, *targets)
@@ -184,7 +171,6 @@ def test_a_run_writes_what_is_made_of_it_later(run):
     assert Path("later").read_text() == run("report", "run.jsonl").stdout
 
 
-@pytest.mark.usefixtures("cases")
 def test_annotations_may_go_where_the_tables_go(run):
     found = run("run", "cases.yaml", "-b", "last_of_ties", "-q", "--report", "github=-")
     plain = run("run", "cases.yaml", "-b", "last_of_ties", "-q").stdout
@@ -197,7 +183,6 @@ def test_annotations_may_go_where_the_tables_go(run):
 
 
 # ── what cannot be written ────────────────────────────────────────────────────────────────────
-@pytest.mark.usefixtures("cases")
 @pytest.mark.parametrize(
     ("targets", "said"),
     [
@@ -226,7 +211,6 @@ def test_a_file_that_cannot_be_written_is_told_before_anything_runs(run, targets
     assert [path.name for path in Path().iterdir()] == ["cases.yaml"]
 
 
-@pytest.mark.usefixtures("cases")
 def test_a_stream_on_standard_output_has_it_to_itself(run):
     found = run("run", "cases.yaml", "-b", "right", "--format", "json", "--report", "github=-")
     assert found.exit_code == 2
@@ -235,7 +219,6 @@ def test_a_stream_on_standard_output_has_it_to_itself(run):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a full device")
-@pytest.mark.usefixtures("cases")
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize(("backend", "meaning"), [("right", "conforms"), ("twice", "does not")])
 def test_a_report_that_could_not_be_written_is_loud_and_the_run_goes_on(
@@ -251,7 +234,6 @@ def test_a_report_that_could_not_be_written_is_loud_and_the_run_goes_on(
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a full device")
-@pytest.mark.usefixtures("cases")
 @pytest.mark.parametrize("form", ["pretty", *FORMATS])
 def test_a_report_of_a_stored_run_that_cannot_be_written_is_an_error(run, form):
     stored(run, "-b", "right")
@@ -261,7 +243,6 @@ def test_a_report_of_a_stored_run_that_cannot_be_written_is_an_error(run, form):
 
 
 @pytest.mark.skipif(os.getuid() == 0, reason="root may read all")
-@pytest.mark.usefixtures("cases")
 def test_a_folder_that_may_not_be_written_is_told(run, tmp_path):
     (tmp_path / "locked").mkdir(mode=0o500)
     found = run("run", "cases.yaml", "--report", "junit=locked/a.xml")
@@ -269,7 +250,6 @@ def test_a_folder_that_may_not_be_written_is_told(run, tmp_path):
     assert "this may not be written (permission denied)" in found.stderr
 
 
-@pytest.mark.usefixtures("cases")
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -294,7 +274,6 @@ def test_what_makes_no_sense_is_told(run, words, said):
     assert found.stdout == ""
 
 
-@pytest.mark.usefixtures("cases")
 def test_every_damaged_line_is_told_with_its_place(run, tmp_path):
     stored(run, "-b", "right")
     lines = (tmp_path / "run.jsonl").read_text().splitlines()

@@ -13,6 +13,8 @@ from tests.cli.conftest import InlinePool
 from tests.cli.test_run import CASES
 from tests.cli.told import without_diagnoses
 
+pytestmark = pytest.mark.usefixtures("whole")
+
 #: Cases with failures of several causes, so that what failures look like depends on those before.
 MANY = """\
 op: Hardmax
@@ -86,7 +88,6 @@ def test_a_run_that_goes_on_leaves_the_stream_of_one_that_ran_through(run, whole
     assert not Path("run.jsonl.part").exists()
 
 
-@pytest.mark.usefixtures("whole")
 def test_only_what_is_missing_is_asked(run, monkeypatch):
     cut("run.jsonl", sum(map(len, lines_of("whole.jsonl")[:40])))
     questions = []
@@ -102,7 +103,6 @@ def test_only_what_is_missing_is_asked(run, monkeypatch):
     assert {*questions} == {(one["case"], one["backend"]) for one in results}
 
 
-@pytest.mark.usefixtures("whole")
 def test_it_can_be_killed_again_and_again(run):
     lines = lines_of("whole.jsonl")
     for count in (3, 20, 50):
@@ -111,7 +111,6 @@ def test_it_can_be_killed_again_and_again(run):
     assert without_times("run.jsonl") == without_times("whole.jsonl")
 
 
-@pytest.mark.usefixtures("whole")
 def test_gaps_are_filled_wherever_they_are(run):
     head, *results, _ = lines_of("whole.jsonl")
     some = [line for number, line in enumerate(results) if number % 7 and number % 11]
@@ -123,7 +122,6 @@ def test_gaps_are_filled_wherever_they_are(run):
     assert without_times("run.jsonl") == without_times("whole.jsonl")
 
 
-@pytest.mark.usefixtures("whole")
 def test_what_was_kept_stays_in_the_file_where_a_run_with_gaps_is_cut_short_too(run):
     head, *results, _ = lines_of("whole.jsonl")
     Path("run.jsonl").write_bytes(b"".join([head, *results[20:40]]))
@@ -136,7 +134,6 @@ def test_what_was_kept_stays_in_the_file_where_a_run_with_gaps_is_cut_short_too(
     assert without_times("run.jsonl") == without_times("whole.jsonl")
 
 
-@pytest.mark.usefixtures("whole")
 def test_what_was_not_run_is_asked_again(run):
     lines = [json.loads(line) for line in lines_of("whole.jsonl")]
     lines[7] |= {"verdict": "not run", "reason": "the device is gone", "comparisons": []}
@@ -147,7 +144,6 @@ def test_what_was_not_run_is_asked_again(run):
     assert without_times("run.jsonl") == without_times("whole.jsonl")
 
 
-@pytest.mark.usefixtures("whole")
 def test_other_reports_are_of_the_whole(run):
     cut("run.jsonl", 20_000)
     words = ("--report", "json=copy.jsonl", "--report", "junit=run.xml")
@@ -162,7 +158,6 @@ def test_other_reports_are_of_the_whole(run):
     assert store.read(Path("piped.jsonl")).records == store.read(Path("run.jsonl")).records
 
 
-@pytest.mark.usefixtures("whole")
 @pytest.mark.parametrize("read_only", [False, True])
 def test_a_run_that_is_complete_says_nothing_about_today(run, monkeypatch, read_only):
     done = Path("whole.jsonl").read_bytes()
@@ -199,7 +194,6 @@ def test_where_there_is_nothing_yet_a_run_begins(run, tmp_path, there):
     assert store.read(Path("run.jsonl")).complete
 
 
-@pytest.mark.usefixtures("whole")
 def test_failures_of_before_do_not_end_a_run_that_ends_at_the_first(run):
     lines = lines_of("whole.jsonl")
     cut("run.jsonl", sum(map(len, lines[:50])))
@@ -209,7 +203,6 @@ def test_failures_of_before_do_not_end_a_run_that_ends_at_the_first(run):
     assert "INCOMPLETE" in found.stdout
 
 
-@pytest.mark.usefixtures("whole")
 def test_how_processes_died_before_is_not_forgotten(run, tmp_path):
     (tmp_path / "cases.yaml").write_text(CASES)
     words = ["cases.yaml", "-b", "right", "-k", "not nan"]
@@ -246,7 +239,6 @@ ALL = ["many.yaml", *BACKENDS]
         (["many.yaml", *BACKENDS, "-b", "narrow"], "lacks_float32; this run right, last_of_ties"),
     ],
 )
-@pytest.mark.usefixtures("whole")
 def test_another_run_is_refused_and_the_file_stays_as_it_is(run, tmp_path, words, said):
     (tmp_path / "cases.yaml").write_text(CASES)
     cut("run.jsonl", 20_001)
@@ -266,7 +258,6 @@ def test_another_run_is_refused_and_the_file_stays_as_it_is(run, tmp_path, words
         (("backends", 0, "version"), "'right' has 0.0.1 and 1.5 in run.jsonl and this run"),
     ],
 )
-@pytest.mark.usefixtures("whole")
 def test_another_version_is_refused(run, field, said):
     head, *rest = lines_of("whole.jsonl")
     fields = inner = json.loads(head)
@@ -361,7 +352,6 @@ def test_a_backend_that_is_built_anew_while_it_is_judged_is_not_judged_on(run, t
     assert "started again, its files are not what they were: mine" in found.stdout
 
 
-@pytest.mark.usefixtures("whole")
 @pytest.mark.parametrize(
     ("hours", "within", "code"),
     [(11, "", 1), (13, "", 2), (13, "14", 1), (-13, "", 2), (1, "0.5", 2)],
@@ -378,7 +368,6 @@ def test_a_run_that_began_long_ago_is_not_gone_on_with(run, hours, within, code)
     assert (when in found.stderr) is (code == 2)
 
 
-@pytest.mark.usefixtures("whole")
 def test_an_edited_case_is_another_suite(run, tmp_path):
     cut("run.jsonl", 20_000)
     (tmp_path / "many.yaml").write_text(MANY.replace("[1, 2, 3]", "[1, 2, 4]"))
@@ -387,7 +376,6 @@ def test_an_edited_case_is_another_suite(run, tmp_path):
     assert "run.jsonl and this run are of different suites, of 19 and 19 cases" in found.stderr
 
 
-@pytest.mark.usefixtures("whole")
 def test_another_machine_goes_on_and_both_are_told(run):
     head, *rest = lines_of("whole.jsonl")
     fields = json.loads(head)
@@ -419,14 +407,12 @@ def test_what_is_no_run_is_told(run, tmp_path, path, said):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a full device")
-@pytest.mark.usefixtures("whole")
 def test_a_device_is_no_file_to_go_on_with(run):
     found = run("run", *ALL, "--resume", "/dev/full")
     assert found.exit_code == 2
     assert "only a file can be gone on with" in found.stderr
 
 
-@pytest.mark.usefixtures("whole")
 def test_where_there_is_no_room_the_file_stays_as_it_is(run, monkeypatch):
     cut("run.jsonl", 20_000)
     before = Path("run.jsonl").read_bytes()

@@ -10,6 +10,8 @@ from opcheck.report import store
 from tests.cli.fakes import FAKES
 from tests.cli.told import without_diagnoses
 
+pytestmark = pytest.mark.usefixtures("cases")
+
 CASES = """\
 op: Hardmax
 opset: 13
@@ -42,16 +44,10 @@ cases:
 """
 
 
-@pytest.fixture
-def cases(run, tmp_path):
-    (tmp_path / "cases.yaml").write_text(CASES)
-
-
 EACH = [word for fake in FAKES for word in ("-b", fake)]
 
 
 # ── the texts ───────────────────────────────────────────────────────────────────────────────────
-@pytest.mark.usefixtures("cases")
 @pytest.mark.parametrize("backend", ["last_of_ties", "narrow", "flat", "twice", "lists", "refuses"])
 def test_the_failures_of_a_backend(run, snapshot, backend):
     found = run("run", "cases.yaml", "-b", backend)
@@ -60,14 +56,12 @@ def test_the_failures_of_a_backend(run, snapshot, backend):
     snapshot(f"failures_of_{backend}", found.stdout)
 
 
-@pytest.mark.usefixtures("cases")
 @pytest.mark.parametrize("width", [80, 120])
 def test_several_backends(run, snapshot, width):
     found = run("run", "cases.yaml", "-q", *EACH, COLUMNS=str(width))
     snapshot(f"several_backends_{width}", found.stdout)
 
 
-@pytest.mark.usefixtures("cases")
 @pytest.mark.parametrize("backend", ["rude", "declines"])
 def test_hostile_words_of_a_backend_are_harmless_and_short(run, backend):
     found = run("run", "cases.yaml", "-b", backend, "-k", "ties")
@@ -83,14 +77,12 @@ def test_hostile_words_of_a_backend_are_harmless_and_short(run, backend):
 
 
 # ── options ─────────────────────────────────────────────────────────────────────────────────────
-@pytest.mark.usefixtures("cases")
 def test_a_sound_backend_conforms(run):
     found = run("run", "cases.yaml", "-b", "right", "-k", "not nan")
     assert found.exit_code == 0
     assert found.stdout.splitlines()[-1].startswith("exit 0: conforms")
 
 
-@pytest.mark.usefixtures("cases")
 def test_warnings_are_red_under_strict_only(run):
     lenient = run("run", "cases.yaml", "-b", "last_of_ties", "-k", "subnormal")
     strict = run("run", "cases.yaml", "-b", "last_of_ties", "-k", "subnormal", "--strict")
@@ -100,7 +92,6 @@ def test_warnings_are_red_under_strict_only(run):
     assert "WARN last_of_ties" in strict.stdout
 
 
-@pytest.mark.usefixtures("cases")
 def test_what_is_unsupported_is_red_where_support_is_required(run):
     words = ("run", "cases.yaml", "-b", "right", "-b", "lacks_float32", "-k", "not nan")
     assert run(*words).exit_code == 5  # one of two named backends was judged on nothing
@@ -113,7 +104,6 @@ def test_what_is_unsupported_is_red_where_support_is_required(run):
     assert "INCOMPLETE: 2 of 8 results" in run(*words, "--require-supported", "-x").stdout
 
 
-@pytest.mark.usefixtures("cases")
 @pytest.mark.parametrize("backend", ["declines_opset_13", "refuses_opset_13"])
 def test_who_takes_a_later_opset_only_is_told_so(run, backend):
     found = run("run", "cases.yaml", "-b", backend, "-k", "ties and not many")
@@ -123,7 +113,6 @@ def test_who_takes_a_later_opset_only_is_told_so(run, backend):
     assert re.search(rf"^  found   {hint}.*opset 13$", found.stdout, re.MULTILINE)
 
 
-@pytest.mark.usefixtures("cases")
 def test_what_was_not_run_is_listed_and_makes_the_run_incomplete(run):
     found = run("run", "cases.yaml", "-b", "right", "-b", "falls_back", "-k", "ties")
     assert found.exit_code == 4
@@ -135,7 +124,6 @@ def test_what_was_not_run_is_listed_and_makes_the_run_incomplete(run):
     assert lines[-1] == "exit 4: incomplete: 2 not run"
 
 
-@pytest.mark.usefixtures("cases")
 def test_quiet_leaves_out_the_failures_and_verbose_adds_the_warnings(run):
     words = ("run", "cases.yaml", "-b", "last_of_ties")
     options = (["-q"], [], ["-v"], ["-vv"])
@@ -149,7 +137,6 @@ def test_quiet_leaves_out_the_failures_and_verbose_adds_the_warnings(run):
     assert "WARN last_of_ties  Hardmax/subnormal" in everything
 
 
-@pytest.mark.usefixtures("cases")
 @pytest.mark.parametrize(
     ("words", "red"), [(["-x"], 1), (["--max-fail", "1"], 1), (["--max-fail", "2"], 2)]
 )
@@ -174,34 +161,29 @@ def test_a_case_that_is_wrong_counts_as_a_failure(run, tmp_path):
     assert "INCOMPLETE: 1 of 5 results\n" in found.stdout
 
 
-@pytest.mark.usefixtures("cases")
 def test_a_run_that_fails_at_its_very_end_is_complete(run):
     found = run("run", "cases.yaml", "-b", "last_of_ties", "-k", "nan", "-x")
     assert found.exit_code == 1
     assert "INCOMPLETE" not in found.stdout
 
 
-@pytest.mark.usefixtures("cases")
 def test_a_run_does_not_stop_at_warnings(run):
     words = ("run", "cases.yaml", "-b", "flat", "-b", "narrow", "-k", "subnormal", "-x")
     assert "INCOMPLETE" not in run(*words).stdout
     assert "INCOMPLETE: 1 of 2 results" in run(*words, "--strict").stdout
 
 
-@pytest.mark.usefixtures("cases")
 def test_an_interrupt_that_comes_too_late_changes_nothing(run, monkeypatch):
     monkeypatch.setattr("opcheck.cli.interrupt.asked", lambda: True)
     assert run("run", "cases.yaml", "-b", "right", "-k", "many_ties").exit_code == 0
     assert run("run", "cases.yaml", "-b", "right").exit_code == 130
 
 
-@pytest.mark.usefixtures("cases")
 def test_case_means_exactly_this_one(run):
     found = run("list", "cases.yaml", "--case", "Hardmax/ties", "--format", "json")
     assert [json.loads(line)["case"] for line in found.stdout.splitlines()] == ["Hardmax/ties"]
 
 
-@pytest.mark.usefixtures("cases")
 @pytest.mark.parametrize("backend", ["last_of_ties", "narrow", "flat", "twice", "refuses"])
 def test_the_printed_command_repeats_the_failure(run, backend):
     found = run("run", "cases.yaml", "-b", backend, "-vv")
@@ -237,7 +219,6 @@ def strict_json(text):
     return [json.loads(line, parse_constant=refuse) for line in text.splitlines()]
 
 
-@pytest.mark.usefixtures("cases")
 def test_the_stream_is_a_header_a_record_a_result_and_a_footer(run):
     found = run("run", "cases.yaml", "-b", "right", "-b", "last_of_ties", "--format", "json")
     assert found.stdout.isascii()
@@ -282,7 +263,6 @@ def test_what_a_later_pass_contradicts_is_in_no_file(run, tmp_path):
     assert run("report", "piped.jsonl").stdout.split("What is wrong with")[1] == told
 
 
-@pytest.mark.usefixtures("cases")
 def test_values_are_spelt_with_their_bits(run):
     found = run("run", "cases.yaml", "-b", "right", "-k", "nan", "--format", "json")
     _, record, _ = strict_json(found.stdout)
@@ -293,7 +273,6 @@ def test_values_are_spelt_with_their_bits(run):
     assert wanted == [("1.0", "0x3f800000", "0x00000000")]
 
 
-@pytest.mark.usefixtures("cases")
 def test_a_stopped_stream_says_so(run):
     found = run("run", "cases.yaml", "-b", "last_of_ties", "--format", "json", "-x")
     *_, record, footer = strict_json(found.stdout)
@@ -301,7 +280,6 @@ def test_a_stopped_stream_says_so(run):
     assert footer["complete"] is False
 
 
-@pytest.mark.usefixtures("cases")
 def test_an_error_leaves_no_half_stream(run):
     found = run("run", "cases.yaml", "-b", "nope", "--format", "json")
     assert found.exit_code == 2

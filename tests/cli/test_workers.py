@@ -40,11 +40,7 @@ class Acme:
         np.put_along_axis(out, np.expand_dims(x.argmax(AXIS), AXIS), 1, AXIS)
         return [out]
 """
-
-
-@pytest.fixture(autouse=True)
-def cases(run, tmp_path):
-    (tmp_path / "cases.yaml").write_text(CASES)
+pytestmark = pytest.mark.usefixtures("cases")
 
 
 def reports(text):

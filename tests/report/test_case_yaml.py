@@ -198,7 +198,7 @@ def test_what_is_long_takes_several_lines(tmp_path):
     [
         ({"axis": -1}, "{axis: -1}"),
         ({"kernel_shape": (1, 2), "p": 1.5}, "{kernel_shape: [1, 2], p: 1.5}"),
-        ({"auto_pad": "SAME_UPPER"}, "{auto_pad: SAME_UPPER}"),
+        ({"auto_pad": "SAME_UPPER"}, '{auto_pad: "SAME_UPPER"}'),
         ({"auto_pad": "same, upper"}, '{auto_pad: "same, upper"}'),
         ({"auto_pad": ""}, '{auto_pad: ""}'),
         ({"kernel_shape": ()}, "{kernel_shape: []}"),

@@ -5,7 +5,6 @@ import io
 import time
 import tracemalloc
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -134,12 +133,6 @@ def test_a_shard_is_part_of_a_suite(file):
     about = replace(HEADER, suite=Suite("5eed", 9), shard=(2, 3))
     run = replace(RUN, header=about)
     assert store.read(file(lines_of(run))) == run
-
-
-def test_ends_of_lines_of_windows_its_mark_and_empty_lines_do_no_harm(file):
-    lines = [f"{line}\r" for line in LINES]
-    lines[0] = f"\ufeff{lines[0]}"
-    assert store.read(file([*lines[:2], "", *lines[2:], " "])) == RUN
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
@@ -317,48 +310,7 @@ def test_a_file_cut_short_anywhere_is_incomplete_or_unreadable_and_never_whole(t
         assert length == len(data) - 1 or outcome(found)[0] is Exit.UNUSABLE
 
 
-def test_a_line_cut_short_in_the_middle_is_damaged_at_a_place(file):
-    [said] = complaint(file([LINES[0], LINES[1][:80], *LINES[2:4]]))
-    assert said.startswith(":2:80: this is no JSON: EOF while parsing")
-
-
 # ── what cannot be read ───────────────────────────────────────────────────────────────────────
-@pytest.mark.parametrize(
-    "line",
-    [
-        "name: no JSON at all",
-        "\x00\x01\x02",
-        "[]",
-        "{}",
-        '{"type": "header", "format": "2"}',
-        '{"version": "1.0", "benchmarks": []}',
-    ],
-)
-def test_a_file_of_somebody_else_is_told_from_ours(file, line):
-    told = ":1:1: this is no stored run (`opcheck run --report json=FILE` writes one)"
-    assert complaint(file([line, *LINES[1:]])) == [told]
-
-
-def test_of_a_benchmark_it_is_told_what_shows_it(file):
-    told = ":1:1: this is no stored run (`opcheck report` shows it)"
-    assert complaint(file(['{"type": "bench", "format": 1}'])) == [told]
-
-
-@pytest.mark.parametrize(
-    ("number", "hint"), [(1, ""), (7, " (a newer opcheck reads it)"), (-1, "")]
-)
-def test_another_format_is_named_whatever_else_is_in_it(file, number, hint):
-    other = f'{{"type": "header", "format": {number}, "where": "elsewhere"}}'
-    told = f":1:1: this file has format {number}; this opcheck reads 3{hint}"
-    assert complaint(file([other, "{}"])) == [told]
-
-
-@pytest.mark.parametrize("text", ["", "\n", " \n\n"])
-def test_an_empty_file(file, text):
-    told = ": this file is empty (`opcheck run --report json=FILE` writes one)"
-    assert complaint(file([], end=text)) == [told]
-
-
 @pytest.mark.parametrize(
     ("number", "path", "value", "said"),
     [
@@ -441,31 +393,9 @@ def test_no_measure_is_a_number_that_json_has_not(file, word):
     assert said.startswith(":3:1: used: ")
 
 
-def test_every_damaged_line_is_told(file):
-    lines = damaged.changed(LINES, 2, ("op",), 1)
-    said = complaint(file([*lines[:2], "{", *lines[3:]]))
-    assert [one[:5] for one in said] == [":2:1:", ":3:1:"]
-
-
 def test_a_file_full_of_damaged_lines_is_not_read_to_its_end(file):
     said = complaint(file([LINES[0], *["{}"] * 5000]))
     assert 1000 <= len(said) <= 1001
-
-
-def test_two_files_in_one_are_told_apart(file):
-    assert complaint(file([*LINES, *LINES]))[0] == (
-        ":7:1: no line here is of type 'header' (if these are two files in one, part them)"
-    )
-    assert complaint(file([*LINES, LINES[1]])) == [
-        ":7:1: nothing may follow the footer (if these are two files in one, part them)"
-    ]
-
-
-def test_what_is_no_file_is_a_wrong_command(tmp_path):
-    assert complaint(tmp_path / "none") == [": this file cannot be read: No such file or directory"]
-    assert complaint(tmp_path) == [": this file cannot be read: Is a directory"]
-    with pytest.raises(CaseFileError, match="null"):
-        store.read(Path("a\0b"))
 
 
 # ── no more time and memory than a file of its size deserves ──────────────────────────────────
@@ -521,19 +451,6 @@ def read_or_complain(data):
         return store.read_stream(io.BytesIO(data), "it")
     except CaseFileError:
         return None
-
-
-@settings(deadline=None)
-@given(data=st.binary(max_size=300))
-def test_garbage_is_refused(data):
-    assert read_or_complain(data) is None
-
-
-@settings(deadline=None)
-@given(data=st.binary(max_size=60))
-def test_garbage_after_a_header_gives_no_result(data):
-    found = read_or_complain(LINES[0].encode() + b"\n" + data)
-    assert found is None or (found.records == () and not found.complete)
 
 
 @settings(deadline=None)

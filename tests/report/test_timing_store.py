@@ -96,11 +96,6 @@ def test_a_benchmark_that_was_interrupted_is_read_and_is_not_complete(file):
     assert timing_store.read(file(ended)) == Stored(BENCH, ROWS[:2], complete=False)
 
 
-def test_ends_of_lines_of_windows_and_empty_lines_do_no_harm(file):
-    lines = [f"{line}\r" for line in LINES]
-    assert timing_store.read(file([*lines[:2], "", *lines[2:], " "])).rows == ROWS
-
-
 def test_a_file_that_cannot_be_written_is_told(tmp_path):
     with pytest.raises(Unwritable, match=r"stored\.jsonl cannot be written: No such file"):
         timing_store.write(tmp_path / "nowhere" / "stored.jsonl", BENCH, ROWS, complete=True)
@@ -126,49 +121,9 @@ def test_of_a_first_line_cut_short_nothing_can_be_used(file):
     ]
 
 
-def test_a_line_cut_short_in_the_middle_is_damaged_at_a_place(file):
-    [said] = complaint(file([LINES[0], LINES[1][:80], *LINES[2:4]]))
-    assert said == ":2:80: this is no JSON: EOF while parsing a string"
-
-
 def test_a_last_line_that_is_whole_was_not_cut_short(file):
     [said] = complaint(file([*LINES[:3], LINES[3][:80]]))
     assert said.startswith(":4:80: this is no JSON")
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "name: no JSON at all",
-        "[]",
-        "{}",
-        '{"version": "1.0", "benchmarks": []}',
-        '{"type": "bench", "format": "1"}',
-    ],
-)
-def test_a_file_of_somebody_else_is_told_from_ours(file, line):
-    told = ":1:1: this is no stored benchmark (`opcheck bench --save FILE` writes one)"
-    assert complaint(file([line, *LINES[1:]])) == [told]
-
-
-def test_of_a_run_it_is_told_what_shows_it(file):
-    line = '{"type": "header", "format": 1, "environment": {"opcheck": "0.1"}}'
-    assert complaint(file([line])) == [
-        ":1:1: this is no stored benchmark (`opcheck report` shows it)"
-    ]
-
-
-def test_a_newer_format_is_named_whatever_else_is_in_it(file):
-    newer = '{"type": "bench", "format": 7, "where": "elsewhere"}'
-    assert complaint(file([newer, "{}"])) == [
-        ":1:1: this file has format 7; this opcheck reads 1 (a newer opcheck reads it)"
-    ]
-
-
-@pytest.mark.parametrize("text", ["", "\n", " \n\n"])
-def test_an_empty_file(file, text):
-    told = ": this file is empty (`opcheck bench --save FILE` writes one)"
-    assert complaint(file([], end=text)) == [told]
 
 
 @pytest.mark.parametrize(
@@ -221,26 +176,6 @@ def test_no_load_is_infinite(file):
     ]
 
 
-def test_two_files_in_one_are_told_apart(file):
-    assert complaint(file([*LINES, *LINES]))[0] == (
-        ":6:1: no line here is of type 'bench' (if these are two files in one, part them)"
-    )
-    assert complaint(file([*LINES, LINES[1]])) == [
-        ":6:1: nothing may follow the footer (if these are two files in one, part them)"
-    ]
-
-
-def test_a_line_says_what_it_is(file):
-    assert complaint(file([LINES[0], "{}"])) == [":2:1: this line has no type"]
-
-
-def test_what_is_no_file_is_a_wrong_command(tmp_path):
-    assert complaint(tmp_path / "none") == [": this file cannot be read: No such file or directory"]
-    assert complaint(tmp_path) == [": this file cannot be read: Is a directory"]
-    with pytest.raises(CaseFileError, match="null"):
-        timing_store.read(Path("a\0b"))
-
-
 def test_a_file_that_is_too_large_is_not_read_to_its_end(monkeypatch, file):
     monkeypatch.setattr(timing_store, "LIMIT", 1 << 20)
     assert complaint(file(["x" * (1 << 20)])) == [": the file is larger than 1 MiB"]
@@ -257,19 +192,6 @@ def read_or_complain(tmp_path_factory, data):
         return timing_store.read(path)
     except CaseFileError:
         return None
-
-
-@settings(deadline=None)
-@given(data=st.binary(max_size=300))
-def test_garbage_is_refused(tmp_path_factory, data):
-    assert read_or_complain(tmp_path_factory, data) is None
-
-
-@settings(deadline=None)
-@given(data=st.binary(max_size=60))
-def test_garbage_after_a_header_is_refused(tmp_path_factory, data):
-    stored = read_or_complain(tmp_path_factory, LINES[0].encode() + b"\n" + data)
-    assert stored is None or (stored.rows == () and not stored.complete)
 
 
 @settings(deadline=None)

@@ -11,13 +11,13 @@ from itertools import cycle
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from opcheck.model.timing import Bench, Timed, Timing
+from opcheck.model.timing import Bench, Timed
 from opcheck.report import words
 from opcheck.report.html import plots
 from opcheck.report.html.page import document
-from opcheck.report.html.plots import COLOURS, Drawing, drawing, saved
+from opcheck.report.html.plots import COLOURS, Canvas, Drawing, drawing, saved
 from opcheck.report.timing_store import Stored
-from opcheck.report.timings import margin, ratio_of
+from opcheck.report.timings import Told, margin, told_of
 from opcheck.timing.ratios import ZONE, Ratio, means
 from opcheck.timing.spread import Spread, spread
 
@@ -34,22 +34,12 @@ _SERIES = [colour for name, colour in COLOURS.items() if name.startswith("--seri
 
 
 @dataclass(frozen=True)
-class Line:
-    """What is told of a backend in a case; without a `spread` it was not timed."""
-
-    timing: Timing
-    spread: Spread | None
-    ratio: Ratio | None
-    verdict: str
-
-
-@dataclass(frozen=True)
 class Case:
     """A case, what copying its bytes takes, its backends, and the name of its drawing."""
 
     row: Timed
     copied: Spread | None
-    lines: Sequence[Line]
+    lines: Sequence[Told]
     drawing: str | None
 
 
@@ -64,12 +54,7 @@ def lines(stored: Stored) -> Iterator[str]:
         if plots.available() and any(timing.samples for timing in row.timings):
             name = f"t{number}"
             drawings[name] = times(row, of)
-        told = []
-        for timing in row.timings:
-            found = spread(timing.samples, row.yardstick)
-            judged = ratio_of(timing, row.timing(bench.baseline)) if found else (None, "")
-            told.append(Line(timing, found, *judged))
-        cases.append(Case(row, spread(row.copy, row.yardstick), told, name))
+        cases.append(Case(row, spread(row.copy, row.yardstick), [*told_of(bench, row)], name))
     compared = [
         (case.row.case, line.timing.backend, line.ratio)
         for case in cases
@@ -174,26 +159,20 @@ def _axes(
 
     What stands `behind` a line is written on its right.
     """
-    from matplotlib.figure import Figure
-
     shown, ends = _short(names), _short(behind)
     left, right = (12 + _LETTER * max(map(len, some), default=0) for some in (shown, ends))
     height = _LINE * len(names)
-    size = left + _WIDTH + right, height + _BELOW + _ABOVE
     with drawing(), warnings.catch_warnings():
         # A browser has letters that Matplotlib's own font lacks.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        figure = Figure(figsize=(size[0] / 72, size[1] / 72))
-        figure.patch.set_visible(False)
-        place = (left / size[0], _BELOW / size[1], _WIDTH / size[0], height / size[1])
-        axes = figure.add_axes(place)
-        axes.patch.set_visible(False)
+        canvas = Canvas()
+        axes = canvas.axes
+        canvas.size(_WIDTH, height, left, right, _BELOW, _ABOVE)
+        canvas.bare()
         axes.set_axisbelow(True)
         axes.set_yticks(range(len(names)), shown)
         axes.set_ylim(len(names) - 0.5, -0.5)
         for line, said in enumerate(ends):
             at = axes.get_yaxis_transform()
             axes.text(1.01, line, said, transform=at, va="center")
-        for side in ("left", "top", "right"):
-            axes.spines[side].set_visible(False)
-        yield axes, lambda: saved(figure)
+        yield axes, lambda: saved(canvas.figure)

@@ -62,14 +62,6 @@ class Row:
     span: int
 
 
-@dataclass(frozen=True)
-class Matrix:
-    """Operator version × backend, with the dtypes as columns."""
-
-    dtypes: tuple[str, ...]
-    rows: tuple[Row, ...]
-
-
 def totals(header: Header, records: Iterable[Record], red: Collection[Verdict]) -> list[Total]:
     """For each backend."""
     by_backend = words.alike(records, lambda record: record.backend)
@@ -83,8 +75,10 @@ def totals(header: Header, records: Iterable[Record], red: Collection[Verdict]) 
     return found
 
 
-def matrix(header: Header, records: Sequence[Record], red: Collection[Verdict]) -> Matrix:
-    """By operator version, and the backends of each in their order."""
+def matrix(
+    header: Header, records: Sequence[Record], red: Collection[Verdict]
+) -> tuple[tuple[str, ...], list[Row]]:
+    """The dtypes, and rows by operator version, with the backends of each in their order."""
     found = words.alike(records, lambda record: (record.op, record.backend))
     dtypes = tuple(sorted({record.dtype or NONE for record in records}, key=_place))
     order = [backend.address for backend in header.backends]
@@ -95,7 +89,7 @@ def matrix(header: Header, records: Sequence[Record], red: Collection[Verdict]) 
         cells = {dtype: counted(mine.get(dtype, ()), red) for dtype in dtypes}
         all_ = counted(found[op, backend], red)
         rows.append(Row(op, backend, {ALL: all_, **cells}, spans.pop(op, 0)))
-    return Matrix(dtypes, tuple(rows))
+    return dtypes, rows
 
 
 def _place(dtype: str) -> tuple[int, str]:

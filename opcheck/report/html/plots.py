@@ -183,7 +183,7 @@ class Plot:
 class Plots:
     """The drawings of a page. Equal ones are one; `left_out` counts pictures without any."""
 
-    def __init__(self, canvases: Mapping[str, _Canvas]) -> None:
+    def __init__(self, canvases: Mapping[str, Canvas]) -> None:
         self.drawings: dict[str, Drawing] = {}
         self.left_out = 0
         self._room = ROOM
@@ -206,9 +206,7 @@ class Plots:
         self.left_out += 1
         return []
 
-    def _plot(
-        self, key: tuple[Any, ...], told: str, draw: Callable[[_Canvas], None]
-    ) -> Plot | None:
+    def _plot(self, key: tuple[Any, ...], told: str, draw: Callable[[Canvas], None]) -> Plot | None:
         name = self._names.get(key)
         if name is None:
             if not self._canvases or len(self._names) >= _MOST or self._room < 0:
@@ -227,7 +225,7 @@ def plots() -> Iterator[Plots]:
         yield Plots({})
         return
     with drawing():
-        yield Plots({"map": _Canvas(), "ulps": _Canvas()})
+        yield Plots({"map": Canvas(), "ulps": Canvas()})
 
 
 def available() -> bool:
@@ -235,7 +233,7 @@ def available() -> bool:
     return find_spec("matplotlib") is not None
 
 
-class _Canvas:
+class Canvas:
     """A figure that is drawn on again and again: to make one takes longer than to draw."""
 
     def __init__(self) -> None:
@@ -246,28 +244,41 @@ class _Canvas:
         self.axes: Axes = self.figure.add_axes((0, 0, 1, 1))
         self.axes.patch.set_visible(False)
 
-    def drawn(self, draw: Callable[[_Canvas], None]) -> Drawing:
+    def drawn(self, draw: Callable[[Canvas], None]) -> Drawing:
         """What `draw` draws; of what was drawn before, only the frame and the marks remain."""
         for one in (*self.axes.patches, *self.axes.images, *self.axes.texts):
             one.remove()
         draw(self)
         return saved(self.figure)
 
-    def size(self, width: float, height: float, left: float = _LEFT) -> None:
+    def size(
+        self,
+        width: float,
+        height: float,
+        left: float = _LEFT,
+        right: float = _RIGHT,
+        below: float = _BELOW,
+        above: float = _ABOVE,
+    ) -> None:
         """Give the axes this size in points, and the figure what is written around them."""
-        whole = width + left + _RIGHT, height + _BELOW + _ABOVE
+        whole = width + left + right, height + below + above
         self.figure.set_size_inches(whole[0] / 72, whole[1] / 72)
         self.axes.set_position(
-            (left / whole[0], _BELOW / whole[1], width / whole[0], height / whole[1])
+            (left / whole[0], below / whole[1], width / whole[0], height / whole[1])
         )
+
+    def bare(self) -> None:
+        """Leave the frame out but for its lower side."""
+        for side in ("left", "top", "right"):
+            self.axes.spines[side].set_visible(False)
 
 
 @contextmanager
-def drawing() -> Iterator[None]:
+def drawing(settings: dict[Any, Any] = STYLE) -> Iterator[None]:
     """Where everything is drawn alike, whatever the user's settings are."""
     from matplotlib import rc_context, style
 
-    with style.context("default"), rc_context(STYLE):
+    with style.context("default"), rc_context(settings):
         yield
 
 
@@ -280,7 +291,7 @@ def saved(figure: Figure) -> Drawing:
     return compact(file.getvalue())
 
 
-def _map(on: _Canvas, picture: Picture) -> None:
+def _map(on: Canvas, picture: Picture) -> None:
     from matplotlib.colors import ListedColormap
 
     rows = [[_LEVEL[letter] for letter in row] for row in picture.cells]
@@ -307,7 +318,7 @@ def _ends(set_ticks: Callable[..., Any], cells: int, elements: int) -> None:
         set_ticks([])
 
 
-def _histogram(on: _Canvas, picture: Picture) -> None:
+def _histogram(on: Canvas, picture: Picture) -> None:
     """Bars as high as the logarithm of their count; a gap stands for powers that are left out."""
     bars = [(_steps(bits), count, "--wrong" if bits else "--soft") for bits, count in picture.ulps]
     powers = [bits for bits, _ in picture.ulps]
@@ -330,8 +341,7 @@ def _histogram(on: _Canvas, picture: Picture) -> None:
     on.axes.set_xticks(places[some], [name for name, *_ in bars[some]])
     on.axes.set_yticks([])
     on.axes.set_xlabel("ULP off", labelpad=1)
-    for side in ("left", "top", "right"):
-        on.axes.spines[side].set_visible(False)
+    on.bare()
 
 
 def _steps(bits: int) -> str:

@@ -36,6 +36,7 @@ def lines(run: Run) -> Iterator[str]:
     broken = broken_backends(header, records, red)
     groups = [group for one in broken for group in one.groups]
     room = max(_LARGEST - plots.ROOM - len(data), _LEAST)
+    dtypes, matrix = overview.matrix(header, records, red)
     with plots.plots() as drawn:
         left = tell(groups, partial(_told, drawn=drawn, rows=rows, red=red), room)
     yield from document(
@@ -46,7 +47,8 @@ def lines(run: Run) -> Iterator[str]:
         code=int(code),
         meaning=meaning,
         totals=overview.totals(header, records, red),
-        matrix=overview.matrix(header, records, red),
+        dtypes=dtypes,
+        matrix=matrix,
         verdicts=overview.counted(records, red),
         has_self=any(record.self_check for record in records),
         broken=broken,

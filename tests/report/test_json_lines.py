@@ -1,0 +1,141 @@
+"""Files of JSON lines of each kind: what is read in spite of its looks, and what is refused."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from opcheck.errors import CaseFileError
+from opcheck.report import store, timing_store
+from tests.report import damaged, test_store_reading, test_timing_store
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of file: what its first line is, and a whole file of it."""
+
+    name: str
+    begins: str
+    format: int
+    hint: str
+    read: Callable[[Path], Any]
+    lines: Sequence[str]
+
+    def complaint(self, path: Path) -> list[str]:
+        return damaged.complaint(self.read, path)
+
+
+RUN = Kind(
+    *("run", "header", 3, "`opcheck run --report json=FILE` writes one"),
+    *(store.read, test_store_reading.LINES),
+)
+BENCH = Kind(
+    *("benchmark", "bench", 1, "`opcheck bench --save FILE` writes one"),
+    *(timing_store.read, test_timing_store.LINES),
+)
+
+pytestmark = pytest.mark.parametrize("kind", [RUN, BENCH], ids=lambda kind: kind.name)
+
+
+def test_ends_of_lines_of_windows_its_mark_and_empty_lines_do_no_harm(kind, file):
+    lines = [f"{line}\r" for line in kind.lines]
+    lines[0] = f"\ufeff{lines[0]}"
+    whole = kind.read(file(kind.lines))
+    assert whole.complete
+    assert kind.read(file([*lines[:2], "", *lines[2:], " "])) == whole
+
+
+def test_a_line_cut_short_in_the_middle_is_damaged_at_a_place(kind, file):
+    [said] = kind.complaint(file([kind.lines[0], kind.lines[1][:80], *kind.lines[2:4]]))
+    assert said.startswith(":2:80: this is no JSON: EOF while parsing")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "name: no JSON at all",
+        "\x00\x01\x02",
+        "[]",
+        "{}",
+        '{"type": "header", "format": "2"}',
+        '{"type": "bench", "format": "1"}',
+        '{"version": "1.0", "benchmarks": []}',
+    ],
+)
+def test_a_file_of_somebody_else_is_told_from_ours(kind, file, line):
+    told = f":1:1: this is no stored {kind.name} ({kind.hint})"
+    assert kind.complaint(file([line, *kind.lines[1:]])) == [told]
+
+
+def test_of_the_other_kind_it_is_told_what_shows_it(kind, file):
+    other = BENCH if kind is RUN else RUN
+    told = f":1:1: this is no stored {kind.name} (`opcheck report` shows it)"
+    for line in (other.lines[0], f'{{"type": "{other.begins}", "format": 1, "more": {{}}}}'):
+        assert kind.complaint(file([line])) == [told]
+
+
+@pytest.mark.parametrize(
+    ("number", "hint"), [(0, ""), (7, " (a newer opcheck reads it)"), (-1, "")]
+)
+def test_another_format_is_named_whatever_else_is_in_it(kind, file, number, hint):
+    other = f'{{"type": "{kind.begins}", "format": {number}, "where": "elsewhere"}}'
+    told = f":1:1: this file has format {number}; this opcheck reads {kind.format}{hint}"
+    assert kind.complaint(file([other, "{}"])) == [told]
+
+
+@pytest.mark.parametrize("text", ["", "\n", " \n\n"])
+def test_an_empty_file(kind, file, text):
+    assert kind.complaint(file([], end=text)) == [f": this file is empty ({kind.hint})"]
+
+
+def test_every_damaged_line_is_told(kind, file):
+    said = kind.complaint(file([kind.lines[0], "{}", "{", *kind.lines[3:]]))
+    assert [one[:5] for one in said] == [":2:1:", ":3:1:"]
+    assert said[0] == ":2:1: this line has no type"
+
+
+def test_two_files_in_one_are_told_apart(kind, file):
+    place, hint = len(kind.lines) + 1, "(if these are two files in one, part them)"
+    assert kind.complaint(file([*kind.lines, *kind.lines]))[0] == (
+        f":{place}:1: no line here is of type '{kind.begins}' {hint}"
+    )
+    told = f":{place}:1: nothing may follow the footer {hint}"
+    assert kind.complaint(file([*kind.lines, kind.lines[1]])) == [told]
+
+
+def test_what_is_no_file_is_a_wrong_command(kind, tmp_path):
+    told = ": this file cannot be read:"
+    assert kind.complaint(tmp_path / "none") == [f"{told} No such file or directory"]
+    assert kind.complaint(tmp_path) == [f"{told} Is a directory"]
+    with pytest.raises(CaseFileError, match="null"):
+        kind.read(Path("a\0b"))
+
+
+# ── no bytes end in a traceback ───────────────────────────────────────────────────────────────
+def read_or_complain(kind, folder, data):
+    path = folder.getbasetemp() / "garbage"
+    path.write_bytes(data)
+    try:
+        return kind.read(path)
+    except CaseFileError:
+        return None
+
+
+@settings(deadline=None)
+@given(data=st.binary(max_size=300))
+def test_garbage_is_refused(kind, tmp_path_factory, data):
+    assert read_or_complain(kind, tmp_path_factory, data) is None
+
+
+@settings(deadline=None)
+@given(data=st.binary(max_size=60))
+def test_garbage_after_a_header_gives_no_result(kind, tmp_path_factory, data):
+    header = kind.lines[0].encode()
+    alone = read_or_complain(kind, tmp_path_factory, header)
+    assert alone is not None
+    assert not alone.complete
+    assert read_or_complain(kind, tmp_path_factory, header + b"\n" + data) in (None, alone)

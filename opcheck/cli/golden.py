@@ -257,19 +257,25 @@ def import_(folders: Sequence[Path], file: Path, force: bool) -> None:
 
 def _nodes(folders: Sequence[Path]) -> list[Named]:
     """The tests in the folders; raises UsageError with everything that is wrong with each."""
-    from opcheck.graph.one_node import Unfit, read, tolerance_in
+    from opcheck.graph.one_node import read
+    from opcheck.graph.test_data import Told
     from opcheck.report.case_yaml import Named, name_of
     from opcheck.report.words import one_line
 
     nodes: list[Named] = []
     wrong: list[str] = []
     for folder in folders:
-        try:
-            _check_folder(folder)
-            node = read(folder)
-            rtol, atol = tolerance_in(folder)
-        except (Unfit, OSError) as error:
-            wrong.append(f"{folder}: {one_line(str(error))[:_LENGTH]}")
+        told = Told()
+        node = None
+        if missing := _no_test(folder):
+            told.add(folder, missing)
+        else:
+            try:
+                node = read(folder, told)
+            except OSError as error:
+                told.add(folder, error)
+        if node is None:
+            wrong += [f"{path}: {one_line(message)[:_LENGTH]}" for path, message in told.problems]
             continue
         words = name_of(folder.resolve().name)
         name = words.removeprefix("test_") or words
@@ -279,23 +285,22 @@ def _nodes(folders: Sequence[Path]) -> list[Named]:
         if nodes and node.schema.op.name != nodes[0].node.schema.op.name:
             first = nodes[0].node.schema.op.name
             wrong.append(f"{folder}: {node.schema.op.name}, and a case file is about one: {first}")
-        nodes.append(Named(name, folder.resolve().name, node, rtol, atol))
+        nodes.append(Named(name, folder.resolve().name, node))
     if wrong:
         raise UsageError("\n".join(wrong))
     return nodes
 
 
-def _check_folder(folder: Path) -> None:
-    """Raise Unfit where a folder is none, or one of tests, with a hint at what was meant."""
+def _no_test(folder: Path) -> str | None:
+    """Return why a path is no folder of a test, with a hint at what was meant; None for one."""
     from opcheck.graph.folders import MODEL
-    from opcheck.graph.one_node import Unfit
 
     if not folder.is_dir():
-        raise Unfit("this is no folder" if folder.exists() else "there is no such folder")
-    if not (folder / MODEL).exists() and not (folder / MODEL).is_symlink():
-        below = sorted(path.parent for path in folder.glob(f"*/{MODEL}"))
-        hint = f"; {below[0]} has one" if below else ""
-        raise Unfit(f"there is no {MODEL} in it{hint}")
+        return "this is no folder" if folder.exists() else "there is no such folder"
+    if (folder / MODEL).exists() or (folder / MODEL).is_symlink():
+        return None
+    below = sorted(path.parent for path in folder.glob(f"*/{MODEL}"))
+    return f"there is no {MODEL} in it{f'; {below[0]} has one' if below else ''}"
 
 
 @command.command(name="check")

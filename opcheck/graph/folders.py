@@ -30,8 +30,8 @@ from opcheck.graph.tensors import (
     read_npy,
     read_tensor,
     read_value,
+    tensor_bytes,
     value_bytes,
-    write_tensor,
     write_whole,
 )
 from opcheck.model import Array, BackendInfo, Items, OutputSpec, Task, Value
@@ -111,15 +111,17 @@ def write_question(
     if model is not None:
         write_whole(folder / MODEL, model.SerializeToString())
     for number, (name, value) in enumerate(task.values(inputs).items()):
-        path = data / f"input_{number}.pb"
-        if isinstance(value, np.ndarray):
-            write_tensor(path, value, name)
-        else:
-            write_whole(path, value_bytes(value, _declared(task, name), name))
+        write_whole(data / f"input_{number}.pb", _bytes(value, task, name))
 
 
-def _declared(task: Task, name: str) -> TypeProto:
-    """The type of an input or output of a task that is a model."""
+def _bytes(value: Value, task: Task, name: str) -> bytes:
+    return value_bytes(value, _declared(value, task, name), name)
+
+
+def _declared(value: Value, task: Task, name: str) -> TypeProto | None:
+    """The type of an input or output of a task that is a model; None of a plain tensor."""
+    if isinstance(value, np.ndarray):
+        return None
     graph = ModelProto.FromString(task.model or b"").graph
     return next(info.type for info in (*graph.input, *graph.output) if info.name == name)
 
@@ -128,12 +130,12 @@ def write_output(path: Path, value: Array | Items, task: Task, name: str) -> Non
     """Write an output; raises ValueError for what no file can hold."""
     if isinstance(value, Items):
         try:
-            data = value_bytes([*value.values], _declared(task, name), name)
+            data = _bytes([*value.values], task, name)
         except Exception as error:  # the type may be no sequence, or another
             raise ValueError(f"no file of this output can hold a sequence: {error}") from error
-        write_whole(path, data)
     else:
-        write_tensor(path, value, name)
+        data = tensor_bytes(value, name)
+    write_whole(path, data)
 
 
 def other_question(
@@ -165,10 +167,7 @@ def other_question(
             return f"computed for other inputs: there is {name}, the case has {len(expected)}"
         try:
             known, value = expected[name]
-            if isinstance(value, np.ndarray):
-                same = _same(read_tensor(data / name), value)
-            else:
-                same = _same(read_value(data / name, _declared(task, known)), value)
+            same = _same(read_value(data / name, _declared(value, task, known)), value)
         except ValueError as error:
             return str(error)
         if not same:

@@ -4,7 +4,7 @@ What a model keeps in other files is read into it, and no path leads out of the 
 """
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,17 +25,16 @@ from opcheck.graph.tensors import (
     MAX_BYTES,
     BeyondOpcheck,
     element,
-    initializers,
     read_whole,
     tensor_type,
 )
-from opcheck.model import Arrays, Task
+from opcheck.model import Task
 
 
-def read_model(path: Path, *, valid: bool = True) -> ModelProto:
+def read_model(path: Path, *, valid: bool = True, alone: bool = False) -> ModelProto:
     """The model in a file, whole and, unless it need not be, valid.
 
-    Raises ValueError for whatever is none.
+    Raises ValueError for whatever is none, or is not `alone` in its file.
     """
     try:
         model = ModelProto.FromString(read_whole(path))
@@ -46,6 +45,8 @@ def read_model(path: Path, *, valid: bool = True) -> ModelProto:
     room = MAX_BYTES
     for tensor in _tensors(model):
         if tensor.data_location == TensorProto.EXTERNAL:
+            if alone:
+                raise ValueError(f"its constant {tensor.name!r} is kept in another file")
             room -= _fetch(tensor, path.parent, room)
     if valid and (told := invalid(_with_shapes(model))):
         raise ValueError(f"this is no valid model: {told}")
@@ -212,28 +213,6 @@ def model_bytes(task: Task, ranks: Sequence[int]) -> bytes:
             for _ in range(rank):
                 kind.shape.dim.add()
     return model.SerializeToString(deterministic=True)
-
-
-def read_plain_model(path: Path) -> ModelProto:
-    """The model in a file, no file beside it being read; raises ValueError if it is none."""
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise ValueError(f"it is larger than {MAX_BYTES >> 30} GiB")
-        model = ModelProto.FromString(path.read_bytes())
-    except Exception as error:  # protobuf's own DecodeError, or the file cannot be read
-        raise ValueError(f"is no readable model: {error}") from None
-    for tensor in model.graph.initializer:
-        if tensor.data_location == TensorProto.EXTERNAL:
-            raise ValueError(f"its constant {tensor.name!r} is kept in another file")
-    return model
-
-
-def constants(model: ModelProto, names: Collection[str]) -> Arrays:
-    """The constants of a model that have these names; raises ValueError for a damaged one."""
-    try:
-        return initializers(model, names)
-    except Exception as error:  # onnx and NumPy raise whatever they stumble over
-        raise ValueError(f"has a damaged constant: {error}") from None
 
 
 def other_model(model: ModelProto, task: Task) -> str | None:

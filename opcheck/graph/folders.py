@@ -28,7 +28,6 @@ from opcheck.graph.build import anonymous
 from opcheck.graph.tensors import (
     BeyondOpcheck,
     read_npy,
-    read_tensor,
     read_value,
     tensor_bytes,
     value_bytes,
@@ -46,9 +45,13 @@ _SAFE = re.compile(r"[A-Za-z0-9_.,=+@#~-]")
 _DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|\Z)", re.IGNORECASE)
 _SUFFIXES = (".pb", ".npy")
 _INPUT = re.compile(r"input_\d+\.pb")
-_TENSOR = re.compile(r"(in|out)put_\d+\.pb")
 Kind: TypeAlias = Literal["unsupported", "error", "not_run"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
+#: What opcheck writes into a case's folder, and what it adds where there is an answer.
+_QUESTION = re.compile(rf"{DATA_SET}|({MODEL}|{DATA_SET}/input_\d+\.pb)(\.part)?")
+_ANSWER = re.compile(
+    rf"{_QUESTION.pattern}|(({'|'.join(KINDS)})\.txt|{DATA_SET}/output_\d+\.pb)(\.part)?"
+)
 
 #: Nobody reads more of a text, in characters.
 _LONGEST = 4000
@@ -182,16 +185,9 @@ def not_written_here(folder: Path, *, answered: bool) -> str | None:
     """
     if not folder.is_dir() or folder.is_symlink():
         return str(folder)
-    data = folder / DATA_SET
-    texts = [f"{kind}.txt" for kind in KINDS] if answered else []
-    tensors = _TENSOR if answered else _INPUT
-    for path in sorted(folder.iterdir()):
-        if path != data and path.name.removesuffix(".part") not in (MODEL, *texts):
-            return str(path)
-    for path in sorted(data.iterdir()) if data.is_dir() else ():
-        if not tensors.fullmatch(path.name.removesuffix(".part")):
-            return str(path)
-    return None
+    written = _ANSWER if answered else _QUESTION
+    paths = ((path, path.relative_to(folder).as_posix()) for path in sorted(folder.rglob("*")))
+    return next((str(path) for path, name in paths if not written.fullmatch(name)), None)
 
 
 def _same(one: Value, other: Value) -> bool:
@@ -213,7 +209,7 @@ def read_outputs(
         ValueError: one is there twice or unreadable, or there are more than the node has.
     """
     names = _names_in(folder)
-    files = [_file_of(number, names) for number in range(len(outputs))]
+    files = [file_of("output", number, names) for number in range(len(outputs))]
     more = [name for name in names if _is_output(name) and name not in files]
     for number, file in enumerate(files):
         if file is None:
@@ -221,20 +217,21 @@ def read_outputs(
             raise NotDelivered(f"there is no output_{number}.pb, and no output_{number}.npy{there}")
     if more:
         raise ValueError(f"more than the {len(files)} expected: {', '.join(more[:5])}")
-    paths = [folder / str(file) for file in files]
+    types: list[TypeProto | None] = [None] * len(outputs)
     if model is not None:
         types = [info.type for info in ModelProto.FromString(model).graph.output]
-        # Sequences and all, as backends return them.
-        return cast(list[Array], [*map(_read_as, paths, types)])
-    return [_read(path, spec) for path, spec in zip(paths, outputs, strict=True)]
+    paths = [folder / str(file) for file in files]
+    # Sequences and all, as backends return them.
+    return cast(list[Array], [*map(_read, paths, types, outputs)])
 
 
 def _names_in(folder: Path) -> list[str]:
     return sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
 
 
-def _file_of(number: int, names: Sequence[str]) -> str | None:
-    found = [name for suffix in _SUFFIXES if (name := f"output_{number}{suffix}") in names]
+def file_of(what: str, number: int, names: Sequence[str]) -> str | None:
+    """The file of an input or output among `names`; raises ValueError where there are two."""
+    found = [name for suffix in _SUFFIXES if (name := f"{what}_{number}{suffix}") in names]
     if len(found) > 1:
         raise ValueError(f"{' and '.join(found)} are both there: which one is meant?")
     return found[0] if found else None
@@ -246,18 +243,12 @@ def _is_output(name: str) -> bool:
     return tensor or name.lower().startswith("output")
 
 
-def _read_as(path: Path, declared: TypeProto) -> Value:
-    if path.suffix != ".pb":
-        return read_npy(path)
-    try:
-        return read_value(path, declared)
-    except BeyondOpcheck as error:
-        raise ValueError(f"{path.name}: {error}") from error
-
-
-def _read(path: Path, spec: OutputSpec) -> Array:
+def _read(path: Path, declared: TypeProto | None, spec: OutputSpec) -> Value:
     if path.suffix == ".pb":
-        return read_tensor(path)
+        try:
+            return read_value(path, declared)
+        except BeyondOpcheck as error:
+            raise ValueError(f"{path.name}: {error}") from error
     array = read_npy(path)
     if spec.dtype is DTYPES["bfloat16"] and array.dtype == "uint16":
         # Half a guess at what the bits mean would be no check of the type.

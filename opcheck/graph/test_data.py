@@ -19,7 +19,7 @@ from typing import Any
 from onnx import ModelProto, ValueInfoProto
 
 from opcheck.errors import did_you_mean
-from opcheck.graph.folders import MODEL
+from opcheck.graph.folders import MODEL, file_of
 from opcheck.graph.model_files import fed_by_default, inside, read_model
 from opcheck.graph.tensors import (
     BeyondOpcheck,
@@ -34,7 +34,7 @@ from opcheck.model import Array, Value
 
 _UNANSWERED = "there are no outputs, so nothing is known to be right"
 _DATA_SET = re.compile(r"test_data_set_(\d+)")
-_NUMBERED = re.compile(r"(input|output)_(\d+)\.(pb|npy)")
+_NUMBERED = re.compile(r"(input|output)_\d+\.(pb|npy)")
 DATA = "data.json"
 #: What ONNX's runner allows where nothing else is said.
 RTOL, ATOL = 1e-3, 1e-7
@@ -184,16 +184,16 @@ def _numbers(what: str, count: int, names: Sequence[str]) -> str:
 
 def _files(folder: Path, names: Sequence[str], what: str) -> list[str]:
     """The files of inputs or outputs, by number; each number from 0 on must be there once."""
-    found = {name: match for name in names if (match := _NUMBERED.fullmatch(name))}
-    mine = [name for name, match in found.items() if match[1] == what]
+    mine = [name for name in names if (match := _NUMBERED.fullmatch(name)) and match[1] == what]
     files = []
     for number in range(len(mine)):
-        here = [name for name in mine if int(found[name][2]) == number]
-        if len(here) > 1:
-            raise _Wrong(folder, f"{' and '.join(here)} are both there: which one is meant?")
-        if not here:
+        try:
+            file = file_of(what, number, mine)
+        except ValueError as error:
+            raise _Wrong(folder, str(error)) from None
+        if not file:
             raise _Wrong(folder, f"there is {mine[-1]}, and no {what}_{number}.pb")
-        files += here
+        files.append(file)
     return files
 
 

@@ -63,9 +63,7 @@ MARKER = "opcheck.json"
 #   1  {"format": 1, "backend": null | {address, kind, version, accumulate, engine, devices,
 #      threads}}: whose outputs these are, null where only questions were written
 _FORMAT = 1
-_TEXTS = ("address", "kind", "version")
-_LISTS = ("accumulate", "devices")
-_FIELDS = (*_TEXTS, "accumulate", "engine", "devices", "threads")
+_FIELDS = ("address", "kind", "version", "accumulate", "engine", "devices", "threads")
 
 
 def folder_name(case: str) -> str:
@@ -343,17 +341,10 @@ def read_origin(folder: Path) -> BackendInfo | None:
 
 
 def _backend(said: Any) -> BackendInfo:
-    sound = (
-        isinstance(said, dict)
-        and all(isinstance(said.get(name), str) for name in _TEXTS)
-        and all(
-            isinstance(said.get(name), list) and all(isinstance(item, str) for item in said[name])
-            for name in _LISTS
-        )
-        and isinstance(said.get("engine"), bool)
-        and isinstance(said.get("threads"), int | None)
-    )
-    if not sound:
-        raise ValueError(f"{MARKER} does not say whose outputs these are")
-    lists = {name: tuple(said[name]) for name in _LISTS}
-    return BackendInfo(**{name: said[name] for name in _FIELDS} | lists)
+    from pydantic import TypeAdapter, ValidationError
+
+    try:
+        data = json.dumps({name: said[name] for name in _FIELDS})
+        return TypeAdapter(BackendInfo).validate_json(data, strict=True)
+    except (TypeError, KeyError, ValidationError):
+        raise ValueError(f"{MARKER} does not say whose outputs these are") from None

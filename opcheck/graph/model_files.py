@@ -7,17 +7,9 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from onnx import (
-    AttributeProto,
-    GraphProto,
-    ModelProto,
-    NodeProto,
-    TensorProto,
-    ValueInfoProto,
-    checker,
-    shape_inference,
-)
+from onnx import ModelProto, TensorProto, ValueInfoProto, checker, shape_inference
 
 from opcheck.dtypes import DType
 from opcheck.graph.build import anonymous, at_newest_opsets, model_of
@@ -131,38 +123,15 @@ def _fetch(tensor: TensorProto, folder: Path, room: int) -> int:
     return length
 
 
-def _tensors(model: ModelProto) -> Iterator[TensorProto]:
-    yield from _of_graph(model.graph)
-    for function in model.functions:
-        for node in function.node:
-            yield from _of_node(node)
-
-
-def _of_graph(graph: GraphProto) -> Iterator[TensorProto]:
-    yield from graph.initializer
-    for sparse in graph.sparse_initializer:
-        yield from (sparse.values, sparse.indices)
-    for node in graph.node:
-        yield from _of_node(node)
-
-
-def _of_node(node: NodeProto) -> Iterator[TensorProto]:
-    for attribute in node.attribute:
-        match attribute.type:
-            case AttributeProto.TENSOR:
-                yield attribute.t
-            case AttributeProto.TENSORS:
-                yield from attribute.tensors
-            case AttributeProto.SPARSE_TENSOR:
-                yield from (attribute.sparse_tensor.values, attribute.sparse_tensor.indices)
-            case AttributeProto.SPARSE_TENSORS:
-                for sparse in attribute.sparse_tensors:
-                    yield from (sparse.values, sparse.indices)
-            case AttributeProto.GRAPH:
-                yield from _of_graph(attribute.g)
-            case AttributeProto.GRAPHS:
-                for graph in attribute.graphs:
-                    yield from _of_graph(graph)
+def _tensors(message: Any) -> Iterator[TensorProto]:
+    """Every tensor in a model, whatever graph, function or attribute it is in."""
+    if isinstance(message, TensorProto):
+        yield message
+        return
+    for field, value in message.ListFields():
+        if field.message_type:
+            for one in (value,) if hasattr(value, "ListFields") else value:
+                yield from _tensors(one)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from opcheck.report.case_yaml import Named
-    from opcheck.run.golden.writing import Golden
+    from opcheck.suite.golden_manifest import Manifest
 
 #: How many of those that are left out are named.
 _LEFT_OUT = 3
@@ -117,7 +117,7 @@ def write(
         golden = write_cases(folder, cases, said, settings, processes, force=force, counted=each)
     _show(golden)
     wrong = len({one.case for one in golden.left_out if one.wrong})
-    count = len(golden.manifest.cases)
+    count = len(golden.cases)
     if not count and not wrong:
         end(Exit.NOTHING_JUDGED, f"nothing to write ({said})")
     where = f"{_cases(count)} in {folder}" if count else "nothing was written"
@@ -149,15 +149,15 @@ def _cases(count: int) -> str:
     return "1 case is" if count == 1 else f"{count:,} cases are"
 
 
-def _show(golden: Golden) -> None:
+def _show(golden: Manifest) -> None:
     from opcheck.cli.console import output
     from opcheck.report.look import put_all
     from opcheck.report.words import one_line, plural
 
     console = output()
-    if golden.manifest.cases:
+    if golden.cases:
         put_all(console, _kinds(golden), _methods(golden))
-    fixed = Counter(case.fixed for case in golden.manifest.cases if case.fixed)
+    fixed = Counter(case.fixed for case in golden.cases if case.fixed)
     for reason, count in fixed.most_common():
         click.echo(f"one data set only: {plural(count, 'case')}: {reason}")
     left = [one for one in golden.left_out if not one.wrong]
@@ -174,7 +174,7 @@ def _show(golden: Golden) -> None:
         click.echo(f"  {one.what}: {one_line(one.reason)}")
 
 
-def _kinds(golden: Golden) -> Table:
+def _kinds(golden: Manifest) -> Table:
     from opcheck.report.look import Numbers, new_table
 
     counts = map(Numbers, ("tests", "data sets", "files"))
@@ -186,7 +186,7 @@ def _kinds(golden: Golden) -> Table:
         "rejected": "refuse the model",
     }
     for kind, duty in duties.items():
-        tests = [test for test in golden.manifest.tests if test.folder.startswith(f"{kind}/")]
+        tests = [test for test in golden.tests if test.folder.startswith(f"{kind}/")]
         if tests:
             sets = sum(len(test.data_sets) for test in tests)
             files = sum(len(test.files) for test in tests)
@@ -194,14 +194,14 @@ def _kinds(golden: Golden) -> Table:
     return table
 
 
-def _methods(golden: Golden) -> Table:
+def _methods(golden: Manifest) -> Table:
     from opcheck.report.look import Numbers, new_table
 
     table = new_table("values", Numbers("data sets"), "")
     counts = Counter(
-        data.method for test in golden.manifest.tests for data in test.data_sets if data.outputs
+        data.method for test in golden.tests for data in test.data_sets if data.outputs
     )
-    for method, text in golden.manifest.methods.items():
+    for method, text in golden.methods.items():
         if counts[method]:
             table.add_row(method, f"{counts[method]:,}", text)
     return table

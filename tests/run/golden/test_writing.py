@@ -261,8 +261,8 @@ def test_where_no_test_can_be_written_there_is_no_folder(tmp_path: Path) -> None
     """
     found = writing.write(tmp_path / "golden", cases_in(tmp_path, text), "", Settings())
     assert [left.what for left in found.left_out] == ["the case"]
-    assert [test.legal_twin for test in found.manifest.tests] == [True]
-    assert "not expressible" in found.manifest.left_out[0].reason
+    assert [test.legal_twin for test in found.tests] == [True]
+    assert "not expressible" in found.left_out[0].reason
     nothing = writing.write(tmp_path / "other", (), "", Settings())
-    assert nothing.manifest.tests == []
+    assert nothing.tests == []
     assert not (tmp_path / "other").exists()

@@ -268,14 +268,14 @@ def _nodes(folders: Sequence[Path]) -> list[Named]:
         told = Told()
         node = None
         if missing := _no_test(folder):
-            told.add(folder, missing)
+            told.append((folder, missing))
         else:
             try:
                 node = read(folder, told)
             except OSError as error:
-                told.add(folder, error)
+                told.append((folder, str(error)))
         if node is None:
-            wrong += [f"{path}: {one_line(message)[:_LENGTH]}" for path, message in told.problems]
+            wrong += [f"{path}: {one_line(message)[:_LENGTH]}" for path, message in told]
             continue
         words = name_of(folder.resolve().name)
         name = words.removeprefix("test_") or words

@@ -5,9 +5,8 @@ What a model keeps in other files is read into it, and no path leads out of the 
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from onnx import ModelProto, TensorProto, ValueInfoProto, checker, shape_inference
 
@@ -134,16 +133,9 @@ def _tensors(message: Any) -> Iterator[TensorProto]:
                 yield from _tensors(one)
 
 
-@dataclass(frozen=True)
-class Declared:
-    """An input: its sizes are numbers, names, or "" where nothing is said of them.
-
-    `sizes` is None where not even their number is.
-    """
-
-    name: str
-    dtype: DType
-    sizes: tuple[int | str, ...] | None
+#: Name, type and sizes of an input. A size is a number, a name, or "" where nothing is said of it;
+#: there are none where not even their number is said.
+Declared: TypeAlias = tuple[str, DType, tuple[int | str, ...] | None]
 
 
 def declared_inputs(model: ModelProto) -> Iterator[Declared]:
@@ -165,7 +157,7 @@ def declared_inputs(model: ModelProto) -> Iterator[Declared]:
             dim.dim_value if dim.HasField("dim_value") else dim.dim_param
             for dim in tensor.shape.dim
         )
-        yield Declared(info.name, dtype, sizes if tensor.HasField("shape") else None)
+        yield info.name, dtype, sizes if tensor.HasField("shape") else None
 
 
 def model_bytes(task: Task, ranks: Sequence[int]) -> bytes:

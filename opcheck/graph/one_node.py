@@ -42,8 +42,8 @@ def read(folder: Path, told: Told) -> OneNode | None:
             for number, array in enumerate(cast(Sequence[Array], values)):
                 if dtypes.of(array) is None:
                     path = folder / f"test_data_set_{data.number}" / f"{what}_{number}.pb"
-                    told.add(path, f"holds {array.dtype}, which no case can have")
-    if test is None or told.problems:
+                    told.append((path, f"holds {array.dtype}, which no case can have"))
+    if test is None or told:
         return None
     schema, version = _schema(test.model)
     (node,) = test.model.graph.node

@@ -12,9 +12,9 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from onnx import ModelProto, ValueInfoProto
 
@@ -69,15 +69,8 @@ class ModelTest:
     atol: float = ATOL
 
 
-@dataclass
-class Told:
-    """What is wrong with files, each with its path."""
-
-    problems: list[tuple[Path, str]] = field(default_factory=list)
-
-    def add(self, path: Path, message: object) -> None:
-        """Note one problem."""
-        self.problems.append((path, str(message)))
+#: What is wrong with files, each with its path.
+Told: TypeAlias = list[tuple[Path, str]]
 
 
 def is_test(names: Iterable[str]) -> bool:
@@ -99,11 +92,11 @@ def read_test(
     Unless it is to be `answered`, it may lack outputs, because its model is to be refused. With a
     `check`, which raises ValueError, that alone decides which models are valid.
     """
-    known = len(told.problems)
+    known = len(told)
     for path in sorted(folder.rglob("*")):
         if path.is_symlink() and not inside(path, folder):
-            told.add(path, "this link leads out of the test's folder")
-    if len(told.problems) > known:
+            told.append((path, "this link leads out of the test's folder"))
+    if len(told) > known:
         return None
     try:
         answers = any(folder.glob("test_data_set_*/output_*"))
@@ -111,12 +104,12 @@ def read_test(
         if check:
             check(model)
     except ValueError as error:
-        told.add(folder / MODEL, error)
+        told.append((folder / MODEL, str(error)))
         return None
     rtol, atol = _tolerance(folder / DATA, told)
     sets = [path for path in folder.iterdir() if _DATA_SET.fullmatch(path.name) and path.is_dir()]
     if not sets:
-        told.add(folder, "there is a model, and no test_data_set_0")
+        told.append((folder, "there is a model, and no test_data_set_0"))
     fed: tuple[ValueInfoProto, ...] = ()
     found = []
     for path in sorted(sets, key=_number):
@@ -124,8 +117,8 @@ def read_test(
             fed, data = _data_set(path, model, answered=answered)
             found.append(data)
         except _Wrong as error:
-            told.add(error.path, error)
-    sound = len(told.problems) == known
+            told.append((error.path, str(error)))
+    sound = len(told) == known
     return ModelTest(name, model, fed, tuple(found), rtol, atol) if sound else None
 
 
@@ -144,7 +137,7 @@ def _tolerance(path: Path, told: Told) -> tuple[float, float]:
         try:
             return read_tolerance(read_whole(path))
         except ValueError as error:
-            told.add(path, error)
+            told.append((path, str(error)))
     return RTOL, ATOL
 
 
@@ -274,9 +267,6 @@ def write_test(folder: Path, test: ModelTest) -> None:
                 (data_set / f"{what}_{number}.pb").write_bytes(written)
 
 
-def foreign(folder: Path) -> Iterator[str]:
-    """What is in a folder that `write_test` has not written into one below it."""
-    for path in sorted(folder.rglob("*")):
-        name = path.relative_to(folder).as_posix()
-        if path.is_symlink() or not (path.is_dir() or _FILE.fullmatch(name)):
-            yield name
+def of_a_test(name: str) -> bool:
+    """Return True for the path of a file that `write_test` writes into folders below one."""
+    return _FILE.fullmatch(name) is not None

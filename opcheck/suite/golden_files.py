@@ -257,7 +257,7 @@ def golden_above(root: Path, told: Told) -> Golden | None:
         if _is_ours(folder):
             manifest, findings = damage(folder, whole.relative_to(folder).as_posix())
             for one in findings:
-                told.add(folder / one.path, one.message)
+                told.append((folder / one.path, one.message))
             return Golden(folder, manifest) if manifest else None
     return None
 

@@ -4,10 +4,9 @@ Names and bytes of all files are the same on every machine.
 """
 
 import io
-import os
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -30,7 +29,7 @@ from opcheck.model import EXACT, Array, Case, OpVersion, OutputSpec, Task, Tenso
 from opcheck.run.golden.answers import DataSet, Test, made_of
 from opcheck.run.golden.oracles import as_rtol_and_atol
 from opcheck.run.machine import in_parallel
-from opcheck.run.writing import is_free, staged
+from opcheck.run.writing import check_foreign, is_free, staged
 from opcheck.suite import case_digest
 from opcheck.suite import golden_manifest as gm
 
@@ -272,18 +271,7 @@ def check_place(folder: Path, *, force: bool) -> None:
         told = f"{folder}/{gm.MANIFEST} {error}: nobody can tell what opcheck wrote there"
         raise UsageError(told, "choose a new folder, or remove this one") from None
     known = {gm.MANIFEST, gm.SUMS, *(path for path, _ in manifest.files)}
-    if foreign := [name for name in _files(folder) if name not in known]:
-        more = f" and {len(foreign) - 3:,} more" if len(foreign) > 3 else ""
-        told = f"{folder} holds what opcheck did not write: {', '.join(foreign[:3])}{more}"
-        raise UsageError(told, "nothing is removed: move it away, or choose a new folder")
-
-
-def _files(folder: Path) -> Iterator[str]:
-    """All files below `folder`, links among them, by their paths in it."""
-    for where, folders, names in os.walk(folder):
-        links = [name for name in folders if Path(where, name).is_symlink()]
-        for name in sorted([*names, *links]):
-            yield Path(where, name).relative_to(folder).as_posix()
+    check_foreign(folder, known.__contains__)
 
 
 def _write(stage: Path, settings: Settings, case: Case) -> _Done:

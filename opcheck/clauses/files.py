@@ -107,8 +107,10 @@ def load_pages(path: Path, file: str) -> Pages:
     problems = Problems()
     node = read_file(path, problems)
     keys = (form.aliases(PagesFields), form.aliases(Entry))
-    fields = node and form.validate(PagesFields, node, file, problems, lambda at: keys[bool(at)])
-    if not node or not fields:
+    if not node:
+        raise CaseFileError([*problems])
+    fields, _ = form.check(PagesFields, node, file, problems, lambda at: keys[bool(at)])
+    if not fields:
         raise CaseFileError([*problems])
     bare = _bare(fields.domain, fields.op)
     texts = {} if fields.page else bare.versions

@@ -163,9 +163,7 @@ def test_a_damaged_model_is_no_model(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("dtype", BASIC)
 @pytest.mark.parametrize("shape", [(), (0, 3), (2, 3)])
-def test_outputs_are_read_bit_for_bit_from_either_format(
-    tmp_path: Path, dtype: str, shape: tuple[int, ...]
-) -> None:
+def test_outputs_are_read_bit_for_bit_from_either_format(tmp_path, dtype, shape):
     size = int(np.prod(shape))
     array = np.array([1, -0.0, 2, 0, 1, 1])[:size].reshape(shape).astype(DTYPES[dtype].numpy)
     (tmp_path / "output_0.pb").write_bytes(tensor_bytes(array, "y"))

@@ -23,9 +23,7 @@ def written(folder: Path, data: bytes) -> Path:
 
 @pytest.mark.parametrize("dtype", BASIC)
 @pytest.mark.parametrize("shape", [(), (0, 3), (2, 3)])
-def test_what_onnx_wrote_is_read_bit_for_bit(
-    tmp_path: Path, dtype: str, shape: tuple[int, ...]
-) -> None:
+def test_what_onnx_wrote_is_read_bit_for_bit(tmp_path, dtype, shape):
     size = int(np.prod(shape))
     array = np.array([1, -0.0, 2, 0, 1, 1])[:size].reshape(shape).astype(DTYPES[dtype].numpy)
     found = read_tensor(written(tmp_path, numpy_helper.from_array(array).SerializeToString()))
@@ -168,9 +166,7 @@ def test_an_array_larger_than_its_file_is_refused_before_memory_is_taken(tmp_pat
     no_array(path)
 
 
-def test_an_array_file_too_large_is_not_even_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_array_file_too_large_is_not_even_read(tmp_path, monkeypatch):
     path = saved(tmp_path, np.zeros(10))
     monkeypatch.setattr(tensors, "MAX_BYTES", path.stat().st_size - 1)
     assert "larger than" in no_array(path)
@@ -181,9 +177,7 @@ def test_an_array_file_too_large_is_not_even_read(
 
 @pytest.mark.parametrize("dtype", BASIC)
 @pytest.mark.parametrize("shape", [(), (0, 3), (2, 3)])
-def test_what_is_written_is_read_bit_for_bit(
-    tmp_path: Path, dtype: str, shape: tuple[int, ...]
-) -> None:
+def test_what_is_written_is_read_bit_for_bit(tmp_path, dtype, shape):
     size = int(np.prod(shape))
     array = np.array([1, -0.0, 2, 0, 1, 1])[:size].reshape(shape).astype(DTYPES[dtype].numpy)
     path = tmp_path / "output_0.pb"
@@ -207,9 +201,7 @@ def test_what_no_tensor_file_can_hold_is_refused_and_leaves_nothing(tmp_path: Pa
     assert not [*tmp_path.iterdir()]
 
 
-def test_a_file_is_there_whole_or_not_at_all(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_is_there_whole_or_not_at_all(tmp_path, monkeypatch):
     class Killed(BaseException):
         pass
 

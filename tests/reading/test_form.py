@@ -104,9 +104,7 @@ def test_a_node_of_the_form_becomes_an_instance() -> None:
          "by_name.'a b'.size: must be a whole number, got 'x'", None),
     ],
 )  # fmt: skip
-def test_a_fault_is_told_at_its_place(
-    text: str, place: str, message: str, hint: str | None
-) -> None:
+def test_a_fault_is_told_at_its_place(text, place, message, hint):
     (problem,) = told(text)
     assert (f"{problem.line}:{problem.column}", problem.message) == (place, message)
     assert problem.hint == hint

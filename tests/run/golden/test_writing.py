@@ -202,9 +202,7 @@ def left_behind(folder: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("after", [0, 1, 7])
-def test_a_full_disk_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int
-) -> None:
+def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch, after):
     real, count = Path.write_bytes, iter(range(10**6))
     cases = cases_in(tmp_path, FOUR)
 
@@ -219,9 +217,7 @@ def test_a_full_disk_leaves_nothing(
     assert left_behind(tmp_path) == set()
 
 
-def test_a_full_disk_leaves_the_old_folder_as_it_was(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_leaves_the_old_folder_as_it_was(tmp_path, monkeypatch):
     golden(tmp_path)
     before = tree(tmp_path / "golden")
     cases = cases_in(tmp_path, FOUR)

@@ -11,8 +11,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, model_validator
 
 from opcheck import opset
-from opcheck.clauses.pages import Sentence, page
-from opcheck.clauses.quoting import cited, quotation
+from opcheck.clauses.pages import Sentence, cited, page, quotation
 from opcheck.errors import CaseFileError, Problem, did_you_mean
 from opcheck.model import OpVersion, Source
 from opcheck.reading import Problems, form, quoted, read_file, shipped_folder

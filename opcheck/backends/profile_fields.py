@@ -56,13 +56,8 @@ class FileFields(_Fields):
 
 def profiles_of(table: Node, file: str, problems: Problems) -> Mapping[str, Profile]:
     """The profiles of a file, by name; what is wrong with them is added to the problems."""
-    fields = form.validate(
-        FileFields,
-        table,
-        file,
-        problems,
-        lambda at: form.aliases(ProfileFields if at else FileFields),
-    )
+    keys = form.aliases(FileFields), form.aliases(ProfileFields)
+    fields, _ = form.check(FileFields, table, file, problems, lambda at: keys[bool(at)])
     found: dict[str, Profile] = {}
     for name, said in (fields.backends if fields else {}).items():
         at = ("backends", name)

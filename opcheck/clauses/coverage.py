@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 
 from opcheck import opset
 from opcheck.clauses.files import Pages, pages_of
-from opcheck.clauses.pages import Sentence
-from opcheck.clauses.quoting import cited, quotation
+from opcheck.clauses.pages import Sentence, cited, quotation
 from opcheck.errors import Problem
 from opcheck.model import Case, OpVersion, OutputSpec, Rejected, TensorSpec
 

@@ -11,8 +11,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, model_validator
 
 from opcheck import opset
-from opcheck.clauses.pages import Sentence, page
-from opcheck.clauses.quoting import cited, quotation
+from opcheck.clauses.pages import Sentence, cited, page, quotation
 from opcheck.errors import CaseFileError, Problem, did_you_mean
 from opcheck.model import OpVersion, Source
 from opcheck.reading import Problems, form, quoted, read_file, shipped_folder
@@ -107,8 +106,10 @@ def load_pages(path: Path, file: str) -> Pages:
     problems = Problems()
     node = read_file(path, problems)
     keys = (form.aliases(PagesFields), form.aliases(Entry))
-    fields = node and form.validate(PagesFields, node, file, problems, lambda at: keys[bool(at)])
-    if not node or not fields:
+    if not node:
+        raise CaseFileError([*problems])
+    fields, _ = form.check(PagesFields, node, file, problems, lambda at: keys[bool(at)])
+    if not fields:
         raise CaseFileError([*problems])
     bare = _bare(fields.domain, fields.op)
     texts = {} if fields.page else bare.versions

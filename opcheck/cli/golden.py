@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from opcheck.report.case_yaml import Named
-    from opcheck.run.golden.writing import Golden
+    from opcheck.suite.golden_manifest import Manifest
 
 #: How many of those that are left out are named.
 _LEFT_OUT = 3
@@ -117,7 +117,7 @@ def write(
         golden = write_cases(folder, cases, said, settings, processes, force=force, counted=each)
     _show(golden)
     wrong = len({one.case for one in golden.left_out if one.wrong})
-    count = len(golden.manifest.cases)
+    count = len(golden.cases)
     if not count and not wrong:
         end(Exit.NOTHING_JUDGED, f"nothing to write ({said})")
     where = f"{_cases(count)} in {folder}" if count else "nothing was written"
@@ -142,13 +142,13 @@ def _cases(count: int) -> str:
     return "1 case is" if count == 1 else f"{count:,} cases are"
 
 
-def _show(golden: Golden) -> None:
+def _show(golden: Manifest) -> None:
     from opcheck.report.look import put_all
 
     console = output()
-    if golden.manifest.cases:
+    if golden.cases:
         put_all(console, _kinds(golden), _methods(golden))
-    fixed = Counter(case.fixed for case in golden.manifest.cases if case.fixed)
+    fixed = Counter(case.fixed for case in golden.cases if case.fixed)
     for reason, count in fixed.most_common():
         click.echo(f"one data set only: {plural(count, 'case')}: {reason}")
     left = [one for one in golden.left_out if not one.wrong]
@@ -165,7 +165,7 @@ def _show(golden: Golden) -> None:
         click.echo(f"  {one.what}: {one_line(one.reason)}")
 
 
-def _kinds(golden: Golden) -> Table:
+def _kinds(golden: Manifest) -> Table:
     from opcheck.report.look import Numbers, new_table
 
     counts = map(Numbers, ("tests", "data sets", "files"))
@@ -177,7 +177,7 @@ def _kinds(golden: Golden) -> Table:
         "rejected": "refuse the model",
     }
     for kind, duty in duties.items():
-        tests = [test for test in golden.manifest.tests if test.folder.startswith(f"{kind}/")]
+        tests = [test for test in golden.tests if test.folder.startswith(f"{kind}/")]
         if tests:
             sets = sum(len(test.data_sets) for test in tests)
             files = sum(len(test.files) for test in tests)
@@ -185,14 +185,14 @@ def _kinds(golden: Golden) -> Table:
     return table
 
 
-def _methods(golden: Golden) -> Table:
+def _methods(golden: Manifest) -> Table:
     from opcheck.report.look import Numbers, new_table
 
     table = new_table("values", Numbers("data sets"), "")
     counts = Counter(
-        data.method for test in golden.manifest.tests for data in test.data_sets if data.outputs
+        data.method for test in golden.tests for data in test.data_sets if data.outputs
     )
-    for method, text in golden.manifest.methods.items():
+    for method, text in golden.methods.items():
         if counts[method]:
             table.add_row(method, f"{counts[method]:,}", text)
     return table
@@ -247,18 +247,24 @@ def import_(folders: Sequence[Path], file: Path, force: bool) -> None:
 
 def _nodes(folders: Sequence[Path]) -> list[Named]:
     """The tests in the folders; raises UsageError with everything that is wrong with each."""
-    from opcheck.graph.one_node import Unfit, read, tolerance_in
+    from opcheck.graph.one_node import read
+    from opcheck.graph.test_data import Told
     from opcheck.report.case_yaml import Named, name_of
 
     nodes: list[Named] = []
     wrong: list[str] = []
     for folder in folders:
-        try:
-            _check_folder(folder)
-            node = read(folder)
-            rtol, atol = tolerance_in(folder)
-        except (Unfit, OSError) as error:
-            wrong.append(f"{folder}: {one_line(str(error))[:_LENGTH]}")
+        told = Told()
+        node = None
+        if missing := _no_test(folder):
+            told.append((folder, missing))
+        else:
+            try:
+                node = read(folder, told)
+            except OSError as error:
+                told.append((folder, str(error)))
+        if node is None:
+            wrong += [f"{path}: {one_line(message)[:_LENGTH]}" for path, message in told]
             continue
         words = name_of(folder.resolve().name)
         name = words.removeprefix("test_") or words
@@ -268,23 +274,22 @@ def _nodes(folders: Sequence[Path]) -> list[Named]:
         if nodes and node.schema.op.name != nodes[0].node.schema.op.name:
             first = nodes[0].node.schema.op.name
             wrong.append(f"{folder}: {node.schema.op.name}, and a case file is about one: {first}")
-        nodes.append(Named(name, folder.resolve().name, node, rtol, atol))
+        nodes.append(Named(name, folder.resolve().name, node))
     if wrong:
         raise UsageError("\n".join(wrong))
     return nodes
 
 
-def _check_folder(folder: Path) -> None:
-    """Raise Unfit where a folder is none, or one of tests, with a hint at what was meant."""
+def _no_test(folder: Path) -> str | None:
+    """Return why a path is no folder of a test, with a hint at what was meant; None for one."""
     from opcheck.graph.folders import MODEL
-    from opcheck.graph.one_node import Unfit
 
     if not folder.is_dir():
-        raise Unfit("this is no folder" if folder.exists() else "there is no such folder")
-    if not (folder / MODEL).exists() and not (folder / MODEL).is_symlink():
-        below = sorted(path.parent for path in folder.glob(f"*/{MODEL}"))
-        hint = f"; {below[0]} has one" if below else ""
-        raise Unfit(f"there is no {MODEL} in it{hint}")
+        return "this is no folder" if folder.exists() else "there is no such folder"
+    if (folder / MODEL).exists() or (folder / MODEL).is_symlink():
+        return None
+    below = sorted(path.parent for path in folder.glob(f"*/{MODEL}"))
+    return f"there is no {MODEL} in it{f'; {below[0]} has one' if below else ''}"
 
 
 @command.command(name="check")

@@ -16,16 +16,14 @@ from onnx import (
 
 from opcheck import opset
 from opcheck.errors import NotExpressible
-from opcheck.model import Array, AttrValue, OpVersion, OutputSpec, Task, Typed
+from opcheck.model import ATTRIBUTE_TYPES, Array, AttrValue, OpVersion, OutputSpec, Task, Typed
 from opcheck.opset import directml
 
-_ATTRIBUTE_TYPES = {
-    "int": AttributeProto.INT,
-    "float": AttributeProto.FLOAT,
-    "string": AttributeProto.STRING,
-    "ints": AttributeProto.INTS,
-    "floats": AttributeProto.FLOATS,
-    "strings": AttributeProto.STRINGS,
+#: The types of attributes that nodes are given here, by the words of case files.
+ATTRIBUTE_PROTOS = {
+    kind: AttributeProto.AttributeType.Value(kind.upper())
+    for kind in ATTRIBUTE_TYPES
+    if kind != "tensor"
 }
 #: Hardmax-13 is in force, and Reshape has allowzero, without which no empty tensor keeps its shape.
 _OPSET = 14
@@ -61,17 +59,13 @@ def assemble(
     tensors = {**task.initializers, **constants}
     version = ir_version(domain, at_opset)
     # Before IR version 4 an initializer was the default of an input.
-    defaults = tensors if version < 4 else {}
+    infos = [(tensor.name, tensor.dtype.onnx, tensor.shape) for tensor in task.inputs]
+    for name, array in tensors.items() if version < 4 else ():
+        infos.append((name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape))
     graph = helper.make_graph(
         list(nodes),
         task.op.name,
-        [
-            *(_info(tensor.name, tensor.dtype.onnx, tensor.shape) for tensor in task.inputs),
-            *(
-                _info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
-                for name, array in defaults.items()
-            ),
-        ],
+        [helper.make_tensor_value_info(name, code, list(shape)) for name, code, shape in infos],
         [_output_info(output) for output in task.outputs],
         [numpy_helper.from_array(array, name) for name, array in tensors.items()],
     )
@@ -94,20 +88,16 @@ def _attribute(op: OpVersion, name: str, value: AttrValue | Typed) -> AttributeP
     if isinstance(value, Typed) and value.type == "tensor":
         return helper.make_attribute(name, numpy_helper.from_array(_tensor(value.value), name))
     if isinstance(value, Typed):
-        return helper.make_attribute(name, value.value, attr_type=_ATTRIBUTE_TYPES[value.type])
+        return helper.make_attribute(name, value.value, attr_type=ATTRIBUTE_PROTOS[value.type])
     declared = opset.attribute(op, name)
     # The declared type and not the value's: an empty list has none of its own.
-    kind = _ATTRIBUTE_TYPES.get(declared.type) if declared else None
+    kind = ATTRIBUTE_PROTOS.get(declared.type) if declared else None
     return helper.make_attribute(name, value, attr_type=kind)
 
 
 def _tensor(value: AttrValue) -> Array:
     array = np.array(value)
     return array.astype(np.int64 if array.dtype.kind == "i" else np.float32)
-
-
-def _info(name: str, code: int, shape: Sequence[int]) -> ValueInfoProto:
-    return helper.make_tensor_value_info(name, code, list(shape))
 
 
 def _output_info(output: OutputSpec) -> ValueInfoProto:

@@ -28,10 +28,9 @@ from opcheck.graph.build import anonymous
 from opcheck.graph.tensors import (
     BeyondOpcheck,
     read_npy,
-    read_tensor,
     read_value,
+    tensor_bytes,
     value_bytes,
-    write_tensor,
     write_whole,
 )
 from opcheck.model import Array, BackendInfo, Items, OutputSpec, Task, Value
@@ -46,9 +45,13 @@ _SAFE = re.compile(r"[A-Za-z0-9_.,=+@#~-]")
 _DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|\Z)", re.IGNORECASE)
 _SUFFIXES = (".pb", ".npy")
 _INPUT = re.compile(r"input_\d+\.pb")
-_TENSOR = re.compile(r"(in|out)put_\d+\.pb")
 Kind: TypeAlias = Literal["unsupported", "error", "not_run"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
+#: What opcheck writes into a case's folder, and what it adds where there is an answer.
+_QUESTION = re.compile(rf"{DATA_SET}|({MODEL}|{DATA_SET}/input_\d+\.pb)(\.part)?")
+_ANSWER = re.compile(
+    rf"{_QUESTION.pattern}|(({'|'.join(KINDS)})\.txt|{DATA_SET}/output_\d+\.pb)(\.part)?"
+)
 
 #: Nobody reads more of a text, in characters.
 _LONGEST = 4000
@@ -60,9 +63,7 @@ MARKER = "opcheck.json"
 #   1  {"format": 1, "backend": null | {address, kind, version, accumulate, engine, devices,
 #      threads}}: whose outputs these are, null where only questions were written
 _FORMAT = 1
-_TEXTS = ("address", "kind", "version")
-_LISTS = ("accumulate", "devices")
-_FIELDS = (*_TEXTS, "accumulate", "engine", "devices", "threads")
+_FIELDS = ("address", "kind", "version", "accumulate", "engine", "devices", "threads")
 
 
 def folder_name(case: str) -> str:
@@ -111,15 +112,17 @@ def write_question(
     if model is not None:
         write_whole(folder / MODEL, model.SerializeToString())
     for number, (name, value) in enumerate(task.values(inputs).items()):
-        path = data / f"input_{number}.pb"
-        if isinstance(value, np.ndarray):
-            write_tensor(path, value, name)
-        else:
-            write_whole(path, value_bytes(value, _declared(task, name), name))
+        write_whole(data / f"input_{number}.pb", _bytes(value, task, name))
 
 
-def _declared(task: Task, name: str) -> TypeProto:
-    """The type of an input or output of a task that is a model."""
+def _bytes(value: Value, task: Task, name: str) -> bytes:
+    return value_bytes(value, _declared(value, task, name), name)
+
+
+def _declared(value: Value, task: Task, name: str) -> TypeProto | None:
+    """The type of an input or output of a task that is a model; None of a plain tensor."""
+    if isinstance(value, np.ndarray):
+        return None
     graph = ModelProto.FromString(task.model or b"").graph
     return next(info.type for info in (*graph.input, *graph.output) if info.name == name)
 
@@ -128,12 +131,12 @@ def write_output(path: Path, value: Array | Items, task: Task, name: str) -> Non
     """Write an output; raises ValueError for what no file can hold."""
     if isinstance(value, Items):
         try:
-            data = value_bytes([*value.values], _declared(task, name), name)
+            data = _bytes([*value.values], task, name)
         except Exception as error:  # the type may be no sequence, or another
             raise ValueError(f"no file of this output can hold a sequence: {error}") from error
-        write_whole(path, data)
     else:
-        write_tensor(path, value, name)
+        data = tensor_bytes(value, name)
+    write_whole(path, data)
 
 
 def other_question(
@@ -165,10 +168,7 @@ def other_question(
             return f"computed for other inputs: there is {name}, the case has {len(expected)}"
         try:
             known, value = expected[name]
-            if isinstance(value, np.ndarray):
-                same = _same(read_tensor(data / name), value)
-            else:
-                same = _same(read_value(data / name, _declared(task, known)), value)
+            same = _same(read_value(data / name, _declared(value, task, known)), value)
         except ValueError as error:
             return str(error)
         if not same:
@@ -183,16 +183,9 @@ def not_written_here(folder: Path, *, answered: bool) -> str | None:
     """
     if not folder.is_dir() or folder.is_symlink():
         return str(folder)
-    data = folder / DATA_SET
-    texts = [f"{kind}.txt" for kind in KINDS] if answered else []
-    tensors = _TENSOR if answered else _INPUT
-    for path in sorted(folder.iterdir()):
-        if path != data and path.name.removesuffix(".part") not in (MODEL, *texts):
-            return str(path)
-    for path in sorted(data.iterdir()) if data.is_dir() else ():
-        if not tensors.fullmatch(path.name.removesuffix(".part")):
-            return str(path)
-    return None
+    written = _ANSWER if answered else _QUESTION
+    paths = ((path, path.relative_to(folder).as_posix()) for path in sorted(folder.rglob("*")))
+    return next((str(path) for path, name in paths if not written.fullmatch(name)), None)
 
 
 def _same(one: Value, other: Value) -> bool:
@@ -214,7 +207,7 @@ def read_outputs(
         ValueError: one is there twice or unreadable, or there are more than the node has.
     """
     names = _names_in(folder)
-    files = [_file_of(number, names) for number in range(len(outputs))]
+    files = [file_of("output", number, names) for number in range(len(outputs))]
     more = [name for name in names if _is_output(name) and name not in files]
     for number, file in enumerate(files):
         if file is None:
@@ -222,20 +215,21 @@ def read_outputs(
             raise NotDelivered(f"there is no output_{number}.pb, and no output_{number}.npy{there}")
     if more:
         raise ValueError(f"more than the {len(files)} expected: {', '.join(more[:5])}")
-    paths = [folder / str(file) for file in files]
+    types: list[TypeProto | None] = [None] * len(outputs)
     if model is not None:
         types = [info.type for info in ModelProto.FromString(model).graph.output]
-        # Sequences and all, as backends return them.
-        return cast(list[Array], [*map(_read_as, paths, types)])
-    return [_read(path, spec) for path, spec in zip(paths, outputs, strict=True)]
+    paths = [folder / str(file) for file in files]
+    # Sequences and all, as backends return them.
+    return cast(list[Array], [*map(_read, paths, types, outputs)])
 
 
 def _names_in(folder: Path) -> list[str]:
     return sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
 
 
-def _file_of(number: int, names: Sequence[str]) -> str | None:
-    found = [name for suffix in _SUFFIXES if (name := f"output_{number}{suffix}") in names]
+def file_of(what: str, number: int, names: Sequence[str]) -> str | None:
+    """The file of an input or output among `names`; raises ValueError where there are two."""
+    found = [name for suffix in _SUFFIXES if (name := f"{what}_{number}{suffix}") in names]
     if len(found) > 1:
         raise ValueError(f"{' and '.join(found)} are both there: which one is meant?")
     return found[0] if found else None
@@ -247,18 +241,12 @@ def _is_output(name: str) -> bool:
     return tensor or name.lower().startswith("output")
 
 
-def _read_as(path: Path, declared: TypeProto) -> Value:
-    if path.suffix != ".pb":
-        return read_npy(path)
-    try:
-        return read_value(path, declared)
-    except BeyondOpcheck as error:
-        raise ValueError(f"{path.name}: {error}") from error
-
-
-def _read(path: Path, spec: OutputSpec) -> Array:
+def _read(path: Path, declared: TypeProto | None, spec: OutputSpec) -> Value:
     if path.suffix == ".pb":
-        return read_tensor(path)
+        try:
+            return read_value(path, declared)
+        except BeyondOpcheck as error:
+            raise ValueError(f"{path.name}: {error}") from error
     array = read_npy(path)
     if spec.dtype is DTYPES["bfloat16"] and array.dtype == "uint16":
         # Half a guess at what the bits mean would be no check of the type.
@@ -353,17 +341,10 @@ def read_origin(folder: Path) -> BackendInfo | None:
 
 
 def _backend(said: Any) -> BackendInfo:
-    sound = (
-        isinstance(said, dict)
-        and all(isinstance(said.get(name), str) for name in _TEXTS)
-        and all(
-            isinstance(said.get(name), list) and all(isinstance(item, str) for item in said[name])
-            for name in _LISTS
-        )
-        and isinstance(said.get("engine"), bool)
-        and isinstance(said.get("threads"), int | None)
-    )
-    if not sound:
-        raise ValueError(f"{MARKER} does not say whose outputs these are")
-    lists = {name: tuple(said[name]) for name in _LISTS}
-    return BackendInfo(**{name: said[name] for name in _FIELDS} | lists)
+    from pydantic import TypeAdapter, ValidationError
+
+    try:
+        data = json.dumps({name: said[name] for name in _FIELDS})
+        return TypeAdapter(BackendInfo).validate_json(data, strict=True)
+    except (TypeError, KeyError, ValidationError):
+        raise ValueError(f"{MARKER} does not say whose outputs these are") from None

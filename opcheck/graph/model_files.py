@@ -4,20 +4,11 @@ What a model keeps in other files is read into it, and no path leads out of the 
 """
 
 import math
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any, TypeAlias
 
-from onnx import (
-    AttributeProto,
-    GraphProto,
-    ModelProto,
-    NodeProto,
-    TensorProto,
-    ValueInfoProto,
-    checker,
-    shape_inference,
-)
+from onnx import ModelProto, TensorProto, ValueInfoProto, checker, shape_inference
 
 from opcheck.dtypes import DType
 from opcheck.graph.build import anonymous, at_newest_opsets, model_of
@@ -25,17 +16,16 @@ from opcheck.graph.tensors import (
     MAX_BYTES,
     BeyondOpcheck,
     element,
-    initializers,
     read_whole,
     tensor_type,
 )
-from opcheck.model import Arrays, Task
+from opcheck.model import Task
 
 
-def read_model(path: Path, *, valid: bool = True) -> ModelProto:
+def read_model(path: Path, *, valid: bool = True, alone: bool = False) -> ModelProto:
     """The model in a file, whole and, unless it need not be, valid.
 
-    Raises ValueError for whatever is none.
+    Raises ValueError for whatever is none, or is not `alone` in its file.
     """
     try:
         model = ModelProto.FromString(read_whole(path))
@@ -46,6 +36,8 @@ def read_model(path: Path, *, valid: bool = True) -> ModelProto:
     room = MAX_BYTES
     for tensor in _tensors(model):
         if tensor.data_location == TensorProto.EXTERNAL:
+            if alone:
+                raise ValueError(f"its constant {tensor.name!r} is kept in another file")
             room -= _fetch(tensor, path.parent, room)
     if valid and (told := invalid(_with_shapes(model))):
         raise ValueError(f"this is no valid model: {told}")
@@ -130,50 +122,20 @@ def _fetch(tensor: TensorProto, folder: Path, room: int) -> int:
     return length
 
 
-def _tensors(model: ModelProto) -> Iterator[TensorProto]:
-    yield from _of_graph(model.graph)
-    for function in model.functions:
-        for node in function.node:
-            yield from _of_node(node)
+def _tensors(message: Any) -> Iterator[TensorProto]:
+    """Every tensor in a model, whatever graph, function or attribute it is in."""
+    if isinstance(message, TensorProto):
+        yield message
+        return
+    for field, value in message.ListFields():
+        if field.message_type:
+            for one in (value,) if hasattr(value, "ListFields") else value:
+                yield from _tensors(one)
 
 
-def _of_graph(graph: GraphProto) -> Iterator[TensorProto]:
-    yield from graph.initializer
-    for sparse in graph.sparse_initializer:
-        yield from (sparse.values, sparse.indices)
-    for node in graph.node:
-        yield from _of_node(node)
-
-
-def _of_node(node: NodeProto) -> Iterator[TensorProto]:
-    for attribute in node.attribute:
-        match attribute.type:
-            case AttributeProto.TENSOR:
-                yield attribute.t
-            case AttributeProto.TENSORS:
-                yield from attribute.tensors
-            case AttributeProto.SPARSE_TENSOR:
-                yield from (attribute.sparse_tensor.values, attribute.sparse_tensor.indices)
-            case AttributeProto.SPARSE_TENSORS:
-                for sparse in attribute.sparse_tensors:
-                    yield from (sparse.values, sparse.indices)
-            case AttributeProto.GRAPH:
-                yield from _of_graph(attribute.g)
-            case AttributeProto.GRAPHS:
-                for graph in attribute.graphs:
-                    yield from _of_graph(graph)
-
-
-@dataclass(frozen=True)
-class Declared:
-    """An input: its sizes are numbers, names, or "" where nothing is said of them.
-
-    `sizes` is None where not even their number is.
-    """
-
-    name: str
-    dtype: DType
-    sizes: tuple[int | str, ...] | None
+#: Name, type and sizes of an input. A size is a number, a name, or "" where nothing is said of it;
+#: there are none where not even their number is said.
+Declared: TypeAlias = tuple[str, DType, tuple[int | str, ...] | None]
 
 
 def declared_inputs(model: ModelProto) -> Iterator[Declared]:
@@ -195,7 +157,7 @@ def declared_inputs(model: ModelProto) -> Iterator[Declared]:
             dim.dim_value if dim.HasField("dim_value") else dim.dim_param
             for dim in tensor.shape.dim
         )
-        yield Declared(info.name, dtype, sizes if tensor.HasField("shape") else None)
+        yield info.name, dtype, sizes if tensor.HasField("shape") else None
 
 
 def model_bytes(task: Task, ranks: Sequence[int]) -> bytes:
@@ -212,28 +174,6 @@ def model_bytes(task: Task, ranks: Sequence[int]) -> bytes:
             for _ in range(rank):
                 kind.shape.dim.add()
     return model.SerializeToString(deterministic=True)
-
-
-def read_plain_model(path: Path) -> ModelProto:
-    """The model in a file, no file beside it being read; raises ValueError if it is none."""
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise ValueError(f"it is larger than {MAX_BYTES >> 30} GiB")
-        model = ModelProto.FromString(path.read_bytes())
-    except Exception as error:  # protobuf's own DecodeError, or the file cannot be read
-        raise ValueError(f"is no readable model: {error}") from None
-    for tensor in model.graph.initializer:
-        if tensor.data_location == TensorProto.EXTERNAL:
-            raise ValueError(f"its constant {tensor.name!r} is kept in another file")
-    return model
-
-
-def constants(model: ModelProto, names: Collection[str]) -> Arrays:
-    """The constants of a model that have these names; raises ValueError for a damaged one."""
-    try:
-        return initializers(model, names)
-    except Exception as error:  # onnx and NumPy raise whatever they stumble over
-        raise ValueError(f"has a damaged constant: {error}") from None
 
 
 def other_model(model: ModelProto, task: Task) -> str | None:

@@ -11,19 +11,13 @@ import numpy as np
 from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, helper
 
 from opcheck import opset
+from opcheck.graph.build import ATTRIBUTE_PROTOS
 from opcheck.graph.tensors import array_of
 from opcheck.graph.test_data import DataSet, ModelTest
 from opcheck.model import Array, AttrValue, OpVersion, Value
 
 #: Attributes that are no tensors, graphs or types.
-PLAIN = (
-    AttributeProto.INT,
-    AttributeProto.FLOAT,
-    AttributeProto.STRING,
-    AttributeProto.INTS,
-    AttributeProto.FLOATS,
-    AttributeProto.STRINGS,
-)
+PLAIN = (*ATTRIBUTE_PROTOS.values(),)
 _RANDOM = {
     "Bernoulli",
     "Multinomial",

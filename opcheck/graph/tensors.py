@@ -36,9 +36,7 @@ def read_named_tensor(path: Path) -> tuple[str, Array]:
     """The same, after its name."""
     try:
         tensor = TensorProto.FromString(read_whole(path))
-        if tensor.data_location == TensorProto.EXTERNAL:
-            raise ValueError("it keeps its data in another file")
-        return tensor.name, numpy_helper.to_array(tensor)
+        return tensor.name, array_of(tensor)
     except Exception as error:
         # A damaged file makes protobuf, onnx and NumPy raise whatever they stumble over.
         raise ValueError(f"{path.name} is no readable tensor: {error}") from error
@@ -64,14 +62,6 @@ def read_npy(path: Path) -> Array:
         hint = f"write {path.stem}.pb instead"
         raise ValueError(f"{path.name}: NumPy's format has no bfloat16, only bytes: {hint}")
     return array
-
-
-def write_tensor(path: Path, array: Array, name: str) -> None:
-    """Write `array` as a .pb file; a file of that name is there whole or not at all.
-
-    Raises ValueError for what such a file cannot hold.
-    """
-    write_whole(path, tensor_bytes(array, name))
 
 
 def tensor_bytes(array: Array, name: str) -> bytes:
@@ -106,9 +96,12 @@ def _check_size(path: Path) -> None:
 
 
 def initializers(model: ModelProto, names: Collection[str]) -> dict[str, Array]:
-    """The constants of a model that have these names."""
+    """The constants of a model that have these names; raises ValueError for a damaged one."""
     found = (tensor for tensor in model.graph.initializer if tensor.name in names)
-    return {tensor.name: numpy_helper.to_array(tensor) for tensor in found}
+    try:
+        return {tensor.name: numpy_helper.to_array(tensor) for tensor in found}
+    except Exception as error:  # onnx and NumPy raise whatever they stumble over
+        raise ValueError(f"has a damaged constant: {error}") from None
 
 
 class BeyondOpcheck(Exception):
@@ -140,11 +133,13 @@ def element(code: int) -> DType:
     raise ValueError(f"no element type has the number {code}")
 
 
-def read_value(path: Path, declared: TypeProto) -> Value:
-    """The value in a .pb file, of which the model says that it is `declared`.
+def read_value(path: Path, declared: TypeProto | None) -> Value:
+    """The value in a .pb file, of which the model says that it is `declared`, or else a tensor.
 
     Raises ValueError, naming the file, for whatever is no such value, and BeyondOpcheck.
     """
+    if declared is None:
+        return read_tensor(path)
     try:
         return _value(read_whole(path), declared)
     except BeyondOpcheck:
@@ -198,18 +193,17 @@ def array_of(tensor: TensorProto) -> Array:
     return array
 
 
-def value_bytes(value: Any, declared: TypeProto, name: str) -> bytes:
-    """The bytes of a file with `value`, as ONNX's own tool writes it.
+def value_bytes(value: Any, declared: TypeProto | None, name: str) -> bytes:
+    """The bytes of a file with `value`, as ONNX's own tool writes it; a tensor unless `declared`.
 
-    Raises BeyondOpcheck.
+    Raises BeyondOpcheck, and ValueError for what no such file can hold.
     """
-    tensor_type(declared)
-    match declared.WhichOneof("value"):
-        case "sequence_type":
-            return numpy_helper.from_list(value, name).SerializeToString()
-        case "optional_type":
-            return numpy_helper.from_optional(value, name).SerializeToString()
-        case _ if isinstance(value, TensorProto):
-            return value.SerializeToString()
-        case _:
-            return numpy_helper.from_array(value, name).SerializeToString()
+    form = ""
+    if declared is not None:
+        tensor_type(declared)
+        form = declared.WhichOneof("value") or ""
+    if form == "sequence_type":
+        return numpy_helper.from_list(value, name).SerializeToString()
+    if form == "optional_type":
+        return numpy_helper.from_optional(value, name).SerializeToString()
+    return tensor_bytes(value, name)

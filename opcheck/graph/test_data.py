@@ -11,15 +11,15 @@
 import json
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from onnx import ModelProto, ValueInfoProto
 
 from opcheck.errors import did_you_mean
-from opcheck.graph.folders import MODEL
+from opcheck.graph.folders import MODEL, file_of
 from opcheck.graph.model_files import fed_by_default, inside, read_model
 from opcheck.graph.tensors import (
     BeyondOpcheck,
@@ -34,7 +34,7 @@ from opcheck.model import Array, Value
 
 _UNANSWERED = "there are no outputs, so nothing is known to be right"
 _DATA_SET = re.compile(r"test_data_set_(\d+)")
-_NUMBERED = re.compile(r"(input|output)_(\d+)\.(pb|npy)")
+_NUMBERED = re.compile(r"(input|output)_\d+\.(pb|npy)")
 DATA = "data.json"
 #: What ONNX's runner allows where nothing else is said.
 RTOL, ATOL = 1e-3, 1e-7
@@ -69,15 +69,8 @@ class ModelTest:
     atol: float = ATOL
 
 
-@dataclass
-class Told:
-    """What is wrong with files, each with its path."""
-
-    problems: list[tuple[Path, str]] = field(default_factory=list)
-
-    def add(self, path: Path, message: object) -> None:
-        """Note one problem."""
-        self.problems.append((path, str(message)))
+#: What is wrong with files, each with its path.
+Told: TypeAlias = list[tuple[Path, str]]
 
 
 def is_test(names: Iterable[str]) -> bool:
@@ -86,27 +79,37 @@ def is_test(names: Iterable[str]) -> bool:
     return MODEL in names or any(map(_DATA_SET.fullmatch, names))
 
 
-def read_test(folder: Path, name: str, told: Told, *, answered: bool = True) -> ModelTest | None:
+def read_test(
+    folder: Path,
+    name: str,
+    told: Told,
+    *,
+    answered: bool = True,
+    check: Callable[[ModelProto], object] | None = None,
+) -> ModelTest | None:
     """The test in a folder; None where something is wrong with it, which is `told`.
 
-    Unless it is to be `answered`, it may lack outputs, because its model is to be refused.
+    Unless it is to be `answered`, it may lack outputs, because its model is to be refused. With a
+    `check`, which raises ValueError, that alone decides which models are valid.
     """
-    known = len(told.problems)
+    known = len(told)
     for path in sorted(folder.rglob("*")):
         if path.is_symlink() and not inside(path, folder):
-            told.add(path, "this link leads out of the test's folder")
-    if len(told.problems) > known:
+            told.append((path, "this link leads out of the test's folder"))
+    if len(told) > known:
         return None
     try:
         answers = any(folder.glob("test_data_set_*/output_*"))
-        model = read_model(folder / MODEL, valid=answered or answers)
+        model = read_model(folder / MODEL, valid=check is None and (answered or answers))
+        if check:
+            check(model)
     except ValueError as error:
-        told.add(folder / MODEL, error)
+        told.append((folder / MODEL, str(error)))
         return None
     rtol, atol = _tolerance(folder / DATA, told)
     sets = [path for path in folder.iterdir() if _DATA_SET.fullmatch(path.name) and path.is_dir()]
     if not sets:
-        told.add(folder, "there is a model, and no test_data_set_0")
+        told.append((folder, "there is a model, and no test_data_set_0"))
     fed: tuple[ValueInfoProto, ...] = ()
     found = []
     for path in sorted(sets, key=_number):
@@ -114,8 +117,8 @@ def read_test(folder: Path, name: str, told: Told, *, answered: bool = True) -> 
             fed, data = _data_set(path, model, answered=answered)
             found.append(data)
         except _Wrong as error:
-            told.add(error.path, error)
-    sound = len(told.problems) == known
+            told.append((error.path, str(error)))
+    sound = len(told) == known
     return ModelTest(name, model, fed, tuple(found), rtol, atol) if sound else None
 
 
@@ -134,7 +137,7 @@ def _tolerance(path: Path, told: Told) -> tuple[float, float]:
         try:
             return read_tolerance(read_whole(path))
         except ValueError as error:
-            told.add(path, error)
+            told.append((path, str(error)))
     return RTOL, ATOL
 
 
@@ -174,16 +177,16 @@ def _numbers(what: str, count: int, names: Sequence[str]) -> str:
 
 def _files(folder: Path, names: Sequence[str], what: str) -> list[str]:
     """The files of inputs or outputs, by number; each number from 0 on must be there once."""
-    found = {name: match for name in names if (match := _NUMBERED.fullmatch(name))}
-    mine = [name for name, match in found.items() if match[1] == what]
+    mine = [name for name in names if (match := _NUMBERED.fullmatch(name)) and match[1] == what]
     files = []
     for number in range(len(mine)):
-        here = [name for name in mine if int(found[name][2]) == number]
-        if len(here) > 1:
-            raise _Wrong(folder, f"{' and '.join(here)} are both there: which one is meant?")
-        if not here:
+        try:
+            file = file_of(what, number, mine)
+        except ValueError as error:
+            raise _Wrong(folder, str(error)) from None
+        if not file:
             raise _Wrong(folder, f"there is {mine[-1]}, and no {what}_{number}.pb")
-        files += here
+        files.append(file)
     return files
 
 
@@ -200,7 +203,7 @@ def _values(
         try:
             expected = tensor_type(info.type)
             value = read_npy(path) if path.suffix == ".npy" else read_value(path, info.type)
-            dtype = element(expected.elem_type)
+            dtype = element(expected.elem_type) if expected.elem_type else None
         except BeyondOpcheck as error:
             raise BeyondOpcheck(f"{error} ({what} {info.name!r})") from None
         except ValueError as error:
@@ -209,7 +212,7 @@ def _values(
         for array in value if isinstance(value, list) else [value]:
             if array is None:
                 continue
-            if array.dtype != dtype.numpy:
+            if dtype and array.dtype != dtype.numpy:
                 raise _Wrong(path, f"holds {array.dtype}, and {told}")
             if shaped and info.type.HasField("tensor_type") and not _fits(array, expected):
                 sizes = ", ".join(d.dim_param or str(d.dim_value) for d in expected.shape.dim)
@@ -264,9 +267,6 @@ def write_test(folder: Path, test: ModelTest) -> None:
                 (data_set / f"{what}_{number}.pb").write_bytes(written)
 
 
-def foreign(folder: Path) -> Iterator[str]:
-    """What is in a folder that `write_test` has not written into one below it."""
-    for path in sorted(folder.rglob("*")):
-        name = path.relative_to(folder).as_posix()
-        if path.is_symlink() or not (path.is_dir() or _FILE.fullmatch(name)):
-            yield name
+def of_a_test(name: str) -> bool:
+    """Return True for the path of a file that `write_test` writes into folders below one."""
+    return _FILE.fullmatch(name) is not None

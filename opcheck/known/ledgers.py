@@ -62,7 +62,7 @@ def _read(
 ) -> Iterator[tuple[Path, Node, Fields]]:
     for path in paths:
         node = read_file(path, problems)
-        fields = form.validate(cls, node, str(path), problems, keys) if node else None
+        fields = form.check(cls, node, str(path), problems, keys)[0] if node else None
         if node and fields:
             yield path, node, fields
 

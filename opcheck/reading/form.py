@@ -43,21 +43,6 @@ class Fields(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
-def validate(
-    model: type[Model],
-    node: Node,
-    file: str,
-    problems: Problems,
-    known_keys: KnownKeys | None = None,
-) -> Model | None:
-    """`node` as an instance of `model`; None, with every problem reported, if it has not the form.
-
-    `known_keys` gives the keys allowed at a location of pydantic's, for "did you mean"; without
-    it those of `model` are meant everywhere. Steps in angle brackets are tags, not keys.
-    """
-    return check(model, node, file, problems, known_keys)[0]
-
-
 def check(
     model: type[Model],
     node: Node,
@@ -66,9 +51,11 @@ def check(
     known_keys: KnownKeys | None = None,
     hints: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[Model | None, list[Location]]:
-    """As `validate`, and the paths from `node` at which it has not the form.
+    """`node` as an instance of `model`, and the paths from it at which it has not the form.
 
-    `hints` say how the values of some keys are written.
+    None, with every problem reported, where there are any. `known_keys` gives the keys allowed at a
+    location of pydantic's, for "did you mean"; without it those of `model` are meant everywhere.
+    Steps in angle brackets are tags, not keys. `hints` say how the values of some keys are written.
     """
     try:
         return model.model_validate(node.plain()), []

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from opcheck.errors import CaseFileError, Problem
+from opcheck.errors import CaseFileError, OpcheckError, Problem
 
 Scalar: TypeAlias = bool | int | float | str | None
 
@@ -85,14 +85,12 @@ class Problems:
             raise CaseFileError(self._found)
 
 
-class Unreadable(Exception):
+class Unreadable(OpcheckError):
     """Reading cannot go on after this; everything but the file's name."""
 
     def __init__(self, mark: Mark, message: str, hint: str | None = None) -> None:
-        super().__init__(message)
+        super().__init__(message, hint)
         self.mark = mark
-        self.message = message
-        self.hint = hint
 
 
 def quoted(text: str, length: int = 60) -> str:

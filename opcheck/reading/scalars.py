@@ -7,6 +7,7 @@ import math
 import re
 from typing import Any, Final
 
+from opcheck.errors import OpcheckError
 from opcheck.reading.nodes import Mark, Scalar, Unreadable, quoted
 
 #: The longest number read. The exact decimal of every float64 fits (1,077 characters), and
@@ -97,13 +98,8 @@ _WORDS: Final[tuple[tuple[str, str, str | None], ...]] = (
 _AT_BEGIN: Final = re.compile(r"unexpected end of stream|expected ':'")
 
 
-class BadScalar(Exception):
+class BadScalar(OpcheckError):
     """A scalar that is no value; the builder adds the place."""
-
-    def __init__(self, message: str, hint: str | None = None) -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
 
 
 def resolve(text: str) -> Scalar:

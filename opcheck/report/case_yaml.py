@@ -9,13 +9,14 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from opcheck import dtypes, opset
 from opcheck.dtypes import DTYPES, DType
-from opcheck.graph.one_node import DataSet, OneNode
+from opcheck.graph.one_node import OneNode
+from opcheck.graph.test_data import DataSet
 from opcheck.model import (
     Array,
     AttrValue,
@@ -26,6 +27,7 @@ from opcheck.model import (
     Scalar,
     TensorSpec,
     Typed,
+    Value,
     Values,
 )
 from opcheck.opset import Parameter
@@ -216,13 +218,11 @@ def _in(dtype: DType, value: float) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Named:
-    """A node, what its cases are called, where it comes from, and what it tolerates."""
+    """A node, what its cases are called, and where it comes from."""
 
     name: str
     origin: str
     node: OneNode
-    rtol: float
-    atol: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,10 +266,12 @@ def written_nodes(nodes: Sequence[Named], stem: str) -> Written:
     lines += [f"domain: {first.domain}"] * bool(first.domain)
     lines += [f"op: {first.name}", "cases:"]
     for one in nodes:
-        sets = one.node.data_sets
+        sets = one.node.test.data_sets
         for data in sets:
             name = one.name if len(sets) == 1 else f"{one.name}_set_{data.number}"
-            case = _Case(name, stem, dtypes.of(data.inputs[0]) if data.inputs else None, files)
+            case = _Case(name, stem, None, files)
+            if data.inputs:
+                case.dtype = dtypes.of(cast(Array, data.inputs[0]))
             lines += [*_case_lines(case, one, data), ""]
             tensors[name] = case.tensors
     return Written("\n".join(lines).rstrip() + "\n", files, tensors)
@@ -287,7 +289,7 @@ def _case_lines(case: _Case, named: Named, data: DataSet) -> Iterator[str]:
     outputs = [*_slots(node.schema.outputs, node.outputs, data.outputs)]
     types = [dtypes.of(array) for _, _, array in outputs]
     if any(dtype and dtype.kind == "float" for dtype in types):
-        yield f"  tolerance: {{rtol: {named.rtol!r}, atol: {named.atol!r}}}"
+        yield f"  tolerance: {{rtol: {node.test.rtol!r}, atol: {node.test.atol!r}}}"
     inputs = [*_slots(node.schema.inputs, node.inputs, data.inputs)]
     bound: dict[str, DType] = {}
     if inputs:
@@ -304,10 +306,10 @@ def _case_lines(case: _Case, named: Named, data: DataSet) -> Iterator[str]:
 
 
 def _slots(
-    parameters: Sequence[Parameter], places: Sequence[int], arrays: Sequence[Array]
+    parameters: Sequence[Parameter], places: Sequence[int], arrays: Sequence[Value]
 ) -> Iterator[tuple[str, Parameter, Array]]:
     for at, array in zip(places, arrays, strict=True):
-        yield (*name_at(parameters, at), array)
+        yield (*name_at(parameters, at), cast(Array, array))
 
 
 def _attributes(attrs: Mapping[str, AttrValue | Typed | None]) -> Iterator[str]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from opcheck.dtypes import content
 from opcheck.errors import CaseFileError, Unwritable, UsageError
-from opcheck.graph.test_data import ModelTest, foreign, write_test
+from opcheck.graph.test_data import ModelTest, of_a_test, write_test
 from opcheck.model import Array, Case, TensorSpec, Values
 from opcheck.suite import load, materialize
 from opcheck.suite.load import node_tests_called
@@ -81,17 +81,27 @@ def is_free(folder: Path, *, links: bool = True) -> bool:
         raise UsageError(f"-o {folder}: {error.strerror}") from None
 
 
+def check_foreign(folder: Path, known: Callable[[str], bool]) -> None:
+    """Raise UsageError for links below `folder`, and files whose paths in it are not `known`."""
+    foreign = []
+    try:
+        for path in sorted(folder.rglob("*")):
+            name = path.relative_to(folder).as_posix()
+            if path.is_symlink() or not (path.is_dir() or known(name)):
+                foreign.append(name)
+    except OSError as error:
+        raise UsageError(f"-o {folder}: {error.strerror}") from None
+    if foreign:
+        more = f" and {len(foreign) - 3:,} more" if len(foreign) > 3 else ""
+        told = f"-o {folder}: it holds what opcheck did not write: {', '.join(foreign[:3])}{more}"
+        raise UsageError(told, "nothing is removed: move it away, or choose a new folder")
+
+
 def check_tests(folder: Path, *, force: bool) -> None:
     """Raise UsageError where something is at `folder` that must not be replaced."""
     if is_free(folder, links=False):
         return
-    try:
-        others = [*foreign(folder)]
-    except OSError as error:
-        raise UsageError(f"-o {folder}: {error.strerror}") from None
-    if others:
-        told = f"-o {folder}: it holds what opcheck did not write: {', '.join(others[:3])}"
-        raise UsageError(told, "choose a new folder")
+    check_foreign(folder, of_a_test)
     if not force:
         raise UsageError(f"-o {folder}: this folder is not empty", "--force replaces its tests")
 

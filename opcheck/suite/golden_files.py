@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from hashlib import file_digest, sha256
 from itertools import islice
 from pathlib import Path
+from typing import TypeAlias
 
 from opcheck.dtypes import content
 from opcheck.errors import UsageError
@@ -239,12 +240,8 @@ def _parents(path: str) -> list[str]:
     return ["/".join(parts[:count]) for count in range(1, len(parts))]
 
 
-@dataclass(frozen=True)
-class Golden:
-    """The folder of golden files, and what it says of its tests."""
-
-    folder: Path
-    manifest: gm.Manifest
+#: The folder of golden files, and what it says of its tests.
+Golden: TypeAlias = tuple[Path, gm.Manifest]
 
 
 def golden_above(root: Path, told: Told) -> Golden | None:
@@ -257,8 +254,8 @@ def golden_above(root: Path, told: Told) -> Golden | None:
         if _is_ours(folder):
             manifest, findings = damage(folder, whole.relative_to(folder).as_posix())
             for one in findings:
-                told.add(folder / one.path, one.message)
-            return Golden(folder, manifest) if manifest else None
+                told.append((folder / one.path, one.message))
+            return (folder, manifest) if manifest else None
     return None
 
 
@@ -288,9 +285,10 @@ def as_cases(golden: Golden, root: Path, found: Mapping[Path, Sequence[Case]]) -
     Each answer of an undecided text is a test, and together they are one case; a model that is to
     be refused is held against its legal twin.
     """
-    place = root.resolve().relative_to(golden.folder)
+    folder, manifest = golden
+    place = root.resolve().relative_to(folder)
     tests = {(place / path.relative_to(root)).as_posix(): found[path] for path in found}
-    named = {test.folder: (case, test) for case in golden.manifest.cases for test in case.tests}
+    named = {test.folder: (case, test) for case in manifest.cases for test in case.tests}
     for name, cases in tests.items():
         if name not in named:
             continue  # which is told

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic.dataclasses import dataclass
 
 from opcheck.model import ATTRIBUTE_TYPES, Typed
 
@@ -124,12 +125,14 @@ class CaseFields(Fields):
     tests: tuple[TestFields, ...]
 
 
-class LeftOutFields(Fields):
-    """What of the selected cases is not there, and why."""
+@dataclass(config=Fields.model_config)
+class LeftOut:
+    """What of the selected cases is not there, and why; `wrong` where the case or the oracle is."""
 
     case: str
     what: str
     reason: str
+    wrong: bool = Field(default=False, exclude=True)
 
 
 # History of the format:
@@ -147,7 +150,7 @@ class Manifest(Fields):
     npz: bool
     methods: dict[Method, str]
     cases: tuple[CaseFields, ...]
-    left_out: tuple[LeftOutFields, ...]
+    left_out: tuple[LeftOut, ...]
 
     @property
     def tests(self) -> list[TestFields]:

@@ -267,7 +267,7 @@ def _models(paths: Iterable[Path], dims: Mapping[str, int], problems: Problems) 
         if case:
             yield case
     sizes.check()
-    for path, message in told.problems:
+    for path, message in told:
         problems.add(str(path), _WHOLE_FILE, message)
 
 
@@ -329,24 +329,24 @@ def _test_data(root: Path, problems: Problems) -> Iterator[Case]:
     room = MAX_HELD
 
     def unreadable(error: OSError) -> None:
-        told.add(Path(error.filename), f"this folder cannot be read: {error.strerror}")
+        told.append((Path(error.filename), f"this folder cannot be read: {error.strerror}"))
 
     for where, folders, names in _walk_tests(root, unreadable):
         if not is_test([*names, *folders]):
             for link in (where / name for name in folders if (where / name).is_symlink()):
-                told.add(link, "links to folders are not followed")
+                told.append((link, "links to folders are not followed"))
             continue
         folders.clear()
         name = where.relative_to(root).as_posix() if where != root else where.resolve().name
         if not (name.isprintable() and name.isascii()):
-            told.add(where, f"a test's name must be printable ASCII, not {name!a}")
+            told.append((where, f"a test's name must be printable ASCII, not {name!a}"))
             continue
         test = read_test(where, name, told, answered=golden is None)
         for case in cases_of(test, Source(str(root), 0, 0)) if test else ():
             room -= len(case.model or b"") + sum(spec.nbytes for spec in case.inputs)
             if room < 0:
                 limit = f"tests of more than {MAX_HELD >> 30} GiB: name fewer of them at once"
-                told.add(root, limit)
+                told.append((root, limit))
                 break
             found.setdefault(where, []).append(case)
         if room < 0:
@@ -354,9 +354,9 @@ def _test_data(root: Path, problems: Problems) -> Iterator[Case]:
     if golden:
         yield from as_cases(golden, root, found)
     else:
-        told.problems += orphans(found)
+        told += orphans(found)
         yield from (case for cases in found.values() for case in cases)
-    for path, message in told.problems:
+    for path, message in told:
         problems.add(str(path), _WHOLE_FILE, message)
 
 

@@ -185,9 +185,9 @@ class Sizes:
 
 def case_of_model(path: Path, sizes: Sizes, told: Told) -> Case | None:
     """The model in a file as a case; None where something is wrong with it, which is `told`."""
-    known = len(told.problems)
+    known = len(told)
     if not (str(path).isprintable() and str(path).isascii()):
-        told.add(path, "the name must be printable ASCII")
+        told.append((path, "the name must be printable ASCII"))
         return None
     beyond = ""
     sizes.used.clear()
@@ -200,8 +200,8 @@ def case_of_model(path: Path, sizes: Sizes, told: Told) -> Case | None:
     except BeyondOpcheck as error:
         beyond = str(error)
     except ValueError as error:
-        told.add(path, error)
-    if len(told.problems) > known:
+        told.append((path, str(error)))
+    if len(told) > known:
         return None
     ports = tuple(Port(spec.name) for spec in specs)
     case = WholeModel.of(model).case(path.as_posix(), tuple(specs), ports, Source(str(path), 0, 0))
@@ -213,25 +213,24 @@ def _inputs(
     declared: Iterable[Declared], sizes: Sizes, told: Told, path: Path
 ) -> Iterator[TensorSpec]:
     """Every input with values made up, those of each its own."""
-    for seed, one in enumerate(declared):
-        if one.dtype.kind not in _FILLS or one.dtype.name not in DTYPES:
-            raise BeyondOpcheck(f"no values are made up for {one.dtype} (input {one.name!r})")
-        if one.sizes is None:
-            told.add(path, f"input {one.name!r} is declared without a shape")
+    for seed, (name, dtype, declared_sizes) in enumerate(declared):
+        if dtype.kind not in _FILLS or dtype.name not in DTYPES:
+            raise BeyondOpcheck(f"no values are made up for {dtype} (input {name!r})")
+        if declared_sizes is None:
+            told.append((path, f"input {name!r} is declared without a shape"))
             continue
-        shape = tuple(sizes.of(one.name, axis, size) for axis, size in enumerate(one.sizes))
+        shape = tuple(sizes.of(name, axis, size) for axis, size in enumerate(declared_sizes))
         unknown = [axis for axis, size in enumerate(shape) if size is None]
         for axis in unknown:
-            name = one.sizes[axis] or f"'{one.name}[{axis}]'"
-            told.add(
-                path, f"input {one.name!r}: nobody says how large axis {axis} is: --dim {name}=N"
-            )
+            dim = declared_sizes[axis] or f"'{name}[{axis}]'"
+            unsaid = f"nobody says how large axis {axis} is: --dim {dim}=N"
+            told.append((path, f"input {name!r}: {unsaid}"))
         if unknown:
             continue
         sound = tuple(size for size in shape if size is not None)
         if any(size < 0 for size in sound) or prod(sound) > MAX_ELEMENTS:
             limit = f"0 to {MAX_ELEMENTS:,} elements are made up"
-            told.add(path, f"input {one.name!r} is declared as {one.dtype}{[*sound]}: {limit}")
+            told.append((path, f"input {name!r} is declared as {dtype}{[*sound]}: {limit}"))
             continue
-        kind, args = _FILLS[one.dtype.kind]
-        yield TensorSpec(one.name, one.dtype, sound, Fill(kind, args, seed))
+        kind, args = _FILLS[dtype.kind]
+        yield TensorSpec(name, dtype, sound, Fill(kind, args, seed))

@@ -21,7 +21,7 @@ from opcheck.suite import fields as f
 from opcheck.suite.expand import Concrete
 from opcheck.suite.fields import ToleranceField, ToleranceFields
 from opcheck.suite.overlay import Lost, validate
-from opcheck.suite.tensors import Refused, excess, read_tensor
+from opcheck.suite.tensors import Lacking, Refused, excess, read_tensor
 
 #: Longer ids would not fit into file names.
 MAX_ID = 200
@@ -155,7 +155,7 @@ class Resolver:
         try:
             return read_tensor(name, node, fields, dtype, self.file.path.parent)
         except Refused as refused:
-            report = self.lacking if refused.lacks else self.problem
+            report = self.lacking if isinstance(refused, Lacking) else self.problem
             report(refused.mark, refused.message, refused.hint)
             return None
 

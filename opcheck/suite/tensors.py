@@ -15,6 +15,7 @@ from opcheck.dtypes import DTYPES, DType
 from opcheck.model import Fill, FromFile, Given, Put, TensorSpec
 from opcheck.reading import Mark, Node, quoted
 from opcheck.reading.form import shown
+from opcheck.reading.nodes import Unreadable
 from opcheck.suite.fields import CONTENTS, FILLS, TensorFields
 from opcheck.suite.fill import load_npy, unrounded_dtype
 from opcheck.suite.overlay import mapping
@@ -27,17 +28,12 @@ MAX_BYTES = 1 << 28
 _MAX_WHOLE = 2.0**53
 
 
-class Refused(Exception):
-    """A tensor makes no sense; carries the place and what to say there.
+class Refused(Unreadable):
+    """A tensor makes no sense."""
 
-    `lacks` where it is for want of something that may be stated elsewhere in the case.
-    """
 
-    def __init__(
-        self, mark: Mark, message: str, hint: str | None = None, *, lacks: bool = False
-    ) -> None:
-        super().__init__(message)
-        self.mark, self.message, self.hint, self.lacks = mark, message, hint, lacks
+class Lacking(Refused):
+    """It makes no sense for want of something that may be stated elsewhere in the case."""
 
 
 def excess(elements: int, nbytes: int) -> str | None:
@@ -64,7 +60,7 @@ def read_tensor(
         said = f"by {' and '.join(contents)}" if contents else "nowhere"
         hint = f"exactly one of {', '.join(CONTENTS)}"
         message = f"{name}: its values are given {said}"
-        raise Refused(node.mark, message, hint, lacks=not contents)
+        raise (Refused if contents else Lacking)(node.mark, message, hint)
     content = contents[0]
     for key in ("shape", "seed"):
         if getattr(fields, key) is not None and content not in FILLS:
@@ -111,7 +107,7 @@ def _filled(
     name: str, node: Node, fields: TensorFields, kind: str, dtype: DType | None
 ) -> TensorSpec:
     if fields.shape is None:
-        raise Refused(node.mark, f"{name}: {kind} needs a shape", lacks=True)
+        raise Lacking(node.mark, f"{name}: {kind} needs a shape")
     if dtype is None:
         raise _no_dtype(name, node.mark)
     value = getattr(fields, kind)
@@ -288,7 +284,7 @@ def _check_held(dtype: DType, value: float, mark: Mark) -> None:
 
 def _no_dtype(name: str, mark: Mark) -> Refused:
     hint = "state dtype for the case"
-    return Refused(mark, f"{name}: its dtype is not stated", hint, lacks=True)
+    return Lacking(mark, f"{name}: its dtype is not stated", hint)
 
 
 def _extent(shape: tuple[int, ...]) -> str:

@@ -133,9 +133,7 @@ def test_no_attribute_is_written_that_the_problem_leaves_out() -> None:
         ("LpPool", 11, "dilations", (), AttributeProto.INTS),
     ],
 )
-def test_attributes_have_the_declared_type(
-    op: str, at: int, name: str, value: AttrValue, kind: int
-) -> None:
+def test_attributes_have_the_declared_type(op, at, name, value, kind):
     (attribute,) = model_of(task_of(op, at, {name: value}, IMAGE)).graph.node[0].attribute
     assert (attribute.name, attribute.type) == (name, kind)
     read = helper.get_attribute_value(attribute)

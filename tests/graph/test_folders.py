@@ -23,7 +23,7 @@ from opcheck.graph.folders import (
     task_folder_name,
     write_question,
 )
-from opcheck.graph.tensors import read_tensor, write_tensor
+from opcheck.graph.tensors import read_tensor, tensor_bytes
 from opcheck.model import OutputSpec
 from tests.asking import shipped_cases, task_of
 
@@ -163,15 +163,13 @@ def test_a_damaged_model_is_no_model(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("dtype", BASIC)
 @pytest.mark.parametrize("shape", [(), (0, 3), (2, 3)])
-def test_outputs_are_read_bit_for_bit_from_either_format(
-    tmp_path: Path, dtype: str, shape: tuple[int, ...]
-) -> None:
+def test_outputs_are_read_bit_for_bit_from_either_format(tmp_path, dtype, shape):
     size = int(np.prod(shape))
     array = np.array([1, -0.0, 2, 0, 1, 1])[:size].reshape(shape).astype(DTYPES[dtype].numpy)
-    write_tensor(tmp_path / "output_0.pb", array, "y")
+    (tmp_path / "output_0.pb").write_bytes(tensor_bytes(array, "y"))
     specs = [OutputSpec("y", DTYPES[dtype])] * 2
     if dtype == "bfloat16":
-        write_tensor(tmp_path / "output_1.pb", array, "z")
+        (tmp_path / "output_1.pb").write_bytes(tensor_bytes(array, "z"))
     else:
         np.save(tmp_path / "output_1.npy", array)
     for found in read_outputs(tmp_path, specs):
@@ -206,20 +204,20 @@ def failure(folder: Path) -> str:
 
 
 def test_an_output_in_both_formats_is_ambiguous(tmp_path: Path) -> None:
-    write_tensor(tmp_path / "output_0.pb", X, "y")
+    (tmp_path / "output_0.pb").write_bytes(tensor_bytes(X, "y"))
     np.save(tmp_path / "output_0.npy", X)
     assert "output_0.pb and output_0.npy are both there" in failure(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["output_1.pb", "output_00.pb", "Output_0.PB", "y.npy"])
 def test_more_outputs_than_the_node_has_are_an_error(tmp_path: Path, name: str) -> None:
-    write_tensor(tmp_path / "output_0.pb", X, "y")
+    (tmp_path / "output_0.pb").write_bytes(tensor_bytes(X, "y"))
     (tmp_path / name).write_bytes(b"")
     assert failure(tmp_path) == f"more than the 1 expected: {name}"
 
 
 def test_other_files_are_nobody_s_business(tmp_path: Path) -> None:
-    write_tensor(tmp_path / "output_0.pb", X, "y")
+    (tmp_path / "output_0.pb").write_bytes(tensor_bytes(X, "y"))
     for name in ("input_0.pb", "profile.json", ".DS_Store"):
         (tmp_path / name).write_bytes(b"")
     assert read_outputs(tmp_path, Y)[0].tolist() == X.tolist()
@@ -237,7 +235,7 @@ def test_only_what_was_written_here_counts_as_such(tmp_path: Path) -> None:
     case = tmp_path / "case"
     write_question(case, model_of(HARDMAX), HARDMAX, [X])
     assert not_written_here(case, answered=False) is None
-    write_tensor(case / DATA_SET / "output_0.pb", X, "y")
+    (case / DATA_SET / "output_0.pb").write_bytes(tensor_bytes(X, "y"))
     (case / "error.txt").write_text("no")
     assert not_written_here(case, answered=True) is None
     assert not_written_here(case, answered=False) == str(case / "error.txt")

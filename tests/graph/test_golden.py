@@ -10,7 +10,7 @@ from opcheck.graph.model_files import (
     invalid,
     model_bytes,
     other_model,
-    read_plain_model,
+    read_model,
 )
 from tests.asking import task_of
 
@@ -23,7 +23,7 @@ def test_a_model_that_is_written_states_its_task_and_is_valid(tmp_path: Path) ->
     for task in (TASK, POOL):
         path = tmp_path / "model.onnx"
         path.write_bytes(model_bytes(task, ()))
-        model = read_plain_model(path)
+        model = read_model(path, valid=False, alone=True)
         assert other_model(model, task) is None
         assert invalid(model) is None
 
@@ -68,12 +68,12 @@ def test_no_file_beside_a_model_is_read(tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
     path.write_bytes(model.SerializeToString())
     with pytest.raises(ValueError, match="'c' is kept in another file"):
-        read_plain_model(path)
+        read_model(path, valid=False, alone=True)
 
 
 @pytest.mark.parametrize("data", [b"\xff", b"\x3a\xff\xff\xff\xff\x0f"])
 def test_what_is_no_model_is_told(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "model.onnx"
     path.write_bytes(data)
-    with pytest.raises(ValueError, match="is no readable model"):
-        read_plain_model(path)
+    with pytest.raises(ValueError, match="this is no readable model"):
+        read_model(path, valid=False, alone=True)

@@ -14,9 +14,7 @@ PLAIN = BackendInfo("numpy", "numpy", "")
 
 
 @pytest.mark.parametrize("backend", [FULL, PLAIN, None])
-def test_whose_outputs_they_are_is_read_as_written(
-    tmp_path: Path, backend: BackendInfo | None
-) -> None:
+def test_whose_outputs_they_are_is_read_as_written(tmp_path, backend):
     write_origin(tmp_path, backend)
     assert read_origin(tmp_path) == backend
 

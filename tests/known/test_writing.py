@@ -44,7 +44,7 @@ def rewritten(text, **revision):
     found = revised(text, node, "mine.yaml", Revision(**revision))
     again = read_text(found, "mine.yaml", problems)
     assert again is not None
-    said = form.validate(UserFields, again, "mine.yaml", problems)
+    said, _ = form.check(UserFields, again, "mine.yaml", problems)
     assert not problems, [*problems]
     assert said is not None
     return found, said

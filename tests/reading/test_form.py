@@ -6,7 +6,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field
 
 from opcheck.errors import Problem
 from opcheck.reading import Problems
-from opcheck.reading.form import aliases, check, shown, validate
+from opcheck.reading.form import aliases, check, shown
 from tests.reading.trees import read
 
 
@@ -47,13 +47,13 @@ class Model(Strict):
 
 def told(text: str) -> list[Problem]:
     problems = Problems()
-    assert validate(Model, read(text), "f.yaml", problems) is None
+    assert check(Model, read(text), "f.yaml", problems)[0] is None
     return list(problems)
 
 
 def test_a_node_of_the_form_becomes_an_instance() -> None:
     problems = Problems()
-    found = validate(Model, read("{must: 1, inner: {as: a}}"), "f.yaml", problems)
+    found, _ = check(Model, read("{must: 1, inner: {as: a}}"), "f.yaml", problems)
     assert found is not None
     assert found.inner is not None
     assert (found.must, found.inner.name) == (1, "a")
@@ -104,9 +104,7 @@ def test_a_node_of_the_form_becomes_an_instance() -> None:
          "by_name.'a b'.size: must be a whole number, got 'x'", None),
     ],
 )  # fmt: skip
-def test_a_fault_is_told_at_its_place(
-    text: str, place: str, message: str, hint: str | None
-) -> None:
+def test_a_fault_is_told_at_its_place(text, place, message, hint):
     (problem,) = told(text)
     assert (f"{problem.line}:{problem.column}", problem.message) == (place, message)
     assert problem.hint == hint
@@ -166,7 +164,7 @@ def test_keys_are_spelt_as_files_spell_them() -> None:
 def test_the_caller_may_know_which_keys_belong_where() -> None:
     problems = Problems()
     node = read("{must: 1, inner: {ass: a}}")
-    validate(Model, node, "f.yaml", problems, lambda at: aliases(Inner) if at else [])
+    check(Model, node, "f.yaml", problems, lambda at: aliases(Inner) if at else [])
     assert [problem.hint for problem in problems] == ["did you mean 'as'?"]
 
 

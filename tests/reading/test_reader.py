@@ -343,9 +343,7 @@ def test_the_number_of_problems_is_limited() -> None:
     assert "more than 1,000 problems" in problems[-1].message
 
 
-def test_a_file_of_the_largest_size_is_read_and_a_larger_one_is_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_of_the_largest_size_is_read_and_a_larger_one_is_not(tmp_path, monkeypatch):
     path = tmp_path / "f.yaml"
     path.write_bytes(b"a: 1\n" + b"#" * (reader.FILE_LIMIT - 5))
     assert read(path).plain() == {"a": 1}
@@ -451,9 +449,7 @@ def test_a_file_without_permission_is_a_problem(tmp_path: Path) -> None:
         (OSError(5, "Input/output error"), "Input/output error"),
     ],
 )
-def test_a_file_that_cannot_be_opened_is_a_problem(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: OSError, want: str
-) -> None:
+def test_a_file_that_cannot_be_opened_is_a_problem(tmp_path, monkeypatch, error, want):
     path = tmp_path / "f.yaml"
     path.write_text("a: 1")
 
@@ -505,9 +501,7 @@ def test_a_link_in_a_circle_is_a_problem(tmp_path: Path) -> None:
         (b"a: \x1b[31m", (1, 4), "U+001B"),
     ],
 )
-def test_bytes_that_are_no_text_are_refused_at_their_place(
-    tmp_path: Path, content: bytes, place: tuple[int, int], words: str
-) -> None:
+def test_bytes_that_are_no_text_are_refused_at_their_place(tmp_path, content, place, words):
     path = tmp_path / "f.yaml"
     path.write_bytes(content)
     problem = attempt_file(path)
@@ -567,9 +561,7 @@ def test_any_text_gives_a_tree_or_problems(text: str) -> None:
 @both_parsers
 @per_parser
 @given(content=st.binary(max_size=60))
-def test_any_bytes_give_a_tree_or_problems(
-    tmp_path_factory: pytest.TempPathFactory, content: bytes
-) -> None:
+def test_any_bytes_give_a_tree_or_problems(tmp_path_factory, content):
     path = tmp_path_factory.getbasetemp() / "any.yaml"
     path.write_bytes(content)
     problems = Problems()

@@ -36,9 +36,7 @@ pytestmark = pytest.mark.usefixtures("parser")
         ("a: |x\n b", 1, 5, "no valid YAML", ""),
     ],
 )
-def test_a_syntax_error_is_one_sentence_with_its_place_and_help(
-    text: str, line: int, column: int, message: str, hint: str
-) -> None:
+def test_a_syntax_error_is_one_sentence_with_its_place_and_help(text, line, column, message, hint):
     problems = Problems()
     assert read_text(text, "f.yaml", problems) is None
     (problem,) = problems

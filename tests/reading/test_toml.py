@@ -35,9 +35,7 @@ TEXT = dedent("""\
         (("a", "g.h", 0, "i"), 12, 1),
     ],
 )
-def test_a_value_stands_where_its_key_does(
-    path: tuple[str | int, ...], line: int, column: int
-) -> None:
+def test_a_value_stands_where_its_key_does(path, line, column):
     problems = Problems()
     node = parse_toml(TEXT, "x.toml", problems)
     assert node is not None

@@ -144,9 +144,7 @@ def test_the_matrix_of_a_case_replaces_the_file_s_key_where_it_stands(cases: Cas
     ]
 
 
-def test_time_is_stated_by_a_row_a_case_or_the_file_and_holds_for_the_legal_twin(
-    cases: Cases,
-) -> None:
+def test_time_is_stated_by_a_row_a_case_or_the_file_and_holds_for_the_legal_twin(cases):
     found = cases("""
         op: Hardmax
         opset: 13
@@ -303,9 +301,7 @@ cases:
         ("numbers", {"float", "int", "complex"}),
     ],
 )
-def test_a_word_stands_for_dtypes_that_the_version_allows(
-    cases: Cases, word: str, kinds: set[str]
-) -> None:
+def test_a_word_stands_for_dtypes_that_the_version_allows(cases, word, kinds):
     allowed = {name for name, dtype in DTYPES.items() if dtype.kind in kinds}
     found = {(case.op.since, str(case.dtype)) for case in cases(WORDS.replace("WORD", word))}
     assert found == {(n, one) for n in (9, 16) for one in allowed if (n, one) != (9, "bfloat16")}
@@ -549,9 +545,7 @@ def test_10_000_cases_take_seconds(cases: Cases) -> None:
     axes=st.lists(st.integers(-1, 0) | st.none(), unique=True, min_size=1),
     rows=st.lists(st.sampled_from(["none", "axis", "dtype"]), max_size=4),
 )
-def test_there_are_as_many_cases_as_rows_times_the_product(
-    cases: Cases, opsets: list[int], dtypes: list[str], axes: list[int | None], rows: list[str]
-) -> None:
+def test_there_are_as_many_cases_as_rows_times_the_product(cases, opsets, dtypes, axes, rows):
     fixed = {"none": {}, "axis": {"attrs": {"axis": 0}}, "dtype": {"dtype": "float32"}}
     case: dict[str, Any] = {"name": "a", "inputs": {"input": [[1, 2]]}}
     case["matrix"] = {"attrs.axis": axes}

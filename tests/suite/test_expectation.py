@@ -9,7 +9,6 @@ from opcheck.model import AnyOf, Case, Computed, Golden, Rejected, Tolerance, Va
 from opcheck.suite import materialize, unrounded
 
 Cases = Callable[[str], tuple[Case, ...]]
-ProblemsOf = Callable[[str], list[str]]
 Mistake = Callable[[str, str], None]
 
 HARDMAX = """
@@ -213,9 +212,7 @@ def test_a_row_replaces_answers_by_an_expectation_of_its_own(cases: Cases) -> No
         ),
     ],
 )
-def test_an_expectation_that_makes_no_sense_is_refused_at_its_place(
-    mistake: Mistake, field: str, message: str
-) -> None:
+def test_an_expectation_that_makes_no_sense_is_refused_at_its_place(mistake, field, message):
     mistake(f"{HARDMAX}  {field}\n", message)
 
 
@@ -260,9 +257,7 @@ def test_an_expectation_that_makes_no_sense_is_refused_at_its_place(
         ),
     ],
 )
-def test_an_answer_that_makes_no_sense_is_refused_at_its_place(
-    mistake: Mistake, answers: str, message: str
-) -> None:
+def test_an_answer_that_makes_no_sense_is_refused_at_its_place(mistake, answers, message):
     mistake(f"{HARDMAX}  rule: open\n  expect: {{any_of: {answers}}}\n", message)
 
 
@@ -324,9 +319,7 @@ def test_an_optional_output_cannot_be_skipped(mistake: Mistake) -> None:
         ),
     ],
 )
-def test_without_a_kernel_answer_and_tolerance_are_stated(
-    problems: ProblemsOf, text: str, message: str
-) -> None:
+def test_without_a_kernel_answer_and_tolerance_are_stated(problems, text, message):
     (problem,) = problems(f"{NORM.removesuffix('- name: a' + chr(10))}- {text.replace('»', '')}\n")
     assert problem.partition(": ")[2] == message
 
@@ -347,8 +340,8 @@ def test_integers_and_truth_values_need_no_tolerance(cases: Cases) -> None:
 @pytest.mark.parametrize("expect", ["{Y: [1]}", "{agree: true}", "{oracle: reference}"])
 @pytest.mark.parametrize(("mode", "exact"), [("nearest", True), ("linear", False)])
 def test_what_only_moves_elements_is_compared_exactly_without_a_tolerance(
-    cases: Cases, problems: ProblemsOf, expect: str, mode: str, exact: bool
-) -> None:
+    cases, problems, expect, mode, exact
+):
     text = f"""
         op: Resize
         opset: 13
@@ -367,9 +360,7 @@ def test_what_only_moves_elements_is_compared_exactly_without_a_tolerance(
         assert "tolerance must be stated" in problems(text)[0]
 
 
-def test_golden_floats_without_a_bound_need_a_tolerance(
-    problems: ProblemsOf, tmp_path: Path
-) -> None:
+def test_golden_floats_without_a_bound_need_a_tolerance(problems, tmp_path):
     (tmp_path / "output_0.pb").touch()
     (problem,) = problems(f"{NORM}  tolerance: null\n  expect: {{golden: .}}\n")
     assert "tolerance must be stated" in problem

@@ -132,9 +132,7 @@ def test_specials_come_in_this_order_and_again() -> None:
         ("float32", 2.0**-149, 2.0**-126, (2 - 2.0**-23) * 2.0**127),
     ],
 )
-def test_specials_are_those_of_the_dtype(
-    dtype: str, tiny: float, least: float, most: float
-) -> None:
+def test_specials_are_those_of_the_dtype(dtype, tiny, least, most):
     got = numbers(filled("specials", dtype=dtype, shape=(13,)))
     assert got[4:10] == [tiny, -tiny, least, -least, most, -most]
     assert (got[10:12], math.isnan(got[12])) == ([math.inf, -math.inf], True)
@@ -299,9 +297,7 @@ def test_a_file_that_is_gone_since_says_so(tmp_path: Path) -> None:
         ("specials", (), ["float16", "bfloat16", "int8"]),
     ],
 )
-def test_a_fill_needs_at_most_three_times_its_values_in_float64(
-    kind: str, args: tuple[float, ...], dtypes: list[str]
-) -> None:
+def test_a_fill_needs_at_most_three_times_its_values_in_float64(kind, args, dtypes):
     size = 1 << 20
     for dtype in dtypes:
         tracemalloc.start()

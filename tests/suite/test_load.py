@@ -19,7 +19,6 @@ from opcheck.model import Case, OpVersion, Rejected
 from opcheck.suite import load
 from tests.asking import judged_operators, shipped_cases
 
-Cases = Callable[[str], tuple[Case, ...]]
 ProblemsOf = Callable[[str], list[str]]
 Mistake = Callable[[str, str], None]
 
@@ -123,9 +122,7 @@ def test_a_pipe_in_a_folder_is_told(tmp_path: Path) -> None:
     assert refused(tmp_path) == [f"{tmp_path / 'x.yaml'}:1:1: this is no regular file"]
 
 
-def test_a_folder_below_that_cannot_be_read_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_below_that_cannot_be_read_is_told(tmp_path, monkeypatch):
     write(tmp_path / "a.yaml", "one")
     locked = tmp_path / "locked"
     locked.mkdir()
@@ -202,9 +199,7 @@ def test_paths_that_no_file_can_have_are_refused(tmp_path: Path) -> None:
         (b"op: {]", "1:6", "want a value, not ']'"),
     ],
 )
-def test_a_file_that_is_no_case_file_is_refused(
-    tmp_path: Path, data: bytes, place: str, message: str
-) -> None:
+def test_a_file_that_is_no_case_file_is_refused(tmp_path, data, place, message):
     path = tmp_path / "f.yaml"
     path.write_bytes(data)
     start = time.perf_counter()
@@ -471,9 +466,7 @@ def changed(file: Any, chance: random.Random) -> Any:
     max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(st.integers(0, 2**64), st.sampled_from([1, 1, 2, 4]), st.sampled_from(EXAMPLES))
-def test_a_changed_file_loads_or_is_refused_in_words(
-    tmp_path: Path, seed: int, changes: int, example: Any
-) -> None:
+def test_a_changed_file_loads_or_is_refused_in_words(tmp_path, seed, changes, example):
     chance = random.Random(seed)
     file = copy.deepcopy(example)
     for _ in range(changes):

@@ -189,7 +189,7 @@ def test_a_gap_and_two_files_for_one_value_are_told(tmp_path):
     data = folder / "test_data_set_0"
     np.save(data / "input_0.npy", X)
     assert told(folder) == [
-        "test_data_set_0: input_0.npy and input_0.pb are both there: which one is meant?"
+        "test_data_set_0: input_0.pb and input_0.npy are both there: which one is meant?"
     ]
     (data / "input_0.npy").unlink()
     (data / "input_0.pb").rename(data / "input_1.pb")

@@ -200,9 +200,7 @@ def test_nothing_can_be_put_into_a_literal_but_into_nothing_it_can() -> None:
         ({}, "dtype", False),
     ],
 )
-def test_a_case_states_a_path_there_on_the_way_or_by_another_content(
-    case: Any, path: str, want: bool
-) -> None:
+def test_a_case_states_a_path_there_on_the_way_or_by_another_content(case, path, want):
     parsed = parse_path(path)
     assert parsed is not None
     assert states(node(case), parsed) is want

@@ -8,7 +8,6 @@ from opcheck.suite import materialize
 
 Cases = Callable[[str], tuple[Case, ...]]
 ProblemsOf = Callable[[str], list[str]]
-Mistake = Callable[[str, str], None]
 
 
 def hardmax(**fields: str) -> str:
@@ -263,9 +262,7 @@ def test_so_may_a_case_of_which_a_rejection_is_one_answer(cases: Cases) -> None:
         ({"»levle": "core"}, "unknown key 'levle' (did you mean 'level'?)"),
     ],
 )  # fmt: skip
-def test_one_mistake_is_one_problem_at_its_place(
-    mistake: Mistake, fields: dict[str, str], message: str
-) -> None:
+def test_one_mistake_is_one_problem_at_its_place(mistake, fields, message):
     from onnx import defs
 
     mistake(hardmax(**fields), message.replace("NEWEST", str(defs.onnx_opset_version())))
@@ -287,16 +284,12 @@ def test_one_mistake_is_one_problem_at_its_place(
         ({"inputs": "{input: null}"}, "Hardmax-13 needs input 'input'"),
     ],
 )  # fmt: skip
-def test_what_a_case_lacks_is_missed_at_the_case(
-    problems: ProblemsOf, fields: dict[str, str], message: str
-) -> None:
+def test_what_a_case_lacks_is_missed_at_the_case(problems, fields, message):
     assert problems(hardmax(**fields)) == [f"3:3: {message}"]
 
 
 @pytest.mark.parametrize("opsets", ["[13]", "[13, 21]", "[1, 11]", "['13+']"])
-def test_a_default_that_all_opsets_of_a_case_share_need_not_be_stated(
-    cases: Cases, opsets: str
-) -> None:
+def test_a_default_that_all_opsets_of_a_case_share_need_not_be_stated(cases, opsets):
     # What other cases of the file ask is no matter.
     other = "- {name: b, opset: 1, dtype: float32, inputs: {input: [1]}}\n"
     found = cases(hardmax(attrs="", opset="", matrix=f"{{opset: {opsets}}}") + other)
@@ -358,9 +351,7 @@ def test_a_default_that_all_opsets_of_a_case_share_need_not_be_stated(
          "id longer than 200 characters: shorten name, label or matrix values"),
     ],
 )  # fmt: skip
-def test_what_an_operator_does_not_have_is_refused_at_its_place(
-    mistake: Mistake, text: str, message: str
-) -> None:
+def test_what_an_operator_does_not_have_is_refused_at_its_place(mistake, text, message):
     mistake(text, message)
 
 

@@ -27,9 +27,7 @@ def cost(case: Case) -> int:
 
 
 @given(SIZES, st.integers(1, 9), st.dictionaries(st.integers(0, 80), MICROSECONDS))
-def test_every_case_is_in_one_shard_and_in_its_place(
-    sizes: list[int], total: int, measured: dict[int, int]
-) -> None:
+def test_every_case_is_in_one_shard_and_in_its_place(sizes, total, measured):
     cases = cases_of(sizes)
     seconds = {f"case {number}": one / 1e6 for number, one in measured.items()}
     shards = [shard(cases, number, total, seconds) for number in range(1, total + 1)]

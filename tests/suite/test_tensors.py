@@ -1,7 +1,6 @@
 import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -57,9 +56,7 @@ def wrong(mistake: Mistake) -> Callable[..., None]:
         ("{value: [[1], [2]]}", (2, 1)),
     ],
 )
-def test_a_literal_has_the_shape_it_is_written_in(
-    tensor: Callable[..., TensorSpec], text: str, shape: Any
-) -> None:
+def test_a_literal_has_the_shape_it_is_written_in(tensor, text, shape):
     spec = tensor(text)
     assert spec.shape == shape
     assert materialize(spec).shape == shape
@@ -135,9 +132,7 @@ def test_integers_and_truth_values_are_kept_exactly(tensor: Callable[..., Tensor
         ("[1, »-0]", "-0 is the integer 0, without a sign (write 0, or -0.0)", None),
     ],
 )
-def test_a_literal_that_is_no_tensor_is_refused_at_its_place(
-    wrong: Callable[..., None], text: str, message: str, dtype: str | None
-) -> None:
+def test_a_literal_that_is_no_tensor_is_refused_at_its_place(wrong, text, message, dtype):
     wrong(text, message, dtype or "float32")
 
 
@@ -278,9 +273,7 @@ ALL = "value, file, constant, arange, uniform, normal, integers, choice, permuta
         ),
     ],
 )
-def test_a_tensor_that_makes_no_sense_is_refused_at_its_place(
-    wrong: Callable[..., None], text: str, message: str
-) -> None:
+def test_a_tensor_that_makes_no_sense_is_refused_at_its_place(wrong, text, message):
     wrong(text, message)
 
 
@@ -344,16 +337,12 @@ def test_a_tensor_that_makes_no_sense_is_refused_at_its_place(
         ),
     ],
 )
-def test_a_fill_must_fit_its_dtype(
-    wrong: Callable[..., None], text: str, message: str, dtype: str
-) -> None:
+def test_a_fill_must_fit_its_dtype(wrong, text, message, dtype):
     wrong(text, message, dtype)
 
 
 @pytest.mark.parametrize(("dtype", "size"), [("float64", 1 << 25), ("float32", 1 << 26)])
-def test_256_mebibytes_are_allowed(
-    tensor: Callable[..., TensorSpec], dtype: str, size: int
-) -> None:
+def test_256_mebibytes_are_allowed(tensor, dtype, size):
     assert tensor(f"{{shape: [{size}], constant: 0}}", dtype).nbytes == 1 << 28
 
 
@@ -374,9 +363,7 @@ def test_256_mebibytes_are_allowed(
         ("»{at: [0]}", "an item of inputs.input.put: 'value' is missing"),
     ],
 )
-def test_an_element_that_cannot_be_put_is_refused(
-    wrong: Callable[..., None], text: str, message: str
-) -> None:
+def test_an_element_that_cannot_be_put_is_refused(wrong, text, message):
     wrong(f"{{shape: [2], constant: 0, put: [{{at: [1], value: 1}}, {text}]}}", message)
 
 
@@ -386,9 +373,7 @@ def test_elements_can_be_put_into_a_literal(tensor: Callable[..., TensorSpec]) -
 
 
 # files
-def test_a_file_beside_the_case_file_is_found(
-    tensor: Callable[..., TensorSpec], tmp_path: Path
-) -> None:
+def test_a_file_beside_the_case_file_is_found(tensor, tmp_path):
     (tmp_path / "data").mkdir()
     np.save(tmp_path / "data" / "x.npy", np.ones((2, 3), ">f4"))
     spec = tensor("{file: data/x.npy}")
@@ -397,17 +382,13 @@ def test_a_file_beside_the_case_file_is_found(
     assert materialize(spec).tolist() == [[1] * 3] * 2
 
 
-def test_a_file_of_bfloat16_is_known_by_the_case_s_dtype(
-    tensor: Callable[..., TensorSpec], wrong: Callable[..., None], tmp_path: Path
-) -> None:
+def test_a_file_of_bfloat16_is_known_by_the_case_s_dtype(tensor, wrong, tmp_path):
     np.save(tmp_path / "x.npy", np.array([1, 2], ml_dtypes.bfloat16).view("V2"))
     assert materialize(tensor("{file: x.npy}", "bfloat16")).astype(float).tolist() == [1, 2]
     wrong("{file: »x.npy}", "'x.npy' holds '|V2', which no case can use", "float16")
 
 
-def test_a_file_of_another_dtype_must_be_meant(
-    tensor: Callable[..., TensorSpec], wrong: Callable[..., None], tmp_path: Path
-) -> None:
+def test_a_file_of_another_dtype_must_be_meant(tensor, wrong, tmp_path):
     np.save(tmp_path / "x.npy", np.array([1, 2]))
     hint = "state dtype: int64 beside it if that is meant"
     wrong("{file: »x.npy}", f"'x.npy' holds int64, not float32 ({hint})")
@@ -424,9 +405,7 @@ def test_a_file_of_another_dtype_must_be_meant(
         (np.zeros(2, "V4"), "'|V4'"),
     ],
 )
-def test_a_file_of_what_no_tensor_holds_is_refused(
-    wrong: Callable[..., None], tmp_path: Path, array: Any, holds: str
-) -> None:
+def test_a_file_of_what_no_tensor_holds_is_refused(wrong, tmp_path, array, holds):
     np.save(tmp_path / "x.npy", array)
     wrong("{file: »x.npy}", f"'x.npy' holds {holds}, which no case can use")
 

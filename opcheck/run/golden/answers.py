@@ -24,7 +24,7 @@ from opcheck.model import (
 )
 from opcheck.run.golden.oracles import Disagreement, Ends, Outputs, ends, outputs
 from opcheck.run.oracle import admission, computed, question
-from opcheck.suite.golden_manifest import Method
+from opcheck.suite.golden_manifest import LeftOut, Method
 
 #: The folders that tests lie in; see the package's docstring.
 Kind: TypeAlias = Literal["must", "should", "open", "rejected"]
@@ -68,16 +68,6 @@ class Test:
     reason: str = ""
     #: The ranks of the outputs, of a model to be refused those of its legal twin; () if unknown.
     ranks: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True)
-class LeftOut:
-    """What of a case is not written; `wrong` where the case or the oracle is."""
-
-    case: str
-    what: str
-    reason: str
-    wrong: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ from opcheck.dtypes import DTYPES
 from opcheck.errors import UsageError
 from opcheck.graph import ModelProto, model_files
 from opcheck.graph.folders import MODEL
-from opcheck.graph.tensors import read_named_tensor
+from opcheck.graph.tensors import initializers, read_named_tensor
 from opcheck.graph.test_data import DATA, data_json
 from opcheck.model import Array, Case, Rejected, Task
 from opcheck.opset import describe
@@ -92,13 +92,13 @@ class _Look:
         if not self._is_sound(MODEL):
             return None
         try:
-            model = model_files.read_plain_model(self.folder / MODEL)
+            model = model_files.read_model(self.folder / MODEL, valid=False, alone=True)
         except ValueError as error:
             self._say(MODEL, str(error))
             return None
         try:
             task = task_of(self.case, self.test)
-            task = replace(task, initializers=model_files.constants(model, self.test.node.slots))
+            task = replace(task, initializers=initializers(model, self.test.node.slots))
             told = model_files.other_model(model, task)
         except Exception as error:
             # A stranger's manifest has onnx and protobuf raise whatever they stumble over.

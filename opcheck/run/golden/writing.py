@@ -4,10 +4,9 @@ Names and bytes of all files are the same on every machine.
 """
 
 import io
-import os
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -27,10 +26,10 @@ from opcheck.graph.model_files import model_bytes
 from opcheck.graph.tensors import tensor_bytes
 from opcheck.graph.test_data import DATA, data_json
 from opcheck.model import EXACT, Array, Case, OpVersion, OutputSpec, Task, TensorType, Tolerance
-from opcheck.run.golden.answers import DataSet, LeftOut, Test, made_of
+from opcheck.run.golden.answers import DataSet, Test, made_of
 from opcheck.run.golden.oracles import as_rtol_and_atol
 from opcheck.run.machine import in_parallel
-from opcheck.run.writing import is_free, staged
+from opcheck.run.writing import check_foreign, is_free, staged
 from opcheck.suite import case_digest
 from opcheck.suite import golden_manifest as gm
 
@@ -214,15 +213,7 @@ class Settings:
 
 
 #: What was written of a case, and what was not.
-_Done: TypeAlias = tuple[gm.CaseFields, tuple[LeftOut, ...]]
-
-
-@dataclass(frozen=True)
-class Golden:
-    """What was written, and what was not."""
-
-    manifest: gm.Manifest
-    left_out: tuple[LeftOut, ...]
+_Done: TypeAlias = tuple[gm.CaseFields, tuple[gm.LeftOut, ...]]
 
 
 Counted = Callable[[Iterable[_Done]], Iterable[_Done]]
@@ -237,7 +228,7 @@ def write(
     *,
     force: bool = False,
     counted: Counted = iter,
-) -> Golden:
+) -> gm.Manifest:
     """Write `cases` to `folder`, which is there whole or not at all, whatever happens meanwhile.
 
     With `force` it replaces one that opcheck wrote, and that holds nothing else. Nothing is
@@ -252,15 +243,15 @@ def write(
             # Closed before what is staged is removed: others may be writing there.
             with closing(in_parallel(partial(_write, stage, settings), cases, processes)) as found:
                 done = sorted(counted(found), key=lambda one: order[one[0].id])
-            golden = _golden(done, selection, settings)
-            if golden.manifest.cases:
-                data = golden.manifest.data()
+            manifest = _manifest(done, selection, settings)
+            if manifest.cases:
+                data = manifest.data()
                 (stage / gm.MANIFEST).write_bytes(data)
-                (stage / gm.SUMS).write_bytes(gm.sums(golden.manifest, sha256(data).hexdigest()))
+                (stage / gm.SUMS).write_bytes(gm.sums(manifest, sha256(data).hexdigest()))
                 put()
     except OSError as error:
         raise Unwritable(folder, error) from None
-    return golden
+    return manifest
 
 
 def check_place(folder: Path, *, force: bool) -> None:
@@ -280,18 +271,7 @@ def check_place(folder: Path, *, force: bool) -> None:
         told = f"{folder}/{gm.MANIFEST} {error}: nobody can tell what opcheck wrote there"
         raise UsageError(told, "choose a new folder, or remove this one") from None
     known = {gm.MANIFEST, gm.SUMS, *(path for path, _ in manifest.files)}
-    if foreign := [name for name in _files(folder) if name not in known]:
-        more = f" and {len(foreign) - 3:,} more" if len(foreign) > 3 else ""
-        told = f"{folder} holds what opcheck did not write: {', '.join(foreign[:3])}{more}"
-        raise UsageError(told, "nothing is removed: move it away, or choose a new folder")
-
-
-def _files(folder: Path) -> Iterator[str]:
-    """All files below `folder`, links among them, by their paths in it."""
-    for where, folders, names in os.walk(folder):
-        links = [name for name in folders if Path(where, name).is_symlink()]
-        for name in sorted([*names, *links]):
-            yield Path(where, name).relative_to(folder).as_posix()
+    check_foreign(folder, known.__contains__)
 
 
 def _write(stage: Path, settings: Settings, case: Case) -> _Done:
@@ -303,10 +283,10 @@ def _write(stage: Path, settings: Settings, case: Case) -> _Done:
         try:
             fields, files = written(test, npz=settings.npz)
         except NotExpressible as error:
-            left.append(LeftOut(case.id, what, str(error)))
+            left.append(gm.LeftOut(case.id, what, str(error)))
             continue
         except ValueError as error:
-            left.append(LeftOut(case.id, what, str(error), wrong=True))
+            left.append(gm.LeftOut(case.id, what, str(error), wrong=True))
             continue
         for name, data in files.items():
             path = stage / fields.folder / name
@@ -325,11 +305,10 @@ def _write(stage: Path, settings: Settings, case: Case) -> _Done:
     return told, tuple(left)
 
 
-def _golden(done: Sequence[_Done], selection: str, settings: Settings) -> Golden:
-    left = tuple(one for _, left_out in done for one in left_out)
+def _manifest(done: Sequence[_Done], selection: str, settings: Settings) -> gm.Manifest:
     cases = tuple(case for case, _ in done if case.tests)
     used = {data.method for case in cases for test in case.tests for data in test.data_sets}
-    manifest = gm.Manifest(
+    return gm.Manifest(
         type="opcheck golden files",
         format=2,
         opcheck=opcheck.__version__,
@@ -339,8 +318,5 @@ def _golden(done: Sequence[_Done], selection: str, settings: Settings) -> Golden
         npz=settings.npz,
         methods={method: METHOD_TEXTS[method] for method in gm.METHODS if method in used},
         cases=cases,
-        left_out=tuple(
-            gm.LeftOutFields(case=one.case, what=one.what, reason=one.reason) for one in left
-        ),
+        left_out=tuple(one for _, left_out in done for one in left_out),
     )
-    return Golden(manifest, left)

@@ -17,7 +17,7 @@ from opcheck.graph.folders import (
     write_origin,
     write_question,
 )
-from opcheck.graph.tensors import write_tensor
+from opcheck.graph.tensors import tensor_bytes
 from opcheck.model import BackendInfo, Declined, NotRun, Outcome, Produced, Question, Raised, Task
 from tests.asking import dml_problem, task_of
 
@@ -35,7 +35,7 @@ def case(tmp_path: Path) -> Path:
     """The case's folder below `tmp_path`, with outputs and nothing else."""
     folder = tmp_path / folder_name(HARDMAX.case)
     (folder / DATA_SET).mkdir(parents=True)
-    write_tensor(folder / DATA_SET / "output_0.pb", Y, "output")
+    (folder / DATA_SET / "output_0.pb").write_bytes(tensor_bytes(Y, "output"))
     return folder
 
 

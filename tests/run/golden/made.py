@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from opcheck.run.golden.contents import check
-from opcheck.run.golden.writing import Golden, Settings, write
+from opcheck.run.golden.writing import Settings, write
 from opcheck.suite.golden_manifest import MANIFEST, SUMS, Manifest, read_manifest, sums
 from tests.asking import cases_in
 
@@ -42,7 +42,7 @@ WRITTEN_OUT = "must/test_Softmax%2Fwritten_out"
 RANDOM = "must/test_Softmax%2Frandom"
 
 
-def golden(folder: Path, text: str = FOUR, **settings: Any) -> Golden:
+def golden(folder: Path, text: str = FOUR, **settings: Any) -> Manifest:
     """The cases of a file, written to `folder`/golden."""
     return write(folder / "golden", cases_in(folder, text), "all", Settings(**settings))
 

@@ -95,9 +95,7 @@ def test_a_literal_is_written_as_the_oracle_has_it(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_case_that_the_oracle_contradicts_is_left_out_as_wrong(
-    tmp_path: Path, text: str, told: str
-) -> None:
+def test_a_case_that_the_oracle_contradicts_is_left_out_as_wrong(tmp_path, text, told):
     found = made_of(softmax(tmp_path, f"{{name: a, {text}}}"), 1)
     assert found.tests == ()
     (left,) = found.left_out
@@ -105,9 +103,7 @@ def test_a_case_that_the_oracle_contradicts_is_left_out_as_wrong(
     assert told in left.reason
 
 
-def test_what_is_not_certain_is_not_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_not_certain_is_not_written(tmp_path, monkeypatch):
     def uncertain(*_: Any) -> Any:
         raise Unrounded("nobody knows")
 

@@ -7,7 +7,6 @@ import pickle
 import random
 import shutil
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -138,9 +137,7 @@ def test_a_forged_answer_is_found_by_the_oracle(folder: Path) -> None:
     assert told.startswith("1 of 10 elements are wrong: at [0, 0] it has")
 
 
-def test_another_oracle_is_told_from_other_files(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_oracle_is_told_from_other_files(folder, monkeypatch):
     real = oracles.outputs
 
     def today(*asked: Any) -> Any:
@@ -160,9 +157,7 @@ def test_another_oracle_is_told_from_other_files(
         (lambda x: x.reshape(5, 2), "holds float32[5, 2], the manifest says float32[2, 5]"),
     ],
 )
-def test_another_dtype_or_shape_is_told(
-    folder: Path, change: Callable[[Any], Any], told: str
-) -> None:
+def test_another_dtype_or_shape_is_told(folder, change, told):
     for name, called in ((INPUT, "input"), (OUTPUT, "output")):
         put(folder, name, change(tensor(folder, name)), called)
     rewrite(folder, unchanged)
@@ -200,9 +195,7 @@ def _loose(case: Any, test: Any) -> None:
         (True, _floor, "its tolerance is ulp="),
     ],
 )
-def test_a_shipped_case_that_asks_for_less_is_told(
-    tmp_path: Path, stated: bool, change: Callable[[Any, Any], None], told: str
-) -> None:
+def test_a_shipped_case_that_asks_for_less_is_told(tmp_path, stated, change, told):
     fitting = (
         case
         for case in shipped_cases()
@@ -425,9 +418,7 @@ def _pickled() -> bytes:
         (lambda want: _pickled().ljust(len(want))[: len(want)], "is not the tensor beside it"),
     ],
 )
-def test_archives_are_compared_and_neither_unpacked_nor_unpickled(
-    folder: Path, content: Callable[[bytes], bytes], told: str
-) -> None:
+def test_archives_are_compared_and_neither_unpacked_nor_unpickled(folder, content, told):
     name = f"{RANDOM}/test_data_set_0/tensors.npz"
     with zipfile.ZipFile(folder / name) as archive:
         members = {one: archive.read(one) for one in archive.namelist()}

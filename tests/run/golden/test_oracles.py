@@ -29,9 +29,7 @@ def asked(name: str, values: Any, since: int = 13, **attrs: Any) -> Outputs | No
         ("LpPool", [[[1, 2**-24]]], {"since": 18, "kernel_shape": (2,), "p": 1}, [[[1]]], "mpmath"),
     ],
 )
-def test_what_is_written_is_the_correctly_rounded_value(
-    name: str, values: Any, attrs: Any, want: Any, method: str
-) -> None:
+def test_what_is_written_is_the_correctly_rounded_value(name, values, attrs, want, method):
     found = asked(name, values, **attrs)
     assert found
     assert same(found.arrays[0], np.array(want, np.float32)).all()

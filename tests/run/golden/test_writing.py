@@ -202,9 +202,7 @@ def left_behind(folder: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("after", [0, 1, 7])
-def test_a_full_disk_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int
-) -> None:
+def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch, after):
     real, count = Path.write_bytes, iter(range(10**6))
     cases = cases_in(tmp_path, FOUR)
 
@@ -219,9 +217,7 @@ def test_a_full_disk_leaves_nothing(
     assert left_behind(tmp_path) == set()
 
 
-def test_a_full_disk_leaves_the_old_folder_as_it_was(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_leaves_the_old_folder_as_it_was(tmp_path, monkeypatch):
     golden(tmp_path)
     before = tree(tmp_path / "golden")
     cases = cases_in(tmp_path, FOUR)
@@ -261,8 +257,8 @@ def test_where_no_test_can_be_written_there_is_no_folder(tmp_path: Path) -> None
     """
     found = writing.write(tmp_path / "golden", cases_in(tmp_path, text), "", Settings())
     assert [left.what for left in found.left_out] == ["the case"]
-    assert [test.legal_twin for test in found.manifest.tests] == [True]
-    assert "not expressible" in found.manifest.left_out[0].reason
+    assert [test.legal_twin for test in found.tests] == [True]
+    assert "not expressible" in found.left_out[0].reason
     nothing = writing.write(tmp_path / "other", (), "", Settings())
-    assert nothing.manifest.tests == []
+    assert nothing.tests == []
     assert not (tmp_path / "other").exists()

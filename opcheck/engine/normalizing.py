@@ -8,7 +8,7 @@ from typing import Any
 
 from opcheck import dtypes
 from opcheck import numbers as xp
-from opcheck.engine.operators import Operator, Versions
+from opcheck.engine.operators import FLUSHED, Operator, Versions
 from opcheck.errors import InvalidNode
 
 
@@ -75,8 +75,4 @@ def by_deviation(op: Operator, by: Versions, remark: str) -> None:
     for mutant, text in _MUTANTS.items():
         op.mutant(text, by=by, name=mutant.__name__[1:])(mutant)
     op.equivalent("invalid_epsilon_is_0_or_1", "no epsilon is invalid")
-    op.equivalent(
-        "subnormal_inputs_flushed",
-        "what subnormal numbers add may be flushed, and the bound leaves it out too",
-        *("bfloat16", "float32", "float64"),
-    )
+    op.equivalent(*FLUSHED)

@@ -37,6 +37,19 @@ _OPS = "opcheck.engine.ops"
 #: The dtypes of real and complex floating numbers, for mutants that are about no others.
 FLOATING = tuple(name for name, dtype in DTYPES.items() if dtype.kind in ("float", "complex"))
 
+#: Arguments for `Operator.equivalent` that hold for several operators.
+FLUSHED = (
+    "subnormal_inputs_flushed",
+    "what subnormal numbers add may be flushed, and the bound leaves it out too",
+    *("bfloat16", "float32", "float64"),
+)
+OPEN_SAME = "what SAME means for strides above 1 is open before version 11"
+#: Mutants about that.
+OF_OPEN_SAME = (
+    *("refuses_negative_same_padding", "same_negative_padding", "same_padding_for_stride_1"),
+    *("same_rounded_down", "same_size_of_the_input"),
+)
+
 
 class WrongOperator(Exception):
     """An operator's file contradicts the operator's schema."""
@@ -158,6 +171,13 @@ class Operator:
 
         return declare
 
+    def mutant_table(
+        self, table: Mapping[str, tuple[str, Formula]], *versions: int, **options: Any
+    ) -> None:
+        """Declare mutants by their names, each with its text and its formulation; see `mutant`."""
+        for name, (text, function) in table.items():
+            self.mutant(text, *versions, name=name, **options)(function)
+
     def _by_version(
         self, function: Formula, versions: Sequence[int], by: Versions | None
     ) -> Iterator[tuple[int, Formula]]:
@@ -167,7 +187,7 @@ class Operator:
             yield since, made[since]
 
     def equivalent(self, mutant: str, why: str, *where: str) -> None:
-        """Argue that no legal input tells a general mutant from the formula.
+        """Argue that no legal input tells a mutant from the formula.
 
         `where` are versions ("13"), dtypes ("float32") or both ("13 float32"); everywhere if none
         is named.

@@ -141,8 +141,7 @@ MUTANTS = {
         "rows of one element were left out as nothing to do, and the input copied", copied_alone),
 }  # fmt: skip
 
-for called, (text, function) in MUTANTS.items():
-    OP.mutant(text, 1, name=called)(function)
+OP.mutant_table(MUTANTS, 1)
 
 
 # ── what no legal input shows ─────────────────────────────────────────────────────────────────

@@ -69,7 +69,6 @@ def with_groups(change):
     return by_groups(changed)
 
 
-@OP.mutant("the channels went to the groups in turns", by=with_groups)
 def channels_in_turns(normalized, x, groups):
     parted = xp.reshape(x, (x.shape[0], x.shape[1] // groups, groups, prod(x.shape[2:])))
     turned = xp.permute_dims(parted, (0, 2, 1, 3))
@@ -77,21 +76,21 @@ def channels_in_turns(normalized, x, groups):
     return xp.permute_dims(y, (0, 2, 1, 3))
 
 
-@OP.mutant("num_groups was taken for the number of channels in a group", by=with_groups)
-def group_sizes(normalized, x, groups):
-    return normalized(rows(x, x.shape[1] // groups))
-
-
-@OP.mutant("each channel was a group", by=with_groups)
-def instances(normalized, x, groups):
-    return normalized(rows(x, x.shape[1] or 1))
-
-
-@OP.mutant("the groups of all batches were one", by=with_groups)
 def across_batches(normalized, x, groups):
     lined = xp.permute_dims(rows(x, groups), (1, 0, 2))
     y = xp.reshape(normalized(xp.reshape(lined, (1, groups, -1))), lined.shape)
     return xp.permute_dims(y, (1, 0, 2))
+
+
+OF_GROUPS = {
+    "channels_in_turns": ("the channels went to the groups in turns", channels_in_turns),
+    "group_sizes": ("num_groups was taken for the number of channels in a group",
+                    lambda normalized, x, groups: normalized(rows(x, x.shape[1] // groups))),
+    "instances": ("each channel was a group",
+                  lambda normalized, x, groups: normalized(rows(x, x.shape[1] or 1))),
+    "across_batches": ("the groups of all batches were one", across_batches),
+}  # fmt: skip
+OP.mutant_table(OF_GROUPS, by=with_groups)
 
 
 def with_operands(change):
@@ -107,14 +106,13 @@ def with_operands(change):
     return {21: formula}
 
 
-@OP.mutant("of each group the first channel's scale and bias served for all", by=with_operands)
-def first_of_the_group(channel, size):
-    return channel // size * size
-
-
-@OP.mutant("scale and bias were those of groups, as in version 18", by=with_operands)
-def scale_of_groups(channel, size):
-    return channel // size
+OF_OPERANDS = {
+    "first_of_the_group": ("of each group the first channel's scale and bias served for all",
+                           lambda channel, size: channel // size * size),
+    "scale_of_groups": ("scale and bias were those of groups, as in version 18",
+                        lambda channel, size: channel // size),
+}  # fmt: skip
+OP.mutant_table(OF_OPERANDS, by=with_operands)
 
 
 # ── what no legal input shows ─────────────────────────────────────────────────────────────────

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from opcheck.engine.half import narrowed
 from opcheck.engine.native.lp_pool.block_sums.parts import every, fresh_parts, parts
-from opcheck.engine.native.lp_pool.block_sums.workspace import Workspace
+from opcheck.engine.native.lp_pool.block_sums.sums import Workspace
 from opcheck.engine.native.lp_pool.powers import Powers, powers_of, values
 from opcheck.engine.windows import AxisWindows, Windows
 from opcheck.model import Array

@@ -383,8 +383,7 @@ def find(domain: str, name: str) -> Operator | None:
 def every() -> Iterator[Operator]:
     """Every operator of the engine, by domain and name."""
     for module in _files():
-        if not module.endswith("_native"):
-            importlib.import_module(f"{_OPS}.{module}")
+        importlib.import_module(f"{_OPS}.{module}")
     return iter(_DECLARED[key] for key in sorted(_DECLARED))
 
 

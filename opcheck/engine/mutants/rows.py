@@ -39,12 +39,12 @@ TAILS = (128, 32, 16, 8, 4, 2)
 LOWEST = float(np.finfo(np.float32).min)
 
 
-def along(change: Change, across_memory: bool = False) -> Fault:
+def along(change: Callable[..., Any], across_memory: bool = False) -> Fault:
     """The fault of a reduction; where rows lie across memory only, if that is asked for.
 
     One along all other axes is none of rows, and is the fault itself.
     """
-    if change in (across_the_rows,):
+    if change is across_the_rows:
         return across_the_rows
 
     def fault(original: Any, x: Any, axis: Any = None, keepdims: bool = False) -> Any:

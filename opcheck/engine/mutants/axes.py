@@ -118,11 +118,10 @@ class _Named:
             text = f"of more than {rank} axes the {which} two were one, so that either meant both"
             name = f"{which}_two_of_more_than_{rank}_axes_merged"
             yield Mutant(name, text, partial(self._merged, place, rank), unless=(_INDEXED,))
-        text = "the shape was read from the last axis to the first"
-        yield Mutant("shape_reversed", text, self._reversed)
-        text = "the whole tensor was one row"
+        yield Mutant("shape_reversed", "the shape was read from the last axis to the first",
+                     self._reversed)  # fmt: skip
         answer = partial(self._in_rows, lambda node: node.given[0].size)
-        yield Mutant("whole_tensor", text, answer, unless=(_INDEXED,))
+        yield Mutant("whole_tensor", "the whole tensor was one row", answer, unless=(_INDEXED,))
         # How many there are does not depend on the type: of blocks one type decides.
         for width, kind, only in (
             (1024, "blocks", ("float32",)), (16, "vectors", None), (8, "vectors", None),

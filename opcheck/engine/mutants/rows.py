@@ -397,6 +397,33 @@ def _in_bits(bits: int) -> Change:
     return lambda m: _right(m) % (1 << bits)
 
 
+#: Which of equal maxima wins.
+_TIES: tuple[Row, ...] = (
+    ("last_of_ties", "the last of equal maxima won", lambda m: _last(maxima(m))),
+    ("no_one_if_tied", "a row with several maxima stayed empty",
+     lambda m: _no_one(_right(m), maxima(m).sum(axis=1) > 1)),
+    ("nearly_equal",
+     "what numpy.isclose takes for the maximum was one, and the first of them won",
+     _nearly_equal, BEYOND_FLOAT16),
+    # Rows that have a kernel of their own: a warp's, a block's, and one of several passes.
+    *((f"last_of_ties_of_{name}", f"in rows of {words} elements the last of equal maxima won",
+       _last_in_rows_of(least, most)) for name, words, least, most in (
+           ("up_to_32", "up to 32", 1, 32), ("33_to_1024", "33 to 1,024", 33, 1024),
+           ("more_than_1024", "more than 1,024", 1025, sys.maxsize))),
+    *((f"last_of_ties_{distance}_apart",
+       f"of equal maxima {distance} or more elements apart the last won", _last_if_far(distance))
+      for distance in GROUPS[:-1]),
+    *((f"later_block_of_{width}",
+       f"blocks of {width} elements had their first maximum each, of which the last won",
+       _later_block(width)) for width in (1024, *GROUPS[:-1])),
+    ("later_half", "both halves of a row had their first maximum, of which the later won",
+     lambda m: _later_block(-(-m.shape[1] // 2))(m)),
+    *((f"lowest_of_{width}_lanes",
+       f"each of {width} lanes had its first maximum, of which the lowest lane's won",
+       _lowest_lane(width)) for width in GROUPS),
+)  # fmt: skip
+
+
 def places() -> Iterator[Mutant]:
     """Faults of `argmax`."""
     yield from faults(
@@ -439,7 +466,7 @@ def places() -> Iterator[Mutant]:
         ("starts_at_the_lowest_float32_and_index_0",
          "the maximum started at -3.40282e+38 with index 0, so that the first element won where "
          "all are lower", _started_with_index_0(LOWEST), ("float32", "float64")),
-        *_ties(),
+        *_TIES,
         *((f"row_tail_of_{width}_{name}", text, change)
           for width in TAILS for name, text, change in (
               ("ignored",
@@ -469,35 +496,6 @@ def places() -> Iterator[Mutant]:
         ("maximum_of_all_rows", "only rows that reach the maximum of the whole tensor had a place",
          lambda m: _no_one(_right(m), _top(m)[:, 0] < np.fmax.reduce(m, axis=None))),
     )  # fmt: skip
-
-
-def _ties() -> Iterator[Row]:
-    """Which of equal maxima wins."""
-    yield "last_of_ties", "the last of equal maxima won", lambda m: _last(maxima(m))
-    yield ("no_one_if_tied", "a row with several maxima stayed empty",
-           lambda m: _no_one(_right(m), maxima(m).sum(axis=1) > 1))  # fmt: skip
-    yield ("nearly_equal",
-           "what numpy.isclose takes for the maximum was one, and the first of them won",
-           _nearly_equal, BEYOND_FLOAT16)  # fmt: skip
-    # Rows that have a kernel of their own: a warp's, a block's, and one of several passes.
-    for name, words, least, most in (
-        ("up_to_32", "up to 32", 1, 32),
-        ("33_to_1024", "33 to 1,024", 33, 1024),
-        ("more_than_1024", "more than 1,024", 1025, sys.maxsize),
-    ):
-        text = f"in rows of {words} elements the last of equal maxima won"
-        yield f"last_of_ties_of_{name}", text, _last_in_rows_of(least, most)
-    for distance in GROUPS[:-1]:
-        text = f"of equal maxima {distance} or more elements apart the last won"
-        yield f"last_of_ties_{distance}_apart", text, _last_if_far(distance)
-    for width in (1024, *GROUPS[:-1]):
-        text = f"blocks of {width} elements had their first maximum each, of which the last won"
-        yield f"later_block_of_{width}", text, _later_block(width)
-    text = "both halves of a row had their first maximum, of which the later won"
-    yield "later_half", text, lambda m: _later_block(-(-m.shape[1] // 2))(m)
-    for width in GROUPS:
-        text = f"each of {width} lanes had its first maximum, of which the lowest lane's won"
-        yield f"lowest_of_{width}_lanes", text, _lowest_lane(width)
 
 
 # ── the first few ─────────────────────────────────────────────────────────────────────────────

@@ -38,13 +38,17 @@ def rows(x, groups):
     return xp.reshape(x, (x.shape[0], groups, prod(x.shape[1:]) // groups))
 
 
+def by_row(lined, epsilon, inverse_of=two_pass):
+    """Each row with mean 0 and variance 1, by 1 over its standard deviation."""
+    d = lined - xp.mean(lined, axis=(2,), keepdims=True)
+    return d * inverse_of(lined, (2,), epsilon)
+
+
 def by_inverse(inverse_of):
     """Version 21, from `inverse_of(x, axes, epsilon)`: 1 over the standard deviation."""
 
     def normalized(x, groups, epsilon):
-        lined = rows(x, groups)
-        d = lined - xp.mean(lined, axis=(2,), keepdims=True)
-        return xp.reshape(d * inverse_of(lined, (2,), epsilon), x.shape)
+        return xp.reshape(by_row(rows(x, groups), epsilon, inverse_of), x.shape)
 
     return by_groups(normalized)
 
@@ -57,38 +61,30 @@ by_deviation(OP, by_inverse, "")
 
 
 def with_groups(change):
-    """Version 21, with other rows: `change(normalized, x, groups)`."""
+    """Version 21, with other groups: `change(places, groups)` has the places of each in a row."""
 
     def changed(x, groups, epsilon):
-        def normalized(lined):
-            d = lined - xp.mean(lined, axis=(2,), keepdims=True)
-            return d * two_pass(lined, (2,), epsilon)
-
-        return xp.reshape(change(normalized, x, groups), x.shape)
+        places = change(np.arange(x.size).reshape(x.shape), groups)
+        y = xp.reshape(by_row(xp.reshape(x, (-1,))[places], epsilon), (-1,))
+        return xp.reshape(y[np.argsort(places.reshape(-1))], x.shape)
 
     return by_groups(changed)
 
 
-def channels_in_turns(normalized, x, groups):
-    parted = xp.reshape(x, (x.shape[0], x.shape[1] // groups, groups, prod(x.shape[2:])))
-    turned = xp.permute_dims(parted, (0, 2, 1, 3))
-    y = xp.reshape(normalized(rows(turned, groups)), turned.shape)
-    return xp.permute_dims(y, (0, 2, 1, 3))
-
-
-def across_batches(normalized, x, groups):
-    lined = xp.permute_dims(rows(x, groups), (1, 0, 2))
-    y = xp.reshape(normalized(xp.reshape(lined, (1, groups, -1))), lined.shape)
-    return xp.permute_dims(y, (1, 0, 2))
+def channels_in_turns(places, groups):
+    n, channels, *image = places.shape
+    parted = places.reshape(n, channels // groups, groups, prod(image))
+    return rows(parted.swapaxes(1, 2), groups)
 
 
 OF_GROUPS = {
     "channels_in_turns": ("the channels went to the groups in turns", channels_in_turns),
     "group_sizes": ("num_groups was taken for the number of channels in a group",
-                    lambda normalized, x, groups: normalized(rows(x, x.shape[1] // groups))),
+                    lambda places, groups: rows(places, places.shape[1] // groups)),
     "instances": ("each channel was a group",
-                  lambda normalized, x, groups: normalized(rows(x, x.shape[1] or 1))),
-    "across_batches": ("the groups of all batches were one", across_batches),
+                  lambda places, groups: rows(places, places.shape[1] or 1)),
+    "across_batches": ("the groups of all batches were one",
+        lambda places, groups: rows(places, groups).swapaxes(0, 1).reshape(1, groups, -1)),
 }  # fmt: skip
 OP.mutant_table(OF_GROUPS, by=with_groups)
 

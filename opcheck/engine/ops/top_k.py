@@ -7,13 +7,11 @@ from opcheck.engine.axes import from_either_end
 from opcheck.engine.operators import operator
 from opcheck.errors import InvalidNode
 
-
-def unsorted_axis(attrs):
-    """The axis, where `sorted` does not ask for an order."""
-    return None if attrs.get("sorted", 1) == 1 else attrs["axis"]
-
-
-OP = operator("TopK", exact=True, any_order=unsorted_axis)
+OP = operator(
+    "TopK",
+    exact=True,
+    any_order=lambda attrs: None if attrs.get("sorted", 1) == 1 else attrs["axis"],
+)
 
 
 def by_axis(function):
@@ -99,7 +97,7 @@ def of_any_k(change):
 OF_K = {
     "k_cut_to_the_length": ("a k beyond the length of the axis was cut down to that",
                             lambda k, length: min(k, length)),
-    "negative_k_accepted": ("a k below 0 was taken for 1, or for the length of the axis",
+    "negative_k_accepted": ("a k below 0 was taken for 1",
                             lambda k, length: 1 if k < 0 else k),
     "first_of_k": ("the first number of K was taken, whatever its shape", lambda k, length: k),
 }  # fmt: skip

@@ -1,18 +1,318 @@
-"""All outputs of a node or a model: what they must be, their number, and each of them."""
+"""All outputs of a node or a model: what they must be, their number, and each of them.
+
+Of each its type, its dtype, its shape, then every value. Nothing is broadcast, converted or
+repaired on the way. Which values are right, `elements` says of a stated tolerance and `bounded` of
+an operator's error bound.
+"""
+
+from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
+from typing import Literal
 
 import numpy as np
 
-from opcheck.compare.elements import Judge, check
-from opcheck.compare.tensors import Want, compare, failed, range_end
-from opcheck.dtypes import DType, element_type, of, round_to
+from opcheck.compare.bounded import Decision, Reference, examine, pardon, scattering
+from opcheck.compare.elements import Findings, Floats, Judge, Places, check
+from opcheck.compare.picture import picture
+from opcheck.compare.ulp import UNORDERED, chunks, distance, native
+from opcheck.compare.where import describe
+from opcheck.dtypes import DType, element_type, half_ulp, of, round_to
 from opcheck.engine import Expected, operator_of
-from opcheck.model import NOTHING, Array, Comparison, Foreign, Items, OpVersion, Tolerance
+from opcheck.model import (
+    EXACT,
+    NOTHING,
+    Array,
+    Comparison,
+    Failure,
+    Foreign,
+    Items,
+    Mismatch,
+    OpVersion,
+    Problem,
+    Tolerance,
+)
 from opcheck.numbers.arithmetic import expected
+
+#: How many ULP a result may lie above the upper end of the operator's range.
+_ABOVE = 4
+
+ROWS_DISAGREE = "the elements of a row disagree about its sum"
+UNDECIDED = "a correct implementation may miss most of its elements by half of their value"
+
+
+@dataclass(frozen=True, eq=False)
+class Want:
+    """What one output must be.
+
+    `dtype` None admits any dtype that can hold the values. `values`, in the output's shape, are
+    float64 and unrounded or already in the output's dtype for floating dtypes, else exact. The
+    operator's range is [low, high], an end None where it has none. Errors up to its `floor` are
+    right beside any tolerance that is not strict.
+
+    `bound` is how far correct implementations may lie off, None where the answer is exact. With
+    one, the exact value is `values` + `rest`, of which `rounded`, if it is not None, is the dtype
+    to which the values were rounded before they came here.
+
+    Values `drawn` from random data are judged by how far their errors scatter, too. Those that
+    are `random` themselves are not judged, only their dtype and shape. A sequence has `items` and
+    no values, an optional output without a value ("nothing") neither.
+
+    Along the axis `any_order`, all outputs of a node may come in another order; its last output
+    says in which.
+    """
+
+    name: str
+    dtype: DType | None
+    values: Array
+    low: float | None = None
+    high: float | None = None
+    bound: Expected | None = None
+    rest: Floats | None = None
+    rounded: DType | None = None
+    random: bool = False
+    drawn: bool = False
+    form: Literal["tensor", "sequence", "nothing"] = "tensor"
+    items: tuple[Want, ...] = ()
+    floor: float = 0.0
+    any_order: int | None = None
+
+
+def compare(
+    want: Want,
+    got: Array | Foreign,
+    tolerance: Tolerance | None = None,
+    like: Array | None = None,
+    declared: Collection[str] = (),
+) -> Comparison:
+    """Judge one output: by `tolerance`, or where that is None by its own bound.
+
+    `got` may have any memory layout and byte order. If `like`, an input, has the output's shape,
+    each wrong element is shown with the input's element in its place. Arithmetic that is
+    `declared` needs no warning. `used` is the largest share of an element, at most 1 for a
+    comparison that passes, and infinite where no value was judged because type, dtype or shape
+    is wrong.
+
+    Raises ValueError for a tolerance that is negative, infinite, NaN or both of its kinds, and
+    for wanted values that the wanted dtype cannot hold.
+    """
+    if tolerance is not None:
+        check(tolerance)
+    if isinstance(got, Foreign):
+        return failed(want, "type", f"{got.description}, want a tensor")
+    got = got.view(np.ndarray)
+    dtype = of(got) if want.dtype is None else element_type(got)
+    if dtype is None or want.dtype not in (None, dtype):
+        return failed(want, "dtype", f"{dtype or got.dtype}, want {want.dtype or 'a tensor type'}")
+    try:
+        values = _exact_in(dtype, want.values)
+    except ValueError as error:
+        if want.dtype is not None:
+            raise
+        return failed(want, "dtype", f"{dtype}, but {error}")
+    if got.shape != values.shape:
+        return failed(want, "shape", f"{got.shape}, want {values.shape}")
+    if want.random:
+        return Comparison(want.name, None, dtype=dtype, total=got.size, unjudged=got.size)
+    want = replace(want, values=values, high=range_end(want.high, dtype))
+    if want.bound is not None and tolerance is None:
+        return _by_bound(want, want.bound, got, dtype, like, declared)
+    return _by_tolerance(want, got, dtype, tolerance or EXACT, like, declared)
+
+
+def failed(want: Want, problem: Failure, detail: str) -> Comparison:
+    """The comparison of an output of which no value can be judged."""
+    return Comparison(want.name, problem, detail, used=math.inf)
+
+
+def range_end(high: float | None, dtype: DType) -> float | None:
+    """The upper end of an operator's range, which rounding may pass by a few ULP."""
+    if high is None or dtype.kind != "float":
+        return high
+    return high + _ABOVE * 2 * float(half_ulp(np.array(high), dtype))
+
+
+def _exact_in(dtype: DType, values: Array) -> Array:
+    """`values` in `dtype` if that is no floating one; ValueError if it cannot hold them.
+
+    Complex numbers are rounded.
+    """
+    stated = element_type(values)
+    if stated is None or (
+        dtype.kind != stated.kind
+        and (stated.kind != "float" or dtype.kind in ("string", "complex"))
+    ):
+        raise ValueError(f"{values.dtype} values are wanted")
+    if stated == dtype or dtype.kind == "float":
+        return values
+    if dtype.kind == stated.kind == "complex":
+        return values.astype(dtype.numpy)
+    if stated.kind == "float":
+        return round_to(values.astype(np.float64), dtype)
+    cast = values.astype(dtype.numpy)
+    lost = (cast.astype(values.dtype) != values) | ((cast < 0) != (values < 0))
+    if lost.any():
+        raise ValueError(f"{values[lost].flat[0]} is no value of {dtype}")
+    return cast
+
+
+def _by_tolerance(
+    want: Want,
+    got: Array,
+    dtype: DType,
+    tolerance: Tolerance,
+    like: Array | None,
+    declared: Collection[str],
+) -> Comparison:
+    """Judge by a tolerance and, unless that is strict, by the floor and the range rules too."""
+    judge = Judge(dtype, tolerance, want.low, want.high)
+    pardoned: Floats | None = None
+    problem: Problem = "values"
+    remark = ""
+    found = _findings(judge, want.values, got, None)
+    if found.wrong is not None and want.floor and dtype.kind == "float" and not tolerance.strict:
+        reference = None if want.bound is None else _reference(want, want.bound)
+        wrong = found.wrong.reshape(want.values.shape)
+        values = want.values.astype(np.float64, copy=False)
+        by_tier, those = pardon(reference, values, got, want.floor, declared, wrong)
+        excused = those.reshape(-1)
+        left = _findings(judge, want.values, got, excused)
+        if not left.count and by_tier:
+            problem, remark = "precision", by_tier
+        else:
+            found, pardoned = left, excused
+    comparison = _compared(want, got, dtype, found, like)
+    if not found.count:
+        return comparison
+    shares = partial(_shares, judge, want.values, got, pardoned)
+    draw = partial(picture, want.values, got, dtype, shares)
+    return replace(comparison, problem=problem, remark=remark, picture=draw)
+
+
+def _findings(judge: Judge, wanted: Array, got: Array, pardoned: Floats | None) -> Findings:
+    """What a tolerance says of all elements, but for those that are `pardoned`."""
+    found = Findings(got.size, steps=0 if judge.dtype.kind == "float" else None)
+    for places, shares in _shares(judge, wanted, got, pardoned, found.step):
+        found.add(places, shares, partial(_allowed, judge, wanted, got, int(places[0])))
+    return found
+
+
+def _shares(
+    judge: Judge,
+    wanted: Array,
+    got: Array,
+    pardoned: Floats | None,
+    step: Callable[[int | None], None] = lambda furthest: None,
+) -> Iterator[tuple[Places, Floats]]:
+    """Every element's share, by places; `step` is called with the largest distance of a piece."""
+    for start, pieces in chunks(wanted, got):
+        shares, furthest = judge.shares(*pieces)
+        step(furthest)
+        places = np.arange(start, start + shares.size)
+        yield places, shares if pardoned is None else np.minimum(shares, pardoned[places])
+
+
+def _allowed(judge: Judge, wanted: Array, got: Array, start: int, number: int) -> str:
+    pair = (native(array.flat[[start + number]]) for array in (wanted, got))
+    return judge.allowed(*pair)
+
+
+def _by_bound(
+    want: Want,
+    bound: Expected,
+    got: Array,
+    dtype: DType,
+    like: Array | None,
+    declared: Collection[str],
+) -> Comparison:
+    reference = _reference(want, bound)
+    decision = examine(reference, got, dtype, declared)
+    comparison = _compared(want, got, dtype, decision.found, like)
+    problem: Problem | None = None
+    remark = ""
+    if not decision.fits:
+        problem, remark = "values", _why(decision, bound)
+    elif decision.undecided:
+        problem, remark = "undecided", UNDECIDED
+    elif decision.tier.remark:
+        problem, remark = "precision", decision.tier.remark
+    elif want.drawn and dtype.kind == "float" and (told := scattering(reference, got)):
+        problem, remark = "precision", told
+    draw = partial(
+        picture, reference.values, got, dtype, lambda: [(np.arange(got.size), decision.shares())]
+    )
+    return replace(
+        comparison,
+        problem=problem,
+        remark=remark,
+        tier=decision.tier.name,
+        picture=draw if decision.found.count else None,
+    )
+
+
+def _reference(want: Want, bound: Expected) -> Reference:
+    rounded = want.rounded if want.values.dtype == np.float64 else bound.dtype
+    values = want.values.astype(np.float64, copy=False)
+    return Reference(values, bound, want.rest, rounded, want.low, want.high)
+
+
+def _why(decision: Decision, bound: Expected) -> str:
+    """What there is to say about wrong elements beside that they are wrong."""
+    loosest = decision.tier.name
+    even = "" if loosest == bound.tiers(())[0].name else f"too far off even for {loosest}"
+    return "; ".join(filter(None, [ROWS_DISAGREE * decision.apart, even]))
+
+
+def _compared(
+    want: Want, got: Array, dtype: DType, found: Findings, like: Array | None
+) -> Comparison:
+    """The comparison that tells of `found`, whatever it amounts to."""
+    comparison = Comparison(
+        want.name,
+        None,
+        dtype=dtype,
+        wrong=found.count,
+        total=got.size,
+        unjudged=found.unjudged,
+        max_ulp=None if found.steps == UNORDERED else found.steps,
+        used=found.used,
+    )
+    if found.wrong is None:
+        return comparison
+    return replace(
+        comparison,
+        detail=f"{found.count} of {got.size} elements wrong",
+        where=describe(found.wrong.reshape(got.shape)),
+        worst=tuple(
+            _mismatch(want, got, dtype, place, allowed, like)
+            for place, allowed in sorted((place, allowed) for _, place, allowed in found.worst)
+        ),
+    )
+
+
+def _mismatch(
+    want: Want, got: Array, dtype: DType, place: int, allowed: str, like: Array | None
+) -> Mismatch:
+    index = tuple(int(i) for i in np.unravel_index(place, got.shape))
+    wanted, actual = native(want.values.flat[[place]]), native(got.flat[[place]])
+    if wanted.dtype != dtype.numpy:
+        wanted = round_to(wanted.astype(np.float64), dtype)
+    steps = int(distance(wanted, actual)[0]) if dtype.kind == "float" else UNORDERED
+    return Mismatch(
+        index=index,
+        want=wanted.item(0),
+        got=actual.item(0),
+        ulp=None if steps == UNORDERED else steps,
+        allowed=allowed,
+        input=like.item(index) if like is not None and like.shape == got.shape else None,
+    )
+
+
+# ── all outputs ───────────────────────────────────────────────────────────────────────────────
 
 
 def stated_want(op: OpVersion, name: str, values: Array, dtype: DType | None) -> Want:

@@ -4,8 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeGuard, cast
 
-from opcheck.compare.outputs import compare_outputs
-from opcheck.compare.tensors import Want
+from opcheck.compare.outputs import Want, compare_outputs
 from opcheck.dtypes import element_type
 from opcheck.model import (
     EXACT,

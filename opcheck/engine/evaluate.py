@@ -390,17 +390,6 @@ def _ran_out(output: Any) -> bool:
 _LARGE = 1 << 20
 
 
-def rounded(output: Output, dtype: DType) -> Array:
-    """The value of an output, rounded to its dtype, to nearest, ties to even."""
-    match output:
-        case Bounded():
-            return round_to(in_float64(output), dtype)
-        case Truth() | Indices():
-            return output.v.astype(dtype.numpy)
-        case _:
-            return output
-
-
 def in_float64(output: Bounded) -> Any:
     """The values of an output in float64; what is too large is its largest number."""
     if output.v.dtype == np.float64:

@@ -306,10 +306,7 @@ def _is_text(value: object) -> bool:
 
 
 def _list_of(fits: Callable[[object], bool]) -> Callable[[object], bool]:
-    def fit(value: object) -> bool:
-        return isinstance(value, list | tuple) and all(map(fits, value))
-
-    return fit
+    return lambda value: isinstance(value, list | tuple) and all(map(fits, value))
 
 
 _KINDS: Mapping[str, tuple[str, Callable[[object], bool]]] = {

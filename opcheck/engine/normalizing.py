@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import Any
 
 from opcheck import dtypes
 from opcheck import numbers as xp
-from opcheck.engine.operators import Operator, Versions
+from opcheck.engine.operators import FLUSHED, Operator, Versions
 from opcheck.errors import InvalidNode
 
 
@@ -39,29 +39,20 @@ def one_pass(x: Any, axes: Sequence[int], epsilon: float) -> Any:
     return 1 / xp.sqrt(xp.maximum(spread, 0.0) + epsilon)
 
 
-def _epsilon_after_the_root(x: Any, axes: Sequence[int], epsilon: float) -> Any:
-    return 1 / (xp.sqrt(variance(x, axes)) + epsilon)
-
-
-def _epsilon_as_floor(x: Any, axes: Sequence[int], epsilon: float) -> Any:
-    return 1 / xp.sqrt(xp.maximum(variance(x, axes), epsilon))
-
-
 def _unbiased(x: Any, axes: Sequence[int], epsilon: float) -> Any:
     count = prod(x.shape[axis] for axis in axes)
     return 1 / xp.sqrt(variance(x, axes) * (count / max(1, count - 1)) + epsilon)
 
 
-def _mean_square(x: Any, axes: Sequence[int], epsilon: float) -> Any:
-    return 1 / xp.sqrt(xp.mean(x * x, axis=axes, keepdims=True) + epsilon)
-
-
-_MUTANTS = {
-    _epsilon_after_the_root: "epsilon was added after the root",
-    _epsilon_as_floor: "epsilon was the least that the variance could be",
-    _unbiased: "the variance was divided by one less than the number of elements",
-    _mean_square: "the mean square stood for the variance, as in RMSNormalization",
-}
+_MUTANTS: Mapping[str, tuple[str, Callable[..., Any]]] = {
+    "epsilon_after_the_root": ("epsilon was added after the root",
+        lambda x, axes, epsilon: 1 / (xp.sqrt(variance(x, axes)) + epsilon)),
+    "epsilon_as_floor": ("epsilon was the least that the variance could be",
+        lambda x, axes, epsilon: 1 / xp.sqrt(xp.maximum(variance(x, axes), epsilon))),
+    "unbiased": ("the variance was divided by one less than the number of elements", _unbiased),
+    "mean_square": ("the mean square stood for the variance, as in RMSNormalization",
+        lambda x, axes, epsilon: 1 / xp.sqrt(xp.mean(x * x, axis=axes, keepdims=True) + epsilon)),
+}  # fmt: skip
 
 
 def by_deviation(op: Operator, by: Versions, remark: str) -> None:
@@ -72,11 +63,6 @@ def by_deviation(op: Operator, by: Versions, remark: str) -> None:
     """
     op.formula(by=by)(two_pass)
     op.also_honest(remark, by=by)(one_pass)
-    for mutant, text in _MUTANTS.items():
-        op.mutant(text, by=by, name=mutant.__name__[1:])(mutant)
+    op.mutant_table(_MUTANTS, by=by)
     op.equivalent("invalid_epsilon_is_0_or_1", "no epsilon is invalid")
-    op.equivalent(
-        "subnormal_inputs_flushed",
-        "what subnormal numbers add may be flushed, and the bound leaves it out too",
-        *("bfloat16", "float32", "float64"),
-    )
+    op.equivalent(*FLUSHED)

@@ -24,7 +24,6 @@ from typing import Any, TypeAlias
 
 from opcheck import opset
 from opcheck.dtypes import DTYPES
-from opcheck.model import OpVersion
 from opcheck.opset import Parameter, Schema
 
 Formula: TypeAlias = Callable[..., Any]
@@ -36,6 +35,19 @@ AnyOrder: TypeAlias = Callable[[Mapping[str, Any]], int | None]
 _OPS = "opcheck.engine.ops"
 #: The dtypes of real and complex floating numbers, for mutants that are about no others.
 FLOATING = tuple(name for name, dtype in DTYPES.items() if dtype.kind in ("float", "complex"))
+
+#: Arguments for `Operator.equivalent` that hold for several operators.
+FLUSHED = (
+    "subnormal_inputs_flushed",
+    "what subnormal numbers add may be flushed, and the bound leaves it out too",
+    *("bfloat16", "float32", "float64"),
+)
+OPEN_SAME = "what SAME means for strides above 1 is open before version 11"
+#: Mutants about that.
+OF_OPEN_SAME = (
+    *("refuses_negative_same_padding", "same_negative_padding", "same_padding_for_stride_1"),
+    *("same_rounded_down", "same_size_of_the_input"),
+)
 
 
 class WrongOperator(Exception):
@@ -158,6 +170,13 @@ class Operator:
 
         return declare
 
+    def mutant_table(
+        self, table: Mapping[str, tuple[str, Formula]], *versions: int, **options: Any
+    ) -> None:
+        """Declare mutants by their names, each with its text and its formulation; see `mutant`."""
+        for name, (text, function) in table.items():
+            self.mutant(text, *versions, name=name, **options)(function)
+
     def _by_version(
         self, function: Formula, versions: Sequence[int], by: Versions | None
     ) -> Iterator[tuple[int, Formula]]:
@@ -167,7 +186,7 @@ class Operator:
             yield since, made[since]
 
     def equivalent(self, mutant: str, why: str, *where: str) -> None:
-        """Argue that no legal input tells a general mutant from the formula.
+        """Argue that no legal input tells a mutant from the formula.
 
         `where` are versions ("13"), dtypes ("float32") or both ("13 float32"); everywhere if none
         is named.
@@ -338,17 +357,6 @@ def signature_of(schema: Schema, attributes: Iterable[str]) -> inspect.Signature
     ])  # fmt: skip
 
 
-def composite(name: str, domain: str = "", **options: Any) -> Operator:
-    """Declare an operator by its function body, in each version that has one."""
-    from opcheck.engine.bodies import body_formula
-
-    made = operator(name, domain, module=_caller(), **options)
-    for since, schema in opset.versions(domain, name).items():
-        if schema.bodies:
-            made.formulas[since] = body_formula(OpVersion(domain, name, since))
-    return made
-
-
 @cache
 def find(domain: str, name: str) -> Operator | None:
     """The operator, from the one file that declares it; None where there is none."""
@@ -363,8 +371,7 @@ def find(domain: str, name: str) -> Operator | None:
 def every() -> Iterator[Operator]:
     """Every operator of the engine, by domain and name."""
     for module in _files():
-        if not module.endswith("_native"):
-            importlib.import_module(f"{_OPS}.{module}")
+        importlib.import_module(f"{_OPS}.{module}")
     return iter(_DECLARED[key] for key in sorted(_DECLARED))
 
 

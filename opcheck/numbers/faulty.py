@@ -54,15 +54,16 @@ def _function(name: str) -> Callable[..., Any]:
     found = getattr(plain, name)
 
     def function(*operands: Any, **options: Any) -> Any:
-        bare = [_bare(operand) for operand in operands]
-        return _wrapped(numbers.called(name, found, *bare, **options))
+        plain_ones = map(bare, operands)
+        return _wrapped(numbers.called(name, found, *plain_ones, **options))
 
     return function
 
 
-def _bare(x: Any) -> Any:
+def bare(x: Any) -> Any:
+    """The plain array of a faulty one, or those in a list; anything else as it is."""
     if isinstance(x, list | tuple):
-        return type(x)(map(_bare, x))
+        return type(x)(map(bare, x))
     return x.v if isinstance(x, Faulty) else x
 
 
@@ -72,8 +73,3 @@ def _wrapped(x: Any) -> Any:
     array = np.asarray(x)
     # Indices and booleans stay plain: formulas index with them.
     return Faulty(array) if array.dtype.kind in "fc" else array
-
-
-def bare(x: Any) -> Any:
-    """The plain array of a faulty one; anything else as it is."""
-    return _bare(x)

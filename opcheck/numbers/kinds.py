@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from math import prod
 from typing import Any, ClassVar
 
 
@@ -16,6 +18,16 @@ class Kind(ABC):
     @abstractmethod
     def kind(cls) -> Any:
         """The module with this kind's functions."""
+
+
+def _operator(name: str) -> Callable[..., Any]:
+    """The function `name` of an operator's operands."""
+    return lambda self, *other: getattr(self.kind(), name)(self, *other)
+
+
+def _operators(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """The function `name` of both operands, and of both the other way round."""
+    return _operator(name), lambda self, other: getattr(self.kind(), name)(other, self)
 
 
 class Number(Kind):
@@ -39,67 +51,17 @@ class Number(Kind):
     @property
     def size(self) -> int:
         """The number of elements."""
-        size = 1
-        for length in self.shape:
-            size *= length
-        return size
+        return prod(self.shape)
 
-    def __add__(self, other: Any) -> Any:
-        return self.kind().add(self, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return self.kind().add(other, self)
-
-    def __sub__(self, other: Any) -> Any:
-        return self.kind().subtract(self, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return self.kind().subtract(other, self)
-
-    def __mul__(self, other: Any) -> Any:
-        return self.kind().multiply(self, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return self.kind().multiply(other, self)
-
-    def __truediv__(self, other: Any) -> Any:
-        return self.kind().divide(self, other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return self.kind().divide(other, self)
-
-    def __pow__(self, other: Any) -> Any:
-        return self.kind().pow(self, other)
-
-    def __rpow__(self, other: Any) -> Any:
-        return self.kind().pow(other, self)
-
-    def __matmul__(self, other: Any) -> Any:
-        return self.kind().matmul(self, other)
-
-    def __neg__(self) -> Any:
-        return self.kind().negative(self)
-
-    def __abs__(self) -> Any:
-        return self.kind().abs(self)
-
-    def __lt__(self, other: Any) -> Any:
-        return self.kind().less(self, other)
-
-    def __le__(self, other: Any) -> Any:
-        return self.kind().less_equal(self, other)
-
-    def __gt__(self, other: Any) -> Any:
-        return self.kind().greater(self, other)
-
-    def __ge__(self, other: Any) -> Any:
-        return self.kind().greater_equal(self, other)
-
-    def __eq__(self, other: Any) -> Any:
-        return self.kind().equal(self, other)
-
-    def __ne__(self, other: Any) -> Any:
-        return self.kind().not_equal(self, other)
+    __add__, __radd__ = _operators("add")
+    __sub__, __rsub__ = _operators("subtract")
+    __mul__, __rmul__ = _operators("multiply")
+    __truediv__, __rtruediv__ = _operators("divide")
+    __pow__, __rpow__ = _operators("pow")
+    __matmul__, __neg__, __abs__ = map(_operator, ("matmul", "negative", "abs"))
+    __lt__, __le__ = _operator("less"), _operator("less_equal")
+    __gt__, __ge__ = _operator("greater"), _operator("greater_equal")
+    __eq__, __ne__ = _operator("equal"), _operator("not_equal")
 
     def __bool__(self) -> bool:
         raise TypeError("an array of numbers is neither true nor false; use xp.where")

@@ -10,7 +10,7 @@ import builtins
 import math
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from functools import cache
+from functools import cache, partial
 from typing import Any, TypeAlias
 
 import mpmath
@@ -278,58 +278,42 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 
 
+#: Those of two operands.
+_OF_TWO = "add subtract multiply divide pow remainder fmod maximum minimum".split()
+
+
 @cache
 def of_objects(name: str) -> Callable[..., Any]:
     """The function `name` of arrays of mpmath's numbers."""
-    function = _real(_FUNCTIONS[name])
-    applied = np.frompyfunc(function, function_arity(name), 1)
+    applied = np.frompyfunc(_real(_FUNCTIONS[name]), 2 if name in _OF_TWO else 1, 1)
     return lambda *operands: _array(applied(*operands))
 
 
-def function_arity(name: str) -> int:
-    """How many operands a function has."""
-    two = "add subtract multiply divide pow remainder fmod maximum minimum".split()
-    return 2 if name in two else 1
+def _elementwise(name: str, *operands: Any) -> Precise:
+    return Precise(of_objects(name)(*map(_lift, operands)), _dtype(operands))
 
 
-def _elementwise(name: str) -> Callable[..., Precise]:
-    def function(*operands: Any) -> Precise:
-        return Precise(of_objects(name)(*map(_lift, operands)), _dtype(operands))
-
-    function.__name__ = function.__qualname__ = name
-    return function
-
-
-globals().update({name: _elementwise(name) for name in _FUNCTIONS})
+globals().update({name: partial(_elementwise, name) for name in _FUNCTIONS})
 
 
 # ── everything else works on arrays of objects as on any others ───────────────────────────────
 
 
-def _on_arrays(name: str) -> Callable[..., Precise]:
-    function = getattr(plain, name)
-
-    def applied(x: Precise, *arguments: Any, **options: Any) -> Precise:
-        return Precise(_array(function(x.v, *arguments, **options)), x.dtype)
-
-    applied.__name__ = applied.__qualname__ = name
-    return applied
+def _on_arrays(name: str, x: Precise, *arguments: Any, **options: Any) -> Precise:
+    return Precise(_array(getattr(plain, name)(x.v, *arguments, **options)), x.dtype)
 
 
 _MOVEMENTS = """
 broadcast_to expand_dims flip inexact permute_dims reshape squeeze sums take take_along_axis tile
 """.split()
-globals().update({name: _on_arrays(name) for name in _MOVEMENTS})
+globals().update({name: partial(_on_arrays, name) for name in _MOVEMENTS})
 
 
-def _joined(name: str) -> Callable[..., Precise]:
-    def joined(arrays: Sequence[Any], axis: int = 0) -> Precise:
-        return Precise(getattr(np, name)([*map(_lift, arrays)], axis=axis), _dtype(arrays))
-
-    return joined
+def _joined(join: Callable[..., Any], arrays: Sequence[Any], axis: int = 0) -> Precise:
+    return Precise(join([*map(_lift, arrays)], axis=axis), _dtype(arrays))
 
 
-concat, stack = _joined("concat"), _joined("stack")
+concat, stack = partial(_joined, np.concat), partial(_joined, np.stack)
 
 
 def pad(x: Precise, widths: Any, constant_values: float = 0.0) -> Precise:
@@ -352,17 +336,12 @@ def zeros_like(x: Precise) -> Precise:
     return full_like(x, 0)
 
 
-def _comparison(name: str) -> Callable[[Any, Any], Any]:
-    compare = getattr(np, name)
-
-    def compared(a: Any, b: Any) -> Any:
-        return np.asarray(compare(_lift(a), _lift(b)), np.bool_)
-
-    return compared
+def _compared(name: str, a: Any, b: Any) -> Any:
+    return np.asarray(getattr(np, name)(_lift(a), _lift(b)), np.bool_)
 
 
 _COMPARISONS = "less less_equal greater greater_equal equal not_equal"
-globals().update({name: _comparison(name) for name in _COMPARISONS.split()})
+globals().update({name: partial(_compared, name) for name in _COMPARISONS.split()})
 
 _is_nan = np.frompyfunc(lambda x: x != x, 1, 1)
 _is_infinite = np.frompyfunc(mpmath.isinf, 1, 1)
@@ -390,32 +369,28 @@ def where(condition: Any, a: Any, b: Any) -> Precise:
 
 def clip(x: Any, low: Any = None, high: Any = None) -> Any:
     """`x` between `low` and `high`; `high` where they contradict each other."""
-    x = x if low is None else _elementwise("maximum")(x, low)
-    return x if high is None else _elementwise("minimum")(x, high)
+    x = x if low is None else _elementwise("maximum", x, low)
+    return x if high is None else _elementwise("minimum", x, high)
 
 
-def _reduction(name: str, empty: float | None = None) -> Callable[..., Precise]:
-    function = getattr(np, name)
-
-    def reduced(x: Precise, axis: Any = None, keepdims: bool = False) -> Precise:
-        options = {} if empty is None else {"initial": mpmath.mpf(empty)}
-        v = _array(function(x.v, axis=axis, keepdims=keepdims, **options))
-        if empty is None:
-            nan = isnan(x).any(axis=axis, keepdims=keepdims)
-            v = np.where(nan, _NAN, v)
-        return Precise(v, x.dtype)
-
-    return reduced
+def _reduced(
+    function: Callable[..., Any], empty: Any, x: Precise, axis: Any = None, keepdims: bool = False
+) -> Precise:
+    options = {} if empty is None else {"initial": mpmath.mpf(empty)}
+    v = _array(function(x.v, axis=axis, keepdims=keepdims, **options))
+    if empty is None:
+        v = np.where(isnan(x).any(axis=axis, keepdims=keepdims), _NAN, v)
+    return Precise(v, x.dtype)
 
 
-sum, prod = _reduction("sum", 0.0), _reduction("prod", 1.0)
-max, min = _reduction("max"), _reduction("min")
+sum, prod = partial(_reduced, np.sum, 0), partial(_reduced, np.prod, 1)
+max, min = partial(_reduced, np.max, None), partial(_reduced, np.min, None)
 
 
 def mean(x: Precise, axis: Any = None, keepdims: bool = False) -> Precise:
     """The sum over `axis`, divided by how many there are."""
     total = sum(x, axis, keepdims)
-    return _elementwise("divide")(total, x.size // total.size if total.size else 1)
+    return _elementwise("divide", total, x.size // total.size if total.size else 1)
 
 
 def cumulative_sum(x: Precise, axis: int = 0) -> Precise:

@@ -6,9 +6,10 @@ DirectML's operators stand beside ONNX's and are read the same way.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from operator import or_
+from typing import Any
 
 from opcheck.dtypes import DType, any_by_text, named
 from opcheck.model import Attrs, AttrValue, OpVersion
@@ -47,19 +48,11 @@ def versions(domain: str, name: str) -> Mapping[int, Schema]:
     return {schema.op.since: schema for schema in reversed([*onnx_defs.versions(domain, name)])}
 
 
-def body(
-    op: OpVersion,
-    opset: int,
-    attrs: Mapping[str, AttrValue],
-    inputs: Sequence[tuple[DType, Sequence[int]] | None],
-    outputs: int,
-) -> Body | None:
+def body(op: OpVersion, *asked: Any) -> Body | None:
     """The function body of `op`; see `onnx_defs.body`."""
-    if op.domain == directml.DOMAIN:
-        return None
     from opcheck.opset import onnx_defs
 
-    return onnx_defs.body(op, opset, attrs, inputs, outputs)
+    return None if op.domain == directml.DOMAIN else onnx_defs.body(op, *asked)
 
 
 def describe(domain: str, name: str, opset: int) -> Schema | None:

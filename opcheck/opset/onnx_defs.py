@@ -59,7 +59,6 @@ def _schema(schema: Any) -> Schema:
         doc=schema.doc or "",
         constraints={c.type_param_str: c.description for c in schema.type_constraints},
         bodies=tuple(sorted(bodies)),
-        deterministic=schema.node_determinism != defs.OpSchema.NodeDeterminism.NonDeterministic,
     )
 
 

@@ -48,8 +48,7 @@ class Schema:
     """One operator at one version.
 
     `doc` is the operator's text, `constraints` describe its type variables. `bodies` are the opsets
-    for which the specification states the operator as a function of others. The values of an
-    operator that is not `deterministic` are drawn at random.
+    for which the specification states the operator as a function of others.
     """
 
     op: OpVersion
@@ -60,7 +59,6 @@ class Schema:
     doc: str = ""
     constraints: Mapping[str, str] | None = None
     bodies: tuple[int, ...] = ()
-    deterministic: bool = True
 
     @property
     def lead(self) -> int:

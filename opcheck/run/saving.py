@@ -16,7 +16,6 @@ from opcheck.graph import NotExpressible, folders, model_of
 from opcheck.graph.folders import Refusal, Saying
 from opcheck.model import (
     AnyOf,
-    Array,
     BackendInfo,
     Case,
     Crashed,
@@ -36,42 +35,6 @@ from opcheck.model import (
 )
 from opcheck.run.conduct import Asked
 from opcheck.run.oracle import question
-
-
-class Recorder:
-    """A folder in which the answers of one backend are saved, a folder for each case in it.
-
-    What an earlier run saved there is removed first. Raises UsageError where the folder holds
-    anything else, or cannot be made.
-    """
-
-    def __init__(self, folder: Path, backend: BackendInfo) -> None:
-        self.folder = folder
-        _check_is_not_read(folder, backend)
-        begin(folder, backend)
-
-    def save(
-        self, task: Task, inputs: Sequence[Array], outcome: Outcome, *, at_its_opset: bool = True
-    ) -> None:
-        """Save the model, its inputs, and what came out.
-
-        A crash, a time-out and the like leave no outputs: judged later, the case was not run.
-        Unless `at_its_opset`, the model is the case's but for its opset. Raises OSError.
-        """
-        name = folders.folder_name(task.case) if at_its_opset else folders.task_folder_name(task)
-        folder = self.folder / name
-        if folder.exists():
-            shutil.rmtree(folder)
-        try:
-            model = model_of(task)
-        except NotExpressible:
-            model = None
-        folders.write_question(folder, model, task, inputs)
-        saying = _saying(outcome)
-        if isinstance(outcome, Produced) and not saying:
-            saying = _write_outputs(folder / folders.DATA_SET, task, outcome)
-        if saying:
-            folders.write_saying(folder, saying)
 
 
 def _saying(outcome: Outcome) -> Saying | None:
@@ -124,7 +87,7 @@ def _check_is_not_read(folder: Path, backend: BackendInfo) -> None:
 
 
 def begin(folder: Path, backend: BackendInfo | None) -> None:
-    """Make an empty folder for what `backend` answers, or for questions alone; see `Recorder`."""
+    """Make an empty folder for what `backend` answers, or for questions alone; see `Recording`."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for case in earlier_cases(folder):
@@ -161,19 +124,27 @@ def recording(backends: Sequence[Asked], folder: Path) -> list[Asked]:
         told = f"the outputs of one backend can be saved, not of {len(backends)}: {named}"
         raise UsageError(told, "name it with -b")
     (backend,) = backends
-    return [Recording(backend, Recorder(folder, backend.info))]
+    return [Recording(backend, folder)]
 
 
 @dataclass(eq=False)
 class Recording:
-    """A backend whose answers are saved as they come."""
+    """A backend whose answers are saved as they come, a folder in `folder` for each case.
+
+    What an earlier run saved there is removed first. Raises UsageError where the folder holds
+    anything else, or cannot be made.
+    """
 
     backend: Asked
-    recorder: Recorder
+    folder: Path
     #: The opsets at which each case was asked, the first of which is its own.
     _opsets: dict[str, list[int]] = field(default_factory=dict)
     #: What is under way and will be saved, by ticket.
     _saved: dict[int, Question] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        _check_is_not_read(self.folder, self.backend.info)
+        begin(self.folder, self.backend.info)
 
     @property
     def info(self) -> BackendInfo:
@@ -203,18 +174,35 @@ class Recording:
         """What has come since the last time, saved."""
         for ticket, reply in self.backend.replies(readable):
             if question := self._saved.pop(ticket, None):
-                self._save(question, reply.outcome)
+                own = self._opsets[question.task.case][0] == question.task.opset
+                self.save(question, reply.outcome, at_its_opset=own)
             yield ticket, reply
 
-    def _save(self, question: Question, outcome: Outcome) -> None:
+    def save(self, question: Question, outcome: Outcome, *, at_its_opset: bool = True) -> None:
+        """Save the model, its inputs, and what came out.
+
+        A crash, a time-out and the like leave no outputs: judged later, the case was not run.
+        Unless `at_its_opset`, the model is the case's but for its opset.
+        """
         task = question.task
-        own = self._opsets[task.case][0] == task.opset
+        name = folders.folder_name(task.case) if at_its_opset else folders.task_folder_name(task)
+        folder = self.folder / name
         try:
-            self.recorder.save(task, question.inputs, outcome, at_its_opset=own)
+            if folder.exists():
+                shutil.rmtree(folder)
+            try:
+                model = model_of(task)
+            except NotExpressible:
+                model = None
+            folders.write_question(folder, model, task, question.inputs)
+            saying = _saying(outcome)
+            if isinstance(outcome, Produced) and not saying:
+                saying = _write_outputs(folder / folders.DATA_SET, task, outcome)
+            if saying:
+                folders.write_saying(folder, saying)
         except OSError as error:
-            told = error.strerror or str(error)
-            where = self.recorder.folder
-            raise BackendUnavailable(f"outputs cannot be saved in {where}: {told}") from error
+            told = f"outputs cannot be saved in {self.folder}: {error.strerror or error}"
+            raise BackendUnavailable(told) from error
 
 
 def write_questions(folder: Path, cases: Iterable[Case]) -> int:

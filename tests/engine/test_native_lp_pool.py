@@ -19,9 +19,8 @@ from opcheck.engine import Node
 from opcheck.engine.native import lp_pool as native_module
 from opcheck.engine.native import natively
 from opcheck.engine.native.lp_pool import norms
-from opcheck.engine.native.lp_pool.block_sums import along, parts, ways, workspace
+from opcheck.engine.native.lp_pool.block_sums import along, parts, sums, ways
 from opcheck.engine.native.lp_pool.block_sums.calls import via
-from opcheck.engine.native.lp_pool.block_sums.sums import BlockSums, room
 from opcheck.engine.windows import AxisWindows, Windows
 from opcheck.model import OpVersion
 from tests.engine.ops.layouts import LAYOUTS
@@ -169,10 +168,10 @@ def possible(way: str, axis: AxisWindows, b: int, first: bool) -> bool:
     return way != "one by one" or (b == 1 and bool(parts.inside(axis)))
 
 
-def sums(x: Any, chosen: tuple[AxisWindows, ...], roots: bool = False) -> Any:
+def summed(x: Any, chosen: tuple[AxisWindows, ...], roots: bool = False) -> Any:
     """The sums of the windows of `x`, whose axes are all of `chosen`."""
-    buffers = [np.full(room(chosen), NAN, x.dtype) for _ in range(3)]
-    laid_down = BlockSums(chosen, buffers)
+    buffers = [np.full(sums.room(chosen), NAN, x.dtype) for _ in range(3)]
+    laid_down = sums.BlockSums(chosen, buffers)
     for index, place, _ in laid_down.places:
         place[...] = x.reshape(laid_down.layout)[:, index]
     out = np.full([axis.size for axis in chosen], NAN, x.dtype)
@@ -200,8 +199,8 @@ def test_each_way_gives_the_sums_of_the_definition(
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setattr(along, "way", go)
         every = (parts.every(2), *chosen)
-        assert sums(x, every).tolist() == want.tolist()
-        assert sums(x, every, roots=True).tolist() == np.sqrt(want).tolist()
+        assert summed(x, every).tolist() == want.tolist()
+        assert summed(x, every, roots=True).tolist() == np.sqrt(want).tolist()
 
 
 @settings(max_examples=100, deadline=None)
@@ -325,13 +324,13 @@ def test_parts_of_many_kinds_take_no_more_memory_than_a_few(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     taken = []
-    for limit in (workspace._LAID_DOWN, 1 << 30):
-        monkeypatch.setattr(workspace, "_LAID_DOWN", limit)
-        space = workspace.Workspace(np.dtype(np.float32))
+    for limit in (sums._LAID_DOWN, 1 << 30):
+        monkeypatch.setattr(sums, "_LAID_DOWN", limit)
+        space = sums.Workspace(np.dtype(np.float32))
         for k in range(32):
             space.sums((parts.every(1000), AxisWindows(240 - k, 239 - k, 1, 1, 120, 242)))
         taken.append(space.nbytes)
-    assert taken[0] < workspace.KEPT < taken[1]
+    assert taken[0] < sums.KEPT < taken[1]
 
 
 def test_long_runs_are_not_copied_to_a_buffer_even_if_the_call_fails() -> None:
@@ -378,7 +377,7 @@ def test_a_thread_keeps_a_few_mebibytes_whatever_it_has_pooled(
                 pooled(np.ones((1, 400, 240 - k), dtype), kernel_shape=(239 - k,), pads=(120, 120))
                 pooled(np.ones((1, 2, 2000 - k, 2), dtype), kernel_shape=(1999 - k, 1))
 
-    assert 1 << 20 < kept(much) < workspace.KEPT + (1 << 20)
+    assert 1 << 20 < kept(much) < sums.KEPT + (1 << 20)
 
     def fail(*_: Any) -> None:
         raise MemoryError
@@ -389,4 +388,4 @@ def test_a_thread_keeps_a_few_mebibytes_whatever_it_has_pooled(
             pooled(x, kernel_shape=(2, 2), dilations=(600, 600), p=8)
 
     monkeypatch.setattr(norms, "_again", fail)
-    assert kept(failing) < workspace.KEPT
+    assert kept(failing) < sums.KEPT

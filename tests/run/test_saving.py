@@ -1,5 +1,6 @@
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -28,8 +29,8 @@ from opcheck.model import (
     Verdict,
 )
 from opcheck.run import conduct
-from opcheck.run.saving import Recorder, recording
-from tests.asking import cases_in, shipped_cases, task_of
+from opcheck.run.saving import Recording, recording
+from tests.asking import asking, cases_in, shipped_cases, task_of
 from tests.inline import Inline, judged
 from tests.miniatures import Fake, Refused, answering, of_operand, refusing
 from tests.run.one import TWO
@@ -40,10 +41,15 @@ HARDMAX = task_of("Hardmax", 13, {"axis": 1}, X)
 FAKE = BackendInfo("fake", "fake", "1.0")
 
 
+def recorder(folder: Path, info: BackendInfo = FAKE) -> Recording:
+    """What saves the answers of a backend that is called so."""
+    backend: Any = SimpleNamespace(info=info)
+    return Recording(backend, folder)
+
+
 def saved(folder: Path, outcome: Outcome) -> set[str]:
     """The files that an outcome leaves in the case's folder."""
-    recorder = Recorder(folder / "saved", FAKE)
-    recorder.save(HARDMAX, [X], outcome)
+    recorder(folder / "saved").save(asking(HARDMAX, X), outcome)
     case = folder / "saved" / "Hardmax"
     return {str(p.relative_to(case)) for p in case.rglob("*") if p.is_file()}
 
@@ -102,9 +108,9 @@ def test_what_no_file_can_hold_is_not_left_half_written(tmp_path: Path) -> None:
 
 
 def test_a_case_that_is_saved_again_has_its_last_answer_alone(tmp_path: Path) -> None:
-    recorder = Recorder(tmp_path / "saved", FAKE)
-    recorder.save(HARDMAX, [X], Produced((Y,), 0.1))
-    recorder.save(HARDMAX, [X], Declined("no more"))
+    saving = recorder(tmp_path / "saved")
+    saving.save(asking(HARDMAX, X), Produced((Y,), 0.1))
+    saving.save(asking(HARDMAX, X), Declined("no more"))
     case = tmp_path / "saved" / "Hardmax"
     assert (case / "unsupported.txt").exists()
     assert not (case / DATA_SET / "output_0.pb").exists()
@@ -243,7 +249,7 @@ def test_what_an_earlier_run_saved_is_replaced_by_all_of_the_next(tmp_path: Path
 
 def refusal(folder: Path, backend: BackendInfo = FAKE) -> UsageError:
     with pytest.raises(UsageError) as error:
-        Recorder(folder, backend)
+        recorder(folder, backend)
     assert type(error.value) is UsageError
     return error.value
 

@@ -106,7 +106,12 @@ class Compiled:
         """What the compiled model says of the outputs' shapes."""
         shapes = [port.get_partial_shape() for port in self.compiled.outputs]
         return [
-            (None, None if shape.rank.is_dynamic else [_size(one) for one in shape])
+            (
+                None,
+                None
+                if shape.rank.is_dynamic
+                else [one.get_length() if one.is_static else None for one in shape],
+            )
             for shape in shapes
         ]
 
@@ -122,18 +127,13 @@ class Compiled:
         return Bare(partial(request.infer, share_outputs=True), self._arrays)
 
     def _arrays(self, found: Any) -> list[Array]:
-        return [_array(port, found[port]) for port in self.compiled.outputs]
-
-
-def _size(dimension: Any) -> int | None:
-    return dimension.get_length() if dimension.is_static else None
+        return [
+            found[port].view(_BF16) if port.element_type.to_string() == "bf16" else found[port]
+            for port in self.compiled.outputs
+        ]
 
 
 def _tensor(array: Array) -> Any:
     from openvino import Tensor, Type
 
     return Tensor(array.view(np.uint16), array.shape, Type.bf16) if array.dtype == _BF16 else array
-
-
-def _array(port: Any, found: Array) -> Array:
-    return found.view(_BF16) if port.element_type.to_string() == "bf16" else found

@@ -155,10 +155,6 @@ def _group_normalization(torch: Any, task: Task, x: Any, scale: Any, shift: Any)
     return y * scale.reshape(channels) + shift.reshape(channels)
 
 
-def _gelu(torch: Any, task: Task, x: Any) -> Any:
-    return torch.nn.functional.gelu(x, approximate=str(task.attrs.get("approximate", "none")))
-
-
 def _conv(torch: Any, task: Task, x: Any, w: Any, bias: Any = None) -> Any:
     attrs: dict[str, Any] = {**task.attrs}
     group, kernel = attrs.pop("group", 1), tuple(w.shape[2:])
@@ -179,10 +175,6 @@ def _widths(axes: Sequence[AxisWindows]) -> list[int]:
         width = (axis.kernel - 1) * axis.dilation + 1
         found += [axis.begin, (axis.size - 1) * axis.stride + width - axis.length - axis.begin]
     return found
-
-
-def _where(torch: Any, task: Task, condition: Any, x: Any, y: Any) -> Any:
-    return torch.where(condition, x, y)
 
 
 def _concat(torch: Any, task: Task, *tensors: Any) -> Any:
@@ -233,10 +225,12 @@ _FUNCTIONS: Mapping[tuple[str, str], Callable[..., Any]] = {
     ("", "Hardmax"): partial(_along_axis, _hardmax),
     ("", "LpPool"): _lp_pool,
     ("", "Conv"): _conv,
-    ("", "Gelu"): _gelu,
+    ("", "Gelu"): lambda torch, task, x: torch.nn.functional.gelu(
+        x, approximate=str(task.attrs.get("approximate", "none"))
+    ),
     ("", "GroupNormalization"): _group_normalization,
     ("", "LayerNormalization"): _layer_normalization,
-    ("", "Where"): _where,
+    ("", "Where"): lambda torch, task, condition, x, y: torch.where(condition, x, y),
     ("", "Concat"): _concat,
     ("", "Gather"): _gather,
     ("", "TopK"): _top_k,

@@ -100,6 +100,11 @@ class Settings:
             raise BackendUnavailable(f"no process can be started: {error}") from error
 
     @property
+    def too_much(self) -> str:
+        """What is said of a worker that takes more memory than it may."""
+        return f"took more than {(self.memory_limit or 0) / 2**20:,.6g} MiB of memory"
+
+    @property
     def digest(self) -> dict[str, str]:
         """What of this a backend may answer by; the values of variables may be secrets."""
         told = f"{sorted(self.environment.items())} {self.timeout} {self.memory_limit}"
@@ -151,7 +156,7 @@ class Slot:
         until = self._since + self._settings.start_timeout
         info = started(self.process, self._settings.address, until)
         if self._takes_too_much(self.process, now=info is not None):
-            said = f"backend {self._settings.address!r} {self._too_much().how} at start"
+            said = f"backend {self._settings.address!r} {self._settings.too_much} at start"
             raise BackendUnavailable(said)
         if info is None:
             return
@@ -228,7 +233,7 @@ class Slot:
             answer = read_answer(message.read(fits), job.question)
             limit = self._settings.memory_limit
             if limit is not None and answer.peak > limit:
-                return self._too_much()
+                return OutOfMemory(self._settings.too_much)
             reply = Reply(outcome(answer.seen, job.question), answer.printed)
         except MemoryError as error:
             reply = Reply(OutOfMemory(f"its answer does not fit into memory: {error}"))
@@ -245,7 +250,7 @@ class Slot:
         if process.has_ended():
             loss = Crashed(process.how_it_ended())
         elif self._takes_too_much(process):
-            loss = self._too_much()
+            loss = OutOfMemory(self._settings.too_much)
         elif self.jobs:
             seconds = max(self.jobs[0].question.timeout or 0, self._settings.timeout)
             if monotonic() - self._since > seconds:
@@ -262,10 +267,6 @@ class Slot:
         process.trim_log()
         limit = self._settings.memory_limit
         return limit is not None and process.memory() > limit
-
-    def _too_much(self) -> OutOfMemory:
-        limit = self._settings.memory_limit or 0
-        return OutOfMemory(f"took more than {limit / 2**20:,.6g} MiB of memory")
 
     def _lost(self, process: Process, how: Loss, *, answered: bool) -> None:
         """End a worker. It is the fault of the job it was at work on, or has `answered`."""

@@ -61,7 +61,11 @@ class Stopwatch:
     def hold(self, question: Question, meanwhile: Meanwhile = lambda: None) -> Ready:
         """Have this task prepared and kept. Raises Lost, and what `meanwhile` raises."""
         if self._process is None:
-            self._again(meanwhile)
+            try:
+                self.connected(meanwhile)
+            except (BackendUnavailable, UsageError) as error:
+                self.close()
+                raise Lost(f"its process could not be started again: {error.message}") from error
         self._timeout = max(question.timeout or 0, self._settings.timeout)
         return self._asked(Hold(question), read_ready, meanwhile)
 
@@ -80,13 +84,6 @@ class Stopwatch:
         printed = self._process.kill().strip().splitlines()
         self._process = None
         return printed[-1] if printed else ""
-
-    def _again(self, meanwhile: Meanwhile) -> None:
-        try:
-            self.connected(meanwhile)
-        except (BackendUnavailable, UsageError) as error:
-            self.close()
-            raise Lost(f"its process could not be started again: {error.message}") from error
 
     def _asked(
         self,
@@ -114,7 +111,7 @@ class Stopwatch:
                 if monotonic() > until:
                     raise Lost(f"no answer within {self._timeout:g} s")
                 if limit is not None and process.memory() > limit:
-                    raise Lost(f"took more than {limit / 2**20:,.6g} MiB of memory")
+                    raise Lost(self._settings.too_much)
             message = process.channel.receive()
             if message.number != number:
                 raise Damaged("it answers what was not asked")

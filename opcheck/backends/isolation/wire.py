@@ -48,18 +48,17 @@ _pickled: WeakKeyDictionary[Request, list[Any]] = WeakKeyDictionary()
 def question_parts(question: Request) -> list[Any]:
     """A question as a message; its arrays are not copied."""
     if question not in _pickled:
-        _pickled[question] = _parts(question)
+        buffers: list[PickleBuffer] = []
+        file = io.BytesIO()
+        pickler = Pickler(file, protocol=5, buffer_callback=buffers.append)
+        # NumPy's own way would have the worker look up names that a backend may have changed.
+        pickler.dispatch_table = {
+            ndarray: _reduced_array,
+            DType: lambda dtype: (_dtype_named, (dtype.name,)),
+        }
+        pickler.dump(question)
+        _pickled[question] = [file.getbuffer(), *(buffer.raw() for buffer in buffers)]
     return _pickled[question]
-
-
-def _parts(question: Request) -> list[Any]:
-    buffers: list[PickleBuffer] = []
-    file = io.BytesIO()
-    pickler = Pickler(file, protocol=5, buffer_callback=buffers.append)
-    # NumPy's own way would have the worker look up names that a backend may have changed.
-    pickler.dispatch_table = {ndarray: _reduced_array, DType: _reduced_dtype}
-    pickler.dump(question)
-    return [file.getbuffer(), *(buffer.raw() for buffer in buffers)]
 
 
 def read_question(parts: Sequence[bytearray]) -> Request:
@@ -72,10 +71,6 @@ def _reduced_array(array: Array) -> Any:
     if array.dtype.hasobject:
         return _strings, (array.reshape(-1).tolist(), array.shape)
     return _array, (_spelt(array.dtype), array.shape, PickleBuffer(_bytes(array)))
-
-
-def _reduced_dtype(dtype: DType) -> Any:
-    return _dtype_named, (dtype.name,)
 
 
 def _dtype_named(name: str) -> DType:
@@ -102,29 +97,15 @@ def answer_parts(question: Question | None, answer: Answer) -> list[Any]:
     """
     seen = answer.seen
     blobs: list[memoryview] = []
-
-    def described(value: Array | Foreign) -> Any:
-        return _described(value, blobs)
+    data = (question.inputs, question.second, question.inputs) if question else ()
 
     def listed(outputs: Outputs | None, before: Outputs | None = None) -> Any:
         if outputs is None:
             return None
         pairs = zip_longest(outputs, before or ())
         return [
-            place if _same(value, first) else described(value)
+            place if _same(value, first) else _described(value, blobs)
             for place, (value, first) in enumerate(islice(pairs, len(outputs)))
-        ]
-
-    def fed() -> Any:
-        if question is None:
-            return []
-        data = (question.inputs, question.second, question.inputs)
-        return [
-            [
-                None if _same(own, given) else described(own)
-                for own, given in zip(run, original, strict=True)
-            ]
-            for run, original in zip(seen.fed, data, strict=False)
         ]
 
     record = {
@@ -135,7 +116,13 @@ def answer_parts(question: Question | None, answer: Answer) -> list[Any]:
         "between": listed(seen.between),
         "kept": listed(seen.kept, seen.first),
         "again": listed(seen.again, seen.first),
-        "fed": fed(),
+        "fed": [
+            [
+                None if _same(own, given) else _described(own, blobs)
+                for own, given in zip(run, original, strict=True)
+            ]
+            for run, original in zip(seen.fed, data, strict=False)
+        ],
         "declared": [(one.dtype, one.shape) for one in seen.declared],
         "printed": answer.printed,
         "peak": answer.peak,
@@ -150,19 +137,19 @@ def read_answer(parts: Sequence[bytearray], question: Question) -> Answer:
         if "bug" in record:
             raise Defect(record["bug"])
 
-        def value(said: Any) -> Array | Foreign:
-            return _read(said, parts)
-
         def outputs(said: Any, before: Outputs | None = None) -> Outputs | None:
             if said is None:
                 return None
             known = before or ()
-            return tuple(known[one] if isinstance(one, int) else value(one) for one in said)
+            return tuple(known[one] if isinstance(one, int) else _read(one, parts) for one in said)
 
         first = outputs(record["first"])
         data = (question.inputs, question.second, question.inputs)
         fed = tuple(
-            tuple(given if one is None else value(one) for one, given in zip(run, own, strict=True))
+            tuple(
+                given if one is None else _read(one, parts)
+                for one, given in zip(run, own, strict=True)
+            )
             for run, own in zip(record["fed"], data, strict=False)
         )
         seen = Observed(
@@ -206,18 +193,14 @@ def _described(value: Array | Foreign, blobs: list[memoryview]) -> Any:
     return {"dtype": _spelt(value.dtype), "shape": value.shape, "blob": len(blobs)}
 
 
-def _read(said: Any, parts: Sequence[bytearray]) -> Array | Foreign:
-    if not isinstance(said, str) and "items" in said:
-        items = tuple(_read_one(one, parts) for one in said["items"])
+def _read(said: Any, parts: Sequence[bytearray], *, within: bool = False) -> Array | Foreign:
+    if isinstance(said, str):
+        return Foreign(said)
+    if "items" in said and not within:
+        items = tuple(_read(one, parts, within=True) for one in said["items"])
         if all(isinstance(one, ndarray) for one in items):
             return Items(str(said["description"]), items)  # type: ignore[arg-type]  # as is said
         raise ValueError("something else among arrays")
-    return _read_one(said, parts)
-
-
-def _read_one(said: Any, parts: Sequence[bytearray]) -> Array | Foreign:
-    if isinstance(said, str):
-        return Foreign(said)
     if "strings" in said:
         return _strings(said["strings"], tuple(said["shape"]))
     return _array(said["dtype"], tuple(said["shape"]), parts[said["blob"]])

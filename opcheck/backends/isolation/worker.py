@@ -15,7 +15,7 @@ import signal
 import sys
 import traceback
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from json import dumps, loads
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -56,11 +56,11 @@ def main(arguments: str) -> None:
         sys.path.remove(given["here"])
     channel = Channel(Connection(given["control"]), given["file"])
     printed = _Printed(given["log"])
-    backend = _connected(given["address"], channel, printed, home)
-    if backend:
+    worker = _Worker(channel, printed, home, given["measured"])
+    if backend := worker.connected(given["address"]):
         # The peak of memory is to be that of the backend at work.
         _tell_system("clear_refs", "5")
-        _serve(backend, channel, printed, home, measured=given["measured"])
+        worker.serve(backend)
     with suppress(BaseException):
         sys.stdout.flush()
 
@@ -112,85 +112,81 @@ class _Printed:
         return ""
 
 
-def _connected(address: str, channel: Channel, printed: _Printed, home: int) -> Backend | None:
-    """The backend, having said so; None, having said why not."""
-    from opcheck.backends.address import parse
-    from opcheck.backends.connect import connect
-    from opcheck.backends.made_of import loaded, made_of
-    from opcheck.errors import BackendUnavailable, UsageError
+@dataclass(frozen=True)
+class _Worker:
+    """The process of `home`, whose peak of memory may be `measured`."""
 
-    hello: dict[str, Any]
-    try:
-        before = loaded()
-        backend = connect(parse(address))
-        info = asdict(backend.info)
-        hello = {"info": info | {"made_of": made_of(loaded() - before) | info["made_of"]}}
-    except (BackendUnavailable, UsageError) as error:
-        backend = None
-        usage = isinstance(error, UsageError)
-        hello = {"usage": usage, "message": error.message, "hint": error.hint}
-    _only_at(home)
-    printed.take()
-    channel.send(0, [dumps(hello).encode()])
-    return backend
+    channel: Channel
+    printed: _Printed
+    home: int
+    measured: bool
 
+    def connected(self, address: str) -> Backend | None:
+        """The backend, having said so; None, having said why not."""
+        from opcheck.backends.address import parse
+        from opcheck.backends.connect import connect
+        from opcheck.backends.made_of import loaded, made_of
+        from opcheck.errors import BackendUnavailable, UsageError
 
-def _serve(
-    backend: Backend, channel: Channel, printed: _Printed, home: int, *, measured: bool
-) -> None:
-    from opcheck.backends.isolation.wire import Timer
-
-    timer = Timer(backend, printed.take)
-    while True:
+        hello: dict[str, Any]
         try:
-            message = channel.receive()
-            channel.mark(message.number)
-            # In a function, so that nothing of one question is there when the next one comes.
-            _answer(backend, timer, channel, message, printed, home, measured=measured)
-        except (EOFError, ConnectionError):
+            before = loaded()
+            backend = connect(parse(address))
+            info = asdict(backend.info)
+            hello = {"info": info | {"made_of": made_of(loaded() - before) | info["made_of"]}}
+        except (BackendUnavailable, UsageError) as error:
+            backend = None
+            usage = isinstance(error, UsageError)
+            hello = {"usage": usage, "message": error.message, "hint": error.hint}
+        self._end_if_forked()
+        self.printed.take()
+        self.channel.send(0, [dumps(hello).encode()])
+        return backend
+
+    def serve(self, backend: Backend) -> None:
+        """Answer questions until there are no more."""
+        from opcheck.backends.isolation.wire import Timer
+
+        timer = Timer(backend, self.printed.take)
+        while True:
+            try:
+                message = self.channel.receive()
+                self.channel.mark(message.number)
+                # In a function, so that nothing of one question is there when the next one comes.
+                self._answer(backend, timer, message)
+            except (EOFError, ConnectionError):
+                return
+
+    def _answer(self, backend: Backend, timer: Timer, message: Message) -> None:
+        from opcheck.backends.isolation.wire import Answer, answer_parts, read_question
+        from opcheck.backends.observe import Exit, Observed, observe
+        from opcheck.model import Question
+
+        seen = Observed()
+        try:
+            question = read_question(message.read())
+            if not isinstance(question, Question):
+                self.channel.send(message.number, timer.answer(question), patient=True)
+                return
+            seen = observe(backend, question, alone=True)
+            self._end_if_forked()
+            told = Answer(seen, self.printed.take(), _peak() if self.measured else 0)
+            self.channel.send(message.number, answer_parts(question, told), patient=True)
             return
+        except ConnectionError:
+            raise
+        except (MemoryError, OSError) as error:
+            # Of its data, if it was not asked yet, else of its answer.
+            failed = Exit("memory", type(error).__name__, str(error), documented=False)
+            answer = answer_parts(None, Answer(Observed(seen.stage, failed), self.printed.take()))
+        except Exception:  # what a backend raises is observed: this is a mistake of opcheck's
+            answer = [dumps({"bug": traceback.format_exc()}).encode()]
+        self.channel.send(message.number, answer, patient=True)
 
-
-def _answer(
-    backend: Backend,
-    timer: Timer,
-    channel: Channel,
-    message: Message,
-    printed: _Printed,
-    home: int,
-    *,
-    measured: bool,
-) -> None:
-    from opcheck.backends.isolation.wire import Answer, answer_parts, read_question
-    from opcheck.backends.observe import Exit, Observed, observe
-    from opcheck.model import Question
-
-    seen = Observed()
-    try:
-        question = read_question(message.read())
-        if not isinstance(question, Question):
-            channel.send(message.number, timer.answer(question), patient=True)
-            return
-        seen = observe(backend, question, alone=True)
-        _only_at(home)
-        told = Answer(seen, printed.take(), _peak() if measured else 0)
-        channel.send(message.number, answer_parts(question, told), patient=True)
-        return
-    except ConnectionError:
-        raise
-    except (MemoryError, OSError) as error:
-        # Of its data, if it was not asked yet, else of its answer.
-        failed = Exit("memory", type(error).__name__, str(error), documented=False)
-        answer = answer_parts(None, Answer(Observed(seen.stage, failed), printed.take()))
-    except Exception:  # what a backend raises is observed: this is a mistake of opcheck's
-        answer = [dumps({"bug": traceback.format_exc()}).encode()]
-    channel.send(message.number, answer, patient=True)
-
-
-def _only_at(home: int) -> None:
-    """End this process if it is not the one at `home`: its backend forked, and nobody asked it."""
-    if os.getpid() != home:
-        os._exit(0)
+    def _end_if_forked(self) -> None:
+        """End this process if it is not the one at `home`: its backend forked, and nobody asked."""
+        if os.getpid() != self.home:
+            os._exit(0)
 
 
 def _peak() -> int:

@@ -12,8 +12,7 @@ import numpy as np
 
 from opcheck.engine.evaluate import evaluate
 from opcheck.engine.mutants import rows
-from opcheck.engine.mutants.making import blank
-from opcheck.engine.mutants.mutant import Accepting, Mutant, faults, of_validity
+from opcheck.engine.mutants.mutant import Accepting, Mutant, blank, faults, of_validity
 from opcheck.engine.node import Node
 from opcheck.errors import InvalidNode
 from opcheck.model import Array
@@ -119,10 +118,10 @@ class _Named:
             text = f"of more than {rank} axes the {which} two were one, so that either meant both"
             name = f"{which}_two_of_more_than_{rank}_axes_merged"
             yield Mutant(name, text, partial(self._merged, place, rank), unless=(_INDEXED,))
-        text = "the shape was read from the last axis to the first"
-        yield Mutant("shape_reversed", text, self._reversed)
-        text = "the whole tensor was one row"
-        yield Mutant("whole_tensor", text, self._one_row, unless=(_INDEXED,))
+        yield Mutant("shape_reversed", "the shape was read from the last axis to the first",
+                     self._reversed)  # fmt: skip
+        answer = partial(self._in_rows, lambda node: node.given[0].size)
+        yield Mutant("whole_tensor", "the whole tensor was one row", answer, unless=(_INDEXED,))
         # How many there are does not depend on the type: of blocks one type decides.
         for width, kind, only in (
             (1024, "blocks", ("float32",)), (16, "vectors", None), (8, "vectors", None),
@@ -133,7 +132,8 @@ class _Named:
             answer = partial(self._without_the_last_rows, width)
             yield Mutant(name, text, answer, only=only, unless=(_COERCED,))
         text = "neighbours in a row were taken to lie side by side in memory"
-        yield Mutant("rows_side_by_side", text, self._side_by_side, unless=(_COERCED,))
+        answer = partial(self._in_rows, lambda node: self._apart(node)[1])
+        yield Mutant("rows_side_by_side", text, answer, unless=(_COERCED,))
         text = "the axis was moved to the end, and not back in the output"
         yield Mutant("not_transposed_back", text, self._not_transposed_back, unless=(_COERCED,))
         text = "where rows lie across memory, the place of the maximum in its row had 8 bits"
@@ -153,7 +153,9 @@ class _Named:
              self._squeezed_first, _FROM_THE_BACK),
             ("axis_of_vector_as_of_a_matrix",
              "a vector, taken for a matrix of one row, had the range of a matrix's axis",
-             Accepting(partial(self._stated, _as_of_a_matrix)), _FROM_THE_BACK),
+             Accepting(partial(
+                 self._stated, lambda axis, r: 0 if r == 1 and -2 <= axis < 2 else axis)),
+             _FROM_THE_BACK),
             ("refuses_negative_axes", "negative axes were refused", self._refusing_negative,
              _FROM_THE_BACK),
             ("left_coerced", "the output kept the two dimensions that the input was coerced to",
@@ -204,8 +206,10 @@ class _Named:
             node, lambda x, axes: self.elsewhere(node, x.reshape(x.shape[::-1]), axes)
         )
 
-    def _one_row(self, node: Node) -> Sequence[Any]:
-        return self._or_right(node, lambda x, axes: self.elsewhere(node, x.reshape(1, -1), (1,)))
+    def _in_rows(self, length: Callable[[Node], int], node: Node) -> Sequence[Any]:
+        return self._or_right(
+            node, lambda x, _: self.elsewhere(node, x.reshape(-1, length(node)), (1,))
+        )
 
     def _merged(self, place: int, rank: int, node: Node) -> Sequence[Any]:
         def made(x: Array, axes: Axes) -> Sequence[Any]:
@@ -222,11 +226,6 @@ class _Named:
         axes, shape = sorted(self.found(node)), node.given[0].shape
         order = [axis for axis in range(node.rank) if axis not in axes] + axes
         return order, prod(shape[axis] for axis in axes)
-
-    def _side_by_side(self, node: Node) -> Sequence[Any]:
-        return self._or_right(
-            node, lambda x, _: self.elsewhere(node, x.reshape(-1, self._apart(node)[1]), (1,))
-        )
 
     def _beside(self, node: Node) -> int:
         """How many rows lie side by side in memory."""
@@ -309,10 +308,6 @@ class _Named:
             return node.right
         each = self.taking(node.with_input(0, x[..., None]), (x.ndim,))
         return [_shaped(out, x.shape) for out in each.right]
-
-
-def _as_of_a_matrix(axis: int, r: int) -> int:
-    return 0 if r == 1 and -2 <= axis < 2 else axis
 
 
 def _shaped(out: Array, shape: tuple[int, ...]) -> Array:

@@ -9,8 +9,7 @@ import numpy as np
 
 from opcheck import dtypes
 from opcheck.dtypes import DTYPES, DType, limits
-from opcheck.engine.mutants.making import FLOATS
-from opcheck.engine.mutants.mutant import Mutant, faults
+from opcheck.engine.mutants.mutant import FLOATS, Mutant, faults
 from opcheck.model import Array
 from opcheck.numbers import Fault
 
@@ -93,22 +92,10 @@ def _of_truth(function: Callable[[Array], Any]) -> Change:
     )
 
 
-def _from_other_sign(cast: Any, x: Array, own: DType, dtype: DType) -> Any:
-    return cast(x.view(f"{'i' if own.name.startswith('u') else 'u'}{x.dtype.itemsize}"), dtype)
-
-
 def _flushed(cast: Any, x: Array, own: DType, dtype: DType) -> Any:
     right = cast(x, dtype)
     normal = np.ldexp(1.0, dtype.min_exponent + dtype.precision - 1)
     return np.where(np.abs(right.astype(np.float64)) < normal, np.zeros_like(right), right)
-
-
-def _one_is_minus_1(cast: Any, x: Array, own: DType, dtype: DType) -> Any:
-    return cast(x, dtype) if dtype.kind == "bool" else -cast(x, dtype)
-
-
-def _of_bits(cast: Any, x: Array, own: DType, dtype: DType) -> Any:
-    return x.view(dtype.numpy) if x.dtype.itemsize == dtype.numpy.itemsize else cast(x, dtype)
 
 
 def _casts() -> Iterator[Mutant]:
@@ -157,7 +144,9 @@ def _casts() -> Iterator[Mutant]:
         ("cast_to_bool_by_1_bit", "of an integer the lowest bit was cast to bool",
          _of_truth(lambda x: (x & x.dtype.type(1)) != 0), _INTEGERS),
         ("cast_of_the_other_sign", "signed integers were read as unsigned, and unsigned as signed",
-         _from_other_sign, _INTEGERS),
+         lambda cast, x, own, dtype: cast(
+             x.view(f"{'i' if own.name.startswith('u') else 'u'}{x.dtype.itemsize}"), dtype),
+         _INTEGERS),
         ("cast_flushes_subnormals", "subnormal results became zero", _between(floats, _flushed),
          ("bfloat16", "float32", "float64")),
         ("cast_loses_signs_of_zeros", "-0 became +0", _between(
@@ -166,9 +155,13 @@ def _casts() -> Iterator[Mutant]:
             floats, lambda cast, x, own, dtype: np.nan_to_num(
                 cast(x, dtype).astype(np.float64), nan=0.0, posinf=np.inf, neginf=-np.inf)),
          FLOATS),
-        ("cast_true_to_minus_1", "true was cast to all bits set", _one_is_minus_1, ("bool",)),
+        ("cast_true_to_minus_1", "true was cast to all bits set",
+         lambda cast, x, own, dtype: cast(x, dtype) if dtype.kind == "bool" else -cast(x, dtype),
+         ("bool",)),
         ("cast_of_bits", "bits were kept as they are where both types have as many",
-         _of_bits, tuple(name for name, one in DTYPES.items() if one.numpy.itemsize > 1)),
+         lambda cast, x, own, dtype: (
+             x.view(dtype.numpy) if x.dtype.itemsize == dtype.numpy.itemsize else cast(x, dtype)),
+         tuple(name for name, one in DTYPES.items() if one.numpy.itemsize > 1)),
     )  # fmt: skip
 
 

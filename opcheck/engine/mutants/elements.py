@@ -21,6 +21,7 @@ from opcheck.engine.mutants.mutant import (
     faults,
     faulty,
     of_validity,
+    whole_vectors,
 )
 from opcheck.errors import InvalidNode
 from opcheck.numbers import Fault
@@ -156,10 +157,6 @@ def _power_to_bits(bits: int) -> Fault:
     return power
 
 
-def _powers_alone(original: Any, x: Any, p: Any) -> Any:
-    return x if np.ndim(p) == 0 and p < 1 else original(x, p)
-
-
 # ── broadcasting ──────────────────────────────────────────────────────────────────────────────
 
 
@@ -232,7 +229,7 @@ OTHERS: Mapping[str, tuple[Row, ...]] = {
         ("negative_values_are_zero", "negative values counted as 0",
          _instead(lambda x: np.maximum(x, x.dtype.type(0))))),
     "pow": (
-        (*_ROOT, _powers_alone),
+        (*_ROOT, lambda original, x, p: x if np.ndim(p) == 0 and p < 1 else original(x, p)),
         *((f"pow_of_{bits}_bits", f"powers and roots were good to {bits} bits",
            _power_to_bits(bits), LONG) for bits in (12, 16))),
     "sqrt": ((*_ROOT, _instead(lambda x: x)),),
@@ -271,10 +268,6 @@ def _first_products(kept: Callable[[int], int]) -> Fault:
     return fault
 
 
-def _whole_vectors(width: int, count: int) -> int:
-    return count // width * width or count
-
-
 def _in_float16(original: Any, a: Any, b: Any) -> Any:
     """Products added up one after the other, rounded to float16 each time."""
     total: Any = np.zeros((), np.float16)
@@ -295,7 +288,7 @@ PRODUCTS: tuple[Row, ...] = (
     ("products_added_in_float16", "products were added up in float16", _in_float16),
     *((f"products_left_over_by_{width}",
        f"what remained of the products after the last whole vector of {width} was left out",
-       _first_products(partial(_whole_vectors, width))) for width in (4, 8, 16, 32)),
+       _first_products(partial(whole_vectors, width))) for width in (4, 8, 16, 32)),
     *((f"products_of_{count}_elements", f"only the first {count} products were added up",
        _first_products(partial(min, count))) for count in (1024, 4096)),
 )  # fmt: skip

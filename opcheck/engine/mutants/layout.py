@@ -10,16 +10,17 @@ from typing import Any
 import numpy as np
 
 from opcheck.dtypes import DTYPES
-from opcheck.engine.mutants.making import (
+from opcheck.engine.mutants.mutant import (
     FLOATS,
     REALS,
+    Accepting,
+    Mutant,
     blank,
     floating,
     of_input,
     of_output,
     refusing,
 )
-from opcheck.engine.mutants.mutant import Accepting, Mutant
 from opcheck.engine.node import Node
 from opcheck.errors import InvalidNode
 from opcheck.model import Array
@@ -116,10 +117,6 @@ def _read_channels_last(array: Array) -> Array:
     return np.ascontiguousarray(np.moveaxis(array.reshape(batches, *others, channels), -1, 1))
 
 
-def _read_column_major(array: Array) -> Array:
-    return np.ascontiguousarray(array.reshape(array.shape[::-1]).T)
-
-
 def _without_the_attribute(node: Node) -> Sequence[Any]:
     """Without the first attribute that is to blame, if one alone is."""
     for name in node.attrs:
@@ -136,7 +133,8 @@ def _has(strange: Callable[[Array], Any]) -> Callable[[Node], bool]:
 MUTANTS: tuple[Mutant, ...] = (
     of_output("column_major", "the output was written in column-major order",
               lambda out: np.ascontiguousarray(out.T).reshape(out.shape)),
-    of_input("read_column_major", "the input was read in column-major order", _read_column_major),
+    of_input("read_column_major", "the input was read in column-major order",
+             lambda x: np.ascontiguousarray(x.reshape(x.shape[::-1]).T)),
     of_output("transposed", "the output's axes came in the opposite order", lambda o: o.T.copy()),
     of_output("channels_last", "the output came with axis 1 last",
               lambda out: np.moveaxis(out, 1, -1).copy() if out.ndim > 2 else out),

@@ -1,4 +1,4 @@
-"""Mutants: implementations that are wrong in one way that somebody could ship.
+"""Mutants: implementations that are wrong in one way that somebody could ship, and their making.
 
 A mutant serves three times: it names the cause of a failure, it measures what a suite of cases
 sees, and it is a wrong backend in tests.
@@ -12,12 +12,19 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from opcheck import dtypes
 from opcheck.engine.evaluate import evaluate
 from opcheck.engine.node import Node
 from opcheck.errors import InvalidNode, NotSupported
-from opcheck.model import OpVersion
+from opcheck.model import Array, OpVersion
 from opcheck.numbers import Fault
 
+#: Every floating type.
+FLOATS = tuple(name for name, dtype in dtypes.DTYPES.items() if dtype.kind == "float")
+#: Every type of numbers.
+REALS = tuple(n for n, d in dtypes.DTYPES.items() if d.kind in ("float", "int"))
+COMPLEX = ("complex64", "complex128")
+NUMBERS = (*REALS, *COMPLEX)
 #: Types that hold more than float16 does, that have the digits of float32, and float64 alone.
 BEYOND_FLOAT16 = ("bfloat16", "float32", "float64")
 LONG = ("float32", "float64")
@@ -154,6 +161,11 @@ def faulty(primitive: str, name: str, text: str, fault: Fault, only: Only = None
     )
 
 
+def whole_vectors(width: int, count: int) -> int:
+    """As many of the elements as fill vectors, of fewer than a vector's all."""
+    return count // width * width or count
+
+
 def of_validity(mutant: Mutant) -> Mutant:
     """The mutant on invalid nodes alone."""
     return replace(mutant, answer=Accepting(mutant.answer))
@@ -163,3 +175,60 @@ def faults(primitive: str, make: Callable[[Any], Fault], *rows: Row) -> Iterator
     """Faults of one function, which `make` makes of what their rows say is done."""
     for name, text, change, *only in rows:
         yield faulty(primitive, name, text, make(change), *only)
+
+
+def blank(array: Array) -> Array:
+    """Zeros in the shape of `array`, or empty texts."""
+    return np.full_like(array, "") if array.dtype.hasobject else np.zeros_like(array)
+
+
+def of_output(
+    name: str,
+    text: str,
+    change: Callable[[Array], Any],
+    only: Only = None,
+    **where: Any,
+) -> Mutant:
+    """Something is done to each right output."""
+    return Mutant(name, text, lambda node: [*map(change, node.right)], only=only, **where)
+
+
+def of_input(name: str, text: str, change: Callable[[Array], Array], only: Only = None) -> Mutant:
+    """The right answer to other inputs."""
+
+    def answer(node: Node) -> Sequence[Any]:
+        changed = (None if array is None else change(array) for array in node.inputs)
+        return replace(node, inputs=tuple(changed)).right
+
+    return Mutant(name, text, answer, only=only)
+
+
+def computed_in_float32(node: Node) -> Sequence[Any]:
+    """The right answer to inputs cast to float32, cast to the type that they came in."""
+    lead = node.lead
+    assert lead is not None
+    own = lead.dtype
+    with np.errstate(all="ignore"):
+        cast = (
+            a.astype(np.float32) if a is not None and a.dtype == own else a for a in node.inputs
+        )
+        right = replace(node, inputs=tuple(cast)).right
+        return tuple(out.astype(own) if out.dtype == np.float32 else out for out in right)
+
+
+def refusing(name: str, text: str, when: Callable[[Node], bool], **where: Any) -> Mutant:
+    """The right answer, but for nodes that are refused though they are legal."""
+
+    def answer(node: Node) -> Sequence[Any]:
+        right = node.right
+        if when(node):
+            raise InvalidNode(text)
+        return right
+
+    return Mutant(name, text, answer, **where)
+
+
+def floating(array: Array) -> dtypes.DType | None:
+    """The dtype of `array` if it is a floating one of ours."""
+    known = dtypes.of(array)
+    return known if known and known.kind == "float" else None

@@ -12,8 +12,7 @@ import ml_dtypes
 import numpy as np
 
 from opcheck.engine.evaluate import evaluate
-from opcheck.engine.mutants.making import refusing
-from opcheck.engine.mutants.mutant import Mutant, faulty
+from opcheck.engine.mutants.mutant import Mutant, faulty, refusing, whole_vectors
 from opcheck.engine.mutants.windows import (
     NAME,
     Asked,
@@ -170,10 +169,6 @@ def _zero_beyond(auto_pad: str) -> Change:
     return change
 
 
-def _whole_vectors(width: int, size: int) -> int:
-    return size // width * width or size
-
-
 def _as_it_is(axis: Axis, right: AxisWindows) -> AxisWindows:
     return right
 
@@ -210,7 +205,7 @@ SUMS: tuple[tuple[str, str, Change, Plan, str], ...] = (
          w.terms < prod(axis.kernel for axis in w.axes))), _as_it_is, "pads"),
     *((f"window_tail_of_{width}",
        f"what remained of a window after its last whole vector of {width} was left out",
-       _kept(partial(_whole_vectors, width)), _as_it_is, "kernel_shape") for width in WIDTHS),
+       _kept(partial(whole_vectors, width)), _as_it_is, "kernel_shape") for width in WIDTHS),
     ("last_element_of_a_window", "the last element of each window was left out",
      _kept(lambda size: max(1, size - 1)), _as_it_is, "kernel_shape"),
 )  # fmt: skip
@@ -221,10 +216,6 @@ def _sum_in(dtype: Any) -> Fault:
     return lambda _, x, add_up, terms: add_up(x.astype(dtype)).astype(x.dtype)
 
 
-def _terms_in(dtype: Any) -> Fault:
-    return lambda original, x, add_up, terms: add_up(x.astype(dtype).astype(x.dtype))
-
-
 FAULTS: tuple[Mutant, ...] = (
     *(replace(faulty(NAME, name, text, _adding_up(change, plan), needs=needs), primitive="sums")
       for name, text, change, plan, needs in SUMS),
@@ -232,7 +223,8 @@ FAULTS: tuple[Mutant, ...] = (
              _sum_in(dtype))
       for name, dtype in (("float16", np.float16), ("bfloat16", ml_dtypes.bfloat16))),
     faulty("sums", "window_terms_in_float16",
-           "what was added up over windows was rounded to float16 before", _terms_in(np.float16)),
+           "what was added up over windows was rounded to float16 before",
+           lambda original, x, add_up, terms: add_up(x.astype(np.float16).astype(x.dtype))),
 )  # fmt: skip
 
 

@@ -16,8 +16,16 @@ from typing import Any, TypeAlias
 import ml_dtypes
 import numpy as np
 
-from opcheck.engine.mutants.making import FLOATS
-from opcheck.engine.mutants.mutant import BEYOND_FLOAT16, DOUBLE, Mutant, Row, faults, faulty
+from opcheck.engine.mutants.mutant import (
+    BEYOND_FLOAT16,
+    DOUBLE,
+    FLOATS,
+    Mutant,
+    Row,
+    faults,
+    faulty,
+    whole_vectors,
+)
 from opcheck.numbers import Fault, plain
 
 Matrix: TypeAlias = Any
@@ -31,8 +39,13 @@ TAILS = (128, 32, 16, 8, 4, 2)
 LOWEST = float(np.finfo(np.float32).min)
 
 
-def along(change: Change, across_memory: bool = False) -> Fault:
-    """The fault of a reduction; where rows lie across memory only, if that is asked for."""
+def along(change: Callable[..., Any], across_memory: bool = False) -> Fault:
+    """The fault of a reduction; where rows lie across memory only, if that is asked for.
+
+    One along all other axes is none of rows, and is the fault itself.
+    """
+    if change is across_the_rows:
+        return across_the_rows
 
     def fault(original: Any, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
         axes = _axes(axis, x.ndim)
@@ -63,9 +76,9 @@ def _axes(axis: Any, rank: int) -> tuple[int, ...]:
     return (axis % rank,) if isinstance(axis, int) else tuple(a % rank for a in axis)
 
 
-def whole_vectors(width: int, m: Matrix) -> Matrix:
+def _whole_columns(width: int, m: Matrix) -> Matrix:
     """The columns without what remains after the last whole vector, if there is one."""
-    return m[:, : m.shape[1] // width * width or m.shape[1]]
+    return m[:, : whole_vectors(width, m.shape[1])]
 
 
 def _first_columns(count: int) -> Callable[[Matrix], Matrix]:
@@ -119,11 +132,11 @@ def left_out() -> Iterator[Mutant]:
 
 def sums() -> Iterator[Mutant]:
     """Faults of `sum`."""
-    text = "elements were added up across the rows, not along them"
-    yield faulty("sum", "sum_across_the_rows", text, across_the_rows)
     yield from faults(
         "sum",
         along,
+        ("sum_across_the_rows", "elements were added up across the rows, not along them",
+         across_the_rows),
         ("nan_in_every_row", "one NaN made NaN of all rows",
          lambda m: np.full_like(_total(m), np.nan) if np.isnan(m).any() else _total(m)),
         ("sum_is_the_mean", "the mean was taken, not the sum", lambda m: m.mean(1)[:, None]),
@@ -151,7 +164,7 @@ def sums() -> Iterator[Mutant]:
         ("sum_of_the_row_before_added", "the sum was not reset between rows", _with_the_row_before),
         *((f"sum_of_whole_vectors_of_{width}",
            f"the sum left out what remains after the last whole vector of {width}",
-           _total_of(partial(whole_vectors, width))) for width in WIDTHS),
+           _total_of(partial(_whole_columns, width))) for width in WIDTHS),
         ("sum_in_float16", "the sum was taken in float16", _in_turn(np.float16)),
         ("sum_in_bfloat16", "the sum was taken in bfloat16", _in_turn(ml_dtypes.bfloat16)),
         ("sum_in_float32", "the sum was taken in float32", _in_turn(np.float32), DOUBLE),
@@ -194,18 +207,14 @@ def extremes() -> Iterator[Mutant]:
         *((f"maximum_of_{which}_of_{width}", f"the maximum {text}", change)
           for width in WIDTHS for which, text, change in (
               ("whole_vectors", f"left out what remains after the last whole vector of {width}",
-               _top_of(partial(whole_vectors, width))),
+               _top_of(partial(_whole_columns, width))),
               ("one_lane", f"of one lane of {width} was taken for that of the row", _lane(width)))),
         *((f"maximum_starts_at_{name}", f"the running maximum started at {start:g}",
            _at_least(start), only) for name, start, only in (
                ("the_lowest_float32", LOWEST, DOUBLE), ("minus_1e9", -1e9, BEYOND_FLOAT16),
                ("minus_1e4", -1e4, None), ("0", 0.0, None))),
-    )  # fmt: skip
-    text = "the maximum was taken across the rows, not along them"
-    yield faulty("max", "maximum_across_the_rows", text, across_the_rows)
-    yield from faults(
-        "max",
-        along,
+        ("maximum_across_the_rows", "the maximum was taken across the rows, not along them",
+         across_the_rows),
         ("maximum_of_the_bits", "the maximum was found by comparing bits as integers", _by_bits),
         ("shift_by_the_first_half", "the maximum of the second half of each row was lost",
          lambda m: _top(m[:, : m.shape[1] // 2 + 1])),
@@ -388,6 +397,33 @@ def _in_bits(bits: int) -> Change:
     return lambda m: _right(m) % (1 << bits)
 
 
+#: Which of equal maxima wins.
+_TIES: tuple[Row, ...] = (
+    ("last_of_ties", "the last of equal maxima won", lambda m: _last(maxima(m))),
+    ("no_one_if_tied", "a row with several maxima stayed empty",
+     lambda m: _no_one(_right(m), maxima(m).sum(axis=1) > 1)),
+    ("nearly_equal",
+     "what numpy.isclose takes for the maximum was one, and the first of them won",
+     _nearly_equal, BEYOND_FLOAT16),
+    # Rows that have a kernel of their own: a warp's, a block's, and one of several passes.
+    *((f"last_of_ties_of_{name}", f"in rows of {words} elements the last of equal maxima won",
+       _last_in_rows_of(least, most)) for name, words, least, most in (
+           ("up_to_32", "up to 32", 1, 32), ("33_to_1024", "33 to 1,024", 33, 1024),
+           ("more_than_1024", "more than 1,024", 1025, sys.maxsize))),
+    *((f"last_of_ties_{distance}_apart",
+       f"of equal maxima {distance} or more elements apart the last won", _last_if_far(distance))
+      for distance in GROUPS[:-1]),
+    *((f"later_block_of_{width}",
+       f"blocks of {width} elements had their first maximum each, of which the last won",
+       _later_block(width)) for width in (1024, *GROUPS[:-1])),
+    ("later_half", "both halves of a row had their first maximum, of which the later won",
+     lambda m: _later_block(-(-m.shape[1] // 2))(m)),
+    *((f"lowest_of_{width}_lanes",
+       f"each of {width} lanes had its first maximum, of which the lowest lane's won",
+       _lowest_lane(width)) for width in GROUPS),
+)  # fmt: skip
+
+
 def places() -> Iterator[Mutant]:
     """Faults of `argmax`."""
     yield from faults(
@@ -430,7 +466,7 @@ def places() -> Iterator[Mutant]:
         ("starts_at_the_lowest_float32_and_index_0",
          "the maximum started at -3.40282e+38 with index 0, so that the first element won where "
          "all are lower", _started_with_index_0(LOWEST), ("float32", "float64")),
-        *_ties(),
+        *_TIES,
         *((f"row_tail_of_{width}_{name}", text, change)
           for width in TAILS for name, text, change in (
               ("ignored",
@@ -460,35 +496,6 @@ def places() -> Iterator[Mutant]:
         ("maximum_of_all_rows", "only rows that reach the maximum of the whole tensor had a place",
          lambda m: _no_one(_right(m), _top(m)[:, 0] < np.fmax.reduce(m, axis=None))),
     )  # fmt: skip
-
-
-def _ties() -> Iterator[Row]:
-    """Which of equal maxima wins."""
-    yield "last_of_ties", "the last of equal maxima won", lambda m: _last(maxima(m))
-    yield ("no_one_if_tied", "a row with several maxima stayed empty",
-           lambda m: _no_one(_right(m), maxima(m).sum(axis=1) > 1))  # fmt: skip
-    yield ("nearly_equal",
-           "what numpy.isclose takes for the maximum was one, and the first of them won",
-           _nearly_equal, BEYOND_FLOAT16)  # fmt: skip
-    # Rows that have a kernel of their own: a warp's, a block's, and one of several passes.
-    for name, words, least, most in (
-        ("up_to_32", "up to 32", 1, 32),
-        ("33_to_1024", "33 to 1,024", 33, 1024),
-        ("more_than_1024", "more than 1,024", 1025, sys.maxsize),
-    ):
-        text = f"in rows of {words} elements the last of equal maxima won"
-        yield f"last_of_ties_of_{name}", text, _last_in_rows_of(least, most)
-    for distance in GROUPS[:-1]:
-        text = f"of equal maxima {distance} or more elements apart the last won"
-        yield f"last_of_ties_{distance}_apart", text, _last_if_far(distance)
-    for width in (1024, *GROUPS[:-1]):
-        text = f"blocks of {width} elements had their first maximum each, of which the last won"
-        yield f"later_block_of_{width}", text, _later_block(width)
-    text = "both halves of a row had their first maximum, of which the later won"
-    yield "later_half", text, lambda m: _later_block(-(-m.shape[1] // 2))(m)
-    for width in GROUPS:
-        text = f"each of {width} lanes had its first maximum, of which the lowest lane's won"
-        yield f"lowest_of_{width}_lanes", text, _lowest_lane(width)
 
 
 # ── the first few ─────────────────────────────────────────────────────────────────────────────
@@ -530,10 +537,6 @@ def _unstable_beyond(length: int) -> Few:
     return lambda m, k, largest: (_last_few if m.shape[1] > length else _few)(m, k, largest)
 
 
-def _last_if_one(m: Matrix, k: int, largest: bool) -> Any:
-    return (_last_few if k == 1 else _few)(m, k, largest)
-
-
 def _few_among(seen: Callable[[int], int]) -> Few:
     """Those among the first `seen(length)` of a row, if these are enough."""
 
@@ -542,10 +545,6 @@ def _few_among(seen: Callable[[int], int]) -> Few:
         return _few(m[:, :end] if end >= k else m, k, largest)
 
     return places
-
-
-def _whole(width: int, length: int) -> int:
-    return length // width * width
 
 
 def _few_in_bits(bits: int, m: Matrix, k: int, largest: bool) -> Any:
@@ -566,7 +565,7 @@ def tops() -> Iterator[Mutant]:
         ("later_ties_kept", "of elements equal to the last one that is kept, the last were",
          _last_of_equals_kept),
         ("later_tie_kept_if_one", "of equal elements the last was kept where k is 1",
-         _last_if_one),
+         lambda m, k, largest: (_last_few if k == 1 else _few)(m, k, largest)),
         *((f"top_unstable_beyond_{n}", f"rows of more than {n} elements were sorted so that of "
            "equal ones the last came first", _unstable_beyond(n)) for n in (16, 32, 256, 1024)),
         ("top_of_the_other_end", "the largest were taken for the smallest, and the other way round",
@@ -588,7 +587,7 @@ def tops() -> Iterator[Mutant]:
                (np.int32, ("int64", "uint64", "uint32")))),
         *((f"top_of_whole_vectors_of_{width}",
            f"what is left of a row after the last whole vector of {width} was not looked at",
-           _few_among(partial(_whole, width))) for width in WIDTHS),
+           _few_among(partial(whole_vectors, width))) for width in WIDTHS),
         *((f"top_of_{stop}_elements", f"only the first {stop} elements of a row were looked at",
            _few_among(partial(min, stop))) for stop in (65536, 1024, 256)),
         *((f"top_in_{bits}_bits", f"the places of the elements in their row had {bits} bits",

@@ -13,8 +13,7 @@ from typing import Any, TypeAlias, cast
 
 from opcheck import dtypes, opset
 from opcheck.engine.mutants import axes
-from opcheck.engine.mutants.making import computed_in_float32, refusing
-from opcheck.engine.mutants.mutant import Accepting, Answer, Mutant
+from opcheck.engine.mutants.mutant import Accepting, Answer, Mutant, computed_in_float32, refusing
 from opcheck.engine.node import Node
 from opcheck.engine.operators import Operator
 from opcheck.errors import InvalidNode
@@ -40,7 +39,8 @@ def mutants(op: OpVersion, known: Operator) -> Iterator[Mutant]:
     for attribute in schema.attributes.values():
         if attribute.name not in known.ignores:
             yield from _of_any(attribute, versions.values())
-            yield from _BY_TYPE.get(attribute.type, _of_nothing)(attribute)
+            if of_type := _BY_TYPE.get(attribute.type):
+                yield from of_type(attribute)
             yield from axes.of_attribute(attribute)
     yield from _of_form(schema)
     yield from _of_inputs(schema)
@@ -118,10 +118,6 @@ def _of_any(attribute: Attribute, schemas: Iterable[Schema]) -> Iterator[Mutant]
                      _missing(name, value))  # fmt: skip
 
 
-def _of_nothing(attribute: Attribute) -> Iterator[Mutant]:
-    return iter(())
-
-
 def _of_number(attribute: Attribute) -> Iterator[Mutant]:
     name = attribute.name
     text = f"an invalid {name} was taken for 0, or for 1 if that is invalid too"
@@ -150,17 +146,13 @@ def _of_float(attribute: Attribute) -> Iterator[Mutant]:
         answer = _read(name, partial(_whole, change))
         yield Mutant(f"{name}_{word.replace(' ', '_')}", text, answer)
     text = f"a fractional {name} was not supported"
-    fraction = partial(_has_fraction, name)
-    yield refusing(f"refuses_fractions_of_{name}", text, fraction)
+    yield refusing(f"refuses_fractions_of_{name}", text,
+                   lambda node: cast(float, node.attrs.get(name, 0)) % 1 != 0)  # fmt: skip
     yield from _of_number(attribute)
 
 
 def _whole(change: Callable[[float], int], value: float) -> float:
     return float(change(value) or 1) if math.isfinite(value) else value
-
-
-def _has_fraction(name: str, node: Node) -> bool:
-    return cast(float, node.attrs.get(name, 0)) % 1 != 0
 
 
 def _of_string(attribute: Attribute) -> Iterator[Mutant]:

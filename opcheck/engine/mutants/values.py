@@ -11,16 +11,19 @@ import numpy as np
 from opcheck import dtypes
 from opcheck.engine.evaluate import Expected, exactly
 from opcheck.engine.mutants.elements import cut_to_bits
-from opcheck.engine.mutants.making import (
+from opcheck.engine.mutants.mutant import (
+    BEYOND_FLOAT16,
     COMPLEX,
+    DOUBLE,
     FLOATS,
+    LONG,
     NUMBERS,
+    Mutant,
     blank,
     floating,
     of_input,
     of_output,
 )
-from opcheck.engine.mutants.mutant import BEYOND_FLOAT16, DOUBLE, LONG, Mutant
 from opcheck.engine.node import Node
 from opcheck.model import Array
 
@@ -90,10 +93,6 @@ def _if_floating(change: Callable[[Array], Any]) -> Callable[[Array], Any]:
 def _replaced(which: Callable[[Array], Any], value: float) -> Callable[[Array], Any]:
     """`value` in place of some elements."""
     return _if_floating(lambda x: np.where(which(x), x.dtype.type(value), x))
-
-
-def _in_range_of_float16(x: Array) -> Any:
-    return np.where(np.isinf(x), x, np.clip(x, -65504, 65504).astype(x.dtype))
 
 
 def _scaled(part: float) -> Callable[[Array], Array]:
@@ -181,7 +180,8 @@ MUTANTS: tuple[Mutant, ...] = (
           ("nan", np.nan, FLOATS))),
     of_input("input_in_the_range_of_float16",
              "finite numbers in the input were clamped to the range of float16",
-             _if_floating(_in_range_of_float16), BEYOND_FLOAT16),
+             _if_floating(lambda x: np.where(
+                 np.isinf(x), x, np.clip(x, -65504, 65504).astype(x.dtype))), BEYOND_FLOAT16),
     *(of_input(f"integers_through_{name}", f"integers went through {name}", _narrowed(name), only)
       for name, only in (
           ("float32", ("int32", "int64", "uint32", "uint64")), ("float64", ("int64", "uint64")),

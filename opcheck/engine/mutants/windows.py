@@ -138,20 +138,12 @@ def right_or(fault: Callable[[Any, Asked, Windows], Windows]) -> Fault:
     return faulty
 
 
-def _reading(read: Reading) -> Fault:
-    return right_or(lambda original, asked, right: (read(asked) or asked).windows(original))
-
-
 def planned_windows(asked: Asked, right: Windows, plan: Plan) -> Windows:
     """The windows that `plan` makes of the right ones."""
     planned = tuple(map(plan, asked.axes, right.axes))
     if min(axis.size for axis in planned) < 0:
         raise InvalidNode("the output's size is negative")
     return Windows(right.outer, planned)
-
-
-def _planning(plan: Plan) -> Fault:
-    return right_or(lambda _, asked, right: planned_windows(asked, right, plan))
 
 
 def _accepting(reread: tuple[Callable[[Asked], Asked], Plan]) -> Fault:
@@ -434,10 +426,6 @@ def _cut_off(axis: Axis, right: AxisWindows) -> AxisWindows:
     return replace(right, begin=axis.begin, length=length, size=axis.fitting)
 
 
-def _empty(axis: Axis, right: AxisWindows) -> AxisWindows:
-    return replace(right, begin=right.size * right.stride + right.length + axis.kernel)
-
-
 REFUSALS: tuple[Row, ...] = (
     ("refuses_asymmetric_pads", "a pad unlike that at the other end was not supported",
      lambda a: a.begin != a.end, "pads"),
@@ -458,7 +446,9 @@ ACCEPTED: tuple[Row, ...] = (
     ("negative_pads_cut", "a negative pad cut elements off",
      (lambda a: replace(a, pads=[max(0, pad) for pad in a.pads or ()]), _cut_off), "pads"),
     ("nothing_below_dilation_1", "a dilation below 1 was accepted, and windows were empty",
-     (lambda a: replace(a, dilations=[max(1, d) for d in a.dilations or ()]), _empty), "dilations"),
+     (lambda a: replace(a, dilations=[max(1, d) for d in a.dilations or ()]),
+      lambda axis, right: replace(
+          right, begin=right.size * right.stride + right.length + axis.kernel)), "dilations"),
     ("size_cut_towards_zero", "a negative output size was cut towards zero, not rounded down",
      (_small, _towards_zero), "kernel_shape"),
     ("negative_size_is_empty", "an output size below 0 gave an empty output",
@@ -474,8 +464,13 @@ FAULTS: tuple[Mutant, ...] = tuple(
         faulty(NAME, name, text, make(change), needs=needs, unless=tuple(unless))
     )
     for make, table in (
-        (_reading, READINGS),
-        (_planning, PLANS),
+        (
+            lambda read: right_or(
+                lambda original, asked, _: (read(asked) or asked).windows(original)
+            ),
+            READINGS,
+        ),
+        (lambda plan: right_or(lambda _, asked, right: planned_windows(asked, right, plan)), PLANS),
         (right_or, OF_ONE_AXIS),
         (_accepting, ACCEPTED),
         (_refusing, REFUSALS),

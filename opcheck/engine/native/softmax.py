@@ -61,15 +61,11 @@ def native(bound: Bound, input: Array, *, threads: int = 1) -> tuple[Array]:
     else:
         size = (_NARROW_BLOCK if half else _BLOCK) // out.itemsize
         parts = [*blocks(rows, size, _BESIDE if needs_memory else _BESIDE_IN_OUTPUT)]
-        work = _whole_in_place if in_place else _whole
+        work = (lambda x, y: _whole(x.copy(), y)) if in_place else _whole
     with np.errstate(all="ignore"):
         buffer_for(rows)
         each(lambda part: work(x[part], y[part]), parts, threads)
     return (out,)
-
-
-def _whole_in_place(x: Array, y: Array) -> None:
-    _whole(x.copy(), y)
 
 
 def _whole(x: Array, y: Array) -> None:

@@ -6,7 +6,7 @@ from math import prod
 import numpy as np
 
 from opcheck import numbers as xp
-from opcheck.engine.operators import operator
+from opcheck.engine.operators import FLUSHED, OF_OPEN_SAME, OPEN_SAME, operator
 from opcheck.engine.windows import windows_of
 from opcheck.errors import InvalidNode
 from opcheck.numbers import plain, primitive
@@ -77,53 +77,37 @@ def grouped(array, axis, group):
     return xp.reshape(split.swapaxes(axis, axis + 1), shape)
 
 
-@OP.mutant("the kernel was turned around, as in mathematics", by=by_operands)
-def kernel_turned(X, W, B, group):
-    return X, xp.flip(W, axis=tuple(range(2, W.ndim))), B
-
-
-@OP.mutant("the first two axes of the kernel were exchanged where it is square", by=by_operands)
 def kernel_transposed(X, W, B, group):
     square = W.ndim > 3 and W.shape[2] == W.shape[3]
     return X, W.swapaxes(2, 3) if square else W, B
 
 
-@OP.mutant("the input's channels went to the groups in turns", by=by_operands)
-def input_channels_in_turns(X, W, B, group):
-    return grouped(X, 1, group), W, B
-
-
-@OP.mutant("the filters went to the groups in turns", by=by_operands)
-def filters_in_turns(X, W, B, group):
-    return X, grouped(W, 0, group), B
-
-
-@OP.mutant("the first group's filters served for all", by=by_operands)
 def first_group_for_all(X, W, B, group):
     return X, xp.tile(W[: W.shape[0] // group], (group, *[1] * (W.ndim - 1))), B
 
 
-@OP.mutant("of the bias the first element served for all", by=by_operands)
-def first_bias_for_all(X, W, B, group):
-    return X, W, None if B is None else xp.broadcast_to(B[:1], B.shape)
+MUTANTS = {
+    "kernel_turned": ("the kernel was turned around, as in mathematics",
+                      lambda X, W, B, group: (X, xp.flip(W, axis=tuple(range(2, W.ndim))), B)),
+    "kernel_transposed": ("the first two axes of the kernel were exchanged where it is square",
+                          kernel_transposed),
+    "input_channels_in_turns": ("the input's channels went to the groups in turns",
+                                lambda X, W, B, group: (grouped(X, 1, group), W, B)),
+    "filters_in_turns": ("the filters went to the groups in turns",
+                         lambda X, W, B, group: (X, grouped(W, 0, group), B)),
+    "first_group_for_all": ("the first group's filters served for all", first_group_for_all),
+    "first_bias_for_all": ("of the bias the first element served for all",
+        lambda X, W, B, group: (X, W, None if B is None else xp.broadcast_to(B[:1], B.shape))),
+}  # fmt: skip
+OP.mutant_table(MUTANTS, by=by_operands)
 
 
 # ── what no legal input shows ─────────────────────────────────────────────────────────────────
 
 for called in ("refuses_rank_1", "vector_becomes_a_row"):
     OP.equivalent(called, "a batch axis and a channel axis come before any spatial one")
-for called in (
-    "refuses_negative_same_padding",
-    "same_negative_padding",
-    "same_padding_for_stride_1",
-    "same_rounded_down",
-    "same_size_of_the_input",
-):
-    OP.equivalent(called, "what SAME means for strides above 1 is open before version 11", "1")
+for called in OF_OPEN_SAME:
+    OP.equivalent(called, OPEN_SAME, "1")
 for called in ("dilated_kernel_not_compared", "negative_size_is_empty", "size_cut_towards_zero"):
     OP.equivalent(called, "no version says what the output is where no window fits")
-OP.equivalent(
-    "subnormal_inputs_flushed",
-    "what subnormal numbers add may be flushed, and the bound leaves it out too",
-    *("bfloat16", "float32", "float64"),
-)
+OP.equivalent(*FLUSHED)

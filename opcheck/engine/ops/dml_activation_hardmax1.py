@@ -38,14 +38,19 @@ def first_maxima(x, axes):
 # ── mutants ───────────────────────────────────────────────────────────────────────────────────
 
 
-def over(change):
-    """The formula over what `change` makes of legal axes, sorted, and the rank."""
+def legal(change):
+    """What `change` makes of a legal input and its axes."""
 
     def formula(InputTensor, *, Axes):
         over_axes(InputTensor, Axes=Axes)
-        return first_maxima(InputTensor, change(sorted(Axes), InputTensor.ndim))
+        return change(InputTensor, Axes)
 
     return formula
+
+
+def over(change):
+    """The formula over what `change` makes of legal axes, sorted, and the rank."""
+    return legal(lambda x, axes: first_maxima(x, change(sorted(axes), x.ndim)))
 
 
 def accepting(read):
@@ -53,25 +58,15 @@ def accepting(read):
     return lambda InputTensor, *, Axes: over_axes(InputTensor, Axes=read(Axes, InputTensor.ndim))
 
 
-def inside(axes, rank):
-    return sorted({axis for axis in axes if 0 <= axis < rank})
-
-
 def of_rank(accepted):
     """The formula for tensors of some more ranks, over the axes that there are."""
 
     def formula(InputTensor, *, Axes):
         x = InputTensor
-        return (
-            first_maxima(x, inside(Axes, x.ndim)) if accepted(x.ndim) else over_axes(x, Axes=Axes)
-        )
+        axes = sorted({axis for axis in Axes if 0 <= axis < x.ndim})
+        return first_maxima(x, axes) if accepted(x.ndim) else over_axes(x, Axes=Axes)
 
     return formula
-
-
-def in_the_order_stated(InputTensor, *, Axes):
-    over_axes(InputTensor, Axes=Axes)
-    return first_maxima(InputTensor, Axes)
 
 
 def refusing_unsorted(InputTensor, *, Axes):
@@ -80,11 +75,15 @@ def refusing_unsorted(InputTensor, *, Axes):
     return over_axes(InputTensor, Axes=Axes)
 
 
-def one_after_another(InputTensor, *, Axes):
-    over_axes(InputTensor, Axes=Axes)
-    for axis in sorted(Axes):
-        InputTensor = first_maxima(InputTensor, [axis])
-    return InputTensor
+def one_after_another(x, axes):
+    for axis in sorted(axes):
+        x = first_maxima(x, [axis])
+    return x
+
+
+def all_of_them(x, axes):
+    top = x.max(axis=tuple(axes), keepdims=True) if x.size else x
+    return (x == top).astype(x.dtype)
 
 
 def written(change):
@@ -92,21 +91,10 @@ def written(change):
     return lambda InputTensor, *, Axes: change(over_axes(InputTensor, Axes=Axes), InputTensor)
 
 
-def copied_alone(InputTensor, *, Axes):
-    ones = over_axes(InputTensor, Axes=Axes)
-    return InputTensor if prod(InputTensor.shape[axis] for axis in Axes) == 1 else ones
-
-
-def all_of_them(InputTensor, *, Axes):
-    over_axes(InputTensor, Axes=Axes)
-    top = InputTensor.max(axis=tuple(Axes), keepdims=True) if InputTensor.size else InputTensor
-    return (InputTensor == top).astype(InputTensor.dtype)
-
-
 MUTANTS = {
     "axes_in_the_order_stated": (
         "joint indices ran through the axes in the order in which they are stated",
-        in_the_order_stated),
+        legal(first_maxima)),
     "nine_dimensions_accepted": ("more than 8 dimensions were accepted",
                                  of_rank(lambda rank: rank > MAX_RANK)),
     "no_dimension_accepted": ("a tensor without dimensions was accepted",
@@ -131,18 +119,20 @@ MUTANTS = {
     "coercion": ("all axes from the first stated competed, as in ONNX's Hardmax before 13",
                  over(lambda axes, rank: [*range(axes[0], rank)])),
     "one_axis_after_another": (
-        "the operator was computed along one axis, and of that along the next", one_after_another),
-    "all_maxima": ("every maximum of a row had a one", all_of_them),
+        "the operator was computed along one axis, and of that along the next",
+        legal(one_after_another)),
+    "all_maxima": ("every maximum of a row had a one", legal(all_of_them)),
     "maximum_in_place_of_one": ("the maximum itself stood in place of a one",
                                 written(lambda ones, x: np.where(ones == 1, x, 0).astype(x.dtype))),
     "nan_passed_on": ("NaN of the input was passed on to the output",
                       written(lambda ones, x: np.where(np.isnan(x), x, ones))),
     "rows_of_one_copied": (
-        "rows of one element were left out as nothing to do, and the input copied", copied_alone),
+        "rows of one element were left out as nothing to do, and the input copied",
+        legal(lambda x, axes: (
+            x if prod(x.shape[axis] for axis in axes) == 1 else first_maxima(x, sorted(axes))))),
 }  # fmt: skip
 
-for called, (text, function) in MUTANTS.items():
-    OP.mutant(text, 1, name=called)(function)
+OP.mutant_table(MUTANTS, 1)
 
 
 # ── what no legal input shows ─────────────────────────────────────────────────────────────────

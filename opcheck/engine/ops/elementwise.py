@@ -11,20 +11,12 @@ Sinh Softplus Softsign Sqrt Swish Tan Tanh ThresholdedRelu
 """
 
 
-def _moved(x):
-    return x
-
-
-def _relu(x):
-    return xp.maximum(x, 0)
-
-
 #: Those that round nothing.
 family(
     {
-        "Abs": xp.abs, "Ceil": xp.ceil, "Floor": xp.floor, "Identity": _moved, "IsNaN": xp.isnan,
-        "Neg": xp.negative, "Not": xp.logical_not, "Relu": _relu, "Round": xp.round,
-        "Sign": xp.sign,
+        "Abs": xp.abs, "Ceil": xp.ceil, "Floor": xp.floor, "Identity": lambda x: x,
+        "IsNaN": xp.isnan, "Neg": xp.negative, "Not": xp.logical_not,
+        "Relu": lambda x: xp.maximum(x, 0), "Round": xp.round, "Sign": xp.sign,
     },
     exact=True,
 )  # fmt: skip
@@ -38,41 +30,9 @@ def _softplus(x):
     return xp.log(xp.exp(x) + 1)
 
 
-def _elu(x, *, alpha):
-    return xp.where(xp.less(x, 0), alpha * (xp.exp(x) - 1), x)
-
-
-def _selu(x, *, alpha, gamma):
-    return gamma * xp.where(xp.greater(x, 0), x, alpha * xp.exp(x) - alpha)
-
-
-def _celu(x, *, alpha):
-    return xp.maximum(x, 0) + xp.minimum(alpha * (xp.exp(x / alpha) - 1), 0)
-
-
-def _leaky_relu(x, *, alpha):
-    return xp.where(xp.less(x, 0), alpha * x, x)
-
-
-def _thresholded_relu(x, *, alpha):
-    return xp.where(xp.greater(x, alpha), x, xp.zeros_like(x))
-
-
-def _hard_sigmoid(x, *, alpha, beta):
-    return xp.maximum(xp.minimum(alpha * x + beta, 1), 0)
-
-
-def _hard_swish(x):
-    return x * xp.maximum(xp.minimum(x / 6 + 0.5, 1), 0)
-
-
 def _shrink(x, *, lambd, bias):
     inner = xp.where(xp.greater(x, lambd), x - bias, xp.zeros_like(x))
     return xp.where(xp.less(x, -lambd), x + bias, inner)
-
-
-def _swish(x, *, alpha):
-    return x * _sigmoid(alpha * x)
 
 
 family(
@@ -81,11 +41,21 @@ family(
         "Atanh": xp.atanh, "Cos": xp.cos, "Cosh": xp.cosh, "Erf": xp.erf, "Exp": xp.exp,
         "Log": xp.log, "Sin": xp.sin, "Sinh": xp.sinh, "Sqrt": xp.sqrt, "Tan": xp.tan,
         "Tanh": xp.tanh,
-        "Celu": _celu, "Elu": _elu, "HardSigmoid": _hard_sigmoid, "HardSwish": _hard_swish,
-        "LeakyRelu": _leaky_relu, "Mish": lambda x: x * xp.tanh(_softplus(x)),
-        "Reciprocal": lambda x: 1 / x, "Selu": _selu, "Shrink": _shrink, "Sigmoid": _sigmoid,
-        "Softplus": _softplus, "Softsign": lambda x: x / (1 + xp.abs(x)), "Swish": _swish,
-        "ThresholdedRelu": _thresholded_relu,
+        "Celu": lambda x, *, alpha: (
+            xp.maximum(x, 0) + xp.minimum(alpha * (xp.exp(x / alpha) - 1), 0)),
+        "Elu": lambda x, *, alpha: xp.where(xp.less(x, 0), alpha * (xp.exp(x) - 1), x),
+        "HardSigmoid": lambda x, *, alpha, beta: (
+            xp.maximum(xp.minimum(alpha * x + beta, 1), 0)),
+        "HardSwish": lambda x: x * xp.maximum(xp.minimum(x / 6 + 0.5, 1), 0),
+        "LeakyRelu": lambda x, *, alpha: xp.where(xp.less(x, 0), alpha * x, x),
+        "Mish": lambda x: x * xp.tanh(_softplus(x)), "Reciprocal": lambda x: 1 / x,
+        "Selu": lambda x, *, alpha, gamma: (
+            gamma * xp.where(xp.greater(x, 0), x, alpha * xp.exp(x) - alpha)),
+        "Shrink": _shrink, "Sigmoid": _sigmoid, "Softplus": _softplus,
+        "Softsign": lambda x: x / (1 + xp.abs(x)),
+        "Swish": lambda x, *, alpha: x * _sigmoid(alpha * x),
+        "ThresholdedRelu": lambda x, *, alpha: (
+            xp.where(xp.greater(x, alpha), x, xp.zeros_like(x))),
     },
 )  # fmt: skip
 
@@ -101,16 +71,10 @@ def p_relu(X, slope):
 CLIP = operator("Clip", exact=True, ignores=("consumed_inputs",))
 
 
-@CLIP.formula(1, 6)
-def clip_by_attributes(input, *, min, max):
-    return _clipped(input, min, max)
-
-
 @CLIP.formula(11, 12, 13)
 def clip(input, min=None, max=None):
-    return _clipped(input, min, max)
+    x = input if min is None else xp.maximum(input, min)
+    return x if max is None else xp.minimum(x, max)
 
 
-def _clipped(x, low, high):
-    x = x if low is None else xp.maximum(x, low)
-    return x if high is None else xp.minimum(x, high)
+CLIP.formula(1, 6)(lambda input, *, min, max: clip(input, min, max))

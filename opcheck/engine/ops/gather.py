@@ -27,38 +27,29 @@ def taken(data, indices, axis):
     return xp.take(data, indices, axis=axis)
 
 
-@OP.mutant("the axes of the indices came first, wherever the axis was", by=by_index)
-def indices_first(data, indices, axis):
-    return np.take(np.moveaxis(data, axis, 0), indices, axis=0)
-
-
-@OP.mutant("the axes of the indices came last, wherever the axis was", by=by_index)
-def indices_last(data, indices, axis):
-    return np.take(np.moveaxis(data, axis, -1), indices, axis=-1)
-
-
-@OP.mutant("the indices were read as a vector", by=by_index)
-def indices_as_vector(data, indices, axis):
-    return taken(data, indices.reshape(-1), axis)
-
-
-@OP.mutant("a single index kept an axis of one element", by=by_index)
-def index_keeps_its_axis(data, indices, axis):
-    return taken(data, indices if indices.ndim else indices.reshape(1), axis)
-
-
-@OP.mutant("the indices were read in column-major order", by=by_index)
-def indices_column_major(data, indices, axis):
-    return taken(data, indices.reshape(indices.shape[::-1]).T, axis)
-
-
-@OP.mutant("GatherElements was computed where the shapes allowed it", by=by_index)
 def as_gather_elements(data, indices, axis):
     along = [n for place, n in enumerate(data.shape) if place != axis]
     beside = [n for place, n in enumerate(indices.shape) if place != axis]
     if indices.ndim != data.ndim or along != beside:
         return taken(data, indices, axis)
     return np.take_along_axis(data, indices, axis)
+
+
+MUTANTS = {
+    "indices_first": ("the axes of the indices came first, wherever the axis was",
+        lambda data, i, axis: np.take(np.moveaxis(data, axis, 0), i, axis=0)),
+    "indices_last": ("the axes of the indices came last, wherever the axis was",
+        lambda data, i, axis: np.take(np.moveaxis(data, axis, -1), i, axis=-1)),
+    "indices_as_vector": ("the indices were read as a vector",
+                          lambda data, i, axis: taken(data, i.reshape(-1), axis)),
+    "index_keeps_its_axis": ("a single index kept an axis of one element",
+        lambda data, i, axis: taken(data, i if i.ndim else i.reshape(1), axis)),
+    "indices_column_major": ("the indices were read in column-major order",
+        lambda data, i, axis: taken(data, i.reshape(i.shape[::-1]).T, axis)),
+    "as_gather_elements": ("GatherElements was computed where the shapes allowed it",
+                           as_gather_elements),
+}  # fmt: skip
+OP.mutant_table(MUTANTS, by=by_index)
 
 
 def unchecked(function):

@@ -4,7 +4,7 @@ import math
 
 from opcheck import numbers as xp
 from opcheck.engine.bodies import body_formula
-from opcheck.engine.operators import operator
+from opcheck.engine.operators import FLUSHED, operator
 from opcheck.errors import InvalidNode
 from opcheck.model import OpVersion
 
@@ -38,35 +38,25 @@ OP.also_honest("with the function body's constants, float32's in the tensor's ty
 # ── mutants ───────────────────────────────────────────────────────────────────────────────────
 
 
-@OP.mutant("the approximation by tanh was taken, whatever approximate", by=by_function)
-def tanh_always(x, approximate):
-    return error_function(x, "tanh")
-
-
-@OP.mutant("the approximation by a logistic function of 1.702·x was taken", by=by_function)
-def quick(x, approximate):
-    return xp.tanh(0.851 * x)
-
-
-@OP.mutant("erf was taken of x, not of x/√2", by=by_function)
-def root_of_two_forgotten(x, approximate):
-    return xp.erf(x) if approximate == "none" else error_function(x, approximate)
-
-
-@OP.mutant("0.0447 stood for 0.044715", by=by_function)
-def shorter_factor(x, approximate):
-    return error_function(x, approximate, 44700)
-
-
-@OP.mutant("x² stood for x³", by=by_function)
 def square_for_cube(x, approximate):
     cubed = xp.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * (x * x)))
     return cubed if approximate == "tanh" else error_function(x, approximate)
 
 
-@OP.mutant("results below -3 were taken for 0", by=by_function)
-def tail_cut(x, approximate):
-    return xp.where(x < -3, -1.0, error_function(x, approximate))
+MUTANTS = {
+    "tanh_always": ("the approximation by tanh was taken, whatever approximate",
+                    lambda x, approximate: error_function(x, "tanh")),
+    "quick": ("the approximation by a logistic function of 1.702·x was taken",
+              lambda x, approximate: xp.tanh(0.851 * x)),
+    "root_of_two_forgotten": ("erf was taken of x, not of x/√2", lambda x, approximate: (
+        xp.erf(x) if approximate == "none" else error_function(x, approximate))),
+    "shorter_factor": ("0.0447 stood for 0.044715",
+                       lambda x, approximate: error_function(x, approximate, 44700)),
+    "square_for_cube": ("x² stood for x³", square_for_cube),
+    "tail_cut": ("results below -3 were taken for 0",
+                 lambda x, approximate: xp.where(x < -3, -1.0, error_function(x, approximate))),
+}  # fmt: skip
+OP.mutant_table(MUTANTS, by=by_function)
 
 
 @OP.mutant("erf was a polynomial that is good to 1.5e-7", by=by_function,
@@ -87,8 +77,4 @@ def polynomial(x, approximate):
 for called in ("minus_1e4", "minus_1e9", "nan"):
     OP.equivalent(f"minus_infinity_taken_for_{called}", "-inf may give NaN, or the limit, 0")
 OP.equivalent("overflow_saturates", "no result is larger than the element that it is of")
-OP.equivalent(
-    "subnormal_inputs_flushed",
-    "what subnormal numbers add may be flushed, and the bound leaves it out too",
-    *("bfloat16", "float32", "float64"),
-)
+OP.equivalent(*FLUSHED)

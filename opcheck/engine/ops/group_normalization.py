@@ -71,26 +71,22 @@ def with_groups(change):
     return by_groups(changed)
 
 
-@OP.mutant("the channels went to the groups in turns", by=with_groups)
 def channels_in_turns(places, groups):
     n, channels, *image = places.shape
     parted = places.reshape(n, channels // groups, groups, prod(image))
     return rows(parted.swapaxes(1, 2), groups)
 
 
-@OP.mutant("num_groups was taken for the number of channels in a group", by=with_groups)
-def group_sizes(places, groups):
-    return rows(places, places.shape[1] // groups)
-
-
-@OP.mutant("each channel was a group", by=with_groups)
-def instances(places, groups):
-    return rows(places, places.shape[1] or 1)
-
-
-@OP.mutant("the groups of all batches were one", by=with_groups)
-def across_batches(places, groups):
-    return rows(places, groups).swapaxes(0, 1).reshape(1, groups, -1)
+OF_GROUPS = {
+    "channels_in_turns": ("the channels went to the groups in turns", channels_in_turns),
+    "group_sizes": ("num_groups was taken for the number of channels in a group",
+                    lambda places, groups: rows(places, places.shape[1] // groups)),
+    "instances": ("each channel was a group",
+                  lambda places, groups: rows(places, places.shape[1] or 1)),
+    "across_batches": ("the groups of all batches were one",
+        lambda places, groups: rows(places, groups).swapaxes(0, 1).reshape(1, groups, -1)),
+}  # fmt: skip
+OP.mutant_table(OF_GROUPS, by=with_groups)
 
 
 def with_operands(change):
@@ -106,14 +102,13 @@ def with_operands(change):
     return {21: formula}
 
 
-@OP.mutant("of each group the first channel's scale and bias served for all", by=with_operands)
-def first_of_the_group(channel, size):
-    return channel // size * size
-
-
-@OP.mutant("scale and bias were those of groups, as in version 18", by=with_operands)
-def scale_of_groups(channel, size):
-    return channel // size
+OF_OPERANDS = {
+    "first_of_the_group": ("of each group the first channel's scale and bias served for all",
+                           lambda channel, size: channel // size * size),
+    "scale_of_groups": ("scale and bias were those of groups, as in version 18",
+                        lambda channel, size: channel // size),
+}  # fmt: skip
+OP.mutant_table(OF_OPERANDS, by=with_operands)
 
 
 # ── what no legal input shows ─────────────────────────────────────────────────────────────────

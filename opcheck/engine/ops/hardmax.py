@@ -19,24 +19,18 @@ def one_hot(x, axis):
     return xp.astype(xp.equal(places, first), x.dtype)
 
 
-@OP.mutant("every maximum of a row had a one", by=by_rows)
-def all_maxima(x, axis):
-    return xp.astype(xp.equal(x, xp.max(x, axis=axis, keepdims=True)), x.dtype)
-
-
-@OP.mutant("the maximum itself stood in place of a one", by=by_rows)
-def maximum_in_place_of_one(x, axis):
-    return np.where(one_hot(x, axis) == 1, x, 0).astype(x.dtype)
-
-
-@OP.mutant("NaN of the input was passed on to the output", by=by_rows)
-def nan_passed_on(x, axis):
-    return np.where(np.isnan(x), x, one_hot(x, axis))
-
-
-@OP.mutant("rows of one element were left out as nothing to do, and the input copied", by=by_rows)
-def rows_of_one_copied(x, axis):
-    return x if x.shape[axis] == 1 else one_hot(x, axis)
+MUTANTS = {
+    "all_maxima": ("every maximum of a row had a one",
+        lambda x, axis: xp.astype(xp.equal(x, xp.max(x, axis=axis, keepdims=True)), x.dtype)),
+    "maximum_in_place_of_one": ("the maximum itself stood in place of a one",
+        lambda x, axis: np.where(one_hot(x, axis) == 1, x, 0).astype(x.dtype)),
+    "nan_passed_on": ("NaN of the input was passed on to the output",
+                      lambda x, axis: np.where(np.isnan(x), x, one_hot(x, axis))),
+    "rows_of_one_copied": (
+        "rows of one element were left out as nothing to do, and the input copied",
+        lambda x, axis: x if x.shape[axis] == 1 else one_hot(x, axis)),
+}  # fmt: skip
+OP.mutant_table(MUTANTS, by=by_rows)
 
 
 def transposed(function):

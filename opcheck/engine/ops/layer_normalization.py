@@ -48,19 +48,15 @@ def outputs(change):
     return {17: formula}
 
 
-@OP.mutant("InvStdDev held the standard deviation", by=outputs)
-def deviation_in_place_of_inverse(y, mean, inverse, axis):
-    return y, mean, 1 / inverse
-
-
-@OP.mutant("InvStdDev held the variance", by=outputs)
-def variance_in_place_of_inverse(y, mean, inverse, axis):
-    return y, mean, 1 / (inverse * inverse)
-
-
-@OP.mutant("Mean and InvStdDev lost the axes that were normalized", by=outputs)
-def axes_dropped(y, mean, inverse, axis):
-    return y, *(xp.reshape(part, mean.shape[:axis]) for part in (mean, inverse))
+OF_OUTPUTS = {
+    "deviation_in_place_of_inverse": ("InvStdDev held the standard deviation",
+                                      lambda y, mean, inverse, axis: (y, mean, 1 / inverse)),
+    "variance_in_place_of_inverse": ("InvStdDev held the variance",
+        lambda y, mean, inverse, axis: (y, mean, 1 / (inverse * inverse))),
+    "axes_dropped": ("Mean and InvStdDev lost the axes that were normalized",
+        lambda y, *parts: (y, *(xp.reshape(x, x.shape[: parts[-1]]) for x in parts[:-1]))),
+}  # fmt: skip
+OP.mutant_table(OF_OUTPUTS, by=outputs)
 
 
 # ── what no legal input shows ─────────────────────────────────────────────────────────────────

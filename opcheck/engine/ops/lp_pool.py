@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from opcheck import numbers as xp
-from opcheck.engine.operators import operator
+from opcheck.engine.operators import FLUSHED, OF_OPEN_SAME, OPEN_SAME, operator
 from opcheck.engine.windows import windows_of
 from opcheck.errors import InvalidNode
 
@@ -157,8 +157,7 @@ MUTANTS = {
        for digits in (30, 12, 5)},
 }  # fmt: skip
 
-for called, (text, function) in MUTANTS.items():
-    OP.mutant(text, by=by_windows, name=called)(function)
+OP.mutant_table(MUTANTS, by=by_windows)
 
 
 @OP.mutant(
@@ -186,14 +185,8 @@ for called in ("kernel_defaults_to_the_extent", "refuses_default_kernel_shape"):
     OP.equivalent(called, "the text does not say what leaving out kernel_shape means", "1")
 for called in ("invalid_ceil_mode_is_0_or_1", "ceil_mode_in_32_bits"):
     OP.equivalent(called, "the text does not say what other numbers than 0 and 1 mean")
-for called in (
-    "refuses_negative_same_padding",
-    "same_negative_padding",
-    "same_padding_for_stride_1",
-    "same_rounded_down",
-    "same_size_of_the_input",
-):
-    OP.equivalent(called, "what SAME means for strides above 1 is open before version 11", "1", "2")
+for called in OF_OPEN_SAME:
+    OP.equivalent(called, OPEN_SAME, "1", "2")
 for called in ("negative_size_is_empty", "size_cut_towards_zero", "kernel_shape_in_32_bits"):
     OP.equivalent(called, "the formula of the size came with version 18", "1", "2", "11")
 _SMALL = "the error is smaller than that of arithmetic in the type itself, which is only warned of"
@@ -202,8 +195,4 @@ for called in ("inverse_of_p_of_6_digits", "inverse_of_p_in_float16"):
     OP.equivalent(called, _SMALL, *_SHORT)
 OP.equivalent("root_4_ulp_too_large", "4 ULP of float32 are less than all errors allowed", *_SHORT)
 OP.equivalent("version_1_always", "a whole p means the same in version 1", "2", "11")
-OP.equivalent(
-    "subnormal_inputs_flushed",
-    "what subnormal numbers add may be flushed, and the bound leaves it out too",
-    *("bfloat16", "float32", "float64"),
-)
+OP.equivalent(*FLUSHED)

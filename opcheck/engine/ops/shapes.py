@@ -42,18 +42,9 @@ def size(data):
 RESHAPE = operator("Reshape", exact=True, ignores=("consumed_inputs",))
 
 
-@RESHAPE.formula(1)
-def by_attribute(data, *, shape):
-    return _reshaped(data, shape, 0)
-
-
 @RESHAPE.formula(5, 13, 14, *_TYPES)
-def by_input(data, shape, *, allowzero=0):
-    return _reshaped(data, shape, allowzero)
-
-
-def _reshaped(data, wanted, allowzero):
-    sizes = [int(n) for n in wanted]
+def reshape(data, shape, *, allowzero=0):
+    sizes = [int(n) for n in shape]
     if any(n < -1 for n in sizes) or sizes.count(-1) > 1:
         raise InvalidNode(f"shape {sizes}; allowed: sizes, and -1 once")
     if allowzero and 0 in sizes and -1 in sizes:
@@ -67,6 +58,9 @@ def _reshaped(data, wanted, allowzero):
     if not fits:
         raise InvalidNode(f"{list(data.shape)} cannot become {sizes}")
     return xp.reshape(data, [data.size // others if n == -1 else n for n in sizes])
+
+
+RESHAPE.formula(1)(lambda data, *, shape: reshape(data, shape))
 
 
 FLATTEN = operator("Flatten", exact=True)
@@ -94,17 +88,8 @@ def transpose(data, *, perm):
 SQUEEZE = operator("Squeeze", exact=True)
 
 
-@SQUEEZE.formula(1, 11)
-def squeeze_by_attribute(data, *, axes):
-    return _squeezed(data, axes)
-
-
 @SQUEEZE.formula(13, 21, 23, 24, 25)
-def squeeze_by_input(data, axes=None):
-    return _squeezed(data, axes)
-
-
-def _squeezed(data, axes):
+def squeeze(data, axes=None):
     if axes is None:
         found = [axis for axis, n in enumerate(data.shape) if n == 1]
     else:
@@ -114,20 +99,12 @@ def _squeezed(data, axes):
     return xp.reshape(data, [n for axis, n in enumerate(data.shape) if axis not in found])
 
 
+SQUEEZE.formula(1, 11)(lambda data, *, axes: squeeze(data, axes))
 UNSQUEEZE = operator("Unsqueeze", exact=True)
 
 
-@UNSQUEEZE.formula(1, 11)
-def unsqueeze_by_attribute(data, *, axes):
-    return _unsqueezed(data, axes)
-
-
 @UNSQUEEZE.formula(13, 21, 23, 24, 25)
-def unsqueeze_by_input(data, axes):
-    return _unsqueezed(data, axes)
-
-
-def _unsqueezed(data, axes):
+def unsqueeze(data, axes):
     rank = data.ndim + len(axes)
     found = [from_either_end(int(axis), rank) for axis in axes]
     if len({*found}) < len(found):
@@ -136,20 +113,12 @@ def _unsqueezed(data, axes):
     return xp.reshape(data, [1 if axis in found else next(sizes) for axis in range(rank)])
 
 
+UNSQUEEZE.formula(1, 11)(lambda data, *, axes: unsqueeze(data, axes))
 SLICE = operator("Slice", exact=True)
 
 
-@SLICE.formula(1)
-def slice_by_attributes(data, *, starts, ends, axes):
-    return _sliced(data, starts, ends, axes, None)
-
-
 @SLICE.formula(10, 11, 13)
-def slice_by_inputs(data, starts, ends, axes=None, steps=None):
-    return _sliced(data, starts, ends, axes, steps)
-
-
-def _sliced(data, starts, ends, axes, steps):
+def slice_of(data, starts, ends, axes=None, steps=None):
     axes = (
         range(len(starts)) if axes is None else [from_either_end(int(a), data.ndim) for a in axes]
     )
@@ -167,6 +136,8 @@ def _sliced(data, starts, ends, axes, steps):
         at[axis] = slice(first, None if last < 0 else last, int(step))
     return data[tuple(at)]
 
+
+SLICE.formula(1)(lambda data, *, starts, ends, axes: slice_of(data, starts, ends, axes))
 
 CONSTANT = operator("Constant", exact=True)
 

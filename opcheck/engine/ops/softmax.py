@@ -106,87 +106,34 @@ def cut(rows, lanes, strided, fill):
 # ── mutants ───────────────────────────────────────────────────────────────────────────────────
 
 
-@OP.mutant("the elements themselves were divided by their sum, without an exponential", by=by_rows)
-def no_exponential(x, axis):
-    return x / xp.sum(x, axis=axis, keepdims=True)
-
-
-@OP.mutant("e^x was taken without subtracting the maximum", by=by_rows, name="nothing_subtracted")
-def no_shift(x, axis):
+def plainly(x, axis):
+    """Shares without the subtraction of the maximum."""
     e = xp.exp(x)
     return e / xp.sum(e, axis=axis, keepdims=True)
 
 
-@OP.mutant("LogSoftmax was computed", by=by_rows)
 def logarithms(x, axis):
     d = x - xp.max(x, axis=axis, keepdims=True)
     return d - xp.log(xp.sum(xp.exp(d), axis=axis, keepdims=True))
 
 
-@OP.mutant("the maxima were marked with 1, as Hardmax does", by=by_rows)
-def one_hot(x, axis):
-    return xp.astype(xp.equal(x, xp.max(x, axis=axis, keepdims=True)), x.dtype)
+def in_masked_rows(share):
+    """The formula, where rows of -inf alone get a share of their own, from their length."""
 
+    def shares(x, axis):
+        masked = x.max(axis, keepdims=True) == -np.inf
+        return np.where(masked, np.full_like(x, share(x.shape[axis])), plain(x, axis))
 
-@OP.mutant("Softmax was applied twice", by=by_rows)
-def twice(x, axis):
-    return plain(plain(x, axis), axis)
-
-
-@OP.mutant("the shares were clipped to [1e-7, 1 - 1e-7]", by=by_rows)
-def clipped(x, axis):
-    return np.clip(plain(x, axis), 1e-7, 1 - 1e-7)
-
-
-@OP.mutant("a row of -inf alone got no share", by=by_rows)
-def no_share_in_a_masked_row(x, axis):
-    return np.where(x.max(axis, keepdims=True) == -np.inf, np.zeros_like(x), plain(x, axis))
-
-
-@OP.mutant("a row of -inf alone got equal shares", by=by_rows)
-def equal_shares_in_a_masked_row(x, axis):
-    equal = np.full_like(x, 1 / x.shape[axis])
-    return np.where(x.max(axis, keepdims=True) == -np.inf, equal, plain(x, axis))
+    return shares
 
 
 def where_nan(x, then, y):
     return np.where(np.isnan(x), then, y).astype(x.dtype)
 
 
-@OP.mutant("NaN stayed where it was, and made 0 of the other elements of its row", by=by_rows)
-def nan_alone(x, axis):
-    return where_nan(x, x, np.where(np.isnan(x).any(axis, keepdims=True), 0, plain(x, axis)))
-
-
-@OP.mutant("NaN was taken for -inf, and got no share", by=by_rows)
-def nan_masked(x, axis):
-    return where_nan(x, 0, plain(where_nan(x, -np.inf, x), axis))
-
-
-@OP.mutant("NaN was left out of the maximum and the sum, and stayed where it was", by=by_rows)
 def nan_skipped(x, axis):
     e = np.exp(x - np.fmax.reduce(x, axis=axis, keepdims=True))
     return e / np.nansum(e, axis=axis, keepdims=True)
-
-
-@OP.mutant("the magnitudes of the elements were taken", by=by_rows)
-def sign_lost(x, axis):
-    return plain(np.abs(x), axis)
-
-
-@OP.mutant("the signs were changed, and the smallest element got the largest share", by=by_rows)
-def sign_changed(x, axis):
-    return plain(-x, axis)
-
-
-@OP.mutant("a row of one element was left as it was", by=by_rows)
-def row_of_one_element_kept(x, axis):
-    return x if x.shape[axis] == 1 else plain(x, axis)
-
-
-@OP.mutant("the elements were clamped to [-88, 88], and nothing subtracted", by=by_rows)
-def clamped_not_shifted(x, axis):
-    return no_shift(np.where(np.isinf(x), x, np.clip(x, -88, 88)).astype(x.dtype), axis)
 
 
 def so_far(x, axis):
@@ -194,13 +141,11 @@ def so_far(x, axis):
     return np.maximum.accumulate(x, axis=axis)
 
 
-@OP.mutant("the running sum was not rescaled at a new maximum", by=by_rows)
-def new_maximum_does_not_rescale(x, axis):
+def not_rescaled(x, axis):
     total = np.exp(x - so_far(x, axis)).sum(axis, keepdims=True)
     return np.exp(x - x.max(axis, keepdims=True)) / total
 
 
-@OP.mutant("an element equal to the running maximum was left out of the sum", by=by_rows)
 def equal_maxima_counted_once(x, axis):
     e = np.exp(x - x.max(axis, keepdims=True))
     added = np.moveaxis(e.copy(), axis, -1)
@@ -209,7 +154,6 @@ def equal_maxima_counted_once(x, axis):
     return e / np.moveaxis(added.sum(-1, keepdims=True), -1, axis)
 
 
-@OP.mutant("-inf was subtracted from -inf at the start of a row", by=by_rows)
 def minus_infinity_less_minus_infinity(x, axis):
     top, before = x.max(axis, keepdims=True), so_far(x, axis)
     total = (np.exp(x - before) * np.exp(before - top)).sum(axis, keepdims=True)
@@ -235,18 +179,51 @@ def padded_with_zeros(width):
     return shares
 
 
-for width in (8, 16, 32, 64, 128):
-    OP.mutant(
-        f"-inf was subtracted from -inf where the first {width} elements of a row are all -inf",
-        by=by_rows,
-        name=f"first_block_of_{width}_masked_is_nan",
-    )(first_block_masked(width))
-for width in (4, 8, 16, 32):
-    OP.mutant(
-        f"the last vector of {width} was filled up with zeros, and they were added up too",
-        by=by_rows,
-        name=f"sum_padded_to_vectors_of_{width}",
-    )(padded_with_zeros(width))
+MUTANTS = {
+    "no_exponential": (
+        "the elements themselves were divided by their sum, without an exponential",
+        lambda x, axis: x / xp.sum(x, axis=axis, keepdims=True)),
+    "nothing_subtracted": ("e^x was taken without subtracting the maximum", plainly),
+    "logarithms": ("LogSoftmax was computed", logarithms),
+    "one_hot": ("the maxima were marked with 1, as Hardmax does",
+        lambda x, axis: xp.astype(xp.equal(x, xp.max(x, axis=axis, keepdims=True)), x.dtype)),
+    "twice": ("Softmax was applied twice", lambda x, axis: plain(plain(x, axis), axis)),
+    "clipped": ("the shares were clipped to [1e-7, 1 - 1e-7]",
+                lambda x, axis: np.clip(plain(x, axis), 1e-7, 1 - 1e-7)),
+    "no_share_in_a_masked_row": ("a row of -inf alone got no share", in_masked_rows(lambda n: 0)),
+    "equal_shares_in_a_masked_row": ("a row of -inf alone got equal shares",
+                                     in_masked_rows(lambda n: 1 / n)),
+    "nan_alone": ("NaN stayed where it was, and made 0 of the other elements of its row",
+        lambda x, axis: where_nan(
+            x, x, np.where(np.isnan(x).any(axis, keepdims=True), 0, plain(x, axis)))),
+    "nan_masked": ("NaN was taken for -inf, and got no share",
+                   lambda x, axis: where_nan(x, 0, plain(where_nan(x, -np.inf, x), axis))),
+    "nan_skipped": ("NaN was left out of the maximum and the sum, and stayed where it was",
+                    nan_skipped),
+    "sign_lost": ("the magnitudes of the elements were taken",
+                  lambda x, axis: plain(np.abs(x), axis)),
+    "sign_changed": ("the signs were changed, and the smallest element got the largest share",
+                     lambda x, axis: plain(-x, axis)),
+    "row_of_one_element_kept": ("a row of one element was left as it was",
+                                lambda x, axis: x if x.shape[axis] == 1 else plain(x, axis)),
+    "clamped_not_shifted": ("the elements were clamped to [-88, 88], and nothing subtracted",
+        lambda x, axis: plainly(
+            np.where(np.isinf(x), x, np.clip(x, -88, 88)).astype(x.dtype), axis)),
+    "new_maximum_does_not_rescale": ("the running sum was not rescaled at a new maximum",
+                                     not_rescaled),
+    "equal_maxima_counted_once": (
+        "an element equal to the running maximum was left out of the sum",
+        equal_maxima_counted_once),
+    "minus_infinity_less_minus_infinity": (
+        "-inf was subtracted from -inf at the start of a row", minus_infinity_less_minus_infinity),
+    **{f"first_block_of_{width}_masked_is_nan": (
+           f"-inf was subtracted from -inf where the first {width} elements of a row are all -inf",
+           first_block_masked(width)) for width in (8, 16, 32, 64, 128)},
+    **{f"sum_padded_to_vectors_of_{width}": (
+           f"the last vector of {width} was filled up with zeros, and they were added up too",
+           padded_with_zeros(width)) for width in (4, 8, 16, 32)},
+}  # fmt: skip
+OP.mutant_table(MUTANTS, by=by_rows)
 
 
 # ── what no legal input shows ─────────────────────────────────────────────────────────────────

@@ -48,40 +48,35 @@ def top_k(x, k, axis, largest):
 # ── mutants ───────────────────────────────────────────────────────────────────────────────────
 
 
-@OP.mutant("Indices were places in the whole tensor", by=by_axis)
-def places_in_the_tensor(x, k, axis, largest):
-    values, indices = top_k(x, k, axis, largest)
-    whole = np.arange(x.size).reshape(x.shape)
-    return values, np.take_along_axis(whole, indices, axis)
+def changed(change):
+    """Every version, from what `change(x, values, indices, axis)` makes of the results."""
+    return by_axis(lambda x, k, axis, largest: change(x, *top_k(x, k, axis, largest), axis))
 
 
-@OP.mutant("Indices were places in the output", by=by_axis)
-def places_in_the_output(x, k, axis, largest):
-    values, indices = top_k(x, k, axis, largest)
-    return values, np.argsort(np.argsort(indices, axis), axis) if k > 1 else indices * 0
+def in_the_order_of_the_input(x, values, indices, axis):
+    ordered = np.sort(indices, axis)
+    return np.take_along_axis(x, ordered, axis), ordered
 
 
-@OP.mutant("Indices counted from 1", by=by_axis)
-def places_from_1(x, k, axis, largest):
-    values, indices = top_k(x, k, axis, largest)
-    return values, indices + 1
+def places_in_the_output(x, values, indices, axis):
+    alone = indices.shape[axis] < 2
+    return values, indices * 0 if alone else np.argsort(np.argsort(indices, axis), axis)
 
 
-@OP.mutant("the elements came in the order of the input", by=by_axis)
-def never_sorted(x, k, axis, largest):
-    indices = np.sort(top_k(x, k, axis, largest)[1], axis)
-    return np.take_along_axis(x, indices, axis), indices
-
-
-@OP.mutant("the order was the other way round", by=by_axis)
-def sorted_the_wrong_way(x, k, axis, largest):
-    return [np.flip(part, axis) for part in top_k(x, k, axis, largest)]
-
-
-@OP.mutant("Values alone were sorted, and Indices in the order of the input", by=by_axis)
-def values_alone_sorted(x, k, axis, largest):
-    values, indices = top_k(x, k, axis, largest)
-    return values, np.sort(indices, axis)
+MUTANTS = {
+    "places_in_the_tensor": ("Indices were places in the whole tensor",
+        lambda x, values, indices, axis: (
+            values, np.take_along_axis(np.arange(x.size).reshape(x.shape), indices, axis))),
+    "places_in_the_output": ("Indices were places in the output", places_in_the_output),
+    "places_from_1": ("Indices counted from 1",
+                      lambda x, values, indices, axis: (values, indices + 1)),
+    "never_sorted": ("the elements came in the order of the input", in_the_order_of_the_input),
+    "sorted_the_wrong_way": ("the order was the other way round",
+        lambda x, values, indices, axis: (np.flip(values, axis), np.flip(indices, axis))),
+    "values_alone_sorted": ("Values alone were sorted, and Indices in the order of the input",
+        lambda x, values, indices, axis: (values, np.sort(indices, axis))),
+}  # fmt: skip
+OP.mutant_table(MUTANTS, by=changed)
 
 
 def of_any_k(change):
@@ -99,31 +94,24 @@ def of_any_k(change):
     return {1: of_attribute, 10: of_input, 11: of_input, 24: of_input}
 
 
-@OP.mutant("a k beyond the length of the axis was cut down to that", by=of_any_k, of_validity=True)
-def k_cut_to_the_length(k, length):
-    return min(k, length)
-
-
-@OP.mutant("a k below 0 was taken for 1", by=of_any_k, of_validity=True)
-def negative_k_accepted(k, length):
-    return 1 if k < 0 else k
-
-
-@OP.mutant("the first number of K was taken, whatever its shape", by=of_any_k, of_validity=True)
-def first_of_k(k, length):
-    return k
-
-
-OP.equivalent("first_of_k", "k is an attribute there", "1")
+OF_K = {
+    "k_cut_to_the_length": ("a k beyond the length of the axis was cut down to that",
+                            lambda k, length: min(k, length)),
+    "negative_k_accepted": ("a k below 0 was taken for 1",
+                            lambda k, length: 1 if k < 0 else k),
+    "first_of_k": ("the first number of K was taken, whatever its shape", lambda k, length: k),
+}  # fmt: skip
+OP.mutant_table(OF_K, by=of_any_k, of_validity=True)
 
 
 # ── what no legal input shows ─────────────────────────────────────────────────────────────────
+
 _ANY_ORDER = "a sorted result is in one of the orders that are allowed where `sorted` is not 1"
-_ANY_VALUE = "the text calls no value of it invalid"
 for called in ("sorted_ignored", "sorted_0_is_the_default", "sorted_in_32_bits"):
     OP.equivalent(called, _ANY_ORDER)
 for called in ("invalid_sorted_is_0_or_1", "invalid_largest_is_0_or_1"):
-    OP.equivalent(called, _ANY_VALUE)
+    OP.equivalent(called, "the text calls no value of it invalid")
+OP.equivalent("first_of_k", "k is an attribute there", "1")
 OP.equivalent("largest_in_32_bits", "the text says nothing of values other than 0 and 1")
 OP.equivalent("later_attributes_accepted", "no later version has k, which is mandatory", "1")
 OP.equivalent("nan_taken_for_zero", "the text does not say where NaN belongs")

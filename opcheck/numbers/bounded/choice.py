@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,11 +19,8 @@ from opcheck.numbers.kinds import Kind
 
 
 @dataclass(frozen=True, eq=False)
-class Truth(Kind):
-    """Booleans `v`; those that are `unsure` may be the other one too."""
-
-    v: Mask
-    unsure: Mask
+class _Uncertain(Kind):
+    v: NDArray[Any]
 
     @classmethod
     def kind(cls) -> Any:
@@ -33,6 +31,13 @@ class Truth(Kind):
     def shape(self) -> tuple[int, ...]:
         """The shape of the array."""
         return self.v.shape
+
+
+@dataclass(frozen=True, eq=False)
+class Truth(_Uncertain):
+    """Booleans `v`; those that are `unsure` may be the other one too."""
+
+    unsure: Mask
 
     def __and__(self, other: Any) -> Any:
         return logical_and(self, other)
@@ -156,17 +161,8 @@ def _either(chosen: Mask, a: Any, b: Any, default: Any = 0.0) -> Any:
     return np.where(chosen, default if a is None else a, default if b is None else b)
 
 
-def maximum(a: Any, b: Any) -> Bounded:
-    """The larger of two; NaN if one of them is NaN."""
-    return _extreme(np.maximum, a, b)
-
-
-def minimum(a: Any, b: Any) -> Bounded:
-    """The smaller of two; NaN if one of them is NaN."""
-    return _extreme(np.minimum, a, b)
-
-
 def _extreme(choose: Callable[[Any, Any], Any], a: Any, b: Any) -> Bounded:
+    """The larger or the smaller of two; NaN if one of them is NaN."""
     a, b = pair(a, b)
     v = choose(a.v, b.v)
     if a.exact and b.exact:
@@ -183,6 +179,9 @@ def _extreme(choose: Callable[[Any, Any], Any], a: Any, b: Any) -> Bounded:
         return Errors(e, _either(first, x.q, y.q), lost)
 
     return Bounded(v, a.dtype, a.arithmetic, errors, least=min(a.sure, b.sure))
+
+
+maximum, minimum = partial(_extreme, np.maximum), partial(_extreme, np.minimum)
 
 
 def clip(x: Bounded, low: Any = None, high: Any = None) -> Bounded:
@@ -207,42 +206,13 @@ def _step(function: Callable[[Any], Any], x: Bounded) -> Bounded:
     return Bounded(middle, x.dtype, x.arithmetic, Errors(e, lost=x.lost))
 
 
-def sign(x: Bounded) -> Bounded:
-    """−1, 0 or 1; NaN for NaN."""
-    return _step(np.sign, x)
-
-
-def floor(x: Bounded) -> Bounded:
-    """The next integer towards −∞."""
-    return _step(np.floor, x)
-
-
-def ceil(x: Bounded) -> Bounded:
-    """The next integer towards +∞."""
-    return _step(np.ceil, x)
-
-
-def trunc(x: Bounded) -> Bounded:
-    """The next integer towards 0."""
-    return _step(np.trunc, x)
-
-
-def round(x: Bounded) -> Bounded:
-    """The nearest integer, ties to even."""
-    return _step(np.rint, x)
-
-
-def remainder(a: Any, b: Any) -> Bounded:
-    """a − floor(a/b)·b, which is exact where the operands are."""
-    return _remainder(np.remainder, a, b)
-
-
-def fmod(a: Any, b: Any) -> Bounded:
-    """a − trunc(a/b)·b, which is exact where the operands are."""
-    return _remainder(np.fmod, a, b)
+sign, floor, ceil, trunc = (partial(_step, f) for f in (np.sign, np.floor, np.ceil, np.trunc))
+#: The nearest integer, ties to even.
+round = partial(_step, np.rint)
 
 
 def _remainder(function: Callable[[Any, Any], Any], a: Any, b: Any) -> Bounded:
+    """What a division leaves, which is exact where the operands are."""
     a, b = (x.settled() for x in pair(a, b))
     v = function(a.v, b.v)
     if a.e is None and b.e is None:
@@ -252,19 +222,13 @@ def _remainder(function: Callable[[Any, Any], Any], a: Any, b: Any) -> Bounded:
     return Bounded(v, a.dtype, a.arithmetic, Errors(e, lost=either(a.lost, b.lost)), k=1.0)
 
 
-def argmax(x: Bounded, axis: int | None = None, keepdims: bool = False) -> Any:
-    """The index of the first maximum, with every index that the errors admit."""
-    return _place(x, axis, keepdims, np.argmax, 1)
-
-
-def argmin(x: Bounded, axis: int | None = None, keepdims: bool = False) -> Any:
-    """The index of the first minimum, with every index that the errors admit."""
-    return _place(x, axis, keepdims, np.argmin, -1)
+remainder, fmod = partial(_remainder, np.remainder), partial(_remainder, np.fmod)
 
 
 def _place(
-    x: Bounded, axis: int | None, keepdims: bool, choose: Callable[..., Any], sign: int
+    choose: Callable[..., Any], sign: int, x: Bounded, axis: Any = None, keepdims: bool = False
 ) -> Any:
+    """The index of the first extreme, with every index that the errors admit."""
     x = x.settled()
     v = choose(x.v, axis=axis, keepdims=keepdims)
     if x.e is None:
@@ -272,28 +236,20 @@ def _place(
     low, high = sign * x.v - x.e, sign * x.v + x.e
     best = low.max(axis=axis, keepdims=True)
     possible = high >= best
-    return indices(v, possible, axis, keepdims)
+    return indices(v, possible, axis)
+
+
+argmax, argmin = partial(_place, np.argmax, 1), partial(_place, np.argmin, -1)
 
 
 @dataclass(frozen=True, eq=False)
-class Indices(Kind):
+class Indices(_Uncertain):
     """Indices `v`; `admitted` has an axis more, the last, with all that each of them may be."""
 
-    v: NDArray[np.intp]
     admitted: NDArray[np.intp]
 
-    @classmethod
-    def kind(cls) -> Any:
-        """The functions of bounded numbers."""
-        return Bounded.kind()
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of the array."""
-        return self.v.shape
-
-
-def indices(v: Any, possible: Mask, axis: int | None, keepdims: bool) -> Any:
+def indices(v: Any, possible: Mask, axis: int | None) -> Any:
     """Indices along `axis` with those that are `possible`; plain ones where there is one each."""
     lined = possible.reshape(1, -1) if axis is None else np.moveaxis(possible, axis, -1)
     counts = lined.sum(-1)
@@ -325,7 +281,7 @@ def top_k(x: Bounded, k: int, axis: int, largest: bool) -> tuple[Any, Any]:
     possible = (own_high[..., None, :] >= there_low[..., :, None]) & (
         own_low[..., None, :] <= there_high[..., :, None]
     )
-    found = indices(np.moveaxis(order, axis, -1), possible, possible.ndim - 1, keepdims=False)
+    found = indices(np.moveaxis(order, axis, -1), possible, possible.ndim - 1)
     bounded = Bounded(values, x.dtype, x.arithmetic, Errors(e))
     if not isinstance(found, Indices):
         return bounded, order

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,7 +21,6 @@ from opcheck.numbers.bounded.array import (
     pair,
     size_of,
 )
-from opcheck.numbers.bounded.real import real
 
 Bound: TypeAlias = Floats | None
 
@@ -76,20 +77,38 @@ _SMALL = 0.5
 _LARGE = 40.0
 
 
+_float_erf = np.frompyfunc(math.erf, 1, 1)
+
+
+@cache
+def real(name: str) -> Callable[..., Any]:
+    """The function `name` of arrays of float64, longdouble or mpmath's numbers, in their dtype."""
+    plain = None if name == "erf" else getattr(np, name)
+
+    def function(*given: Any) -> Any:
+        # Arithmetic on mpmath's numbers of rank 0 leaves the bare number.
+        operands = [np.asarray(one) for one in given]
+        kind = operands[0].dtype
+        if plain is not None and kind != np.object_:
+            return plain(*operands)
+        if kind == np.float64:
+            return np.asarray(_float_erf(operands[0]), np.float64)
+        from opcheck.numbers import precise
+
+        precisely = precise.of_objects(name)
+        if kind == np.object_:
+            return precisely(*operands)
+        # NumPy has no erf, and Python's knows float64 only.
+        return precise.longdoubles(precisely(precise.objects(operands[0])))
+
+    return function
+
+
 # ── arithmetic ────────────────────────────────────────────────────────────────────────────────
 
 
-def add(a: Any, b: Any) -> Bounded:
-    """a + b, rounded once."""
-    return _sum(a, b, np.add)
-
-
-def subtract(a: Any, b: Any) -> Bounded:
-    """a − b, rounded once."""
-    return _sum(a, b, np.subtract)
-
-
-def _sum(a: Any, b: Any, add_up: Callable[[Any, Any], Any]) -> Bounded:
+def _sum(add_up: Callable[[Any, Any], Any], a: Any, b: Any) -> Bounded:
+    """A sum or a difference, rounded once."""
     a, b = pair(a, b)
 
     def errors() -> Errors:
@@ -98,6 +117,9 @@ def _sum(a: Any, b: Any, add_up: Callable[[Any, Any], Any]) -> Bounded:
         return Errors(plus(x.e, y.e), plus(x.q, y.q), either(x.lost, y.lost), shift=shift)
 
     return result(add_up(a.v, b.v), a, errors, least=min(a.sure, b.sure))
+
+
+add, subtract = partial(_sum, np.add), partial(_sum, np.subtract)
 
 
 def _shift(x: Bounded, spread: Bounded) -> Common | None:
@@ -232,14 +254,12 @@ def inexact(x: Bounded, roundoffs: Any) -> Bounded:
     return Bounded(x.v, x.dtype, x.arithmetic, errors, least=x.sure)
 
 
-def negative(x: Bounded) -> Bounded:
-    """−x, which rounds nothing."""
-    return x.like(-x.v, x._errors)
+def _turned(turn: Callable[[Any], Any], x: Bounded) -> Bounded:
+    """Other signs, which rounds nothing."""
+    return x.like(turn(x.v), x._errors)
 
 
-def abs(x: Bounded) -> Bounded:
-    """|x|, which rounds nothing."""
-    return x.like(np.abs(x.v), x._errors)
+negative, abs = partial(_turned, np.negative), partial(_turned, np.abs)
 
 
 # ── library functions ─────────────────────────────────────────────────────────────────────────
@@ -269,7 +289,7 @@ _SHAPES: Mapping[str, Shape] = {
 }
 
 
-def library(name: str, x: Bounded) -> Bounded:
+def _library(name: str, x: Bounded) -> Bounded:
     """A function of one argument, by a library that is as accurate as the arithmetic says."""
     accuracy = x.arithmetic.accuracy(name)
     function = real(name)
@@ -297,22 +317,13 @@ def library(name: str, x: Bounded) -> Bounded:
     return result(v, x, errors, k=2 * accuracy.ulp)
 
 
-def _library(name: str) -> Callable[[Bounded], Bounded]:
-    def function(x: Bounded) -> Bounded:
-        return library(name, x)
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{name}(x), as accurate as the arithmetic's library."
-    return function
-
-
 _NAMES = (
     "exp expm1 log log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf".split()
 )
 (
     exp, expm1, log, log1p, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh,
     erf,
-) = map(_library, _NAMES)  # fmt: skip
+) = (partial(_library, name) for name in _NAMES)  # fmt: skip
 
 
 def sqrt(x: Bounded) -> Bounded:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,22 +12,15 @@ from opcheck.numbers.bounded.array import NO_ERRORS, Bounded, Errors, pair, size
 from opcheck.numbers.bounded.choice import Indices
 
 
-def _movement(move: Callable[..., Any]) -> Callable[..., Bounded]:
-    def moved(x: Bounded, *arguments: Any, **options: Any) -> Bounded:
-        return x.moved(lambda part: move(part, *arguments, **options))
-
-    moved.__name__ = moved.__qualname__ = move.__name__
-    moved.__doc__ = f"NumPy's {move.__name__}."
-    return moved
+def _movement(move: Callable[..., Any], x: Bounded, *arguments: Any, **options: Any) -> Bounded:
+    """NumPy's function of this name."""
+    return x.moved(lambda part: move(part, *arguments, **options))
 
 
-broadcast_to = _movement(np.broadcast_to)
-expand_dims = _movement(np.expand_dims)
-flip = _movement(np.flip)
-permute_dims = _movement(np.permute_dims)
-reshape = _movement(np.reshape)
-squeeze = _movement(np.squeeze)
-tile = _movement(np.tile)
+broadcast_to, expand_dims, flip, permute_dims, reshape, squeeze, tile = (
+    partial(_movement, getattr(np, name))
+    for name in "broadcast_to expand_dims flip permute_dims reshape squeeze tile".split()
+)
 
 
 def take(x: Bounded, index: Any, axis: int) -> Bounded:
@@ -58,36 +52,31 @@ def _hull(chosen: Bounded, admitted: Bounded, place: int) -> Bounded:
     return Bounded(chosen.v, chosen.dtype, chosen.arithmetic, Errors(e, chosen.q, lost))
 
 
-def _joined(join: Callable[..., Any]) -> Callable[..., Bounded]:
-    def joined(arrays: Sequence[Any], axis: int = 0) -> Bounded:
-        first = next(x for x in arrays if isinstance(x, Bounded))
-        parts = [pair(x, first)[0] for x in arrays]
-        v = join([x.v for x in parts], axis=axis)
-        if all(x.exact for x in parts):
-            return first.like(v, NO_ERRORS)
-        alike = all(x.k == parts[0].k and x.grid == parts[0].grid for x in parts)
-        alike = alike and all(x.exact or x.errors.common is None for x in parts)
-        found = parts if alike else [x.settled() for x in parts]
+def _joined(join: Callable[..., Any], arrays: Sequence[Any], axis: int = 0) -> Bounded:
+    """NumPy's function of this name."""
+    first = next(x for x in arrays if isinstance(x, Bounded))
+    parts = [pair(x, first)[0] for x in arrays]
+    v = join([x.v for x in parts], axis=axis)
+    if all(x.exact for x in parts):
+        return first.like(v, NO_ERRORS)
+    alike = all(x.k == parts[0].k and x.grid == parts[0].grid for x in parts)
+    alike = alike and all(x.exact or x.errors.common is None for x in parts)
+    found = parts if alike else [x.settled() for x in parts]
 
-        def of(name: str, default: Any) -> Any:
-            held = [getattr(x, name) for x in found]
-            if all(part is None for part in held):
-                return None
-            pairs = zip(found, held, strict=True)
-            filled = [np.full(x.shape, default) if part is None else part for x, part in pairs]
-            return join(filled, axis=axis)
+    def of(name: str, default: Any) -> Any:
+        held = [getattr(x, name) for x in found]
+        if all(part is None for part in held):
+            return None
+        pairs = zip(found, held, strict=True)
+        filled = [np.full(x.shape, default) if part is None else part for x, part in pairs]
+        return join(filled, axis=axis)
 
-        joined = found[0].like(v, lambda: Errors(of("e", 0.0), of("q", 0.0), of("lost", False)))
-        joined.least = min(x.least for x in found)
-        return joined
-
-    joined.__name__ = joined.__qualname__ = join.__name__
-    joined.__doc__ = f"NumPy's {join.__name__}."
+    joined = found[0].like(v, lambda: Errors(of("e", 0.0), of("q", 0.0), of("lost", False)))
+    joined.least = min(x.least for x in found)
     return joined
 
 
-concat = _joined(np.concat)
-stack = _joined(np.stack)
+concat, stack = partial(_joined, np.concat), partial(_joined, np.stack)
 
 
 def pad(x: Bounded, widths: Any, constant_values: float = 0.0) -> Bounded:

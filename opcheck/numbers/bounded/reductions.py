@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -145,17 +146,10 @@ def prod(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
     return result(v, x, errors, k=0.0)
 
 
-def max(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
-    """The largest element; NaN if one is NaN."""
-    return _extreme(np.max, x, axis, keepdims)
-
-
-def min(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
-    """The smallest element; NaN if one is NaN."""
-    return _extreme(np.min, x, axis, keepdims)
-
-
-def _extreme(choose: Callable[..., Any], x: Bounded, axis: Axes, keepdims: bool) -> Bounded:
+def _extreme(
+    choose: Callable[..., Any], x: Bounded, axis: Axes = None, keepdims: bool = False
+) -> Bounded:
+    """The largest or the smallest element; NaN if one is NaN."""
     axes = _axes(axis, x.ndim)
     v = choose(x.v, axis=axes, keepdims=keepdims)
     if x.exact:
@@ -176,6 +170,9 @@ def _extreme(choose: Callable[..., Any], x: Bounded, axis: Axes, keepdims: bool)
         return Errors(e, q, lost)
 
     return Bounded(v, x.dtype, x.arithmetic, errors, least=x.sure)
+
+
+max, min = partial(_extreme, np.max), partial(_extreme, np.min)
 
 
 def cumulative_sum(x: Bounded, axis: int = 0) -> Bounded:

@@ -20,6 +20,7 @@ import tempfile
 import threading
 import time
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ from tests.cli.fakes import hardmax
 
 LONG = 600  # seconds; longer than any test
 MEBI = 1 << 20
+GROWING = "import time; x = b'x' * (400 << 20); time.sleep(600)"
 #: How many tasks this process has prepared.
 COUNT = [0]
 
@@ -141,97 +143,33 @@ def python_says(text: str) -> None:
         print(text, file=sys.stderr)
 
 
+def wait() -> None:
+    time.sleep(LONG)
+
+
+def then(*actions: Any) -> Any:
+    """The fault of who does all of this, and then answers."""
+
+    def fault(x, y):
+        for action in actions:
+            action()
+        return y
+
+    return fault
+
+
+def raising(kind: type[BaseException], *arguments: Any) -> Any:
+    """The fault of who raises this."""
+
+    def fault(x, y):
+        raise kind(*arguments)
+
+    return fault
+
+
 # ── what it does instead of answering, or before ────────────────────────────────────────────────
-def _segfault(x, y):
-    python_says("python: just before")
-    ctypes.string_at(0)
-
-
-def _abort(x, y):
-    say(2, b"fd 2: just before\n")
-    os.abort()
-
-
-def _c_prints_and_aborts(x, y):
-    ctypes.CDLL(None).puts(b"C: just before")
-    os.abort()
-
-
-def _kills_itself(x, y):
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-def _terminates_its_group(x, y):
-    os.killpg(0, signal.SIGTERM)
-    time.sleep(LONG)
-
-
-def _exit_0(x, y):
-    os._exit(0)
-
-
-def _exit_3(x, y):
-    os._exit(3)
-
-
-def _alarm(x, y):
-    signal.setitimer(signal.ITIMER_REAL, 0.01)
-    time.sleep(LONG)
-
-
-def _overflow(x, y):
-    overflow()
-    return y
-
-
-def _crash_with_children(x, y):
-    leave_children()
-    os.abort()
-
-
-def _closes_everything(x, y):
-    os.closerange(0, 1024)
-    return y
-
-
-def _sys_exit_0(x, y):
-    sys.exit()
-
-
-def _sys_exit_3(x, y):
-    sys.exit(3)
-
-
-def _odd(x, y):
-    raise Odd("of its own kind")
-
-
-def _keyboard_interrupt(x, y):
-    raise KeyboardInterrupt("nobody pressed anything")
-
-
-def _generator_exit(x, y):
-    raise GeneratorExit
-
-
-def _unspeakable(x, y):
-    raise Unspeakable
-
-
-def _surrogates(x, y):
-    raise ValueError("half a character: \ud800")
-
-
 def _long_message(x, y):
     raise ValueError("x" * 50 * MEBI)
-
-
-def _unsupported(x, y):
-    raise NotSupported("not here")
-
-
-def _memory_error(x, y):
-    raise MemoryError("no room on the device")
 
 
 def _limits_its_memory(x, y):
@@ -241,43 +179,9 @@ def _limits_its_memory(x, y):
     return [ones(MEBI << 10, uint8)]
 
 
-def _grows(x, y):
-    hog(32 * MEBI, 4096 * MEBI)
-    return y
-
-
-def _spike(x, y):
-    ones(400 * MEBI, uint8)
-    return y
-
-
-def _child_grows(x, y):
-    program = "import time; x = b'x' * (400 << 20); time.sleep(600)"
-    subprocess.run([sys.executable, "-S", "-c", program], check=False)
-    return y
-
-
-def _hang(x, y):
-    python_says("waiting")
-    time.sleep(LONG)
-
-
-def _hang_in_c(x, y):
-    ctypes.PyDLL(None).sleep(LONG)
-
-
 def _hang_in_spite_of_signals(x, y):
     for number in set(signal.Signals) - {signal.SIGKILL, signal.SIGSTOP}:
         signal.signal(number, signal.SIG_IGN)
-    time.sleep(LONG)
-
-
-def _stops_itself(x, y):
-    os.kill(os.getpid(), signal.SIGSTOP)
-
-
-def _hang_with_children(x, y):
-    leave_children()
     time.sleep(LONG)
 
 
@@ -299,22 +203,6 @@ def _hang_at_flush(x, y):
 
 
 # ── answers that are none ───────────────────────────────────────────────────────────────────────
-def _many_numbers(x, y):
-    return [0.0] * 2_000_000
-
-
-def _many_outputs(x, y):
-    return [y[0]] * 900
-
-
-def _huge(x, y):
-    return [zeros(100 * MEBI, uint8)]
-
-
-def _structured(x, y):
-    return [zeros((2, 3), [("re", float32), ("im", float32)])]
-
-
 def _changes_later(x, y, held=[]):  # noqa: B006 (it remembers)
     held.append(y[0].copy())
     for array in held:
@@ -346,19 +234,9 @@ def _reshapes_its_inputs(x, y):
 
 
 # ── what does no harm to its own answer, but perhaps to the next or to us ────────────────────────
-def _forks(x, y):
-    os.fork()
-    return y
-
-
 def _forks_and_raises(x, y):
     if os.fork() == 0:
         raise KeyboardInterrupt
-    return y
-
-
-def _leaves_children(x, y):
-    leave_children()
     return y
 
 
@@ -376,16 +254,6 @@ def _prints_and_is_wrong(x, y):
     say(2, b"\x1b[2Jnot \xff text\n")
     ctypes.CDLL(None).puts(b"\xff C")
     return [y[0] * 2]
-
-
-def _closes_its_outputs(x, y):
-    os.closerange(0, 3)
-    return y
-
-
-def _goes_elsewhere(x, y):
-    os.chdir("/")
-    return y
 
 
 def _replaces_its_outputs(x, y):
@@ -423,26 +291,6 @@ def _handles_signals(x, y):
     return y
 
 
-def _allows_itself_no_file(x, y):
-    resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0))
-    return y
-
-
-def _allows_itself_no_bytes(x, y):
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-    return y
-
-
-def _hangs_at_exit(x, y):
-    atexit.register(time.sleep, LONG)
-    return y
-
-
-def _crashes_at_exit(x, y):
-    atexit.register(os.abort)
-    return y
-
-
 def _thread_prints_for_ever(x, y):
     def chatter():
         while True:
@@ -469,15 +317,6 @@ def _forks_with_much_memory(x, y):
     return y
 
 
-def _large(x, y):
-    """4.8 MB for 96 bytes."""
-    return [x[0].reshape(-1).repeat(50_000)]
-
-
-def _echo(x, y):
-    return x
-
-
 def _not_first(x, y):
     """Dies if it has answered before."""
     if COUNT[0] > 1:
@@ -485,30 +324,11 @@ def _not_first(x, y):
     return y
 
 
-def _defect(x, y):
-    raise Defect("a bug of opcheck's own")
-
-
 # ── time bombs: the answer is given, then the process ends ──────────────────────────────────────
 def after(seconds: float, what: Any) -> None:
     timer = threading.Timer(seconds, what)
     timer.daemon = True
     timer.start()
-
-
-def _aborts_later(x, y):
-    after(0.2, os.abort)
-    return y
-
-
-def _exits_later(x, y):
-    after(0.2, lambda: os._exit(0))
-    return y
-
-
-def _alarm_later(x, y):
-    signal.setitimer(signal.ITIMER_REAL, 0.2)
-    return y
 
 
 def _garbage_later(x, y):
@@ -529,6 +349,56 @@ FAULTS = {
     if name.startswith("_") and callable(function) and not name.startswith("__")
 }
 FAULTS |= {
+    # What it does instead of answering, or before.
+    "segfault": then(partial(python_says, "python: just before"), lambda: ctypes.string_at(0)),
+    "abort": then(partial(say, 2, b"fd 2: just before\n"), os.abort),
+    "c_prints_and_aborts": then(lambda: ctypes.CDLL(None).puts(b"C: just before"), os.abort),
+    "kills_itself": then(lambda: os.kill(os.getpid(), signal.SIGKILL)),
+    "terminates_its_group": then(lambda: os.killpg(0, signal.SIGTERM), wait),
+    "exit_0": then(lambda: os._exit(0)),
+    "exit_3": then(lambda: os._exit(3)),
+    "alarm": then(lambda: signal.setitimer(signal.ITIMER_REAL, 0.01), wait),
+    "overflow": then(overflow),
+    "crash_with_children": then(leave_children, os.abort),
+    "closes_everything": then(lambda: os.closerange(0, 1024)),
+    "sys_exit_0": then(sys.exit),
+    "sys_exit_3": then(partial(sys.exit, 3)),
+    "odd": raising(Odd, "of its own kind"),
+    "keyboard_interrupt": raising(KeyboardInterrupt, "nobody pressed anything"),
+    "generator_exit": raising(GeneratorExit),
+    "unspeakable": raising(Unspeakable),
+    "surrogates": raising(ValueError, "half a character: \ud800"),
+    "unsupported": raising(NotSupported, "not here"),
+    "memory_error": raising(MemoryError, "no room on the device"),
+    "defect": raising(Defect, "a bug of opcheck's own"),
+    "grows": then(lambda: hog(32 * MEBI, 4096 * MEBI)),
+    "spike": then(lambda: ones(400 * MEBI, uint8)),
+    "child_grows": then(partial(subprocess.run, [sys.executable, "-S", "-c", GROWING])),
+    "hang": then(partial(python_says, "waiting"), wait),
+    "hang_in_c": then(lambda: ctypes.PyDLL(None).sleep(LONG)),
+    "stops_itself": then(lambda: os.kill(os.getpid(), signal.SIGSTOP)),
+    "hang_with_children": then(leave_children, wait),
+    # What does no harm to its own answer, but perhaps to the next or to us.
+    "forks": then(os.fork),
+    "leaves_children": then(leave_children),
+    "closes_its_outputs": then(lambda: os.closerange(0, 3)),
+    "goes_elsewhere": then(partial(os.chdir, "/")),
+    "allows_itself_no_file": then(lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0))),
+    "allows_itself_no_bytes": then(lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))),
+    "hangs_at_exit": then(partial(atexit.register, time.sleep, LONG)),
+    "crashes_at_exit": then(partial(atexit.register, os.abort)),
+    # Time bombs: the answer is given, then the process ends.
+    "aborts_later": then(lambda: after(0.2, os.abort)),
+    "exits_later": then(lambda: after(0.2, lambda: os._exit(0))),
+    "alarm_later": then(lambda: signal.setitimer(signal.ITIMER_REAL, 0.2)),
+    # Answers, of which some are none.
+    "many_numbers": lambda x, y: [0.0] * 2_000_000,
+    "many_outputs": lambda x, y: [y[0]] * 900,
+    "huge": lambda x, y: [zeros(100 * MEBI, uint8)],
+    "structured": lambda x, y: [zeros((2, 3), [("re", float32), ("im", float32)])],
+    # 4.8 MB for 96 bytes.
+    "large": lambda x, y: [x[0].reshape(-1).repeat(50_000)],
+    "echo": lambda x, y: x,
     "none": lambda x, y: None,
     "lists": lambda x, y: y[0].tolist(),
     "list_of_lists": lambda x, y: [y[0].tolist()],

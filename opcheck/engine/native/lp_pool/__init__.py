@@ -28,9 +28,8 @@ from opcheck.engine.native.lp_pool.block_sums.parts import (
     parts,
     reaching,
 )
-from opcheck.engine.native.lp_pool.block_sums.workspace import BLOCK, kept_in_bounds
-from opcheck.engine.native.lp_pool.norms import norm_of_all, pool
-from opcheck.engine.native.lp_pool.powers import Powers, powers_of
+from opcheck.engine.native.lp_pool.block_sums.sums import BLOCK, kept_in_bounds
+from opcheck.engine.native.lp_pool.norms import Powers, norm_of_all, pool, powers_of
 from opcheck.engine.node import Bound
 from opcheck.engine.ops.lp_pool import by_windows
 from opcheck.engine.windows import Windows

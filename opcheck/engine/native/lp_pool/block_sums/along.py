@@ -13,9 +13,16 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from opcheck.engine.native.lp_pool.block_sums.calls import Via, in_place_first, laid_down, via
+from opcheck.engine.native.lp_pool.block_sums.calls import (
+    Slice,
+    Via,
+    additions,
+    in_place_first,
+    laid_down,
+    slices_of,
+    via,
+)
 from opcheck.engine.native.lp_pool.block_sums.parts import every, inside, part, width
-from opcheck.engine.native.lp_pool.block_sums.slices import Slice, additions, slices_of
 from opcheck.engine.native.lp_pool.block_sums.ways import MANY, crosses_rows, way
 from opcheck.engine.windows import AxisWindows, Windows
 from opcheck.model import Array

@@ -1,4 +1,4 @@
-"""How NumPy's functions are called, and what a call costs.
+"""How NumPy's functions are called, what a call costs, and the sums that calls make.
 
 NumPy copies arrays that lie in short runs of memory to a buffer and back, as many runs at a time as
 fit there. Long runs had better be left where they are, and how many runs there are then matters.
@@ -6,17 +6,20 @@ fit there. Long runs had better be left where they are, and how many runs there 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from opcheck.engine.windows import AxisWindows
 from opcheck.model import Array
 
 Call: TypeAlias = Callable[[], object]
 #: Calls a function with the arguments that follow it.
 Via: TypeAlias = Callable[..., Any]
+#: Some windows, and an element of each, (A, windows, B).
+Slice: TypeAlias = tuple[slice, Array]
 
 # In nanoseconds, roughly: an element; an array in runs that is copied, for each element and each
 # run; a run where nothing is copied; and changing the buffer for a call.
@@ -80,3 +83,28 @@ def _without_buffer(function: Callable[..., Any], *arguments: Any, **more: Any) 
         return function(*arguments, **more)
     finally:
         np.setbufsize(before)
+
+
+def slices_of(block: Array, axis: AxisWindows) -> list[Slice]:
+    """What there is to be added up in a block (A, L, B)."""
+    return [(windows, block[:, elements]) for windows, elements in map(axis.reach, axis.offsets)]
+
+
+def additions(slices: Sequence[Slice], out: Array) -> Iterator[Call]:
+    """What fills `out`, (A, windows, B), with the sums."""
+    # Those that all windows have come first, so that there need be no zeros.
+    slices = sorted(slices, key=lambda some: some[0].start - some[0].stop)
+    everywhere = 0
+    for windows, _ in slices[:2]:
+        if windows.stop - windows.start < out.shape[1]:
+            break
+        everywhere += 1
+    if everywhere == 2:
+        yield laid_down(np.add, slices[0][1], slices[1][1], out=out)
+    elif everywhere:
+        yield laid_down(np.absolute, slices[0][1], out=out)
+    else:
+        yield partial(np.copyto, out, 0)
+    for windows, elements in slices[everywhere:]:
+        some = out[:, windows]
+        yield laid_down(np.add, some, elements, out=some)

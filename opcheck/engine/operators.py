@@ -24,6 +24,7 @@ from typing import Any, TypeAlias
 
 from opcheck import opset
 from opcheck.dtypes import DTYPES
+from opcheck.model import OpVersion
 from opcheck.opset import Parameter, Schema
 
 Formula: TypeAlias = Callable[..., Any]
@@ -355,6 +356,17 @@ def signature_of(schema: Schema, attributes: Iterable[str]) -> inspect.Signature
           for p in schema.inputs),
         *(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in attributes),
     ])  # fmt: skip
+
+
+def composite(name: str, domain: str = "", **options: Any) -> Operator:
+    """Declare an operator by its function body, in each version that has one."""
+    from opcheck.engine.bodies import body_formula
+
+    made = operator(name, domain, module=_caller(), **options)
+    for since, schema in opset.versions(domain, name).items():
+        if schema.bodies:
+            made.formulas[since] = body_formula(OpVersion(domain, name, since))
+    return made
 
 
 @cache

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from opcheck import opset
-from opcheck.engine import bodies
+from opcheck.engine import bodies, operators
 from opcheck.engine.evaluate import Evaluation
 from opcheck.engine.node import Node
 from opcheck.engine.operators import every
@@ -84,3 +84,11 @@ def test_a_body_that_needs_what_the_engine_lacks_names_it(monkeypatch: pytest.Mo
     monkeypatch.setattr(bodies, "operator_of", lambda op: (op.name != "Exp" and real(op)) or None)
     with pytest.raises(NotSupported, match="no formula for Exp-13, which the function body uses"):
         bodies.body_formula(OpVersion("", "Softmax", 13))(np.zeros((1, 2)), axis=-1)
+
+
+def test_an_operator_may_be_its_function_body_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(operators, "_DECLARED", dict(operators._DECLARED))
+    made = operators.composite("MeanVarianceNormalization")
+    assert sorted(made.formulas) == [9, 13]
+    (found,) = made.formulas[13](np.array([1.0, 3.0]).reshape(1, 1, 1, 2), axes=[0, 2, 3])
+    assert found.reshape(-1) == pytest.approx([-1, 1])

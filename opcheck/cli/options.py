@@ -181,7 +181,8 @@ def chosen_cases(
 
     if bench:
         check_case_files(paths, "bench")
-    cases = load_bench(paths) if bench else load_all(paths, dims)
+    about = selection["ops"] or [id.partition("/")[0] for id in selection["ids"]]
+    cases = load_bench(paths, about) if bench else load_all(paths, dims, about)
     return chosen_of(cases, **selection)
 
 

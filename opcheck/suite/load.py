@@ -6,6 +6,7 @@ A command names case files, folders of them or of test data, models, and node te
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from fnmatch import fnmatchcase
@@ -34,7 +35,10 @@ _LISTS: Mapping[str, type[CaseEntry]] = {"cases": CaseEntry, "bench": BenchEntry
 NODE_TESTS = "onnx-node"
 _PREFIX = "test_"
 _MODEL = ".onnx"
-_shipped = cache(lambda: _load((), lambda root: "cases"))  # ledgers and golden files ask again
+#: Where a shipped file states its operator.
+_OPERATOR = re.compile(r"^op: *(\S+)", re.MULTILINE)
+#: The shipped cases of some operators; ledgers and golden files ask for all of them again.
+_shipped = cache(lambda ops: _load((), lambda root: "cases", ops=ops))
 #: No more of models and their inputs is held at once, in bytes.
 MAX_HELD = 4 << 30
 
@@ -44,20 +48,21 @@ def shipped_suites() -> Path:
     return shipped_folder("_cases", "cases")
 
 
-def load(paths: Sequence[Path] = ()) -> tuple[Case, ...]:
+def load(paths: Sequence[Path] = (), ops: Collection[str] = ()) -> tuple[Case, ...]:
     """The concrete cases of the files and folders in `paths`; of the shipped suites without any.
 
-    Raises CaseFileError with every problem of every file.
+    Of the shipped suites those of `ops` are enough, if each of these operators has one. Raises
+    CaseFileError with every problem of every file.
     """
-    return _load(paths, lambda root: "cases") if paths else _shipped()
+    return _load(paths, lambda root: "cases") if paths else _shipped(frozenset(ops))
 
 
-def load_bench(paths: Sequence[Path] = ()) -> tuple[Case, ...]:
+def load_bench(paths: Sequence[Path] = (), ops: Collection[str] = ()) -> tuple[Case, ...]:
     """The same of what is to be timed: the list `bench` of a file, or its cases if it has none.
 
     But for shipped files, of which no cases are timed.
     """
-    return _load(paths, _timed(paths))
+    return _load(paths, _timed(paths), ops=ops)
 
 
 def load_sweep(paths: Sequence[Path], ids: Collection[str], sweep: Sweep) -> tuple[Case, ...]:
@@ -74,11 +79,14 @@ _Sizes: TypeAlias = Callable[[Concrete], Iterable[Concrete]]
 
 
 def _load(
-    paths: Sequence[Path], part: Callable[[Node], str], sizes: _Sizes = lambda concrete: (concrete,)
+    paths: Sequence[Path],
+    part: Callable[[Node], str],
+    sizes: _Sizes = lambda concrete: (concrete,),
+    ops: Collection[str] = (),
 ) -> tuple[Case, ...]:
     problems = Problems()
     cases: list[Case] = []
-    for name, path, shipped in _files(paths, problems):
+    for name, path, shipped in _files(paths or _about(ops), problems):
         root = read_file(path, problems)
         if root is not None:
             # Mistakes are told of both lists, whichever is asked for.
@@ -91,11 +99,23 @@ def _load(
     return tuple(cases)
 
 
+def _about(ops: Collection[str]) -> Sequence[Path]:
+    """The shipped files of these operators, or all where one of them has none."""
+    files: dict[str, list[Path]] = {}
+    for file in _in_folder(shipped_suites(), Problems()) if ops else ():
+        if found := _OPERATOR.search(file.read_text("utf-8")):
+            files.setdefault(found[1].lower(), []).append(file)
+    names = {op.lower() for op in ops}
+    if not names or names - files.keys():
+        return [shipped_suites()]
+    return [file for name, those in files.items() if name in names for file in those]
+
+
 def _files(paths: Sequence[Path], problems: Problems) -> Iterator[tuple[str, Path, bool]]:
     """Each file once: how messages call it, where it is, whether it is shipped."""
     shipped = shipped_suites()
     seen: set[Path] = set()
-    for path in paths or [shipped]:
+    for path in paths:
         found = [path]
         if _is_folder(path):
             known = len(problems)
@@ -220,14 +240,18 @@ def check_unique(cases: Sequence[Case], problems: Problems) -> None:
             problems.add(case.source.file, mark, message)
 
 
-def load_all(paths: Sequence[Path] = (), dims: Mapping[str, int] | None = None) -> tuple[Case, ...]:
-    """The cases of all `paths`, whatever they are; of the shipped suites without any.
+def load_all(
+    paths: Sequence[Path] = (),
+    dims: Mapping[str, int] | None = None,
+    ops: Collection[str] = (),
+) -> tuple[Case, ...]:
+    """The cases of all `paths`, whatever they are; of the shipped suites, as `load`, without any.
 
     `dims` are sizes that models leave open. Raises CaseFileError with every problem of every file,
     and UsageError.
     """
     files = [path for path in paths if not _is_of_models(path)]
-    cases = [*load(files)] if files or not paths else []
+    cases = [*load(files, ops)] if files or not paths else []
     problems = Problems()
     models = []
     for path in dict.fromkeys(path for path in paths if path not in files):

@@ -1,6 +1,7 @@
 import copy
 import os
 import random
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,7 @@ from opcheck.dtypes import DTYPES
 from opcheck.engine import leading
 from opcheck.errors import CaseFileError, Problem
 from opcheck.model import Case, OpVersion, Rejected
+from opcheck.reading import read_file
 from opcheck.suite import load
 from tests.asking import judged_operators, shipped_cases
 
@@ -70,6 +72,24 @@ def test_every_type_that_an_operator_lacks_is_a_case_of_the_shipped_suites() -> 
         assert types | schema.inputs[schema.lead].types >= {
             dtype.text for dtype in DTYPES.values() if dtype.kind in ("float", "int", "bool")
         }
+
+
+@pytest.mark.parametrize("ops", [["Hardmax"], ["hardmax", "DML_ACTIVATION_HARDMAX1"], ["Hardmxa"]])
+def test_the_shipped_cases_of_some_operators_are_read_alone(
+    ops: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    everything = load()
+    files: list[str] = []
+
+    def read(path: Path, problems: Any) -> Any:
+        files.append(path.stem)
+        return read_file(path, problems)
+
+    monkeypatch.setattr(sys.modules["opcheck.suite.load"], "read_file", read)
+    names = {op.lower() for op in ops}
+    about = [case for case in everything if case.op.name.lower() in names] or everything
+    assert [case.id for case in load((), ops)] == [case.id for case in about]
+    assert len(files) == len({case.source.file for case in about})
 
 
 def test_a_folder_is_searched_in_the_order_of_names(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ The tiers of a bound are tried in order; the first that all elements fit decides
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -98,7 +99,7 @@ def examine(reference: Reference, got: Array, dtype: DType, declared: Collection
         _Piece(at, _part(reference, at, bound), got[at]) for at, bound in reference.bound.pieces
     ]
     first, *others = reference.bound.tiers(declared)
-    places = np.arange(got.size).reshape(got.shape) if len(pieces) > 1 else None
+    places = cache(lambda: np.arange(got.size).reshape(got.shape))  # for what is wrong alone
     counts_steps = dtype.kind == "float" and len(pieces) == 1
     whole = Findings(got.size, steps=0 if counts_steps else None)
     failed: list[tuple[_Piece, Mask]] = []
@@ -193,10 +194,11 @@ def _part(reference: Reference, at: Any, bound: Expected) -> Reference:
     return replace(reference, values=reference.values[at], rest=rest, bound=bound)
 
 
-def _note(found: Findings, piece: _Piece, judged: Judged, dtype: DType, places: Any) -> None:
+def _note(
+    found: Findings, piece: _Piece, judged: Judged, dtype: DType, places: Callable[[], Any]
+) -> None:
     y = piece.reference.values
-    at = np.arange(y.size).reshape(y.shape) if places is None else places[piece.at]
-    found.add(at, judged.shares, lambda i: _described(judged, y, i))
+    found.add(lambda: places()[piece.at], judged.shares, lambda i: _described(judged, y, i))
     found.unjudged += judged.unjudged
     if found.steps is not None and y.size:
         with np.errstate(all="ignore"):

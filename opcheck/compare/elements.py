@@ -64,18 +64,21 @@ class Findings:
     #: The share, negated, the place, and what was allowed there: the worst comes first.
     worst: list[tuple[float, int, str]] = field(default_factory=list)
 
-    def add(self, places: Places, shares: Floats, allowed: Callable[[int], str]) -> None:
+    def add(
+        self, where: Callable[[], Places], shares: Floats, allowed: Callable[[int], str]
+    ) -> None:
         """Take in elements with their shares, of one shape; wrong are those above 1.
 
-        `allowed(i)` says what was allowed to the element `places.flat[i]`.
+        `where()` has their places; `allowed(i)` says what was allowed to `shares.flat[i]`.
         """
         if not shares.size:
             return
-        places, shares = places.reshape(-1), shares.reshape(-1)
+        shares = shares.reshape(-1)
         self.used = max(self.used, float(shares.max()))
         over = np.flatnonzero(shares > 1)
         if not over.size:
             return
+        places = where().reshape(-1)
         if self.wrong is None:
             self.wrong = np.zeros(self.size, np.bool_)
         self.wrong[places[over]] = True

@@ -197,7 +197,8 @@ def _findings(judge: Judge, wanted: Array, got: Array, pardoned: Floats | None) 
     """What a tolerance says of all elements, but for those that are `pardoned`."""
     found = Findings(got.size, steps=0 if judge.dtype.kind == "float" else None)
     for places, shares in _shares(judge, wanted, got, pardoned, found.step):
-        found.add(places, shares, partial(_allowed, judge, wanted, got, int(places[0])))
+        allowed = partial(_allowed, judge, wanted, got, int(places[0]))
+        found.add(partial(np.asarray, places), shares, allowed)
     return found
 
 

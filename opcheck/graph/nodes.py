@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, helper
+from onnx import AttributeProto, ModelProto, NodeProto, TensorProto
 
 from opcheck import opset
 from opcheck.graph.build import ATTRIBUTE_PROTOS
 from opcheck.graph.tensors import array_of
 from opcheck.graph.test_data import DataSet, ModelTest
 from opcheck.model import Array, AttrValue, OpVersion, Value
+from opcheck.opset import onnx_defs
 
 #: Attributes that are no tensors, graphs or types.
 PLAIN = (*ATTRIBUTE_PROTOS.values(),)
@@ -76,21 +77,7 @@ def is_plain(node: NodeProto) -> bool:
 def attributes(node: NodeProto) -> dict[str, AttrValue]:
     """The attributes of a node that a case can state."""
     plain = (proto for proto in node.attribute if proto.type in PLAIN)
-    return {proto.name: _value(proto) for proto in plain}
-
-
-def _value(proto: Any) -> AttrValue:
-    value = helper.get_attribute_value(proto)
-    match value:
-        case bytes():
-            return value.decode(errors="replace")
-        case list():
-            return tuple(
-                one.decode(errors="replace") if isinstance(one, bytes) else one for one in value
-            )
-        case _:
-            assert isinstance(value, int | float)
-            return value
+    return {proto.name: onnx_defs.value_of(proto) for proto in plain}
 
 
 def random_outputs(model: ModelProto) -> frozenset[str]:

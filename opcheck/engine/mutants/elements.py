@@ -119,20 +119,14 @@ def _is_array(x: Any) -> bool:
 
 def _on_tensors(function: Callable[[Any, Any], Any]) -> Fault:
     """Another function of two tensors."""
-
-    def fault(original: Any, a: Any, b: Any) -> Any:
-        return function(a, b) if _is_array(a) and _is_array(b) else original(a, b)
-
-    return fault
+    return lambda original, a, b: (
+        function(a, b) if _is_array(a) and _is_array(b) else original(a, b)
+    )
 
 
 def _by_tensors(function: Callable[[Any, Any], Any]) -> Fault:
     """Another function than the division of anything by a tensor."""
-
-    def fault(original: Any, a: Any, b: Any) -> Any:
-        return function(a, b) if _is_array(b) else original(a, b)
-
-    return fault
+    return lambda original, a, b: function(a, b) if _is_array(b) else original(a, b)
 
 
 def _first_alone(a: Any, b: Any) -> Any:
@@ -260,12 +254,9 @@ def _of_operands(change: Callable[[Any], Any]) -> Fault:
 
 def _first_products(kept: Callable[[int], int]) -> Fault:
     """So many of the products are added up."""
-
-    def fault(original: Any, a: Any, b: Any) -> Any:
-        count = kept(a.shape[-1])
-        return original(a[..., :count], b[..., :count, :])
-
-    return fault
+    return lambda original, a, b: original(
+        a[..., : kept(a.shape[-1])], b[..., : kept(a.shape[-1]), :]
+    )
 
 
 def _in_float16(original: Any, a: Any, b: Any) -> Any:

@@ -208,12 +208,9 @@ def computed_in_float32(node: Node) -> Sequence[Any]:
     lead = node.lead
     assert lead is not None
     own = lead.dtype
-    with np.errstate(all="ignore"):
-        cast = (
-            a.astype(np.float32) if a is not None and a.dtype == own else a for a in node.inputs
-        )
-        right = replace(node, inputs=tuple(cast)).right
-        return tuple(out.astype(own) if out.dtype == np.float32 else out for out in right)
+    cast = (a.astype(np.float32) if a is not None and a.dtype == own else a for a in node.inputs)
+    right = replace(node, inputs=tuple(cast)).right
+    return tuple(out.astype(own) if out.dtype == np.float32 else out for out in right)
 
 
 def refusing(name: str, text: str, when: Callable[[Node], bool], **where: Any) -> Mutant:

@@ -55,8 +55,7 @@ def along(change: Callable[..., Any], across_memory: bool = False) -> Fault:
             return original(x, axis=axis, keepdims=keepdims)
         lined = np.moveaxis(x, axes, range(x.ndim - len(axes), x.ndim))
         outer = lined.shape[: x.ndim - len(axes)]
-        with np.errstate(all="ignore"):
-            found = np.asarray(change(lined.reshape(-1, length)))
+        found = np.asarray(change(lined.reshape(-1, length)))
         kept = [1 if a in axes else n for a, n in enumerate(x.shape)]
         found = np.broadcast_to(found, (prod(outer), 1)).reshape(outer)
         return found.reshape(kept) if keepdims else found

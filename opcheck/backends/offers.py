@@ -4,7 +4,7 @@ Nothing of a third party is imported here: whether a backend can be used shows i
 own, where it may break, hang or die.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from math import inf
@@ -132,7 +132,13 @@ def tried(
         while silent := [place for place in processes if place not in found]:
             wait([processes[place].connection for place in silent], _TICK)
             look()
-            found.update(_said(chosen, processes, silent))
+            for place in silent:
+                one = chosen[place]
+                try:
+                    if info := started(processes[place], one.name, inf):
+                        found[place] = Tried(one, info)
+                except OpcheckError as error:
+                    found[place] = Tried(one, error=error)
             if monotonic() > until:
                 for place in (place for place in silent if place not in found):
                     said = f"backend {chosen[place].name!r} has not started within {seconds:g} s"
@@ -142,21 +148,6 @@ def tried(
     finally:
         kill([*processes.values()])
     return [found[place] for place in range(len(chosen))]
-
-
-def _said(
-    chosen: Sequence[Offer], processes: Mapping[int, Process], silent: Iterable[int]
-) -> Iterator[tuple[int, Tried]]:
-    """Those of the `silent` that have said something, or have ended."""
-    for place in silent:
-        one = chosen[place]
-        try:
-            info = started(processes[place], one.name, inf)
-        except OpcheckError as error:
-            yield place, Tried(one, error=error)
-        else:
-            if info:
-                yield place, Tried(one, info)
 
 
 def has_threads(kind: str) -> bool:

@@ -507,12 +507,9 @@ class Expected:
             return 0.0
         return float(least + (max(0.0, k - 1) if grid.dtype == self.dtype else k) * grid.u)
 
+    @np.errstate(all="ignore")
     def room(self, tier: Tier) -> Room:
         """What a tier allows around its own values, which are those of the first tier or nearly."""
-        with np.errstate(all="ignore"):
-            return self._room(tier)
-
-    def _room(self, tier: Tier) -> Room:
         output = self.evaluation.outputs(tier)[self.place]
         first = self.output
         if not isinstance(output, Bounded):

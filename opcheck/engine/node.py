@@ -102,6 +102,11 @@ class Node:
         attrs = {**self.attrs, **changed}
         return replace(self, attrs={k: v for k, v in attrs.items() if v is not None})
 
+    def with_inputs(self, change: Callable[[Array], Array]) -> Node:
+        """The same node with a change made to each input that is not left out."""
+        changed = (None if array is None else change(array) for array in self.inputs)
+        return replace(self, inputs=tuple(changed))
+
     def with_input(self, place: int, array: Array | None) -> Node:
         """The same node with another input."""
         return replace(self, inputs=(*self.inputs[:place], array, *self.inputs[place + 1 :]))

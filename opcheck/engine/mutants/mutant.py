@@ -195,12 +195,7 @@ def of_output(
 
 def of_input(name: str, text: str, change: Callable[[Array], Array], only: Only = None) -> Mutant:
     """The right answer to other inputs."""
-
-    def answer(node: Node) -> Sequence[Any]:
-        changed = (None if array is None else change(array) for array in node.inputs)
-        return replace(node, inputs=tuple(changed)).right
-
-    return Mutant(name, text, answer, only=only)
+    return Mutant(name, text, lambda node: node.with_inputs(change).right, only=only)
 
 
 def computed_in_float32(node: Node) -> Sequence[Any]:
@@ -208,9 +203,8 @@ def computed_in_float32(node: Node) -> Sequence[Any]:
     lead = node.lead
     assert lead is not None
     own = lead.dtype
-    cast = (a.astype(np.float32) if a is not None and a.dtype == own else a for a in node.inputs)
-    right = replace(node, inputs=tuple(cast)).right
-    return tuple(out.astype(own) if out.dtype == np.float32 else out for out in right)
+    cast = node.with_inputs(lambda a: a.astype(np.float32) if a.dtype == own else a)
+    return tuple(out.astype(own) if out.dtype == np.float32 else out for out in cast.right)
 
 
 def refusing(name: str, text: str, when: Callable[[Node], bool], **where: Any) -> Mutant:

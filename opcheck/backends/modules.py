@@ -169,11 +169,8 @@ def _imported(backend: str, name: str, here: str) -> ModuleType:
 def _near(name: str, places: Sequence[Sequence[str] | None]) -> str | None:
     """A hint at modules with almost this name, from the first of the places that has any."""
     parent = name[: name.rfind(".") + 1]
-    for paths in places:
-        hint = did_you_mean(name, (f"{parent}{m.name}" for m in pkgutil.iter_modules(paths)))
-        if hint:
-            return hint
-    return None
+    known = ([f"{parent}{m.name}" for m in pkgutil.iter_modules(paths)] for paths in places)
+    return next(filter(None, (did_you_mean(name, names) for names in known)), None)
 
 
 def place_of(error: BaseException) -> str:

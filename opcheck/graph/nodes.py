@@ -60,7 +60,8 @@ def stated(model: ModelProto) -> Stated | None:
     schema = opset.describe(domain, node.op_type, version)
     op = schema.op if schema else OpVersion(domain, node.op_type, version)
     # A legal model, so that the node's attributes are of the types that they must be of.
-    return Stated(op, version, attributes(node), tuple(node.input), is_plain(node))
+    plain = all(proto.type in PLAIN for proto in node.attribute)
+    return Stated(op, version, attributes(node), tuple(node.input), plain)
 
 
 def domain_of(name: str) -> str:
@@ -72,11 +73,6 @@ def opset_of(model: ModelProto, domain: str = "") -> int:
     """The opset of a domain that a model imports, 0 if none."""
     imported = [one for one in model.opset_import if domain_of(one.domain) == domain]
     return max((one.version for one in imported), default=0)
-
-
-def is_plain(node: NodeProto) -> bool:
-    """Whether a case can state all attributes of a node."""
-    return all(proto.type in PLAIN for proto in node.attribute)
 
 
 def attributes(node: NodeProto) -> dict[str, AttrValue]:

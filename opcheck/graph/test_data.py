@@ -106,7 +106,12 @@ def read_test(
     except ValueError as error:
         told.append((folder / MODEL, str(error)))
         return None
-    rtol, atol = _tolerance(folder / DATA, told)
+    rtol, atol = RTOL, ATOL
+    try:
+        if (folder / DATA).exists():
+            rtol, atol = read_tolerance(read_whole(folder / DATA))
+    except ValueError as error:
+        told.append((folder / DATA, str(error)))
     sets = [path for path in folder.iterdir() if _DATA_SET.fullmatch(path.name) and path.is_dir()]
     if not sets:
         told.append((folder, "there is a model, and no test_data_set_0"))
@@ -130,15 +135,6 @@ class _Wrong(Exception):
 
 def _number(path: Path) -> int:
     return int(path.name.rpartition("_")[2])
-
-
-def _tolerance(path: Path, told: Told) -> tuple[float, float]:
-    if path.exists():
-        try:
-            return read_tolerance(read_whole(path))
-        except ValueError as error:
-            told.append((path, str(error)))
-    return RTOL, ATOL
 
 
 def _data_set(

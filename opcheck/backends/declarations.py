@@ -48,7 +48,7 @@ class Declarations:
     def __init__(self, of: str) -> None:
         address = parse(unquote(of))
         # Not the kind of its info, which for saved outputs is that of whoever computed them.
-        self._way = _WAYS.get(address.kind)
+        _, self._ask = _WAYS.get(address.kind, ("", None))
         backend: Any = connect(address)
         # Somebody's own object, where there is one inside opcheck's.
         while isinstance(backend, Adapted) and backend.backend is not None:
@@ -59,7 +59,7 @@ class Declarations:
         """Ask; whatever comes up is the answer."""
         if own := getattr(self._backend, "declares", None):
             return Declaration(own(task))
-        return Declaration(self._way.ask(self._backend, task) if self._way else None)
+        return Declaration(self._ask(self._backend, task) if self._ask else None)
 
 
 @dataclass(frozen=True)
@@ -75,18 +75,9 @@ class Declaration:
         return [np.array(-1 if self.answer is None else self.answer, np.int8)]
 
 
-@dataclass(frozen=True)
-class Way:
-    """How an engine is asked: `words` for the user, and the question."""
-
-    words: str
-    ask: Declaring
-
-
 def words(address: str) -> str:
     """Where the backend at `address` declares something, if it does."""
-    way = _WAYS.get(parse(address).kind)
-    return way.words if way else "its own method"
+    return _WAYS.get(parse(address).kind, ("its own method", None))[0]
 
 
 def _lead(task: Task) -> DType | None:
@@ -139,12 +130,13 @@ def _onnx(backend: Any, task: Task) -> bool | None:
     return bool(asked(*arguments) if accepts(asked, *arguments) else asked(arguments[0]))
 
 
-_WAYS: Mapping[str, Way] = {
-    "numpy": Way(
+#: How engines are asked, by the kind of backend: in words for the user, and the question.
+_WAYS: Mapping[str, tuple[str, Declaring | None]] = {
+    "numpy": (
         "the schemas of its operators",
         lambda backend, task: str(_lead(task)) in dtypes_of(task.op),
     ),
-    "onnx": Way("is_compatible", _onnx),
-    "onnxruntime": Way("its registry of kernels", _onnxruntime),
-    "openvino": Way("query_model", _openvino),
+    "onnx": ("is_compatible", _onnx),
+    "onnxruntime": ("its registry of kernels", _onnxruntime),
+    "openvino": ("query_model", _openvino),
 }

@@ -14,7 +14,6 @@ import sys
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -50,19 +49,11 @@ def blamed(what: str) -> Iterator[None]:
         raise BackendUnavailable(f"{what}: {said}{place and f' ({place})'}", hint) from error
 
 
-@dataclass(frozen=True)
-class Found:
-    """What an address leads to: its canonical spelling, the thing itself, and its version."""
+def find(kind: str, detail: str | None, methods: Sequence[str]) -> tuple[str, Any, str]:
+    """The canonical address of `pkg.mod[:Name]`, the thing itself, and its version.
 
-    address: str
-    thing: Any
-    version: str
-
-
-def find(kind: str, detail: str | None, methods: Sequence[str]) -> Found:
-    """What `pkg.mod[:Name]` means. Without a name, it is what has one of the methods.
-
-    From now on, this process searches the working directory first.
+    Without a name, it is what has one of the methods. From now on, this process searches the
+    working directory first.
 
     Raises:
         UsageError: it means nothing, or several things.
@@ -77,7 +68,7 @@ def find(kind: str, detail: str | None, methods: Sequence[str]) -> Found:
         thing = _member(backend, module, path)
     else:
         path, thing = _chosen(backend, module, methods)
-    return Found(f"{kind}:{name}:{path}" if path else f"{kind}:{name}", thing, _version(module))
+    return f"{kind}:{name}:{path}" if path else f"{kind}:{name}", thing, _version(module)
 
 
 def accepts(function: Any, *arguments: Any, **more: Any) -> bool:
@@ -178,11 +169,8 @@ def _imported(backend: str, name: str, here: str) -> ModuleType:
 def _near(name: str, places: Sequence[Sequence[str] | None]) -> str | None:
     """A hint at modules with almost this name, from the first of the places that has any."""
     parent = name[: name.rfind(".") + 1]
-    for paths in places:
-        hint = did_you_mean(name, (f"{parent}{m.name}" for m in pkgutil.iter_modules(paths)))
-        if hint:
-            return hint
-    return None
+    known = ([f"{parent}{m.name}" for m in pkgutil.iter_modules(paths)] for paths in places)
+    return next(filter(None, (did_you_mean(name, names) for names in known)), None)
 
 
 def place_of(error: BaseException) -> str:

@@ -4,7 +4,7 @@ Nothing of a third party is imported here: whether a backend can be used shows i
 own, where it may break, hang or die.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from math import inf
@@ -77,13 +77,8 @@ def offers(profiles: Mapping[str, Profile]) -> tuple[list[Offer], list[OpcheckEr
         found += [_entry_point(name, point) for name, point in sorted(entry_points().items())]
     except UsageError as error:
         problems.append(error)
-    found += [_of_profile(profile, "profile") for _, profile in sorted(profiles.items())]
+    found += [offer(profile, "profile") for _, profile in sorted(profiles.items())]
     return found, problems
-
-
-def offer(profile: Profile) -> Offer:
-    """What was asked for in so many words, as `opcheck.backends.address.resolve` reads it."""
-    return _of_profile(profile, "argument")
 
 
 def _built_in(kind: str) -> Offer:
@@ -104,7 +99,8 @@ def _entry_point(name: str, point: metadata.EntryPoint) -> Offer:
     return Offer(profile, "entry point", about, version)
 
 
-def _of_profile(profile: Profile, origin: Origin) -> Offer:
+def offer(profile: Profile, origin: Origin = "argument") -> Offer:
+    """A profile, or what was asked for in so many words, as `address.resolve` reads it."""
     kind, address = profile.address.kind, str(profile.address)
     kin = _built_in(kind) if kind in built_in() else _entry_point(kind, entry_points()[kind])
     about = kin.about
@@ -132,7 +128,13 @@ def tried(
         while silent := [place for place in processes if place not in found]:
             wait([processes[place].connection for place in silent], _TICK)
             look()
-            found.update(_said(chosen, processes, silent))
+            for place in silent:
+                one = chosen[place]
+                try:
+                    if info := started(processes[place], one.name, inf):
+                        found[place] = Tried(one, info)
+                except OpcheckError as error:
+                    found[place] = Tried(one, error=error)
             if monotonic() > until:
                 for place in (place for place in silent if place not in found):
                     said = f"backend {chosen[place].name!r} has not started within {seconds:g} s"
@@ -144,26 +146,6 @@ def tried(
     return [found[place] for place in range(len(chosen))]
 
 
-def _said(
-    chosen: Sequence[Offer], processes: Mapping[int, Process], silent: Iterable[int]
-) -> Iterator[tuple[int, Tried]]:
-    """Those of the `silent` that have said something, or have ended."""
-    for place in silent:
-        one = chosen[place]
-        try:
-            info = started(processes[place], one.name, inf)
-        except OpcheckError as error:
-            yield place, Tried(one, error=error)
-        else:
-            if info:
-                yield place, Tried(one, info)
-
-
-def has_threads(kind: str) -> bool:
-    """Whether backends of this kind have the option `threads`."""
-    return kind in built_in() and adapter(kind).ABOUT.threads
-
-
-def included(kind: str) -> str:
-    """What times of this kind hold beside its own work, or nothing."""
-    return adapter(kind).ABOUT.included if kind in built_in() else ""
+def about_kind(kind: str) -> About:
+    """What there is to say about a kind; nothing where it is not built in."""
+    return adapter(kind).ABOUT if kind in built_in() else About("")

@@ -75,11 +75,11 @@ def why_not(case: Case) -> str:
 def with_threads(settings: Settings, threads: int) -> Settings:
     """The backend with so many threads: by its own option if it has one, and by its environment."""
     from opcheck.backends.address import parse
-    from opcheck.backends.offers import has_threads
+    from opcheck.backends.offers import about_kind
 
     address = parse(settings.address)
     asked = dict(address.options)
-    if threads > 1 and "threads" not in asked and has_threads(address.kind):
+    if threads > 1 and "threads" not in asked and about_kind(address.kind).threads:
         asked["threads"] = str(threads)
         address = replace(address, options=tuple(sorted(asked.items())))
     count = asked.get("threads", str(threads))

@@ -247,7 +247,7 @@ def import_(folders: Sequence[Path], file: Path, force: bool) -> None:
 
 def _nodes(folders: Sequence[Path]) -> list[Named]:
     """The tests in the folders; raises UsageError with everything that is wrong with each."""
-    from opcheck.graph.one_node import read
+    from opcheck.graph.nodes import read_one_node
     from opcheck.graph.test_data import Told
     from opcheck.report.case_yaml import Named, name_of
 
@@ -260,7 +260,7 @@ def _nodes(folders: Sequence[Path]) -> list[Named]:
             told.append((folder, missing))
         else:
             try:
-                node = read(folder, told)
+                node = read_one_node(folder, told)
             except OSError as error:
                 told.append((folder, str(error)))
         if node is None:

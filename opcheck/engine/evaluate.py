@@ -241,23 +241,19 @@ class Evaluation:
             self._outputs[tier] = self._evaluated(tier.arithmetic, tier.formula)
         return self._outputs[tier]
 
-    @cached_property
-    def first(self) -> Tier:
-        """The tier that is expected."""
-        return self.tiers()[0]
-
     def scattered(self, cut: float = 0.0) -> tuple[Output, ...]:
         """The outputs of the first tier, with the variance that independent roundings give.
 
         That of inputs rounded to the unit roundoff `cut` is part of it.
         """
-        first = replace(self.first.arithmetic, scatters=True, cut=cut)
-        return self.outputs(replace(self.first, arithmetic=first))
+        first = self.tiers()[0]
+        arithmetic = replace(first.arithmetic, scatters=True, cut=cut)
+        return self.outputs(replace(first, arithmetic=arithmetic))
 
     @property
     def expected(self) -> tuple[Output, ...]:
         """The outputs of the first tier."""
-        return self.outputs(self.first)
+        return self.outputs(self.tiers()[0])
 
     def _evaluated(self, arithmetic: Arithmetic, formula: Formula | None) -> tuple[Output, ...]:
         bound = self.bound if formula is None else bind(self.node, formula)
@@ -507,12 +503,9 @@ class Expected:
             return 0.0
         return float(least + (max(0.0, k - 1) if grid.dtype == self.dtype else k) * grid.u)
 
+    @np.errstate(all="ignore")
     def room(self, tier: Tier) -> Room:
         """What a tier allows around its own values, which are those of the first tier or nearly."""
-        with np.errstate(all="ignore"):
-            return self._room(tier)
-
-    def _room(self, tier: Tier) -> Room:
         output = self.evaluation.outputs(tier)[self.place]
         first = self.output
         if not isinstance(output, Bounded):

@@ -102,6 +102,11 @@ class Node:
         attrs = {**self.attrs, **changed}
         return replace(self, attrs={k: v for k, v in attrs.items() if v is not None})
 
+    def with_inputs(self, change: Callable[[Array], Array]) -> Node:
+        """The same node with a change made to each input that is not left out."""
+        changed = (None if array is None else change(array) for array in self.inputs)
+        return replace(self, inputs=tuple(changed))
+
     def with_input(self, place: int, array: Array | None) -> Node:
         """The same node with another input."""
         return replace(self, inputs=(*self.inputs[:place], array, *self.inputs[place + 1 :]))
@@ -301,10 +306,6 @@ def _is_number(value: object) -> bool:
     return isinstance(value, float) or _is_whole(value)
 
 
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
-
-
 def _list_of(fits: Callable[[object], bool]) -> Callable[[object], bool]:
     return lambda value: isinstance(value, list | tuple) and all(map(fits, value))
 
@@ -312,10 +313,10 @@ def _list_of(fits: Callable[[object], bool]) -> Callable[[object], bool]:
 _KINDS: Mapping[str, tuple[str, Callable[[object], bool]]] = {
     "int": ("an integer of 64 bits", _is_whole),
     "float": ("a number", _is_number),
-    "string": ("a word", _is_text),
+    "string": ("a word", lambda value: isinstance(value, str)),
     "ints": ("a list of integers of 64 bits", _list_of(_is_whole)),
     "floats": ("a list of numbers", _list_of(_is_number)),
-    "strings": ("a list of words", _list_of(_is_text)),
+    "strings": ("a list of words", _list_of(lambda one: isinstance(one, str))),
     "tensor": ("a tensor", lambda value: isinstance(value, np.ndarray)),
     "tensors": ("a list of tensors", _list_of(lambda one: isinstance(one, np.ndarray))),
     "other": ("a graph or a type", lambda value: True),

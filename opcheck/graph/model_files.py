@@ -31,7 +31,8 @@ def read_model(path: Path, *, valid: bool = True, alone: bool = False) -> ModelP
         model = ModelProto.FromString(read_whole(path))
     except Exception as error:  # protobuf's own DecodeError, or the file cannot be read
         raise ValueError(f"this is no readable model: {error}") from error
-    if not has_texts(model):
+    # Where a name is no text, protobuf gives its bytes.
+    if not all(isinstance(text, str) for text in _texts(model)):
         raise ValueError("this is no readable model: a name in it is no text in UTF-8")
     room = MAX_BYTES
     for tensor in _tensors(model):
@@ -63,11 +64,6 @@ def _with_shapes(model: ModelProto) -> ModelProto:
         if info.type.HasField("tensor_type"):
             info.type.tensor_type.shape.SetInParent()
     return copy
-
-
-def has_texts(model: ModelProto) -> bool:
-    """Whether all names in a model are texts: where one is none, protobuf gives its bytes."""
-    return all(isinstance(text, str) for text in _texts(model))
 
 
 def _texts(model: ModelProto) -> Iterator[object]:

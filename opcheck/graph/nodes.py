@@ -1,20 +1,26 @@
-"""What a model of one node says of it in the words of a case."""
+"""What a model of one node says of it in the words of a case, and its test.
+
+Whatever no case can state is refused by name.
+"""
 
 import importlib
 import re
 import warnings
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
-from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, helper
+from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 
-from opcheck import opset
+from opcheck import dtypes, opset
 from opcheck.graph.build import ATTRIBUTE_PROTOS
 from opcheck.graph.tensors import array_of
-from opcheck.graph.test_data import DataSet, ModelTest
+from opcheck.graph.test_data import DataSet, ModelTest, Told, read_test
 from opcheck.model import Array, AttrValue, OpVersion, Value
+from opcheck.opset import Schema, onnx_defs
 
 #: Attributes that are no tensors, graphs or types.
 PLAIN = (*ATTRIBUTE_PROTOS.values(),)
@@ -54,7 +60,8 @@ def stated(model: ModelProto) -> Stated | None:
     schema = opset.describe(domain, node.op_type, version)
     op = schema.op if schema else OpVersion(domain, node.op_type, version)
     # A legal model, so that the node's attributes are of the types that they must be of.
-    return Stated(op, version, attributes(node), tuple(node.input), is_plain(node))
+    plain = all(proto.type in PLAIN for proto in node.attribute)
+    return Stated(op, version, attributes(node), tuple(node.input), plain)
 
 
 def domain_of(name: str) -> str:
@@ -68,29 +75,128 @@ def opset_of(model: ModelProto, domain: str = "") -> int:
     return max((one.version for one in imported), default=0)
 
 
-def is_plain(node: NodeProto) -> bool:
-    """Whether a case can state all attributes of a node."""
-    return all(proto.type in PLAIN for proto in node.attribute)
-
-
 def attributes(node: NodeProto) -> dict[str, AttrValue]:
     """The attributes of a node that a case can state."""
     plain = (proto for proto in node.attribute if proto.type in PLAIN)
-    return {proto.name: _value(proto) for proto in plain}
+    return {proto.name: onnx_defs.value_of(proto) for proto in plain}
 
 
-def _value(proto: Any) -> AttrValue:
-    value = helper.get_attribute_value(proto)
-    match value:
-        case bytes():
-            return value.decode(errors="replace")
-        case list():
-            return tuple(
-                one.decode(errors="replace") if isinstance(one, bytes) else one for one in value
-            )
-        case _:
-            assert isinstance(value, int | float)
-            return value
+# ── tests of single nodes ─────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, eq=False)
+class OneNode:
+    """A node with its test, all values of which are arrays.
+
+    `inputs` and `outputs` are the slots of the node that are there, by their places; of a variadic
+    parameter each tensor has one.
+    """
+
+    schema: Schema
+    opset: int
+    attrs: dict[str, AttrValue]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    test: ModelTest
+
+
+def read_one_node(folder: Path, told: Told) -> OneNode | None:
+    """The node and the data in `folder`; None where something is wrong with it, which is `told`."""
+    test = read_test(folder, folder.name, told, check=_schema)
+    for data in test.data_sets if test else ():
+        for what, values in (("input", data.inputs), ("output", data.outputs)):
+            for number, array in enumerate(cast(Sequence[Array], values)):
+                if dtypes.of(array) is None:
+                    path = folder / f"test_data_set_{data.number}" / f"{what}_{number}.pb"
+                    told.append((path, f"holds {array.dtype}, which no case can have"))
+    if test is None or told:
+        return None
+    schema, version = _schema(test.model)
+    (node,) = test.model.graph.node
+    inputs, outputs = _places(node.input), _places(node.output)
+    return OneNode(schema, version, attributes(node), inputs, outputs, test)
+
+
+def _schema(model: ModelProto) -> tuple[Schema, int]:
+    """The operator of a model's only node, and its opset.
+
+    Raises ValueError with what else is in the model, or in what its node is none of a case.
+    """
+    graph = model.graph
+    most = Counter(node.op_type for node in graph.node).most_common(5)
+    kinds = ", ".join(f"{count} × {kind}" for kind, count in most)
+    found = []
+    if len(graph.node) != 1:
+        found.append(f"{len(graph.node)} nodes ({kinds})" if graph.node else "no node")
+    found += [f"function {function.name!r}" for function in model.functions]
+    found += [f"initializer {tensor.name!r}" for tensor in graph.initializer]
+    found += [f"sparse initializer {one.values.name!r}" for one in graph.sparse_initializer]
+    domains = sorted({domain_of(one.domain) for one in model.opset_import})
+    if len(domains) > 1:
+        found.append(f"operators of {' and '.join(map(_named, domains))}")
+    protos = [proto for node in graph.node for proto in node.attribute]
+    found += [f"attribute {p.name!r}, {_kind(p)}" for p in protos if p.type not in PLAIN]
+    found += [
+        f"attribute {proto.name!r}, which is no text in UTF-8"
+        for proto in protos
+        if not all(map(_is_text, (proto.s, *proto.strings)))
+    ]
+    if found:
+        raise ValueError(f"a case is one node on its inputs; this has {'; '.join(found)}")
+    (node,) = graph.node
+    domain = domain_of(node.domain)
+    if not (version := opset_of(model, domain)):
+        raise ValueError(f"it imports no opset of {_named(domain)}, whose {node.op_type} it uses")
+    schema = opset.describe(domain, node.op_type, version)
+    if schema is None:
+        known = f"of {_named(domain)} at opset {version}"
+        raise ValueError(f"opcheck knows no operator {node.op_type!r} {known}")
+    gap = next((number for number, slot in enumerate(node.output) if not slot), None)
+    if gap is not None:
+        left = f"its node leaves out output {gap}, before one that is there"
+        raise ValueError(f"{left}, which a case cannot state")
+    _check_declared(graph.input, node.input, "input")
+    _check_declared(graph.output, node.output, "output")
+    return schema, version
+
+
+def _kind(proto: Any) -> str:
+    known = proto.type in AttributeProto.AttributeType.values()
+    name = AttributeProto.AttributeType.Name(proto.type).lower() if known else "nothing known"
+    return f"a {name}" if known else name
+
+
+def _is_text(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _named(domain: str) -> str:
+    return f"domain {domain!r}" if domain else "ONNX's own domain"
+
+
+def _check_declared(infos: Sequence[ValueInfoProto], slots: Sequence[str], what: str) -> None:
+    """Raise ValueError unless the model's inputs or outputs are the node's, one by one."""
+    names, used = [info.name for info in infos], [slot for slot in slots if slot]
+    if names != used:
+        mine, theirs = (", ".join(some) or "none" for some in (names, used))
+        raise ValueError(f"its {what}s are {mine}, and those of its node {theirs}")
+    if len({*used}) < len(used):
+        raise ValueError(f"its node takes an {what} twice: {', '.join(used)}")
+    for info in infos:
+        kind = info.type.WhichOneof("value") or "nothing"
+        if kind != "tensor_type":
+            raise ValueError(f"{what} {info.name!r} is no tensor: {kind}")
+
+
+def _places(slots: Sequence[str]) -> tuple[int, ...]:
+    return tuple(number for number, slot in enumerate(slots) if slot)
+
+
+# ── the outputs that are drawn, and ONNX's own tests ──────────────────────────────────────────
 
 
 def random_outputs(model: ModelProto) -> frozenset[str]:

@@ -106,7 +106,12 @@ def read_test(
     except ValueError as error:
         told.append((folder / MODEL, str(error)))
         return None
-    rtol, atol = _tolerance(folder / DATA, told)
+    rtol, atol = RTOL, ATOL
+    try:
+        if (folder / DATA).exists():
+            rtol, atol = read_tolerance(read_whole(folder / DATA))
+    except ValueError as error:
+        told.append((folder / DATA, str(error)))
     sets = [path for path in folder.iterdir() if _DATA_SET.fullmatch(path.name) and path.is_dir()]
     if not sets:
         told.append((folder, "there is a model, and no test_data_set_0"))
@@ -132,20 +137,12 @@ def _number(path: Path) -> int:
     return int(path.name.rpartition("_")[2])
 
 
-def _tolerance(path: Path, told: Told) -> tuple[float, float]:
-    if path.exists():
-        try:
-            return read_tolerance(read_whole(path))
-        except ValueError as error:
-            told.append((path, str(error)))
-    return RTOL, ATOL
-
-
 def _data_set(
     folder: Path, model: ModelProto, *, answered: bool
 ) -> tuple[tuple[ValueInfoProto, ...], DataSet]:
     names = sorted(path.name for path in folder.iterdir())
-    fed = _fed(model, _files(folder, names, "input"), folder)
+    given = _files(folder, names, "input")
+    fed = _fed(model, given, folder)
     outputs = [*model.graph.output]
     files = _files(folder, names, "output")
     try:
@@ -153,16 +150,15 @@ def _data_set(
             raise _Wrong(folder, _UNANSWERED)
         if files and len(files) != len(outputs):
             raise _Wrong(folder, _numbers("output", len(files), [one.name for one in outputs]))
-        inputs = [*_values(folder, names, "input", fed, shaped=True)]
+        inputs = tuple(_values(given, "input", fed))
         if not files:
-            return fed, DataSet(_number(folder), tuple(inputs), beyond=_UNANSWERED)
-        wanted = [*_values(folder, names, "output", outputs, shaped=False)]
+            return fed, DataSet(_number(folder), inputs, beyond=_UNANSWERED)
+        return fed, DataSet(_number(folder), inputs, tuple(_values(files, "output", outputs)))
     except BeyondOpcheck as error:
         return fed, DataSet(_number(folder), beyond=str(error))
-    return fed, DataSet(_number(folder), tuple(inputs), tuple(wanted))
 
 
-def _fed(model: ModelProto, files: Sequence[str], folder: Path) -> tuple[ValueInfoProto, ...]:
+def _fed(model: ModelProto, files: Sequence[Path], folder: Path) -> tuple[ValueInfoProto, ...]:
     for inputs in (fed_by_default(model), tuple(model.graph.input)):
         if len(inputs) == len(files):
             return inputs
@@ -175,7 +171,7 @@ def _numbers(what: str, count: int, names: Sequence[str]) -> str:
     return f"there are {files}, and the model has {len(names)} {what}s: {', '.join(names)}"
 
 
-def _files(folder: Path, names: Sequence[str], what: str) -> list[str]:
+def _files(folder: Path, names: Sequence[str], what: str) -> list[Path]:
     """The files of inputs or outputs, by number; each number from 0 on must be there once."""
     mine = [name for name in names if (match := _NUMBERED.fullmatch(name)) and match[1] == what]
     files = []
@@ -186,20 +182,14 @@ def _files(folder: Path, names: Sequence[str], what: str) -> list[str]:
             raise _Wrong(folder, str(error)) from None
         if not file:
             raise _Wrong(folder, f"there is {mine[-1]}, and no {what}_{number}.pb")
-        files.append(file)
+        files.append(folder / file)
     return files
 
 
 def _values(
-    folder: Path,
-    names: Sequence[str],
-    what: str,
-    declared: Sequence[ValueInfoProto],
-    *,
-    shaped: bool,
+    files: Sequence[Path], what: str, declared: Sequence[ValueInfoProto]
 ) -> Iterator[Value]:
-    for name, info in zip(_files(folder, names, what), declared, strict=True):
-        path = folder / name
+    for path, info in zip(files, declared, strict=True):
         try:
             expected = tensor_type(info.type)
             value = read_npy(path) if path.suffix == ".npy" else read_value(path, info.type)
@@ -214,7 +204,7 @@ def _values(
                 continue
             if dtype and array.dtype != dtype.numpy:
                 raise _Wrong(path, f"holds {array.dtype}, and {told}")
-            if shaped and info.type.HasField("tensor_type") and not _fits(array, expected):
+            if what == "input" and info.type.HasField("tensor_type") and not _fits(array, expected):
                 sizes = ", ".join(d.dim_param or str(d.dim_value) for d in expected.shape.dim)
                 raise _Wrong(path, f"holds the shape {array.shape}, and {told}[{sizes}]")
         yield value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 from onnx import AttributeProto, FunctionProto, defs, helper, numpy_helper
 
@@ -13,14 +13,9 @@ from opcheck.model import AttrValue, OpVersion
 from opcheck.opset.schema import Attribute, AttrType, Body, BodyNode, Parameter, Reference, Schema
 
 _TYPES: dict[Any, AttrType] = {
-    AttributeProto.INT: "int",
-    AttributeProto.FLOAT: "float",
-    AttributeProto.STRING: "string",
-    AttributeProto.TENSOR: "tensor",
-    AttributeProto.INTS: "ints",
-    AttributeProto.FLOATS: "floats",
-    AttributeProto.STRINGS: "strings",
-    AttributeProto.TENSORS: "tensors",
+    AttributeProto.AttributeType.Value(kind.upper()): kind
+    for kind in get_args(AttrType)
+    if kind != "other"
 }
 #: No opset of any domain is newer.
 _NEWEST = 1 << 20
@@ -64,18 +59,14 @@ def _schema(schema: Any) -> Schema:
 
 def _attribute(attribute: Any) -> Attribute:
     kind = _TYPES.get(attribute.type.value, "other")
-    default = _default(attribute.default_value, kind)
+    proto = attribute.default_value
+    stated = kind != "other" and proto.type != AttributeProto.UNDEFINED
+    default = value_of(proto) if stated else None
     if default is None and kind == "int" and not attribute.required:
         # Concat-1 says so in words alone.
-        stated = re.search(r"Default value is (-?[0-9]+)\.", attribute.description)
-        default = int(stated[1]) if stated else None
+        words = re.search(r"Default value is (-?[0-9]+)\.", attribute.description)
+        default = int(words[1]) if words else None
     return Attribute(attribute.name, kind, attribute.required, default, attribute.description)
-
-
-def _default(proto: Any, kind: AttrType) -> AttrValue | None:
-    if kind == "other" or proto.type == AttributeProto.UNDEFINED:
-        return None
-    return value_of(proto)
 
 
 def value_of(proto: Any) -> AttrValue:

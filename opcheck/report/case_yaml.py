@@ -15,7 +15,7 @@ import numpy as np
 
 from opcheck import dtypes, opset
 from opcheck.dtypes import DTYPES, DType
-from opcheck.graph.one_node import OneNode
+from opcheck.graph.nodes import OneNode
 from opcheck.graph.test_data import DataSet
 from opcheck.model import (
     Array,

@@ -12,7 +12,7 @@ from opcheck.clauses import Survey
 from opcheck.engine import dtypes_of, leading, operator_of
 from opcheck.engine.mutants import Mutant as Mistake
 from opcheck.engine.mutants import mutants_of
-from opcheck.engine.mutants.stateful import STATEFUL, StatefulMutant
+from opcheck.engine.mutants.mutant import STATEFUL, StatefulMutant
 from opcheck.errors import UsageError
 from opcheck.known import Ledger
 from opcheck.model import Agreement, Case, OpVersion, Oracle, Verdict

@@ -17,7 +17,7 @@ from opcheck.backends.base import Adapted
 from opcheck.dtypes import content, identical
 from opcheck.engine import Node, dtypes_of
 from opcheck.engine.mutants import Mutant
-from opcheck.engine.mutants.stateful import StatefulMutant
+from opcheck.engine.mutants.mutant import StatefulMutant
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import Array, BackendInfo, Case, Outcome, Question, Reply, Result, Task, Verdict
 from opcheck.run.trial import Judged, Trial

@@ -199,10 +199,16 @@ def means(timed: Sequence[Timed], base: str) -> tuple[Mean, ...]:
     common = [n for n in range(len(timed)) if all(n in logs for logs in found.values())]
     if len(common) < LEAST:
         return ()
-    return tuple(
-        _mean(backend, [logs[number] for number in common], len(timed))
-        for backend, logs in found.items()
-    )
+    averages = []
+    for backend, logs in found.items():
+        values = [logs[number] for number in common]
+        # Student's: a handful of cases has no tails that a bootstrap could draw from.
+        low, high = student(values)
+        if high - low > math.log(SPAN):
+            low, high = -math.inf, math.inf
+        value, low, high = map(math.exp, (fmean(values), low, high))
+        averages.append(Mean(backend, value, low, high, len(values), len(timed)))
+    return tuple(averages)
 
 
 def _logs(timed: Sequence[Timed], backend: str, base: str) -> dict[int, float]:
@@ -212,11 +218,3 @@ def _logs(timed: Sequence[Timed], backend: str, base: str) -> dict[int, float]:
         if found := ratio(mine, other) if mine and other else None:
             logs[number] = math.log(found.value)
     return logs
-
-
-def _mean(backend: str, logs: Sequence[float], of: int) -> Mean:
-    # Student's: a handful of cases has no tails that a bootstrap could draw from.
-    low, high = student(logs)
-    if high - low > math.log(SPAN):
-        low, high = -math.inf, math.inf
-    return Mean(backend, math.exp(fmean(logs)), math.exp(low), math.exp(high), len(logs), of)

@@ -10,7 +10,7 @@ import pytest
 
 from opcheck.engine.mutants import Mutant as Mistake
 from opcheck.engine.mutants import mutants_of
-from opcheck.engine.mutants.stateful import STATEFUL
+from opcheck.engine.mutants.mutant import STATEFUL
 from opcheck.errors import UsageError
 from opcheck.model import Case, OpVersion
 from opcheck.model.mutation import Fate, Mutant, Mutation, Score, score

@@ -7,7 +7,7 @@ import pytest
 
 from opcheck.engine.mutants import Mutant as Mistake
 from opcheck.engine.mutants import mutants_of
-from opcheck.engine.mutants.stateful import STATEFUL
+from opcheck.engine.mutants.mutant import STATEFUL
 from opcheck.model import Case, Computed, Fill, Given, OpVersion, Rejected, Values, Verdict
 from opcheck.model.mutation import Mutant, Proposal
 from opcheck.run.propose import proposals

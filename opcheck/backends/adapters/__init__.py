@@ -60,13 +60,18 @@ def declining(words: re.Pattern[str], *kinds: type[BaseException]) -> Iterator[N
 
 
 def take(
-    kind: str, options: Mapping[str, str], known: Mapping[str, Callable[[str], Any]]
+    kind: str,
+    options: Mapping[str, str],
+    known: Mapping[str, Callable[[str], Any]],
+    detail: str | None = None,
 ) -> dict[str, Any]:
     """The options of an address, each read by the function that `known` names for it.
 
-    Raises UsageError for one that is not known, and for a value its function refuses with
-    ValueError, whose message tells what is allowed.
+    Raises UsageError for one that is not known, for a value its function refuses with ValueError,
+    whose message tells what is allowed, and for a `detail`, which is passed where none has meaning.
     """
+    if detail:
+        raise UsageError(f"backend {kind!r} takes no detail, got {detail!r}")
     taken = {}
     for name, text in options.items():
         if name not in known:
@@ -85,9 +90,3 @@ def threads(text: str) -> int:
     if not text.isascii() or not text.isdecimal() or int(text) < 1:
         raise ValueError("threads is a whole number from 1")
     return int(text)
-
-
-def nothing(kind: str, detail: str | None) -> None:
-    """Raise UsageError if there is a detail where none has a meaning."""
-    if detail:
-        raise UsageError(f"backend {kind!r} takes no detail, got {detail!r}")

@@ -15,7 +15,7 @@ from opcheck.backends.adapters import About, take
 from opcheck.backends.base import Backend
 from opcheck.backends.made_of import digest
 from opcheck.backends.runners.one_shot import PLACEHOLDERS, one_shot
-from opcheck.backends.runners.persistent import Persistent, Program
+from opcheck.backends.runners.persistent import Persistent
 from opcheck.errors import BackendUnavailable, UsageError, did_you_mean
 from opcheck.model import BackendInfo
 
@@ -41,10 +41,7 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
     made = {name: digest([path]) for name, path in _files_in(words).items()}
     if once:
         return one_shot(BackendInfo(address, "cmd", "", repeatable=False, made_of=made), words)
-    program = Program(words)
-    hello = program.conversation().hello
-    version = f"{hello.name} {hello.version}"
-    return Persistent(BackendInfo(address, "cmd", version, made_of=made), program)
+    return Persistent(address, words, made)
 
 
 def _files_in(words: Sequence[str]) -> dict[str, Path]:

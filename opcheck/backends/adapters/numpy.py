@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from opcheck.backends.adapters import About, nothing, take, threads
+from opcheck.backends.adapters import About, take, threads
 from opcheck.backends.base import Adapted, Bare, only_nodes, own_part
 from opcheck.engine import Node, evaluate, operator_of
 from opcheck.engine.native import natively
@@ -18,8 +18,7 @@ ABOUT = About("opcheck's own engine", "numpy", "pip install numpy", threads=True
 
 def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
     """The engine, `mode=native` (the default) or `mode=exact`, in `threads=` threads."""
-    nothing("numpy", detail)
-    taken = take("numpy", options, {"mode": _mode, "threads": threads})
+    taken = take("numpy", options, {"mode": _mode, "threads": threads}, detail)
     number = taken.get("threads", 1)
     info = BackendInfo("numpy", "numpy", np.__version__, engine=True, threads=number)
     compute = evaluate if taken.get("mode") == "exact" else partial(_natively, number)

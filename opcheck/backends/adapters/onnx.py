@@ -33,17 +33,16 @@ def connect(detail: str | None, options: Mapping[str, str]) -> OnnxBackend:
     from onnx.checker import ValidationError
 
     device = take("onnx", options, {"device": str}).get("device", "CPU")
-    found = find("onnx", detail, _WAYS)
-    interface = found.thing
+    address, interface, version = find("onnx", detail, _WAYS)
     way = next((way for way in _WAYS if _own(interface, way)), None)
     if way is None:
-        raise UsageError(f"backend {found.address!r} has neither {' nor '.join(_WAYS)} of its own")
+        raise UsageError(f"backend {address!r} has neither {' nor '.join(_WAYS)} of its own")
     method = getattr(interface, way)
     if inspect.isfunction(method) and "self" in inspect.signature(method).parameters:
         # Not the class has the interface, but its objects.
-        with blamed(f"backend {found.address!r} cannot be made"):
+        with blamed(f"backend {address!r} cannot be made"):
             interface = interface()
-    info = BackendInfo(found.address, "onnx", found.version, devices=(device,))
+    info = BackendInfo(address, "onnx", version, devices=(device,))
     return OnnxBackend(info, (ValidationError,), interface, way)
 
 

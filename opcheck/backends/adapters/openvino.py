@@ -104,16 +104,7 @@ class Compiled:
 
     def declared(self) -> list[tuple[str | None, list[int | None] | None]]:
         """What the compiled model says of the outputs' shapes."""
-        shapes = [port.get_partial_shape() for port in self.compiled.outputs]
-        return [
-            (
-                None,
-                None
-                if shape.rank.is_dynamic
-                else [one.get_length() if one.is_static else None for one in shape],
-            )
-            for shape in shapes
-        ]
+        return [(None, _sizes(port.get_partial_shape())) for port in self.compiled.outputs]
 
     def repeated(self, inputs: Sequence[Array]) -> Bare:
         """A request on tensors that it shares, whose output it writes anew in every run."""
@@ -131,6 +122,12 @@ class Compiled:
             found[port].view(_BF16) if port.element_type.to_string() == "bf16" else found[port]
             for port in self.compiled.outputs
         ]
+
+
+def _sizes(shape: Any) -> list[int | None] | None:
+    if shape.rank.is_dynamic:
+        return None
+    return [one.get_length() if one.is_static else None for one in shape]
 
 
 def _tensor(array: Array) -> Any:

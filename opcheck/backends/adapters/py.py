@@ -17,5 +17,5 @@ ABOUT = About("a class in a Python module of yours, py:pkg.mod:Class")
 
 def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
     """The backend that the named class or function makes, or the module itself."""
-    found = find("py", detail, ["prepare"])
-    return made(found.thing, found.address, None, options, found.version)
+    address, thing, version = find("py", detail, ["prepare"])
+    return made(thing, address, None, options, version)

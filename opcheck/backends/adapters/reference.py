@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from opcheck.backends.adapters import About, declining, importing, nothing, take
+from opcheck.backends.adapters import About, declining, importing, take
 from opcheck.backends.base import Adapted, Bare, own_part
 from opcheck.graph import model_of
 from opcheck.model import Array, BackendInfo, Task
@@ -21,8 +21,7 @@ _NOT_IMPLEMENTED = re.compile(r"\b[Nn]ot (yet )?(supported|implemented)\b|^Unsup
 
 def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
     """The evaluator of the installed onnx package."""
-    nothing("reference", detail)
-    take("reference", options, {})
+    take("reference", options, {}, detail)
     with importing(ABOUT, "reference"):
         import onnx.reference
         from onnx import checker, shape_inference

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from opcheck import dtypes, opset
-from opcheck.backends.adapters import About, declining, importing, nothing, take, threads
+from opcheck.backends.adapters import About, declining, importing, take, threads
 from opcheck.backends.base import Adapted, Bare, only_nodes, only_tensors
 from opcheck.engine.axes import elements_at, from_either_end, from_the_front, matrix_of, stretches
 from opcheck.engine.windows import AxisWindows, windows_of
@@ -28,8 +28,7 @@ _NOT_IMPLEMENTED = re.compile(r"not implemented for '")
 
 def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
     """PyTorch on the CPU."""
-    nothing("torch", detail)
-    count = take("torch", options, {"threads": threads}).get("threads", 1)
+    count = take("torch", options, {"threads": threads}, detail).get("threads", 1)
     with importing(ABOUT, "torch"):
         import torch
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from opcheck.backends.adapters import About, declining, importing, nothing, take
+from opcheck.backends.adapters import About, declining, importing, take
 from opcheck.backends.base import Adapted, Bare, only_tensors, own_part
 from opcheck.graph import model_of
 from opcheck.model import Array, BackendInfo, Task
@@ -25,8 +25,7 @@ _NOT_IMPLEMENTED = re.compile(
 
 def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
     """tract on the CPU, where it computes with one thread."""
-    nothing("tract", detail)
-    take("tract", options, {})
+    take("tract", options, {}, detail)
     with importing(ABOUT, "tract"):
         import tract
 

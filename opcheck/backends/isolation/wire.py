@@ -170,17 +170,6 @@ def read_answer(parts: Sequence[bytearray], question: Question) -> Answer:
         raise Damaged(f"{type(error).__name__}: {error}") from error
 
 
-def written_outputs(outputs: Outputs) -> tuple[Any, list[memoryview]]:
-    """Outputs alone, in words, and the bytes that follow these as parts of a message."""
-    blobs: list[memoryview] = []
-    return [_described(value, blobs) for value in outputs], blobs
-
-
-def read_outputs(said: Any, parts: Sequence[bytearray]) -> Outputs:
-    """The other way round; raises what is raised by words that make no sense."""
-    return tuple(_read(one, parts) for one in said)
-
-
 def _described(value: Array | Foreign, blobs: list[memoryview]) -> Any:
     if isinstance(value, Items):
         items = [_described(one, blobs) for one in value.values]
@@ -208,11 +197,10 @@ def _read(said: Any, parts: Sequence[bytearray], *, within: bool = False) -> Arr
 
 def _strings(strings: Sequence[str], shape: tuple[int, ...]) -> Array:
     """Strings as NumPy keeps objects; raises ValueError where they are not those of `shape`."""
+    if any(type(one) is not str for one in strings):
+        raise ValueError("something else among strings")
     array: Array = zeros(len(strings), object)
-    for place, one in enumerate(strings):
-        if type(one) is not str:
-            raise ValueError("something else among strings")
-        array[place] = one
+    array[:] = [*strings]
     return array.reshape(shape)
 
 
@@ -261,7 +249,7 @@ def _array(spelt: str, shape: tuple[int, ...], blob: bytearray) -> Array | Forei
 
 
 class Timer:
-    """Tolds requests to time, in the worker."""
+    """Answers requests to time, in the worker."""
 
     def __init__(self, backend: Backend, printed: Callable[[], str]) -> None:
         """`printed` gives the end of what was printed since the last time."""
@@ -287,7 +275,8 @@ class Timer:
                     held, self._held, printed = self._held, None, self._printed()
                     outputs = held.outputs()
                     others, looked_up = held.on_other_data() if other else ((), 0.0)
-                    described, blobs = written_outputs((*outputs, *others))
+                    blobs: list[memoryview] = []
+                    described = [_described(value, blobs) for value in (*outputs, *others)]
                     record = {"outputs": described, "count": len(outputs), "printed": printed}
                     return [dumps(record | {"looked_up": looked_up}).encode(), *blobs]
         except BaseException as error:
@@ -312,7 +301,8 @@ def read_release(parts: Sequence[bytearray]) -> Released | str:
     """The answer that was told, or how that failed; raises Damaged."""
 
     def released(told: Any) -> Released:
-        outputs, count = read_outputs(told["outputs"], parts), int(told["count"])
+        outputs = tuple(_read(one, parts) for one in told["outputs"])
+        count = int(told["count"])
         looked_up = _seconds(told["looked_up"], least=0)
         return Released(outputs[:count], str(told["printed"]), outputs[count:], looked_up)
 

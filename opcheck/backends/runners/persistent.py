@@ -44,16 +44,8 @@ _FAILURES: dict[str, type[Exception]] = {
 }
 
 
-@dataclass(frozen=True)
-class Hello:
-    """What a program says of itself."""
-
-    name: str
-    version: str
-
-
 class Conversation:
-    """A running program; `hello` is its first line. Ends with this object, or with Python.
+    """A running program; `version` is what it calls itself. Ends with this object, or with Python.
 
     Raises BackendUnavailable where the program does not start, or says no hello.
     """
@@ -71,7 +63,7 @@ class Conversation:
         self._folder = Path(folder.name)
         self._end = weakref.finalize(self, _end, self._process, folder)
         try:
-            self.hello = read_hello(self._line())
+            self.version = read_hello(self._line())
         except (BrokenProtocol, ProcessDied) as error:
             self.close()
             hint = "only a command with {model}, {inputs} and {outputs} is run once for each case"
@@ -149,8 +141,8 @@ def _end(process: subprocess.Popen[bytes], folder: TemporaryDirectory[str]) -> N
     folder.cleanup()
 
 
-def read_hello(line: bytes) -> Hello:
-    """The first line of a program; raises BrokenProtocol where it is something else."""
+def read_hello(line: bytes) -> str:
+    """Name and version from a program's first line; raises BrokenProtocol for another line."""
     said = _object(line)
     version = said.get("opcheck")
     if type(version) is not int:
@@ -162,7 +154,7 @@ def read_hello(line: bytes) -> Hello:
     name, release = said.get("name"), said.get("version")
     if not isinstance(name, str) or not isinstance(release, str) or not name.strip():
         raise BrokenProtocol(f"'name' and 'version' must be texts; got {_shown(line)}")
-    return Hello(name.strip(), release.strip())
+    return f"{name.strip()} {release.strip()}"
 
 
 def read_reply(line: bytes, number: int, answer: str) -> tuple[str, Any]:
@@ -208,14 +200,18 @@ def _shown(line: bytes) -> str:
 _KEYS = {"name", "dtype", "shape", "data"}
 
 
-class Program:
-    """The program, started anew where it died or broke the protocol."""
+class Persistent:
+    """A program behind the protocol, started anew where it died or broke the protocol."""
 
-    def __init__(self, words: Sequence[str]) -> None:
+    documented_errors: tuple[type[BaseException], ...] = (CommandFailed,)
+
+    def __init__(self, address: str, words: Sequence[str], made_of: dict[str, str]) -> None:
         self._words = words
         self._conversation: Conversation | None = None
         #: The model that the program has; it has one at a time.
         self.at_hand: object = None
+        version = self.conversation().version
+        self.info = BackendInfo(address, "cmd", version, made_of=made_of)
 
     def conversation(self) -> Conversation:
         """The one that goes on, or a new one, in which the program has no model yet."""
@@ -224,21 +220,12 @@ class Program:
             self._conversation = Conversation(self._words)
         return self._conversation
 
-
-@dataclass(frozen=True)
-class Persistent:
-    """A program behind the protocol."""
-
-    info: BackendInfo
-    program: Program
-    documented_errors: tuple[type[BaseException], ...] = (CommandFailed,)
-
     def prepare(self, task: Task) -> Model:
         """The model, in the program."""
         only_tensors(task, "programs that speak JSON")
         with own_part():
             data = model_of(task).SerializeToString()
-        model = Model(self.program, task, data)
+        model = Model(self, task, data)
         model.prepare()
         return model
 
@@ -247,7 +234,7 @@ class Persistent:
 class Model:
     """A model that the program has, or is given again."""
 
-    program: Program
+    program: Persistent
     task: Task
     data: bytes
 

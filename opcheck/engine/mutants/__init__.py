@@ -29,15 +29,8 @@ from opcheck.model import OpVersion
 __all__ = ["Mutant", "mutants_of"]
 
 _GENERAL: tuple[Mutant, ...] = (
-    *(
-        *rows.FAULTS,
-        *elements.FAULTS,
-        *axes.FAULTS,
-        *windows.FAULTS,
-        *pooling.FAULTS,
-        *casts.FAULTS,
-    ),
-    *(*pooling.MUTANTS, *layout.MUTANTS, *values.MUTANTS),
+    *(mutant for one in (rows, elements, axes, windows, pooling, casts) for mutant in one.FAULTS),
+    *(mutant for one in (pooling, layout, values) for mutant in one.MUTANTS),
 )
 
 

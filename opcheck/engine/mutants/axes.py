@@ -63,18 +63,12 @@ _STATED: tuple[tuple[str, str, Change], ...] = (
 )  # fmt: skip
 
 
-def of_attribute(attribute: Attribute) -> Iterator[Mutant]:
-    """The mutants of an attribute that is called `axis` or `axes`."""
-    if names_axes(attribute):
-        yield from _Named(attribute).mutants()
-
-
 def names_axes(attribute: Attribute) -> bool:
     """Return True for an attribute that is called `axis` or `axes`."""
     return attribute.name.lower() in ("axis", "axes")
 
 
-class _Named:
+class Named:
     """An attribute that names one axis, or a list of them."""
 
     def __init__(self, attribute: Attribute) -> None:

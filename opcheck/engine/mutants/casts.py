@@ -29,28 +29,22 @@ def _cast(change: Change) -> Fault:
         own = dtypes.of(x)
         if own is None or dtype.name not in DTYPES or own == dtype:
             return np.asarray(original(x, dtype))
-        with np.errstate(all="ignore"):
-            return np.asarray(change(original, x, own, dtype)).astype(dtype.numpy)
+        return np.asarray(change(original, x, own, dtype)).astype(dtype.numpy)
 
     return fault
 
 
 def _between(kinds: tuple[str, str], change: Change) -> Change:
-    """The change of casts from and to such kinds alone."""
+    """The change of casts from and to such kinds alone; from any where the first is ""."""
     return lambda cast, x, own, dtype: (
-        change(cast, x, own, dtype) if (own.kind, dtype.kind) == kinds else cast(x, dtype)
+        change(cast, x, own, dtype)
+        if (own.kind, dtype.kind) == (kinds[0] or own.kind, kinds[1])
+        else cast(x, dtype)
     )
 
 
 def _through(name: str) -> Change:
     return lambda cast, x, own, dtype: cast(cast(x, DTYPES[name]), dtype)
-
-
-def _to(kind: str, change: Change) -> Change:
-    """The change of casts to such a kind alone."""
-    return lambda cast, x, own, dtype: (
-        change(cast, x, own, dtype) if dtype.kind == kind else cast(x, dtype)
-    )
 
 
 def _towards_zero(cast: Any, x: Array, own: DType, dtype: DType) -> Any:
@@ -87,9 +81,7 @@ def _rounding(function: Any) -> Change:
 
 
 def _of_truth(function: Callable[[Array], Any]) -> Change:
-    return lambda cast, x, own, dtype: (
-        np.asarray(function(x)) if dtype.kind == "bool" else cast(x, dtype)
-    )
+    return _between(("", "bool"), lambda cast, x, own, dtype: function(x))
 
 
 def _flushed(cast: Any, x: Array, own: DType, dtype: DType) -> Any:
@@ -100,29 +92,30 @@ def _flushed(cast: Any, x: Array, own: DType, dtype: DType) -> Any:
 
 def _casts() -> Iterator[Mutant]:
     floats, integers = ("float", "float"), ("int", "int")
+    to_float, to_int = ("", "float"), ("", "int")
     yield from faults(
         "cast_to",
         _cast,
         ("cast_through_float32", "values were cast to float32 first, and rounded twice",
-         _to("float", _through("float32")),
+         _between(to_float, _through("float32")),
          _BEYOND_FLOAT32),
         ("cast_through_float64", "integers were cast to float64 first", _through("float64"),
          _BEYOND_FLOAT64),
         ("cast_to_integers_through_float32", "integers came by way of float32",
-         _to("int", _through("float32")),
+         _between(to_int, _through("float32")),
          _BEYOND_FLOAT32),
         ("cast_through_int32", "integers came by way of int32",
-         _to("int", _through("int32")),
+         _between(to_int, _through("int32")),
          ("float32", "float64", "int64", "uint64", "uint32")),
         ("cast_through_float16", "floats came by way of float16", _between(floats, _through(
             "float16")), ("bfloat16", "float32", "float64")),
         ("cast_through_bfloat16", "floats came by way of bfloat16", _between(floats, _through(
             "bfloat16")), ("float16", "float32", "float64")),
         ("cast_towards_zero", "digits that the narrower type lacks were cut off",
-         _to("float", _towards_zero),
+         _between(to_float, _towards_zero),
          ("float16", "float32", *_BEYOND_FLOAT32)),
         ("cast_ties_away", "a number halfway between two was rounded away from zero",
-         _to("float", _ties_away),
+         _between(to_float, _ties_away),
          ("float16", "float32", *_BEYOND_FLOAT32)),
         ("cast_overflow_saturates", "a number out of range became the largest, not infinite",
          _between(floats, _saturated), ("bfloat16", "float32", "float64")),

@@ -76,10 +76,6 @@ def _rounded_to(dtype: Any) -> Fault:
     return _of_value(lambda y: y.astype(dtype).astype(y.dtype))
 
 
-def _rounded_before(bits: int) -> Fault:
-    return _of_argument(lambda x: cut_to_bits(x, bits))
-
-
 def _clamped(low: float) -> Fault:
     return _of_argument(lambda x: np.maximum(x, x.dtype.type(low)))
 
@@ -98,8 +94,10 @@ EXPONENTIALS: tuple[Row, ...] = (
        _good_to(bits), DOUBLE if bits == 20 else None) for bits in (11, 14, 16, 18, 20)),
     ("exp_in_float32", "exponentials were computed in float32",
      _instead(lambda x: np.exp(x.astype(np.float32)).astype(x.dtype)), DOUBLE),
-    ("exponent_of_8_bits", "exponents were rounded to bfloat16", _rounded_before(8)),
-    ("exponent_of_11_bits", "exponents were rounded to 11 bits, as in TF32", _rounded_before(11)),
+    ("exponent_of_8_bits", "exponents were rounded to bfloat16",
+     _of_argument(partial(cut_to_bits, bits=8))),
+    ("exponent_of_11_bits", "exponents were rounded to 11 bits, as in TF32",
+     _of_argument(partial(cut_to_bits, bits=11))),
     ("far_exponents_vanish", "e^x was taken for 0 below -8",
      lambda original, x: np.where(x < -8, 0, original(x)).astype(x.dtype)),
     *((f"exponent_above_minus_{-low}", f"exponents were clamped to {low}{why}", _clamped(low), only)
@@ -119,20 +117,14 @@ def _is_array(x: Any) -> bool:
 
 def _on_tensors(function: Callable[[Any, Any], Any]) -> Fault:
     """Another function of two tensors."""
-
-    def fault(original: Any, a: Any, b: Any) -> Any:
-        return function(a, b) if _is_array(a) and _is_array(b) else original(a, b)
-
-    return fault
+    return lambda original, a, b: (
+        function(a, b) if _is_array(a) and _is_array(b) else original(a, b)
+    )
 
 
 def _by_tensors(function: Callable[[Any, Any], Any]) -> Fault:
     """Another function than the division of anything by a tensor."""
-
-    def fault(original: Any, a: Any, b: Any) -> Any:
-        return function(a, b) if _is_array(b) else original(a, b)
-
-    return fault
+    return lambda original, a, b: function(a, b) if _is_array(b) else original(a, b)
 
 
 def _first_alone(a: Any, b: Any) -> Any:
@@ -141,10 +133,6 @@ def _first_alone(a: Any, b: Any) -> Any:
 
 def _divisor_plus(epsilon: float) -> Fault:
     return _by_tensors(lambda a, b: a / (b + b.dtype.type(epsilon)))
-
-
-def _to_bits(bits: int) -> Fault:
-    return _of_value(lambda y: cut_to_bits(y, bits, np.trunc))
 
 
 def _power_to_bits(bits: int) -> Fault:
@@ -260,12 +248,9 @@ def _of_operands(change: Callable[[Any], Any]) -> Fault:
 
 def _first_products(kept: Callable[[int], int]) -> Fault:
     """So many of the products are added up."""
-
-    def fault(original: Any, a: Any, b: Any) -> Any:
-        count = kept(a.shape[-1])
-        return original(a[..., :count], b[..., :count, :])
-
-    return fault
+    return lambda original, a, b: original(
+        a[..., : kept(a.shape[-1])], b[..., : kept(a.shape[-1]), :]
+    )
 
 
 def _in_float16(original: Any, a: Any, b: Any) -> Any:
@@ -301,7 +286,8 @@ def _faults() -> Iterator[Mutant]:
     yield from map(of_validity, faults("broadcast", lambda fault: fault, UNEQUAL))
     for name, bits in product(("sqrt", "log", "tanh", "erf", "sin", "cos"), (12, 16)):
         text = f"{name} was good to {bits} bits"
-        yield faulty(name, f"{name}_of_{bits}_bits", text, _to_bits(bits), LONG)
+        fault = _of_value(partial(cut_to_bits, bits=bits, whole=np.trunc))
+        yield faulty(name, f"{name}_of_{bits}_bits", text, fault, LONG)
 
 
 FAULTS: tuple[Mutant, ...] = tuple(_faults())

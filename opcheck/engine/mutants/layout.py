@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -81,8 +80,7 @@ def _index_modulo(limit: int) -> Callable[[Array], Array]:
 def _places_in_16_bits(node: Node) -> Sequence[Any]:
     """Elements are read from such places, and written to them."""
     wrapped = _index_modulo(1 << 16)
-    read = replace(node, inputs=tuple(None if one is None else wrapped(one) for one in node.inputs))
-    return [wrapped(out) for out in read.right]
+    return [wrapped(out) for out in node.with_inputs(wrapped).right]
 
 
 def _read_again(axis: int) -> Callable[[Node], Sequence[Any]]:

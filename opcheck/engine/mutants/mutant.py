@@ -195,12 +195,7 @@ def of_output(
 
 def of_input(name: str, text: str, change: Callable[[Array], Array], only: Only = None) -> Mutant:
     """The right answer to other inputs."""
-
-    def answer(node: Node) -> Sequence[Any]:
-        changed = (None if array is None else change(array) for array in node.inputs)
-        return replace(node, inputs=tuple(changed)).right
-
-    return Mutant(name, text, answer, only=only)
+    return Mutant(name, text, lambda node: node.with_inputs(change).right, only=only)
 
 
 def computed_in_float32(node: Node) -> Sequence[Any]:
@@ -208,12 +203,8 @@ def computed_in_float32(node: Node) -> Sequence[Any]:
     lead = node.lead
     assert lead is not None
     own = lead.dtype
-    with np.errstate(all="ignore"):
-        cast = (
-            a.astype(np.float32) if a is not None and a.dtype == own else a for a in node.inputs
-        )
-        right = replace(node, inputs=tuple(cast)).right
-        return tuple(out.astype(own) if out.dtype == np.float32 else out for out in right)
+    cast = node.with_inputs(lambda a: a.astype(np.float32) if a.dtype == own else a)
+    return tuple(out.astype(own) if out.dtype == np.float32 else out for out in cast.right)
 
 
 def refusing(name: str, text: str, when: Callable[[Node], bool], **where: Any) -> Mutant:
@@ -232,3 +223,82 @@ def floating(array: Array) -> dtypes.DType | None:
     """The dtype of `array` if it is a floating one of ours."""
     known = dtypes.of(array)
     return known if known and known.kind == "float" else None
+
+
+# ── wrong behaviour between the runs of one prepared node, which no single answer shows ────────
+
+Run: TypeAlias = Callable[[Sequence[Any]], Sequence[Any]]
+
+
+#: What comes of the right outputs and the inputs of a run, and of what the runs before have kept.
+Habit: TypeAlias = Callable[[Sequence[Any], Sequence[Any], list[Any]], Sequence[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class StatefulMutant:
+    """One way to break the promise that runs do not touch each other.
+
+    `name` and `text` are as a mistake's; `habit` spoils a right run.
+    """
+
+    name: str
+    text: str
+    habit: Habit
+
+    def spoilt(self, run: Run) -> Run:
+        """A right run with the habit."""
+        kept: list[Any] = []
+        return lambda inputs: self.habit(run(inputs), inputs, kept)
+
+
+def _copies(outputs: Sequence[Any]) -> list[Any]:
+    return [out.copy() for out in outputs]
+
+
+def _overwrites_its_input(outputs: Sequence[Any], inputs: Sequence[Any], _: Any) -> Sequence[Any]:
+    made = _copies(outputs)
+    inputs[0][...] = 0
+    inputs[0].reshape(-1)[:1] = 1
+    return made
+
+
+def _returns_its_only_buffer(outputs: Sequence[Any], _: Any, buffers: list[Any]) -> Sequence[Any]:
+    buffers.extend(_copies(outputs[len(buffers) :]))
+    for buffer, out in zip(buffers, outputs, strict=True):
+        buffer[...] = out
+    return buffers
+
+
+def _returns_the_first_answer_for_ever(
+    outputs: Sequence[Any], _: Any, kept: list[Any]
+) -> Sequence[Any]:
+    kept[:] = kept or _copies(outputs)
+    return _copies(kept)
+
+
+def _adds_to_the_last_answer(outputs: Sequence[Any], _: Any, sums: list[Any]) -> Sequence[Any]:
+    sums[:] = [a + b for a, b in zip(outputs, sums, strict=True)] if sums else outputs
+    return _copies(sums)
+
+
+def _another(out: Any) -> Any:
+    if out.dtype.hasobject:
+        return out + "."
+    return ~out if out.dtype.kind in "biu" else -out - 1
+
+
+def _negates_from_the_second_run(outputs: Sequence[Any], _: Any, runs: list[Any]) -> Sequence[Any]:
+    runs.append(None)
+    return [*map(_another, outputs)] if len(runs) > 1 else outputs
+
+
+#: By what is seen of them: the second run alone, the first answer afterwards, or the input.
+STATEFUL: tuple[StatefulMutant, ...] = (
+    StatefulMutant("input_overwritten", "the input was overwritten", _overwrites_its_input),
+    StatefulMutant("shared_buffer", "all runs answered in one buffer", _returns_its_only_buffer),
+    StatefulMutant("stale_answer", "later runs gave the first run's answer",
+                   _returns_the_first_answer_for_ever),
+    StatefulMutant("adds_up", "every run added to the last answer", _adds_to_the_last_answer),
+    StatefulMutant("second_run_negated", "runs after the first were wrong",
+                   _negates_from_the_second_run),
+)  # fmt: skip

@@ -27,6 +27,7 @@ from opcheck.engine.mutants.mutant import (
     whole_vectors,
 )
 from opcheck.numbers import Fault, plain
+from opcheck.numbers.bounded.reductions import axes_of
 
 Matrix: TypeAlias = Any
 #: What a row comes to, from the matrix.
@@ -48,15 +49,14 @@ def along(change: Callable[..., Any], across_memory: bool = False) -> Fault:
         return across_the_rows
 
     def fault(original: Any, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-        axes = _axes(axis, x.ndim)
+        axes = axes_of(axis, x.ndim)
         length = prod(x.shape[a] for a in axes)
         inner = prod(x.shape[a] for a in range(max(axes, default=-1) + 1, x.ndim))
         if not x.size or not length or (across_memory and inner == 1):
             return original(x, axis=axis, keepdims=keepdims)
         lined = np.moveaxis(x, axes, range(x.ndim - len(axes), x.ndim))
         outer = lined.shape[: x.ndim - len(axes)]
-        with np.errstate(all="ignore"):
-            found = np.asarray(change(lined.reshape(-1, length)))
+        found = np.asarray(change(lined.reshape(-1, length)))
         kept = [1 if a in axes else n for a, n in enumerate(x.shape)]
         found = np.broadcast_to(found, (prod(outer), 1)).reshape(outer)
         return found.reshape(kept) if keepdims else found
@@ -66,14 +66,8 @@ def along(change: Callable[..., Any], across_memory: bool = False) -> Fault:
 
 def across_the_rows(original: Any, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """The reduction along all other axes."""
-    others = tuple(set(range(x.ndim)) - set(_axes(axis, x.ndim)))
+    others = tuple(set(range(x.ndim)) - set(axes_of(axis, x.ndim)))
     return original(x, axis=others if keepdims and others else axis, keepdims=keepdims)
-
-
-def _axes(axis: Any, rank: int) -> tuple[int, ...]:
-    if axis is None:
-        return tuple(range(rank))
-    return (axis % rank,) if isinstance(axis, int) else tuple(a % rank for a in axis)
 
 
 def _whole_columns(width: int, m: Matrix) -> Matrix:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from itertools import combinations, islice, repeat
+from itertools import combinations, repeat
 from typing import Any, TypeAlias, cast
 
 from opcheck import dtypes, opset
@@ -41,7 +41,8 @@ def mutants(op: OpVersion, known: Operator) -> Iterator[Mutant]:
             yield from _of_any(attribute, versions.values())
             if of_type := _BY_TYPE.get(attribute.type):
                 yield from of_type(attribute)
-            yield from axes.of_attribute(attribute)
+            if axes.names_axes(attribute):
+                yield from axes.Named(attribute).mutants()
     yield from _of_form(schema)
     yield from _of_inputs(schema)
 
@@ -183,7 +184,7 @@ def _of_ints(attribute: Attribute) -> Iterator[Mutant]:
     yield misread("in_32_bits", text, lambda v: tuple(map(_in_32_bits, v)), _ONE_TYPE)
     text = f"what {name} had too much was cut off, and what it lacked filled up with 0 or 1"
     yield accepted("of_any_length", text, lambda v, node: (
-        _fitted(v, n, fill) for n in _lengths(node) for fill in (0, 1)))  # fmt: skip
+        (*v, *repeat(fill, n))[:n] for n in _lengths(node) for fill in (0, 1)))  # fmt: skip
     if axes.names_axes(attribute):
         return
     text = f"the first of {name} served for all"
@@ -205,10 +206,6 @@ def _of_ints(attribute: Attribute) -> Iterator[Mutant]:
 def _lengths(node: Node) -> range:
     """What lists of an operator on a tensor of this rank may have for a length."""
     return range(1, 2 * node.rank + 1)
-
-
-def _fitted(values: Any, length: int, filler: int) -> Any:
-    return tuple(islice((*values, *repeat(filler, length)), length))
 
 
 def _with_entry(values: Any, place: int, value: Callable[[int], int]) -> Any:
@@ -243,14 +240,14 @@ def _of_form(schema: Schema) -> Iterator[Mutant]:
     """How attributes are read that are of another type than declared, or not declared at all."""
     declared = {name: attribute.type for name, attribute in schema.attributes.items()}
     optional = [one for one in schema.attributes.values() if not one.required]
-    for name, text, read in (
+    for name, text, read, is_possible in (
         ("attributes_converted", "attributes of another type were converted to the declared one",
-         _converted),
+         _converted, not {"int", "float", "ints"}.isdisjoint(declared.values())),
         ("attributes_of_another_type_ignored",
          "attributes of another type than the declared one were ignored",
-         lambda kind, value: None if kind else value),
+         lambda kind, value: None if kind else value, bool(optional)),
         ("unknown_attributes_ignored", "attributes that the version does not declare were ignored",
-         lambda kind, value: value if kind else None),
+         lambda kind, value: value if kind else None, True),
     ):  # fmt: skip
 
         def answer(node: Node, read: Any = read) -> Sequence[Any]:
@@ -260,9 +257,7 @@ def _of_form(schema: Schema) -> Iterator[Mutant]:
             }
             return node.with_attrs(**attrs).right
 
-        converted = {*declared.values()} & {"int", "float", "ints"}
-        needed = {"attributes_converted": converted, "attributes_of_another_type_ignored": optional}
-        if needed.get(name, True):
+        if is_possible:
             yield Mutant(name, text, answer, only=_ONE_TYPE, of_form=True)
 
 
@@ -290,13 +285,14 @@ def _of_versions(
     for formula, since in reversed(distinct.items()):
         if formula is not known.formulas[op.since]:
             text = f"version {since} was computed, whatever the model's opset"
-            yield Mutant(f"version_{since}_always", text, partial(_at, since))
+            answer = partial(lambda since, node: node.at(since).right, since)
+            yield Mutant(f"version_{since}_always", text, answer)
     later = [schema for since, schema in versions.items() if since > op.since]
     own = versions[op.since]
     if any(schema.attributes.keys() - own.attributes.keys() for schema in later):
         text = "attributes of a later version were taken already"
-        answer = Accepting(partial(_at_the_first, later))
-        yield Mutant("later_attributes_accepted", text, answer)
+        accepting = Accepting(partial(_at_the_first, later))
+        yield Mutant("later_attributes_accepted", text, accepting)
     if not own.inputs:
         return
     first = own.inputs[own.lead]
@@ -319,10 +315,6 @@ def _texts(*kinds: str) -> frozenset[str]:
 def _of_types(accepted: Iterable[str], node: Node) -> Sequence[Any]:
     known = dtypes.ELEMENT_TYPES.get(node.dtype)
     return computed_in_float32(node) if known and known.text in accepted else node.right
-
-
-def _at(since: int, node: Node) -> Sequence[Any]:
-    return node.at(since).right
 
 
 def _at_the_first(later: Sequence[Schema], node: Node) -> Sequence[Any]:

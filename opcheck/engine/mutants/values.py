@@ -28,18 +28,19 @@ from opcheck.engine.node import Node
 from opcheck.model import Array
 
 
+def _if_floating(change: Callable[[Array, dtypes.DType], Any]) -> Callable[[Array], Any]:
+    """Floating tensors, changed by a function of the array and its dtype."""
+    return lambda array: array if (own := floating(array)) is None else change(array, own)
+
+
 def _through(name: str) -> Callable[[Array], Array]:
     """By way of a type that has fewer digits, or a narrower range."""
-    narrow = dtypes.DTYPES[name]
-
-    def change(array: Array) -> Array:
-        own = floating(array)
-        if own is None or own.numpy.itemsize < narrow.numpy.itemsize:
-            return array
-        with np.errstate(all="ignore"):
-            return array.astype(narrow.numpy).astype(array.dtype)
-
-    return change
+    narrow = dtypes.DTYPES[name].numpy
+    return _if_floating(
+        lambda x, own: (
+            x if own.numpy.itemsize < narrow.itemsize else x.astype(narrow).astype(x.dtype)
+        )
+    )
 
 
 def _truncated(node: Node) -> Sequence[Any]:
@@ -49,25 +50,20 @@ def _truncated(node: Node) -> Sequence[Any]:
         if not isinstance(exact, Expected):
             outputs.append(right)
             continue
-        with np.errstate(all="ignore"):
-            wide = right.astype(np.float64)
-            away = np.isfinite(wide) & (np.abs(wide) > np.abs(exact.values))
-            outputs.append(np.where(away, np.nextafter(right, np.zeros_like(right)), right))
+        wide = right.astype(np.float64)
+        away = np.isfinite(wide) & (np.abs(wide) > np.abs(exact.values))
+        outputs.append(np.where(away, np.nextafter(right, np.zeros_like(right)), right))
     return outputs
 
 
-def _flushed(array: Array) -> Array:
-    own = floating(array)
-    if own is None:
-        return array
+@_if_floating
+def _flushed(array: Array, own: dtypes.DType) -> Array:
     smallest_normal = math.ldexp(1.0, own.min_exponent + own.precision - 1)
     return np.where(np.abs(array) < smallest_normal, array * array.dtype.type(0), array)
 
 
-def _clamped(array: Array) -> Array:
-    own = floating(array)
-    if own is None:
-        return array
+@_if_floating
+def _clamped(array: Array, own: dtypes.DType) -> Array:
     low, high = (np.array(limit, array.dtype) for limit in dtypes.limits(own))
     # NumPy clips numbers of its extensions in float32.
     return np.clip(array, low, high).astype(array.dtype)
@@ -86,13 +82,9 @@ def _narrowed(name: str) -> Callable[[Array], Array]:
     return lambda x: x.astype(narrow).astype(x.dtype) if x.dtype.kind in "iu" else x
 
 
-def _if_floating(change: Callable[[Array], Any]) -> Callable[[Array], Any]:
-    return lambda array: array if floating(array) is None else change(array)
-
-
 def _replaced(which: Callable[[Array], Any], value: float) -> Callable[[Array], Any]:
     """`value` in place of some elements."""
-    return _if_floating(lambda x: np.where(which(x), x.dtype.type(value), x))
+    return _if_floating(lambda x, _: np.where(which(x), x.dtype.type(value), x))
 
 
 def _scaled(part: float) -> Callable[[Array], Array]:
@@ -170,7 +162,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *(of_input(f"input_in_{name}", f"the input was narrowed to {name}", _through(name), only)
       for name, only in _NARROWED_TO.items()),
     of_input("input_in_tf32", "the input was rounded to 11 bits, as in TF32",
-             _if_floating(lambda x: cut_to_bits(x, 11)), LONG),
+             _if_floating(lambda x, _: cut_to_bits(x, 11)), LONG),
     of_input("infinities_clamped", "infinities were taken for the largest number", _clamped,
              FLOATS),
     *(of_input(f"minus_infinity_taken_for_{name}", f"-inf in the input was taken for {value:g}",
@@ -180,14 +172,14 @@ MUTANTS: tuple[Mutant, ...] = (
           ("nan", np.nan, FLOATS))),
     of_input("input_in_the_range_of_float16",
              "finite numbers in the input were clamped to the range of float16",
-             _if_floating(lambda x: np.where(
+             _if_floating(lambda x, _: np.where(
                  np.isinf(x), x, np.clip(x, -65504, 65504).astype(x.dtype))), BEYOND_FLOAT16),
     *(of_input(f"integers_through_{name}", f"integers went through {name}", _narrowed(name), only)
       for name, only in (
           ("float32", ("int32", "int64", "uint32", "uint64")), ("float64", ("int64", "uint64")),
           ("int32", ("int64", "uint64")))),
-    of_input("whole_numbers", "the input was cut off to whole numbers", _if_floating(np.trunc),
-             FLOATS),
+    of_input("whole_numbers", "the input was cut off to whole numbers",
+             _if_floating(lambda x, _: np.trunc(x)), FLOATS),
     of_input("nan_taken_for_zero", "NaN in the input was taken for zero", _replaced(np.isnan, 0),
              FLOATS),
     of_output("nan_becomes_zero", "NaN in the result became zero", _replaced(np.isnan, 0),

@@ -28,7 +28,8 @@ _SECOND_ORDER = 1.01
 _larger = max
 
 
-def _axes(axis: Axes, rank: int) -> tuple[int, ...]:
+def axes_of(axis: Axes, rank: int) -> tuple[int, ...]:
+    """The axes that `axis` means, counted from the front; None means all."""
     if axis is None:
         return tuple(range(rank))
     return (axis % rank,) if isinstance(axis, int) else tuple(a % rank for a in axis)
@@ -50,7 +51,7 @@ def sum(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
     fused multiply-add or several accumulators make, none errs by more than Σ min(u·S, w) over all
     terms but the largest, where S = Σ w and w = |x| + e; nor by more than (n − 1)·u·S.
     """
-    axes = _axes(axis, x.ndim)
+    axes = axes_of(axis, x.ndim)
     count = math.prod(x.shape[a] for a in axes)
 
     def add_up(part: Any, keep: bool = keepdims) -> Any:
@@ -118,13 +119,13 @@ def sums(x: Bounded, add_up: Callable[[Any], Any], terms: Any) -> Bounded:
 
 def mean(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
     """The sum over `axis`, divided by how many there are."""
-    count = math.prod(x.shape[a] for a in _axes(axis, x.ndim))
+    count = math.prod(x.shape[a] for a in axes_of(axis, x.ndim))
     return divide(sum(x, axis, keepdims), count)
 
 
 def prod(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
     """The product over `axis`, each multiplication rounded."""
-    axes = _axes(axis, x.ndim)
+    axes = axes_of(axis, x.ndim)
     count = math.prod(x.shape[a] for a in axes)
     v = np.prod(x.v, axis=axes, keepdims=keepdims)
 
@@ -150,7 +151,7 @@ def _extreme(
     choose: Callable[..., Any], x: Bounded, axis: Axes = None, keepdims: bool = False
 ) -> Bounded:
     """The largest or the smallest element; NaN if one is NaN."""
-    axes = _axes(axis, x.ndim)
+    axes = axes_of(axis, x.ndim)
     v = choose(x.v, axis=axes, keepdims=keepdims)
     if x.exact:
         return Bounded(v, x.dtype, x.arithmetic)

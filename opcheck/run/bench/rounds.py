@@ -13,7 +13,7 @@ from time import monotonic
 import numpy as np
 
 from opcheck.backends.isolation.stopwatch import Stopwatch
-from opcheck.backends.offers import included
+from opcheck.backends.offers import about_kind
 from opcheck.backends.timing import Repeated
 from opcheck.model import BackendInfo
 from opcheck.model.question import Elapsed, Measure
@@ -78,7 +78,7 @@ def about(infos: Sequence[BackendInfo], plan: Plan, *, threads: int) -> Bench:
         backends={info.address: info.version for info in infos},
         machine=machine(),
         threads=threads,
-        included={info.address: said for info in infos if (said := included(info.kind))},
+        included={info.address: i for info in infos if (i := about_kind(info.kind).included)},
         threads_of={info.address: info.threads for info in infos},
         workers=plan.processes,
         cold=plan.flushed > 0,

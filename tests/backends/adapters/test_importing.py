@@ -9,7 +9,7 @@ import onnxruntime
 import pytest
 
 from opcheck.backends import connect
-from opcheck.backends.adapters import About, importing, nothing, take, threads
+from opcheck.backends.adapters import About, importing, take, threads
 from opcheck.errors import BackendUnavailable, Exit, UsageError
 
 ACME = About("what runs", "acme", "pip install 'opcheck[acme]'")
@@ -138,9 +138,9 @@ def test_a_number_of_threads_is_a_whole_one_from_1(text: str) -> None:
 # ── details ───────────────────────────────────────────────────────────────────────────────────
 def test_a_detail_without_a_meaning_is_refused() -> None:
     with pytest.raises(UsageError, match=r"^backend 'acme' takes no detail, got 'fast'$"):
-        nothing("acme", "fast")
+        take("acme", {}, KNOWN, "fast")
 
 
 @pytest.mark.parametrize("detail", [None, ""])
 def test_no_detail_is_fine(detail: str | None) -> None:
-    nothing("acme", detail)
+    assert take("acme", {}, KNOWN, detail) == {}

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from opcheck.backends.runners.one_shot import BrokenProtocol
-from opcheck.backends.runners.persistent import Hello, read_hello, read_reply
+from opcheck.backends.runners.persistent import read_hello, read_reply
 
 
 def refusal(function: Any, *arguments: Any) -> str:
@@ -15,7 +15,7 @@ def refusal(function: Any, *arguments: Any) -> str:
 # ── the first line ────────────────────────────────────────────────────────────────────────────
 def test_a_program_begins_with_its_name_and_version() -> None:
     line = b' {"opcheck": 1, "name": " tiny ", "version": "0.1"} \r\n'
-    assert read_hello(line) == Hello("tiny", "0.1")
+    assert read_hello(line) == "tiny 0.1"
 
 
 @pytest.mark.parametrize(

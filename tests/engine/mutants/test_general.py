@@ -15,7 +15,7 @@ import pytest
 from opcheck import dtypes
 from opcheck.engine import dtypes_of
 from opcheck.engine.mutants import Mutant, elements, mutants_of
-from opcheck.engine.mutants.stateful import STATEFUL
+from opcheck.engine.mutants.mutant import STATEFUL
 from opcheck.engine.node import Node, operator_of
 from opcheck.engine.operators import find
 from opcheck.errors import InvalidNode

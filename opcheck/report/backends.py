@@ -165,7 +165,7 @@ def _matrix(supports: Sequence[Support], title: str) -> Table:
 
 
 def _dtypes(supports: Iterable[Support]) -> Text:
-    """`float16+ float32 3/4`, without breaks inside a name's part."""
+    """`float16+ float32 3/4`; a share stays on its dtype's line."""
     return Text(" ").join(_dtype(support) for support in supports)
 
 

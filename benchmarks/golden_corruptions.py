@@ -24,10 +24,10 @@ import numpy as np
 
 from opcheck.compare.ulp import stepped
 from opcheck.errors import UsageError
+from opcheck.execution.golden.contents import check
+from opcheck.execution.golden.writing import Settings, npz_bytes, write
 from opcheck.graph.tensors import read_named_tensor, tensor_bytes
 from opcheck.graph.test_data import DATA
-from opcheck.run.golden.contents import check
-from opcheck.run.golden.writing import Settings, npz_bytes, write
 from opcheck.suite import load
 from opcheck.suite.golden_manifest import MANIFEST, NPZ, SUMS, read_manifest, sums
 

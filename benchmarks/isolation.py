@@ -32,8 +32,8 @@ from opcheck.backends.isolation import channel
 from opcheck.backends.isolation.channel import Channel
 from opcheck.backends.isolation.pool import Pool
 from opcheck.backends.isolation.slot import Settings
+from opcheck.execution import conduct
 from opcheck.model import Case
-from opcheck.run import conduct
 from opcheck.suite import Selection, load, select
 from tests.inline import Inline
 

@@ -9,10 +9,11 @@ import numpy as np
 
 from opcheck.backends import Backend, attempt
 from opcheck.engine.mutants import Mutant
+from opcheck.execution import conduct, sight
+from opcheck.execution.driver import at_once
+from opcheck.execution.trial import Trial
 from opcheck.known import Ledger
 from opcheck.model import BackendInfo, Case, Question, Reply, Result
-from opcheck.run import conduct, sight
-from opcheck.run.trial import Trial
 
 
 @dataclass(eq=False)
@@ -53,7 +54,7 @@ def lying(mistake: Mutant) -> Backend:
 
 def result_of(trial: Trial, backend: Backend) -> Result:
     """What `backend` is worth in one trial, whose data is kept for the next."""
-    return sight.judged(trial, backend.info, partial(attempt, backend)).result
+    return at_once(trial.on(backend.info), partial(attempt, backend)).result
 
 
 def judged(

@@ -11,6 +11,7 @@ import pytest
 from opcheck import backends, opset
 from opcheck.backends import attempt
 from opcheck.engine import dtypes_of, evaluate
+from opcheck.execution.oracle import question
 from opcheck.model import (
     AnyOf,
     Array,
@@ -27,7 +28,6 @@ from opcheck.model import (
     Verdict,
 )
 from opcheck.reading import shipped_folder
-from opcheck.run.oracle import question
 from opcheck.suite import load, materialize
 from opcheck.suite.load import shipped_suites
 from tests.asking import judged_operators, shipped_cases

@@ -21,9 +21,9 @@ from opcheck.backends.profile_fields import ProfileFields
 from opcheck.backends.runners.one_shot import NOT_RUN, PLACEHOLDERS, UNSUPPORTED
 from opcheck.backends.runners.persistent import PROTOCOL, from_json, read_hello, read_reply
 from opcheck.dtypes import DTYPES
+from opcheck.execution.saving import write_questions
 from opcheck.graph.folders import KINDS, MAX_NAME, folder_name
 from opcheck.model import Verdict
-from opcheck.run.saving import write_questions
 from opcheck.suite import load
 from tests.asking import task_of
 from tests.backends.runners.programs import command

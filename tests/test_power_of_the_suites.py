@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from opcheck.backends import Backend, connect
+from opcheck.execution.trial import Trial
 from opcheck.model import AnyOf, Case, Computed, OpVersion, Rejected, Result, Values, Verdict
 from opcheck.report import store
-from opcheck.run.trial import Trial
 from tests.asking import shipped_cases
 from tests.conftest import FirstRun
 from tests.hardmax import LAPSES, LIBERTIES, Hardmax

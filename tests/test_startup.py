@@ -78,7 +78,7 @@ def test_help_imports_nothing_heavy(words):
         (["list"], {"opcheck.backends"}),
         (
             ["run", "-b", "numpy", "-k", "worked_example", "--format", "json"],
-            {"opcheck.run.saving", "ruamel.yaml", "opcheck.backends.adapters.numpy"},
+            {"opcheck.execution.saving", "ruamel.yaml", "opcheck.backends.adapters.numpy"},
         ),
     ],
 )
@@ -92,7 +92,14 @@ def test_a_stored_run_is_shown_without_anything_that_runs_cases(tmp_path):
     path, other = tmp_path / "run.jsonl", tmp_path / "other.jsonl"
     for one in (path, other):
         one.write_text("\n".join(store.lines(run_of(record()))), encoding="utf-8")
-    spared = {"onnx", "yaml", "scipy", "opcheck.suite", "opcheck.opset", "opcheck.run"} | VENDORS
+    spared = {
+        "onnx",
+        "yaml",
+        "scipy",
+        "opcheck.suite",
+        "opcheck.opset",
+        "opcheck.execution",
+    } | VENDORS
     for words in (["report", path], ["report", path, "--format", "junit"], ["diff", path, other]):
         assert not imported(*map(str, words)) & spared
 

@@ -10,17 +10,20 @@ are strings, and with the detail before them where there is one. What it returns
 
 import importlib
 import inspect
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, cast
 
 from opcheck.backends import adapters
 from opcheck.backends.adapters import About
 from opcheck.backends.address import Address, built_in, entry_points, parse
-from opcheck.backends.base import Adapted, Backend, Prepared, UnusableAnswer
+from opcheck.backends.base import Adapted, Backend, Prepared, UnusableAnswer, only_nodes
 from opcheck.backends.modules import blamed
 from opcheck.errors import UsageError, did_you_mean
-from opcheck.model import BackendInfo, Task
+from opcheck.model import Array, BackendInfo, Task, Typed
+
+#: How the addresses of Python objects begin that are asked in the process of the run.
+IN_PROCESS = "object"
 
 
 class Adapter(Protocol):
@@ -114,6 +117,43 @@ def runnable(prepared: Any) -> Prepared:
         said = f"prepare returned {type(prepared).__name__}, which has no run(inputs)"
         raise UnusableAnswer(said)
     return prepared  # type: ignore[no-any-return]
+
+
+def of_object(thing: Any) -> Backend:
+    """The backend that a Python object is: one with `prepare`, or a function of one operator.
+
+    A function is called with the operator's inputs in order, None for one that is left out, and
+    with the attributes that the case states by name; it returns the output, or a tuple of them. It
+    raises NotImplementedError for what it does not implement; any other exception is a refusal.
+    """
+    name = getattr(thing, "__qualname__", None) or type(thing).__qualname__
+    address = f"{IN_PROCESS}:{name}"
+    if hasattr(thing, "prepare"):
+        return made(thing, address, None, {}, "")
+    if not callable(thing):
+        hint = "a backend is an address, a function, or an object with prepare(task)"
+        raise UsageError(f"{thing!r} is no backend", hint)
+
+    def prepare(task: Task) -> Prepared:
+        only_nodes(task, address)
+        return _Called(thing, task)
+
+    return Adapted(BackendInfo(address, IN_PROCESS, ""), (), prepare)
+
+
+@dataclass(frozen=True)
+class _Called:
+    """A task whose runs are calls of a function."""
+
+    function: Callable[..., Any]
+    task: Task
+
+    def run(self, inputs: Sequence[Array]) -> Any:
+        attrs = {
+            name: value.value if isinstance(value, Typed) else value
+            for name, value in self.task.attrs.items()
+        }
+        return self.function(*self.task.operands(inputs), **attrs)
 
 
 def _check_call(

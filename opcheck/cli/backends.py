@@ -76,7 +76,7 @@ def command(addresses: tuple[str, ...], probe: bool, timeout: float | None, form
 def _named(addresses: Sequence[str], known: Mapping[str, Profile]) -> list[Offer]:
     from opcheck.backends.address import resolve
     from opcheck.backends.offers import offer
-    from opcheck.cli.workers import each
+    from opcheck.execution.workers import each
 
     return each(lambda text: offer(resolve(text, known)), addresses)
 
@@ -86,9 +86,9 @@ def _probe(
 ) -> None:
     from opcheck.backends import declarations
     from opcheck.backends.isolation.slot import Settings
-    from opcheck.cli.workers import connect, started
+    from opcheck.execution.probe import matrix, probe
+    from opcheck.execution.workers import connect, started
     from opcheck.report import backends
-    from opcheck.run.probe import matrix, probe
     from opcheck.suite import load
 
     asked = matrix(load(()))
@@ -109,7 +109,7 @@ def _probe(
             address = str(one.offer.profile.address)
             twins = [settings(one, address), settings(one, declarations.address_of(address))]
             with started(twins, 1) as (backend, declaring):
-                connect([backend])
+                connect([backend], interrupt.safe_place)
                 supports = probe(asked, backend, declaring, step)
             bar.stop()
             name, info = one.offer.name, one.info

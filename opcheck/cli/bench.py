@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -13,18 +12,13 @@ from opcheck.cli import bench_setup, interrupt, timing_gate
 from opcheck.cli.console import output
 from opcheck.cli.options import Duration, Function, backend_options, end, selection_options
 from opcheck.cli.outputs import Command, Output, check_files
-from opcheck.errors import Exit, UsageError, did_you_mean
+from opcheck.errors import Exit, UsageError
 from opcheck.report.words import plural
 
 if TYPE_CHECKING:
     from opcheck.model.timing import Timed
-    from opcheck.run.bench import Plan
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
-#: A quick look: at most so many seconds a case, so many rounds, and seconds of warming up.
-_QUICK_SECONDS, _QUICK_ROUNDS, _QUICK_WARM = 0.7, 9, 0.03
-#: Processes of a backend.
-_WORKERS, _QUICK_WORKERS = 5, 3
 
 
 def _written(*names: str, help: str) -> Callable[[Function], Function]:
@@ -123,12 +117,11 @@ def command(
     """
     if compared:
         timing_gate.compare(*compared, most, unclear)
-    from opcheck.backends.isolation.guard import guarded_folder
-    from opcheck.cli.workers import check_company, chosen_backends, consulted
+    from opcheck.backends.address import DEFAULT
+    from opcheck.execution.bench.setup import Effort, entered
+    from opcheck.execution.workers import Limits
     from opcheck.report import timings
     from opcheck.report.pyperf import write as write_pyperf
-    from opcheck.run.bench import Session
-    from opcheck.run.bench.rounds import about as describe
 
     # Whatever is wrong with the command line is told before any process is started.
     cases = bench_setup.timable(*bench_setup.chosen(sweep, **selection))
@@ -137,29 +130,18 @@ def command(
     check_files([(f"{name} {path}", path) for name, path in files.items()], [baseline])
     gate = timing_gate.asked(most, unclear, stored=baseline is not None, base=base)
     old = timing_gate.saved(baseline) if baseline else None
-    with guarded_folder() as folder:
-        asked = chosen_backends(addresses, folder, timeout, memory_limit)
-        settings = [bench_setup.with_threads(one, threads) for one in asked]
-        number = _base(base, addresses, [one.address for one in settings])
-        if gate and not baseline and len(settings) < 2:
-            raise UsageError("--max-regression compares with --base: name another backend by -b")
-        check_company(cases, len(settings))
-        with (
-            consulted(cases, addresses, folder, timeout, memory_limit) as oracles,
-            bench_setup.entered(
-                settings, workers or (_QUICK_WORKERS if quick else _WORKERS)
-            ) as entrants,
-        ):
-            address, processes = entrants[number].judged.info.address, len(entrants[0].timed)
-            plan = _plan(address, processes, quick=quick, cold=cold, seconds=seconds)
-            about = describe([one.judged.info for one in entrants], plan, threads=threads)
-            timing_gate.check(baseline, old, about, cases)
-            console, session = output(), Session(cases, entrants, plan, oracles)
-            timings.show_head(console, about)
-            for pool in oracles.values():
-                click.echo(f"what is right is what oracle {pool.info} answers, where cases say so")
-            keeping = bench_setup.Keeping(saved, about)
-            rows = bench_setup.measured(session, keeping)
+    if gate and not baseline and len(addresses or DEFAULT) < 2:
+        raise UsageError("--max-regression compares with --base: name another backend by -b")
+    limits = Limits(timeout, memory_limit)
+    effort = Effort(base, threads, workers, seconds, cold, quick)
+    with entered(addresses, cases, limits, effort, interrupt.safe_place) as (about, session):
+        timing_gate.check(baseline, old, about, cases)
+        console = output()
+        timings.show_head(console, about)
+        for pool in session.oracles.values():
+            click.echo(f"what is right is what oracle {pool.info} answers, where cases say so")
+        keeping = bench_setup.Keeping(saved, about)
+        rows = bench_setup.measured(session, keeping)
     for row in rows:
         timings.show_case(console, about, row)
     timings.show_means(console, about, rows)
@@ -169,27 +151,6 @@ def command(
         write_pyperf(pyperf, about, rows)
     keeping.check()
     _end(rows, len(cases), *verdict)
-
-
-def _base(wanted: str | None, given: Sequence[str], addresses: Sequence[str]) -> int:
-    """The number of the backend that ratios are to, called as the command line does, or in full."""
-    names = [*given, *addresses]
-    if wanted is None:
-        return 0
-    if wanted in names:
-        return names.index(wanted) % len(addresses)
-    hint = did_you_mean(wanted, names) or f"backends: {', '.join(given or addresses)}"
-    raise UsageError(f"--base {wanted}: no such backend takes part", hint)
-
-
-def _plan(base: str, processes: int, *, quick: bool, cold: bool, seconds: float | None) -> Plan:
-    from opcheck.run.bench import Plan
-    from opcheck.run.machine import beyond_caches
-
-    plan = Plan(base, processes, flushed=beyond_caches() if cold else 0)
-    if quick:
-        plan = replace(plan, looks=(_QUICK_ROUNDS,), seconds=_QUICK_SECONDS, warm=_QUICK_WARM)
-    return replace(plan, seconds=seconds) if seconds else plan
 
 
 def _end(rows: Sequence[Timed], wanted: int, gate: Exit | None, said: str) -> NoReturn:

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import replace
-from itertools import chain
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -20,13 +17,10 @@ from opcheck.errors import Exit, Unwritable, UsageError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from opcheck.backends.isolation.slot import Settings
+    from opcheck.execution.bench import Benchmark
     from opcheck.model import Case
     from opcheck.model.timing import Bench, Timed
-    from opcheck.run.bench import Entrant, Session
 
-#: What tells the usual libraries how many threads to start.
-_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 #: How many seconds of measuring may be lost if all is killed.
 _MOMENT = 10.0
 
@@ -46,6 +40,8 @@ def chosen(
 
 def timable(cases: Sequence[Case], said: str) -> list[Case]:
     """Those that can be timed; tells of the others, and raises UsageError if there is none."""
+    from opcheck.execution.bench.setup import why_not
+
     reasons = {case.id: why_not(case) for case in cases}
     found = [case for case in cases if not reasons[case.id]]
     told = Counter(reason for reason in reasons.values() if reason)
@@ -61,52 +57,6 @@ def timable(cases: Sequence[Case], said: str) -> list[Case]:
     return found
 
 
-def why_not(case: Case) -> str:
-    """Return why a case cannot be timed, or ""."""
-    from opcheck.model import AnyOf, Rejected
-
-    expect = case.expect
-    answers = [one.expect for one in expect.alternatives] if isinstance(expect, AnyOf) else [expect]
-    if any(isinstance(one, Rejected) for one in answers):
-        return "it expects, or admits, a refusal"
-    return "a tensor of it has no element" if any(0 in spec.shape for spec in case.inputs) else ""
-
-
-def with_threads(settings: Settings, threads: int) -> Settings:
-    """The backend with so many threads: by its own option if it has one, and by its environment."""
-    from opcheck.backends.address import parse
-    from opcheck.backends.offers import about_kind
-
-    address = parse(settings.address)
-    asked = dict(address.options)
-    if threads > 1 and "threads" not in asked and about_kind(address.kind).threads:
-        asked["threads"] = str(threads)
-        address = replace(address, options=tuple(sorted(asked.items())))
-    count = asked.get("threads", str(threads))
-    environment = {**dict.fromkeys(_THREADS, count), **settings.environment}
-    return replace(settings, address=str(address), environment=environment)
-
-
-@contextmanager
-def entered(settings: Sequence[Settings], processes: int) -> Iterator[list[Entrant]]:
-    """The backends, all of them connected."""
-    from opcheck.backends.isolation.stopwatch import Stopwatch
-    from opcheck.cli.workers import connect, started
-    from opcheck.run.bench import Entrant
-
-    with started(settings, 1) as pools, ExitStack() as stack:
-        connect(pools)
-        watches: list[list[Stopwatch]] = [[] for _ in settings]
-        for one, group in zip(settings, watches, strict=True):
-            for _ in range(processes):
-                group.append(Stopwatch(one))
-                stack.callback(group[-1].close)
-        for watch in chain.from_iterable(watches):
-            watch.connected(interrupt.safe_place)
-        pairs = zip(pools, watches, strict=True)
-        yield [Entrant(pool, tuple(group)) for pool, group in pairs]
-
-
 def was_timed(rows: Sequence[Timed]) -> bool:
     """Whether there is any time."""
     return any(timing.samples for row in rows for timing in row.timings)
@@ -120,7 +70,7 @@ class Keeping:
         self.now((), complete=False)
         self.check()
 
-    def now_and_then(self, session: Session) -> None:
+    def now_and_then(self, session: Benchmark) -> None:
         """Write what there is so far, unless that was done a moment ago."""
         if self._path and monotonic() - self._written > _MOMENT:
             self.now(session.rows(), complete=False)
@@ -143,7 +93,7 @@ class Keeping:
             raise self._error
 
 
-def measured(session: Session, keeping: Keeping) -> Sequence[Timed]:
+def measured(session: Benchmark, keeping: Keeping) -> Sequence[Timed]:
     """What comes of a session, whose visits are counted in a bar."""
     from opcheck.cli.console import progress
 

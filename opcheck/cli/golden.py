@@ -44,8 +44,8 @@ def command() -> None:
 
 def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
     """Return True for a folder of nothing but what opcheck wrote, with --force."""
-    from opcheck.run.golden.writing import check_place
-    from opcheck.run.writing import check_tests
+    from opcheck.execution.golden.writing import check_place
+    from opcheck.execution.writing import check_tests
 
     if "--force" not in words or not folder.is_dir() or not any(folder.iterdir()):
         return False
@@ -101,9 +101,9 @@ def write(
     Exit codes: 0 written, 1 a case was left out because it contradicts the oracle, 2 wrong usage
     or case file, 4 the folder cannot be written, 5 there was nothing to write, 130 interrupted.
     """
-    from opcheck.run.golden.writing import Settings, check_place
-    from opcheck.run.golden.writing import write as write_cases
-    from opcheck.run.machine import processors
+    from opcheck.execution.golden.writing import Settings, check_place
+    from opcheck.execution.golden.writing import write as write_cases
+    from opcheck.execution.machine import processors
     from opcheck.suite.load import check_case_files, is_node_tests
 
     paths = selection["paths"]
@@ -127,7 +127,7 @@ def write(
 
 def _write_node_tests(folder: Path, paths: Sequence[Path], *, force: bool) -> NoReturn:
     """Write those of the onnx package as they are, and leave; nothing else can be said of them."""
-    from opcheck.run.writing import write_node_tests
+    from opcheck.execution.writing import write_node_tests
 
     others = given_besides("paths", "folder", "force")
     if len(paths) > 1 or others:
@@ -231,8 +231,8 @@ def import_(folders: Sequence[Path], file: Path, force: bool) -> None:
 
     Exit codes: 0 written, 2 a folder or the command line is wrong, 4 it cannot be written.
     """
+    from opcheck.execution.writing import place
     from opcheck.report.case_yaml import written_nodes
-    from opcheck.run.writing import place
 
     if file.suffix not in _SUFFIXES:
         raise UsageError(f"-o {file}: a case file ends in {' or '.join(_SUFFIXES)}")
@@ -311,8 +311,8 @@ def check(folder: Path, jobs: int | None) -> None:
     Exit codes: 0 all is right, 1 something is wrong, 2 this is no golden folder, 5 there is no test
     in it, 130 interrupted.
     """
-    from opcheck.run.golden.contents import check as check_folder
-    from opcheck.run.machine import processors
+    from opcheck.execution.golden.contents import check as check_folder
+    from opcheck.execution.machine import processors
 
     with counted("checking", None) as each:
         checked = check_folder(folder, jobs or processors(), each)

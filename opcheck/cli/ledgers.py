@@ -16,10 +16,10 @@ from opcheck.errors import Unwritable, UsageError
 from opcheck.report.words import plural
 
 if TYPE_CHECKING:
+    from opcheck.execution.relisting import Relisted
     from opcheck.known import Gate, UserLedger
     from opcheck.known.checking import Facts
     from opcheck.model import BackendInfo, Case, Run
-    from opcheck.run.relisting import Relisted
 
 #: What the environment variable CI says where it does not mean that this is one.
 _NO = ("", "0", "false")
@@ -109,8 +109,8 @@ class _Checked:
         """Write the ledger after a run, and print what became of it; returns why it cannot be."""
         if self.backend is None:
             return []
+        from opcheck.execution.relisting import UNDECIDED, relisted
         from opcheck.records.status import is_red, reds_of
-        from opcheck.run.relisting import UNDECIDED, relisted
 
         red = reds_of(run.header)
         mine = [record for record in run.records if record.backend == self.backend.address]

@@ -14,9 +14,9 @@ from opcheck.errors import Exit, UsageError, did_you_mean
 from opcheck.report.words import plural
 
 if TYPE_CHECKING:
+    from opcheck.execution.mutate import Settings
     from opcheck.model import Case
     from opcheck.model.mutation import Group, Mutation, Power
-    from opcheck.run.mutate import Settings
 
 
 @click.command(name="mutate")
@@ -66,8 +66,8 @@ def command(
     be harmless and are not, or a group shows nothing, 2 wrong usage or case file, 5 no case of an
     operator that opcheck's engine knows.
     """
-    from opcheck.run.machine import processors
-    from opcheck.run.mutate import Settings, count, mistakes_in, mutations
+    from opcheck.execution.machine import processors
+    from opcheck.execution.mutate import Settings, count, mistakes_in, mutations
 
     cases, said = chosen_cases(**selection)
     _tell_of_left_out(cases)
@@ -91,7 +91,7 @@ def command(
 
 
 def _tell_of_left_out(cases: Sequence[Case]) -> None:
-    from opcheck.run.mutate import has_answer, mistakes_in
+    from opcheck.execution.mutate import has_answer, mistakes_in
 
     left = [case for case in cases if mistakes_in(case.op) and not has_answer(case)]
     if left:
@@ -106,9 +106,9 @@ def _power(
     tries: int,
     jobs: int,
 ) -> Power:
+    from opcheck.execution.node_tests import yardsticks
+    from opcheck.execution.propose import proposals
     from opcheck.model.mutation import Fate, Power
-    from opcheck.run.node_tests import yardsticks
-    from opcheck.run.propose import proposals
 
     left = sorted(m.mutant for m in mutations if m.fate is Fate.SURVIVED)
     found = []
@@ -138,9 +138,9 @@ def _end_groups(
     cases: Sequence[Case], mutations: Sequence[Mutation], *, verbose: bool, as_json: bool
 ) -> None:
     from opcheck.clauses import survey
+    from opcheck.execution.mutate import groups
     from opcheck.known import shipped_ledgers
     from opcheck.report import mutation as report
-    from opcheck.run.mutate import groups
 
     surveys = survey(cases)
     found: tuple[Group, ...] = groups(cases, mutations, surveys, shipped_ledgers())

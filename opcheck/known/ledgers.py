@@ -9,7 +9,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TypeVar
 
@@ -76,6 +76,7 @@ def _check_same_as(fields: f.LedgerFields, node: Node, file: str, problems: Prob
             problems.add(file, node.at(("known", number, "same_as")), told)
 
 
+@cache
 def shipped_ledgers() -> tuple[Ledger, ...]:
     """The ledgers that ship with opcheck."""
     return load_ledgers(sorted(shipped_folder("_known", "reports/known").glob("*.yaml")))

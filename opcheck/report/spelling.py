@@ -116,7 +116,14 @@ def _code(case: model.Case) -> list[str]:
 
 
 def repeat(result: model.Result, backends: Sequence[str] = ()) -> str:
-    """The command that repeats just this case on just this backend, of the run's `backends`."""
+    """The command that repeats just this case on just this backend, of the run's `backends`.
+
+    For an object of the process, which no command can name, the call that does.
+    """
+    kind, _, name = result.backend.partition(":")
+    if kind == "object":
+        file = "" if result.case.source.shipped else f"{result.case.source.file!r}, "
+        return f"opcheck.run(opcheck.load({file}ids=[{result.case.id!r}]), {name})"
     words = ["opcheck", "run"]
     if not result.case.source.shipped:
         file = result.case.source.file

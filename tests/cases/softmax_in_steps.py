@@ -19,8 +19,8 @@ from opcheck.engine import Node
 from opcheck.engine.mutants import Mutant
 from opcheck.engine.mutants.mutant import Answer
 from opcheck.errors import InvalidNode
+from opcheck.execution.sight import node_of
 from opcheck.model import Array, Question
-from opcheck.run.sight import node_of
 from tests import inline
 
 #: The rows, or one number for each, in the type that is computed in.

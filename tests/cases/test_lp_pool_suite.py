@@ -16,8 +16,8 @@ from onnx import helper
 
 from opcheck import opset
 from opcheck.dtypes import limits
+from opcheck.execution.trial import Trial
 from opcheck.model import AnyOf, Case, Fill, Given, Rejected, TensorSpec, Values, Verdict
-from opcheck.run.trial import Trial
 from opcheck.suite import load, materialize, unrounded
 from opcheck.suite.load import shipped_suites
 from tests.cases.lp_pool_in_steps import LAPSES, LIBERTIES, NARROW, PLAIN, answering

@@ -13,10 +13,10 @@ import pytest
 
 from opcheck.clauses import survey
 from opcheck.engine import dtypes_of, leading
+from opcheck.execution.mutate import Settings, groups, mutations
 from opcheck.known import shipped_ledgers
 from opcheck.model import Case
 from opcheck.model.mutation import Fate, Mutation
-from opcheck.run.mutate import Settings, groups, mutations
 from opcheck.suite import Selection, select
 from tests.asking import WHOLE, shipped_cases
 

@@ -14,6 +14,7 @@ import pytest
 
 from opcheck.engine.mutants.mutant import Answer
 from opcheck.errors import InvalidNode
+from opcheck.execution.trial import Trial
 from opcheck.model import (
     AnyOf,
     Case,
@@ -27,7 +28,6 @@ from opcheck.model import (
     Values,
     Verdict,
 )
-from opcheck.run.trial import Trial
 from opcheck.suite import load, materialize, unrounded
 from opcheck.suite.load import shipped_suites
 from tests import brute

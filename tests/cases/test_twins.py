@@ -10,9 +10,9 @@ import pytest
 
 from opcheck.engine.mutants import Mutant, mutants_of
 from opcheck.errors import InvalidNode
+from opcheck.execution.mutate import cells
+from opcheck.execution.sight import Sight, digest
 from opcheck.model.result import Cell
-from opcheck.run.mutate import cells
-from opcheck.run.sight import Sight, digest
 from opcheck.suite import Selection, select
 from tests.asking import WHOLE, shipped_cases
 

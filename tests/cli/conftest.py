@@ -15,8 +15,8 @@ from click.testing import CliRunner, Result
 from opcheck.backends import address
 from opcheck.backends.isolation import pool
 from opcheck.cli.group import program
+from opcheck.execution import bench  # noqa: F401  (it names the pool in its types: before that is a fake)
 from opcheck.model import BackendInfo
-from opcheck.run import bench  # noqa: F401  (it names the pool in its types: before that is a fake)
 from tests.cli.fakes import FAKES
 from tests.inline import Inline
 from tests.shell import Forked

@@ -12,7 +12,7 @@ from opcheck.cli.timing_gate import Gate
 from opcheck.errors import Unwritable
 from opcheck.report import timing_store
 from opcheck.timing.comparing import Change, Compared, Missing
-from tests.run.bench.suite import CASES, SPINNING
+from tests.execution.bench.suite import CASES, SPINNING
 
 SWEPT = """\
 - name: three
@@ -26,7 +26,7 @@ LIES = f"{SPINNING}Ends?how=lies&after=0"
 @pytest.fixture(scope="module", autouse=True)
 def _fewer_processes():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("opcheck.cli.bench._QUICK_WORKERS", 2)
+        patch.setattr("opcheck.execution.bench.setup._QUICK_WORKERS", 2)
         yield
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from opcheck.cli import golden
 from tests.cli.conftest import ROOT
-from tests.run.golden.made import FOUR, RANDOM
+from tests.execution.golden.made import FOUR, RANDOM
 
 
 @pytest.fixture

@@ -104,7 +104,7 @@ def test_an_argument_that_a_case_refutes_is_a_failure(run, monkeypatch):
         (last,) = (one for one in mutants_of(op) if one.name == "last_of_ties")
         return (replace(last, equivalent={"13": "there are no ties"}),)
 
-    monkeypatch.setattr("opcheck.run.mutate.mistakes_in", argued)
+    monkeypatch.setattr("opcheck.execution.mutate.mistakes_in", argued)
     words = ("--mistake", "last_of_ties", "-j", "1")
     assert run("mutate", "weak.yaml", *words).exit_code == 0
     found = run("mutate", "strong.yaml", *words)

@@ -11,7 +11,7 @@ import pytest
 from opcheck.report import store
 from tests.cli.conftest import InlinePool
 from tests.cli.test_run import CASES
-from tests.run.golden.made import FOUR
+from tests.execution.golden.made import FOUR
 
 #: Commands that write `out`, by what they write.
 COMMANDS = {

@@ -11,9 +11,9 @@ import pytest
 from opcheck.dtypes import DTYPES, limits, of
 from opcheck.engine import Node, rounding
 from opcheck.engine.rounding import correctly_rounded
+from opcheck.execution.oracle import question
 from opcheck.model import OpVersion, Rejected
 from opcheck.numbers.precise import precise
-from opcheck.run.oracle import question
 from tests import brute
 from tests.asking import shipped_cases
 from tests.precise.by_the_text import FORMATS, by_rows, lp_pool, nearest, norm, rows_of, softmax

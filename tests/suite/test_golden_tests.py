@@ -10,13 +10,13 @@ from onnx import numpy_helper
 
 from benchmarks import golden_corruptions as corruptions
 from opcheck.errors import CaseFileError
+from opcheck.execution.golden.writing import Settings, write
 from opcheck.model import AnyOf, Rejected, Values
-from opcheck.run.golden.writing import Settings, write
 from opcheck.suite import case_digest, load, load_all
 from opcheck.suite.golden_manifest import MANIFEST, SUMS
+from tests.execution.golden.made import FOUR, RANDOM, rewrite
 from tests.models import X, relu
 from tests.models import write as write_test
-from tests.run.golden.made import FOUR, RANDOM, rewrite
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from opcheck.execution.bench import Plan
 from opcheck.model.timing import Sample, Timing
-from opcheck.run.bench import Plan
 from opcheck.timing.ratios import LOOKS, Ratio, precise, ratio, words
 from tests.timing.machine import DISTURBED, QUIET, Machine, Noise, samples
 

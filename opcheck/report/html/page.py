@@ -4,6 +4,7 @@ import base64
 import hashlib
 import math
 import re
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 from urllib.parse import urlencode
@@ -17,6 +18,8 @@ from opcheck.report import words
 
 #: How many characters of a text are shown: of one by a backend, which may say 10 MB, and of any.
 SAID, _LONGEST = 1000, 4000
+#: How large the frame of a part is.
+_FRAME = "width:100%;height:30em;border:0"
 _JOINTS = re.compile(r"([_:/?=,@.])")
 
 
@@ -61,6 +64,14 @@ def document(template: str, **values: Any) -> str:
         script_hash=f"sha256-{digest}",
         **values,
     )
+
+
+def embedded(inside: str, drawings: Mapping[str, Any]) -> str:
+    """A part of a page in a frame of its own, so that its style changes nothing around it."""
+    part = render(
+        "part.html", style=Markup(_source("style.css")), inside=Markup(inside), drawings=drawings
+    )
+    return f'<iframe srcdoc="{escape(part)}" style="{_FRAME}"></iframe>'
 
 
 def _left(text: str, limit: int) -> str:

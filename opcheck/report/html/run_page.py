@@ -7,12 +7,12 @@ from itertools import zip_longest
 from typing import Any
 
 from opcheck.model import Header, Known, Record, Run, Verdict
-from opcheck.records.status import is_failure, outcome, reds_of
+from opcheck.records.status import is_failure, outcome, reds, reds_of
 from opcheck.report import failure, tally, words
 from opcheck.report.failure import wanted
 from opcheck.report.html import overview, plots
 from opcheck.report.html.overview import NONE, counted, name_of
-from opcheck.report.html.page import as_data, brief, document, render, said, shown
+from opcheck.report.html.page import as_data, brief, document, embedded, render, said, shown
 
 #: How large a page may become, in bytes, and what its failures may take of that whatever else
 #: there is: a page of so many results that the list alone is larger still tells some in full.
@@ -63,6 +63,13 @@ def lines(run: Run) -> Iterator[str]:
         facts=[*_facts(header)],
         data=data,
     ).split("\n")
+
+
+def fragment(record: Record) -> str:
+    """One result as the page shows it, unfolded, to be put into another document."""
+    with plots.plots() as drawn:
+        shown = _told(record, drawn, {id(record): 0}, reds())
+    return embedded(shown, drawn.drawings)
 
 
 def _told(

@@ -13,9 +13,9 @@ import psutil
 from opcheck.backends.isolation.guard import SCRATCH
 from opcheck.backends.isolation.pool import Pool
 from opcheck.backends.isolation.slot import Settings
+from opcheck.execution import conduct
+from opcheck.execution.oracle import question
 from opcheck.model import Case, Question, Reply, Result
-from opcheck.run import conduct
-from opcheck.run.oracle import question
 from opcheck.suite import load
 
 FAULTY = "py:tests.backends.isolation.faulty:"

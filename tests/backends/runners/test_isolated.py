@@ -10,8 +10,8 @@ import pytest
 
 from opcheck.backends.isolation.pool import Pool
 from opcheck.backends.isolation.slot import Settings
+from opcheck.execution import conduct
 from opcheck.model import Case, Verdict
-from opcheck.run import conduct
 from tests.asking import cases_in
 from tests.backends.runners.programs import one_shot, persistent
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from opcheck.compare import compare
+from opcheck.execution.trial import Trial
 from opcheck.model import Verdict
-from opcheck.run.trial import Trial
 from tests.bounds import arithmetic as ar
 from tests.bounds.arithmetic import Array
 from tests.bounds.softmax import algorithms, honest, rows, shipped

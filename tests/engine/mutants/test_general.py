@@ -19,9 +19,9 @@ from opcheck.engine.mutants.mutant import STATEFUL
 from opcheck.engine.node import Node, operator_of
 from opcheck.engine.operators import find
 from opcheck.errors import InvalidNode
+from opcheck.execution.mutate import cells
+from opcheck.execution.sight import Sight
 from opcheck.model import OpVersion, Typed
-from opcheck.run.mutate import cells
-from opcheck.run.sight import Sight
 from opcheck.suite import Selection, select
 from tests.asking import shipped_cases
 

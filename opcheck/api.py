@@ -1,0 +1,232 @@
+"""opcheck from Python: what `import opcheck` offers, with the same verdicts as the command line.
+
+    import opcheck
+
+    cases = opcheck.load("my_cases.yaml")
+    for result in opcheck.run(cases, ["onnxruntime", my_kernel]):
+        if result.failed:
+            print(result)
+
+Names that `opcheck.__all__` lists keep their meaning within a major version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from os import PathLike
+from pathlib import Path
+from typing import TypeAlias
+
+from opcheck.errors import UsageError
+from opcheck.execution.bench.setup import Effort, entered, why_not
+from opcheck.execution.workers import Limits
+from opcheck.known import Gate, load_user_ledgers
+from opcheck.model import Case, Level, Record
+from opcheck.model import Run as StoredRun
+from opcheck.model.timing import Timed
+from opcheck.records import comparing
+from opcheck.records.comparing import Difference
+from opcheck.records.status import is_failure, reds
+from opcheck.report import failure, store
+from opcheck.report.html.run_page import fragment
+from opcheck.session import Backend, Request, Session
+from opcheck.suite import Selection, choose, load_all
+
+AnyPath: TypeAlias = str | PathLike[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Result(Record):
+    """One backend's answer to one case, judged; `str` explains it as the command line does.
+
+    The most useful fields are `case` (its id), `backend` (its address), `verdict`, `reason`,
+    `clause` (the sentence of the specification), `comparisons` (wrong elements of each output),
+    `diagnoses` (which known mistake it looks like) and `repeat` (the command that repeats it).
+    """
+
+    @property
+    def failed(self) -> bool:
+        """True for a result that makes `opcheck run` end with exit code 1 or 2."""
+        return is_failure(self, reds())
+
+    def __str__(self) -> str:
+        return failure.text(self)
+
+    def _repr_html_(self) -> str:
+        """The result as the HTML page shows it, for notebooks."""
+        return fragment(self)
+
+
+def load(
+    paths: AnyPath | Iterable[AnyPath] = (),
+    *,
+    ids: Sequence[str] = (),
+    keywords: str = "",
+    ops: Sequence[str] = (),
+    opsets: Sequence[int] = (),
+    dtypes: Sequence[str] = (),
+    level: Level = "core",
+    dims: Mapping[str, int] | None = None,
+) -> tuple[Case, ...]:
+    """Return the cases of files, as `opcheck run` selects them.
+
+    Args:
+        paths: Case files, folders of them or of ONNX's test data, models, or "onnx-node/PATTERN";
+            the shipped suites if there is none.
+        ids: Exactly these cases, whatever their level.
+        keywords: An expression of words, `and`, `or`, `not` and parentheses, as for `-k`.
+        ops: Only these operators.
+        opsets: Only these opsets.
+        dtypes: Only these element types.
+        level: "smoke", "core" (with smoke) or "deep" (all).
+        dims: Sizes that a model leaves open.
+
+    Raises:
+        CaseFileError: with every problem of every file.
+        UsageError: a name of nothing that there is.
+    """
+    chosen = Selection(tuple(ids), keywords, tuple(ops), tuple(opsets), tuple(dtypes), level)
+    return choose(load_all(_paths(paths), dims, _operators(chosen)), chosen)
+
+
+def run(
+    cases: Iterable[Case],
+    backends: Sequence[Backend] | Backend = (),
+    *,
+    known: AnyPath | Iterable[AnyPath] = (),
+    shipped_ledgers: bool = True,
+    jobs: int = 1,
+    timeout: float | None = None,
+    memory_limit: str | None = None,
+    repeat: int = 1,
+    require_reproducible: bool = False,
+) -> Iterator[Result]:
+    """Judge every case on every backend; yield results as they come, case by case.
+
+    Args:
+        cases: What `load` returns, or some of it; at least one.
+        backends: Addresses as for `opcheck run -b`, backend objects, or functions of NumPy arrays;
+            opcheck's default backends if there is none. An address gets `jobs` processes of its
+            own, so that a crash is a verdict. Objects and functions work in this process.
+        known: Ledgers of known failures: what they list has to fail as listed.
+        shipped_ledgers: Excuse known defects of public backends on shipped cases.
+        jobs: Processes of each backend.
+        timeout: Seconds that a backend has for a case; 30 by default.
+        memory_limit: What each process may take, such as "2GiB".
+        repeat: How often each case is asked, prepared anew each time.
+        require_reproducible: Right answers that differ between runs fail.
+
+    Raises:
+        UsageError: no case, or a backend that cannot be meant.
+        BackendUnavailable: a backend that cannot be used here, when iteration begins.
+    """
+    request = Request(
+        cases=_some(cases),
+        selection="given",
+        shipped_ledgers=shipped_ledgers,
+        repeat=repeat,
+        require_reproducible=require_reproducible,
+        gate=Gate(load_user_ledgers(paths) if (paths := _paths(known)) else ()),
+    )
+    session = Session(_backends(backends), jobs=jobs, timeout=timeout, memory_limit=memory_limit)
+    return _results(session, request)
+
+
+def _results(session: Session, request: Request) -> Iterator[Result]:
+    with session:
+        session.connect(request.cases)
+        for record in session.begin(request).results():
+            yield as_result(record)
+
+
+def as_result(record: Record) -> Result:
+    """A record as a result."""
+    return Result(**{field.name: getattr(record, field.name) for field in fields(Record)})
+
+
+def bench(
+    cases: Iterable[Case],
+    backends: Sequence[str] | str = (),
+    *,
+    base: str | None = None,
+    threads: int = 1,
+    workers: int | None = None,
+    seconds: float | None = None,
+    cold: bool = False,
+    quick: bool = False,
+    timeout: float | None = None,
+    memory_limit: str | None = None,
+) -> tuple[Timed, ...]:
+    """Time backends against each other on cases that they answer rightly.
+
+    Args:
+        cases: What `load` returns; `load_bench` returns the cases that files list for timing.
+        backends: Addresses as for `opcheck bench -b`.
+        base: Address of the backend that ratios are relative to; the first by default.
+        threads: Threads of each backend.
+        workers: Processes of each backend; 5 by default, 3 if `quick`.
+        seconds: At most so many for a case; 20 by default.
+        cold: Empty the processor's caches before every call.
+        quick: A first look: few rounds, wide intervals.
+        timeout: Seconds that a backend has for a case when it is judged.
+        memory_limit: What each process may take, such as "2GiB".
+
+    Returns:
+        The samples of each case in seconds, by backend. A backend without samples has a reason.
+
+    Raises:
+        UsageError: no case, or one that cannot be timed.
+        BackendUnavailable: a backend that cannot be used here.
+    """
+    wanted = _some(cases)
+    for case in wanted:
+        if reason := why_not(case):
+            raise UsageError(f"{case.id} cannot be timed: {reason}")
+    effort = Effort(base, threads, workers, seconds, cold, quick)
+    addresses = (backends,) if isinstance(backends, str) else tuple(backends)
+    with entered(addresses, wanted, Limits(timeout, memory_limit), effort) as (_, benchmark):
+        for _visit in benchmark.visits():
+            pass
+        return benchmark.rows()
+
+
+def read(path: AnyPath) -> StoredRun:
+    """Return a run that `opcheck run --report json=PATH` stored.
+
+    Raises CaseFileError with everything that is wrong with the file.
+    """
+    return store.read(Path(path))
+
+
+def diff(old: AnyPath | StoredRun, new: AnyPath | StoredRun) -> Difference:
+    """Return what changed from one stored run to another, by case and backend.
+
+    `regressions` of it counts the changes for the worse. Raises CaseFileError for a file that is
+    no stored run.
+    """
+    runs = [one if isinstance(one, StoredRun) else read(one) for one in (old, new)]
+    return comparing.compare(*runs)
+
+
+def _paths(paths: AnyPath | Iterable[AnyPath]) -> list[Path]:
+    some = [paths] if isinstance(paths, str | PathLike) else paths
+    return [Path(one) for one in some]
+
+
+def _operators(selection: Selection) -> Sequence[str]:
+    """The operators whose suites are enough, none for all."""
+    return selection.ops or [id.partition("/")[0] for id in selection.ids]
+
+
+def _some(cases: Iterable[Case]) -> tuple[Case, ...]:
+    found = tuple(cases)
+    if not found:
+        raise UsageError("there is no case: nothing would be judged")
+    return found
+
+
+def _backends(backends: Sequence[Backend] | Backend) -> Sequence[Backend]:
+    if isinstance(backends, Sequence) and not isinstance(backends, str):
+        return backends
+    return [backends]

@@ -1,0 +1,292 @@
+"""The run itself: every case on every backend, judged, results in order, one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias, cast
+
+from opcheck.compare.verdict import UNUSABLE, Answer, Refusal
+from opcheck.diagnose import Seen, Suspects, looks_like, settled
+from opcheck.diagnose.evidence import Evidence, Outputs
+from opcheck.engine import operator_of
+from opcheck.execution.driver import Asked, Driver
+from opcheck.execution.oracle import Testimony, oracle_of, testified
+from opcheck.execution.sight import node_of
+from opcheck.execution.trial import Judged, Trial, as_required, repeated, together
+from opcheck.execution.trial import settled as compared
+from opcheck.known import Gate, Ledger, explain
+from opcheck.model import (
+    Agreement,
+    Case,
+    Diagnosis,
+    Oracle,
+    Outcome,
+    Produced,
+    Question,
+    Raised,
+    Record,
+    Result,
+    Verdict,
+)
+
+#: How far a backend may be ahead of the slowest, in cases, and how many bytes their data may have.
+_AHEAD = 512
+_BYTES = 256 << 20
+
+
+def _size(case: Case) -> int:
+    return sum(spec.nbytes for spec in case.inputs)
+
+
+#: Records by the case's id and the backend's address.
+Kept: TypeAlias = Mapping[tuple[str, str], Record]
+
+
+def conduct(
+    cases: Sequence[Case], backends: Sequence[Asked], *more: Any, **options: Any
+) -> Iterator[Result]:
+    """Judge every case on every backend, with nothing kept of an earlier run; see `Conductor`."""
+    return cast(Iterator[Result], iter(Conductor(cases, backends, {}, *more, **options)))
+
+
+@dataclass(eq=False)
+class _Open:
+    """A case of which not all results are there; they are kept by the backend's number."""
+
+    trial: Trial
+    #: The case's oracle has not answered yet; backends are `waiting` for that.
+    unheard: bool
+    waiting: list[int] = field(default_factory=list)
+    results: dict[int, Judged] = field(default_factory=dict)
+    #: What is worth nothing before all backends have answered.
+    unsettled: dict[int, list[Judged]] = field(default_factory=dict)
+
+
+@dataclass(eq=False)
+class Conductor:
+    """A run, which judges every case on every backend, case by case, in the given order.
+
+    It yields its results once; then it knows their causes. What is `kept` of an earlier run comes
+    in its turn, and is not asked; the new results are those of a run that was never cut short. Of a
+    case that compares backends with each other, all results are kept or none.
+
+    The user's `gate` decides about the cases that it lists, `ledgers` explain failures of others.
+    Those that are puzzling all the same are diagnosed, which takes as long as some hundred cases
+    more. `oracles` are those that the cases name, by these names. Each backend is asked each case
+    so many `times`. `reproducible`: answers must be the same to the bit in all runs.
+    """
+
+    cases: Sequence[Case]
+    backends: Sequence[Asked]
+    kept: Kept
+    ledgers: Sequence[Ledger] = ()
+    is_puzzling: Callable[[Result | Record], bool] = lambda result: False
+    oracles: Mapping[str, Asked] = field(default_factory=dict)
+    gate: Gate = field(default_factory=Gate)
+    times: int = 1
+    reproducible: bool = False
+
+    def __post_init__(self) -> None:
+        self.suspects = [Suspects(recall) for _ in self.backends]
+        self.next = [0] * len(self.backends)
+        self.open: dict[int, _Open] = {}
+        #: How many bytes the data of the open cases have.
+        self.held = 0
+        #: What is asked, by the case's place, and of a backend, not an oracle, by its number.
+        self.driver: Driver[tuple[int, int | None], list[Judged] | Testimony] = Driver()
+
+    def settled(self, records: Sequence[Record]) -> list[Record]:
+        """Return the records of the results with what is said of failures when all are there."""
+        cases = {case.id: case for case in self.cases}
+        found: dict[tuple[str, str], tuple[Diagnosis, ...]] = {}
+        for number, backend in enumerate(self.backends):
+            address = backend.info.address
+            mine = (record for record in records if record.backend == address)
+            seen = [Seen(cases[one.case], one, self.is_puzzling(one)) for one in mine]
+            said = settled(seen, self.suspects[number])
+            found.update(((case, address), diagnoses) for case, diagnoses in said.items())
+        final = [found.get((one.case, one.backend), one.diagnoses) for one in records]
+        # Counts tell no diagnoses apart, but they are spelt.
+        return [
+            replace(one, diagnoses=said) if [*map(str, said)] != [*map(str, one.diagnoses)] else one
+            for one, said in zip(records, final, strict=True)
+        ]
+
+    def __iter__(self) -> Iterator[Result | Record]:
+        emitted, told = 0, 0
+        while self.backends and emitted < len(self.cases):
+            self._begin(emitted)
+            while emitted < len(self.cases) and (result := self._in_turn(emitted, told)):
+                yield result
+                told += 1
+                if told == len(self.backends):
+                    if self.open.pop(emitted, None):
+                        self.held -= _size(self.cases[emitted])
+                    emitted, told = emitted + 1, 0
+            if self.driver.is_busy:
+                self._collect()
+
+    def _in_turn(self, place: int, number: int) -> Result | Record | None:
+        """The result of a backend on the case whose turn it is, None while it is not there."""
+        if record := self._kept(number, place):
+            self._remember(number, self.cases[place], record)
+            return record
+        opened = self.open.get(place)
+        return self._diagnosed(number, opened) if opened and number in opened.results else None
+
+    def _kept(self, number: int, place: int) -> Record | None:
+        return self.kept.get((self.cases[place].id, self.backends[number].info.address))
+
+    def _remember(self, number: int, case: Case, record: Record) -> None:
+        """What is kept tells of the backend what it told when it was new."""
+        if (record.found or record.verdict) is Verdict.PASS:
+            self.suspects[number].passed(case)
+        elif was_looked_into(record) and self.is_puzzling(record):
+            self.suspects[number].diagnosed(case, record.diagnoses)
+
+    def _begin(self, emitted: int) -> None:
+        for number, backend in enumerate(self.backends):
+            while backend.has_room and self._may_begin(self.next[number], emitted):
+                place = self.next[number]
+                self.next[number] += 1
+                if self._kept(number, place):
+                    continue
+                if place not in self.open:
+                    self._open(place)
+                if self.open[place].unheard:
+                    self.open[place].waiting.append(number)
+                else:
+                    self._start(number, place)
+
+    def _open(self, place: int) -> None:
+        case = self.cases[place]
+        trial, address = Trial(case), oracle_of(case)
+        question = trial.for_the_oracle
+        self.open[place] = _Open(trial, unheard=question is not None)
+        self.held += _size(case)
+        if address and question:
+            oracle = self.oracles[address]
+            self.driver.start(oracle, testified(oracle.info, question), (place, None))
+
+    def _start(self, number: int, place: int) -> None:
+        trial, backend = self.open[place].trial, self.backends[number]
+        self.driver.start(backend, repeated(trial, backend.info, self.times), (place, number))
+
+    def _may_begin(self, place: int, emitted: int) -> bool:
+        if place >= len(self.cases) or place >= emitted + _AHEAD:
+            return False
+        if place in self.open:
+            return True
+        address = oracle_of(self.cases[place])
+        if address and not self.oracles[address].has_room:
+            return False
+        return not self.open or self.held + _size(self.cases[place]) <= _BYTES
+
+    def _end(self, number: int, opened: _Open, rounds: list[Judged]) -> None:
+        """Take what an inquiry has come to, which may be worth nothing before others end."""
+        if not isinstance(opened.trial.case.expect, Agreement):
+            opened.results[number] = self._together(rounds)
+            return
+        opened.unsettled[number] = rounds
+        if len(opened.unsettled) == len(self.backends):
+            infos = [backend.info for backend in self.backends]
+            # What backends answered the first time is compared with each other, and so on.
+            told = zip(*(opened.unsettled[one] for one in range(len(infos))), strict=True)
+            found = [compared(opened.trial, some, infos) for some in told]
+            for one, judged in enumerate(zip(*found, strict=True)):
+                # Held back until its turn, and so without the answer.
+                opened.results[one] = replace(self._together(judged), open=None)
+
+    def _together(self, rounds: Sequence[Judged]) -> Judged:
+        return as_required(together(rounds)) if self.reproducible else together(rounds)
+
+    def _diagnosed(self, number: int, opened: _Open) -> Result:
+        """The result of a backend; made when its turn comes, because the order tells."""
+        judged = opened.results[number]
+        if judged.result.verdict is Verdict.PASS:
+            self.suspects[number].passed(judged.result.case)
+        judged, result = self._explained(number, opened)
+        if judged.failed is None or not self.is_puzzling(result):
+            return result
+        seen = evidence(opened.trial, *judged.failed)
+        found = self.suspects[number].diagnose(seen, result.case.id) if seen else ()
+        return replace(result, diagnoses=found)
+
+    def _explained(self, number: int, opened: _Open) -> tuple[Judged, Result]:
+        """The result with what ledgers know of it; it is known if it is each time it was asked."""
+        judged, info = opened.results[number], self.backends[number].info
+
+        def known(one: Judged) -> Result:
+            def looks(name: str) -> bool:
+                seen = evidence(opened.trial, *one.failed) if one.failed else None
+                return seen is not None and looks_like(name, seen)
+
+            listed = self.gate.judged(one.result, info, looks)
+            return listed or explain(self.ledgers, one.result, info)
+
+        first = known(judged)
+        for other in judged.others if first.verdict is Verdict.KNOWN else ():
+            result = known(other)
+            if result.verdict is not Verdict.KNOWN:
+                return other, result
+        return judged, first
+
+    def _collect(self) -> None:
+        for (place, number), found in self.driver.collect():
+            opened = self.open[place]
+            if isinstance(found, Testimony):
+                opened.trial.testimony = found
+                opened.unheard = False
+                for waiting in opened.waiting:
+                    self._start(waiting, place)
+            elif number is not None:
+                self._end(number, opened, found)
+
+
+def evidence(trial: Trial, asked: Question, outcome: Outcome) -> Evidence | None:
+    """What is to be known of `outcome`, the wrong answer to `asked` in `trial`.
+
+    None where no mistake of an operator can be seen in it: nobody knows the operator, runs
+    contradict each other, or no answer came.
+    """
+    if operator_of(trial.case.op) is None:
+        return None
+    match outcome:
+        case Raised(unusable=False, stage="prepare" | "run"):
+            got: Outputs | None = None
+        case Produced(unstable=None, outputs=outputs):
+            got = outputs
+        case _:
+            return None
+    return _evidence(trial, asked, got, Refusal if asked is trial.admission.twin else Answer)
+
+
+def was_looked_into(record: Record) -> bool:
+    """Whether there was `evidence` of a failure of which no more than the record is left."""
+    if record.failure in (None, "declared", "crash", "timeout", "oom", "unstable"):
+        return False
+    return operator_of(record.op) is not None and not record.reason.startswith(UNUSABLE)
+
+
+def recall(case: Case) -> Evidence | None:
+    """What is to be known of a case that passed; None where no one answer is known to be right."""
+    trial = Trial(case)
+    is_others = isinstance(case.expect, Oracle | Agreement)
+    if is_others or operator_of(case.op) is None:
+        return None
+    try:
+        if len(trial.admission.answers) != 1:
+            return None
+    # The legal twin of an invalid model need not be a good case itself.
+    except ValueError:
+        return None
+    return _evidence(trial, trial.question, None, Answer)
+
+
+def _evidence(
+    trial: Trial, asked: Question, got: Outputs | None, kind: type[Answer | Refusal]
+) -> Evidence:
+    """What was asked, with the outputs of those admitted answers that are of this kind."""
+    admitted = [one.wants for one in trial.admission.answers if isinstance(one, kind)]
+    return Evidence(node_of(asked.task, asked.inputs), got, admitted, trial.case.tolerance)

@@ -1,0 +1,319 @@
+"""Which mistakes a suite sees: each is made in every version and dtype that the cases are about."""
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import chain
+from typing import TypeAlias
+
+from opcheck.clauses import Survey
+from opcheck.engine import dtypes_of, leading, operator_of
+from opcheck.engine.mutants import Mutant as Mistake
+from opcheck.engine.mutants import mutants_of
+from opcheck.engine.mutants.mutant import STATEFUL, StatefulMutant
+from opcheck.errors import UsageError
+from opcheck.execution.machine import in_parallel
+from opcheck.execution.search.ground import nodes_of
+from opcheck.execution.sight import RED, Sight
+from opcheck.known import Ledger
+from opcheck.model import Agreement, Case, OpVersion, Oracle, Verdict
+from opcheck.model.mutation import Group, Mutant, Mutation
+from opcheck.model.result import Cell
+
+#: How the names of cases begin that repeat an example of the specification, or what everybody runs.
+EXAMPLES = ("worked_example", "node_test")
+
+Wrong: TypeAlias = Mistake | StatefulMutant
+
+#: Nodes that are drawn to see what a formula calls; the first ten or so that are legal show it.
+_DRAWN = 40
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How mistakes are shown to the cases.
+
+    `names`: the only mistakes, all where it is empty. `kills` is after how many different names of
+    cases that kill a mistake no more are asked. `once`: backends are asked once each, so that no
+    case sees a habit.
+    """
+
+    names: tuple[str, ...] = ()
+    kills: int = 1
+    once: bool = False
+
+
+@dataclass(frozen=True)
+class Plot:
+    """The cases of one operator, and the names of some of the mistakes made there.
+
+    The `first` plot of an operator also looks for cases that are wrong and that nobody asks.
+    """
+
+    cells: Mapping[Cell, tuple[Case, ...]]
+    mistakes: tuple[str, ...]
+    settings: Settings
+    first: bool
+
+
+def has_answer(case: Case) -> bool:
+    """Whether a case says what must come out; it may leave that to a backend, or to several."""
+    return not isinstance(case.expect, Oracle | Agreement)
+
+
+@cache
+def mistakes_in(op: OpVersion, dtype: str | None = None) -> tuple[Wrong, ...]:
+    """What can be wrong with an operator, on one dtype or on any, the most specific first.
+
+    Mutants of what its formula calls on none of some drawn nodes are left out. A suite's own cases
+    do not decide that: what they never reach is a mistake that they do not see.
+    """
+    allowed = dtypes_of(op) if dtype is None else (dtype,)
+    nodes = list(chain.from_iterable(nodes_of(Cell(op, one), _DRAWN) for one in allowed))
+    concerned = (one for one in mutants_of(op) if any(map(one.concerns, nodes)))
+    return (*concerned, *STATEFUL) if operator_of(op) else ()
+
+
+def cells(cases: Iterable[Case]) -> dict[Cell, tuple[Case, ...]]:
+    """The cases of each version that the engine knows, for each dtype that it allows.
+
+    Those of a dtype that it does not allow are about none of them, and count for all. Those that
+    do not say themselves what must come out are left out.
+    """
+    by_op: dict[OpVersion, list[Case]] = {}
+    for case in filter(has_answer, cases):
+        by_op.setdefault(case.op, []).append(case)
+    found = {}
+    for op, mine in sorted(by_op.items()):
+        about = [_dtypes(case, dtypes_of(op)) for case in mine]
+        for dtype in sorted(set().union(*about)):
+            those = (case for case, its in zip(mine, about, strict=True) if its in ((), (dtype,)))
+            found[Cell(op, dtype)] = tuple(those)
+    return found
+
+
+def _dtypes(case: Case, allowed: Sequence[str]) -> tuple[str, ...]:
+    """The dtype that a case is about, if it is allowed."""
+    lead = leading(case.op, case.inputs)
+    return (lead.dtype.name,) if lead and lead.dtype.name in allowed else ()
+
+
+def mutations(
+    cases: Iterable[Case],
+    settings: Settings | None = None,
+    jobs: int = 1,
+    safe_place: Callable[[], None] = lambda: None,
+) -> Iterator[Mutation]:
+    """What `cases` see of every mistake in every cell, in no order; in `jobs` processes.
+
+    Raises UsageError for a case that is itself wrong: nobody could pass or fail it.
+    """
+    plots = _plots(cells(cases), settings or Settings(), jobs)
+    if jobs == 1:
+        return chain.from_iterable(map(_each, plots))
+    return chain.from_iterable(in_parallel(_work, plots, jobs, safe_place))
+
+
+def count(cases: Iterable[Case], settings: Settings) -> int:
+    """How many mutations there will be."""
+    return len(_places(cells(cases), settings))
+
+
+def _plots(found: Mapping[Cell, tuple[Case, ...]], settings: Settings, jobs: int) -> list[Plot]:
+    """The work in parts, the longest first, so that all processes end at about the same time."""
+    by_op: dict[tuple[str, str], dict[Cell, tuple[Case, ...]]] = {}
+    for cell, mine in found.items():
+        by_op.setdefault((cell.op.domain, cell.op.name), {})[cell] = mine
+    costs = {
+        # In elements; a small case takes some time too.
+        op: sum(1000 + size(case) for mine in those.values() for case in mine)
+        for op, those in by_op.items()
+    }
+    enough = sum(costs.values()) / (4 * jobs)
+    plots = []
+    for op in sorted(by_op, key=lambda op: -costs[op]):
+        names = list(dict.fromkeys(w.name for cell in by_op[op] for w in _chosen(cell, settings)))
+        parts = 1 if jobs == 1 else math.ceil(costs[op] / enough)
+        for part in range(parts):
+            # Neighbours are alike, and take as long.
+            if share := tuple(names[part::parts]):
+                plots.append(Plot(by_op[op], share, settings, first=part == 0))
+    return plots
+
+
+def size(case: Case) -> int:
+    """How many elements its inputs have."""
+    return sum(math.prod(spec.shape) for spec in case.inputs)
+
+
+def _chosen(cell: Cell, settings: Settings) -> list[Wrong]:
+    wanted, found = settings.names, mistakes_in(cell.op, cell.dtype)
+    return [wrong for wrong in found if not wanted or wrong.name in wanted]
+
+
+def _places(
+    found: Iterable[Cell], settings: Settings
+) -> dict[tuple[str, Cell | OpVersion], tuple[Wrong, list[Cell]]]:
+    """Each mistake with the cells whose cases decide about it together.
+
+    That is one cell, but for mistakes about validity alone those of a version.
+    """
+    places: dict[tuple[str, Cell | OpVersion], tuple[Wrong, list[Cell]]] = {}
+    for cell in found:
+        for wrong in _chosen(cell, settings):
+            key = wrong.name, cell.op if _of_validity(wrong) else cell
+            places.setdefault(key, (wrong, []))[1].append(cell)
+    return places
+
+
+def _of_validity(wrong: Wrong) -> bool:
+    return isinstance(wrong, Mistake) and wrong.of_validity
+
+
+def _work(plot: Plot) -> list[Mutation]:
+    return list(_each(plot))
+
+
+def _each(plot: Plot) -> Iterator[Mutation]:
+    # What is small is quick to ask, and easy to read where it kills.
+    sights = {
+        cell: [Sight(case, cell.dtype) for case in sorted(cases, key=size)]
+        for cell, cases in plot.cells.items()
+    }
+    if plot.first:
+        for sight in chain.from_iterable(sights.values()):
+            _check(sight)
+    # What kills a mistake in one place is asked first in the others.
+    known: dict[str, dict[str, None]] = {name: {} for name in plot.mistakes}
+    for (name, _), (wrong, cells) in _places(sights, plot.settings).items():
+        if name in known:
+            those = {sight.case.id: sight for cell in cells for sight in sights[cell]}
+            # The type that everybody has stands for all.
+            cell = min(cells, key=lambda cell: cell.dtype != "float32")
+            yield _mutation(cell, wrong, [*those.values()], plot.settings, known[name])
+
+
+def _check(sight: Sight) -> None:
+    if sight.problem is not None:
+        message = f"{sight.case.source}: {sight.case.id}: the case is wrong: {sight.problem}"
+        raise UsageError(message, "`opcheck run` shows all such cases")
+
+
+def _mutation(
+    cell: Cell, wrong: Wrong, sights: Sequence[Sight], settings: Settings, known: dict[str, None]
+) -> Mutation:
+    """What the cases of a cell see of one mistake; adds their names to those `known` to see it."""
+    of_all = _of_validity(wrong)
+    mutant = Mutant(cell.op, cell.dtype, wrong.name, wrong.text, of_all)
+    harmless = None
+    if isinstance(wrong, Mistake):
+        harmless = wrong.why_harmless(cell.op, None if of_all else cell.dtype)
+    elif settings.once:
+        return Mutation(mutant)
+    killers: dict[str, str] = {}
+    noticers: dict[str, str] = {}
+    # What decides, first: the others are asked only where nothing does.
+    order = sorted(sights, key=lambda s: (s.case.rule != "must", s.case.name not in known))
+    for sight in order:
+        case = sight.case
+        decides = case.rule == "must"
+        if len(killers) >= settings.kills or (killers and not decides):
+            break
+        found = killers if decides else noticers
+        if case.name in found:
+            continue
+        _check(sight)
+        verdict = (
+            sight.verdict(wrong) if isinstance(wrong, Mistake) else sight.verdict_on_habit(wrong)
+        )
+        if verdict in RED and decides:
+            killers[case.name] = case.id
+        elif verdict in (Verdict.WARN, *RED):
+            noticers.setdefault(case.name, case.id)
+    known |= dict.fromkeys((*killers, *noticers))
+    return Mutation(mutant, harmless, tuple(killers.values()), tuple(noticers.values()))
+
+
+#: An operator, and the name of some of its cases.
+_Name = tuple[str, str, str]
+
+
+def groups(
+    cases: Sequence[Case],
+    mutations: Iterable[Mutation],
+    surveys: Iterable[Survey],
+    ledgers: Iterable[Ledger] = (),
+) -> tuple[Group, ...]:
+    """The groups of `cases`, in their order.
+
+    `mutations` are what they see of every mistake, each killed or noticed by two names if there are
+    two that do; `surveys` are about the same cases. What `ledgers` know is about shipped ones.
+    """
+    by_name: dict[_Name, list[Case]] = defaultdict(list)
+    for case in cases:
+        by_name[_name(case)].append(case)
+    alone = _seen_alone({case.id: _name(case) for case in cases}, mutations)
+    sentences = _tested_alone(surveys)
+    defects = _known_alone(by_name, ledgers)
+    return tuple(
+        Group(
+            op=name[1],
+            name=name[2],
+            cases=len(those),
+            source=str(those[0].source),
+            alone=tuple(alone.get(name, ())),
+            sentences=tuple(sentences.get(name, ())),
+            defects=tuple(defects.get(name, ())),
+            example=name[2].startswith(EXAMPLES),
+            undecided=any(case.rule == "open" for case in those),
+        )
+        for name, those in by_name.items()
+    )
+
+
+def _name(case: Case) -> _Name:
+    return case.op.domain, case.op.name, case.name
+
+
+def _seen_alone(
+    names: Mapping[str, _Name], mutations: Iterable[Mutation]
+) -> dict[_Name, list[Mutant]]:
+    """The mutants that one group alone kills; of those that none kills, that one alone notices."""
+    found: dict[_Name, list[Mutant]] = defaultdict(list)
+    for mutation in mutations:
+        seen = {names[case] for case in mutation.killers or mutation.noticers}
+        if len(seen) == 1:
+            found[seen.pop()].append(mutation.mutant)
+    return found
+
+
+def _tested_alone(surveys: Iterable[Survey]) -> dict[_Name, list[str]]:
+    """The sentences that one group alone tests, on the page of any version."""
+    found: dict[_Name, list[str]] = defaultdict(list)
+    for survey in surveys:
+        for checked in survey.sentences:
+            names = {label.partition("#")[0] for label in checked.cases}
+            if len(names) == 1:
+                text = checked.sentence.text
+                mine = found[survey.op.domain, survey.op.name, names.pop()]
+                mine += [text] if text not in mine else []
+    return found
+
+
+def _known_alone(
+    by_name: Mapping[_Name, Sequence[Case]], ledgers: Iterable[Ledger]
+) -> dict[_Name, list[tuple[str, str]]]:
+    """The defects of released backends that the cases of one group alone are known to find."""
+    found: dict[_Name, list[tuple[str, str]]] = defaultdict(list)
+    for ledger in ledgers:
+        for line in ledger.fields.known:
+            names = [
+                name
+                for name, cases in by_name.items()
+                if any(case.source.shipped and line.is_about(case) for case in cases)
+            ]
+            if len(names) == 1:
+                found[names[0]].append((ledger.fields.backend[0], line.cause))
+    return found

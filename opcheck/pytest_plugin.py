@@ -164,14 +164,23 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> CaseFile |
     return None
 
 
-def pytest_collection_finish(session: pytest.Session) -> None:
-    """Refuse to be green where backends were named and no case file was found."""
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.Item]) -> None:
+    """Add a test that fails where backends were named and no case file was found."""
     judges = session.config.stash[_KEY]
-    asked = session.config.getoption("opcheck_backend")
-    if asked and not judges.collected and not hasattr(session.config, "workerinput"):
-        if session.config.pluginmanager.hasplugin("dsession"):
-            return  # its workers collect
-        raise pytest.UsageError("--opcheck-backend: no case was collected from any case file")
+    # A file with an error has been reported.
+    if session.config.getoption("opcheck_backend") and not (
+        judges.collected or session.testsfailed
+    ):
+        items.append(NoCase.from_parent(session, name="--opcheck-backend"))
+
+
+class NoCase(pytest.Item):
+    """What is wrong with a run whose backends are asked nothing."""
+
+    def runtest(self) -> None:
+        """Fail."""
+        pytest.fail("--opcheck-backend: no case was collected from any case file", pytrace=False)
 
 
 class CaseFile(pytest.File):
@@ -244,14 +253,16 @@ class _Checker:
             known: Ledgers of known failures, besides those of `--opcheck-known`.
 
         Returns:
-            The result, of several the last.
-
-        Raises:
-            UsageError: no such case, with what it may have meant.
+            The result, of several the last. The test fails too where there is no such case.
         """
-        for one in self._cases(case, path):
-            result = self.judges.judge(one, backend, known)
-            self.judges.report(result, self.node)
+        from opcheck.errors import OpcheckError
+
+        try:
+            for one in self._cases(case, path):
+                result = self.judges.judge(one, backend, known)
+                self.judges.report(result, self.node)
+        except OpcheckError as error:
+            pytest.fail("\n".join(error.lines()), pytrace=False)
         return result
 
     def _cases(self, wanted: str, path: str | Path | None) -> Sequence[Case]:

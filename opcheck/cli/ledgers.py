@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from opcheck.execution.relisting import Relisted
     from opcheck.known import Gate, UserLedger
     from opcheck.known.checking import Facts
-    from opcheck.model import BackendInfo, Case, Run
+    from opcheck.model import BackendInfo, Case, OpVersion, Run
 
 #: What the environment variable CI says where it does not mean that this is one.
 _NO = ("", "0", "false")
@@ -193,7 +193,6 @@ def opened(
 
 def _facts(backends: Sequence[BackendInfo], cases: Sequence[Case]) -> Facts:
     from opcheck.backends.address import profiles, resolve
-    from opcheck.diagnose import names_of
     from opcheck.known.checking import Facts
     from opcheck.suite import load
 
@@ -205,6 +204,11 @@ def _facts(backends: Sequence[BackendInfo], cases: Sequence[Case]) -> Facts:
         except UsageError as error:
             return "; ".join(line.strip() for line in error.lines())
         return None
+
+    def names_of(op: OpVersion) -> set[str]:
+        from opcheck.diagnose import names_of
+
+        return names_of(op)
 
     return Facts(backends, cases, load, why_none, names_of)
 

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from opcheck.compare.verdict import UNUSABLE, Answer, Refusal
-from opcheck.diagnose import Seen, Suspects, looks_like, settled
-from opcheck.diagnose.evidence import Evidence, Outputs
-from opcheck.engine import operator_of
 from opcheck.execution.driver import Asked, Driver
 from opcheck.execution.oracle import Testimony, oracle_of, testified
-from opcheck.execution.sight import node_of
 from opcheck.execution.trial import Judged, Trial, as_required, repeated, together
 from opcheck.execution.trial import settled as compared
 from opcheck.known import Gate, Ledger, explain
@@ -20,15 +15,13 @@ from opcheck.model import (
     Agreement,
     Case,
     Diagnosis,
-    Oracle,
-    Outcome,
-    Produced,
-    Question,
-    Raised,
     Record,
     Result,
     Verdict,
 )
+
+if TYPE_CHECKING:
+    from opcheck.diagnose import Suspects
 
 #: How far a backend may be ahead of the slowest, in cases, and how many bytes their data may have.
 _AHEAD = 512
@@ -88,7 +81,10 @@ class Conductor:
     reproducible: bool = False
 
     def __post_init__(self) -> None:
-        self.suspects = [Suspects(recall) for _ in self.backends]
+        #: What was learned of each backend and is not told to its suspects yet: the cases that it
+        #: passed, and failures that were kept.
+        self.learned: list[list[tuple[Case, Record | None]]] = [[] for _ in self.backends]
+        self.suspects: dict[int, Suspects] = {}
         self.next = [0] * len(self.backends)
         self.open: dict[int, _Open] = {}
         #: How many bytes the data of the open cases have.
@@ -102,10 +98,13 @@ class Conductor:
         found: dict[tuple[str, str], tuple[Diagnosis, ...]] = {}
         for number, backend in enumerate(self.backends):
             address = backend.info.address
-            mine = (record for record in records if record.backend == address)
-            seen = [Seen(cases[one.case], one, self.is_puzzling(one)) for one in mine]
-            said = settled(seen, self.suspects[number])
-            found.update(((case, address), diagnoses) for case, diagnoses in said.items())
+            mine = [(one, self.is_puzzling(one)) for one in records if one.backend == address]
+            if any(puzzling for _, puzzling in mine):
+                from opcheck.diagnose import Seen, settled
+
+                seen = [Seen(cases[one.case], one, puzzling) for one, puzzling in mine]
+                said = settled(seen, self._suspects(number))
+                found.update(((case, address), diagnoses) for case, diagnoses in said.items())
         final = [found.get((one.case, one.backend), one.diagnoses) for one in records]
         # Counts tell no diagnoses apart, but they are spelt.
         return [
@@ -139,11 +138,19 @@ class Conductor:
         return self.kept.get((self.cases[place].id, self.backends[number].info.address))
 
     def _remember(self, number: int, case: Case, record: Record) -> None:
-        """What is kept tells of the backend what it told when it was new."""
+        """Learn of the backend what the kept result showed when it was new."""
         if (record.found or record.verdict) is Verdict.PASS:
-            self.suspects[number].passed(case)
-        elif was_looked_into(record) and self.is_puzzling(record):
-            self.suspects[number].diagnosed(case, record.diagnoses)
+            self.learned[number].append((case, None))
+        elif self.is_puzzling(record):
+            self.learned[number].append((case, record))
+
+    def _suspects(self, number: int) -> Suspects:
+        """What may be wrong with a backend; imported and made when something is."""
+        from opcheck.execution.evidence import suspects_of
+
+        found = self.suspects[number] = suspects_of(self.suspects.get(number), self.learned[number])
+        self.learned[number].clear()
+        return found
 
     def _begin(self, emitted: int) -> None:
         for number, backend in enumerate(self.backends):
@@ -205,12 +212,14 @@ class Conductor:
         """The result of a backend; made when its turn comes, because the order tells."""
         judged = opened.results[number]
         if judged.result.verdict is Verdict.PASS:
-            self.suspects[number].passed(judged.result.case)
+            self.learned[number].append((judged.result.case, None))
         judged, result = self._explained(number, opened)
         if judged.failed is None or not self.is_puzzling(result):
             return result
+        from opcheck.execution.evidence import evidence
+
         seen = evidence(opened.trial, *judged.failed)
-        found = self.suspects[number].diagnose(seen, result.case.id) if seen else ()
+        found = self._suspects(number).diagnose(seen, result.case.id) if seen else ()
         return replace(result, diagnoses=found)
 
     def _explained(self, number: int, opened: _Open) -> tuple[Judged, Result]:
@@ -219,6 +228,9 @@ class Conductor:
 
         def known(one: Judged) -> Result:
             def looks(name: str) -> bool:
+                from opcheck.diagnose import looks_like
+                from opcheck.execution.evidence import evidence
+
                 seen = evidence(opened.trial, *one.failed) if one.failed else None
                 return seen is not None and looks_like(name, seen)
 
@@ -242,51 +254,3 @@ class Conductor:
                     self._start(waiting, place)
             elif number is not None:
                 self._end(number, opened, found)
-
-
-def evidence(trial: Trial, asked: Question, outcome: Outcome) -> Evidence | None:
-    """What is to be known of `outcome`, the wrong answer to `asked` in `trial`.
-
-    None where no mistake of an operator can be seen in it: nobody knows the operator, runs
-    contradict each other, or no answer came.
-    """
-    if operator_of(trial.case.op) is None:
-        return None
-    match outcome:
-        case Raised(unusable=False, stage="prepare" | "run"):
-            got: Outputs | None = None
-        case Produced(unstable=None, outputs=outputs):
-            got = outputs
-        case _:
-            return None
-    return _evidence(trial, asked, got, Refusal if asked is trial.admission.twin else Answer)
-
-
-def was_looked_into(record: Record) -> bool:
-    """Whether there was `evidence` of a failure of which no more than the record is left."""
-    if record.failure in (None, "declared", "crash", "timeout", "oom", "unstable"):
-        return False
-    return operator_of(record.op) is not None and not record.reason.startswith(UNUSABLE)
-
-
-def recall(case: Case) -> Evidence | None:
-    """What is to be known of a case that passed; None where no one answer is known to be right."""
-    trial = Trial(case)
-    is_others = isinstance(case.expect, Oracle | Agreement)
-    if is_others or operator_of(case.op) is None:
-        return None
-    try:
-        if len(trial.admission.answers) != 1:
-            return None
-    # The legal twin of an invalid model need not be a good case itself.
-    except ValueError:
-        return None
-    return _evidence(trial, trial.question, None, Answer)
-
-
-def _evidence(
-    trial: Trial, asked: Question, got: Outputs | None, kind: type[Answer | Refusal]
-) -> Evidence:
-    """What was asked, with the outputs of those admitted answers that are of this kind."""
-    admitted = [one.wants for one in trial.admission.answers if isinstance(one, kind)]
-    return Evidence(node_of(asked.task, asked.inputs), got, admitted, trial.case.tolerance)

@@ -10,8 +10,8 @@ import pytest
 
 from opcheck.diagnose import Suspects
 from opcheck.engine.mutants import Mutant, mutants_of
-from opcheck.execution.conduct import evidence, recall
 from opcheck.execution.driver import at_once
+from opcheck.execution.evidence import evidence, recall
 from opcheck.execution.mutate import cells
 from opcheck.execution.sight import RED, TOLD, Answer, node_of, right_of, same, told
 from opcheck.execution.trial import Judged, Trial

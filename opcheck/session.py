@@ -16,7 +16,6 @@ from opcheck.backends.isolation.pool import Pool
 from opcheck.errors import UsageError
 from opcheck.execution import Conductor, environment
 from opcheck.execution.driver import Asked, InProcess
-from opcheck.execution.oracle import oracle_of
 from opcheck.execution.workers import (
     Limits,
     check_company,
@@ -138,7 +137,7 @@ class Session:
         UsageError where cases compare backends and there is only one.
         """
         check_company(cases, len(self.backends))
-        new = [case for case in cases if oracle_of(case) not in (None, *self.oracles)]
+        new = [case for case in cases if case.expect.oracle not in (None, *self.oracles)]
         if new:
             self._folder = self._folder or self._stack.enter_context(guarded_folder())
             found = consulted(

@@ -296,10 +296,9 @@ def kept_results(
     path: Path, run: Run, now: Header, recorder: Recorder, cases: Sequence[Case], hours: float
 ) -> Kept:
     """What need not be asked again, which is told; raises UsageError where it is another run."""
-    from opcheck.model import Agreement
     from opcheck.records.merging import Part, resumed
 
-    compared = {case.id for case in cases if isinstance(case.expect, Agreement)}
+    compared = {case.id for case in cases if case.expect.compares_backends}
     found = resumed(Part(str(path), run), now, recorder.digests, compared, hours)
     there = f"{len(found.records):,} of {plural(found.header.results, 'result')}"
     click.echo(f"opcheck: {path} has {there}; {found.missing:,} to come", err=True)

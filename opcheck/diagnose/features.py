@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from opcheck.model import AnyOf, Case, Given, Rejected, TensorSpec
+from opcheck.model import Case, Given, Rejected, TensorSpec
 
 #: The fewest failures that have anything in common; and the fewest different questions, where all
 #: types and opsets of one case are one question, if the facts are not what kernels branch on.
@@ -45,9 +45,8 @@ def invalid(case: Case) -> str:
 
 def legal_twin(case: Case) -> Case | None:
     """The legal twin of a model that may or must be refused, at the opset of the case."""
-    parts = [a.expect for a in case.expect.alternatives] if isinstance(case.expect, AnyOf) else []
-    rejected = [one for one in (case.expect, *parts) if isinstance(one, Rejected)]
-    return next((replace(one.legal, opset=case.opset) for one in rejected), None)
+    rejected = case.expect.rejection
+    return replace(rejected.legal, opset=case.opset) if rejected else None
 
 
 def features(cases: Sequence[Case]) -> list[Feature]:

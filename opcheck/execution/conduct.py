@@ -7,12 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from opcheck.execution.driver import Asked, Driver
-from opcheck.execution.oracle import Testimony, oracle_of, testified
+from opcheck.execution.oracle import Testimony, testified
 from opcheck.execution.trial import Judged, Trial, as_required, repeated, together
 from opcheck.execution.trial import settled as compared
 from opcheck.known import Gate, Ledger, explain
 from opcheck.model import (
-    Agreement,
     Case,
     Diagnosis,
     Record,
@@ -168,7 +167,7 @@ class Conductor:
 
     def _open(self, place: int) -> None:
         case = self.cases[place]
-        trial, address = Trial(case), oracle_of(case)
+        trial, address = Trial(case), case.expect.oracle
         question = trial.for_the_oracle
         self.open[place] = _Open(trial, unheard=question is not None)
         self.held += _size(case)
@@ -185,14 +184,14 @@ class Conductor:
             return False
         if place in self.open:
             return True
-        address = oracle_of(self.cases[place])
+        address = self.cases[place].expect.oracle
         if address and not self.oracles[address].has_room:
             return False
         return not self.open or self.held + _size(self.cases[place]) <= _BYTES
 
     def _end(self, number: int, opened: _Open, rounds: list[Judged]) -> None:
         """Take what an inquiry has come to, which may be worth nothing before others end."""
-        if not isinstance(opened.trial.case.expect, Agreement):
+        if not opened.trial.case.expect.compares_backends:
             opened.results[number] = self._together(rounds)
             return
         opened.unsettled[number] = rounds

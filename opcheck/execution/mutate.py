@@ -18,7 +18,7 @@ from opcheck.execution.machine import in_parallel
 from opcheck.execution.search.ground import nodes_of
 from opcheck.execution.sight import RED, Sight
 from opcheck.known import Ledger
-from opcheck.model import Agreement, Case, OpVersion, Oracle, Verdict
+from opcheck.model import Case, OpVersion, Verdict
 from opcheck.model.mutation import Group, Mutant, Mutation
 from opcheck.model.result import Cell
 
@@ -60,7 +60,7 @@ class Plot:
 
 def has_answer(case: Case) -> bool:
     """Whether a case says what must come out; it may leave that to a backend, or to several."""
-    return not isinstance(case.expect, Oracle | Agreement)
+    return case.expect.is_stated
 
 
 @cache

@@ -134,16 +134,11 @@ def testified(oracle: BackendInfo, question: Question) -> Inquiry[Testimony]:
     return Testimony(oracle, reply.outcome)
 
 
-def oracle_of(case: Case) -> str | None:
-    """The address of the backend whose answer a case takes for right, if it does so."""
-    return case.expect.backend if isinstance(case.expect, Oracle) else None
-
-
 def oracles_of(cases: Iterable[Case]) -> dict[str, Case]:
     """The oracles that cases name, each with the first of these cases."""
     found: dict[str, Case] = {}
     for case in cases:
-        if address := oracle_of(case):
+        if address := case.expect.oracle:
             found.setdefault(address, case)
     return found
 
@@ -207,7 +202,7 @@ def admission(case: Case, asked: Question, testimony: Testimony | None = None) -
     """
     match case.expect:
         case AnyOf(alternatives):
-            refused = [a for a in alternatives if isinstance(a.expect, Rejected)]
+            refused = [a for a in alternatives if a.expect.rejection]
             refusals = {a.name: _one(case, asked, a.expect, a.name) for a in refused}
             twin = [want for answer, _ in refusals.values() for want in answer.wants]
             parts = [

@@ -17,7 +17,6 @@ from opcheck.execution.oracle import question
 from opcheck.graph import NotExpressible, folders, model_of
 from opcheck.graph.folders import Refusal, Saying
 from opcheck.model import (
-    AnyOf,
     BackendInfo,
     Case,
     Crashed,
@@ -30,7 +29,6 @@ from opcheck.model import (
     Produced,
     Question,
     Raised,
-    Rejected,
     Reply,
     Task,
     TimedOut,
@@ -227,7 +225,5 @@ def write_questions(folder: Path, cases: Iterable[Case]) -> int:
 
 
 def _twins(case: Case) -> list[Case]:
-    expected = [case.expect]
-    if isinstance(case.expect, AnyOf):
-        expected = [alternative.expect for alternative in case.expect.alternatives]
-    return [expect.legal for expect in expected if isinstance(expect, Rejected)][:1]
+    rejected = case.expect.rejection
+    return [rejected.legal] if rejected else []

@@ -29,7 +29,6 @@ from opcheck.execution import oracle
 from opcheck.execution.driver import Inquiry
 from opcheck.execution.oracle import is_the_same, question
 from opcheck.model import (
-    Agreement,
     Array,
     BackendInfo,
     Case,
@@ -77,7 +76,7 @@ class Trial:
     @property
     def for_the_oracle(self) -> Question | None:
         """What the case's oracle is asked; None where it has none, or none can be asked."""
-        if oracle.oracle_of(self.case) is None:
+        if self.case.expect.oracle is None:
             return None
         try:
             return self.question
@@ -138,9 +137,9 @@ class Trial:
             answer = yield admitted.twin
             twin, printed = answer.outcome, printed + answer.printed
         produced = outcome if isinstance(outcome, Produced) else None
-        if silent or isinstance(case.expect, Agreement):
+        if silent or case.expect.compares_backends:
             outcome = steady(case.op, outcome, case.outputs, case.tolerance)
-        if isinstance(case.expect, Agreement):
+        if case.expect.compares_backends:
             result = _result(case, backend, printed, outcome)
             return Judged(result, open=outcome, answer=produced)
         if silent:

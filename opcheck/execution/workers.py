@@ -11,7 +11,7 @@ from opcheck.backends.isolation import pool
 from opcheck.backends.isolation.pool import Pool
 from opcheck.backends.isolation.slot import Settings
 from opcheck.errors import OpcheckError, UsageError
-from opcheck.model import Agreement, Case
+from opcheck.model import Case
 
 Item = TypeVar("Item")
 Made = TypeVar("Made")
@@ -151,7 +151,7 @@ def consulted(
 
 def check_company(cases: Sequence[Case], backends: int) -> None:
     """Raise UsageError where backends are to be compared with each other, and there is only one."""
-    alone = [case for case in cases if isinstance(case.expect, Agreement)]
+    alone = [case for case in cases if case.expect.compares_backends]
     if alone and backends < 2:
         more = f" and {len(alone) - 1:,} more" if len(alone) > 1 else ""
         raise UsageError(

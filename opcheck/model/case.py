@@ -173,8 +173,32 @@ class Tolerance:
 EXACT = Tolerance(ulp=0)
 
 
+class _Expectation:
+    """What must come out of a case; each kind below knows what it accepts."""
+
+    #: The address of the backend whose answer is taken for right.
+    oracle: str | None = None
+    #: Nobody says what is right: backends are compared with each other.
+    compares_backends: bool = False
+
+    @property
+    def answers(self) -> tuple[_Expectation, ...]:
+        """The answers that are admitted: several where the text does not decide."""
+        return (self,)
+
+    @property
+    def rejection(self) -> Rejected | None:
+        """The refusal that is admitted, or demanded."""
+        return next((one for one in self.answers if isinstance(one, Rejected)), None)
+
+    @property
+    def is_stated(self) -> bool:
+        """True where the case or the engine says what must come out, and no backend does."""
+        return self.oracle is None and not self.compares_backends
+
+
 @dataclass(frozen=True, eq=False)
-class Values:
+class Values(_Expectation):
     """The outputs written out, in the order of the node's outputs.
 
     Where there are `ports`, these say which outputs the tensors are; else each is one. The values
@@ -187,31 +211,33 @@ class Values:
 
 
 @dataclass(frozen=True)
-class Computed:
+class Computed(_Expectation):
     """The outputs are what the engine's exact mode computes."""
 
 
 @dataclass(frozen=True)
-class Golden:
+class Golden(_Expectation):
     """The outputs lie in `folder` as output_0.pb, output_1.pb … (ONNX's test-data layout)."""
 
     folder: Path
 
 
 @dataclass(frozen=True)
-class Oracle:
+class Oracle(_Expectation):
     """The outputs are what the backend with this address answers, right or wrong."""
 
-    backend: str
+    oracle: str
 
 
 @dataclass(frozen=True)
-class Agreement:
+class Agreement(_Expectation):
     """Nobody says what must come out: all backends of a run are to answer alike."""
 
+    compares_backends = True
+
 
 @dataclass(frozen=True)
-class Rejected:
+class Rejected(_Expectation):
     """The model must be refused; `legal` is its twin with one value made legal."""
 
     reason: str
@@ -227,10 +253,15 @@ class Alternative:
 
 
 @dataclass(frozen=True)
-class AnyOf:
+class AnyOf(_Expectation):
     """The text does not decide; each of these answers is acceptable."""
 
     alternatives: tuple[Alternative, ...]
+
+    @property
+    def answers(self) -> tuple[_Expectation, ...]:
+        """Those of the alternatives."""
+        return tuple(one.expect for one in self.alternatives)
 
 
 Expectation: TypeAlias = Values | Computed | Golden | Oracle | Agreement | Rejected | AnyOf

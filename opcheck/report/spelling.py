@@ -106,12 +106,11 @@ def question(case: model.Case) -> str:
 
 def _code(case: model.Case) -> list[str]:
     """The oracle of a case, if it is one that the command line has to name too."""
-    if not isinstance(case.expect, model.Oracle):
+    if (oracle := case.expect.oracle) is None:
         return []
     # Whoever shows a stored run needs no backends.
     from opcheck.backends.address import CODE
 
-    oracle = case.expect.backend
     return [oracle] if oracle.partition(":")[0] in CODE else []
 
 
@@ -130,7 +129,7 @@ def repeat(result: model.Result, backends: Sequence[str] = ()) -> str:
         words.append(f"./{file}" if file.startswith("-") else file)  # or it would be an option
     words += [*result.case.said, "--case", result.case.id]
     # Where nobody was there to agree or differ with, the others are needed to ask it at all.
-    alone = isinstance(result.case.expect, model.Agreement) and not result.against
+    alone = result.case.expect.compares_backends and not result.against
     others = (*(backends if alone else result.against), *_code(result.case))
     for backend in dict.fromkeys((result.backend, *others)):
         words += ["-b", backend]

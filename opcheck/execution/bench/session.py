@@ -24,9 +24,9 @@ from opcheck.compare.agreement import wants_of
 from opcheck.compare.verdict import Admitted, Answer, is_right, judge
 from opcheck.execution.bench.rounds import Contender, Plan, Visit, copying, interleave, yardstick
 from opcheck.execution.driver import Driver, Found, Inquiry
-from opcheck.execution.oracle import Silent, Testimony, oracle_of, testified
+from opcheck.execution.oracle import Silent, Testimony, testified
 from opcheck.execution.trial import Judged, Trial, settled
-from opcheck.model import Agreement, Case, Produced, Question
+from opcheck.model import Case, Produced, Question
 from opcheck.model.question import Released
 from opcheck.model.timing import Sample, Timed, Timing
 from opcheck.suite import case_digest
@@ -52,7 +52,7 @@ def judged(trial: Trial, pools: Sequence[Pool], stop: Callable[[], bool]) -> lis
     """What a run would say of each backend; all are asked at once. Raises Stopped."""
     infos = [pool.info for pool in pools]
     found = _answers(pools, [trial.on(info) for info in infos], stop)
-    return settled(trial, found, infos) if isinstance(trial.case.expect, Agreement) else found
+    return settled(trial, found, infos) if trial.case.expect.compares_backends else found
 
 
 def _answers(
@@ -315,7 +315,7 @@ class Benchmark:
                 case,
                 plan,
                 [_Part(entrant) for entrant in entrants],
-                oracles.get(oracle_of(case) or ""),
+                oracles.get(case.expect.oracle or ""),
                 is_kept=size <= _KEPT,
             )
             for case in cases

@@ -6,9 +6,8 @@ from collections.abc import Iterable
 from opcheck import opset
 from opcheck.engine import operator_of
 from opcheck.graph.nodes import node_tests
-from opcheck.model import Case, OpVersion, Source
+from opcheck.model import Case, Cell, OpVersion, Source
 from opcheck.model.mutation import Mutation, Yardstick, score
-from opcheck.model.result import Cell
 from opcheck.run.mutate import Settings, cells, mutations
 from opcheck.suite.models import cases_of
 

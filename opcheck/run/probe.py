@@ -11,16 +11,17 @@ from opcheck.backends.declarations import meant
 from opcheck.dtypes import DTYPES
 from opcheck.model import (
     Case,
+    Cell,
     Crashed,
     Foreign,
     OutOfMemory,
     Produced,
     Result,
+    Support,
     TimedOut,
     Values,
     Verdict,
 )
-from opcheck.model.result import Cell, Support
 from opcheck.run.conduct import Asked, conduct
 from opcheck.run.oracle import question
 

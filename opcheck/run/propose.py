@@ -11,9 +11,8 @@ from functools import partial
 from typing import TypeAlias
 
 from opcheck.engine.mutants import Mutant as Mistake
-from opcheck.model import Case, FromFile
+from opcheck.model import Case, Cell, FromFile
 from opcheck.model.mutation import Mutant, Proposal
-from opcheck.model.result import Cell
 from opcheck.run.machine import in_parallel
 from opcheck.run.mutate import cells, mistakes_in, size
 from opcheck.run.search.ground import Ground

@@ -15,8 +15,7 @@ import numpy as np
 from opcheck.backends.isolation.stopwatch import Stopwatch
 from opcheck.backends.offers import about_kind
 from opcheck.backends.timing import Repeated
-from opcheck.model import BackendInfo
-from opcheck.model.question import Elapsed, Measure
+from opcheck.model import BackendInfo, Elapsed, Measure
 from opcheck.model.timing import Bench, Sample
 from opcheck.run.machine import environment, machine
 from opcheck.timing.ratios import LOOKS

@@ -23,8 +23,7 @@ from opcheck.backends.observe import Outputs
 from opcheck.compare import Want
 from opcheck.compare.agreement import wants_of
 from opcheck.compare.verdict import Admitted, Answer, is_right, judge
-from opcheck.model import Agreement, Case, Produced, Question, Reply
-from opcheck.model.question import Released
+from opcheck.model import Agreement, Case, Produced, Question, Released, Reply
 from opcheck.model.timing import Sample, Timed, Timing
 from opcheck.run.bench.rounds import Contender, Plan, Visit, copying, interleave, yardstick
 from opcheck.run.oracle import Silent, Testimony, oracle_of

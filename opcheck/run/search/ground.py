@@ -21,6 +21,7 @@ from opcheck.model import (
     Attrs,
     AttrValue,
     Case,
+    Cell,
     Computed,
     Expectation,
     Given,
@@ -32,7 +33,6 @@ from opcheck.model import (
     Values,
 )
 from opcheck.model.mutation import Mutant
-from opcheck.model.result import Cell
 from opcheck.opset import Schema
 from opcheck.run.oracle import little
 from opcheck.run.search.drawing import Candidate, attribute, drawn

@@ -236,7 +236,7 @@ class AnyOf:
 Expectation: TypeAlias = Values | Computed | Golden | Oracle | Agreement | Rejected | AnyOf
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Case:
     """One concrete question: this node, on these inputs; what must come out.
 
@@ -249,7 +249,7 @@ class Case:
 
     id: str
     name: str
-    row: str | None
+    row: str | None = None
     op: OpVersion
     opset: int
     dtype: DType | None
@@ -259,10 +259,10 @@ class Case:
     slots: tuple[str, ...]
     outputs: tuple[OutputSpec, ...]
     expect: Expectation
-    tolerance: Tolerance | None
-    rule: Rule
-    level: Level
-    clause: str
+    tolerance: Tolerance | None = None
+    rule: Rule = "must"
+    level: Level = "core"
+    clause: str = ""
     source: Source
     #: How many seconds a backend may take where the run allows fewer; None for as many as it does.
     timeout: float | None = None

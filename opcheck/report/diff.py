@@ -11,13 +11,12 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from opcheck.errors import Exit
 from opcheck.model import Header, Record, Run, Verdict
 from opcheck.records.comparing import REGRESSIONS, Change, Difference, Growth, Kind, judged
 from opcheck.records.merging import differences
 from opcheck.report import failure, words
 from opcheck.report.json_lines import line
-from opcheck.report.look import COLOURS, Numbers, new_table, put_all, unlike
+from opcheck.report.look import COLOURS, Numbers, new_table, put_all, put_exit, unlike
 from opcheck.report.markdown import Part, code, fitting, plain, table, text
 
 # History of the format of JSON lines:
@@ -44,10 +43,7 @@ def show(
     if found.left_out:
         console.print(Text(f"Left out: {left_out(found)}", "yellow"), soft_wrap=True)
         console.print()
-    code, meaning = judged(old, new, found, common=common)
-    colour = "green" if code is Exit.CONFORMS else "red"
-    ending = f"exit {int(code)}", f"bold {colour}"
-    console.print(Text.assemble(ending, f": {meaning}"), soft_wrap=True)
+    put_exit(console, *judged(old, new, found, common=common))
 
 
 def left_out(found: Difference) -> str:

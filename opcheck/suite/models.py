@@ -94,7 +94,6 @@ class WholeModel:
         return Case(
             id=name,
             name=name,
-            row=None,
             op=alone.op if alone else GRAPH,
             opset=node.opset if node else opset_of(self.proto),
             dtype=_common(inputs),
@@ -103,10 +102,6 @@ class WholeModel:
             slots=known.slots if known else (),
             outputs=tuple(OutputSpec(info.name, None) for info in self.proto.graph.output),
             expect=Agreement(),
-            tolerance=None,
-            rule="must",
-            level="core",
-            clause="",
             source=source,
             model=self.data,
             ports=ports,

@@ -95,7 +95,6 @@ class Resolver:
             slots=signature.slots(schema.inputs, [spec.name for spec in tensors]),
             outputs=self._outputs(schema, tensors, attrs),
             expect=Computed(),
-            tolerance=None,
             rule=self.fields.rule or "must",
             level=self.fields.level or "core",
             timeout=self.fields.timeout,

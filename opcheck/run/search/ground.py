@@ -392,7 +392,6 @@ def _made(schema: Schema, dtype: DType, node: Candidate, expect: Expectation) ->
     return Case(
         id=f"{schema.op.name}/proposal",
         name="proposal",
-        row=None,
         op=schema.op,
         opset=schema.op.since,
         dtype=dtype,
@@ -404,9 +403,5 @@ def _made(schema: Schema, dtype: DType, node: Candidate, expect: Expectation) ->
             for one in outputs
         ),
         expect=expect,
-        tolerance=None,
-        rule="must",
-        level="core",
-        clause="",
         source=_NOWHERE,
     )

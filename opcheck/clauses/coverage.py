@@ -88,7 +88,11 @@ def _survey(op: OpVersion, pages: Pages | None, cases: Sequence[Case]) -> Survey
             sentence = replace(sentence, nothing=None)
         names = {case.name for case in chosen.values()}
         whole = {name for name in names if all(case.id in chosen for case in by_name[name])}
-        counts = Counter(_case_label(case, whole) for case in chosen.values())
+        # A case goes by its name, with its row unless all cases of that name are meant.
+        counts = Counter(
+            one.name if one.row is None or one.name in whole else f"{one.name}#{one.row}"
+            for one in chosen.values()
+        )
         checked.append(Checked(sentence, dict(counts)))
     return Survey(op, pages.link, tuple(checked), tuple(strays), pages.problems)
 
@@ -120,8 +124,3 @@ def _types(case: Case, names: Set[str]) -> set[str]:
     # A variadic `data` is written as data_0, data_1 …
     named = [tensor for tensor in found if {tensor.name, re.sub(r"_\d+$", "", tensor.name)} & names]
     return {tensor.dtype.text if tensor.dtype else "" for tensor in named}
-
-
-def _case_label(case: Case, whole: Set[str]) -> str:
-    """A case's name, with its row unless all cases of that name are meant."""
-    return case.name if case.row is None or case.name in whole else f"{case.name}#{case.row}"

@@ -86,18 +86,15 @@ def ir_version(domain: str, at_opset: int) -> int:
 
 def _attribute(op: OpVersion, name: str, value: AttrValue | Typed) -> AttributeProto:
     if isinstance(value, Typed) and value.type == "tensor":
-        return helper.make_attribute(name, numpy_helper.from_array(_tensor(value.value), name))
+        array = np.array(value.value)
+        array = array.astype(np.int64 if array.dtype.kind == "i" else np.float32)
+        return helper.make_attribute(name, numpy_helper.from_array(array, name))
     if isinstance(value, Typed):
         return helper.make_attribute(name, value.value, attr_type=ATTRIBUTE_PROTOS[value.type])
     declared = opset.attribute(op, name)
     # The declared type and not the value's: an empty list has none of its own.
     kind = ATTRIBUTE_PROTOS.get(declared.type) if declared else None
     return helper.make_attribute(name, value, attr_type=kind)
-
-
-def _tensor(value: AttrValue) -> Array:
-    array = np.array(value)
-    return array.astype(np.int64 if array.dtype.kind == "i" else np.float32)
 
 
 def _output_info(output: OutputSpec) -> ValueInfoProto:

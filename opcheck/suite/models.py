@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
 
-from opcheck.dtypes import DTYPES, DType, element_type
+from opcheck.dtypes import DTYPES, element_type
 from opcheck.engine import operator_of
 from opcheck.errors import UsageError, did_you_mean
 from opcheck.graph import ModelProto
@@ -91,12 +91,13 @@ class WholeModel:
         known = node if node and _engine_takes(node, (*constants, *inputs), ports) else None
         # An operator of the engine on what the engine does not take is a graph like any other.
         alone = node if node and not operator_of(node.op) else known
+        types = {spec.dtype for spec in inputs}
         return Case(
             id=name,
             name=name,
             op=alone.op if alone else GRAPH,
             opset=node.opset if node else opset_of(self.proto),
-            dtype=_common(inputs),
+            dtype=types.pop() if len(types) == 1 else None,
             attrs=alone.attrs if alone else {},
             inputs=(*inputs, *constants) if known else inputs,
             slots=known.slots if known else (),
@@ -140,11 +141,6 @@ def _engine_takes(node: Stated, tensors: Iterable[TensorSpec], ports: Iterable[P
         and all(port.form == "tensor" for port in ports)
         and all(tensor.dtype.name in DTYPES for tensor in tensors)
     )
-
-
-def _common(inputs: Iterable[TensorSpec]) -> DType | None:
-    found = {spec.dtype.name: spec.dtype for spec in inputs}
-    return next(iter(found.values())) if len(found) == 1 else None
 
 
 class Sizes:

@@ -117,7 +117,10 @@ def written(test: Test, *, npz: bool) -> tuple[gm.TestFields, dict[str, bytes]]:
         if npz:
             files[f"{folder}/{gm.NPZ}"] = npz_bytes({s: array for s, (_, array) in tensors.items()})
         pairs = zip(test.task.outputs, data.outputs, strict=bool(data.outputs))
-        told = tuple(_tensor(spec.name, ends.written) for spec, ends in pairs)
+        told = tuple(
+            gm.Tensor(name=spec.name, dtype=str(dtypes.of(one.written)), shape=one.written.shape)
+            for spec, one in pairs
+        )
         sets.append(
             gm.DataSetFields(folder=folder, seed=data.seed, method=data.method, outputs=told)
         )
@@ -190,10 +193,6 @@ def _node(task: Task) -> gm.Node:
         slots=task.slots,
         outputs=tuple(output.name for output in task.outputs),
     )
-
-
-def _tensor(name: str, array: Array) -> gm.Tensor:
-    return gm.Tensor(name=name, dtype=str(dtypes.of(array)), shape=array.shape)
 
 
 METHOD_TEXTS: dict[gm.Method, str] = {

@@ -5,7 +5,6 @@ the cases of those that were found.
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from random import Random
 from typing import Any
 
@@ -204,6 +203,7 @@ class Ground:
         self._cases, self._tries = cases, tries
         self._tried: list[_Tried] = []
         self._large: list[Candidate] = []
+        self._source = self._candidates()
 
     def mutant(self, mistake: Mistake) -> Mutant:
         """`mistake` made here."""
@@ -234,10 +234,6 @@ class Ground:
         """Whether `case`, made of `candidate` elsewhere, also kills `mistake` here as it is."""
         moved = candidate.on(self.schema, self.dtype)
         return self.kills(moved, mistake) and alike(self.case(moved, mistake), case)
-
-    @cached_property
-    def _source(self) -> Iterator[Candidate]:
-        return self._candidates()
 
     def _candidates(self) -> Iterator[Candidate]:
         for case in self._cases:

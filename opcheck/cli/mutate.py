@@ -67,10 +67,13 @@ def command(
     operator that opcheck's engine knows.
     """
     from opcheck.run.machine import processors
-    from opcheck.run.mutate import Settings, count, mistakes_in, mutations
+    from opcheck.run.mutate import Settings, count, has_answer, mistakes_in, mutations
 
     cases, said = chosen_cases(**selection)
-    _tell_of_left_out(cases)
+    left = [case for case in cases if mistakes_in(case.op) and not has_answer(case)]
+    if left:
+        told = f"{plural(len(left), 'case')} left out, such as {left[0].id}"
+        click.echo(f"opcheck: {told}: what must come out is what backends answer", err=True)
     known = {wrong.name for op in {case.op for case in cases} for wrong in mistakes_in(op)}
     for name in names:
         if name not in known:
@@ -88,15 +91,6 @@ def command(
     else:
         power = _power(cases, settings, found, tries, processes)
         _end(power, verbose=verbose, as_json=form == "json")
-
-
-def _tell_of_left_out(cases: Sequence[Case]) -> None:
-    from opcheck.run.mutate import has_answer, mistakes_in
-
-    left = [case for case in cases if mistakes_in(case.op) and not has_answer(case)]
-    if left:
-        told = f"{plural(len(left), 'case')} left out, such as {left[0].id}"
-        click.echo(f"opcheck: {told}: what must come out is what backends answer", err=True)
 
 
 def _power(

@@ -211,17 +211,14 @@ class Judge:
         if whole or math.isinf(value) or not lenient:
             return "exact"
         if not math.isnan(float(got[0])) and outside(wide(got), self.low, self.high)[0]:
-            return self._range_text()
+            if self.low is None:
+                return f"at most {self.high:g}"
+            if self.high is None:
+                return f"at least {self.low:g}"
+            return f"within [{self.low:g}, {self.high:g}]"
         if ulp is not None:
             return f"±{ulp} ULP"
         return f"±{self._allowed(wide(wanted))[0]:.3g}"
-
-    def _range_text(self) -> str:
-        if self.low is None:
-            return f"at most {self.high:g}"
-        if self.high is None:
-            return f"at least {self.low:g}"
-        return f"within [{self.low:g}, {self.high:g}]"
 
 
 def outside(got: Array, low: float | None, high: float | None) -> Mask:

@@ -71,7 +71,15 @@ def assemble(
     )
     imports = [helper.make_opsetid(domain, at_opset)]
     model = helper.make_model(graph, opset_imports=imports, ir_version=version)
-    _state_ranks(model)
+    # Ranks, and types where there are none, as ONNX infers them. Sizes stay open: they are part of
+    # the answer, and ONNX's own inference may get them wrong.
+    for output, found in zip(model.graph.output, _inferred(model), strict=False):
+        ours, theirs = output.type.tensor_type, found.type.tensor_type
+        ours.elem_type = ours.elem_type or theirs.elem_type
+        if theirs.HasField("shape"):
+            ours.shape.SetInParent()
+            for _ in theirs.shape.dim:
+                ours.shape.dim.add()
     return model
 
 
@@ -101,18 +109,6 @@ def _output_info(output: OutputSpec) -> ValueInfoProto:
     if output.dtype is None:
         return helper.make_empty_tensor_value_info(output.name)
     return helper.make_tensor_value_info(output.name, output.dtype.onnx, None)
-
-
-def _state_ranks(model: ModelProto) -> None:
-    """Give each output its rank, and a type if it has none, where ONNX can infer them."""
-    # Sizes stay open: they are part of the answer, and ONNX's own inference may get them wrong.
-    for output, found in zip(model.graph.output, _inferred(model), strict=False):
-        ours, theirs = output.type.tensor_type, found.type.tensor_type
-        ours.elem_type = ours.elem_type or theirs.elem_type
-        if theirs.HasField("shape"):
-            ours.shape.SetInParent()
-            for _ in theirs.shape.dim:
-                ours.shape.dim.add()
 
 
 def _inferred(model: ModelProto) -> Sequence[ValueInfoProto]:

@@ -26,6 +26,7 @@ FORMAT = 1
 _WORSE, _OTHERS, _SHOWN = 50, 10, 100
 _COLUMNS = "verdict", "backend", "case", "why"
 _NEARER = "Passing nearer to the limit"
+_NEARER_COLUMNS = "operator", "type", "backend", "used", "now"
 
 
 def show(
@@ -39,7 +40,10 @@ def show(
     for kind, alike in groupby(found.changes, key=lambda change: change.kind):
         _show_kind(console, kind, list(alike), verbose=verbose)
     if found.growths:
-        _show_growths(console, found.growths)
+        table = new_table(*_NEARER_COLUMNS[:3], *map(Numbers, _NEARER_COLUMNS[3:]), title=_NEARER)
+        for row in _nearer(found.growths):
+            table.add_row(*map(words.brief, row))
+        put_all(console, table)
     if found.left_out:
         console.print(Text(f"Left out: {left_out(found)}", "yellow"), soft_wrap=True)
         console.print()
@@ -100,14 +104,6 @@ def _show_kind(console: Console, kind: Kind, changes: list[Change], *, verbose: 
     if len(changes) > len(shown):
         console.print(Text(f"  … and {len(changes) - len(shown):,} more (-v shows all)"))
     console.print()
-
-
-def _show_growths(console: Console, growths: Iterable[Growth]) -> None:
-    columns = "operator", "type", "backend", Numbers("used"), Numbers("now")
-    table = new_table(*columns, title=_NEARER)
-    for row in _nearer(growths):
-        table.add_row(*map(words.brief, row))
-    put_all(console, table)
 
 
 def _nearer(growths: Iterable[Growth]) -> Iterator[tuple[str, ...]]:
@@ -215,8 +211,7 @@ def _tail(found: Difference) -> Iterator[str]:
     if found.growths:
         nearer = _nearer(found.growths)
         rows = [(code(op), text(dtype), code(who), *shares) for op, dtype, who, *shares in nearer]
-        head = "operator", "type", "backend", "used", "now"
-        yield from (f"### {_NEARER}", "", *table(head, rows, numbers=2), "")
+        yield from (f"### {_NEARER}", "", *table(_NEARER_COLUMNS, rows, numbers=2), "")
     if found.left_out:
         yield from (f"Left out: {text(left_out(found))}", "")
 

@@ -18,7 +18,7 @@ from opcheck.errors import UsageError
 from opcheck.graph.folders import MODEL
 from opcheck.graph.tensors import MAX_BYTES
 from opcheck.graph.test_data import DATA, Told
-from opcheck.model import Alternative, AnyOf, Case, Given, Rejected, Rule, Tolerance, Values
+from opcheck.model import Alternative, AnyOf, Case, Given, Rejected, Tolerance, Values
 from opcheck.suite import golden_manifest as gm
 
 #: No folder with more entries is looked at.
@@ -299,16 +299,14 @@ def as_cases(golden: Golden, root: Path, found: Mapping[Path, Sequence[Case]]) -
                 yield _undecided(cases[0], test, [*folders.values()], tests)
         elif test.refused:
             twin = next((one.folder for one in case.tests if one.legal_twin), "")
-            yield _refused(cases[0], case.rule, test.refused, tests.get(twin))
+            if legal := tests.get(twin):
+                expect = Rejected(test.refused, legal[0])
+                yield replace(cases[0], expect=expect, rule=case.rule, beyond="")
+            else:
+                told = f"a model to be refused, without its legal twin: {_NAME_THE_WHOLE}"
+                yield replace(cases[0], beyond=told)
         else:
             yield from (replace(one, rule=case.rule) for one in cases)
-
-
-def _refused(case: Case, rule: Rule, reason: str, twin: Sequence[Case] | None) -> Case:
-    if not twin:
-        told = f"a model to be refused, without its legal twin: {_NAME_THE_WHOLE}"
-        return replace(case, beyond=told)
-    return replace(case, expect=Rejected(reason, twin[0]), rule=rule, beyond="")
 
 
 def _undecided(

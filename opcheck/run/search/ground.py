@@ -63,7 +63,10 @@ def shrunk(found: Candidate, still: Callable[[Candidate], bool]) -> Candidate:
 def _steps(found: Candidate) -> Iterator[Candidate]:
     yield from _fewer_elements(found)
     yield from _fewer_axes(found)
-    yield from _plainer_attributes(found)
+    for name, value in found.attrs.items():
+        yield replace(found, attrs={k: v for k, v in found.attrs.items() if k != name})
+        for plainer in _plainer(value):
+            yield replace(found, attrs={**found.attrs, name: plainer})
     yield from _plainer_values(found)
     for number, spec in enumerate(found.inputs):
         if spec.initializer:
@@ -100,13 +103,6 @@ def _fewer_axes(found: Candidate) -> Iterator[Candidate]:
             stated = found.attrs.get("axis")
             for moved in (stated - 1, stated + 1) if isinstance(stated, int) else ():
                 yield replace(fewer, attrs={**found.attrs, "axis": moved})
-
-
-def _plainer_attributes(found: Candidate) -> Iterator[Candidate]:
-    for name, value in found.attrs.items():
-        yield replace(found, attrs={k: v for k, v in found.attrs.items() if k != name})
-        for plainer in _plainer(value):
-            yield replace(found, attrs={**found.attrs, name: plainer})
 
 
 def _plainer(value: object) -> Iterator[Any]:

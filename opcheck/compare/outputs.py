@@ -18,9 +18,8 @@ import numpy as np
 
 from opcheck.compare.bounded import Decision, Reference, examine, pardon, scattering
 from opcheck.compare.elements import Findings, Floats, Judge, Places, check
-from opcheck.compare.picture import picture
 from opcheck.compare.ulp import UNORDERED, chunks, distance, native
-from opcheck.compare.where import describe
+from opcheck.compare.where import describe, picture
 from opcheck.dtypes import DType, element_type, half_ulp, of, round_to
 from opcheck.engine import Expected, operator_of
 from opcheck.model import (

@@ -100,7 +100,12 @@ def changed(
 
     `there` are those that are there, and plain files.
     """
-    expected = _expected_files(test, npz=npz)
+    stems = [f"input_{number}" for number in range(len(test.inputs))]
+    expected = {MODEL} if test.refused else {MODEL, DATA}
+    for data in test.data_sets:
+        more = [f"{kind}_{number}" for number in range(len(data.outputs)) for kind in test.kinds]
+        expected |= {f"{data.folder}/{stem}.pb" for stem in (*stems, *more)}
+        expected |= {f"{data.folder}/{gm.NPZ}"} if npz else set()
     for name in sorted(expected - test.files.keys()):
         yield name, "the manifest has no SHA-256 of it", ""
     for name in sorted(test.files.keys() - expected):
@@ -123,17 +128,6 @@ def changed(
 def files_there(test: gm.TestFields, listing: Listing) -> frozenset[str]:
     """Those of a test's files that are there, and plain files."""
     return frozenset(name for name in test.files if f"{test.folder}/{name}" in listing.files)
-
-
-def _expected_files(test: gm.TestFields, *, npz: bool) -> set[str]:
-    stems = [f"input_{number}" for number in range(len(test.inputs))]
-    found = {MODEL} if test.refused else {MODEL, DATA}
-    for data in test.data_sets:
-        more = [f"{kind}_{number}" for number in range(len(data.outputs)) for kind in test.kinds]
-        found |= {f"{data.folder}/{stem}.pb" for stem in (*stems, *more)}
-        if npz:
-            found.add(f"{data.folder}/{gm.NPZ}")
-    return found
 
 
 def list_files(folder: Path) -> Listing:

@@ -15,8 +15,7 @@ from opcheck.report.words import plural
 
 if TYPE_CHECKING:
     from opcheck.model import Case
-    from opcheck.model.mutation import Group, Mutation, Power
-    from opcheck.run.mutate import Settings
+    from opcheck.model.mutation import Group, Mutation, Power, Proposal
 
 
 @click.command(name="mutate")
@@ -66,8 +65,11 @@ def command(
     be harmless and are not, or a group shows nothing, 2 wrong usage or case file, 5 no case of an
     operator that opcheck's engine knows.
     """
+    from opcheck.model.mutation import Fate, Power
     from opcheck.run.machine import processors
     from opcheck.run.mutate import Settings, count, has_answer, mistakes_in, mutations
+    from opcheck.run.node_tests import yardsticks
+    from opcheck.run.propose import proposals
 
     cases, said = chosen_cases(**selection)
     left = [case for case in cases if mistakes_in(case.op) and not has_answer(case)]
@@ -89,28 +91,14 @@ def command(
     if groups:
         _end_groups(cases, found, verbose=verbose, as_json=form == "json")
     else:
-        power = _power(cases, settings, found, tries, processes)
+        survivors = sorted(one.mutant for one in found if one.fate is Fate.SURVIVED)
+        made: list[Proposal] = []
+        if survivors and tries:
+            with counted("looking for cases", None) as each:
+                proposed = each(proposals(survivors, cases, tries, processes, interrupt.safe_place))
+                made = sorted(proposed, key=lambda one: one.mutants)
+        power = Power(found, tuple(made), yardsticks(names, found), tries)
         _end(power, verbose=verbose, as_json=form == "json")
-
-
-def _power(
-    cases: Sequence[Case],
-    settings: Settings,
-    mutations: tuple[Mutation, ...],
-    tries: int,
-    jobs: int,
-) -> Power:
-    from opcheck.model.mutation import Fate, Power
-    from opcheck.run.node_tests import yardsticks
-    from opcheck.run.propose import proposals
-
-    left = sorted(m.mutant for m in mutations if m.fate is Fate.SURVIVED)
-    found = []
-    if left and tries:
-        with counted("looking for cases", None) as each:
-            made = proposals(left, cases, tries, jobs, interrupt.safe_place)
-            found = sorted(each(made), key=lambda p: p.mutants)
-    return Power(mutations, tuple(found), yardsticks(settings.names, mutations), tries)
 
 
 def _end(power: Power, *, verbose: bool, as_json: bool) -> None:

@@ -88,7 +88,11 @@ class WholeModel:
         unfed = {*node.slots} - {port.name for port in ports} if node else ()
         found = initializers(self.proto, unfed).items()
         constants = tuple(_spec(name, array, initializer=True) for name, array in found)
-        known = node if node and _engine_takes(node, (*constants, *inputs), ports) else None
+        # What the engine takes: plain tensors of its own types.
+        plain = all(port.form == "tensor" for port in ports) and all(
+            tensor.dtype.name in DTYPES for tensor in (*constants, *inputs)
+        )
+        known = node if node and operator_of(node.op) and node.plain and plain else None
         # An operator of the engine on what the engine does not take is a graph like any other.
         alone = node if node and not operator_of(node.op) else known
         types = {spec.dtype for spec in inputs}
@@ -132,15 +136,6 @@ def _spec(name: str, array: Array, *, initializer: bool = False) -> TensorSpec:
     dtype = element_type(array)
     assert dtype
     return TensorSpec(name, dtype, array.shape, Given(array), initializer=initializer)
-
-
-def _engine_takes(node: Stated, tensors: Iterable[TensorSpec], ports: Iterable[Port]) -> bool:
-    return (
-        operator_of(node.op) is not None
-        and node.plain
-        and all(port.form == "tensor" for port in ports)
-        and all(tensor.dtype.name in DTYPES for tensor in tensors)
-    )
 
 
 class Sizes:

@@ -126,7 +126,15 @@ def written(test: Test, *, npz: bool) -> tuple[gm.TestFields, dict[str, bytes]]:
         )
     fields = gm.TestFields(
         folder=f"{test.kind}/test_{folder_name(test.name)}",
-        node=_node(test.task),
+        node=gm.Node(
+            domain=test.task.op.domain,
+            op=test.task.op.name,
+            since=test.task.op.since,
+            opset=test.task.opset,
+            attrs={name: gm.spelt(value) for name, value in test.task.attrs.items()},
+            slots=test.task.slots,
+            outputs=tuple(output.name for output in test.task.outputs),
+        ),
         inputs=tuple(
             gm.Tensor(name=one.name, dtype=one.dtype.name, shape=one.shape)
             for one in test.task.inputs
@@ -181,18 +189,6 @@ def _named_tensors(test: Test, data: DataSet) -> dict[str, tuple[str, Array]]:
             found[f"lowest_{number}"] = name, ends.lowest
             found[f"highest_{number}"] = name, ends.highest
     return found
-
-
-def _node(task: Task) -> gm.Node:
-    return gm.Node(
-        domain=task.op.domain,
-        op=task.op.name,
-        since=task.op.since,
-        opset=task.opset,
-        attrs={name: gm.spelt(value) for name, value in task.attrs.items()},
-        slots=task.slots,
-        outputs=tuple(output.name for output in task.outputs),
-    )
 
 
 METHOD_TEXTS: dict[gm.Method, str] = {

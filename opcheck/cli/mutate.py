@@ -65,11 +65,8 @@ def command(
     be harmless and are not, or a group shows nothing, 2 wrong usage or case file, 5 no case of an
     operator that opcheck's engine knows.
     """
-    from opcheck.model.mutation import Fate, Power
     from opcheck.run.machine import processors
     from opcheck.run.mutate import Settings, count, has_answer, mistakes_in, mutations
-    from opcheck.run.node_tests import yardsticks
-    from opcheck.run.propose import proposals
 
     cases, said = chosen_cases(**selection)
     left = [case for case in cases if mistakes_in(case.op) and not has_answer(case)]
@@ -91,6 +88,10 @@ def command(
     if groups:
         _end_groups(cases, found, verbose=verbose, as_json=form == "json")
     else:
+        from opcheck.model.mutation import Fate, Power
+        from opcheck.run.node_tests import yardsticks
+        from opcheck.run.propose import proposals
+
         survivors = sorted(one.mutant for one in found if one.fate is Fate.SURVIVED)
         made: list[Proposal] = []
         if survivors and tries:

@@ -98,7 +98,12 @@ def parse(text: str, profiles: Iterable[str] = ()) -> Address:
         raise UsageError(f"backend {text!r} has nothing after the colon")
     if mark and not options:
         raise UsageError(f"backend {text!r} has nothing after the question mark")
-    given = _options(text, options)
+    given: dict[str, str] = {}
+    for option in options.split("&") if options else ():
+        name, _, value = option.partition("=")
+        if name in given:
+            raise UsageError(f"backend {text!r} has option {name!r} twice")
+        given[name] = value
     accumulate = given.pop("accumulate", None)
     declared = () if accumulate is None else _accumulate(text, accumulate)
     return Address(kind, detail or None, tuple(sorted(given.items())), declared)
@@ -136,17 +141,6 @@ def entry_points() -> Mapping[str, EntryPoint]:
 
 def _origin(point: EntryPoint) -> str:
     return f"distribution {point.dist.name!r}" if point.dist else repr(point.value)
-
-
-def _options(address: str, text: str) -> dict[str, str]:
-    """What stands after the question mark, by name."""
-    options: dict[str, str] = {}
-    for option in text.split("&") if text else ():
-        name, _, value = option.partition("=")
-        if name in options:
-            raise UsageError(f"backend {address!r} has option {name!r} twice")
-        options[name] = value
-    return options
 
 
 def _accumulate(address: str, text: str) -> tuple[str, ...]:

@@ -56,22 +56,18 @@ def connect(address: Address | str) -> Backend:
     if address.kind in built_in():
         backend = adapter(address.kind).connect(address.detail, dict(address.options))
     else:
-        backend = _offered(address)
+        point = entry_points()[address.kind]
+        with blamed(f"backend {address.kind!r} ({point.value}) cannot be loaded"):
+            maker = point.load()
+        place = str(replace(address, options=(), accumulate=()))
+        version = point.dist.version if point.dist else ""
+        backend = made(maker, place, address.detail, dict(address.options), version)
     spelt = address.at(backend.info.address)
     if spelt == backend.info.address:
         return backend
     # There is more in its address than itself knows of.
     info = replace(backend.info, address=spelt, accumulate=address.accumulate)
     return Adapted(info, backend.documented_errors, backend.prepare, backend)
-
-
-def _offered(address: Address) -> Backend:
-    point = entry_points()[address.kind]
-    with blamed(f"backend {address.kind!r} ({point.value}) cannot be loaded"):
-        maker = point.load()
-    place = replace(address, options=(), accumulate=())
-    version = point.dist.version if point.dist else ""
-    return made(maker, str(place), address.detail, dict(address.options), version)
 
 
 def made(

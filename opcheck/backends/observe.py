@@ -111,7 +111,12 @@ def observe(backend: Backend, question: Question, *, alone: bool = False) -> Obs
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt) and not alone:
             raise
-        exit = _exit(error, backend)
+        signal = next(one for one, kinds in _SIGNALS.items() if isinstance(error, kinds))
+        detail = told(error)
+        if isinstance(error, SystemExit):
+            detail = f"would have left with status {detail or 0}"
+        documented = isinstance(error, backend.documented_errors)
+        exit = Exit(signal, _kind(error), detail, documented)
         if alone and exit.signal == "raised" and not exit.documented:
             _print_place(error)
         return replace(seen, exit=exit)
@@ -207,14 +212,6 @@ def _strings(copy: Array) -> Array | Foreign:
     for place, item in enumerate(items):
         strings.flat[place] = "".join([item])
     return strings
-
-
-def _exit(error: BaseException, backend: Backend) -> Exit:
-    signal = next(one for one, kinds in _SIGNALS.items() if isinstance(error, kinds))
-    detail = told(error)
-    if isinstance(error, SystemExit):
-        detail = f"would have left with status {detail or 0}"
-    return Exit(signal, _kind(error), detail, isinstance(error, backend.documented_errors))
 
 
 def _kind(error: BaseException) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict
+from pydantic import AfterValidator, Field
 
 from opcheck.backends.address import Address, Profile, built_in, parse, size
 from opcheck.errors import UsageError
@@ -33,25 +33,21 @@ def _bytes(value: Any) -> int:
     return size(str(value))
 
 
-class _Fields(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-class ProfileFields(_Fields):
+class ProfileFields(form.Fields):
     """One table."""
 
     address: str
-    options: dict[str, Annotated[Any, AfterValidator(_option)]] = {}
-    accumulate: list[str] = []
-    environment: dict[str, str] = {}
+    options: dict[str, Annotated[Any, AfterValidator(_option)]] = Field({})
+    accumulate: list[str] = Field([])
+    environment: dict[str, str] = Field({})
     timeout: Annotated[Any, AfterValidator(_seconds)] = None
     memory_limit: Annotated[Any, AfterValidator(_bytes)] = None
 
 
-class FileFields(_Fields):
+class FileFields(form.Fields):
     """All that a file says about opcheck."""
 
-    backends: dict[str, ProfileFields] = {}
+    backends: dict[str, ProfileFields] = Field({})
 
 
 def profiles_of(table: Node, file: str, problems: Problems) -> Mapping[str, Profile]:

@@ -16,8 +16,7 @@ from numpy import copyto, roll, uint8, zeros
 from opcheck.backends.attempt import second_data
 from opcheck.backends.base import Backend, Bare, Repeatable
 from opcheck.backends.observe import Outputs, as_outputs
-from opcheck.model import Array, Question
-from opcheck.model.question import Elapsed, Measure
+from opcheck.model import Array, Elapsed, Measure, Question
 
 #: How far apart memory is touched, in bytes: no processor has shorter lines in its caches.
 _LINE = 64

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,8 +16,7 @@ from opcheck.errors import Exit
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from opcheck.backends.address import Profile
-    from opcheck.backends.offers import Offer, Tried
+    from opcheck.backends.offers import Tried
 
 #: How many seconds a backend has to start, or for a model, where nobody says otherwise.
 _PATIENCE = 20.0
@@ -51,13 +50,15 @@ def command(addresses: tuple[str, ...], probe: bool, timeout: float | None, form
 
     Exit codes: 0 all is shown, 2 wrong usage, 4 what is at an ADDRESS cannot be used.
     """
-    from opcheck.backends.address import profiles
+    from opcheck.backends.address import profiles, resolve
     from opcheck.backends.isolation.guard import guarded_folder
-    from opcheck.backends.offers import offers, tried
+    from opcheck.backends.offers import offer, offers, tried
+    from opcheck.execution.workers import each
     from opcheck.report import backends
 
     known = profiles(Path.cwd())
-    chosen, problems = (_named(addresses, known), []) if addresses else offers(known)
+    named = each(lambda text: offer(resolve(text, known)), addresses)
+    chosen, problems = (named, []) if addresses else offers(known)
     console = None if form == "json" else output()
     with guarded_folder() as folder:
         found = tried(chosen, folder, timeout or _PATIENCE, interrupt.safe_place)
@@ -71,14 +72,6 @@ def command(addresses: tuple[str, ...], probe: bool, timeout: float | None, form
             _probe([one for one in found if one.info], folder, timeout, console)
     codes = [one.error.exit_code for one in found if one.error] if addresses else []
     leave(min(codes, key=list(Exit).index, default=Exit.CONFORMS))
-
-
-def _named(addresses: Sequence[str], known: Mapping[str, Profile]) -> list[Offer]:
-    from opcheck.backends.address import resolve
-    from opcheck.backends.offers import offer
-    from opcheck.execution.workers import each
-
-    return each(lambda text: offer(resolve(text, known)), addresses)
 
 
 def _probe(

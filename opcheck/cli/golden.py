@@ -13,7 +13,7 @@ import click
 from opcheck.cli.console import counted, output
 from opcheck.cli.group import Commands
 from opcheck.cli.options import chosen_cases, end, processes_option, selection_options
-from opcheck.cli.outputs import Command, Output, given_besides
+from opcheck.cli.outputs import Command, Output, given_besides, output_option
 from opcheck.errors import Exit, UsageError
 from opcheck.report.words import one_line, plural
 
@@ -58,15 +58,7 @@ def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
 
 @command.command(name="write", cls=Command)
 @selection_options
-@click.option(
-    "-o",
-    "--output",
-    "folder",
-    type=Output(_is_replaced),
-    required=True,
-    metavar="DIR",
-    help="The folder to be made.",
-)
+@output_option("folder", Output(_is_replaced), "DIR", "The folder to be made.")
 @click.option("--force", is_flag=True, help="Replace a folder that this command wrote.")
 @click.option(
     "--data-sets",
@@ -202,14 +194,11 @@ def _methods(golden: Manifest) -> Table:
 @click.argument(
     "folders", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="DIR..."
 )
-@click.option(
-    "-o",
-    "--output",
+@output_option(
     "file",
-    type=Output(lambda path, words: "--force" in words and path.is_file(), dir_okay=False),
-    required=True,
-    metavar="FILE",
-    help="The case file to be made, FILE.yaml.",
+    Output(lambda path, words: "--force" in words and path.is_file(), dir_okay=False),
+    "FILE",
+    "The case file to be made, FILE.yaml.",
 )
 @click.option("--force", is_flag=True, help="Replace files that are there.")
 def import_(folders: Sequence[Path], file: Path, force: bool) -> None:

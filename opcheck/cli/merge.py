@@ -6,22 +6,14 @@ import click
 
 from opcheck.cli import outputs
 from opcheck.cli.options import end
-from opcheck.cli.outputs import Command, Output
+from opcheck.cli.outputs import Command, Output, output_option
 from opcheck.errors import Exit
 from opcheck.report.words import one_line, plural
 
 
 @click.command(name="merge", cls=Command)
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN...")
-@click.option(
-    "-o",
-    "--output",
-    "out",
-    type=Output(),
-    required=True,
-    metavar="FILE",
-    help="The whole; `-` is standard output.",
-)
+@output_option("out", Output(), "FILE", "The whole; `-` is standard output.")
 @click.option("--mixed-versions", is_flag=True, help="Also join runs of several opchecks.")
 def command(paths: tuple[Path, ...], out: Path, mixed_versions: bool) -> None:
     """Join stored runs of one suite into one: other backends, or other parts of the cases.

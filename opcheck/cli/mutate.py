@@ -14,9 +14,8 @@ from opcheck.errors import Exit, UsageError, did_you_mean
 from opcheck.report.words import plural
 
 if TYPE_CHECKING:
-    from opcheck.execution.mutate import Settings
     from opcheck.model import Case
-    from opcheck.model.mutation import Group, Mutation, Power
+    from opcheck.model.mutation import Group, Mutation, Power, Proposal
 
 
 @click.command(name="mutate")
@@ -67,10 +66,13 @@ def command(
     operator that opcheck's engine knows.
     """
     from opcheck.execution.machine import processors
-    from opcheck.execution.mutate import Settings, count, mistakes_in, mutations
+    from opcheck.execution.mutate import Settings, count, has_answer, mistakes_in, mutations
 
     cases, said = chosen_cases(**selection)
-    _tell_of_left_out(cases)
+    left = [case for case in cases if mistakes_in(case.op) and not has_answer(case)]
+    if left:
+        told = f"{plural(len(left), 'case')} left out, such as {left[0].id}"
+        click.echo(f"opcheck: {told}: what must come out is what backends answer", err=True)
     known = {wrong.name for op in {case.op for case in cases} for wrong in mistakes_in(op)}
     for name in names:
         if name not in known:
@@ -86,37 +88,18 @@ def command(
     if groups:
         _end_groups(cases, found, verbose=verbose, as_json=form == "json")
     else:
-        power = _power(cases, settings, found, tries, processes)
+        from opcheck.execution.node_tests import yardsticks
+        from opcheck.execution.propose import proposals
+        from opcheck.model.mutation import Fate, Power
+
+        survivors = sorted(one.mutant for one in found if one.fate is Fate.SURVIVED)
+        made: list[Proposal] = []
+        if survivors and tries:
+            with counted("looking for cases", None) as each:
+                proposed = each(proposals(survivors, cases, tries, processes, interrupt.safe_place))
+                made = sorted(proposed, key=lambda one: one.mutants)
+        power = Power(found, tuple(made), yardsticks(names, found), tries)
         _end(power, verbose=verbose, as_json=form == "json")
-
-
-def _tell_of_left_out(cases: Sequence[Case]) -> None:
-    from opcheck.execution.mutate import has_answer, mistakes_in
-
-    left = [case for case in cases if mistakes_in(case.op) and not has_answer(case)]
-    if left:
-        told = f"{plural(len(left), 'case')} left out, such as {left[0].id}"
-        click.echo(f"opcheck: {told}: what must come out is what backends answer", err=True)
-
-
-def _power(
-    cases: Sequence[Case],
-    settings: Settings,
-    mutations: tuple[Mutation, ...],
-    tries: int,
-    jobs: int,
-) -> Power:
-    from opcheck.execution.node_tests import yardsticks
-    from opcheck.execution.propose import proposals
-    from opcheck.model.mutation import Fate, Power
-
-    left = sorted(m.mutant for m in mutations if m.fate is Fate.SURVIVED)
-    found = []
-    if left and tries:
-        with counted("looking for cases", None) as each:
-            made = proposals(left, cases, tries, jobs, interrupt.safe_place)
-            found = sorted(each(made), key=lambda p: p.mutants)
-    return Power(mutations, tuple(found), yardsticks(settings.names, mutations), tries)
 
 
 def _end(power: Power, *, verbose: bool, as_json: bool) -> None:

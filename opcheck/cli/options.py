@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -102,25 +103,12 @@ _LIMITS = (
         " backend's profile says, or any]",
     ),
 )
-_JOBS = click.option(
-    "-j",
-    "--jobs",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="Processes a backend.",
-)
+_jobs = partial(click.option, "-j", "--jobs", type=click.IntRange(min=1), metavar="N")
+_JOBS = _jobs(default=1, show_default=True, help="Processes a backend.")
 backend_options = together(_BACKEND, *_LIMITS)
 worker_options = together(_BACKEND, _JOBS, *_LIMITS)
 #: Of opcheck's own processes, which change nothing but the time it takes.
-processes_option = click.option(
-    "-j",
-    "--jobs",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Processes.  [default: one a processor]",
-)
+processes_option = _jobs(help="Processes.  [default: one a processor]")
 pretty_options = together(
     click.option("-q", "--quiet", is_flag=True, help="Only the summary, no failure in full."),
     click.option(

@@ -24,6 +24,7 @@ import click
 from click.core import ParameterSource
 
 from opcheck.cli.console import output, plain
+from opcheck.cli.options import Function
 from opcheck.errors import CaseFileError, Problem, Unwritable, UsageError
 
 if TYPE_CHECKING:
@@ -220,13 +221,18 @@ def _why_not(path: Path, taken: Iterable[Path | None]) -> str | None:
 
 _BENCHMARK = b'{"type":"bench"'
 
-out_option = click.option(
-    "-o",
-    "--output",
-    "out",
-    type=Output(),
-    metavar="PATH",
-    help="A file to write to, in place of standard output.",
+
+def output_option(
+    name: str, kind: Output, metavar: str, about: str, *, required: bool = True
+) -> Callable[[Function], Function]:
+    """Return the option -o, which names what the command writes."""
+    return click.option(
+        "-o", "--output", name, type=kind, required=required, metavar=metavar, help=about
+    )
+
+
+out_option = output_option(
+    "out", Output(), "PATH", "A file to write to, in place of standard output.", required=False
 )
 
 

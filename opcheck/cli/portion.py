@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -24,22 +24,15 @@ if TYPE_CHECKING:
 _NAMED = 3
 
 
-class Shard(click.ParamType[tuple[int, int]]):
-    """`2/5`: the second of five shards."""
-
-    name = "shard"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[int, int]:
-        """As two numbers."""
-        found = re.fullmatch(r"(\d{1,6})/([1-9]\d{0,5})", str(value), re.ASCII)
-        if not found:
-            self.fail(f"{value!r} is no shard; write for example 2/5", param, ctx)
-        number, total = int(found[1]), int(found[2])
-        if not 1 <= number <= total:
-            self.fail(f"{value!r}: the first of {total} is 1/{total}", param, ctx)
-        return number, total
+def _shard(value: str) -> tuple[int, int]:
+    """Read `2/5`, the second of five shards, as two numbers."""
+    found = re.fullmatch(r"(\d{1,6})/([1-9]\d{0,5})", value, re.ASCII)
+    if not found:
+        raise click.BadParameter(f"{value!r} is no shard; write for example 2/5")
+    number, total = int(found[1]), int(found[2])
+    if not 1 <= number <= total:
+        raise click.BadParameter(f"{value!r}: the first of {total} is 1/{total}")
+    return number, total
 
 
 _RUN = click.Path(path_type=Path)
@@ -62,7 +55,7 @@ portion_options = together(
     ),
     click.option(
         "--shard",
-        type=Shard(),
+        type=_shard,
         metavar="I/N",
         help="Only the I-th of N shares of the cases, which take about equally long.",
     ),

@@ -155,10 +155,6 @@ class Reports:
         self._resumed = None if resumed is None else _File(resumed)
         self._has_new = self._is_unordered = False
 
-    @property
-    def _files(self) -> list[_File]:
-        return [*self._streams, *([self._resumed] if self._resumed else []), *self._others]
-
     def begin(self, header: Header, kept: Iterable[Record] = ()) -> None:
         """Empty all files, and begin the streams; raises Unwritable.
 
@@ -217,7 +213,8 @@ class Reports:
         return self._ended(run.ending, lacking)
 
     def _ended(self, ending: Ending, lacking: Sequence[str]) -> Ending:
-        lacking = [*lacking, *(one.error for one in self._files if one.error)]
+        files = [*self._streams, *([self._resumed] if self._resumed else []), *self._others]
+        lacking = [*lacking, *(one.error for one in files if one.error)]
         if not lacking:
             return ending
         first = ending.exit_code in (Exit.INTERRUPTED, Exit.USAGE)

@@ -139,7 +139,10 @@ class _Meeting:
             elif len(self.stands) == 1:
                 found = verdict.Judgement(Verdict.NOT_RUN, ALONE)
             elif stand.answer is None:
-                found = self._refusing(stand, majority or answering)
+                others = majority or answering
+                reason = f"refuses what {_names(others)} {_verb('answer', others)}: {stand.said}"
+                found = verdict.lesser(self.rule, Verdict.DIFFER, reason, "raised")
+                found = replace(found, against=_who(others))
             else:
                 found = self._answering(stand, majority or answering, majority)
             self._found[stand.place] = found
@@ -190,11 +193,6 @@ class _Meeting:
             wants = wants_of(self.op, other.answer, self.outputs)
             self._compared[key] = compare_outputs(wants, mine.answer, self.tolerance, self.like)
         return self._compared[key]
-
-    def _refusing(self, stand: _Stand, others: Sequence[_Stand]) -> verdict.Judgement:
-        reason = f"refuses what {_names(others)} {_verb('answer', others)}: {stand.said}"
-        found = verdict.lesser(self.rule, Verdict.DIFFER, reason, "raised")
-        return replace(found, against=_who(others))
 
     def _answering(
         self, stand: _Stand, group: Sequence[_Stand], majority: Sequence[_Stand]

@@ -16,11 +16,10 @@ from typing import Literal
 
 import numpy as np
 
-from opcheck.compare.bounded import Decision, Reference, examine, pardon, scattering
+from opcheck.compare.bounded import Reference, examine, pardon, scattering
 from opcheck.compare.elements import Findings, Floats, Judge, Places, check
-from opcheck.compare.picture import picture
 from opcheck.compare.ulp import UNORDERED, chunks, distance, native
-from opcheck.compare.where import describe
+from opcheck.compare.where import describe, picture
 from opcheck.dtypes import DType, element_type, half_ulp, of, round_to
 from opcheck.engine import Expected, operator_of
 from opcheck.model import (
@@ -236,7 +235,9 @@ def _by_bound(
     problem: Problem | None = None
     remark = ""
     if not decision.fits:
-        problem, remark = "values", _why(decision, bound)
+        even = "" if decision.tier.name == bound.tiers(())[0].name else decision.tier.name
+        why = ROWS_DISAGREE * decision.apart, even and f"too far off even for {even}"
+        problem, remark = "values", "; ".join(filter(None, why))
     elif decision.undecided:
         problem, remark = "undecided", UNDECIDED
     elif decision.tier.remark:
@@ -259,13 +260,6 @@ def _reference(want: Want, bound: Expected) -> Reference:
     rounded = want.rounded if want.values.dtype == np.float64 else bound.dtype
     values = want.values.astype(np.float64, copy=False)
     return Reference(values, bound, want.rest, rounded, want.low, want.high)
-
-
-def _why(decision: Decision, bound: Expected) -> str:
-    """What there is to say about wrong elements beside that they are wrong."""
-    loosest = decision.tier.name
-    even = "" if loosest == bound.tiers(())[0].name else f"too far off even for {loosest}"
-    return "; ".join(filter(None, [ROWS_DISAGREE * decision.apart, even]))
 
 
 def _compared(

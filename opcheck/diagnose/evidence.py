@@ -76,13 +76,13 @@ class Fault:
     def narrowed(self, node: Node) -> Node:
         """Return the node with its inputs in the type."""
         with np.errstate(all="ignore"):
-            inputs = tuple(self._narrow(array) for array in node.inputs)
+            inputs = tuple(
+                self._bounded(one.astype(self.dtype.numpy))
+                if one is not None and is_real(one)
+                else one
+                for one in node.inputs
+            )
         return replace(node, inputs=inputs)
-
-    def _narrow(self, array: Array | None) -> Array | None:
-        if array is None or not is_real(array):
-            return array
-        return self._bounded(array.astype(self.dtype.numpy))
 
     def restored(self, got: Array) -> Array:
         """Return an output in the type, infinite again where it was cut."""

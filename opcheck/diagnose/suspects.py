@@ -24,8 +24,7 @@ from opcheck.dtypes import DType
 from opcheck.engine import leading
 from opcheck.engine.mutants import Mutant as Mistake
 from opcheck.engine.mutants import mutants_of as mistakes_of
-from opcheck.model import Case, Comparison, Diagnosis, Foreign, OpVersion
-from opcheck.model.result import Cell
+from opcheck.model import Case, Cell, Comparison, Diagnosis, Foreign, OpVersion
 
 #: Of so many failures of each version and dtype are all mistakes tried, later only those that
 #: explained one before; at the end all again on so many of what is left, of so many that are kept.

@@ -7,9 +7,8 @@ from opcheck import opset
 from opcheck.engine import operator_of
 from opcheck.execution.mutate import Settings, cells, mutations
 from opcheck.graph.nodes import node_tests
-from opcheck.model import Case, OpVersion, Source
+from opcheck.model import Case, Cell, OpVersion, Source
 from opcheck.model.mutation import Mutation, Yardstick, score
-from opcheck.model.result import Cell
 from opcheck.suite.models import cases_of
 
 #: Where they stand, as far as anybody can look it up.

@@ -13,17 +13,18 @@ from opcheck.execution.driver import Asked, Driver, once
 from opcheck.execution.oracle import question
 from opcheck.model import (
     Case,
+    Cell,
     Crashed,
     Foreign,
     OutOfMemory,
     Produced,
     Reply,
     Result,
+    Support,
     TimedOut,
     Values,
     Verdict,
 )
-from opcheck.model.result import Cell, Support
 
 #: Of several verdicts on one cell, the first of these counts.
 _WORST = (

@@ -14,9 +14,8 @@ from opcheck.engine.mutants import Mutant as Mistake
 from opcheck.execution.machine import in_parallel
 from opcheck.execution.mutate import cells, mistakes_in, size
 from opcheck.execution.search.ground import Ground
-from opcheck.model import Case, FromFile
+from opcheck.model import Case, Cell, FromFile
 from opcheck.model.mutation import Mutant, Proposal
-from opcheck.model.result import Cell
 
 #: How many nodes are drawn for a mistake before it is given up.
 TRIES = 2000

@@ -75,7 +75,13 @@ def relisted(
         left=0 if add else len(failing),
         passing=0 if prune else len(passing),
         elsewhere=len(wanting) - len(failing),
-        nowhere=[*_dead(ledger, cases, replaced)] if ledger and prune else (),
+        nowhere=[
+            ledger.line_of(number, spot)
+            for number, spot in replaced
+            if is_dead(ledger.fields.known[number].where[spot], cases)
+        ]
+        if ledger and prune
+        else (),
     )
 
 
@@ -101,15 +107,6 @@ def _replaced(
             if any(case.id in gone for case in about) or (prune and is_dead(place, about)):
                 stay = [case for case in about if case.id not in gone]
                 yield (number, spot), places(stay, cases)
-
-
-def _dead(
-    ledger: UserLedger, cases: Sequence[Case], places: Iterable[tuple[int, int]]
-) -> Iterator[int]:
-    """The lines of those of the places that name something that is about no case."""
-    for number, spot in places:
-        if is_dead(ledger.fields.known[number].where[spot], cases):
-            yield ledger.line_of(number, spot)
 
 
 def _entries(failing: Iterable[Record], cases: Sequence[Case]) -> Iterator[dict[str, Any]]:

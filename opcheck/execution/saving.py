@@ -75,15 +75,6 @@ def _write_outputs(folder: Path, task: Task, answer: Produced) -> Saying | None:
     return None
 
 
-def _check_is_not_read(folder: Path, backend: BackendInfo) -> None:
-    """Raise UsageError where the outputs to be saved are read from the same folder."""
-    if not backend.address.startswith("saved:"):
-        return
-    source = Path(str(parse(backend.address).detail))
-    if source.exists() and folder.exists() and source.samefile(folder):
-        raise UsageError(f"outputs cannot be read from {folder} and saved there at once")
-
-
 def begin(folder: Path, backend: BackendInfo | None) -> None:
     """Make an empty folder for what `backend` answers, or for questions alone; see `Recording`."""
     try:
@@ -141,7 +132,11 @@ class Recording:
     _saved: dict[int, Question] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        _check_is_not_read(self.folder, self.backend.info)
+        if self.info.address.startswith("saved:"):
+            source = Path(str(parse(self.info.address).detail))
+            if source.exists() and self.folder.exists() and source.samefile(self.folder):
+                told = f"outputs cannot be read from {self.folder} and saved there at once"
+                raise UsageError(told)
         begin(self.folder, self.backend.info)
 
     @property

@@ -100,7 +100,9 @@ class Sight:
         right = self._right
         answer = mistake.made_on(self.node)
         if same(answer, right) and not (
-            isinstance(answer, InvalidNode) and self._twin and self._shows_in_its_twin(mistake)
+            isinstance(answer, InvalidNode)
+            and self._twin
+            and not same(self._of_twin(mistake, self._twin), self._right_of_twin)
         ):
             return Verdict.PASS
         # Where a mistake does not show, the same is left of another arithmetic than the engine's.
@@ -128,10 +130,6 @@ class Sight:
             return told(self._of_twin(mistake, self._twin), asked)
 
         return at_once(self.trial.on(TOLD), reply).result
-
-    def _shows_in_its_twin(self, mistake: Mutant) -> bool:
-        assert self._twin
-        return not same(self._of_twin(mistake, self._twin), self._right_of_twin)
 
     def _of_twin(self, mistake: Mutant, twin: Node) -> Answer:
         other = twin.dtype != self.dtype and twin.dtype in dtypes_of(twin.op)

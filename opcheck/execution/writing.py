@@ -11,7 +11,7 @@ import numpy as np
 from opcheck.dtypes import content
 from opcheck.errors import CaseFileError, Unwritable, UsageError
 from opcheck.graph.test_data import ModelTest, of_a_test, write_test
-from opcheck.model import Array, Case, TensorSpec, Values
+from opcheck.model import Array, Values
 from opcheck.suite import load, materialize
 from opcheck.suite.load import node_tests_called
 
@@ -148,17 +148,13 @@ def _check(file: Path, tensors: Mapping[str, Mapping[str, Array]]) -> int:
         told = [f"{problem.line}: {problem.message}" for problem in error.problems]
         raise UsageError("\n".join(["this makes no valid case file:", *told])) from None
     for case in cases:
+        outputs = case.expect.outputs if isinstance(case.expect, Values) else ()
+        there_are = {spec.name: spec for spec in (*outputs, *case.inputs)}
         for name, array in tensors[case.name].items():
-            there = _read(case, name)
+            there = materialize(there_are[name]) if name in there_are else None
             if there is None or _bits(there) != _bits(array):
                 raise UsageError(f"{case.name}: {name} would not be the same tensor")
     return len(cases)
-
-
-def _read(case: Case, name: str) -> Array | None:
-    outputs: tuple[TensorSpec, ...] = case.expect.outputs if isinstance(case.expect, Values) else ()
-    found = [spec for spec in (*case.inputs, *outputs) if spec.name == name]
-    return materialize(found[0]) if found else None
 
 
 def _bits(array: Array) -> tuple[object, ...]:

@@ -71,7 +71,15 @@ def assemble(
     )
     imports = [helper.make_opsetid(domain, at_opset)]
     model = helper.make_model(graph, opset_imports=imports, ir_version=version)
-    _state_ranks(model)
+    # Ranks, and types where there are none, as ONNX infers them. Sizes stay open: they are part of
+    # the answer, and ONNX's own inference may get them wrong.
+    for output, found in zip(model.graph.output, _inferred(model), strict=False):
+        ours, theirs = output.type.tensor_type, found.type.tensor_type
+        ours.elem_type = ours.elem_type or theirs.elem_type
+        if theirs.HasField("shape"):
+            ours.shape.SetInParent()
+            for _ in theirs.shape.dim:
+                ours.shape.dim.add()
     return model
 
 
@@ -86,7 +94,9 @@ def ir_version(domain: str, at_opset: int) -> int:
 
 def _attribute(op: OpVersion, name: str, value: AttrValue | Typed) -> AttributeProto:
     if isinstance(value, Typed) and value.type == "tensor":
-        return helper.make_attribute(name, numpy_helper.from_array(_tensor(value.value), name))
+        array = np.array(value.value)
+        array = array.astype(np.int64 if array.dtype.kind == "i" else np.float32)
+        return helper.make_attribute(name, numpy_helper.from_array(array, name))
     if isinstance(value, Typed):
         return helper.make_attribute(name, value.value, attr_type=ATTRIBUTE_PROTOS[value.type])
     declared = opset.attribute(op, name)
@@ -95,27 +105,10 @@ def _attribute(op: OpVersion, name: str, value: AttrValue | Typed) -> AttributeP
     return helper.make_attribute(name, value, attr_type=kind)
 
 
-def _tensor(value: AttrValue) -> Array:
-    array = np.array(value)
-    return array.astype(np.int64 if array.dtype.kind == "i" else np.float32)
-
-
 def _output_info(output: OutputSpec) -> ValueInfoProto:
     if output.dtype is None:
         return helper.make_empty_tensor_value_info(output.name)
     return helper.make_tensor_value_info(output.name, output.dtype.onnx, None)
-
-
-def _state_ranks(model: ModelProto) -> None:
-    """Give each output its rank, and a type if it has none, where ONNX can infer them."""
-    # Sizes stay open: they are part of the answer, and ONNX's own inference may get them wrong.
-    for output, found in zip(model.graph.output, _inferred(model), strict=False):
-        ours, theirs = output.type.tensor_type, found.type.tensor_type
-        ours.elem_type = ours.elem_type or theirs.elem_type
-        if theirs.HasField("shape"):
-            ours.shape.SetInParent()
-            for _ in theirs.shape.dim:
-                ours.shape.dim.add()
 
 
 def _inferred(model: ModelProto) -> Sequence[ValueInfoProto]:

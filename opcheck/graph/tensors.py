@@ -141,23 +141,20 @@ def read_value(path: Path, declared: TypeProto | None) -> Value:
     if declared is None:
         return read_tensor(path)
     try:
-        return _value(read_whole(path), declared)
+        data = read_whole(path)
+        match declared.WhichOneof("value"):
+            case "sequence_type":
+                return _sequence(SequenceProto.FromString(data))
+            case "optional_type":
+                return _optional(OptionalProto.FromString(data))
+            case _:
+                return array_of(TensorProto.FromString(data))
     except BeyondOpcheck:
         raise
     except Exception as error:
         # A damaged file makes protobuf, onnx and NumPy raise whatever they stumble over.
         told = str(error) or type(error).__name__
         raise ValueError(f"{path.name} holds no readable value: {told}") from error
-
-
-def _value(data: bytes, declared: TypeProto) -> Value:
-    match declared.WhichOneof("value"):
-        case "sequence_type":
-            return _sequence(SequenceProto.FromString(data))
-        case "optional_type":
-            return _optional(OptionalProto.FromString(data))
-        case _:
-            return array_of(TensorProto.FromString(data))
 
 
 def _sequence(proto: SequenceProto) -> list[Array]:

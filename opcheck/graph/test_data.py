@@ -142,7 +142,10 @@ def _data_set(
 ) -> tuple[tuple[ValueInfoProto, ...], DataSet]:
     names = sorted(path.name for path in folder.iterdir())
     given = _files(folder, names, "input")
-    fed = _fed(model, given, folder)
+    by_default, all_ = fed_by_default(model), tuple(model.graph.input)
+    if len(given) not in (len(by_default), len(all_)):
+        raise _Wrong(folder, _numbers("input", len(given), [one.name for one in by_default]))
+    fed = by_default if len(given) == len(by_default) else all_
     outputs = [*model.graph.output]
     files = _files(folder, names, "output")
     try:
@@ -156,14 +159,6 @@ def _data_set(
         return fed, DataSet(_number(folder), inputs, tuple(_values(files, "output", outputs)))
     except BeyondOpcheck as error:
         return fed, DataSet(_number(folder), beyond=str(error))
-
-
-def _fed(model: ModelProto, files: Sequence[Path], folder: Path) -> tuple[ValueInfoProto, ...]:
-    for inputs in (fed_by_default(model), tuple(model.graph.input)):
-        if len(inputs) == len(files):
-            return inputs
-    needed = [one.name for one in fed_by_default(model)]
-    raise _Wrong(folder, _numbers("input", len(files), needed))
 
 
 def _numbers(what: str, count: int, names: Sequence[str]) -> str:

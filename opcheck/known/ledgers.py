@@ -51,7 +51,12 @@ def load_ledgers(paths: Iterable[Path]) -> tuple[Ledger, ...]:
     problems = Problems()
     ledgers = []
     for path, node, fields in _read(paths, f.LedgerFields, f.keys, problems):
-        _check_same_as(fields, node, str(path), problems)
+        # Each `same_as` begins the cause of exactly one independent line.
+        causes = [line.cause for line in fields.known if line.same_as is None]
+        for number, begin in enumerate(line.same_as for line in fields.known):
+            if begin and (count := sum(cause.startswith(begin) for cause in causes)) != 1:
+                told = f"{quoted(begin)} begins {count} causes of other lines, not 1"
+                problems.add(str(path), node.at(("known", number, "same_as")), told)
         ledgers.append(Ledger(path.name, fields))
     problems.raise_if_any()
     return tuple(ledgers)
@@ -65,15 +70,6 @@ def _read(
         fields = form.check(cls, node, str(path), problems, keys)[0] if node else None
         if node and fields:
             yield path, node, fields
-
-
-def _check_same_as(fields: f.LedgerFields, node: Node, file: str, problems: Problems) -> None:
-    """Report each `same_as` that does not begin the cause of exactly one independent line."""
-    causes = [line.cause for line in fields.known if line.same_as is None]
-    for number, begin in enumerate(line.same_as for line in fields.known):
-        if begin and (count := sum(cause.startswith(begin) for cause in causes)) != 1:
-            told = f"{quoted(begin)} begins {count} causes of other lines, not 1"
-            problems.add(file, node.at(("known", number, "same_as")), told)
 
 
 @cache

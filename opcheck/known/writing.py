@@ -46,7 +46,8 @@ class Revision:
 
 def new_ledger(backend: str) -> str:
     """A ledger in which nothing is listed yet."""
-    return _NEW.format(backend=_scalar(backend))
+    (line,) = _dumped([backend if backend.isprintable() else DoubleQuotedScalarString(backend)])
+    return _NEW.format(backend=line.removeprefix("- "))
 
 
 def revised(text: str, node: Node, file: str, revision: Revision) -> str:
@@ -173,11 +174,6 @@ def _dumped(items: Sequence[Any]) -> list[str]:
     file = io.StringIO()
     _round_trip().dump([*items], file)
     return file.getvalue().splitlines() if items else []
-
-
-def _scalar(text: str) -> str:
-    (line,) = _dumped([text if text.isprintable() else DoubleQuotedScalarString(text)])
-    return line.removeprefix("- ")
 
 
 def _entry(new: Mapping[str, Any]) -> Any:

@@ -267,7 +267,7 @@ class AnyOf(_Expectation):
 Expectation: TypeAlias = Values | Computed | Golden | Oracle | Agreement | Rejected | AnyOf
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Case:
     """One concrete question: this node, on these inputs; what must come out.
 
@@ -280,7 +280,7 @@ class Case:
 
     id: str
     name: str
-    row: str | None
+    row: str | None = None
     op: OpVersion
     opset: int
     dtype: DType | None
@@ -290,10 +290,10 @@ class Case:
     slots: tuple[str, ...]
     outputs: tuple[OutputSpec, ...]
     expect: Expectation
-    tolerance: Tolerance | None
-    rule: Rule
-    level: Level
-    clause: str
+    tolerance: Tolerance | None = None
+    rule: Rule = "must"
+    level: Level = "core"
+    clause: str = ""
     source: Source
     #: How many seconds a backend may take where the run allows fewer; None for as many as it does.
     timeout: float | None = None

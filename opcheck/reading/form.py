@@ -70,8 +70,19 @@ def check(
     for path, finding in zip(paths, findings, strict=True):
         # A key is not missing where one of those beside it is this one misspelt.
         beside = unknown.get(path[:-1], [])
-        if not (finding["type"] == "missing" and did_you_mean(str(path[-1]), beside)):
-            _report(finding, path, node, file, problems, keys, hints)
+        if finding["type"] == "missing":
+            if not did_you_mean(str(path[-1]), beside):
+                problems.add(
+                    file, node.at(path[:-1]), f"{_spelt(path[:-1])}{path[-1]!r} is missing"
+                )
+        elif _is_unknown(finding):
+            known, key = keys(finding["loc"][:-1]), str(path[-1])
+            hint = did_you_mean(key, known) or f"known: {', '.join(known)}"
+            problems.add(file, node.at(path, key=True), f"unknown key {quoted(key)}", hint)
+        else:
+            mark = node.at(path, key=finding["loc"][-1:] == ("[key]",))
+            message = f"{_spelt(path)}{_reason(finding)}"
+            problems.add(file, mark, message, _hint(finding, path, hints))
     return None, paths
 
 
@@ -121,26 +132,6 @@ def _below(here: Any, step: str | int) -> Any:
 
 def _is_unknown(finding: Any) -> bool:
     return bool(finding["type"] == "extra_forbidden")
-
-
-def _report(
-    finding: Any,
-    path: Location,
-    node: Node,
-    file: str,
-    problems: Problems,
-    keys: KnownKeys,
-    hints: Mapping[str, str],
-) -> None:
-    if _is_unknown(finding):
-        known = keys(finding["loc"][:-1])
-        hint = did_you_mean(str(path[-1]), known) or f"known: {', '.join(known)}"
-        problems.add(file, node.at(path, key=True), f"unknown key {quoted(str(path[-1]))}", hint)
-    elif finding["type"] == "missing":
-        problems.add(file, node.at(path[:-1]), f"{_spelt(path[:-1])}{path[-1]!r} is missing")
-    else:
-        mark = node.at(path, key=finding["loc"][-1:] == ("[key]",))
-        problems.add(file, mark, f"{_spelt(path)}{_reason(finding)}", _hint(finding, path, hints))
 
 
 def _reason(finding: Any) -> str:

@@ -67,17 +67,12 @@ def _marks(text: str) -> dict[Path, Mark]:
             continue
         # A line of a text of several lines may look like a key and be none.
         with suppress(tomllib.TOMLDecodeError):
-            path = _path(found["key"])
+            nested: Any = tomllib.loads(f"{found['key']} = 0")
+            path: Path = ()
+            while nested != 0:
+                ((word, nested),) = nested.items()
+                path = (*path, word)
             table, path = (path, path) if header else (table, (*table, *path))
             for end in range(1, len(path) + 1):
                 marks.setdefault(path[:end], Mark(number, found.start("key") + 1))
     return marks
-
-
-def _path(key: str) -> Path:
-    nested: Any = tomllib.loads(f"{key} = 0")
-    path = []
-    while nested != 0:
-        ((word, nested),) = nested.items()
-        path.append(word)
-    return tuple(path)

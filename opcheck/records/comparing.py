@@ -200,7 +200,12 @@ def _kind(was: Record, now: Record | None, red: _Red) -> Kind | None:
     if was.digest != now.digest:
         return Kind.CHANGED
     if fails or was.verdict is now.verdict:
-        return _same(was, now, fails=fails)
+        if fails and (_cause(was) != _cause(now) or _looks_otherwise(was, now)):
+            return Kind.OTHERWISE
+        if was.verdict is Verdict.KNOWN and _listed(was) != _listed(now):
+            return Kind.OTHERWISE
+        answers = was.verdict is Verdict.PASS and was.alternative != now.alternative
+        return Kind.ANSWERS if answers else None
     match now.verdict:
         case Verdict.PASS:
             return Kind.UNWARNED if was.verdict is Verdict.WARN and not failed else Kind.PASSES
@@ -214,16 +219,6 @@ def _kind(was: Record, now: Record | None, red: _Red) -> Kind | None:
             return Kind.NOT_RUN
         case _:
             return Kind.BAD_CASE
-
-
-def _same(was: Record, now: Record, *, fails: bool) -> Kind | None:
-    if fails and (_cause(was) != _cause(now) or _looks_otherwise(was, now)):
-        return Kind.OTHERWISE
-    if was.verdict is Verdict.KNOWN and _listed(was) != _listed(now):
-        return Kind.OTHERWISE
-    if was.verdict is Verdict.PASS and was.alternative != now.alternative:
-        return Kind.ANSWERS
-    return None
 
 
 def _cause(record: Record) -> tuple[object, ...]:

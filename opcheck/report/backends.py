@@ -12,8 +12,7 @@ from rich.text import Text
 
 from opcheck.backends.offers import Tried
 from opcheck.errors import OpcheckError
-from opcheck.model import Verdict
-from opcheck.model.result import Support
+from opcheck.model import Support, Verdict
 from opcheck.report import words
 from opcheck.report.look import COLOURS, Numbers, new_table, put_all
 

@@ -134,20 +134,16 @@ def _show_changes(lines: Lines, title: str, changes: Sequence[Change], beyond: f
     for case, alike in groupby(changes, key=lambda change: change.case):
         lines.put((words.brief(case) or "All cases together", "bold"))
         for change in alike:
+            by = f" by more than {100 * beyond:g} %" if change.verdict == "slower" else ""
             cells = [
                 (f"  {words.brief(change.backend)}", ""),
                 (digits(change.ratio), ""),
                 (words.interval(change.low, change.high), ""),
                 *[("<0.001" if change.p < 0.001 else f"{change.p:.3f}", "")] * has_p,
-                _verdict(change, beyond),
+                (f"{change.verdict}{by}", _COLOURS[change.verdict]),
             ]
             lines.row(columns, cells, "  ")
     lines.blank()
-
-
-def _verdict(change: Change, beyond: float) -> tuple[str, str]:
-    by = f" by more than {100 * beyond:g} %" if change.verdict == "slower" else ""
-    return f"{change.verdict}{by}", _COLOURS[change.verdict]
 
 
 def _show_missing(lines: Lines, missing: Sequence[Missing], where: Mapping[str, str]) -> None:

@@ -11,13 +11,12 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from opcheck.errors import Exit
 from opcheck.model import Header, Record, Run, Verdict
 from opcheck.records.comparing import REGRESSIONS, Change, Difference, Growth, Kind, judged
 from opcheck.records.merging import differences
 from opcheck.report import failure, words
 from opcheck.report.json_lines import line
-from opcheck.report.look import COLOURS, Numbers, new_table, put_all, unlike
+from opcheck.report.look import COLOURS, Numbers, new_table, put_all, put_exit, unlike
 from opcheck.report.markdown import Part, code, fitting, plain, table, text
 
 # History of the format of JSON lines:
@@ -27,6 +26,7 @@ FORMAT = 1
 _WORSE, _OTHERS, _SHOWN = 50, 10, 100
 _COLUMNS = "verdict", "backend", "case", "why"
 _NEARER = "Passing nearer to the limit"
+_NEARER_COLUMNS = "operator", "type", "backend", "used", "now"
 
 
 def show(
@@ -40,14 +40,14 @@ def show(
     for kind, alike in groupby(found.changes, key=lambda change: change.kind):
         _show_kind(console, kind, list(alike), verbose=verbose)
     if found.growths:
-        _show_growths(console, found.growths)
+        table = new_table(*_NEARER_COLUMNS[:3], *map(Numbers, _NEARER_COLUMNS[3:]), title=_NEARER)
+        for row in _nearer(found.growths):
+            table.add_row(*map(words.brief, row))
+        put_all(console, table)
     if found.left_out:
         console.print(Text(f"Left out: {left_out(found)}", "yellow"), soft_wrap=True)
         console.print()
-    code, meaning = judged(old, new, found, common=common)
-    colour = "green" if code is Exit.CONFORMS else "red"
-    ending = f"exit {int(code)}", f"bold {colour}"
-    console.print(Text.assemble(ending, f": {meaning}"), soft_wrap=True)
+    put_exit(console, *judged(old, new, found, common=common))
 
 
 def left_out(found: Difference) -> str:
@@ -104,14 +104,6 @@ def _show_kind(console: Console, kind: Kind, changes: list[Change], *, verbose: 
     if len(changes) > len(shown):
         console.print(Text(f"  … and {len(changes) - len(shown):,} more (-v shows all)"))
     console.print()
-
-
-def _show_growths(console: Console, growths: Iterable[Growth]) -> None:
-    columns = "operator", "type", "backend", Numbers("used"), Numbers("now")
-    table = new_table(*columns, title=_NEARER)
-    for row in _nearer(growths):
-        table.add_row(*map(words.brief, row))
-    put_all(console, table)
 
 
 def _nearer(growths: Iterable[Growth]) -> Iterator[tuple[str, ...]]:
@@ -219,8 +211,7 @@ def _tail(found: Difference) -> Iterator[str]:
     if found.growths:
         nearer = _nearer(found.growths)
         rows = [(code(op), text(dtype), code(who), *shares) for op, dtype, who, *shares in nearer]
-        head = "operator", "type", "backend", "used", "now"
-        yield from (f"### {_NEARER}", "", *table(head, rows, numbers=2), "")
+        yield from (f"### {_NEARER}", "", *table(_NEARER_COLUMNS, rows, numbers=2), "")
     if found.left_out:
         yield from (f"Left out: {text(left_out(found))}", "")
 

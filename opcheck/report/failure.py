@@ -55,10 +55,16 @@ def show(console: Console, result: Record) -> None:
         _line(console, "cause", result.known.cause)
     for comparison in result.comparisons:
         if comparison.worst:
-            _evidence(console, comparison, wanted(result))
+            _line(console, "where", f"{comparison.output}: {comparison.where}")
+            table = _worst(comparison, wanted(result))
+            is_narrow = console.file.isatty() and least(table) + _INDENT > console.width
+            put(console, table, indent=2 if is_narrow else _INDENT)
+            left = comparison.wrong - len(comparison.worst)
+            if left > 0:
+                _line(console, "", f"… and {words.plural(left, 'more element')}")
         if comparison.unjudged:
-            left = f"{comparison.unjudged:,} of {words.plural(comparison.total, 'element')}"
-            _line(console, "doubt", f"{comparison.output}: {left} unjudged")
+            part = f"{comparison.unjudged:,} of {words.plural(comparison.total, 'element')}"
+            _line(console, "doubt", f"{comparison.output}: {part} unjudged")
     if result.printed.strip():
         _line(console, "printed", words.ending(result.printed))
     _line(console, "written", str(result.source))
@@ -106,16 +112,6 @@ def _line(console: Console, label: str, text: str) -> None:
 def wanted(result: Record) -> str:
     """What heads the values that had to come out, or that came out of somebody else."""
     return "oracle" if result.oracle else "theirs" if result.against else "want"
-
-
-def _evidence(console: Console, comparison: ComparisonRecord, wanted: str) -> None:
-    _line(console, "where", f"{comparison.output}: {comparison.where}")
-    table = _worst(comparison, wanted)
-    is_narrow = console.file.isatty() and least(table) + _INDENT > console.width
-    put(console, table, indent=2 if is_narrow else _INDENT)
-    left = comparison.wrong - len(comparison.worst)
-    if left > 0:
-        _line(console, "", f"… and {words.plural(left, 'more element')}")
 
 
 def _worst(comparison: ComparisonRecord, wanted: str) -> Table:

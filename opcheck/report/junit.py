@@ -31,7 +31,12 @@ def lines(run: Run) -> Iterator[str]:
         _count(suite)
     kinds = "failures", "errors"
     is_red_already = any(int(suite.attrib[kind]) for suite in root for kind in kinds)
-    wrong = _wrong_with_the_run(run, is_red_already)
+    code, meaning = outcome(run)
+    wrong = [("a process died", said) for said in (run.ending.accidents if run.ending else ())]
+    if not run.complete:
+        wrong.append(("the run is incomplete", meaning))
+    elif code is not Exit.CONFORMS and not wrong and not is_red_already:
+        wrong.append(("nothing was judged", meaning))
     if wrong:
         suite = _suite(root, run, len(run.header.backends), "opcheck")
         for what, told in wrong:
@@ -43,16 +48,6 @@ def lines(run: Run) -> Iterator[str]:
     xml.indent(root)
     yield '<?xml version="1.0" encoding="UTF-8"?>'
     yield from xml.tostring(root, encoding="unicode").split("\n")
-
-
-def _wrong_with_the_run(run: Run, is_red_already: bool) -> list[tuple[str, str]]:
-    code, meaning = outcome(run)
-    found = [("a process died", said) for said in (run.ending.accidents if run.ending else ())]
-    if not run.complete:
-        found.append(("the run is incomplete", meaning))
-    elif code is not Exit.CONFORMS and not found and not is_red_already:
-        found.append(("nothing was judged", meaning))
-    return found
 
 
 def _suite(root: xml.Element, run: Run, number: int, name: str) -> xml.Element:

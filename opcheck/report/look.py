@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.theme import Theme
 
+from opcheck.errors import Exit
 from opcheck.model import Verdict
 from opcheck.report import words
 
@@ -147,6 +148,12 @@ def put_all(console: Console, *tables: Table) -> None:
         if table.row_count:
             put(console, table)
             console.print()
+
+
+def put_exit(console: Console, code: Exit, meaning: str) -> None:
+    """Print the exit code and what it means, the last line of a report."""
+    style = f"bold {'green' if code is Exit.CONFORMS else 'red'}"
+    console.print(Text.assemble((f"exit {int(code)}", style), f": {meaning}"), soft_wrap=True)
 
 
 def least(table: Table, folded: int = _FOLDED) -> int:

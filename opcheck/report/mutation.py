@@ -42,7 +42,17 @@ def show(console: Console, power: Power, *, verbose: bool) -> None:
     mutations = sorted(power.mutations, key=lambda mutation: mutation.mutant)
     if verbose:
         put_all(console, *(_listing(mutations, *section) for section in _SECTIONS))
-    _show_survivors(console, power)
+    by_mistake = words.alike(mutations, lambda mutation: mistake_of(mutation.mutant)).values()
+    for some in by_mistake:
+        if those := [one for one in some if one.contradicts]:
+            _head(console, "CONTRADICTION", those[0].mutant)
+            for one in those:
+                _line(console, "argued", f"harmless in {places([one.mutant])}: {one.harmless}")
+                _line(console, "but", f"killed by {one.killers[0]}")
+            console.print()
+    for some in by_mistake:
+        if those := [one for one in some if one.fate is Fate.SURVIVED]:
+            _survivor(console, those, mutations, power)
     put_all(console, _scores(mutations), _yardsticks(power.yardsticks))
 
 
@@ -153,18 +163,6 @@ def _listing(
     return table
 
 
-def _show_survivors(console: Console, power: Power) -> None:
-    """Print every mistake that is wrongly argued to be harmless, then those that survive."""
-    mutations = sorted(power.mutations, key=lambda mutation: mutation.mutant)
-    by_mistake = words.alike(mutations, lambda mutation: mistake_of(mutation.mutant)).values()
-    for some in by_mistake:
-        if those := [one for one in some if one.contradicts]:
-            _contradiction(console, those)
-    for some in by_mistake:
-        if those := [one for one in some if one.fate is Fate.SURVIVED]:
-            _survivor(console, those, mutations, power)
-
-
 def proposed(proposals: Iterable[Proposal]) -> dict[Mutant, str]:
     """The text of the case that would kill each mutant."""
     texts: dict[Mutant, str] = {}
@@ -194,15 +192,6 @@ def places(mutants: Iterable[Mutant]) -> str:
         for op, those in by_op.items()
     }
     return ", ".join(f"{op} {said}" for op, said in types.items())
-
-
-def _contradiction(console: Console, those: Sequence[Mutation]) -> None:
-    _head(console, "CONTRADICTION", those[0].mutant)
-    for one in those:
-        place = places([one.mutant])
-        _line(console, "argued", f"harmless in {place}: {one.harmless}")
-        _line(console, "but", f"killed by {one.killers[0]}")
-    console.print()
 
 
 def _survivor(

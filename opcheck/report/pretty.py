@@ -11,7 +11,9 @@ from rich.text import Text
 from opcheck.errors import Exit
 from opcheck.model import Header, Record, Result, Run, Verdict
 from opcheck.records.status import is_failure, outcome, reds_of
-from opcheck.report import failure, summary, words
+from opcheck.report import failure, words
+from opcheck.report.look import put_exit
+from opcheck.report.summary import Summary
 
 #: How many failures of a backend that look alike are shown in full: with and without a diagnosis.
 _EXPLAINED, _UNEXPLAINED = 1, 3
@@ -75,19 +77,11 @@ class Pretty:
             told = f"… and {more}, which {like} one of those above: -vv shows all in full"
             self.console.print(Text(told, "bold"))
             self.console.print()
-        summary.show(
-            self.console,
-            self.header,
-            results,
-            complete=complete,
-            verbose=self.verbose > 0,
-            slowest=self.slowest,
-        )
+        options = complete, self.verbose > 0, self.slowest
+        Summary(self.console, self.header, results, *options).show()
         said = f"{meaning} ({self.header.selection})" if not results else meaning
-        colour = "green" if code is Exit.CONFORMS else "red"
-        ending = f"exit {int(code)}", f"bold {colour}"
         # How a process died is told in its own words.
-        self.console.print(Text.assemble(ending, f": {words.one_line(said)}"), soft_wrap=True)
+        put_exit(self.console, code, words.one_line(said))
 
 
 def _likeness(result: Record) -> Hashable:

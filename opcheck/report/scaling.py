@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -189,17 +190,16 @@ def _show_growth(lines: Lines, points: Mapping[str, dict[str, Point]]) -> None:
     lines.fill(
         "Time as a fixed cost of a call and a power of the size; flat where the cost is most:"
     )
-    rows = []
-    for name, one in found.items():
-        known = math.isfinite(one.low) and math.isfinite(one.high)
-        cells = (
+    rows = (
+        (
             words.brief(name),
             f"{one.exponent:.2f}",
-            f"{one.low:.2f} to {one.high:.2f}" if known else "–",
+            f"{one.low:.2f} to {one.high:.2f}" if math.isfinite(one.high - one.low) else "–",
             seconds(one.fixed) if one.fixed else "–",
             words.size(one.flat) if one.flat else "–",
         )
-        rows.append(cells)
+        for name, one in found.items()
+    )
     lines.table(columns, rows, _GAP)
 
 
@@ -226,26 +226,31 @@ def check_plot(path: Path) -> None:
 def _figure(title: str, curves: Mapping[str, Sequence[Point]], copy: Sequence[Point]) -> Figure:
     """The curves by what the legend says of them, and what copying takes as a dotted line."""
     from matplotlib.figure import Figure
+    from matplotlib.ticker import EngFormatter, FuncFormatter
 
     figure = Figure(figsize=(8, 8.5), layout="constrained")
     figure.suptitle(title, fontsize=12)
     above, below = figure.subplots(2, 1, sharex=True)
+    looks = [
+        (points, {"color": colour, "marker": marker, "label": label})
+        for (label, points), colour, marker in zip(
+            curves.items(), cycle(_COLOURS), cycle(_MARKERS), strict=False
+        )
+    ]
+    if copy:
+        looks.append((copy, {"color": "#888888", "linestyle": ":", "label": "copy"}))
     for axes in (above, below):
         axes.set_xscale("log")
         axes.set_yscale("log")
-    for number, (label, points) in enumerate(curves.items()):
-        look = {
-            "color": _COLOURS[number % len(_COLOURS)],
-            "marker": _MARKERS[number % len(_MARKERS)],
-            "label": label,
-        }
-        _add(above, points, look, as_rate=False)
-        _add(below, points, look, as_rate=True)
-    if copy:
-        look = {"color": "#888888", "linestyle": ":", "label": "copy"}
-        _add(above, copy, look, as_rate=False)
-        _add(below, copy, look, as_rate=True)
-    _label(above, below)
+        for points, look in looks:
+            _add(axes, points, look, as_rate=axes is below)
+    above.set_ylabel("time of a call: median, quartiles")
+    below.set_ylabel("bandwidth in GB/s")
+    below.set_xlabel("size: bytes that must move")
+    plain = FuncFormatter(lambda value, _: f"{value:g}")
+    _mark(above.yaxis, above.set_ylim(_limits(above.get_ylim())), EngFormatter(unit="s"))
+    _mark(below.yaxis, below.set_ylim(_limits(below.get_ylim())), plain)
+    _mark(below.xaxis, below.set_xlim(_limits(below.get_xlim())), EngFormatter(unit="B"))
     figure.align_ylabels()
     # Beside the axes, where it hides no curve however many there are.
     named = above.get_legend_handles_labels()
@@ -268,18 +273,6 @@ def _add(axes: Axes, points: Sequence[Point], look: dict[str, Any], *, as_rate: 
     down = [max(value - end, 0) for value, end in zip(middle, low, strict=True)]
     up = [max(end - value, 0) for value, end in zip(middle, high, strict=True)]
     axes.errorbar(sizes, middle, yerr=[down, up], capsize=3, linewidth=1.5, markersize=6, **look)
-
-
-def _label(above: Axes, below: Axes) -> None:
-    from matplotlib.ticker import EngFormatter, FuncFormatter
-
-    above.set_ylabel("time of a call: median, quartiles")
-    below.set_ylabel("bandwidth in GB/s")
-    below.set_xlabel("size: bytes that must move")
-    plain = FuncFormatter(lambda value, _: f"{value:g}")
-    _mark(above.yaxis, above.set_ylim(_limits(above.get_ylim())), EngFormatter(unit="s"))
-    _mark(below.yaxis, below.set_ylim(_limits(below.get_ylim())), plain)
-    _mark(below.xaxis, below.set_xlim(_limits(below.get_xlim())), EngFormatter(unit="B"))
 
 
 def _limits(shown: tuple[float, float]) -> tuple[float, float]:

@@ -76,7 +76,12 @@ def resolve(resolver: Resolver, case: Case) -> Expectation:
         message = "rule: open needs expect.any_of, the answers admitted"
         resolver.lacking(resolver.at("rule"), message)
     if isinstance(expect, f.OracleField | f.AgreeField):
-        _check_tolerance(resolver, case)
+        # Both answers may be rounded, so that no bound holds.
+        exact = all(output.dtype and output.dtype.kind != "float" for output in case.outputs)
+        if resolver.fields.tolerance is None and not (exact or is_exact(case)):
+            message = "a backend's answer has errors of its own: tolerance must be stated"
+            hint = "such as tolerance: {rtol: 1e-5, atol: 1e-6}; {ulp: 0} compares exactly"
+            resolver.lacking(resolver.at("expect"), message, hint)
         return Oracle(expect.oracle) if isinstance(expect, f.OracleField) else Agreement()
     return _one(resolver, case, expect, ("expect",))
 
@@ -159,16 +164,6 @@ def _check_bound(resolver: Resolver, case: Case) -> None:
     if resolver.fields.tolerance is None and unknown:
         message = f"opcheck knows no error bound for {case.op}: tolerance must be stated"
         resolver.lacking(resolver.node.mark, message, "tolerance: {ulp: 0} compares exactly")
-
-
-def _check_tolerance(resolver: Resolver, case: Case) -> None:
-    """Report a missing tolerance where both answers may be rounded, so that no bound holds."""
-    exact = all(output.dtype and output.dtype.kind != "float" for output in case.outputs)
-    exact = exact or is_exact(case)
-    if resolver.fields.tolerance is None and not exact:
-        message = "a backend's answer has errors of its own: tolerance must be stated"
-        hint = "such as tolerance: {rtol: 1e-5, atol: 1e-6}; {ulp: 0} compares exactly"
-        resolver.lacking(resolver.at("expect"), message, hint)
 
 
 def _outputs(answer: object) -> dict[str, object]:

@@ -130,13 +130,9 @@ FILLS = (
 CONTENTS = ("value", "file", *FILLS)
 
 
-def _tensor_form(value: object) -> str:
-    return "<tensor>" if isinstance(value, dict | TensorFields) else "<literal>"
-
-
 TensorField: TypeAlias = Annotated[
     Annotated[LiteralField, Tag("<literal>")] | Annotated[TensorFields, Tag("<tensor>")],
-    Discriminator(_tensor_form),
+    Discriminator(lambda it: "<tensor>" if isinstance(it, dict | TensorFields) else "<literal>"),
 ]
 
 

@@ -18,7 +18,7 @@ from opcheck.errors import UsageError
 from opcheck.graph.folders import MODEL
 from opcheck.graph.tensors import MAX_BYTES
 from opcheck.graph.test_data import DATA, Told
-from opcheck.model import Alternative, AnyOf, Case, Given, Rejected, Rule, Tolerance, Values
+from opcheck.model import Alternative, AnyOf, Case, Given, Rejected, Tolerance, Values
 from opcheck.suite import golden_manifest as gm
 
 #: No folder with more entries is looked at.
@@ -100,7 +100,12 @@ def changed(
 
     `there` are those that are there, and plain files.
     """
-    expected = _expected_files(test, npz=npz)
+    stems = [f"input_{number}" for number in range(len(test.inputs))]
+    expected = {MODEL} if test.refused else {MODEL, DATA}
+    for data in test.data_sets:
+        more = [f"{kind}_{number}" for number in range(len(data.outputs)) for kind in test.kinds]
+        expected |= {f"{data.folder}/{stem}.pb" for stem in (*stems, *more)}
+        expected |= {f"{data.folder}/{gm.NPZ}"} if npz else set()
     for name in sorted(expected - test.files.keys()):
         yield name, "the manifest has no SHA-256 of it", ""
     for name in sorted(test.files.keys() - expected):
@@ -123,17 +128,6 @@ def changed(
 def files_there(test: gm.TestFields, listing: Listing) -> frozenset[str]:
     """Those of a test's files that are there, and plain files."""
     return frozenset(name for name in test.files if f"{test.folder}/{name}" in listing.files)
-
-
-def _expected_files(test: gm.TestFields, *, npz: bool) -> set[str]:
-    stems = [f"input_{number}" for number in range(len(test.inputs))]
-    found = {MODEL} if test.refused else {MODEL, DATA}
-    for data in test.data_sets:
-        more = [f"{kind}_{number}" for number in range(len(data.outputs)) for kind in test.kinds]
-        found |= {f"{data.folder}/{stem}.pb" for stem in (*stems, *more)}
-        if npz:
-            found.add(f"{data.folder}/{gm.NPZ}")
-    return found
 
 
 def list_files(folder: Path) -> Listing:
@@ -299,16 +293,14 @@ def as_cases(golden: Golden, root: Path, found: Mapping[Path, Sequence[Case]]) -
                 yield _undecided(cases[0], test, [*folders.values()], tests)
         elif test.refused:
             twin = next((one.folder for one in case.tests if one.legal_twin), "")
-            yield _refused(cases[0], case.rule, test.refused, tests.get(twin))
+            if legal := tests.get(twin):
+                expect = Rejected(test.refused, legal[0])
+                yield replace(cases[0], expect=expect, rule=case.rule, beyond="")
+            else:
+                told = f"a model to be refused, without its legal twin: {_NAME_THE_WHOLE}"
+                yield replace(cases[0], beyond=told)
         else:
             yield from (replace(one, rule=case.rule) for one in cases)
-
-
-def _refused(case: Case, rule: Rule, reason: str, twin: Sequence[Case] | None) -> Case:
-    if not twin:
-        told = f"a model to be refused, without its legal twin: {_NAME_THE_WHOLE}"
-        return replace(case, beyond=told)
-    return replace(case, expect=Rejected(reason, twin[0]), rule=rule, beyond="")
 
 
 def _undecided(

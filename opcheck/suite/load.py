@@ -132,7 +132,10 @@ def _files(paths: Sequence[Path], problems: Problems) -> Iterator[tuple[str, Pat
             real = _real(file)
             if real not in seen:
                 seen.add(real)
-                yield _name(file, shipped), file, real.is_relative_to(_real(shipped))
+                # Shipped files go by their place in the repository, others as the user named them.
+                is_shipped = file.is_relative_to(shipped)
+                name = Path("cases") / file.relative_to(shipped) if is_shipped else file
+                yield str(name), file, real.is_relative_to(_real(shipped))
 
 
 def _in_folder(folder: Path, problems: Problems) -> list[Path]:
@@ -177,13 +180,6 @@ def _real(path: Path) -> Path:
     with suppress(OSError, RuntimeError, ValueError):
         return path.resolve()
     return path
-
-
-def _name(file: Path, shipped: Path) -> str:
-    """A shipped file by its place in the repository, any other as the user named it."""
-    if file.is_relative_to(shipped):
-        return str(Path("cases") / file.relative_to(shipped))
-    return str(file)
 
 
 def _cases(

@@ -95,7 +95,6 @@ class Resolver:
             slots=signature.slots(schema.inputs, [spec.name for spec in tensors]),
             outputs=self._outputs(schema, tensors, attrs),
             expect=Computed(),
-            tolerance=None,
             rule=self.fields.rule or "must",
             level=self.fields.level or "core",
             timeout=self.fields.timeout,
@@ -107,7 +106,11 @@ class Resolver:
             ),
         )
         case = replace(case, expect=expectation.resolve(self, case))
-        self._check_size(case)
+        specs = [*case.inputs, *expectation.stated(case.expect)]
+        too_much = excess(sum(prod(s.shape) for s in specs), sum(s.nbytes for s in specs))
+        if too_much:
+            mark = self.at("inputs") if case.inputs else self.node.mark
+            self.problem(mark, f"the tensors of a case need {too_much} together")
         return replace(case, tolerance=self._tolerance(case))
 
     def problem(self, mark: Mark, message: str, hint: str | None = None) -> None:
@@ -205,13 +208,6 @@ class Resolver:
             dtype = opset.output_dtype(schema, output, bound, attrs) if output else None
             found.append(OutputSpec(name, dtype))
         return tuple(found)
-
-    def _check_size(self, case: Case) -> None:
-        specs = [*case.inputs, *expectation.stated(case.expect)]
-        too_much = excess(sum(prod(s.shape) for s in specs), sum(s.nbytes for s in specs))
-        if too_much:
-            mark = self.at("inputs") if case.inputs else self.node.mark
-            self.problem(mark, f"the tensors of a case need {too_much} together")
 
     def _tolerance(self, case: Case) -> Tolerance | None:
         if self.fields.tolerance is None:

@@ -104,7 +104,11 @@ def ratio(one: Timing, base: Timing) -> Ratio | None:
     What remains: three processes that differ by 2 % agree by luck in 12 % of the runs, and what is
     called precise then is wrong nearly as often as right. More processes help, rounds do not.
     """
-    found = _fewest(pairs(one.samples, base.samples), pairs(base.samples, one.samples))
+    theirs = pairs(base.samples, one.samples)
+    swapped = [Pair(pair.round, pair.worker, -pair.log) for pair in theirs]
+    # By the workers of the side that has fewer, should they differ: they are all there is.
+    sides: tuple[Sequence[Pair], ...] = (pairs(one.samples, base.samples), swapped)
+    found = min(sides, key=lambda side: len({pair.worker for pair in side}))
     if not found:
         return None
     units, logs = [*medians(found).values()], sorted(pair.log for pair in found)
@@ -139,12 +143,6 @@ def precise(ratio: Ratio, limit: float = LIMIT) -> bool:
     More rounds do not help where processes differ: the limit may never be reached.
     """
     return ratio.half <= limit
-
-
-def _fewest(mine: Sequence[Pair], theirs: Sequence[Pair]) -> Sequence[Pair]:
-    """By the workers of the side that has fewer, should they differ: they are all there is."""
-    swapped = [Pair(pair.round, pair.worker, -pair.log) for pair in theirs]
-    return min(mine, swapped, key=lambda side: len({pair.worker for pair in side}))
 
 
 def _over_workers(units: Sequence[float]) -> tuple[float, float]:

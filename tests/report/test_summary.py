@@ -98,7 +98,7 @@ def shown(results, *backends, width=80, complete=True, cases=1, verbose=True, **
     page = Page(width, **terminal)
     page.file.isatty = lambda: "height" in terminal
     head = header(*backends, cases=cases)
-    summary.show(page.console, head, list(results), complete=complete, verbose=verbose)
+    summary.Summary(page.console, head, list(results), complete, verbose).show()
     return page
 
 

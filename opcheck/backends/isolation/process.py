@@ -233,7 +233,12 @@ def started(process: Process, address: str, until: float) -> BackendInfo | None:
         # In this order: who ends may have said why a moment before.
         ended = process.has_ended()
         if process.connection.poll():
-            return _read(json.loads(process.channel.receive().read()[0]))
+            hello = json.loads(process.channel.receive().read()[0])
+            if "info" not in hello:
+                kind = UsageError if hello["usage"] else BackendUnavailable
+                raise kind(hello["message"], hello["hint"])
+            lists = {name: tuple(hello["info"][name]) for name in ("accumulate", "devices")}
+            return BackendInfo(**hello["info"] | lists)
         if not ended:
             if monotonic() < until:
                 return None
@@ -251,13 +256,3 @@ def with_output(said: str, process: Process) -> str:
     """What is said of a process, which ends with that, and what it printed last."""
     printed = process.kill().strip()
     return f"{said}; the last it printed:\n{printed}" if printed else said
-
-
-def _read(hello: dict[str, Any]) -> BackendInfo:
-    if "info" not in hello:
-        kind = UsageError if hello["usage"] else BackendUnavailable
-        raise kind(hello["message"], hello["hint"])
-    fields = dict(hello["info"])
-    fields["accumulate"] = tuple(fields["accumulate"])
-    fields["devices"] = tuple(fields["devices"])
-    return BackendInfo(**fields)

@@ -37,13 +37,23 @@ def main(arguments: str) -> None:
     """Connect to the backend and answer questions until there are no more."""
     given = loads(arguments)
     home = os.getpid()
-    _die_with(given["parent"])
+    if sys.platform == "linux":
+        # This process ends with its parent, even one that is killed: at once, and even while a
+        # backend keeps Python's lock; for the rest there is `guard`.
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != given["parent"]:
+            os._exit(1)
     for file in (given["control"], given["file"], given["log"]):
         os.set_inheritable(file, False)  # they are no business of programs a backend starts
     faulthandler.enable()  # a crash tells on standard error where it was
     # And is over at once: no core is written.
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
-    _print_at_once()
+    # What is printed line by line is to be there after a crash.
+    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    c = ctypes.CDLL(None)
+    with suppress(ValueError):  # a C library that calls it otherwise
+        name = "__stdoutp" if sys.platform == "darwin" else "stdout"
+        c.setvbuf(ctypes.c_void_p.in_dll(c, name), None, _LINE_BUFFERED, 0)
     # Where memory runs out, Linux is to choose this process, not the one that judges.
     _tell_system("oom_score_adj", "1000")
     # Before the backend is imported, which may change what these do.
@@ -63,24 +73,6 @@ def main(arguments: str) -> None:
         worker.serve(backend)
     with suppress(BaseException):
         sys.stdout.flush()
-
-
-def _die_with(parent: int) -> None:
-    """See to it that this process ends with the parent, even one that is killed."""
-    if sys.platform == "linux":
-        # At once, and even while a backend keeps Python's lock; for the rest there is `guard`.
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:
-            os._exit(1)
-
-
-def _print_at_once() -> None:
-    """Have what is printed line by line be there after a crash."""
-    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
-    c = ctypes.CDLL(None)
-    with suppress(ValueError):  # a C library that calls it otherwise
-        name = "__stdoutp" if sys.platform == "darwin" else "stdout"
-        c.setvbuf(ctypes.c_void_p.in_dll(c, name), None, _LINE_BUFFERED, 0)
 
 
 def _tell_system(name: str, text: str) -> None:

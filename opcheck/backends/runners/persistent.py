@@ -95,7 +95,12 @@ class Conversation:
         """
         number = next(self._numbers)
         try:
-            self._say({"id": number, **request})
+            assert self._process.stdin is not None
+            try:
+                self._process.stdin.write(json.dumps({"id": number, **request}).encode() + b"\n")
+                self._process.stdin.flush()
+            except OSError:
+                raise self._died() from None
             kind, value = read_reply(self._line(), number, answer)
         except (BrokenProtocol, ProcessDied):
             self.close()
@@ -103,14 +108,6 @@ class Conversation:
         if kind != answer:
             raise _FAILURES[kind](str(value).strip() or f"{kind}, without a reason")
         return value
-
-    def _say(self, message: dict[str, Any]) -> None:
-        assert self._process.stdin is not None
-        try:
-            self._process.stdin.write(json.dumps(message).encode() + b"\n")
-            self._process.stdin.flush()
-        except OSError:
-            raise self._died() from None
 
     def _line(self) -> bytes:
         assert self._process.stdout is not None

@@ -16,8 +16,7 @@ from opcheck.backends.isolation.stopwatch import Stopwatch
 from opcheck.backends.offers import about_kind
 from opcheck.backends.timing import Repeated
 from opcheck.execution.machine import environment, machine
-from opcheck.model import BackendInfo
-from opcheck.model.question import Elapsed, Measure
+from opcheck.model import BackendInfo, Elapsed, Measure
 from opcheck.model.timing import Bench, Sample
 from opcheck.timing.ratios import LOOKS
 from opcheck.timing.spread import loops_for, settled

@@ -26,8 +26,7 @@ from opcheck.execution.bench.rounds import Contender, Plan, Visit, copying, inte
 from opcheck.execution.driver import Driver, Found, Inquiry
 from opcheck.execution.oracle import Silent, Testimony, testified
 from opcheck.execution.trial import Judged, Trial, settled
-from opcheck.model import Case, Produced, Question
-from opcheck.model.question import Released
+from opcheck.model import Case, Produced, Question, Released
 from opcheck.model.timing import Sample, Timed, Timing
 from opcheck.suite import case_digest
 from opcheck.timing.ratios import precise, ratio
@@ -194,7 +193,12 @@ class OneCase:
                 part.why_not = _ONCE
         self.is_judged = True
         if self._left():
-            self.moved = _moved(trial, self._answers(trial))
+            answers = (one for one in self._answers(trial) if isinstance(one, Answer))
+            wants = next((one.wants for one in answers), ())
+            types = [want.dtype.numpy if want.dtype else want.values.dtype for want in wants]
+            written = zip(wants, types, strict=True)
+            self.moved = sum(array.nbytes for array in trial.question.inputs)
+            self.moved += sum(want.values.size * dtype.itemsize for want, dtype in written)
 
     def _answers(self, trial: Trial) -> Sequence[Admitted]:
         return [Answer(self.agreed)] if self.agreed else trial.admission.answers
@@ -255,7 +259,15 @@ class OneCase:
         self.yardstick += strike.samples
         for part, contender in contenders:
             part.samples += contender.samples
-            self._release(part, contender, visit.worker, trial)
+            try:
+                if contender.lost:
+                    raise Lost(contender.lost)
+                released = part.entrant.timed[visit.worker].release(other=bool(part.other))
+                part.printed = released.printed.strip() or part.printed
+                self._check_other(part, released, trial)
+                self._check(part, released.outputs, trial)
+            except Lost as error:
+                part.why_not = f"while it was timed: {error}"
 
     def _prepared(
         self, part: _Part, worker: int, asked: Question, stop: Callable[[], bool]
@@ -275,25 +287,6 @@ class OneCase:
             part.why_not = f"when it was to be timed: {error}"
             return None
         return contender
-
-    def _release(self, part: _Part, contender: Contender, worker: int, trial: Trial) -> None:
-        try:
-            if contender.lost:
-                raise Lost(contender.lost)
-            released = part.entrant.timed[worker].release(other=bool(part.other))
-            part.printed = released.printed.strip() or part.printed
-            self._check_other(part, released, trial)
-            self._check(part, released.outputs, trial)
-        except Lost as error:
-            part.why_not = f"while it was timed: {error}"
-
-
-def _moved(trial: Trial, admitted: Sequence[Admitted]) -> int:
-    wants = next((one.wants for one in admitted if isinstance(one, Answer)), ())
-    read = sum(array.nbytes for array in trial.question.inputs)
-    types = [want.dtype.numpy if want.dtype else want.values.dtype for want in wants]
-    written = zip(wants, types, strict=True)
-    return read + sum(want.values.size * dtype.itemsize for want, dtype in written)
 
 
 class Benchmark:

@@ -108,7 +108,13 @@ def _answered(case: Case, asked: Question, data_sets: int) -> Made:
     assert isinstance(answer, Answer)
     found = outputs(asked.task, asked.inputs)
     if found is not None and not isinstance(case.expect, Computed):
-        _check_stated(answer.wants, found, case.tolerance)
+        for comparison in compare_outputs(answer.wants, found.arrays, case.tolerance):
+            if comparison.problem not in (None, "undecided"):
+                told = what_is_wrong(comparison)
+                for worst in comparison.worst[:1]:
+                    told += f"; at {list(worst.index)} the case says {worst.want!r}, the oracle"
+                    told += f" {worst.got!r} (allowed: {worst.allowed})"
+                raise Disagreement(f"the case and the oracle contradict each other: {told}")
     stated = found or Outputs(tuple(map(in_its_dtype, answer.wants)), "stated")
     sets = [_data_set(0, asked, answer.wants, stated, case.tolerance)]
     fixed = _fixed(case)
@@ -166,17 +172,6 @@ def _data_set(
     pairs = zip(wants, found.arrays, strict=True)
     around = tuple(ends(want, array, tolerance) for want, array in pairs)
     return DataSet(seed, asked.inputs, around, found.method)
-
-
-def _check_stated(wants: Sequence[Want], found: Outputs, tolerance: Tolerance | None) -> None:
-    """Raise Disagreement where the case states another answer than the oracle's."""
-    for comparison in compare_outputs(wants, found.arrays, tolerance):
-        if comparison.problem not in (None, "undecided"):
-            told = what_is_wrong(comparison)
-            for worst in comparison.worst[:1]:
-                told += f"; at {list(worst.index)} the case says {worst.want!r}, the oracle"
-                told += f" {worst.got!r} (allowed: {worst.allowed})"
-            raise Disagreement(f"the case and the oracle contradict each other: {told}")
 
 
 def _rejected(case: Case, asked: Question, reason: str, legal: Case) -> Made:

@@ -27,7 +27,7 @@ from opcheck.graph import ModelProto, model_files
 from opcheck.graph.folders import MODEL
 from opcheck.graph.tensors import initializers, read_named_tensor
 from opcheck.graph.test_data import DATA, data_json
-from opcheck.model import Array, Case, Rejected, Task
+from opcheck.model import Array, Rejected, Task
 from opcheck.opset import describe
 from opcheck.suite import case_digest, golden_files, load
 from opcheck.suite import golden_manifest as gm
@@ -302,9 +302,8 @@ def check(folder: Path, processes: int = 1, counted: Counted = iter) -> Checked:
     )
 
 
-@cache
-def _shipped() -> dict[str, Case]:
-    return {case_digest(case): case for case in load()}
+#: The shipped cases by their digests.
+_shipped = cache(lambda: {case_digest(case): case for case in load()})
 
 
 def _unlike(case: gm.CaseFields) -> Iterator[golden_files.Finding]:

@@ -117,13 +117,24 @@ def written(test: Test, *, npz: bool) -> tuple[gm.TestFields, dict[str, bytes]]:
         if npz:
             files[f"{folder}/{gm.NPZ}"] = npz_bytes({s: array for s, (_, array) in tensors.items()})
         pairs = zip(test.task.outputs, data.outputs, strict=bool(data.outputs))
-        told = tuple(_tensor(spec.name, ends.written) for spec, ends in pairs)
+        told = tuple(
+            gm.Tensor(name=spec.name, dtype=str(dtypes.of(one.written)), shape=one.written.shape)
+            for spec, one in pairs
+        )
         sets.append(
             gm.DataSetFields(folder=folder, seed=data.seed, method=data.method, outputs=told)
         )
     fields = gm.TestFields(
         folder=f"{test.kind}/test_{folder_name(test.name)}",
-        node=_node(test.task),
+        node=gm.Node(
+            domain=test.task.op.domain,
+            op=test.task.op.name,
+            since=test.task.op.since,
+            opset=test.task.opset,
+            attrs={name: gm.spelt(value) for name, value in test.task.attrs.items()},
+            slots=test.task.slots,
+            outputs=tuple(output.name for output in test.task.outputs),
+        ),
         inputs=tuple(
             gm.Tensor(name=one.name, dtype=one.dtype.name, shape=one.shape)
             for one in test.task.inputs
@@ -178,22 +189,6 @@ def _named_tensors(test: Test, data: DataSet) -> dict[str, tuple[str, Array]]:
             found[f"lowest_{number}"] = name, ends.lowest
             found[f"highest_{number}"] = name, ends.highest
     return found
-
-
-def _node(task: Task) -> gm.Node:
-    return gm.Node(
-        domain=task.op.domain,
-        op=task.op.name,
-        since=task.op.since,
-        opset=task.opset,
-        attrs={name: gm.spelt(value) for name, value in task.attrs.items()},
-        slots=task.slots,
-        outputs=tuple(output.name for output in task.outputs),
-    )
-
-
-def _tensor(name: str, array: Array) -> gm.Tensor:
-    return gm.Tensor(name=name, dtype=str(dtypes.of(array)), shape=array.shape)
 
 
 METHOD_TEXTS: dict[gm.Method, str] = {

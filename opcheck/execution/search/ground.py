@@ -5,7 +5,6 @@ the cases of those that were found.
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from random import Random
 from typing import Any
 
@@ -24,6 +23,7 @@ from opcheck.model import (
     Attrs,
     AttrValue,
     Case,
+    Cell,
     Computed,
     Expectation,
     Given,
@@ -35,7 +35,6 @@ from opcheck.model import (
     Values,
 )
 from opcheck.model.mutation import Mutant
-from opcheck.model.result import Cell
 from opcheck.opset import Schema
 from opcheck.suite import materialize, signature, unrounded
 
@@ -64,7 +63,10 @@ def shrunk(found: Candidate, still: Callable[[Candidate], bool]) -> Candidate:
 def _steps(found: Candidate) -> Iterator[Candidate]:
     yield from _fewer_elements(found)
     yield from _fewer_axes(found)
-    yield from _plainer_attributes(found)
+    for name, value in found.attrs.items():
+        yield replace(found, attrs={k: v for k, v in found.attrs.items() if k != name})
+        for plainer in _plainer(value):
+            yield replace(found, attrs={**found.attrs, name: plainer})
     yield from _plainer_values(found)
     for number, spec in enumerate(found.inputs):
         if spec.initializer:
@@ -101,13 +103,6 @@ def _fewer_axes(found: Candidate) -> Iterator[Candidate]:
             stated = found.attrs.get("axis")
             for moved in (stated - 1, stated + 1) if isinstance(stated, int) else ():
                 yield replace(fewer, attrs={**found.attrs, "axis": moved})
-
-
-def _plainer_attributes(found: Candidate) -> Iterator[Candidate]:
-    for name, value in found.attrs.items():
-        yield replace(found, attrs={k: v for k, v in found.attrs.items() if k != name})
-        for plainer in _plainer(value):
-            yield replace(found, attrs={**found.attrs, name: plainer})
 
 
 def _plainer(value: object) -> Iterator[Any]:
@@ -204,6 +199,7 @@ class Ground:
         self._cases, self._tries = cases, tries
         self._tried: list[_Tried] = []
         self._large: list[Candidate] = []
+        self._source = self._candidates()
 
     def mutant(self, mistake: Mistake) -> Mutant:
         """`mistake` made here."""
@@ -234,10 +230,6 @@ class Ground:
         """Whether `case`, made of `candidate` elsewhere, also kills `mistake` here as it is."""
         moved = candidate.on(self.schema, self.dtype)
         return self.kills(moved, mistake) and alike(self.case(moved, mistake), case)
-
-    @cached_property
-    def _source(self) -> Iterator[Candidate]:
-        return self._candidates()
 
     def _candidates(self) -> Iterator[Candidate]:
         for case in self._cases:
@@ -392,7 +384,6 @@ def _made(schema: Schema, dtype: DType, node: Candidate, expect: Expectation) ->
     return Case(
         id=f"{schema.op.name}/proposal",
         name="proposal",
-        row=None,
         op=schema.op,
         opset=schema.op.since,
         dtype=dtype,
@@ -404,9 +395,5 @@ def _made(schema: Schema, dtype: DType, node: Candidate, expect: Expectation) ->
             for one in outputs
         ),
         expect=expect,
-        tolerance=None,
-        rule="must",
-        level="core",
-        clause="",
         source=_NOWHERE,
     )

@@ -93,14 +93,19 @@ def _environment() -> Environment:
         "said": said,
         "ending": ending,
         "brief": brief,
-        "filter": _filter,
-        "breakable": _breakable,
+        # What a link to some of the results asks for; `report.js` compares what a page shows.
+        "filter": lambda asked: urlencode({name: shown(one) for name, one in asked.items() if one}),
+        # A narrow screen may break a name where its parts meet.
+        "breakable": lambda name: Markup(_JOINTS.sub(r"\1<wbr>", str(escape(brief(name))))),
     }
     environment.globals |= {
         "plural": words.plural,
         "index": words.index,
-        "share": _share,
-        "used": _used,
+        # Never rounded up: 100 % is all.
+        "share": lambda part, whole: f"{part * 1000 // whole / 10:.1f} %",
+        "used": lambda share: (
+            "∞: no error is allowed" if share == math.inf else f"{share:.3g} × what is allowed"
+        ),
         "made_by": __version__,
     }
     return environment
@@ -109,25 +114,6 @@ def _environment() -> Environment:
 def _finalized(value: Any) -> Any:
     """What is printed in place of a value: here, so that no template can forget it."""
     return shown(value) if isinstance(value, str) and not isinstance(value, Markup) else value
-
-
-def _filter(asked: dict[str, str]) -> str:
-    """What a link to some of the results asks for; `report.js` compares what a page shows."""
-    return urlencode({name: shown(value) for name, value in asked.items() if value})
-
-
-def _breakable(name: str) -> Markup:
-    """A name that a narrow screen may break where its parts meet."""
-    return Markup(_JOINTS.sub(r"\1<wbr>", str(escape(brief(name)))))
-
-
-def _share(part: int, whole: int) -> str:
-    """`99.9 %`, never rounded up: 100 % is all."""
-    return f"{part * 1000 // whole / 10:.1f} %"
-
-
-def _used(share: float) -> str:
-    return "∞: no error is allowed" if share == math.inf else f"{share:.3g} × what is allowed"
 
 
 def _source(name: str) -> str:

@@ -193,7 +193,11 @@ def tell(groups: Sequence[Group], told: Callable[[Record], str], room: int) -> i
     Returns how many there was none for. `room` is in bytes.
     """
     left = 0
-    for group, record in _in_turn(groups):
+    # One of each group, then the second of each, and so on.
+    turns = zip_longest(*(group.failures for group in groups))
+    for group, record in (pair for row in turns for pair in zip(groups, row, strict=True)):
+        if record is None:
+            continue
         if room > 0:
             text = told(record)
             room -= len(text.encode())
@@ -202,12 +206,6 @@ def tell(groups: Sequence[Group], told: Callable[[Record], str], room: int) -> i
         else:
             left += 1
     return left
-
-
-def _in_turn(groups: Sequence[Group]) -> Iterator[tuple[Group, Record]]:
-    """One of each group, then the second of each, and so on."""
-    for row in zip_longest(*(group.failures for group in groups)):
-        yield from (pair for pair in zip(groups, row, strict=True) if pair[1] is not None)
 
 
 def results_table(

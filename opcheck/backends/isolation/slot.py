@@ -111,6 +111,42 @@ class Settings:
         return {"environment and limits": sha256(told.encode()).hexdigest()[:16]}
 
 
+@dataclass(eq=False)
+class Watchdog:
+    """Tells when a worker is lost: it ended, hangs, takes too much memory, or sends garbage."""
+
+    settings: Settings
+    _measured: float = 0.0
+
+    def loss(self, process: Process, since: float, seconds: float | None) -> Loss | None:
+        """How a silent worker is lost, if it is; it has so many `seconds`, counted from `since`."""
+        loss: Loss | None = None
+        if process.has_ended():
+            loss = Crashed(process.how_it_ended())
+        elif self.takes_too_much(process):
+            loss = OutOfMemory(self.settings.too_much)
+        elif seconds is not None and monotonic() - since > seconds:
+            loss = TimedOut(seconds)
+        # It may have answered, or closed its connection, since that was last looked at.
+        return None if loss and process.connection.poll() else loss
+
+    def broken(self, process: Process, error: Exception) -> Crashed:
+        """How a worker is lost whose connection raised this."""
+        if isinstance(error, Damaged):
+            return Crashed(process.how_it_ended(f"sent something that is no answer: {error}"))
+        return Crashed(process.how_it_ended())
+
+    def takes_too_much(self, process: Process, *, now: bool = False) -> bool:
+        """True for a worker with more memory than it may have; also cuts what it has printed."""
+        moment = monotonic()
+        if moment - self._measured < _MEASURE and not now:
+            return False
+        self._measured = moment
+        process.trim_log()
+        limit = self.settings.memory_limit
+        return limit is not None and process.memory() > limit
+
+
 class Slot:
     """One worker at a time. The first of its `jobs` is the one at work.
 
@@ -120,7 +156,8 @@ class Slot:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._since = self._measured = 0.0
+        self._watchdog = Watchdog(settings)
+        self._since = 0.0
         self._failures = 0
         self._replies: list[tuple[int, Reply]] = []
         self.process: Process | None = None
@@ -155,7 +192,7 @@ class Slot:
         assert self.process
         until = self._since + self._settings.start_timeout
         info = started(self.process, self._settings.address, until)
-        if self._takes_too_much(self.process, now=info is not None):
+        if self._watchdog.takes_too_much(self.process, now=info is not None):
             said = f"backend {self._settings.address!r} {self._settings.too_much} at start"
             raise BackendUnavailable(said)
         if info is None:
@@ -214,10 +251,8 @@ class Slot:
             try:
                 loss = self._answer(process) if readable else self._overdue(process)
                 answered = readable
-            except (EOFError, ConnectionError):
-                loss = Crashed(process.how_it_ended())
-            except Damaged as error:
-                loss = Crashed(process.how_it_ended(f"sent something that is no answer: {error}"))
+            except (EOFError, ConnectionError, Damaged) as error:
+                loss = self._watchdog.broken(process, error)
             if loss:
                 self._lost(process, loss, answered=answered)
         replies, self._replies = self._replies, []
@@ -246,27 +281,10 @@ class Slot:
 
     def _overdue(self, process: Process) -> Loss | None:
         """Why a silent worker is to be given up, if it is."""
-        loss: Loss | None = None
-        if process.has_ended():
-            loss = Crashed(process.how_it_ended())
-        elif self._takes_too_much(process):
-            loss = OutOfMemory(self._settings.too_much)
-        elif self.jobs:
+        seconds = None
+        if self.jobs:
             seconds = max(self.jobs[0].question.timeout or 0, self._settings.timeout)
-            if monotonic() - self._since > seconds:
-                loss = TimedOut(seconds)
-        # It may have answered, or closed its connection, since that was last looked at.
-        return None if loss and process.connection.poll() else loss
-
-    def _takes_too_much(self, process: Process, *, now: bool = False) -> bool:
-        """Whether a worker has more memory than it may; also cuts what it has printed."""
-        moment = monotonic()
-        if moment - self._measured < _MEASURE and not now:
-            return False
-        self._measured = moment
-        process.trim_log()
-        limit = self._settings.memory_limit
-        return limit is not None and process.memory() > limit
+        return self._watchdog.loss(process, self._since, seconds)
 
     def _lost(self, process: Process, how: Loss, *, answered: bool) -> None:
         """End a worker. It is the fault of the job it was at work on, or has `answered`."""

@@ -7,7 +7,7 @@ from typing import TypeAlias, TypeVar
 
 from opcheck.backends.isolation.channel import Damaged
 from opcheck.backends.isolation.process import Process, started
-from opcheck.backends.isolation.slot import Settings, fits
+from opcheck.backends.isolation.slot import Loss, Settings, Watchdog, fits
 from opcheck.backends.isolation.wire import (
     Request,
     question_parts,
@@ -16,7 +16,7 @@ from opcheck.backends.isolation.wire import (
     read_release,
 )
 from opcheck.errors import BackendUnavailable, UsageError
-from opcheck.model import BackendInfo, Question
+from opcheck.model import BackendInfo, Question, TimedOut
 from opcheck.model.question import Elapsed, Hold, Measure, Ready, Release, Released
 
 Answer = TypeVar("Answer")
@@ -40,6 +40,7 @@ class Stopwatch:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
+        self._watchdog = Watchdog(settings)
         self._numbers = itertools.count(1)
         self._process: Process | None = self._settings.process(measured=False)
         self._since = monotonic()
@@ -99,33 +100,25 @@ class Stopwatch:
         process, number = self._process, next(self._numbers)
         if process is None:
             raise Lost("its process is gone")
-        until = monotonic() + calls * self._timeout
-        process.trim_log()
+        since = monotonic()
         try:
             process.channel.send(number, question_parts(asked))
             while not process.connection.poll(_LOOK):
                 meanwhile()
-                limit = self._settings.memory_limit
-                if process.has_ended() and not process.connection.poll():
-                    raise EOFError
-                if monotonic() > until:
-                    raise Lost(f"no answer within {self._timeout:g} s")
-                if limit is not None and process.memory() > limit:
-                    raise Lost(self._settings.too_much)
+                if loss := self._watchdog.loss(process, since, calls * self._timeout):
+                    raise self._lost(_told(loss, self._timeout))
             message = process.channel.receive()
             if message.number != number:
                 raise Damaged("it answers what was not asked")
             answer = read(message.read(fits))
-        except (EOFError, ConnectionError):
-            raise self._lost(process.how_it_ended()) from None
-        except Damaged as error:
-            raise self._lost(f"sent something that is no answer: {error}") from error
+        except (EOFError, ConnectionError, Damaged) as error:
+            raise self._lost(self._watchdog.broken(process, error).how) from error
         except OSError as error:
             raise self._lost(f"the case's data cannot be handed over: {error}") from error
         except MemoryError as error:
             raise self._lost(f"its answer does not fit into memory: {error}") from error
-        except Lost as error:
-            raise self._lost(str(error)) from None
+        except Lost:
+            raise
         except BaseException:  # somebody else wants it to end
             self.close()
             raise
@@ -137,3 +130,7 @@ class Stopwatch:
         """End the worker; what is to be raised of that, with the last that it printed."""
         printed = self.close()
         return Lost(f"{how}; the last it printed: {printed}" if printed else how)
+
+
+def _told(loss: Loss, seconds: float) -> str:
+    return f"no answer within {seconds:g} s" if isinstance(loss, TimedOut) else loss.how

@@ -152,7 +152,14 @@ def _extreme(
 ) -> Bounded:
     """The largest or the smallest element; NaN if one is NaN."""
     axes = axes_of(axis, x.ndim)
-    v = choose(x.v, axis=axes, keepdims=keepdims)
+    last = x.ndim - 1
+    if axes == (last,) and x.shape[last] and x.v.dtype != object:
+        # NumPy finds the place in a short row several times as fast as the number there.
+        place = (np.argmax if choose is np.max else np.argmin)(x.v, axis=last, keepdims=True)
+        v = np.take_along_axis(x.v, place, last)
+        v = v if keepdims else v[..., 0]
+    else:
+        v = choose(x.v, axis=axes, keepdims=keepdims)
     if x.exact:
         return Bounded(v, x.dtype, x.arithmetic)
 

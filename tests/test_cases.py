@@ -188,10 +188,14 @@ def test_every_version_has_a_literal_that_is_smoke(op):
 
 
 def test_every_suite_is_about_versions_the_engine_has():
+    cells = {}
     for case in CASES:
         schema = opset.describe(case.op.domain, case.op.name, case.opset)
         assert schema is not None
         assert schema.op == case.op
+        cells.setdefault((case.op, case.opset, *(str(spec.dtype) for spec in case.inputs)), case)
+    # What the engine has is a matter of version and types.
+    for case in cells.values():
         assert not isinstance(attempt(ENGINE, question(case)), Declined), case.id
 
 

@@ -18,14 +18,14 @@ from opcheck import opset
 from opcheck.dtypes import limits
 from opcheck.execution.trial import Trial
 from opcheck.model import AnyOf, Case, Fill, Given, Rejected, TensorSpec, Values, Verdict
-from opcheck.suite import load, materialize, unrounded
-from opcheck.suite.load import shipped_suites
+from opcheck.suite import materialize, unrounded
+from tests.asking import shipped_cases
 from tests.cases.lp_pool_in_steps import LAPSES, LIBERTIES, NARROW, PLAIN, answering
 from tests.inline import result_of
 from tests.node_tests import node_tests_of
 from tests.precise.by_the_text import norm, windows
 
-CASES = load([shipped_suites() / "onnx" / "lp_pool.yaml"])
+CASES = [case for case in shipped_cases() if case.source.file == "cases/onnx/lp_pool.yaml"]
 VERSIONS = (1, 2, 11, 18, 22)
 NODE_TESTS = node_tests_of("LpPool")
 

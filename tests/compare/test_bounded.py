@@ -141,6 +141,14 @@ def test_no_bound_admits_these_for_a_finite_value(wrong: float) -> None:
     assert (found.problem, found.wrong) == ("values", 1)
 
 
+def test_a_bound_ends_where_the_operator_s_range_does() -> None:
+    assert judged([0.9, 0.5], [1.1, 0.5], plain(0.4)).problem is None
+    for other in (0.5, 7.0):
+        found = judged([0.9, 0.5], [1.1, other], plain(0.4), high=1.0)
+        assert found.problem == "values"
+        assert (0,) in [element.index for element in found.worst]
+
+
 @pytest.mark.parametrize("special", [math.nan, math.inf, -math.inf])
 def test_nan_and_infinities_are_matched_by_their_like_only(special: float) -> None:
     assert judged([special, 1.0], [special, 1.0]).problem is None
@@ -263,6 +271,9 @@ def test_what_was_lost_may_be_lost_where_range_is_the_tier_s_or_declared(ranged:
     for wrong in (7.0, -1.0, -math.inf, 0.5, *([0.0] * (not ranged))):
         found = judged([1.0, 1.0], [wrong, 1.0], bound, declared=declared, low=0.0)
         assert found.problem == "values", wrong
+    # Where the operator's range ends, no sum of its can have overflowed.
+    ended = judged([1.0, 1.0], [math.inf, 1.0], bound, declared=declared, high=2.0)
+    assert ended.problem == "values"
     if not ranged:
         assert judged([1.0, 1.0], [math.inf, 1.0], bound).problem == "values"
 

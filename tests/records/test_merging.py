@@ -129,6 +129,13 @@ def test_a_shard_that_one_backend_lacks_is_named() -> None:
     assert not whole.complete
 
 
+def test_a_shard_that_lacks_a_single_result_is_not_whole() -> None:
+    whole, lacks = joined(part(["acme"], (1, 2), [0, 4]), part(["acme"], (2, 2)))
+    assert lacks == ("acme: 5 of 6 results", "  run 0 has 2 of 3")
+    assert not whole.complete
+    assert outcome(whole)[0] is Exit.UNUSABLE
+
+
 def test_a_part_that_was_interrupted_makes_the_whole_incomplete() -> None:
     whole, lacks = joined(part(["acme"]), part(["bolt"], places=[0, 1]))
     assert lacks == ("bolt: 2 of 6 results", "  run 1 has 2 of 6")

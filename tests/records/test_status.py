@@ -111,6 +111,15 @@ def test_a_backend_without_any_result_was_not_judged_either() -> None:
     assert (code, said) == (Exit.NOTHING_JUDGED, "nothing was judged: two supported no case")
 
 
+def test_to_refuse_invalid_models_alone_is_nothing_where_legal_ones_are_unsupported() -> None:
+    refusal, legal = record(Verdict.PASS, "one", refused=True), record(Verdict.PASS, "one")
+    declined = record(Verdict.UNSUPPORTED, "one")
+    nothing = (Exit.NOTHING_JUDGED, "nothing was judged: one supported no case")
+    assert status(ONE, [refusal, refusal, declined]) == nothing
+    for judged in ([refusal], [refusal, legal, declined]):
+        assert status(ONE, judged)[0] is Exit.CONFORMS
+
+
 def test_strict_makes_warnings_red() -> None:
     assert code_of(Verdict.WARN, Verdict.PASS)[0] is Exit.CONFORMS
     assert code_of(Verdict.WARN, Verdict.PASS, strict=True) == (

@@ -14,7 +14,7 @@ from opcheck.suite import materialize
 from tests.asking import judged_operators, shipped_cases
 from tests.execution.one import one
 
-TRIES = 300
+TRIES = 120
 VERSIONS = [
     (operator.domain, operator.name, since)
     for operator in judged_operators()

@@ -140,7 +140,8 @@ def _conditions(schema: Schema, operator: Operator) -> Iterator[Condition]:
         types = parameter.types if of_index else ()
         yield from _of_input(place, parameter.name, parameter.option, types)
     outputs = len(schema.outputs)
-    for count in range(1, outputs + 1) if outputs > 1 else ():
+    least = sum(one.option == "single" for one in schema.outputs)
+    for count in range(max(least, 1), outputs + 1) if outputs > max(least, 1) else ():
         yield Condition(f"{count}_outputs", f"{count} of the outputs were asked for", partial(
             _is, count, lambda node: node.outputs or outputs), "outputs")  # fmt: skip
     for dtype in dtypes.DTYPES.values() if opset.naming(schema) else ():

@@ -13,6 +13,7 @@ from functools import cached_property
 
 from opcheck.diagnose.features import FEWEST, Feature, Rule, features, invalid, legal_twin, rule
 from opcheck.diagnose.suspects import NOT_CHECKED, Suspects, cell_of, spelt
+from opcheck.engine.mutants import Mutant
 from opcheck.model import Case, Diagnosis, Failure, Record, Verdict
 from opcheck.records.causes import WAYS
 
@@ -113,9 +114,12 @@ class _Part:
         self.beside = self._bits(beside)
         self.cells = dict.fromkeys(cell_of(one.case) for one in results)
         self.failing = [one for one in results if one.puzzling and one.record.failure]
-        self.fitting = {
-            one.case.id: suspects.fitting(one.case, one.record.diagnoses) for one in self.failing
-        }
+        # An operator that raises whatever it is asked looks like every mistake that refuses something.
+        came_out = any(one.record.failure not in _SILENT for one in results)
+        self.telling = [s for s in self.failing if came_out or s.record.failure not in _SILENT]
+        self.fitting: dict[str, dict[str, Mutant]] = {one.case.id: {} for one in self.failing}
+        for one in self.telling:
+            self.fitting[one.case.id] = suspects.fitting(one.case, one.record.diagnoses)
         #: By case the mistakes that give its answer and that no pass contradicts.
         self.names = {one.case.id: self._upheld(one) for one in self.failing}
         self.chosen: dict[str, Diagnosis] = {}
@@ -201,7 +205,7 @@ class _Part:
         """Try the mistakes that explain other failures, and two at once, on those left over."""
         named = {one.mistake for one in self.chosen.values()}
         known = {n: m for fits in self.fitting.values() for n, m in fits.items() if n in named}
-        for one in self._left(self.failing):
+        for one in self._left(self.telling):
             self.fitting[one.case.id].update(self.suspects.refit(one.case, [*known.values()]))
             self.names[one.case.id] = self._upheld(one)
 

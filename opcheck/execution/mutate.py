@@ -11,7 +11,7 @@ from typing import TypeAlias
 from opcheck.clauses import Survey
 from opcheck.engine import dtypes_of, leading, operator_of
 from opcheck.engine.mutants import Mutant as Mistake
-from opcheck.engine.mutants import mutants_of
+from opcheck.engine.mutants import guards_of, mutants_of
 from opcheck.engine.mutants.mutant import STATEFUL, StatefulMutant
 from opcheck.errors import UsageError
 from opcheck.execution.machine import in_parallel
@@ -72,7 +72,7 @@ def mistakes_in(op: OpVersion, dtype: str | None = None) -> tuple[Wrong, ...]:
     """
     allowed = dtypes_of(op) if dtype is None else (dtype,)
     nodes = list(chain.from_iterable(nodes_of(Cell(op, one), _DRAWN) for one in allowed))
-    concerned = (one for one in mutants_of(op) if any(map(one.concerns, nodes)))
+    concerned = (one for one in (*mutants_of(op), *guards_of(op)) if any(map(one.concerns, nodes)))
     return (*concerned, *STATEFUL) if operator_of(op) else ()
 
 
@@ -158,18 +158,18 @@ def _places(
 ) -> dict[tuple[str, Cell | OpVersion], tuple[Wrong, list[Cell]]]:
     """Each mistake with the cells whose cases decide about it together.
 
-    That is one cell, but for mistakes about validity alone those of a version.
+    That is one cell; for mistakes about validity, and for guarded ones, those of a version.
     """
     places: dict[tuple[str, Cell | OpVersion], tuple[Wrong, list[Cell]]] = {}
     for cell in found:
         for wrong in _chosen(cell, settings):
-            key = wrong.name, cell.op if _of_validity(wrong) else cell
+            key = wrong.name, cell.op if _once_a_version(wrong) else cell
             places.setdefault(key, (wrong, []))[1].append(cell)
     return places
 
 
-def _of_validity(wrong: Wrong) -> bool:
-    return isinstance(wrong, Mistake) and wrong.of_validity
+def _once_a_version(wrong: Wrong) -> bool:
+    return isinstance(wrong, Mistake) and wrong.once_a_version
 
 
 def _work(plot: Plot) -> list[Mutation]:
@@ -205,7 +205,7 @@ def _mutation(
     cell: Cell, wrong: Wrong, sights: Sequence[Sight], settings: Settings, known: dict[str, None]
 ) -> Mutation:
     """What the cases of a cell see of one mistake; adds their names to those `known` to see it."""
-    of_all = _of_validity(wrong)
+    of_all = _once_a_version(wrong)
     mutant = Mutant(cell.op, cell.dtype, wrong.name, wrong.text, of_all)
     harmless = None
     if isinstance(wrong, Mistake):

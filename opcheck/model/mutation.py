@@ -25,8 +25,8 @@ class Fate(StrEnum):
 class Mutant:
     """A mistake, made in one version of an operator on one dtype.
 
-    `text` fits after "as if". `any_type`: it leaves legal nodes alone, and the cases of every type
-    decide about it; `dtype` is one of them.
+    `text` fits after "as if". `any_type`: the cases of every type decide about it together;
+    `dtype` is one of them.
     """
 
     op: OpVersion

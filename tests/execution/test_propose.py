@@ -72,7 +72,7 @@ def test_what_is_proposed_kills_and_accuses_nobody_else(tmp_path, op, since, nam
     mistake = named(cases[0].op, name)
     [found] = proposed(cases, name, 1500)
     assert found.mutants == (
-        Mutant(cases[0].op, "float32", name, mistake.text, mistake.of_validity),
+        Mutant(cases[0].op, "float32", name, mistake.text, mistake.once_a_version),
     )
     assert found.case.op == cases[0].op
     wrong, right = verdicts(found.case, mistake)

@@ -14,6 +14,7 @@ from opcheck.engine.mutants import (
     axes,
     casts,
     elements,
+    guards,
     layout,
     pooling,
     rows,
@@ -26,7 +27,7 @@ from opcheck.engine.node import Node, operator_of
 from opcheck.engine.operators import OwnMutant
 from opcheck.model import OpVersion
 
-__all__ = ["Mutant", "mutants_of"]
+__all__ = ["Mutant", "guards_of", "mutants_of"]
 
 _GENERAL: tuple[Mutant, ...] = (
     *(mutant for one in (rows, elements, axes, windows, pooling, casts) for mutant in one.FAULTS),
@@ -61,6 +62,16 @@ def mutants_of(op: OpVersion) -> tuple[Mutant, ...]:
             argued = {**mutant.equivalent, **operator.equivalents.get(mutant.name, {})}
             found.setdefault((mutant.name, mutant.primitive), replace(mutant, equivalent=argued))
     return tuple(found.values())
+
+
+@cache
+def guards_of(op: OpVersion) -> tuple[Mutant, ...]:
+    """The mutants of an operator version that are wrong only on one path of kernels.
+
+    They measure a suite. They are no causes of failures: what is wrong there is any answer.
+    """
+    operator = operator_of(op)
+    return tuple(guards.guards(op, operator)) if operator else ()
 
 
 def _own(mutant: OwnMutant) -> Mutant:

@@ -345,7 +345,16 @@ def _of_indices(of: Callable[[Any, int], Any]) -> Fault:
     return lambda original, indices, n, back: original(of(indices, n), n, back=back)
 
 
+def _by_the_first_axis(node: Node) -> Sequence[Any]:
+    first = node.given[0].shape[0] if node.rank else 0
+    counted = _of_indices(lambda i, n: np.where(i < 0, i + first, i))
+    return evaluate(node, faults={_INDEXED: counted})
+
+
 FAULTS: tuple[Mutant, ...] = (
+    Mutant("negative_index_by_the_first_axis",
+           "negative indices were counted from the end of the first axis, whichever was indexed",
+           _by_the_first_axis, _INDEXED),
     *map(of_validity, faults(_INDEXED, _of_indices, *_INDICES_OUTSIDE)),
     *faults(_INDEXED, _of_indices, *_INDICES), *faults(
     _COERCED,

@@ -77,6 +77,7 @@ class Mutant:
         unbounded: It is about results out of range, which an operator with an upper end has not.
         equivalent: Where no legal input tells it from the formula, and why; by version ("13"),
             dtype ("float32") or both ("13 float32").
+        any_type: Cases of any one type decide about it in each version.
     """
 
     name: str
@@ -90,6 +91,7 @@ class Mutant:
     of_form: bool = False
     unbounded: bool = False
     equivalent: Mapping[str, str] = field(default_factory=dict)
+    any_type: bool = False
 
     def made_on(self, node: Node) -> Sequence[Any] | InvalidNode:
         """What it makes of a node, or why it refuses it; what does not concern it is right."""
@@ -115,9 +117,9 @@ class Mutant:
         return not self.primitive or self.primitive in node.primitives
 
     @property
-    def of_validity(self) -> bool:
-        """It leaves legal nodes alone: one type decides, as for what is legal in a version."""
-        return isinstance(self.answer, Accepting)
+    def once_a_version(self) -> bool:
+        """True if one type decides, as it does about what is legal in a version."""
+        return self.any_type or isinstance(self.answer, Accepting)
 
     def why_harmless(self, op: OpVersion, dtype: str | None) -> str | None:
         """The argument that no input tells it from the formula; None where nobody argues so."""
@@ -281,7 +283,8 @@ def _adds_to_the_last_answer(outputs: Sequence[Any], _: Any, sums: list[Any]) ->
     return _copies(sums)
 
 
-def _another(out: Any) -> Any:
+def another(out: Any) -> Any:
+    """Another value in place of each but NaN, an infinity and -0.5."""
     if out.dtype.hasobject:
         return out + "."
     return ~out if out.dtype.kind in "biu" else -out - 1
@@ -289,7 +292,7 @@ def _another(out: Any) -> Any:
 
 def _negates_from_the_second_run(outputs: Sequence[Any], _: Any, runs: list[Any]) -> Sequence[Any]:
     runs.append(None)
-    return [*map(_another, outputs)] if len(runs) > 1 else outputs
+    return [*map(another, outputs)] if len(runs) > 1 else outputs
 
 
 #: By what is seen of them: the second run alone, the first answer afterwards, or the input.

@@ -88,17 +88,24 @@ def _in_32_bits(value: int) -> int:
 # ── attributes ────────────────────────────────────────────────────────────────────────────────
 
 
-def _of_any(attribute: Attribute, schemas: Iterable[Schema]) -> Iterator[Mutant]:
-    name, default = attribute.name, attribute.default
-    # What says nothing: the default, or for a list without one 0 or 1 along each axis.
-    neutral = {default} if default is not None else {0, 1}
+def says_something(attribute: Attribute) -> Callable[[Node], bool]:
+    """Return a test for nodes whose attribute departs from its default.
 
-    def says_something(node: Node) -> bool:
-        value = node.attrs.get(name)
+    Of a list without a default, 0 or 1 along each axis says nothing.
+    """
+    neutral = {0, 1} if attribute.default is None else {attribute.default}
+
+    def departs(node: Node) -> bool:
+        value = node.attrs.get(attribute.name)
         values = value if isinstance(value, tuple) else (value,)
         tensor = attribute.type in ("tensor", "tensors", "other")
         return value is not None and (tensor or not {*values} <= neutral)
 
+    return departs
+
+
+def _of_any(attribute: Attribute, schemas: Iterable[Schema]) -> Iterator[Mutant]:
+    name, default = attribute.name, attribute.default
     if attribute.required:
         return
     yield Mutant(f"{name}_ignored", f"{name} was ignored, and taken for its default",
@@ -106,7 +113,7 @@ def _of_any(attribute: Attribute, schemas: Iterable[Schema]) -> Iterator[Mutant]
     text = f"a node without {name} was not supported"
     yield refusing(f"refuses_default_{name}", text, lambda node: name not in node.attrs)
     text = f"{name} was not supported, but for its default"
-    yield refusing(f"refuses_{name}", text, says_something)
+    yield refusing(f"refuses_{name}", text, says_something(attribute))
     others = {s.attributes[name].default for s in schemas if name in s.attributes}
     of_another = ", the default of another version"
     misread = dict.fromkeys(sorted(others - {default, None}, key=str), of_another)

@@ -115,3 +115,4 @@ OP.mutant_table(OF_OPERANDS, by=with_operands)
 
 for called in ("refuses_rank_1", "vector_becomes_a_row"):
     OP.equivalent(called, "a batch axis comes before that of the channels")
+OP.equivalent("refuses_empty", "the function body refuses empty tensors, too")

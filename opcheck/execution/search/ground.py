@@ -203,7 +203,7 @@ class Ground:
 
     def mutant(self, mistake: Mistake) -> Mutant:
         """`mistake` made here."""
-        of_all = mistake.of_validity
+        of_all = mistake.once_a_version
         return Mutant(self.cell.op, self.cell.dtype, mistake.name, mistake.text, of_all)
 
     def found(self, mistake: Mistake) -> Candidate | None:

@@ -14,7 +14,7 @@ import pytest
 
 from opcheck import dtypes
 from opcheck.engine import dtypes_of
-from opcheck.engine.mutants import Mutant, elements, mutants_of
+from opcheck.engine.mutants import Mutant, elements, guards_of, mutants_of
 from opcheck.engine.mutants.mutant import STATEFUL
 from opcheck.engine.node import Node, operator_of
 from opcheck.engine.operators import find
@@ -40,12 +40,12 @@ PAST = (
     r"\b(\w+ed|was|were|had|won|came|became|got|gave|held|stood|lay|began|left|ran|kept|went|hung"
     r"|meant|lost|took|broke|put|cut|made)\b"
 )
-EVERY = {id(mutant): mutant for op in OPS for mutant in mutants_of(op)}.values()
+EVERY = {id(mutant): mutant for op in OPS for mutant in (*mutants_of(op), *guards_of(op))}.values()
 
 
 @pytest.mark.parametrize("op", OPS, ids=str)
 def test_names_and_texts_tell_the_mutants_of_an_operator_apart(op: OpVersion) -> None:
-    wrong = (*mutants_of(op), *STATEFUL)
+    wrong = (*mutants_of(op), *guards_of(op), *STATEFUL)
     names = Counter(f"{one.name} {getattr(one, 'primitive', '')}" for one in wrong)
     texts = Counter(f"{one.text} {getattr(one, 'primitive', '')}" for one in wrong)
     for told in (names, texts):
@@ -79,7 +79,7 @@ def test_arguments_speak_of_versions_and_types_of_the_operator(op: OpVersion) ->
 def test_arguments_speak_of_mutants_that_there_are(domain: str, name: str) -> None:
     operator = find(domain, name)
     assert operator
-    made = {m.name for op in OPS if op.name == name for m in mutants_of(op)}
+    made = {m.name for op in OPS if op.name == name for m in (*mutants_of(op), *guards_of(op))}
     assert set(operator.equivalents) <= made
 
 
@@ -131,7 +131,7 @@ def test_every_mutant_answers_every_node_or_refuses_it(domain: str, name: str) -
     nodes = [*strange(op)]
     assert {node.is_legal for node in nodes} == {True, False}
     for node in nodes:
-        for mutant in mutants_of(op):
+        for mutant in (*mutants_of(op), *guards_of(op)):
             if mutant.concerns(node):
                 mutant.made_on(node)
 

@@ -11,6 +11,7 @@ import numpy as np
 from opcheck import dtypes
 from opcheck.backends.base import Backend, Defect
 from opcheck.backends.observe import Exit, Observed, Outputs, observe
+from opcheck.errors import WrongOperator
 from opcheck.model import (
     Array,
     Crashed,
@@ -71,6 +72,8 @@ def _failed(exit: Exit, seen: Observed) -> Outcome:
     match exit.signal:
         case "defect":
             raise Defect(exit.detail)
+        case "operator file":
+            raise WrongOperator(exit.detail)
         case "unavailable":
             return NotRun(exit.detail)
         case "died":

@@ -18,13 +18,21 @@ from numpy.ma import MaskedArray
 
 from opcheck.backends.base import Backend, Declaring, Defect, Prepared, ProcessDied, UnusableAnswer
 from opcheck.dtypes import ELEMENT_TYPES
-from opcheck.errors import BackendUnavailable, NotExpressible, NotSupported
+from opcheck.errors import BackendUnavailable, NotExpressible, NotSupported, WrongOperator
 from opcheck.model import Array, Declared, Foreign, Items, Question
 
 Outputs: TypeAlias = tuple[Array | Foreign, ...]
 Stage: TypeAlias = Literal["feed", "prepare", "run", "second run", "third run"]
 Signal: TypeAlias = Literal[
-    "defect", "unavailable", "unusable", "died", "inexpressible", "declined", "memory", "raised"
+    "defect",
+    "operator file",
+    "unavailable",
+    "unusable",
+    "died",
+    "inexpressible",
+    "declined",
+    "memory",
+    "raised",
 ]
 
 #: No operator has more outputs.
@@ -34,6 +42,7 @@ MAX_DETAIL = 2000
 #: What an exception says by its type alone: the first that it is one of.
 _SIGNALS: Mapping[Signal, tuple[type[BaseException], ...]] = {
     "defect": (Defect,),
+    "operator file": (WrongOperator,),
     "unavailable": (BackendUnavailable,),
     "unusable": (UnusableAnswer,),
     "died": (ProcessDied, SystemExit),
@@ -43,7 +52,7 @@ _SIGNALS: Mapping[Signal, tuple[type[BaseException], ...]] = {
     "raised": (BaseException,),
 }
 #: What refuses no data, whatever data may be refused.
-_NEVER_A_REFUSAL = (Defect, BackendUnavailable, ProcessDied, UnusableAnswer)
+_NEVER_A_REFUSAL = (Defect, WrongOperator, BackendUnavailable, ProcessDied, UnusableAnswer)
 
 
 @dataclass(frozen=True)

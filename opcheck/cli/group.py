@@ -12,7 +12,7 @@ import click
 
 import opcheck
 from opcheck.cli import interrupt
-from opcheck.errors import CaseFileError, Exit, OpcheckError, did_you_mean
+from opcheck.errors import CaseFileError, Exit, OpcheckError, WrongOperator, did_you_mean
 
 #: Each is a module in `opcheck.cli` with a function `command`; its line stands here so that
 #: `--help` need not import it.
@@ -89,7 +89,7 @@ def _endings() -> Iterator[None]:
         return
     except OpcheckError as error:
         # Problems of files begin with their place, which editors and CI systems look for.
-        prefix = "" if isinstance(error, CaseFileError) else "opcheck: "
+        prefix = "" if isinstance(error, CaseFileError | WrongOperator) else "opcheck: "
         _say(prefix + "\n".join(error.lines()))
         code = error.exit_code
     except KeyboardInterrupt:

@@ -15,8 +15,8 @@ import numpy as np
 from opcheck import dtypes, numbers
 from opcheck.dtypes import DTYPES, DType, half_ulp, round_to
 from opcheck.engine.node import Bound, Node, bind
-from opcheck.engine.operators import Formula, Operator
-from opcheck.errors import InvalidNode, NotSupported
+from opcheck.engine.operators import Formula, Operator, explained, located
+from opcheck.errors import InvalidNode, NotSupported, WrongOperator
 from opcheck.model import Array
 from opcheck.numbers import Fault
 from opcheck.numbers.arithmetic import WORKING_DIGITS, Arithmetic, expected, narrow, stored
@@ -28,10 +28,6 @@ from opcheck.numbers.faulty import Faulty, bare
 Output: TypeAlias = Bounded | Truth | Indices | Array
 
 _FLOAT32 = DTYPES["float32"]
-
-
-class Defect(Exception):
-    """A formula failed in a way that no specification asks for: a defect of opcheck's."""
 
 
 def is_real(array: Array | None) -> bool:
@@ -54,7 +50,7 @@ def evaluate(
     They share no memory with the inputs. `formula` takes the place of the operator's own, `faults`
     of functions that it calls; `trace` collects the names of these.
 
-    Raises what `bind` raises, InvalidNode for what the formula forbids, and Defect.
+    Raises what `bind` raises, InvalidNode for what the formula forbids, and WrongOperator.
     """
     bound = bind(node, formula)
     convert = _as_it_is if bound.operator.exact else _widened
@@ -107,10 +103,21 @@ def _called(bound: Bound, operands: Sequence[Any]) -> Sequence[Any]:
     except (MemoryError, NotSupported):
         raise
     except Exception as error:
-        told = f"{type(error).__name__}: {error}"
-        raise Defect(f"{bound.node.op}: a defect of opcheck's engine: {told}") from error
+        fed = [f"{dtypes.element_type(x) or x.dtype}{[*x.shape]}" for x in bound.node.given]
+        fed += [f"{name}={value}" for name, value in bound.attrs.items()]
+        text = f"the formula raised {explained(error)}; fed {', '.join(fed)}"
+        text += " (InvalidNode is for what the specification forbids)"
+        raise _wrong(bound, text, error) from error
     found = outputs if isinstance(outputs, tuple | list) else (outputs,)
+    declared = bound.schema.outputs
+    if len(found) > len(declared) and declared[-1].option != "variadic":
+        raise _wrong(bound, f"the formula returns {len(found)} outputs; allowed: {len(declared)}")
     return found[: bound.node.outputs]
+
+
+def _wrong(bound: Bound, text: str, error: Exception | None = None) -> WrongOperator:
+    place = located(error or Exception(), bound.formula)
+    return WrongOperator(f"{place}: {bound.node.op}: {text}")
 
 
 def _typed(bound: Bound, place: int, output: Any) -> Array:
@@ -130,7 +137,7 @@ def _typed(bound: Bound, place: int, output: Any) -> Array:
         return round_to(array.astype(np.float64), dtype)
     if dtype.kind == "int" and array.dtype.kind in "iu":
         return array.astype(dtype.numpy)
-    raise Defect(f"{bound.node.op}: output {place} is {array.dtype} and not {dtype}")
+    raise _wrong(bound, f"output {place} is {array.dtype} and not {dtype}")
 
 
 # ── bounded ───────────────────────────────────────────────────────────────────────────────────

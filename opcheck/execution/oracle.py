@@ -185,6 +185,10 @@ class WrongCase(ValueError):
     """The case contradicts itself or the engine; nothing can be said about any backend."""
 
 
+class Unsupported(WrongCase):
+    """The engine lacks what would answer the case, which is not to blame."""
+
+
 @dataclass(frozen=True, eq=False)
 class Admission:
     """The answers that a case admits, and the legal twin of the first refusal among them."""
@@ -373,7 +377,7 @@ def _wants_of_twin(legal: Case, twin: Question) -> tuple[Want, ...]:
     try:
         return computed(legal, twin, twin.inputs)
     except WrongCase as error:
-        raise WrongCase(f"its legal twin: {error}") from None
+        raise type(error)(f"its legal twin: {error}") from None
 
 
 def _golden_outputs(case: Case, folder: Path) -> list[Array]:
@@ -394,7 +398,7 @@ def computed(case: Case, asked: Question, inputs: tuple[Array, ...]) -> tuple[Wa
     except InvalidNode as error:
         raise _refused_by_the_engine(error) from None
     except NotSupported as error:
-        raise WrongCase(f"opcheck's engine has no answer: {error}") from None
+        raise Unsupported(f"opcheck's engine has no answer: {error}") from None
     pairs = zip(case.outputs, outputs, strict=True)
     wants = (computed_want(case.op, output.name, answer) for output, answer in pairs)
     return _in_any_order(case, [replace(want, drawn=_is_drawn(case)) for want in wants])

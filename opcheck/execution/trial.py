@@ -117,14 +117,14 @@ class Trial:
         """The inquiry of one backend; a case that is itself wrong says so instead."""
         case = self.case
         if case.beyond:
-            result = Result(case, backend.address, Verdict.UNSUPPORTED, inexpressible=True)
-            reason = f"unsupported by opcheck: {case.beyond}"
-            return Judged(replace(result, reason=reason, beyond=True))
+            return self._unsupported(backend, f"unsupported by opcheck: {case.beyond}")
         try:
             asked = self.question
             admitted, silent = self.admission, ""
         except oracle.Silent as error:
             admitted, silent = oracle.Admission((), None), str(error)
+        except oracle.Unsupported as error:
+            return self._unsupported(backend, str(error))
         except ValueError as error:
             return Judged(Result(case, backend.address, Verdict.BAD_CASE, str(error)))
         except MemoryError:
@@ -174,6 +174,10 @@ class Trial:
             outcome = replace(produced, unstable=judgement.reason)
         failed = (admitted.twin, twin) if admitted.twin and twin else (asked, outcome)
         return Judged(result, failed, answer=produced if judgement.failure == "precision" else None)
+
+    def _unsupported(self, backend: BackendInfo, reason: str) -> Judged:
+        result = Result(self.case, backend.address, Verdict.UNSUPPORTED, reason, inexpressible=True)
+        return Judged(replace(result, beyond=True))
 
     @property
     def like(self) -> Array | None:

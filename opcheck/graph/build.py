@@ -71,15 +71,8 @@ def assemble(
     )
     imports = [helper.make_opsetid(domain, at_opset)]
     model = helper.make_model(graph, opset_imports=imports, ir_version=version)
-    # Ranks, and types where there are none, as ONNX infers them. Sizes stay open: they are part of
-    # the answer, and ONNX's own inference may get them wrong.
-    for output, found in zip(model.graph.output, _inferred(model), strict=False):
-        ours, theirs = output.type.tensor_type, found.type.tensor_type
-        ours.elem_type = ours.elem_type or theirs.elem_type
-        if theirs.HasField("shape"):
-            ours.shape.SetInParent()
-            for _ in theirs.shape.dim:
-                ours.shape.dim.add()
+    _state_ranks(model)
+    _keep_rank(model)
     return model
 
 
@@ -109,6 +102,44 @@ def _output_info(output: OutputSpec) -> ValueInfoProto:
     if output.dtype is None:
         return helper.make_empty_tensor_value_info(output.name)
     return helper.make_tensor_value_info(output.name, output.dtype.onnx, None)
+
+
+def _state_ranks(model: ModelProto) -> None:
+    """Give each output its rank, and a type if it has none, where ONNX can infer them."""
+    # Sizes stay open: they are part of the answer, and ONNX's own inference may get them wrong.
+    for output, found in zip(model.graph.output, _inferred(model), strict=False):
+        ours, theirs = output.type.tensor_type, found.type.tensor_type
+        ours.elem_type = ours.elem_type or theirs.elem_type
+        if theirs.HasField("shape"):
+            state_rank(output, len(theirs.shape.dim))
+
+
+def state_rank(output: ValueInfoProto, rank: int) -> None:
+    """Give an output without a shape one of this rank and of any sizes."""
+    shape = output.type.tensor_type.shape
+    shape.SetInParent()
+    for _ in range(rank):
+        shape.dim.add()
+
+
+def _keep_rank(model: ModelProto) -> None:
+    """Give the only output the rank of the first input, where no version of ONNX infers one.
+
+    onnx's checker refuses an output without a shape. Operators that ONNX has no inference for at
+    their version, such as GroupNormalization and Cast-1, keep the rank; Reshape-1 alone does not.
+    """
+    graph, (imported, *_) = model.graph, model.opset_import
+    outputs = [one.type.tensor_type for one in graph.output]
+    if imported.domain or len(outputs) != 1 or outputs[0].HasField("shape"):
+        return
+    (node,) = graph.node
+    schema = opset.describe("", node.op_type, imported.version)
+    if schema is None or schema.infers_shapes or len(schema.outputs) > 1 or not node.input:
+        return
+    shapes = {one.name: len(one.type.tensor_type.shape.dim) for one in graph.input}
+    shapes |= {one.name: len(one.dims) for one in graph.initializer}
+    if node.op_type != "Reshape" and node.input[0] in shapes:
+        state_rank(graph.output[0], shapes[node.input[0]])
 
 
 def _inferred(model: ModelProto) -> Sequence[ValueInfoProto]:

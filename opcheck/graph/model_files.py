@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from onnx import ModelProto, TensorProto, ValueInfoProto, checker, shape_inference
 
 from opcheck.dtypes import DType
-from opcheck.graph.build import anonymous, at_newest_opsets, model_of
+from opcheck.graph.build import anonymous, at_newest_opsets, model_of, state_rank
 from opcheck.graph.tensors import (
     MAX_BYTES,
     BeyondOpcheck,
@@ -164,11 +164,8 @@ def model_bytes(task: Task, ranks: Sequence[int]) -> bytes:
     """
     model = model_of(task)
     for output, rank in zip(model.graph.output, ranks, strict=False):
-        kind = output.type.tensor_type
-        if not kind.HasField("shape"):
-            kind.shape.SetInParent()
-            for _ in range(rank):
-                kind.shape.dim.add()
+        if not output.type.tensor_type.HasField("shape"):
+            state_rank(output, rank)
     return model.SerializeToString(deterministic=True)
 
 

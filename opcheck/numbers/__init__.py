@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import wraps
 from typing import Any, TypeAlias, TypeVar, cast
 
@@ -143,7 +144,8 @@ def real(x: float) -> Any:
 
 
 def __getattr__(name: str) -> Any:
-    raise AttributeError(f"no function {name}; NAMES has those there are")
+    nearest = ", ".join(get_close_matches(name, sorted(NAMES), n=4, cutoff=0))
+    raise AttributeError(f"{__name__} has no function {name}; NAMES has {nearest} and others")
 
 
 def shape(x: Any) -> tuple[int, ...]:

@@ -54,6 +54,7 @@ def _schema(schema: Any) -> Schema:
         doc=schema.doc or "",
         constraints={c.type_param_str: c.description for c in schema.type_constraints},
         bodies=tuple(sorted(bodies)),
+        infers_shapes=schema.has_type_and_shape_inference_function,
     )
 
 

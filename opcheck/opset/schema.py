@@ -48,7 +48,8 @@ class Schema:
     """One operator at one version.
 
     `doc` is the operator's text, `constraints` describe its type variables. `bodies` are the opsets
-    for which the specification states the operator as a function of others.
+    for which the specification states the operator as a function of others. `infers_shapes`: onnx
+    can tell the outputs' shapes.
     """
 
     op: OpVersion
@@ -59,6 +60,7 @@ class Schema:
     doc: str = ""
     constraints: Mapping[str, str] | None = None
     bodies: tuple[int, ...] = ()
+    infers_shapes: bool = True
 
     @property
     def lead(self) -> int:

@@ -36,7 +36,8 @@ def show(console: Console, result: Record) -> None:
     # Never folded: ids and commands are there to be copied.
     console.print(title, soft_wrap=True)
     _line(console, "asked", result.question)
-    _line(console, "clause", f"“{result.clause}”" if result.clause else "none quoted")
+    if result.clause or result.verdict is not Verdict.BAD_CASE:
+        _line(console, "clause", f"“{result.clause}”" if result.clause else "none quoted")
     for ruling in result.rulings:
         _line(console, "ruling", ruling)
     if result.rule != "must":

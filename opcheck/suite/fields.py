@@ -19,7 +19,7 @@ from pydantic import (
     WithJsonSchema,
 )
 
-from opcheck.dtypes import DTYPES
+from opcheck.dtypes import DTYPES, ELEMENT_TYPES
 from opcheck.errors import did_you_mean
 from opcheck.model import ATTRIBUTE_TYPES, Level, Rule
 from opcheck.reading.form import Fields, shown
@@ -48,6 +48,9 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 def _known_dtype(name: str) -> str:
     if name not in DTYPES:
+        for dtype in ELEMENT_TYPES.values():
+            if name in (dtype.name, dtype.numpy.name):
+                raise ValueError(f"unsupported by opcheck: cases of {dtype}")
         hint = did_you_mean(name, DTYPES) or f"known: {', '.join(DTYPES)}"
         raise ValueError(f"unknown dtype {shown(name)} ({hint})")
     return name

@@ -75,3 +75,18 @@ def test_slots_are_in_the_operator_s_order_with_gaps_before_the_last() -> None:
 @given(st.permutations([f"inputs_{k}" for k in range(12)]))
 def test_variadic_tensors_are_ordered_by_number_and_not_by_name(names: list[str]) -> None:
     assert slots(CONCAT, names) == tuple(f"inputs_{k}" for k in range(12))
+
+
+@pytest.mark.parametrize(
+    ("op", "inputs", "name", "dtype"),
+    [
+        ("TopK", "{X: [1, 2], K: [1]}", "K", "int64"),
+        ("Where", "{condition: [true, false], X: [1, 2], Y: [3, 4]}", "condition", "bool"),
+        ("Gather", "{data: [1, 2], indices: {value: [1], dtype: int32}}", "indices", "int32"),
+    ],
+)
+def test_an_input_that_may_have_one_dtype_only_has_it(cases, op, inputs, name, dtype) -> None:
+    (case,) = cases(
+        f"op: {op}\nopset: 16\ndtype: float32\ncases:\n- {{name: a, inputs: {inputs}}}\n"
+    )
+    assert {one.name: one.dtype.name for one in case.inputs}[name] == dtype

@@ -24,7 +24,8 @@ from opcheck.engine.mutants import (
 )
 from opcheck.engine.mutants.mutant import Accepting, Mutant, apart_from_rounding
 from opcheck.engine.node import Node, operator_of
-from opcheck.engine.operators import OwnMutant
+from opcheck.engine.operators import Operator, OwnMutant
+from opcheck.errors import WrongOperator, meant
 from opcheck.model import OpVersion
 
 __all__ = ["Mutant", "guards_of", "mutants_of"]
@@ -40,11 +41,22 @@ def mutants_of(op: OpVersion) -> tuple[Mutant, ...]:
     """The mutants of an operator version, the most specific first.
 
     Empty where the engine does not know the operator. Not all of them concern every node: see
-    `Mutant.concerns`.
+    `Mutant.concerns`. Raises WrongOperator where its file argues about a mutant of no version.
     """
     operator = operator_of(op)
     if operator is None:
         return ()
+    found = _made(op, operator)
+    if operator.argued.keys() - {one.name for one in found}:
+        versions = (replace(op, since=since) for since in operator.formulas)
+        names = {one.name for version in versions for one in _made(version, operator)}
+        for name in operator.argued.keys() - names:
+            wrong = f"{operator.name}: equivalent: there is no mutant {name!r}{meant(name, names)}"
+            raise WrongOperator(f"{operator.argued[name]}: {wrong}")
+    return found
+
+
+def _made(op: OpVersion, operator: Operator) -> tuple[Mutant, ...]:
     attributes = opset.versions(op.domain, op.name)[op.since].attributes
     own = (_own(one) for one in operator.mutants if one.since == op.since)
     general = (

@@ -7,15 +7,26 @@ import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
+from functools import partial, wraps
 from itertools import combinations, repeat
 from typing import Any, TypeAlias, cast
 
+import numpy as np
+
 from opcheck import dtypes, opset
+from opcheck.engine.evaluate import evaluate
 from opcheck.engine.mutants import axes
-from opcheck.engine.mutants.mutant import Accepting, Answer, Mutant, computed_in_float32, refusing
+from opcheck.engine.mutants.mutant import (
+    DOUBLE,
+    Accepting,
+    Answer,
+    Mutant,
+    apart_from_rounding,
+    computed_in_float32,
+    refusing,
+)
 from opcheck.engine.node import Node
-from opcheck.engine.operators import Operator
+from opcheck.engine.operators import Formula, Operator
 from opcheck.errors import InvalidNode
 from opcheck.model import OpVersion, Typed
 from opcheck.opset import Attribute, Schema
@@ -27,6 +38,8 @@ Repairs: TypeAlias = Callable[[Any, Node], Iterable[Any]]
 
 #: How a node is read does not depend on the type of its tensors, so that cases of one type decide.
 _ONE_TYPE = ("float32",)
+#: A default below this guards a division, or the like.
+_SMALL = 0.01
 #: Entries of a list of three or more, from either end.
 _ENTRIES = (0, 1, 2, 3, -1, -2, -3, -4)
 
@@ -41,6 +54,8 @@ def mutants(op: OpVersion, known: Operator) -> Iterator[Mutant]:
             yield from _of_any(attribute, versions.values())
             if of_type := _BY_TYPE.get(attribute.type):
                 yield from of_type(attribute)
+            if isinstance(attribute.default, float) and 0 < attribute.default < _SMALL:
+                yield from _of_guard(attribute, known.formulas[op.since])
             if axes.names_axes(attribute):
                 yield from axes.Named(attribute).mutants()
     yield from _of_form(schema)
@@ -157,6 +172,26 @@ def _of_float(attribute: Attribute) -> Iterator[Mutant]:
     yield refusing(f"refuses_fractions_of_{name}", text,
                    lambda node: cast(float, node.attrs.get(name, 0)) % 1 != 0)  # fmt: skip
     yield from _of_number(attribute)
+
+
+def _of_guard(attribute: Attribute, formula: Formula) -> Iterator[Mutant]:
+    name = attribute.name
+
+    for called, text, read, only in (
+        ("left_out", "was left out", lambda value: 0.0, None),
+        # The decimal number that the text or the case has, and that float32 rounds.
+        ("as_double", "was a double, where attributes and their defaults are float32",
+         lambda value: float(str(np.float32(value))), DOUBLE),
+    ):  # fmt: skip
+
+        @wraps(formula)
+        def misread(*inputs: Any, read: Any = read, **attrs: Any) -> Any:
+            return formula(*inputs, **{**attrs, name: read(attrs[name])})
+
+        def answer(node: Node, misread: Formula = misread) -> Sequence[Any]:
+            return apart_from_rounding(node, evaluate(node, misread))
+
+        yield Mutant(f"{name}_{called}", f"{name} {text}", answer, only=only)
 
 
 def _whole(change: Callable[[float], int], value: float) -> float:

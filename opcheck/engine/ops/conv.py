@@ -102,6 +102,14 @@ MUTANTS = {
 OP.mutant_table(MUTANTS, by=by_operands)
 
 
+@OP.mutant("the filters' outputs were written in turns of the groups")
+def outputs_in_turns(X, W, B=None, *, kernel_shape, strides, dilations, pads, auto_pad, group):
+    check(X, W, B, kernel_shape, group)
+    given = {"strides": strides, "dilations": dilations, "pads": pads, "auto_pad": auto_pad}
+    y = grouped(by_windows(X, W, kernel_shape=None, group=group, **given), 1, group)
+    return y if B is None else y + xp.reshape(B, (-1, *[1] * (X.ndim - 2)))
+
+
 # ── what no legal input shows ─────────────────────────────────────────────────────────────────
 
 for called in ("refuses_rank_1", "vector_becomes_a_row"):

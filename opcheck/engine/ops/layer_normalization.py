@@ -61,5 +61,6 @@ OP.mutant_table(OF_OUTPUTS, by=outputs)
 
 # ── what no legal input shows ─────────────────────────────────────────────────────────────────
 
-OP.equivalent("divisor_plus_1e-12", "stage one is computed in float32", "float64")
+for called in ("divisor_plus_1e-12", "epsilon_as_double"):
+    OP.equivalent(called, "stage one is computed in float32", "float64")
 OP.equivalent("minus_infinity_taken_for_nan", "either makes NaN of its row")

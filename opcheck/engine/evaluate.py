@@ -110,6 +110,8 @@ def _called(bound: Bound, operands: Sequence[Any]) -> Sequence[Any]:
         told = f"{type(error).__name__}: {error}"
         raise Defect(f"{bound.node.op}: a defect of opcheck's engine: {told}") from error
     found = outputs if isinstance(outputs, tuple | list) else (outputs,)
+    if len(found) < (bound.node.outputs or 1):
+        raise Defect(f"{bound.node.op}: {len(found)} of {bound.node.outputs or 1} outputs")
     return found[: bound.node.outputs]
 
 
@@ -534,7 +536,7 @@ class Expected:
         if common is not None:
             down, up = (end.astype(np.float64, copy=False) for end in (common.down, common.up))
             common = Common(down, up, common.group)
-        return Room(own, common, output.lost)
+        return Room(own, common, None if output.lost is None else output.lost > 0)
 
     def range_loss(self, tier: Tier) -> Any:
         """Where a tier that may leave the range allows notably more than the first one does."""

@@ -149,7 +149,7 @@ def used(
         # What is subnormal is the output's floor.
         room = room + arithmetic.floor
         counts = np.isfinite(got) & np.isfinite(right.v.astype(np.float64))
-        counts &= True if right.lost is None else ~right.lost
+        counts &= True if right.lost is None else right.lost == 0
         share = np.where(error == 0, 0.0, error / room)
     return float(np.max(share[counts], initial=0.0))
 

@@ -5,7 +5,7 @@ Where the error of an operand leaves more than one outcome, all of them are admi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -13,7 +13,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from opcheck.numbers.bounded.array import Bounded, Errors, Mask, is_finite, pair, size_of
+from opcheck.numbers.bounded.array import (
+    OVERFLOWED,
+    Bounded,
+    Errors,
+    Lost,
+    Mask,
+    Reals,
+    is_finite,
+    pair,
+    size_of,
+)
 from opcheck.numbers.bounded.elementwise import either, plus
 from opcheck.numbers.kinds import Kind
 
@@ -99,7 +109,9 @@ def _comparison(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]
         room = plus(a.e, b.e)
         if room is None:
             return v
-        return truth(v, (size_of(a.v - b.v) <= room) & (room > 0))
+        unsure = (size_of(a.v - b.v) <= room) & (room > 0)
+        lost = either(a.lost, b.lost) if a.arithmetic.flushes else None
+        return truth(v, unsure if lost is None else unsure | (lost > 0))
 
     return compared
 
@@ -147,7 +159,9 @@ def where(condition: Any, a: Any, b: Any) -> Any:
         if unsure.any():
             ends = [size_of(one.v - v) + (0.0 if one.e is None else one.e) for one in (x, y)]
             e = np.where(unsure, np.maximum(*ends), 0.0 if e is None else e)
-        lost = _either(chosen, x.lost, y.lost, np.False_)
+        lost = _either(chosen, x.lost, y.lost, 0)
+        if lost is not None and unsure.any():
+            lost = np.where(unsure, either(x.lost, y.lost), lost)
         return Errors(e, _either(chosen, x.q, y.q), lost)
 
     made = x.like(v, errors)
@@ -170,15 +184,33 @@ def _extreme(choose: Callable[[Any, Any], Any], a: Any, b: Any) -> Bounded:
 
     def errors() -> Errors:
         x, y = a.settled(), b.settled()
-        room = [np.zeros(()) if one.e is None else one.e for one in (x, y)]
-        ends = [choose(x.v + s * room[0], y.v + s * room[1]) for s in (-1, 1)]
-        e = np.maximum(*(size_of(end - v) for end in ends))
-        e = np.where(np.isfinite(e), e, 0.0)
-        first = np.asarray(v == x.v)
-        lost = _either(first, x.lost, y.lost, np.False_)
-        return Errors(e, _either(first, x.q, y.q), lost)
+        e, lost = extreme(choose, v, [x, y], either(x.lost, y.lost))
+        return Errors(e, _either(np.asarray(v == x.v), x.q, y.q), lost)
 
     return Bounded(v, a.dtype, a.arithmetic, errors, least=min(a.sure, b.sure))
+
+
+def extreme(
+    choose: Callable[..., Any], v: Reals, operands: Sequence[Bounded], lost: Lost | None
+) -> tuple[Any, Lost | None]:
+    """The bounds of an extreme `v` that `choose` makes of the operands, and what of it is lost.
+
+    `lost` says it of any operand, whichever is chosen.
+    """
+
+    def away(far: bool) -> Any:
+        ends = zip(*(x.ends(far=far) for x in operands), strict=True)
+        return np.maximum(*(size_of(choose(*end) - v) for end in ends))
+
+    e = away(far=False)
+    e = np.where(np.isnan(e) | ~is_finite(np.asarray(v)), 0.0, e)
+    if lost is None:
+        return e, None
+    reached = away(far=True)
+    gone = ~np.isfinite(reached) | (lost > OVERFLOWED)
+    if operands[0].arithmetic.flushes:
+        e = np.where(gone, e, np.maximum(e, reached))
+    return e, np.where(gone, lost, 0)
 
 
 maximum, minimum = partial(_extreme, np.maximum), partial(_extreme, np.minimum)
@@ -198,10 +230,10 @@ def _step(function: Callable[[Any], Any], x: Bounded) -> Bounded:
     if x.e is None:
         return Bounded(v, x.dtype, x.arithmetic)
     low, high = function(x.v - x.e), function(x.v + x.e)
-    unsure = np.asarray(low != high) & is_finite(v)
-    if not unsure.any():
+    unsure = np.asarray(low != high) & np.isfinite(x.e) & is_finite(v)
+    if not unsure.any() and np.isfinite(x.e).all():
         return Bounded(v, x.dtype, x.arithmetic, Errors(lost=x.lost))
-    e = np.where(unsure, size_of(high - low) / 2, 0.0)
+    e = np.where(unsure, size_of(high - low) / 2, np.where(np.isinf(x.e), np.inf, 0.0))
     middle = np.where(unsure, (low + high) / 2, v)
     return Bounded(middle, x.dtype, x.arithmetic, Errors(e, lost=x.lost))
 
@@ -233,7 +265,8 @@ def _place(
     v = choose(x.v, axis=axis, keepdims=keepdims)
     if x.e is None:
         return v
-    low, high = sign * x.v - x.e, sign * x.v + x.e
+    low, high = x.ends(far=x.arithmetic.flushes)
+    low, high = (low, high) if sign > 0 else (-high, -low)
     best = low.max(axis=axis, keepdims=True)
     possible = high >= best
     return indices(v, possible, axis)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -9,23 +10,28 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from opcheck.dtypes import limits
 from opcheck.numbers import plain
+from opcheck.numbers.arithmetic import Arithmetic
 from opcheck.numbers.bounded.array import (
+    ANYTHING,
+    OVERFLOWED,
     Bounded,
     Errors,
     Floats,
-    Mask,
+    Lost,
     Reals,
+    any_lost,
     is_finite,
     pair,
     size_of,
 )
+from opcheck.numbers.bounded.choice import extreme
 from opcheck.numbers.bounded.elementwise import divide, either, plus, result
 
 Axes: TypeAlias = int | Sequence[int] | None
 #: What the products of error terms may add to a first-order bound.
 _SECOND_ORDER = 1.01
-_larger = max
 
 
 def axes_of(axis: Axes, rank: int) -> tuple[int, ...]:
@@ -40,8 +46,25 @@ def _counted(e: Floats, v: Any) -> Floats:
     return e if np.isfinite(e).all() else np.where(is_finite(np.asarray(v)), e, 0.0)
 
 
-def _any(mask: Mask | None, axes: tuple[int, ...], keepdims: bool) -> Any:
-    return None if mask is None else np.any(mask, axis=axes, keepdims=keepdims)
+def _in_sum(lost: Lost | None, total: Floats, v: Any, arithmetic: Arithmetic) -> Lost | None:
+    """What is lost of sums `v`, from what is of their terms and from `total`, the sum of |terms|.
+
+    In some order a partial sum is as large as all terms of one sign together.
+    """
+    v, largest = np.asarray(v), limits(arithmetic.grid.dtype)[1]
+    if lost is None and total.max(initial=0) <= largest:
+        return None
+    size = size_of(v)
+    # All terms of the sum's sign, and all others.
+    ahead, behind = (total + size) / 2, (total - size) / 2
+    over = ~(ahead <= largest) & is_finite(v)
+    lost = over if lost is None else over | lost
+    return np.where((lost > 0) & ((size <= largest) | (behind > largest)), ANYTHING, lost)
+
+
+def _flushed(size: Floats, arithmetic: Arithmetic, terms: Any = 1) -> Any:
+    """What sums lose of terms, each or `terms` together, if whatever is small becomes 0."""
+    return np.minimum(size, terms * arithmetic.floor) if arithmetic.flushes else None
 
 
 def sum(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
@@ -66,20 +89,21 @@ def sum(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
         u, size = old.arithmetic.u, size_of(old.v)
         if old.e is not None:
             size = size + old.e
-        total = add_up(size, True)
-        digits = total * (_larger(count - 1, 0) * u)
+        total, flushed = add_up(size, True), _flushed(size, old.arithmetic)
+        digits = total * (builtins.max(count - 1, 0) * u)
         if count > 2:
             kept = np.minimum(size, total * u)
             most = np.max(kept, axis=axes, keepdims=True)
             digits = np.minimum(digits, add_up(kept, True) - most)
         e = digits.reshape(np.shape(v)) * _SECOND_ORDER
-        if old.e is not None:
-            e = e + add_up(old.e)
+        e = plus(e, *(None if part is None else add_up(part) for part in (old.e, flushed)))
         q = None
         if old.arithmetic.scatters:
             walk = _walk(old.v, axes, u).reshape(np.shape(v))
             q = plus(walk, None if old.q is None else add_up(old.q))
-        return Errors(_counted(e, v), q, _any(old.lost, axes, keepdims))
+        lost = any_lost(old.lost, axes, keepdims)
+        lost = _in_sum(lost, total.reshape(np.shape(v)), v, old.arithmetic)
+        return Errors(_counted(e, v), q, lost)
 
     return result(v, x, errors, k=0.0, least=x.sure)
 
@@ -102,19 +126,27 @@ def sums(x: Bounded, add_up: Callable[[Any], Any], terms: Any) -> Bounded:
     def errors() -> Errors:
         old = x.settled()
         u, size = old.arithmetic.u, size_of(old.v)
-        total = add_up(size if old.e is None else size + old.e)
+        size = size if old.e is None else size + old.e
+        total, flushed = add_up(size), _flushed(size, old.arithmetic)
         e = total * (np.maximum(np.asarray(terms) - 1, 0) * u * _SECOND_ORDER)
-        if old.e is not None:
-            e = e + add_up(old.e)
+        e = plus(e, *(None if part is None else add_up(part) for part in (old.e, flushed)))
         q = None
         if old.arithmetic.scatters:
             # The partial sums of terms of one sign grow evenly.
             evenly = total**2 * (np.asarray(terms) * u * u / 9)
             q = plus(evenly, None if old.q is None else add_up(old.q))
-        lost = None if old.lost is None else np.asarray(add_up(old.lost.astype(np.float64)) > 0)
-        return Errors(_counted(e, v), q, lost)
+        lost = _levels(add_up, old.lost)
+        return Errors(_counted(e, v), q, _in_sum(lost, total, v, old.arithmetic))
 
     return result(v, x, errors, k=0.0, least=x.sure)
+
+
+def _levels(add_up: Callable[[Any], Any], lost: Lost | None) -> Lost | None:
+    """What is lost of anything that `add_up` adds up."""
+    if lost is None:
+        return None
+    some, all_of_it = (add_up((lost > n).astype(np.float64)) > 0 for n in (0, OVERFLOWED))
+    return np.where(all_of_it, ANYTHING, some)
 
 
 def mean(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
@@ -132,19 +164,45 @@ def prod(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
     def errors() -> Errors:
         old = x.settled()
         u, size = old.arithmetic.u, size_of(np.asarray(v))
-        e = size * (_larger(count - 1, 0) * u * _SECOND_ORDER)
+        e = size * (builtins.max(count - 1, 0) * u * _SECOND_ORDER)
+        parts = size_of(old.v)
         if old.e is not None:
-            grown = np.prod(size_of(old.v) + old.e, axis=axes, keepdims=keepdims)
+            grown = np.prod(parts + old.e, axis=axes, keepdims=keepdims)
             e = e + (grown - size) * (1 + count * u)
+        e, lost = _partial(old, e, size, axes, keepdims)
         q = None
         if old.arithmetic.scatters:
             q = (size * u) ** 2 * (count / 3)
             if old.q is not None:
-                parts = old.q / size_of(old.v) ** 2
-                q = q + size**2 * np.nansum(parts, axis=axes, keepdims=keepdims)
-        return Errors(_counted(e, v), q, _any(old.lost, axes, keepdims))
+                q = q + size**2 * np.nansum(old.q / parts**2, axis=axes, keepdims=keepdims)
+        return Errors(_counted(e, v), q, lost)
 
     return result(v, x, errors, k=0.0)
+
+
+def _partial(
+    x: Bounded, e: Floats, size: Floats, axes: tuple[int, ...], keepdims: bool
+) -> tuple[Floats, Lost | None]:
+    """The errors of products of some `size`, where partial ones may leave the range, and the lost.
+
+    In some order a partial product is the product of all factors above 1, or of those below.
+    """
+    over = {"axis": axes, "keepdims": keepdims}
+    parts, room, arithmetic = size_of(x.v), 0.0 if x.e is None else x.e, x.arithmetic
+    most = np.asarray(np.prod(np.maximum(parts + room, 1.0), **over))
+    lost = any_lost(x.lost, axes, keepdims)
+    if not most.max(initial=0) <= arithmetic.largest:
+        large = np.isfinite(size) & ~(most <= arithmetic.largest)
+        lost = either(lost, np.where(large, ANYTHING, 0))
+    if arithmetic.flushes:
+        least = np.prod(np.minimum(np.maximum(parts - room, 0.0), 1.0), **over)
+        small = (least < arithmetic.floor) & (size > 0)
+        steps = builtins.max(math.prod(x.shape[a] for a in axes) - 1, 0)
+        # Each step may make nothing of what is so small, or round it up to twice as much.
+        doubled = size * (2.0 ** builtins.min(steps, 1000) - 1)
+        more = np.minimum(doubled, steps * most * arithmetic.floor)
+        e = e + np.where(small, more, 0.0)
+    return e, lost
 
 
 def _extreme(
@@ -160,14 +218,9 @@ def _extreme(
         old = x.settled()
         if old.e is None:
             return Errors()
-        ends = [choose(end, axis=axes, keepdims=keepdims) for end in (x.v - old.e, x.v + old.e)]
-        e = np.maximum(*(size_of(end - v) for end in ends))
-        e = np.where(np.isfinite(e), e, 0.0)
+        lost = any_lost(old.lost, axes, keepdims)
+        e, lost = extreme(partial(choose, axis=axes, keepdims=keepdims), v, [old], lost)
         q = None if old.q is None else np.max(old.q, axis=axes, keepdims=keepdims)
-        lost = None
-        if old.lost is not None:
-            chosen = x.v == choose(x.v, axis=axes, keepdims=True)
-            lost = _any(old.lost & chosen, axes, keepdims)
         return Errors(e, q, lost)
 
     return Bounded(v, x.dtype, x.arithmetic, errors, least=x.sure)
@@ -183,18 +236,20 @@ def cumulative_sum(x: Bounded, axis: int = 0) -> Bounded:
     def errors() -> Errors:
         old = x.settled()
         u, size = old.arithmetic.u, size_of(old.v)
-        size = np.cumsum(size if old.e is None else size + old.e, axis=axis)
+        size = size if old.e is None else size + old.e
+        flushed = _flushed(size, old.arithmetic)
+        size = np.cumsum(size, axis=axis)
         lengths = [-1 if a == axis % x.ndim else 1 for a in range(x.ndim)]
         place = np.arange(x.shape[axis]).reshape(lengths)
         e = size * (place * u * _SECOND_ORDER)
-        if old.e is not None:
-            e = e + np.cumsum(old.e, axis=axis)
+        more = (None if part is None else np.cumsum(part, axis=axis) for part in (old.e, flushed))
+        e = plus(e, *more)
         q = None
         if old.arithmetic.scatters:
             steps = np.cumsum(np.where(place > 0, size_of(v), 0.0) ** 2, axis=axis)
             q = plus(steps * (u * u / 3), None if old.q is None else np.cumsum(old.q, axis=axis))
-        lost = None if old.lost is None else np.logical_or.accumulate(old.lost, axis=axis)
-        return Errors(_counted(e, v), q, lost)
+        lost = None if old.lost is None else np.bitwise_or.accumulate(old.lost, axis=axis)
+        return Errors(_counted(e, v), q, _in_sum(lost, size, v, old.arithmetic))
 
     return result(v, x, errors, k=0.0)
 
@@ -211,22 +266,32 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Bounded:
     return bilinear(a, b, lambda x, y: np.tensordot(x, y, axes), terms)
 
 
-def bilinear(a: Any, b: Any, product: Callable[[Any, Any], Any], terms: int) -> Bounded:
-    """`product(a, b)`, each element of which is a sum of `terms` products, in whatever order."""
+def bilinear(
+    a: Any, b: Any, product: Callable[[Any, Any], Any], terms: int, more: Any = None
+) -> Bounded:
+    """`product(a, b)` + `more`: sums of `terms` products and perhaps a term, in whatever order."""
     a, b = pair(a, b)
     v = product(a.v, b.v)
+    least = a.sure + b.sure
+    if more is not None:
+        more, _ = pair(more, a)
+        v, least, terms = v + more.v, builtins.min(least, more.sure), terms + 1
 
     def errors() -> Errors:
         x, y = a.settled(), b.settled()
         u = x.arithmetic.u
         left, right = size_of(x.v), size_of(y.v)
         size = product(left, right)
+        extra = None if more is None else more.settled()
         e = None if x.e is None else product(x.e, right)
         if y.e is not None:
             e = plus(e, product(left if x.e is None else left + x.e, y.e))
+        if extra is not None:
+            size, e = size + size_of(extra.v), plus(e, extra.e)
         # With one term there is the product's rounding alone.
         rounding = size if e is None else size + e
         e = plus(e, rounding * ((terms - 1) * u * _SECOND_ORDER) if terms > 1 else None)
+        e = plus(e, _flushed(rounding, x.arithmetic, terms))
         q = None
         if x.arithmetic.scatters:
             squares = product(left**2, right**2)
@@ -235,12 +300,14 @@ def bilinear(a: Any, b: Any, product: Callable[[Any, Any], Any], terms: int) -> 
             q = (walk + squares) * (u * u / 3)
             q = plus(q, None if x.q is None else product(x.q, right**2))
             q = plus(q, None if y.q is None else product(left**2, y.q))
+            q = plus(q, None if extra is None else extra.q)
             q = np.where(np.isfinite(q), q, 0.0)
-        lost = None
-        if x.lost is not None:
-            lost = product(x.lost.astype(np.float64), np.ones_like(right)) > 0
-        if y.lost is not None:
-            lost = either(lost, product(np.ones_like(left), y.lost.astype(np.float64)) > 0)
+        lost = either(
+            _levels(lambda part: product(part, np.ones_like(right)), x.lost),
+            _levels(lambda part: product(np.ones_like(left), part), y.lost),
+            None if extra is None else extra.lost,
+        )
+        lost = _in_sum(lost, rounding, v, x.arithmetic)
         return Errors(None if e is None else _counted(e, v), q, lost)
 
-    return result(v, a, errors, k=1.0 if terms else 0.0, least=a.sure + b.sure)
+    return result(v, a, errors, k=1.0 if terms else 0.0, least=least)

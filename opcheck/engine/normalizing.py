@@ -10,7 +10,7 @@ from typing import Any
 
 from opcheck import dtypes
 from opcheck import numbers as xp
-from opcheck.engine.operators import FLUSHED, Operator, Versions
+from opcheck.engine.operators import FLUSHED, Operator
 from opcheck.errors import InvalidNode
 
 
@@ -59,15 +59,15 @@ _MUTANTS: Mapping[str, tuple[str, Callable[..., Any]]] = {
 }  # fmt: skip
 
 
-def by_deviation(op: Operator, by: Versions, remark: str) -> None:
+def by_deviation(op: Operator, by: Callable[..., Any], remark: str) -> None:
     """Declare the formula, its mutants, and what is also honest, with this `remark`.
 
     `by` makes a formula of each version from `inverse(x, axes, epsilon)`: 1 over the standard
-    deviation of `x` along `axes`, which it keeps, with `epsilon` added to the variance.
+    deviation of `x` along `axes`, which it keeps, with `epsilon` added to the variance. Where it
+    `computes`, stage two is computed in the type of X.
     """
     op.formula(by=by)(two_pass)
-    # Of 16 bits, the texts compute stage two in the type itself.
-    literal: Versions = partial(by, computes=True)
+    literal = partial(by, computes=True)  # as the texts have it, also for types of 16 bits
     op.also_honest("", by=literal)(two_pass)
     op.also_honest(remark, by=literal)(one_pass)
     op.mutant_table(_MUTANTS, by=by)

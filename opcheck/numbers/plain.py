@@ -57,7 +57,7 @@ def matmul(a: Any, b: Any) -> Any:
 def bilinear(
     a: Any, b: Any, product: Callable[[Any, Any], Any], terms: int, more: Any = None
 ) -> Any:
-    """`product(a, b)`, sums of `terms` products of both, and perhaps one term `more` of each sum."""
+    """`product(a, b)`, sums of `terms` products of both, or with a term `more`."""
     y = product(a, b)
     return y if more is None else y + more
 

@@ -407,8 +407,8 @@ def bilinear(
     a: Any, b: Any, product: Callable[[Any, Any], Any], terms: int, more: Any = None
 ) -> Precise:
     """`product(a, b)` + `more`; see `plain.bilinear`."""
-    y = Precise(_array(product(_lift(a), _lift(b))), _dtype((a, b)))
-    return y if more is None else add(y, more)
+    y = product(_lift(a), _lift(b))
+    return Precise(_array(y if more is None else y + _lift(more)), _dtype((a, b)))
 
 
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Precise:

@@ -9,10 +9,7 @@ OP = operator("LayerNormalization")
 
 
 def by_inverse(inverse_of, computes=False):
-    """Version 17, from `inverse_of(x, axes, epsilon)`: 1 over the standard deviation.
-
-    If `computes`, stage two is computed in the type of X.
-    """
+    """Version 17, from `inverse_of(x, axes, epsilon)`: 1 over the standard deviation."""
 
     def formula(X, Scale, B=None, *, axis, epsilon, stash_type):
         axes = tuple(range(from_either_end(axis, X.ndim), X.ndim))

@@ -285,15 +285,6 @@ def is_finite(v: Reals) -> Mask:
     return precise.finite(v)
 
 
-def any_lost(
-    lost: Lost | None, axis: int | tuple[int, ...], keepdims: bool = False
-) -> Lost | None:
-    """What is lost of any element along `axis`."""
-    if lost is None:
-        return None
-    return np.asarray(np.bitwise_or.reduce(lost, axis=axis, keepdims=keepdims))
-
-
 def bounded(x: NDArray[Any], dtype: DType, arithmetic: Arithmetic) -> Bounded:
     """A tensor of a floating `dtype` as it is, without any error.
 

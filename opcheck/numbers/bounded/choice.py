@@ -17,7 +17,6 @@ from opcheck.numbers.bounded.array import (
     OVERFLOWED,
     Bounded,
     Errors,
-    Lost,
     Mask,
     Reals,
     is_finite,
@@ -175,42 +174,41 @@ def _either(chosen: Mask, a: Any, b: Any, default: Any = 0.0) -> Any:
     return np.where(chosen, default if a is None else a, default if b is None else b)
 
 
-def _extreme(choose: Callable[[Any, Any], Any], a: Any, b: Any) -> Bounded:
-    """The larger or the smaller of two; NaN if one of them is NaN."""
-    a, b = pair(a, b)
-    v = choose(a.v, b.v)
-    if a.exact and b.exact:
-        return Bounded(v, a.dtype, a.arithmetic)
+def extreme(
+    choose: np.ufunc, over: Callable[[np.ufunc], Any], v: Reals, *operands: Bounded
+) -> Bounded:
+    """The extreme `v` = over(choose)(*operands); NaN if one is NaN."""
+    first = operands[0]
+    if all(x.exact for x in operands):
+        return Bounded(v, first.dtype, first.arithmetic)
+
+    def together(how: np.ufunc, parts: Sequence[Any]) -> Any:
+        given = [np.zeros((), np.int8) if part is None else part for part in parts]
+        return None if all(part is None for part in parts) else over(how)(*given)
 
     def errors() -> Errors:
-        x, y = a.settled(), b.settled()
-        e, lost = extreme(choose, v, [x, y], either(x.lost, y.lost))
-        return Errors(e, _either(np.asarray(v == x.v), x.q, y.q), lost)
+        old = [x.settled() for x in operands]
+        away = [
+            np.maximum(*(size_of(over(choose)(*each) - v) for each in zip(*ends, strict=True)))
+            for ends in ([x.ends(far=far) for x in old] for far in (False, True))
+        ]
+        e = np.where(np.isnan(away[0]) | ~is_finite(np.asarray(v)), 0.0, away[0])
+        q = together(np.maximum, [x.q for x in old])
+        lost = together(np.bitwise_or, [x.lost for x in old])
+        if lost is not None:
+            gone = ~np.isfinite(away[1]) | (lost > OVERFLOWED)
+            if first.arithmetic.flushes:
+                e = np.where(gone, e, np.maximum(*away))
+            lost = np.where(gone, lost, 0)
+        return Errors(e, q, lost)
 
-    return Bounded(v, a.dtype, a.arithmetic, errors, least=min(a.sure, b.sure))
+    return Bounded(v, first.dtype, first.arithmetic, errors, least=min(x.sure for x in operands))
 
 
-def extreme(
-    choose: Callable[..., Any], v: Reals, operands: Sequence[Bounded], lost: Lost | None
-) -> tuple[Any, Lost | None]:
-    """The bounds of an extreme `v` that `choose` makes of the operands, and what of it is lost.
-
-    `lost` says it of any operand, whichever is chosen.
-    """
-
-    def away(far: bool) -> Any:
-        ends = zip(*(x.ends(far=far) for x in operands), strict=True)
-        return np.maximum(*(size_of(choose(*end) - v) for end in ends))
-
-    e = away(far=False)
-    e = np.where(np.isnan(e) | ~is_finite(np.asarray(v)), 0.0, e)
-    if lost is None:
-        return e, None
-    reached = away(far=True)
-    gone = ~np.isfinite(reached) | (lost > OVERFLOWED)
-    if operands[0].arithmetic.flushes:
-        e = np.where(gone, e, np.maximum(e, reached))
-    return e, np.where(gone, lost, 0)
+def _extreme(choose: np.ufunc, a: Any, b: Any) -> Bounded:
+    """The larger or the smaller of two."""
+    a, b = pair(a, b)
+    return extreme(choose, lambda how: how, choose(a.v, b.v), a, b)
 
 
 maximum, minimum = partial(_extreme, np.maximum), partial(_extreme, np.minimum)

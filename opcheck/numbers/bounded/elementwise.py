@@ -45,6 +45,11 @@ def either(*masks: Lost | None) -> Lost | None:
     return found
 
 
+def _worse(lost: Lost | None, where: Callable[[], Any]) -> Lost | None:
+    """Where anything comes of what is lost."""
+    return None if lost is None else np.where((lost > 0) & where(), ANYTHING, 0)
+
+
 def result(
     v: Reals, like: Bounded, errors: Callable[[], Errors], *, k: float = 1.0, least: float = 0.0
 ) -> Bounded:
@@ -116,11 +121,9 @@ def _sum(add_up: Callable[[Any, Any], Any], a: Any, b: Any) -> Bounded:
     def errors() -> Errors:
         x, y = a.settled(), b.settled()
         shift = _shift(x, y) or _shift(y, x)
-        lost = either(x.lost, y.lost)
-        for one, part in ((x, x.v), (y, add_up(0, y.v))):
-            if one.lost is not None:
-                # The sum has not the sign of what was lost, or both were, with different signs.
-                lost = either(lost, np.where((one.lost > 0) & (part * v <= 0), ANYTHING, 0))
+        # What was lost may have another sign than the sum, or than what else was.
+        others = _worse(y.lost, lambda: add_up(0, y.v) * v <= 0)
+        lost = either(x.lost, y.lost, others, _worse(x.lost, lambda: x.v * v <= 0))
         return Errors(plus(x.e, y.e), plus(x.q, y.q), lost, shift=shift)
 
     v = np.asarray(add_up(a.v, b.v))
@@ -153,14 +156,14 @@ def multiply(a: Any, b: Any) -> Bounded:
             e = plus(e, size_of(x.v) * y.e if x.e is None else (size_of(x.v) + x.e) * y.e)
         e = vanished(v, _certain(e, x, y), lambda: (x.v != 0) & (y.v != 0))
         q = plus(_scaled(x.q, size_of(y.v)), _scaled(y.q, size_of(x.v)))
-        lost = either(x.lost, y.lost)
-        for one, other in ((x.lost, y), (y.lost, x)):
-            if one is not None:
-                nothing = size_of(other.v) <= (0.0 if other.e is None else other.e)
-                lost = either(lost, np.where((one > 0) & nothing, ANYTHING, 0))
-        return Errors(e, q, lost, common)
+        by_0 = (_worse(x.lost, lambda: _may_be_0(y)), _worse(y.lost, lambda: _may_be_0(x)))
+        return Errors(e, q, either(x.lost, y.lost, *by_0), common)
 
     return result(v, a, errors, least=a.sure + b.sure)
+
+
+def _may_be_0(x: Bounded) -> Any:
+    return size_of(x.v) <= (0.0 if x.e is None else x.e)
 
 
 def divide(a: Any, b: Any) -> Bounded:
@@ -185,8 +188,8 @@ def divide(a: Any, b: Any) -> Bounded:
             # What is too large divides to 0, and another infinity to NaN.
             if y.arithmetic.flushes:
                 e = plus(e, np.where(y.lost > 0, size_of(v), 0.0))
-            nan = (y.lost > 1) if x.lost is None else (y.lost > 1) | ((x.lost & y.lost) > 0)
-            lost = either(lost, np.where(nan, ANYTHING, 0))
+            nan = (y.lost > 1) if x.lost is None else (y.lost > 1) | (x.lost > 0)
+            lost = either(lost, _worse(y.lost, lambda: nan))
         q = plus(_scaled(x.q, 1 / size), _scaled(y.q, size_of(v) / size))
         return Errors(e, q, lost, common)
 
@@ -415,7 +418,7 @@ def _through(
     if e is None:
         return None, None
     if shape.slope is not None:
-        return e * shape.slope, None if x.lost is None else np.where(x.lost > 0, ANYTHING, 0)
+        return e * shape.slope, _worse(x.lost, lambda: True)
     if shape.exponential and x.lost is None and e.max(initial=0) < _SMALL:
         # e^δ − 1 ≤ δ·(1 + δ) for what is so small.
         return size_of(v) * (e * (1 + e)), None

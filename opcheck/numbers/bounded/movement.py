@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from opcheck.numbers.bounded.array import NO_ERRORS, Bounded, Errors, any_lost, pair, size_of
+from opcheck.numbers.bounded.array import NO_ERRORS, Bounded, Errors, pair, size_of
 from opcheck.numbers.bounded.choice import Indices
 
 
@@ -48,7 +48,8 @@ def _hull(chosen: Bounded, admitted: Bounded, place: int) -> Bounded:
     chosen, admitted = chosen.settled(), admitted.settled()
     room = 0.0 if admitted.e is None else admitted.e
     e = np.max(size_of(admitted.v - np.expand_dims(chosen.v, place)) + room, axis=place)
-    lost = any_lost(admitted.lost, place)
+    lost = admitted.lost
+    lost = None if lost is None else np.asarray(np.bitwise_or.reduce(lost, axis=place))
     return Bounded(chosen.v, chosen.dtype, chosen.arithmetic, Errors(e, chosen.q, lost))
 
 

@@ -21,7 +21,6 @@ from opcheck.numbers.bounded.array import (
     Floats,
     Lost,
     Reals,
-    any_lost,
     is_finite,
     pair,
     size_of,
@@ -52,11 +51,11 @@ def _in_sum(lost: Lost | None, total: Floats, v: Any, arithmetic: Arithmetic) ->
     In some order a partial sum is as large as all terms of one sign together.
     """
     v, largest = np.asarray(v), limits(arithmetic.grid.dtype)[1]
-    if lost is None and total.max(initial=0) <= largest:
+    if lost is None and np.max(total, initial=0) * _SECOND_ORDER <= largest:
         return None
     size = size_of(v)
     # All terms of the sum's sign, and all others.
-    ahead, behind = (total + size) / 2, (total - size) / 2
+    ahead, behind = ((total + sign * size) / 2 * _SECOND_ORDER for sign in (1, -1))
     over = ~(ahead <= largest) & is_finite(v)
     lost = over if lost is None else over | lost
     return np.where((lost > 0) & ((size <= largest) | (behind > largest)), ANYTHING, lost)
@@ -77,32 +76,43 @@ def sum(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
     axes = axes_of(axis, x.ndim)
     count = math.prod(x.shape[a] for a in axes)
 
-    def add_up(part: Any, keep: bool = keepdims) -> Any:
-        return np.sum(part, axis=axes, keepdims=keep)
-
+    options: Any = {"axis": axes, "keepdims": keepdims}
     if count == 1:
-        return x.moved(lambda part: np.sum(part, axis=axes, keepdims=keepdims, dtype=part.dtype))
+        return x.moved(lambda part: np.sum(part, **options, dtype=part.dtype))
+    add_up = partial(np.sum, **options)
+
+    def digits(size: Floats, total: Floats, u: float) -> Any:
+        every = total * (builtins.max(count - 1, 0) * u)
+        if count <= 2:
+            return every
+        kept = np.minimum(size, (total if keepdims else np.expand_dims(total, axes)) * u)
+        return np.minimum(every, add_up(kept) - np.max(kept, **options))
+
+    return _added(x, add_up, digits, lambda old, total, u: _walk(old.v, axes, u))
+
+
+def _added(
+    x: Bounded,
+    add_up: Callable[[Any], Any],
+    digits: Callable[[Floats, Floats, float], Any],
+    walk: Callable[[Bounded, Floats, float], Any],
+) -> Bounded:
+    """`add_up(x)`, which loses `digits(|x|, Σ|x|, u)` by rounding, with the variance `walk`."""
     v = add_up(x.v)
 
     def errors() -> Errors:
         old = x.settled()
         u, size = old.arithmetic.u, size_of(old.v)
-        if old.e is not None:
-            size = size + old.e
-        total, flushed = add_up(size, True), _flushed(size, old.arithmetic)
-        digits = total * (builtins.max(count - 1, 0) * u)
-        if count > 2:
-            kept = np.minimum(size, total * u)
-            most = np.max(kept, axis=axes, keepdims=True)
-            digits = np.minimum(digits, add_up(kept, True) - most)
-        e = digits.reshape(np.shape(v)) * _SECOND_ORDER
-        e = plus(e, *(None if part is None else add_up(part) for part in (old.e, flushed)))
+        size = size if old.e is None else size + old.e
+        total = add_up(size)
+        more = (old.e, _flushed(size, old.arithmetic))
+        e = digits(size, total, u) * _SECOND_ORDER
+        e = plus(e, *(None if part is None else add_up(part) for part in more))
         q = None
         if old.arithmetic.scatters:
-            walk = _walk(old.v, axes, u).reshape(np.shape(v))
-            q = plus(walk, None if old.q is None else add_up(old.q))
-        lost = any_lost(old.lost, axes, keepdims)
-        lost = _in_sum(lost, total.reshape(np.shape(v)), v, old.arithmetic)
+            q = np.reshape(walk(old, total, u), np.shape(v))
+            q = plus(q, None if old.q is None else add_up(old.q))
+        lost = _in_sum(_lost(add_up, old.lost), total, v, old.arithmetic)
         return Errors(_counted(e, v), q, lost)
 
     return result(v, x, errors, k=0.0, least=x.sure)
@@ -121,27 +131,17 @@ def sums(x: Bounded, add_up: Callable[[Any], Any], terms: Any) -> Bounded:
     """`add_up(x)`, which adds up `terms` elements for each output; see `plain.sums`."""
     if np.max(terms, initial=0) <= 1:
         return x.moved(add_up)
-    v = add_up(x.v)
-
-    def errors() -> Errors:
-        old = x.settled()
-        u, size = old.arithmetic.u, size_of(old.v)
-        size = size if old.e is None else size + old.e
-        total, flushed = add_up(size), _flushed(size, old.arithmetic)
-        e = total * (np.maximum(np.asarray(terms) - 1, 0) * u * _SECOND_ORDER)
-        e = plus(e, *(None if part is None else add_up(part) for part in (old.e, flushed)))
-        q = None
-        if old.arithmetic.scatters:
-            # The partial sums of terms of one sign grow evenly.
-            evenly = total**2 * (np.asarray(terms) * u * u / 9)
-            q = plus(evenly, None if old.q is None else add_up(old.q))
-        lost = _levels(add_up, old.lost)
-        return Errors(_counted(e, v), q, _in_sum(lost, total, v, old.arithmetic))
-
-    return result(v, x, errors, k=0.0, least=x.sure)
+    count = np.asarray(terms)
+    # The partial sums of terms of one sign grow evenly.
+    return _added(
+        x,
+        add_up,
+        lambda size, total, u: total * (np.maximum(count - 1, 0) * u),
+        lambda old, total, u: total**2 * (count * u * u / 9),
+    )
 
 
-def _levels(add_up: Callable[[Any], Any], lost: Lost | None) -> Lost | None:
+def _lost(add_up: Callable[[Any], Any], lost: Lost | None) -> Lost | None:
     """What is lost of anything that `add_up` adds up."""
     if lost is None:
         return None
@@ -157,101 +157,61 @@ def mean(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
 
 def prod(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
     """The product over `axis`, each multiplication rounded."""
-    axes = axes_of(axis, x.ndim)
-    count = math.prod(x.shape[a] for a in axes)
-    v = np.prod(x.v, axis=axes, keepdims=keepdims)
+    options: Any = {"axis": axes_of(axis, x.ndim), "keepdims": keepdims}
+    steps = builtins.max(math.prod(x.shape[a] for a in options["axis"]) - 1, 0)
+    v = np.prod(x.v, **options)
 
     def errors() -> Errors:
         old = x.settled()
-        u, size = old.arithmetic.u, size_of(np.asarray(v))
-        e = size * (builtins.max(count - 1, 0) * u * _SECOND_ORDER)
-        parts = size_of(old.v)
+        u, size, each = old.arithmetic.u, size_of(np.asarray(v)), size_of(old.v)
+        room = np.zeros(()) if old.e is None else old.e
+        e = size * (steps * u * _SECOND_ORDER)
         if old.e is not None:
-            grown = np.prod(parts + old.e, axis=axes, keepdims=keepdims)
-            e = e + (grown - size) * (1 + count * u)
-        e, lost = _partial(old, e, size, axes, keepdims)
+            e = e + (np.prod(each + room, **options) - size) * (1 + (steps + 1) * u)
+        # In some order a partial product is that of all factors above 1, or of those below.
+        most = np.prod(np.maximum(each + room, 1.0), **options)
+        least = np.prod(np.clip(each - room, 0.0, 1.0), **options)
+        over = np.isfinite(size) & ~(most * _SECOND_ORDER <= old.arithmetic.largest)
+        lost = over * ANYTHING if steps else None
+        if old.lost is not None:
+            lost = either(lost, np.bitwise_or.reduce(old.lost, **options))
+        if old.arithmetic.flushes:
+            # Each step may make nothing of what is so small, or round it up to twice as much.
+            doubled = size * (2.0 ** builtins.min(steps, 1000) - 1)
+            more = np.minimum(doubled, steps * most * old.arithmetic.floor)
+            e = e + np.where((least < old.arithmetic.floor) & (size > 0), more, 0.0)
         q = None
         if old.arithmetic.scatters:
-            q = (size * u) ** 2 * (count / 3)
+            q = (size * u) ** 2 * ((steps + 1) / 3)
             if old.q is not None:
-                q = q + size**2 * np.nansum(old.q / parts**2, axis=axes, keepdims=keepdims)
+                q = q + size**2 * np.nansum(old.q / each**2, **options)
         return Errors(_counted(e, v), q, lost)
 
     return result(v, x, errors, k=0.0)
 
 
-def _partial(
-    x: Bounded, e: Floats, size: Floats, axes: tuple[int, ...], keepdims: bool
-) -> tuple[Floats, Lost | None]:
-    """The errors of products of some `size`, where partial ones may leave the range, and the lost.
-
-    In some order a partial product is the product of all factors above 1, or of those below.
-    """
-    over = {"axis": axes, "keepdims": keepdims}
-    parts, room, arithmetic = size_of(x.v), 0.0 if x.e is None else x.e, x.arithmetic
-    most = np.asarray(np.prod(np.maximum(parts + room, 1.0), **over))
-    lost = any_lost(x.lost, axes, keepdims)
-    if not most.max(initial=0) <= arithmetic.largest:
-        large = np.isfinite(size) & ~(most <= arithmetic.largest)
-        lost = either(lost, np.where(large, ANYTHING, 0))
-    if arithmetic.flushes:
-        least = np.prod(np.minimum(np.maximum(parts - room, 0.0), 1.0), **over)
-        small = (least < arithmetic.floor) & (size > 0)
-        steps = builtins.max(math.prod(x.shape[a] for a in axes) - 1, 0)
-        # Each step may make nothing of what is so small, or round it up to twice as much.
-        doubled = size * (2.0 ** builtins.min(steps, 1000) - 1)
-        more = np.minimum(doubled, steps * most * arithmetic.floor)
-        e = e + np.where(small, more, 0.0)
-    return e, lost
+def _extreme(choose: np.ufunc, x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
+    """The largest or the smallest element."""
+    options: Any = {"axis": axes_of(axis, x.ndim), "keepdims": keepdims}
+    v = choose.reduce(x.v, **options)
+    return extreme(choose, lambda how: partial(how.reduce, **options), v, x)
 
 
-def _extreme(
-    choose: Callable[..., Any], x: Bounded, axis: Axes = None, keepdims: bool = False
-) -> Bounded:
-    """The largest or the smallest element; NaN if one is NaN."""
-    axes = axes_of(axis, x.ndim)
-    v = choose(x.v, axis=axes, keepdims=keepdims)
-    if x.exact:
-        return Bounded(v, x.dtype, x.arithmetic)
-
-    def errors() -> Errors:
-        old = x.settled()
-        if old.e is None:
-            return Errors()
-        lost = any_lost(old.lost, axes, keepdims)
-        e, lost = extreme(partial(choose, axis=axes, keepdims=keepdims), v, [old], lost)
-        q = None if old.q is None else np.max(old.q, axis=axes, keepdims=keepdims)
-        return Errors(e, q, lost)
-
-    return Bounded(v, x.dtype, x.arithmetic, errors, least=x.sure)
-
-
-max, min = partial(_extreme, np.max), partial(_extreme, np.min)
+max, min = partial(_extreme, np.maximum), partial(_extreme, np.minimum)
 
 
 def cumulative_sum(x: Bounded, axis: int = 0) -> Bounded:
     """The running sums along `axis`, each in whatever order."""
-    v = np.cumsum(x.v, axis=axis)
+    lengths = [-1 if a == axis % x.ndim else 1 for a in range(x.ndim)]
+    place = np.arange(x.shape[axis]).reshape(lengths)
 
-    def errors() -> Errors:
-        old = x.settled()
-        u, size = old.arithmetic.u, size_of(old.v)
-        size = size if old.e is None else size + old.e
-        flushed = _flushed(size, old.arithmetic)
-        size = np.cumsum(size, axis=axis)
-        lengths = [-1 if a == axis % x.ndim else 1 for a in range(x.ndim)]
-        place = np.arange(x.shape[axis]).reshape(lengths)
-        e = size * (place * u * _SECOND_ORDER)
-        more = (None if part is None else np.cumsum(part, axis=axis) for part in (old.e, flushed))
-        e = plus(e, *more)
-        q = None
-        if old.arithmetic.scatters:
-            steps = np.cumsum(np.where(place > 0, size_of(v), 0.0) ** 2, axis=axis)
-            q = plus(steps * (u * u / 3), None if old.q is None else np.cumsum(old.q, axis=axis))
-        lost = None if old.lost is None else np.bitwise_or.accumulate(old.lost, axis=axis)
-        return Errors(_counted(e, v), q, _in_sum(lost, size, v, old.arithmetic))
+    def walk(old: Bounded, total: Floats, u: float) -> Any:
+        squares = np.where(place > 0, size_of(np.cumsum(old.v, axis=axis)), 0.0) ** 2
+        return np.cumsum(squares, axis=axis) * (u * u / 3)
 
-    return result(v, x, errors, k=0.0)
+    return _added(
+        x, lambda part: np.cumsum(part, axis=axis), lambda size, total, u: total * (place * u), walk
+    )
 
 
 def matmul(a: Any, b: Any) -> Bounded:
@@ -303,8 +263,8 @@ def bilinear(
             q = plus(q, None if extra is None else extra.q)
             q = np.where(np.isfinite(q), q, 0.0)
         lost = either(
-            _levels(lambda part: product(part, np.ones_like(right)), x.lost),
-            _levels(lambda part: product(np.ones_like(left), part), y.lost),
+            _lost(lambda part: product(part, np.ones_like(right)), x.lost),
+            _lost(lambda part: product(np.ones_like(left), part), y.lost),
             None if extra is None else extra.lost,
         )
         lost = _in_sum(lost, rounding, v, x.arithmetic)

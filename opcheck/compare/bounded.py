@@ -8,6 +8,7 @@ What `elements` says of every tolerance holds here too.
 The tiers of a bound are tried in order; the first that all elements fit decides.
 """
 
+import math
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from functools import cache
@@ -17,7 +18,7 @@ import numpy as np
 
 from opcheck.compare import rows
 from opcheck.compare.elements import Findings, Floats, Mask, outside, ratio, wide
-from opcheck.compare.ulp import distance, native
+from opcheck.compare.ulp import chunks, distance, native
 from opcheck.dtypes import DType, half_ulp, round_to
 from opcheck.engine import Expected, Room, Tier
 from opcheck.model import Array
@@ -104,8 +105,19 @@ def examine(reference: Reference, got: Array, dtype: DType, declared: Collection
     whole = Findings(got.size, steps=0 if counts_steps else None)
     failed: list[tuple[_Piece, Mask]] = []
     apart = False
-    for piece in pieces:
-        judged = judge(piece.reference, piece.got, dtype, first, quick=len(pieces) > 1)
+
+    def is_certain(reference: Reference, got: Array) -> bool:
+        used = math.inf
+        if len(pieces) > 1 and dtype.kind == "float":
+            used = _used_of_certain(reference, got, first)
+        if used <= 1:
+            whole.used = max(whole.used, used)
+        return used <= 1
+
+    for piece in () if is_certain(reference, got) else pieces:
+        if is_certain(piece.reference, piece.got):
+            continue
+        judged = judge(piece.reference, piece.got, dtype, first)
         _note(whole, piece, judged, dtype, places)
         apart |= bool(judged.apart.any())
         if (wrong := judged.wrong).any():
@@ -205,14 +217,31 @@ def _note(
             found.step(int(distance(round_to(y, dtype), piece.got).max()))
 
 
-def judge(
-    reference: Reference, got: Array, dtype: DType, tier: Tier, *, quick: bool = False
-) -> Judged:
-    """What a tier says of every element.
+@np.errstate(all="ignore")
+def _used_of_certain(reference: Reference, got: Array, tier: Tier) -> float:
+    """Return the largest share of what a tier is certain to allow every element.
 
-    If `quick`, elements that are as accurate as any answer may be are accepted without asking for
-    their bounds, and their shares are estimates from above.
+    Infinite where one has more than that, which decides nothing yet. No bound is computed.
     """
+    certain = min(part.certain(tier) for _, part in reference.bound.pieces)
+    if not certain:
+        return math.inf
+    arrays = [part for part in (got, reference.values, reference.rest) if part is not None]
+    used = 0.0
+    for _, (actual, y, *rest) in chunks(*map(np.ascontiguousarray, arrays)):
+        off = wide(actual)
+        for part in (y, *rest):
+            off -= part
+        off /= y
+        share = np.maximum(off.max(), -off.min()) * (1 / certain)
+        if not share <= 1 or outside_anywhere(actual, reference.low, reference.high):
+            return math.inf
+        used = max(used, float(share))
+    return used
+
+
+def judge(reference: Reference, got: Array, dtype: DType, tier: Tier) -> Judged:
+    """What a tier says of every element."""
     y = reference.values
     nothing = np.zeros(y.shape, np.bool_)
     if not got.size:
@@ -224,11 +253,6 @@ def judge(
         error = np.subtract(got, y, dtype=np.float64)
         if reference.rest is not None:
             error = error - reference.rest
-        if quick and inside and (certain := reference.bound.certain(tier)):
-            shares = np.abs(np.divide(error, y))
-            shares *= 1 / certain
-            if shares.max() <= 1:
-                return Judged(shares, np.abs(y) * certain, nothing, 0)
         actual = wide(got)
         room = reference.bound.room(tier)
         shares = np.abs(error) / room.own

@@ -159,9 +159,9 @@ class Evaluation:
     Raises what `bind` raises at once, and what a formula raises when it is first evaluated.
     """
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: Node, bound: Bound | None = None) -> None:
         self.node = node
-        self.bound = bind(node)
+        self.bound = bound or bind(node)
         self._outputs: dict[Tier, tuple[Output, ...]] = {}
         self._certain: dict[Tier, list[tuple[float, float, Any]]] = {}
         self._widths: dict[Formula | None, int] = {}
@@ -186,33 +186,41 @@ class Evaluation:
         """
         first = self.node.inputs[0] if self.node.inputs else None
         batch = self.bound.operator.batch
-        if first is None or batch is None or first.size < _PARTED:
+        if first is None or batch is None or first.size <= _PART:
             return ((..., self),)
         axes = batch(self.node.op.since, first.ndim, self.bound.attrs)
         lengths = [1 if axis in axes else length for axis, length in enumerate(first.shape)]
         for axis in sorted(axes, reverse=True):
-            lengths[axis] = max(1, min(first.shape[axis], _PART // math.prod(lengths)))
+            run = math.prod(lengths[axis + 1 :])
+            most = max(1, _PART // math.prod(lengths), _RUN // run)
+            lengths[axis] = min(first.shape[axis], most)
         steps = (range(0, n, step) for n, step in zip(first.shape, lengths, strict=True))
         found = []
         for corner in product(*steps):
             at = tuple(slice(c, c + step) for c, step in zip(corner, lengths, strict=True))
             at = tuple(one if axis in axes else slice(None) for axis, one in enumerate(at))
-            found.append((at, Evaluation(self.node.with_input(0, first[at]))))
-        return tuple(found)
+            node = self.node.with_input(0, first[at])
+            found.append((at, Evaluation(node, replace(self.bound, node=node))))
+        return tuple(found) if len(found) > 1 else ((..., self),)
 
     def values(self, place: int) -> Array:
         """The values of an output in float64, of which no bound is kept."""
         found: Array | None = None
-        for at, part in self.parts:
-            output = part.expected[place]
-            assert isinstance(output, Bounded)
-            value = in_float64(output)
-            if found is None:
-                first = self.node.inputs[0]
-                assert first is not None
-                found = np.empty(_whole(value.shape, at, first.shape))
-            found[at] = value
-            part.forget()
+        np.empty(_REUSED, np.uint8)
+        with np.errstate():
+            np.setbufsize(_BUFFER)
+            for at, part in self.parts:
+                output = part.expected[place]
+                assert isinstance(output, Bounded)
+                value = in_float64(output)
+                if found is None:
+                    first = self.node.inputs[0]
+                    assert first is not None
+                    found = np.empty(_whole(value.shape, at, first.shape))
+                found[at] = value
+                part.forget()
+                # The next part reuses their memory, which is in the cache.
+                del output, value
         assert found is not None
         return found
 
@@ -267,7 +275,9 @@ class Evaluation:
         known = self._widths.get(formula)
         for values in range(known or arithmetic.values, len(VALUES())):
             self._widths[formula] = values
-            wide = replace(arithmetic, values=values)
+            wide = arithmetic
+            if values != wide.values:
+                wide = replace(arithmetic, values=values)
             outputs = _on_values(bound, wide, inputs)
             if known is not None or not any(map(_ran_out, outputs)):
                 break
@@ -366,17 +376,25 @@ def _whole(shape: Sequence[int], at: Sequence[slice], lengths: Sequence[int]) ->
     )
 
 
-#: Elements of an input that is computed in parts, and of a part.
-_PARTED, _PART = 1 << 17, 1 << 16
+#: Elements of a part, and how many of them lie side by side at the least: memory is read in order.
+_PART, _RUN = 1 << 17, 1 << 8
+#: Elements of NumPy's buffer for operands. It broadcasts faster to rows that are longer than that.
+_BUFFER = 512
+#: Bytes of an array that is never touched. glibc keeps freed arrays of up to this size for reuse as
+#: soon as one has been freed, and otherwise has the system fill each page with zeros again.
+_REUSED = (1 << 25) - (1 << 16)
 
 
 def _ran_out(output: Any) -> bool:
     """True if the values may have left their own range on the way, as x^10 does for x = 1e38."""
     if not isinstance(output, Bounded) or output.size > _LARGE:
         return False
-    if not is_finite(output.v).all():
+    v = output.v
+    if v.dtype == np.float64 and v.min(initial=np.inf) > 0 and v.max(initial=0.0) < np.inf:
+        return False
+    if not is_finite(v).all():
         return True
-    zero = output.v == 0
+    zero = v == 0
     if output.exact or not zero.any():
         return False
     with np.errstate(all="ignore"):

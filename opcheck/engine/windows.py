@@ -113,6 +113,8 @@ class Windows:
         found = np.ones((), np.intp)
         for n, axis in enumerate(self.axes):
             count = axis.spans(np.arange(axis.size))[1]
+            if count.size and (count == count[0]).all():
+                count = count[:1]
             found = found * count.reshape(-1, *[1] * (len(self.axes) - 1 - n))
         return found
 
@@ -182,11 +184,16 @@ class Windows:
 def _sums_along(values: Floats, n: int, axis: AxisWindows) -> Floats:
     shape = list(values.shape)
     shape[n] = axis.size
-    out = np.zeros(shape, values.dtype)
+    out: Floats = np.empty(shape, values.dtype)
     source, target = np.moveaxis(values, n, 0), np.moveaxis(out, n, 0)
     if len(axis.offsets) <= axis.size:
-        for j in axis.offsets:
-            windows, elements = axis.reach(j)
+        reached = [axis.reach(j) for j in axis.offsets]
+        if len(reached) > 1 and reached[0][0] == reached[1][0] == slice(0, axis.size):
+            np.add(source[reached[0][1]], source[reached[1][1]], out=target)
+            reached = reached[2:]
+        else:
+            target[...] = 0
+        for windows, elements in reached:
             target[windows] += source[elements]
         return out
     # A few long windows, such as one over the whole axis.

@@ -384,6 +384,29 @@ def test_what_is_certain_settles_most_parts_without_their_bounds() -> None:
     assert found.max_ulp is None
 
 
+@pytest.mark.parametrize(
+    ("factor", "rest", "high", "problem", "used"),
+    [
+        (1 + 1e-4, 0.0, None, None, 0.4),
+        (1 - 1e-4, 0.0, None, None, 0.4),
+        (1 - 5e-3, 0.0, None, "values", 5.0),
+        (1 + 1e-4, 0.0, 0.5, "values", math.inf),
+        (1 + 1e-4, 5e-5, None, None, 0.0),
+        (1, 1e-3, None, "values", 2.0),
+    ],
+)
+def test_what_is_certain_counts_all_that_is_off(
+    factor: float, rest: float, high: float | None, problem: str | None, used: float
+) -> None:
+    y, got = np.full((12, 64), 0.5), np.full((12, 64), 0.5)
+    got[7, 5] *= factor
+    rests = np.zeros(y.shape)
+    rests[7, 5] = rest
+    found = judged(y, got, Fake(parts=6), high=high, rest=rests)
+    assert found.problem == problem
+    assert found.used == pytest.approx(used, rel=0.01, abs=1e-3)
+
+
 @pytest.mark.parametrize("parts", [1, 6])
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32", "float64"])
 def test_nan_hides_nothing_beside_it_and_warns_of_nothing(dtype: str, parts: int) -> None:

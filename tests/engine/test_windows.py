@@ -99,6 +99,13 @@ def test_sums_and_gathered_windows_equal_a_slow_loop(
     assert seen == places.tolist()
 
 
+@pytest.mark.parametrize("pads", [(0, 0, 0, 0), (1, 0, 0, 0), (0, 0, 1, 0), (1, 1, 1, 1)])
+def test_a_window_has_as_many_terms_as_elements(pads: tuple[int, ...]) -> None:
+    windows = windows_of((2, 3, 7, 6), (2, 3), (1, 2), pads=pads)
+    terms = np.broadcast_to(windows.terms, windows.shape)
+    assert terms.tolist() == windows.sums(np.ones((2, 3, 7, 6))).tolist()
+
+
 def test_gathering_takes_bounded_portions() -> None:
     windows = windows_of((1, 1, 4000), kernel_shape=(1000,))
     portions = list(windows.gathered(np.ones((1, 1, 4000), np.float32), np.arange(3001)))

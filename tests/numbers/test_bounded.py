@@ -361,3 +361,11 @@ def test_indices_are_among_those_admitted() -> None:
             got = formula(Sloppy(x, machine))
             admitted = right.admitted if isinstance(right, Indices) else right[..., None]
             assert (got[..., None] == admitted).any(-1).all()
+
+
+@pytest.mark.parametrize("name", ["max", "min"])
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_an_extreme_of_a_row_is_numpy_s(name: str, keepdims: bool) -> None:
+    x = np.array([[3, -1, 2], [-np.inf, 0, np.inf], [1, np.nan, 5]], np.float32)
+    found = getattr(xp, name)(bounded(x, DTYPES["float32"], FLOAT32), axis=1, keepdims=keepdims)
+    np.testing.assert_array_equal(found.v, getattr(x, name)(axis=1, keepdims=keepdims))

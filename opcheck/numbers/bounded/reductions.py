@@ -192,8 +192,15 @@ def prod(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
 
 def _extreme(choose: np.ufunc, x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
     """The largest or the smallest element."""
-    options: Any = {"axis": axes_of(axis, x.ndim), "keepdims": keepdims}
-    v = choose.reduce(x.v, **options)
+    axes, last = axes_of(axis, x.ndim), x.ndim - 1
+    options: Any = {"axis": axes, "keepdims": keepdims}
+    if axes == (last,) and x.shape[last] and x.v.dtype != object:
+        # NumPy finds the place in a short row several times as fast as the number there.
+        place = (np.argmax if choose is np.maximum else np.argmin)(x.v, axis=last, keepdims=True)
+        v = np.take_along_axis(x.v, place, last)
+        v = v if keepdims else v[..., 0]
+    else:
+        v = choose.reduce(x.v, **options)
     return extreme(choose, lambda how: partial(how.reduce, **options), v, x)
 
 

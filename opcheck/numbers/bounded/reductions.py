@@ -15,7 +15,6 @@ from opcheck.numbers import plain
 from opcheck.numbers.arithmetic import Arithmetic
 from opcheck.numbers.bounded.array import (
     ANYTHING,
-    OVERFLOWED,
     Bounded,
     Errors,
     Floats,
@@ -48,17 +47,14 @@ def _counted(e: Floats, v: Any) -> Floats:
 def _in_sum(lost: Lost | None, total: Floats, v: Any, arithmetic: Arithmetic) -> Lost | None:
     """What is lost of sums `v`, from what is of their terms and from `total`, the sum of |terms|.
 
-    In some order a partial sum is as large as all terms of one sign together.
+    In some order a partial sum is as large as all terms of one sign together. What compensates for
+    roundings makes NaN of that.
     """
     v, largest = np.asarray(v), limits(arithmetic.grid.dtype)[1]
     if lost is None and np.max(total, initial=0) * _SECOND_ORDER <= largest:
         return None
-    size = size_of(v)
-    # All terms of the sum's sign, and all others.
-    ahead, behind = ((total + sign * size) / 2 * _SECOND_ORDER for sign in (1, -1))
-    over = ~(ahead <= largest) & is_finite(v)
-    lost = over if lost is None else over | lost
-    return np.where((lost > 0) & ((size <= largest) | (behind > largest)), ANYTHING, lost)
+    over = ~((total + size_of(v)) / 2 * _SECOND_ORDER <= largest) & is_finite(v)
+    return np.where(over if lost is None else over | (lost > 0), ANYTHING, 0)
 
 
 def _flushed(size: Floats, arithmetic: Arithmetic, terms: Any = 1) -> Any:
@@ -143,10 +139,7 @@ def sums(x: Bounded, add_up: Callable[[Any], Any], terms: Any) -> Bounded:
 
 def _lost(add_up: Callable[[Any], Any], lost: Lost | None) -> Lost | None:
     """What is lost of anything that `add_up` adds up."""
-    if lost is None:
-        return None
-    some, all_of_it = (add_up((lost > n).astype(np.float64)) > 0 for n in (0, OVERFLOWED))
-    return np.where(all_of_it, ANYTHING, some)
+    return None if lost is None else np.asarray(add_up((lost > 0).astype(np.float64)) > 0)
 
 
 def mean(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:

@@ -189,7 +189,8 @@ class Bounded(Number):
         if self.k and self.grid.step:
             error += self.grid.step
         if before.common is not None:
-            most = np.maximum(before.common.down, before.common.up) * (1 + roundoff)
+            down, up = before.common.down, before.common.up
+            most = np.maximum(1 - 1 / (1 + down), up) * (1 + roundoff)
             error += np.where(size > 0, size * most, 0.0)
         if before.e is not None:
             error += before.e

@@ -175,21 +175,24 @@ def _either(chosen: Mask, a: Any, b: Any, default: Any = 0.0) -> Any:
 
 
 def extreme(
-    choose: np.ufunc, over: Callable[[np.ufunc], Any], v: Reals, *operands: Bounded
+    choose: Callable[..., Any], merged: Callable[[np.ufunc], Any], v: Reals, *operands: Bounded
 ) -> Bounded:
-    """The extreme `v` = over(choose)(*operands); NaN if one is NaN."""
+    """The extreme `v` = choose(*operands); NaN if one is NaN.
+
+    `merged(how)` joins what is known of all that it was chosen from.
+    """
     first = operands[0]
     if all(x.exact for x in operands):
         return Bounded(v, first.dtype, first.arithmetic)
 
     def together(how: np.ufunc, parts: Sequence[Any]) -> Any:
         given = [np.zeros((), np.int8) if part is None else part for part in parts]
-        return None if all(part is None for part in parts) else over(how)(*given)
+        return None if all(part is None for part in parts) else merged(how)(*given)
 
     def errors() -> Errors:
         old = [x.settled() for x in operands]
         away = [
-            np.maximum(*(size_of(over(choose)(*each) - v) for each in zip(*ends, strict=True)))
+            np.maximum(*(size_of(choose(*each) - v) for each in zip(*ends, strict=True)))
             for ends in ([x.ends(far=far) for x in old] for far in (False, True))
         ]
         e = np.where(np.isnan(away[0]) | ~is_finite(np.asarray(v)), 0.0, away[0])
@@ -216,9 +219,15 @@ maximum, minimum = partial(_extreme, np.maximum), partial(_extreme, np.minimum)
 
 def clip(x: Bounded, low: Any = None, high: Any = None) -> Bounded:
     """X between `low` and `high`; `high` where they contradict each other."""
-    if low is not None:
-        x = maximum(x, low)
-    return x if high is None else minimum(x, high)
+    if low is None or high is None:
+        x = x if low is None else maximum(x, low)
+        return x if high is None else minimum(x, high)
+    operands = (x, pair(low, x)[0], pair(high, x)[0])
+    v = np.minimum(np.maximum(x.v, operands[1].v), operands[2].v)
+    return extreme(
+        lambda x, low, high: np.minimum(np.maximum(x, low), high),
+        lambda how: lambda *parts: how(how(*parts[:2]), parts[2]), v, *operands,
+    )  # fmt: skip
 
 
 def _step(function: Callable[[Any], Any], x: Bounded) -> Bounded:

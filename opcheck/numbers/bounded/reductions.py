@@ -194,7 +194,8 @@ def _extreme(choose: np.ufunc, x: Bounded, axis: Axes = None, keepdims: bool = F
         v = v if keepdims else v[..., 0]
     else:
         v = choose.reduce(x.v, **options)
-    return extreme(choose, lambda how: partial(how.reduce, **options), v, x)
+    chosen = partial(choose.reduce, **options)
+    return extreme(chosen, lambda how: partial(how.reduce, **options), v, x)
 
 
 max, min = partial(_extreme, np.maximum), partial(_extreme, np.minimum)

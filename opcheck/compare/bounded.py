@@ -294,6 +294,8 @@ def _judge(
     )
     slack = np.where(error < 0, *slacks)
     fits = (got >= low) & (got <= high) & finite
+    # Where any number may be right, an infinity is none.
+    fits &= np.isfinite(slack) | np.isfinite(actual)
     if tier.remark and not tier.ranged:
         # A poorer arithmetic, unless declared, is no excuse to lose an answer altogether.
         fits &= np.isfinite(actual) | ~np.isfinite(wide(round_to(y, dtype)))

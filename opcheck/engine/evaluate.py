@@ -112,6 +112,8 @@ def _called(bound: Bound, operands: Sequence[Any]) -> Sequence[Any]:
     declared = bound.schema.outputs
     if len(found) > len(declared) and declared[-1].option != "variadic":
         raise _wrong(bound, f"the formula returns {len(found)} outputs; allowed: {len(declared)}")
+    if len(found) < (wanted := bound.node.outputs or 1):
+        raise _wrong(bound, f"the formula returns {len(found)} of {wanted} outputs")
     return found[: bound.node.outputs]
 
 
@@ -559,7 +561,7 @@ class Expected:
         if common is not None:
             down, up = (end.astype(np.float64, copy=False) for end in (common.down, common.up))
             common = Common(down, up, common.group)
-        return Room(own, common, output.lost)
+        return Room(own, common, None if output.lost is None else output.lost > 0)
 
     def range_loss(self, tier: Tier) -> Any:
         """Where a tier that may leave the range allows notably more than the first one does."""

@@ -133,7 +133,9 @@ def body(
     made = schema.get_context_dependent_function_with_opset_version(
         max(contextual), node.SerializeToString(), [one.SerializeToString() for one in types]
     )
-    return _body(FunctionProto.FromString(made), opset)
+    function = FunctionProto.FromString(made)
+    # Of attributes that it has no body for, onnx makes an empty one.
+    return _body(function, opset) if function.node else None
 
 
 def _body(function: FunctionProto, opset: int) -> Body:

@@ -290,6 +290,10 @@ def test_unjudged_elements_are_counted_and_excuse_nothing() -> None:
     assert (most.problem, most.unjudged) == ("undecided", 2)
     found = judged([0.5, 0.5, 0.0], [0.5, math.nan, 0.0], bound)
     assert (found.problem, found.wrong) == ("values", 1)
+    # Where any number may be right, what is none is wrong all the same.
+    for wrong in (math.nan, math.inf, -math.inf):
+        assert judged([0.5], [wrong], plain(math.inf)).problem == "values"
+    assert judged([0.5], [7.0], plain(math.inf)).problem == "undecided"
 
 
 # ── a stated tolerance, beside which the floor and the range rules hold ───────────────────────
@@ -527,3 +531,95 @@ def test_scatter_is_about_1_for_the_arithmetic_expected_and_much_more_for_a_narr
     assert narrow > 300
     few = expected(POOL, x[:, :1, :20], kernel_shape=(5,), p=2)
     assert scatter(Reference(few.values, few, few.rest), few.rounded()) is None
+
+
+# ── honest float32 and float16 in another order, and what no order gives ──────────────────────
+def f32(values: Any) -> Any:
+    return np.asarray(values, np.float32)
+
+
+def running(add: np.ufunc, first: Any, terms: Any) -> Any:
+    """The result of a loop in float32, from `first` on."""
+    with np.errstate(all="ignore"):
+        return add.accumulate(f32([first, *terms]))[-1]
+
+
+TERMS = np.random.default_rng(4).normal(size=(2, 18)).astype(np.float32)
+BIASED = [TERMS[0].reshape(1, 1, 18), TERMS[1].reshape(1, 1, 18), f32([1000])]
+CANCELLING = [f32([[[1e20, 1e20]]]), f32([[[1e20, -1e20]]])]
+TINY = [np.full((1, 1, 1000), 1e-19, np.float32)] * 2
+UP_AND_DOWN, AXIS = f32([[1e30, 1e30, 1e-30, 1e-30]]), np.array([1])
+WIDE_ROW = [f32([[3e38, 3e38, -3e38, -3e38], [1, 2, 3, 4], [4, 3, 2, 1]]), np.ones(4, np.float32)]
+
+
+def normalized(first: Any) -> Any:
+    x = WIDE_ROW[0].astype(np.float64)
+    y = (x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + 1e-5)
+    y[0] = y[0] if first is None else first
+    return y
+
+
+@pytest.mark.parametrize(
+    ("op", "inputs", "got", "problem"),
+    [
+        ("Conv-11", BIASED, running(np.add, 1000, TERMS[0] * TERMS[1]), None),
+        ("Conv-11", BIASED, 1000 + TERMS[0].astype(float) @ TERMS[1] + 0.01, "values"),
+        ("Conv-11", CANCELLING, running(np.add, np.inf, [-np.inf]), "precision"),
+        ("Conv-11", CANCELLING, np.inf, "precision"),
+        ("Conv-11", CANCELLING, 1e35, "values"),
+        ("Conv-11", TINY, 0, "precision"),
+        ("Conv-11", TINY, 3e-35, "values"),
+        ("ReduceSum-13", [f32([[3e38, 3e38, -3e38]]), AXIS],
+         running(np.add, 0, [3e38, 3e38, -3e38]), "precision"),
+        ("ReduceSum-13", [f32([[2e38, -2e38, 1e38]]), AXIS], np.nan, "values"),
+        ("ReduceProd-18", [UP_AND_DOWN, AXIS], running(np.multiply, 1, UP_AND_DOWN[0]),
+         "precision"),
+        ("ReduceProd-18", [UP_AND_DOWN, AXIS], running(np.multiply, 1, UP_AND_DOWN[0, ::-1]),
+         "precision"),
+        ("ReduceProd-18", [UP_AND_DOWN, AXIS], 100, "values"),
+        ("ReduceProd-18", [f32([[1e15, 1e15, 1e-15, 1e-15]]), AXIS], np.inf, "values"),
+        ("LayerNormalization-17", WIDE_ROW, normalized(None), None),
+        *(("LayerNormalization-17", WIDE_ROW, normalized(gone), "precision")
+          for gone in (np.nan, np.inf, 0)),
+        *(("LayerNormalization-17", WIDE_ROW, normalized(wrong), "values")
+          for wrong in (12345, -7)),
+        ("Gelu-20", [f32([1e20])], np.nan, "values"),
+        # One pass knows nothing of this variance, but that it is no less than 0.
+        ("GroupNormalization-21", [f32([[[10000, 10000.01]]]), f32([1]), f32([0])], 1e4, "values"),
+    ],
+)  # fmt: skip
+def test_what_an_order_may_lose_is_no_failure_and_all_else_is(
+    op: str, inputs: Any, got: Any, problem: str | None
+) -> None:
+    name, since = op.split("-")
+    version = OpVersion("", name, int(since))
+    stated = {"Gelu": {"approximate": "tanh"}, "GroupNormalization": {"num_groups": 1}}
+    attrs: Any = stated.get(name, {})
+    answer = exactly(version, inputs, attrs, 1)[0]
+    assert isinstance(answer, Expected)
+    got = np.broadcast_to(f32(got), answer.values.shape)
+    found = compare(computed_want(version, "y", answer), got)
+    assert found.problem == problem
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize(
+    ("name", "since", "axes", "channels", "attrs"),
+    [("LayerNormalization", 17, 3, (5,), {}),
+     ("GroupNormalization", 21, (1, 2, 3), (6, 1, 1), {"num_groups": 1})],
+)  # fmt: skip
+def test_stage_two_in_the_type_of_the_tensor_is_what_the_text_says(
+    name: str, since: int, axes: Any, channels: Any, attrs: Any, dtype: str
+) -> None:
+    kind, rng = DTYPES[dtype].numpy, np.random.default_rng(1)
+    x = rng.normal(1, 2, (2, 6, 3, 5)).astype(kind)
+    scale, bias = rng.normal(size=(2, max(channels))).astype(kind)
+    version = OpVersion("", name, since)
+    answer = exactly(version, [x, scale, bias], attrs, 1)[0]
+    assert isinstance(answer, Expected)
+    w = x.astype(np.float32)
+    first = (w - w.mean(axes, keepdims=True)) / np.sqrt(w.var(axes, keepdims=True) + f32(1e-5))
+    got = first.astype(kind) * scale.reshape(channels) + bias.reshape(channels)
+    assert compare(computed_want(version, "y", answer), got).problem is None
+    wrong = np.where(got == got.max(), got * kind.type(1.05), got)
+    assert compare(computed_want(version, "y", answer), wrong).problem == "values"

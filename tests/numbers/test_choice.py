@@ -178,6 +178,26 @@ def test_what_was_lost_stays_lost_where_it_is_chosen() -> None:
     assert not xp.min(x, axis=1).settled().lost.any()
 
 
+@pytest.mark.parametrize("choose", ["maximum", "max"])
+def test_an_extreme_of_what_may_be_anything_may_be_anything_above_the_rest(choose: str) -> None:
+    one, large = (about([value], 0.0) for value in (1.0, 1e8))
+    with np.errstate(all="ignore"):
+        q = 1 / ((one + large) - large)  # 1 + 1e8 has not the digits for the 1
+        for x, sure in ((q, False), (-q, False), (q * 0 - 7, False), (one, True)):
+            pair = (x, xp.zeros_like(x))
+            found = xp.maximum(*pair) if choose == "maximum" else xp.max(xp.stack(pair), axis=0)
+            found = found.settled()
+            assert (found.e is None or bool(np.isfinite(found.e).all())) == sure
+            assert (found.lost is None) == sure
+
+
+def test_what_is_lost_below_is_no_matter_above() -> None:
+    x = about([-3e38], 1.0) * 2
+    for found in (xp.maximum(x, 1.0), xp.max(xp.stack([x, xp.zeros_like(x)]), axis=0)):
+        assert not found.settled().lost.any()
+    assert xp.minimum(x, 1.0).settled().lost.all()
+
+
 def test_an_unsure_condition_chooses_between_bounded_numbers_only() -> None:
     unsure = about([0.0], 0.1) > 0
     with pytest.raises(TypeError, match="between bounded numbers only"):

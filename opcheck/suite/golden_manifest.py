@@ -112,6 +112,14 @@ class TestFields(Fields):
         """What is stored of each output, as its files are called."""
         return ("output", "lowest", "highest") if self.tolerance == "bound" else ("output",)
 
+    def tensors(self, data: DataSetFields) -> list[dict[str, Tensor]]:
+        """The tensors of a data set, by their files: the inputs, then those of each kind."""
+        of_kinds = [("input", self.inputs), *((kind, data.outputs) for kind in self.kinds)]
+        return [
+            {f"{data.folder}/{kind}_{number}.pb": one for number, one in enumerate(tensors)}
+            for kind, tensors in of_kinds
+        ]
+
 
 class CaseFields(Fields):
     """One case and its tests."""

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias, get_args
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 from pydantic.dataclasses import dataclass
@@ -11,7 +11,6 @@ from opcheck.model import ATTRIBUTE_TYPES, Typed
 
 #: How values came about: those of `engine.rounding`, or as the case states them.
 Method: TypeAlias = Literal["exact", "bounded", "mpmath", "stated"]
-METHODS: tuple[Method, ...] = get_args(Method)
 MANIFEST = "manifest.json"
 SUMS = "SHA256SUMS"
 #: The archive of a data set.

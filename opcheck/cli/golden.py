@@ -307,15 +307,8 @@ def check(folder: Path, jobs: int | None) -> None:
         checked = check_folder(folder, jobs or processors(), each)
     for finding in checked.findings:
         click.echo(one_line(f"{folder}/{finding.path}: {finding.message}"))
-    looked_at = ", ".join(
-        plural(count, noun)
-        for count, noun in (
-            (checked.cases, "case"),
-            (checked.tests, "test"),
-            (checked.judged, "data set"),
-            (checked.files, "file"),
-        )
-    )
+    counts = (checked.cases, checked.tests, checked.judged, checked.files)
+    looked_at = ", ".join(map(plural, counts, ("case", "test", "data set", "file")))
     if checked.findings:
         count = len({finding.path for finding in checked.findings})
         end(Exit.NONCONFORMING, f"{plural(count, 'path')} wrong; {looked_at}")

@@ -66,10 +66,10 @@ def command(
     operator that opcheck's engine knows.
     """
     from opcheck.execution.machine import processors
-    from opcheck.execution.mutate import Settings, count, has_answer, mistakes_in, mutations
+    from opcheck.execution.mutate import Settings, count, mistakes_in, mutations
 
     cases, said = chosen_cases(**selection)
-    left = [case for case in cases if mistakes_in(case.op) and not has_answer(case)]
+    left = [case for case in cases if mistakes_in(case.op) and not case.expect.is_stated]
     if left:
         told = f"{plural(len(left), 'case')} left out, such as {left[0].id}"
         click.echo(f"opcheck: {told}: what must come out is what backends answer", err=True)

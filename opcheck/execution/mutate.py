@@ -2,11 +2,11 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from opcheck.clauses import Survey
 from opcheck.engine import dtypes_of, leading, operator_of
@@ -58,11 +58,6 @@ class Plot:
     first: bool
 
 
-def has_answer(case: Case) -> bool:
-    """Whether a case says what must come out; it may leave that to a backend, or to several."""
-    return case.expect.is_stated
-
-
 @cache
 def mistakes_in(op: OpVersion, dtype: str | None = None) -> tuple[Wrong, ...]:
     """What can be wrong with an operator, on one dtype or on any, the most specific first.
@@ -83,7 +78,7 @@ def cells(cases: Iterable[Case]) -> dict[Cell, tuple[Case, ...]]:
     do not say themselves what must come out are left out.
     """
     by_op: dict[OpVersion, list[Case]] = {}
-    for case in filter(has_answer, cases):
+    for case in filter(lambda case: case.expect.is_stated, cases):
         by_op.setdefault(case.op, []).append(case)
     found = {}
     for op, mine in sorted(by_op.items()):
@@ -238,6 +233,7 @@ def _mutation(
 
 #: An operator, and the name of some of its cases.
 _Name = tuple[str, str, str]
+Item = TypeVar("Item", bound=Hashable)
 
 
 def groups(
@@ -254,18 +250,36 @@ def groups(
     by_name: dict[_Name, list[Case]] = defaultdict(list)
     for case in cases:
         by_name[_name(case)].append(case)
-    alone = _seen_alone({case.id: _name(case) for case in cases}, mutations)
-    sentences = _tested_alone(surveys)
-    defects = _known_alone(by_name, ledgers)
+    names = {case.id: _name(case) for case in cases}
+    # Of mutants that none kills, that one alone notices.
+    mutants = _alone(((names[c] for c in m.killers or m.noticers), m.mutant) for m in mutations)
+    # On the page of any version.
+    sentences = _alone(
+        (
+            ((survey.op.domain, survey.op.name, label.partition("#")[0]) for label in one.cases),
+            one.sentence.text,
+        )
+        for survey in surveys
+        for one in survey.sentences
+    )
+    shipped = {name: [c for c in those if c.source.shipped] for name, those in by_name.items()}
+    defects = _alone(
+        (
+            (name for name, those in shipped.items() if any(map(line.is_about, those))),
+            (ledger.fields.backend[0], line.cause),
+        )
+        for ledger in ledgers
+        for line in ledger.fields.known
+    )
     return tuple(
         Group(
             op=name[1],
             name=name[2],
             cases=len(those),
             source=str(those[0].source),
-            alone=tuple(alone.get(name, ())),
-            sentences=tuple(sentences.get(name, ())),
-            defects=tuple(defects.get(name, ())),
+            alone=mutants.get(name, ()),
+            sentences=sentences.get(name, ()),
+            defects=defects.get(name, ()),
             example=name[2].startswith(EXAMPLES),
             undecided=any(case.rule == "open" for case in those),
         )
@@ -277,43 +291,10 @@ def _name(case: Case) -> _Name:
     return case.op.domain, case.op.name, case.name
 
 
-def _seen_alone(
-    names: Mapping[str, _Name], mutations: Iterable[Mutation]
-) -> dict[_Name, list[Mutant]]:
-    """The mutants that one group alone kills; of those that none kills, that one alone notices."""
-    found: dict[_Name, list[Mutant]] = defaultdict(list)
-    for mutation in mutations:
-        seen = {names[case] for case in mutation.killers or mutation.noticers}
-        if len(seen) == 1:
-            found[seen.pop()].append(mutation.mutant)
-    return found
-
-
-def _tested_alone(surveys: Iterable[Survey]) -> dict[_Name, list[str]]:
-    """The sentences that one group alone tests, on the page of any version."""
-    found: dict[_Name, list[str]] = defaultdict(list)
-    for survey in surveys:
-        for checked in survey.sentences:
-            names = {label.partition("#")[0] for label in checked.cases}
-            if len(names) == 1:
-                text = checked.sentence.text
-                mine = found[survey.op.domain, survey.op.name, names.pop()]
-                mine += [text] if text not in mine else []
-    return found
-
-
-def _known_alone(
-    by_name: Mapping[_Name, Sequence[Case]], ledgers: Iterable[Ledger]
-) -> dict[_Name, list[tuple[str, str]]]:
-    """The defects of released backends that the cases of one group alone are known to find."""
-    found: dict[_Name, list[tuple[str, str]]] = defaultdict(list)
-    for ledger in ledgers:
-        for line in ledger.fields.known:
-            names = [
-                name
-                for name, cases in by_name.items()
-                if any(case.source.shipped and line.is_about(case) for case in cases)
-            ]
-            if len(names) == 1:
-                found[names[0]].append((ledger.fields.backend[0], line.cause))
-    return found
+def _alone(seen: Iterable[tuple[Iterable[_Name], Item]]) -> dict[_Name, tuple[Item, ...]]:
+    """What one group alone sees, by that group, each once; `seen` has who sees each item."""
+    found: dict[_Name, dict[Item, None]] = defaultdict(dict)
+    for names, item in seen:
+        if len(those := {*names}) == 1:
+            found[those.pop()][item] = None
+    return {name: tuple(items) for name, items in found.items()}

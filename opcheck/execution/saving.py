@@ -15,7 +15,7 @@ from opcheck.errors import BackendUnavailable, UsageError
 from opcheck.execution.driver import Asked
 from opcheck.execution.oracle import question
 from opcheck.graph import NotExpressible, folders, model_of
-from opcheck.graph.folders import Refusal, Saying
+from opcheck.graph.folders import Saying
 from opcheck.model import (
     BackendInfo,
     Case,
@@ -41,7 +41,7 @@ def _saying(outcome: Outcome) -> Saying | None:
         case Declined(reason):
             return Saying("unsupported", reason)
         case Raised(stage="prepare" | "run"):
-            return Saying("error", str(Refusal(outcome.kind, outcome.detail, outcome.documented)))
+            return Saying("error", folders.refusal_text(outcome))
         case Raised(stage, kind):
             return Saying("not_run", f"answered its first run, then raised {kind} in the {stage}")
         case Crashed(how):
@@ -207,8 +207,9 @@ def write_questions(folder: Path, cases: Iterable[Case]) -> int:
     begin(folder, None)
     count = 0
     for case in cases:
+        rejected = case.expect.rejection
         try:
-            asked = [question(one) for one in (case, *_twins(case))]
+            asked = [question(one) for one in (case, *([rejected.legal] if rejected else []))]
         except ValueError as error:
             raise UsageError(f"{case.id}: {error}") from None
         for one in asked:
@@ -217,8 +218,3 @@ def write_questions(folder: Path, cases: Iterable[Case]) -> int:
                 folders.write_question(place, model_of(one.task), one.task, one.inputs)
                 count += 1
     return count
-
-
-def _twins(case: Case) -> list[Case]:
-    rejected = case.expect.rejection
-    return [rejected.legal] if rejected else []

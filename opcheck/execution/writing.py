@@ -18,11 +18,11 @@ from opcheck.suite.load import node_tests_called
 
 @contextmanager
 def staged(folder: Path) -> Iterator[tuple[Path, Callable[[], None]]]:
-    """A folder beside `folder`, and what puts it in its place; it is gone at the end."""
+    """A folder beside `folder`, and what puts it in its place; it is gone at the end.
+
+    Raises Unwritable for any OSError until then.
+    """
     place = folder.resolve()
-    place.parent.mkdir(parents=True, exist_ok=True)
-    beside = Path(tempfile.mkdtemp(prefix=f".{place.name}.", suffix=".part", dir=place.parent))
-    stage = beside / "new"
 
     def put() -> None:
         old = beside / "old"
@@ -36,10 +36,16 @@ def staged(folder: Path) -> Iterator[tuple[Path, Callable[[], None]]]:
             raise
 
     try:
-        stage.mkdir()
-        yield stage, put
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        beside = Path(tempfile.mkdtemp(prefix=f".{place.name}.", suffix=".part", dir=place.parent))
+        stage = beside / "new"
+        try:
+            stage.mkdir()
+            yield stage, put
+        finally:
+            shutil.rmtree(beside, ignore_errors=True)
+    except OSError as error:
+        raise Unwritable(folder, error) from None
 
 
 Counted = Callable[[Sequence[ModelTest]], Iterable[ModelTest]]
@@ -56,13 +62,10 @@ def write_node_tests(
     """
     check_tests(folder, force=force)
     tests = node_tests_called(source)
-    try:
-        with staged(folder) as (stage, put):
-            for test in counted(tests):
-                write_test(stage / "node" / test.name, test)
-            put()
-    except OSError as error:
-        raise Unwritable(folder, error) from None
+    with staged(folder) as (stage, put):
+        for test in counted(tests):
+            write_test(stage / "node" / test.name, test)
+        put()
     return len(tests)
 
 

@@ -1,12 +1,12 @@
 """The form of a ledger: which cases an entry is about, in what way they fail, and why."""
 
 from collections.abc import Sequence
-from functools import cache, partial
+from functools import cache
 from typing import Annotated, Any, Literal, Self
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from opcheck.errors import did_you_mean
 from opcheck.model import FAILURES, WRONG, Case, Typed, Verdict
@@ -194,14 +194,10 @@ class UserFields(Fields):
     known: Annotated[list[Entry], BeforeValidator(lambda value: [] if value is None else value)]
 
 
-def _keys(ledger: type[BaseModel], entry: type[BaseModel], container: form.Location) -> list[str]:
-    if "where" in container:
-        return form.aliases(Place)
-    return form.aliases(entry if "known" in container else ledger)
-
-
-#: The keys allowed at a place of a shipped ledger, and of a user's.
-keys, user_keys = partial(_keys, LedgerFields, Line), partial(_keys, UserFields, Entry)
+def known_keys(ledger: type[Fields], entry: type[Fields], container: form.Location) -> list[str]:
+    """The keys allowed at a place of a ledger that has such entries."""
+    model = Place if "where" in container else entry if "known" in container else ledger
+    return form.aliases(model)
 
 
 def is_version(version: str) -> bool:

@@ -21,16 +21,6 @@ _TYPES: dict[Any, AttrType] = {
 _NEWEST = 1 << 20
 
 
-def newest() -> int:
-    """The newest opset of ONNX's own domain in the installed onnx."""
-    return defs.onnx_opset_version()
-
-
-def names() -> Iterator[tuple[str, str]]:
-    """Domain and name of every operator that the installed onnx knows."""
-    return ((schema.domain, schema.name) for schema in defs.get_all_schemas())
-
-
 def versions(domain: str, name: str) -> Iterator[Schema]:
     """Every version of one operator, the newest first; none where onnx does not know it."""
     opset = _NEWEST

@@ -36,10 +36,14 @@ _MARKS = (b'"type": "opcheck golden files"', b'{\n "cases": [\n  {\n   "clause":
 
 @dataclass(frozen=True, order=True)
 class Finding:
-    """What is wrong with one file, or folder, by its path in the golden folder."""
+    """What is wrong with one file, or folder, by its path in the golden folder.
+
+    `sha` is the SHA-256 of a file that was changed, else "".
+    """
 
     path: str
     message: str
+    sha: str = ""
 
 
 @dataclass(frozen=True)
@@ -80,8 +84,7 @@ def damage(folder: Path, part: str) -> tuple[gm.Manifest | None, list[Finding]]:
     listing = list_files(folder)
     found = strange(folder, listing, manifest, data)
     for test in manifest.tests:
-        wrong = changed(folder, test, files_there(test, listing), npz=manifest.npz)
-        found += [Finding(f"{test.folder}/{name}", told) for name, told, _ in wrong]
+        found += changed(folder, test, files_there(test, listing), npz=manifest.npz)
     prefix = part.removesuffix(".").removesuffix("/")
     mine = [
         one
@@ -95,34 +98,32 @@ def damage(folder: Path, part: str) -> tuple[gm.Manifest | None, list[Finding]]:
 
 def changed(
     folder: Path, test: gm.TestFields, there: Collection[str], *, npz: bool
-) -> Iterator[tuple[str, str, str]]:
-    """Files of a test that are not as they were written: name, message, and their SHA-256 or "".
+) -> Iterator[Finding]:
+    """Files of a test that are not as they were written.
 
     `there` are those that are there, and plain files.
     """
-    stems = [f"input_{number}" for number in range(len(test.inputs))]
     expected = {MODEL} if test.refused else {MODEL, DATA}
     for data in test.data_sets:
-        more = [f"{kind}_{number}" for number in range(len(data.outputs)) for kind in test.kinds]
-        expected |= {f"{data.folder}/{stem}.pb" for stem in (*stems, *more)}
-        expected |= {f"{data.folder}/{gm.NPZ}"} if npz else set()
+        expected.update(*test.tensors(data), {f"{data.folder}/{gm.NPZ}"} if npz else ())
     for name in sorted(expected - test.files.keys()):
-        yield name, "the manifest has no SHA-256 of it", ""
+        yield Finding(f"{test.folder}/{name}", "the manifest has no SHA-256 of it")
     for name in sorted(test.files.keys() - expected):
-        yield name, "the manifest lists it, but no such test has it", ""
+        yield Finding(f"{test.folder}/{name}", "the manifest lists it, but no such test has it")
     for name in sorted(there):
-        path, written = folder / test.folder / name, test.files[name]
+        path, written = f"{test.folder}/{name}", test.files[name]
         try:
-            if path.stat().st_size > MAX_BYTES:
-                yield name, f"is larger than {MAX_BYTES >> 30} GiB", ""
+            if (folder / path).stat().st_size > MAX_BYTES:
+                yield Finding(path, f"is larger than {MAX_BYTES >> 30} GiB")
                 continue
-            with path.open("rb") as file:
+            with (folder / path).open("rb") as file:
                 sha = file_digest(file, "sha256").hexdigest()
         except OSError as error:
-            yield name, f"cannot be read: {error.strerror}", ""
+            yield Finding(path, f"cannot be read: {error.strerror}")
             continue
         if sha != written:
-            yield name, f"was changed: its SHA-256 is {sha[:12]}…, not {written[:12]}…", sha
+            told = f"was changed: its SHA-256 is {sha[:12]}…, not {written[:12]}…"
+            yield Finding(path, told, sha)
 
 
 def files_there(test: gm.TestFields, listing: Listing) -> frozenset[str]:

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias, get_args
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 from pydantic.dataclasses import dataclass
@@ -11,7 +11,6 @@ from opcheck.model import ATTRIBUTE_TYPES, Typed
 
 #: How values came about: those of `engine.rounding`, or as the case states them.
 Method: TypeAlias = Literal["exact", "bounded", "mpmath", "stated"]
-METHODS: tuple[Method, ...] = get_args(Method)
 MANIFEST = "manifest.json"
 SUMS = "SHA256SUMS"
 #: The archive of a data set.
@@ -111,6 +110,14 @@ class TestFields(Fields):
     def kinds(self) -> tuple[str, ...]:
         """What is stored of each output, as its files are called."""
         return ("output", "lowest", "highest") if self.tolerance == "bound" else ("output",)
+
+    def tensors(self, data: DataSetFields) -> list[dict[str, Tensor]]:
+        """The tensors of a data set, by their files: the inputs, then those of each kind."""
+        of_kinds = [("input", self.inputs), *((kind, data.outputs) for kind in self.kinds)]
+        return [
+            {f"{data.folder}/{kind}_{number}.pb": one for number, one in enumerate(tensors)}
+            for kind, tensors in of_kinds
+        ]
 
 
 class CaseFields(Fields):

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from opcheck.graph.folders import Refusal, Saying, read_refusal, read_saying, write_saying
+from opcheck.graph.folders import Saying, read_refusal, read_saying, refusal_text, write_saying
+from opcheck.model import Raised
 
 
 def test_nothing_is_said_where_there_is_no_such_file(tmp_path: Path) -> None:
@@ -53,10 +54,10 @@ def test_bytes_that_are_no_text_do_no_harm(tmp_path: Path) -> None:
 @example("KeyError", "", False)
 @example("Error", "refused by accident: x", True)
 def test_a_refusal_is_read_as_it_was_written(kind: str, detail: str, documented: bool) -> None:
-    refusal = Refusal(kind, detail, documented)
-    assert read_refusal(str(refusal)) == refusal
+    refusal = Raised("run", kind, detail, documented)
+    assert read_refusal(refusal_text(refusal)) == refusal
 
 
 @pytest.mark.parametrize("text", ["axis 7 is out of range", "no such axis: 7", "[E] axis: 7"])
 def test_other_words_are_words(text: str) -> None:
-    assert read_refusal(text) == Refusal("", text)
+    assert read_refusal(text) == Raised("run", "", text, documented=True)

@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +32,7 @@ from opcheck.model import Array, Rejected, Task
 from opcheck.opset import describe
 from opcheck.suite import case_digest, golden_files, load
 from opcheck.suite import golden_manifest as gm
+from opcheck.suite.golden_files import Finding
 
 #: A model whose outputs ONNX infers to be so many times larger than those stored is not computed.
 _ABSURD = 64
@@ -38,11 +40,9 @@ _ABSURD = 64
 
 @dataclass
 class Looked:
-    """What is wrong with each file, by its path in the folder, and the SHA-256 of changed ones."""
+    """What is wrong with a test, and how many of its data sets the oracle was asked about."""
 
-    wrong: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
-    changed: dict[str, str] = field(default_factory=dict)
-    #: How many data sets the oracle was asked about.
+    findings: list[Finding] = field(default_factory=list)
     judged: int = 0
 
 
@@ -63,29 +63,20 @@ class _Look:
 
     def all(self) -> Looked:
         """Everything that is wrong with its files."""
-        changed = golden_files.changed(self.root, self.test, self.there, npz=self.npz)
-        for name, message, sha in changed:
-            self._say(name, message)
-            if sha:
-                self.found.changed[f"{self.test.folder}/{name}"] = sha
+        self.found.findings += golden_files.changed(self.root, self.test, self.there, npz=self.npz)
         task = self._model()
         for data in self.test.data_sets:
             self._data_set(data, task)
-        if DATA in self.there and self._is_sound(DATA):
+        if self._is_sound(DATA):
             self._data_json()
-        self.found.wrong = dict(self.found.wrong)
         return self.found
 
     def _say(self, name: str, message: str) -> None:
-        self.found.wrong[f"{self.test.folder}/{name}"].append(message)
+        self.found.findings.append(Finding(f"{self.test.folder}/{name}", message))
 
     def _is_sound(self, name: str) -> bool:
         path = f"{self.test.folder}/{name}"
-        return name in self.there and path not in self.found.wrong
-
-    def _are_sound(self, data: gm.DataSetFields, kind: str, arrays: Sequence[Array]) -> bool:
-        names = (f"{data.folder}/{kind}_{number}.pb" for number in range(len(arrays)))
-        return all(map(self._is_sound, names))
+        return name in self.there and all(one.path != path for one in self.found.findings)
 
     def _model(self) -> Task | None:
         """What the test asks, if the model states just that."""
@@ -132,26 +123,31 @@ class _Look:
         return f"asks for outputs of {elements:,} elements, {declared:,} are there: not computed"
 
     def _data_set(self, data: gm.DataSetFields, task: Task | None) -> None:
-        tensors = {"input": self._tensors(data, "input", self.test.inputs)}
-        tensors |= {kind: self._tensors(data, kind, data.outputs) for kind in self.test.kinds}
-        self._npz(data, tensors)
-        inputs, stored = tensors["input"], tensors["output"]
-        if task is None or inputs is None or not self._are_sound(data, "input", inputs):
+        specs = self.test.tensors(data)
+        read = [self._tensors(those) for those in specs]
+        archive = f"{data.folder}/{gm.NPZ}"
+        if all(map(self._is_sound, [archive, *chain(*specs)])):
+            found = {name: array for those in read for name, array in those.items()}
+            files = {f"{Path(name).stem}.npy": npy_bytes(array) for name, array in found.items()}
+            if told := wrong_archive(self.folder / archive, files):
+                self._say(archive, told)
+        if task is None or not all(map(self._is_sound, specs[0])):
             return
         self.found.judged += 1
+        inputs, stored, *around = ([*those.values()] for those in read)
         if self.test.refused:
             told = None if self._is_open() else accepted(task, inputs)
             if told:
                 self._say(MODEL, told)
             return
-        if stored is None:
+        if len(stored) < len(data.outputs):
             return
         if not (self._is_open() and data.method == "stated"):
             allowed = self.test.rtol, self.test.atol
             self._say_of(data, wrong_answers(task, inputs, stored, data.method, allowed))
-        lowest, highest = tensors.get("lowest"), tensors.get("highest")
-        if lowest and highest and self._are_sound(data, "output", stored):
-            self._say_of(data, wrong_ends(task, inputs, stored, lowest, highest))
+        whole = around and all(len(ends) == len(stored) > 0 for ends in around)
+        if whole and all(map(self._is_sound, specs[1])):
+            self._say_of(data, wrong_ends(task, inputs, stored, *around))
 
     def _is_open(self) -> bool:
         return self.test.folder.startswith("open/")
@@ -161,14 +157,10 @@ class _Look:
         for stem, message in found:
             self._say(f"{data.folder}/{stem}.pb" if stem else MODEL, message)
 
-    def _tensors(
-        self, data: gm.DataSetFields, kind: str, specs: Sequence[gm.Tensor]
-    ) -> list[Array] | None:
-        """The tensors of a kind, None where one is not what the manifest says."""
-        names = (f"{data.folder}/{kind}_{number}.pb" for number in range(len(specs)))
-        found = [*map(self._tensor, names, specs)]
-        arrays = [array for array in found if array is not None]
-        return arrays if len(arrays) == len(found) else None
+    def _tensors(self, specs: Mapping[str, gm.Tensor]) -> dict[str, Array]:
+        """Those of the tensors that are what the manifest says."""
+        found = {name: self._tensor(name, spec) for name, spec in specs.items()}
+        return {name: array for name, array in found.items() if array is not None}
 
     def _tensor(self, name: str, spec: gm.Tensor) -> Array | None:
         if name not in self.there:
@@ -186,22 +178,6 @@ class _Look:
         if called != spec.name:
             self._say(name, f"is a tensor {called!r}, the manifest says {spec.name!r}")
         return array
-
-    def _npz(self, data: gm.DataSetFields, tensors: Mapping[str, list[Array] | None]) -> None:
-        """The archive against the tensors beside it; nothing in it is ever unpickled."""
-        name = f"{data.folder}/{gm.NPZ}"
-        if not self._is_sound(name):
-            return
-        for kind, arrays in tensors.items():
-            if arrays is None or not self._are_sound(data, kind, arrays):
-                return
-        files = {
-            f"{kind}_{number}.npy": npy_bytes(array)
-            for kind, arrays in tensors.items()
-            for number, array in enumerate(arrays or ())
-        }
-        if told := wrong_archive(self.folder / name, files):
-            self._say(name, told)
 
     def _data_json(self) -> None:
         """The two numbers of data.json against the manifest, and against what they stand for."""
@@ -224,8 +200,7 @@ class _Look:
         """What data.json stands for, None where that cannot be had."""
         found = []
         for data in self.test.data_sets:
-            for number in range(len(data.outputs)):
-                names = [f"{data.folder}/{kind}_{number}.pb" for kind in self.test.kinds]
+            for names in zip(*self.test.tensors(data)[1:], strict=True):
                 if not all(map(self._is_sound, names)):
                     return None
                 output, *around = [read_named_tensor(self.folder / name)[1] for name in names]
@@ -247,7 +222,7 @@ class Checked:
     `judged` counts the data sets that oracles were asked about.
     """
 
-    findings: tuple[golden_files.Finding, ...]
+    findings: tuple[Finding, ...]
     cases: int = 0
     tests: int = 0
     judged: int = 0
@@ -275,23 +250,21 @@ def check(folder: Path, processes: int = 1, counted: Counted = iter) -> Checked:
     try:
         manifest, data = gm.read_manifest(folder)
     except FileNotFoundError:
-        missing = golden_files.Finding(gm.MANIFEST, "is missing: nothing else was checked")
+        missing = Finding(gm.MANIFEST, "is missing: nothing else was checked")
         return Checked((*golden_files.unusual(listing), missing))
     except gm.NotReadable as error:
         if gm.SUMS not in listing.files:
             raise UsageError(f"{folder}/{gm.MANIFEST} {error}") from None
         told = f"{error}; nothing else was checked, but sha256sum -c {gm.SUMS} can do so"
-        return Checked((*golden_files.unusual(listing), golden_files.Finding(gm.MANIFEST, told)))
+        return Checked((*golden_files.unusual(listing), Finding(gm.MANIFEST, told)))
     jobs = [
         _Look(folder, case.id, test, manifest.npz, golden_files.files_there(test, listing))
         for case in manifest.cases
         for test in case.tests
     ]
     looked = [*counted(in_parallel(_Look.all, jobs, processes))]
-    findings = [
-        *golden_files.strange(folder, listing, manifest, data),
-        *_findings(looked, manifest),
-    ]
+    findings = golden_files.strange(folder, listing, manifest, data)
+    findings += _together([found for one in looked for found in one.findings], manifest)
     findings += [found for case in manifest.cases for found in _unlike(case)]
     return Checked(
         tuple(sorted(findings)),
@@ -306,7 +279,7 @@ def check(folder: Path, processes: int = 1, counted: Counted = iter) -> Checked:
 _shipped = cache(lambda: {case_digest(case): case for case in load()})
 
 
-def _unlike(case: gm.CaseFields) -> Iterator[golden_files.Finding]:
+def _unlike(case: gm.CaseFields) -> Iterator[Finding]:
     """What the manifest asks otherwise than the shipped case, if it names one."""
     mine = _shipped().get(case.digest)
     for test in case.tests if mine else ():
@@ -320,22 +293,18 @@ def _unlike(case: gm.CaseFields) -> Iterator[golden_files.Finding]:
         for name, (told, shipped) in zip(("rule", "level", "tolerance"), both, strict=True):
             if told != shipped:
                 said = f"its {name} is {told}, that of the shipped case {shipped}"
-                yield golden_files.Finding(test.folder, said)
+                yield Finding(test.folder, said)
 
 
-def _findings(looked: Iterable[Looked], manifest: gm.Manifest) -> list[golden_files.Finding]:
-    """What the tests' own checks found; a file in another's place is told as that."""
-    wrong: dict[str, list[str]] = {}
-    changed: dict[str, str] = {}
-    for one in looked:
-        wrong |= one.wrong
-        changed |= one.changed
+def _together(findings: Sequence[Finding], manifest: gm.Manifest) -> Iterator[Finding]:
+    """One finding for each file of a test; a file in another's place is told as that."""
+    told: dict[str, list[str]] = defaultdict(list)
+    for one in findings:
+        told[one.path].append(one.message)
     places: dict[str, str] = {}
-    for path, sha in manifest.files if changed else ():
+    for path, sha in manifest.files:
         places.setdefault(sha, path)
-    found = []
-    for path, messages in wrong.items():
-        here = places.get(changed.get(path, ""))
-        told = [*messages, f"it is what was written as {here}"] if here else messages
-        found.append(golden_files.Finding(path, "; ".join(told)))
-    return found
+    for one in findings:
+        if here := places.get(one.sha):
+            told[one.path].append(f"it is what was written as {here}")
+    return (Finding(path, "; ".join(messages)) for path, messages in told.items())

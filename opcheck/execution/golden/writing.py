@@ -20,7 +20,7 @@ import numpy as np
 import opcheck
 from opcheck import dtypes
 from opcheck.dtypes import DTYPES
-from opcheck.errors import NotExpressible, Unwritable, UsageError
+from opcheck.errors import NotExpressible, UsageError
 from opcheck.execution.golden.answers import DataSet, Test, made_of
 from opcheck.execution.golden.oracles import as_rtol_and_atol
 from opcheck.execution.machine import in_parallel
@@ -232,20 +232,17 @@ def write(
     Raises UsageError where `folder` holds anything else, Unwritable.
     """
     check_place(folder, force=force)
-    try:
-        with staged(folder) as (stage, put):
-            order = {case.id: number for number, case in enumerate(cases)}
-            # Closed before what is staged is removed: others may be writing there.
-            with closing(in_parallel(partial(_write, stage, settings), cases, processes)) as found:
-                done = sorted(counted(found), key=lambda one: order[one[0].id])
-            manifest = _manifest(done, selection, settings)
-            if manifest.cases:
-                data = manifest.data()
-                (stage / gm.MANIFEST).write_bytes(data)
-                (stage / gm.SUMS).write_bytes(gm.sums(manifest, sha256(data).hexdigest()))
-                put()
-    except OSError as error:
-        raise Unwritable(folder, error) from None
+    with staged(folder) as (stage, put):
+        order = {case.id: number for number, case in enumerate(cases)}
+        # Closed before what is staged is removed: others may be writing there.
+        with closing(in_parallel(partial(_write, stage, settings), cases, processes)) as found:
+            done = sorted(counted(found), key=lambda one: order[one[0].id])
+        manifest = _manifest(done, selection, settings)
+        if manifest.cases:
+            data = manifest.data()
+            (stage / gm.MANIFEST).write_bytes(data)
+            (stage / gm.SUMS).write_bytes(gm.sums(manifest, sha256(data).hexdigest()))
+            put()
     return manifest
 
 
@@ -311,7 +308,7 @@ def _manifest(done: Sequence[_Done], selection: str, settings: Settings) -> gm.M
         selection=selection,
         data_sets=settings.data_sets,
         npz=settings.npz,
-        methods={method: METHOD_TEXTS[method] for method in gm.METHODS if method in used},
+        methods={method: text for method, text in METHOD_TEXTS.items() if method in used},
         cases=cases,
         left_out=tuple(one for _, left_out in done for one in left_out),
     )

@@ -173,16 +173,8 @@ def _spoilt_list(rng: Random, value: Any, odd: Sequence[int]) -> tuple[int, ...]
     return tuple(numbers)
 
 
-@dataclass(frozen=True)
-class _Stage:
-    """A part of a search: up to which share of it, of which ranks and which sizes."""
-
-    end: float
-    ranks: tuple[int, int]
-    sizes: tuple[int, int]
-
-
-_STAGES = (_Stage(0.3, (1, 3), (1, 3)), _Stage(0.6, (1, 5), (1, 3)), _Stage(0.65, (1, 4), (0, 2)))
+#: The parts of a search: up to which share of it, of which ranks and which sizes.
+_STAGES = ((0.3, (1, 3), (1, 3)), (0.6, (1, 5), (1, 3)), (0.65, (1, 4), (0, 2)))
 #: Then come rows of lengths around those of vectors, other values in the suite's own cases, and
 #: tensors where only size matters, which are filled by rule.
 _ROWS, _REVALUED = 0.8, 0.98
@@ -297,13 +289,12 @@ def _of_rank(least: int, shape: Shape) -> Shape:
 
 def _shape(rng: Random, schema: Schema, part: float) -> Shape:
     least = _least_rank(schema)
-    for stage in _STAGES:
-        if part <= stage.end:
-            low, high = stage.ranks
+    for end, (low, high), sizes in _STAGES:
+        if part <= end:
             # One that is too small is a matter of its own.
             least -= rng.random() < _SPOILT / 3
             rank = rng.randint(max(low, least), max(high, least + 1))
-            return tuple(rng.randint(*stage.sizes) for _ in range(rank))
+            return tuple(rng.randint(*sizes) for _ in range(rank))
     rank = max(rng.randint(1, 3), least)
     lengths = [rng.randint(1, 2) for _ in range(rank)]
     lengths[rng.randrange(2 if least else 0, rank)] = rng.choice(_LENGTHS)

@@ -165,11 +165,9 @@ class _Tried:
 
 def nodes_of(cell: Cell, tries: int) -> Iterator[Node]:
     """So many drawn nodes, or a few less, of which some are legal."""
-    schema = opset.describe(cell.op.domain, cell.op.name, cell.op.since)
-    assert schema
+    schema = opset.versions(cell.op.domain, cell.op.name)[cell.op.since]
     for candidate in drawn(schema, DTYPES[cell.dtype], (), tries):
-        node = _node(schema, candidate)
-        if node is not None:
+        if (node := _node(schema, candidate)) is not None:
             yield node
 
 
@@ -193,8 +191,7 @@ class Ground:
     """The same nodes for every mistake: `cases` with their own values, then drawn ones."""
 
     def __init__(self, cell: Cell, cases: Sequence[Case], tries: int) -> None:
-        schema = opset.describe(cell.op.domain, cell.op.name, cell.op.since)
-        assert schema
+        schema = opset.versions(cell.op.domain, cell.op.name)[cell.op.since]
         self.cell, self.schema, self.dtype = cell, schema, DTYPES[cell.dtype]
         self._cases, self._tries = cases, tries
         self._tried: list[_Tried] = []
@@ -364,14 +361,13 @@ def _refusal(op: OpVersion, arrays: Sequence[Array], attrs: Attrs) -> str | None
 
 def _says_little(op: OpVersion, arrays: Sequence[Array], attrs: Attrs) -> str:
     """What a case has to say of itself if most of its answer is 0 or NaN; "" if it is not."""
-    for answer in exactly(op, arrays, attrs):
-        if isinstance(answer, Expected):
-            said = little(answer.values, answer.dtype, rounded=True)
-        else:
-            said = little(answer, dtypes.of(answer), rounded=False)
-        if said:
-            return said
-    return ""
+    said = (
+        little(answer.values, answer.dtype, rounded=True)
+        if isinstance(answer, Expected)
+        else little(answer, dtypes.of(answer), rounded=False)
+        for answer in exactly(op, arrays, attrs)
+    )
+    return next(filter(None, said), "")
 
 
 def _made(schema: Schema, dtype: DType, node: Candidate, expect: Expectation) -> Case:

@@ -157,9 +157,9 @@ def _wide(name: str) -> Column:
 def _show_times(lines: Lines, rows: Sequence[Timed], group: Mapping[str, dict[str, Point]]) -> None:
     left = _columns(rows)
     columns = [*left, *map(_wide, group)]
-    lines.head([*(Column("", column.width) for column in left), *columns[len(left) :]], _GAP)
+    lines.head([*(Column("", column.width) for column in left), *columns[len(left) :]])
     names = [column.name for column in left] + [_pair(_TIME.name, _RATE.name)] * len(group)
-    lines.row(columns, [(name, "dim") for name in names], _GAP)
+    lines.row(columns, [(name, "dim") for name in names])
     for row in rows:
         cells = [words.size(row.moved), words.brief(row.shapes)][: len(left)]
         for points in group.values():
@@ -167,7 +167,7 @@ def _show_times(lines: Lines, rows: Sequence[Timed], group: Mapping[str, dict[st
             time = seconds(point[1].median) if point else "–"
             rate = words.rate(point[0], point[1].median) if point else "–"
             cells.append(_pair(time, rate))
-        lines.row(columns, [(cell, "") for cell in cells], _GAP)
+        lines.row(columns, cells)
 
 
 def _pair(time: str, rate: str) -> str:
@@ -200,7 +200,7 @@ def _show_growth(lines: Lines, points: Mapping[str, dict[str, Point]]) -> None:
         )
         for name, one in found.items()
     )
-    lines.table(columns, rows, _GAP)
+    lines.table(columns, rows)
 
 
 def _untimed(rows: Sequence[Timed]) -> Iterator[tuple[str, str]]:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
+from typing import TypeAlias
 
 import numpy as np
 
@@ -74,12 +75,8 @@ def digest(outputs: Outputs) -> bytes:
     return hashlib.blake2b(pickle.dumps(outputs)).digest()
 
 
-@dataclass(frozen=True, eq=False)
-class Entrant:
-    """A backend: the process in which it is judged, and those in which it is timed."""
-
-    judged: Pool
-    timed: tuple[Stopwatch, ...]
+#: A backend: the process in which it is judged, and those in which it is timed.
+Entrant: TypeAlias = tuple[Pool, Sequence[Stopwatch]]
 
 
 @dataclass(eq=False)
@@ -89,7 +86,8 @@ class _Part:
     `other` is its answer to other data when it was judged, until it was asked about them again.
     """
 
-    entrant: Entrant
+    judged: Pool
+    timed: Sequence[Stopwatch]
     why_not: str = ""
     samples: list[Sample] = field(default_factory=list)
     prepared: list[float] = field(default_factory=list)
@@ -99,7 +97,7 @@ class _Part:
 
     def timing(self) -> Timing:
         """The reported timing; empty for a backend that died or became wrong."""
-        name, prepared = self.entrant.judged.info.address, tuple(self.prepared)
+        name, prepared = self.judged.info.address, tuple(self.prepared)
         if self.why_not or not self.samples:
             return Timing(name, (), prepared, self.why_not or "interrupted before its turn")
         return Timing(name, tuple(self.samples), prepared, printed=self.printed)
@@ -179,7 +177,7 @@ class OneCase:
         return [part for part in self.parts if not part.why_not]
 
     def _judge(self, trial: Trial, stop: Callable[[], bool]) -> None:
-        pools = [part.entrant.judged for part in self.parts]
+        pools = [part.judged for part in self.parts]
         for part, found in zip(self.parts, judged(trial, pools, stop), strict=True):
             if not is_right(found.result):
                 told = str(found.result.verdict), found.result.reason
@@ -189,7 +187,7 @@ class OneCase:
             if isinstance(found.open, Produced):
                 outputs = [one for one in found.open.outputs if isinstance(one, np.ndarray)]
                 self.agreed = wants_of(self.case.op, outputs, self.case.outputs)
-            if not part.entrant.judged.info.repeatable:
+            if not part.judged.info.repeatable:
                 part.why_not = _ONCE
         self.is_judged = True
         if self._left():
@@ -218,7 +216,7 @@ class OneCase:
             answers,
             Produced(outputs, 0.0),
             self.case.tolerance,
-            declared=part.entrant.judged.info.accumulate,
+            declared=part.judged.info.accumulate,
         )
         if is_right(judgement):
             part.right.add(found)
@@ -231,7 +229,7 @@ class OneCase:
         if released.looked_up:
             told = f"other data of the same shapes take {released.looked_up:,.3g} times as long"
         # What was no right answer when it was judged proves nothing now.
-        right = partial(trial.is_right_on_other_data, part.entrant.judged.info)
+        right = partial(trial.is_right_on_other_data, part.judged.info)
         if not same_answers(now, before) and (
             same_answers(now, released.outputs) or (right(before) and not right(now))
         ):
@@ -262,7 +260,7 @@ class OneCase:
             try:
                 if contender.lost:
                     raise Lost(contender.lost)
-                released = part.entrant.timed[visit.worker].release(other=bool(part.other))
+                released = part.timed[visit.worker].release(other=bool(part.other))
                 part.printed = released.printed.strip() or part.printed
                 self._check_other(part, released, trial)
                 self._check(part, released.outputs, trial)
@@ -277,7 +275,7 @@ class OneCase:
                 raise Stopped
 
         look()
-        watch = part.entrant.timed[worker]
+        watch = part.timed[worker]
         try:
             held = watch.hold(asked, look)
             part.prepared.append(held.prepared)
@@ -307,7 +305,7 @@ class Benchmark:
             OneCase(
                 case,
                 plan,
-                [_Part(entrant) for entrant in entrants],
+                [_Part(*entrant) for entrant in entrants],
                 oracles.get(case.expect.oracle or ""),
                 is_kept=size <= _KEPT,
             )

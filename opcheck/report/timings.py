@@ -30,7 +30,7 @@ _MACHINE: Mapping[str, Callable[[Spread], str]] = {
         lambda one: digits(one.tail) if one.noisy else ""
     ),
     "drifting (so much slower at the end of its processes than at the beginning)": (
-        lambda one: percent(one.drift) if one.drifts else ""
+        lambda one: percent(one.drift) if one.drift else ""
     ),
 }
 #: A time that is shorter is good to see, a longer one to be looked at; neither is a mistake.

@@ -26,7 +26,7 @@ from opcheck.compare.verdict import Admitted, Answer, is_right, judge
 from opcheck.execution.bench.rounds import Contender, Plan, Visit, copying, interleave, yardstick
 from opcheck.execution.driver import Driver, Found, Inquiry
 from opcheck.execution.oracle import Silent, Testimony, testified
-from opcheck.execution.trial import Judged, Trial, settled
+from opcheck.execution.trial import Trial, settled
 from opcheck.model import Case, Produced, Question, Released
 from opcheck.model.timing import Sample, Timed, Timing
 from opcheck.suite import case_digest
@@ -39,20 +39,6 @@ _KEPT = 1 << 30
 
 class Stopped(Exception):
     """Somebody wants all of it to end."""
-
-
-def testimony(trial: Trial, oracle: Pool, stop: Callable[[], bool]) -> Testimony | None:
-    """What the oracle of a case says, None where it cannot be asked. Raises Stopped."""
-    if (question := trial.for_the_oracle) is None:
-        return None
-    return _answers([oracle], [testified(oracle.info, question)], stop)[0]
-
-
-def judged(trial: Trial, pools: Sequence[Pool], stop: Callable[[], bool]) -> list[Judged]:
-    """What a run would say of each backend; all are asked at once. Raises Stopped."""
-    infos = [pool.info for pool in pools]
-    found = _answers(pools, [trial.on(info) for info in infos], stop)
-    return settled(trial, found, infos) if trial.case.expect.compares_backends else found
 
 
 def _answers(
@@ -68,11 +54,6 @@ def _answers(
             raise Stopped
         found |= driver.collect()
     return [found[number] for number in range(len(pools))]
-
-
-def digest(outputs: Outputs) -> bytes:
-    """What tells an answer from any other."""
-    return hashlib.blake2b(pickle.dumps(outputs)).digest()
 
 
 #: A backend: the process in which it is judged, and those in which it is timed.
@@ -132,8 +113,10 @@ class OneCase:
         """
         trial = Trial(self.case, self.testimony)
         try:
-            if self.oracle and not trial.testimony:
-                trial.testimony = testimony(trial, self.oracle, stop)
+            question = trial.for_the_oracle if self.oracle and not trial.testimony else None
+            if self.oracle and question:
+                asked = testified(self.oracle.info, question)
+                [trial.testimony] = _answers([self.oracle], [asked], stop)
                 self.testimony = trial.testimony if self.is_kept else None
             if not self.is_judged:
                 self._judge(trial, stop)
@@ -177,8 +160,13 @@ class OneCase:
         return [part for part in self.parts if not part.why_not]
 
     def _judge(self, trial: Trial, stop: Callable[[], bool]) -> None:
+        """Learn what a run would say of each backend."""
         pools = [part.judged for part in self.parts]
-        for part, found in zip(self.parts, judged(trial, pools, stop), strict=True):
+        infos = [pool.info for pool in pools]
+        judged = _answers(pools, [trial.on(info) for info in infos], stop)
+        if self.case.expect.compares_backends:
+            judged = settled(trial, judged, infos)
+        for part, found in zip(self.parts, judged, strict=True):
             if not is_right(found.result):
                 told = str(found.result.verdict), found.result.reason
                 part.why_not = ": ".join(filter(None, told))
@@ -203,7 +191,7 @@ class OneCase:
 
     def _check(self, part: _Part, outputs: Outputs, trial: Trial) -> None:
         """See that what a process answers in the end is right; most often it is as before."""
-        found = digest(outputs)
+        found = hashlib.blake2b(pickle.dumps(outputs)).digest()
         if found in part.right:
             return
         try:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from opcheck.errors import UsageError
-from opcheck.execution.bench.setup import Effort, entered, why_not
+from opcheck.execution.bench.setup import entered, planned, why_not
 from opcheck.execution.workers import Limits
 from opcheck.known import Gate, load_user_ledgers
 from opcheck.model import Case, Level, Record
@@ -183,9 +183,10 @@ def bench(
     for case in wanted:
         if reason := why_not(case):
             raise UsageError(f"{case.id} cannot be timed: {reason}")
-    effort = Effort(base, threads, workers, seconds, cold, quick)
+    plan = planned(workers, seconds, cold=cold, quick=quick)
     addresses = (backends,) if isinstance(backends, str) else tuple(backends)
-    with entered(addresses, wanted, Limits(timeout, memory_limit), effort) as (_, benchmark):
+    limits = Limits(timeout, memory_limit)
+    with entered(addresses, wanted, limits, plan, threads, base) as (_, benchmark):
         for _visit in benchmark.visits():
             pass
         return benchmark.rows()

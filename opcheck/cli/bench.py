@@ -118,13 +118,15 @@ def command(
     if compared:
         timing_gate.compare(*compared, most, unclear)
     from opcheck.backends.address import DEFAULT
-    from opcheck.execution.bench.setup import Effort, entered
+    from opcheck.execution.bench.setup import entered, planned
     from opcheck.execution.workers import Limits
     from opcheck.report import timings
-    from opcheck.report.pyperf import write as write_pyperf
+    from opcheck.report.files import write_text
+    from opcheck.report.pyperf import text as pyperf_text
+    from opcheck.report.timing_store import Stored
 
     # Whatever is wrong with the command line is told before any process is started.
-    cases = bench_setup.timable(*bench_setup.chosen(sweep, **selection))
+    cases = bench_setup.chosen(sweep, **selection)
     bench_setup.check_sweeps([case.sweep for case in cases], plot)
     files = {"--save": saved, "--pyperf": pyperf, "--plot": plot}
     check_files([(f"{name} {path}", path) for name, path in files.items()], [baseline])
@@ -133,8 +135,11 @@ def command(
     if gate and not baseline and len(addresses or DEFAULT) < 2:
         raise UsageError("--max-regression compares with --base: name another backend by -b")
     limits = Limits(timeout, memory_limit)
-    effort = Effort(base, threads, workers, seconds, cold, quick)
-    with entered(addresses, cases, limits, effort, interrupt.safe_place) as (about, session):
+    plan = planned(workers, seconds, cold=cold, quick=quick)
+    with entered(addresses, cases, limits, plan, threads, base, interrupt.safe_place) as (
+        about,
+        session,
+    ):
         timing_gate.check(baseline, old, about, cases)
         console = output()
         timings.show_head(console, about)
@@ -146,9 +151,12 @@ def command(
         timings.show_case(console, about, row)
     timings.show_means(console, about, rows)
     bench_setup.show_sweeps(console, about, rows, plot)
-    verdict = timing_gate.closed(console, gate, old, about, rows)
+    verdict: timing_gate.Verdict = None, ""
+    if gate and rows:
+        console.print()
+        verdict = timing_gate.show(console, gate, old, Stored(about, tuple(rows), complete=True))
     if pyperf and bench_setup.was_timed(rows):
-        write_pyperf(pyperf, about, rows)
+        write_text(pyperf, pyperf_text(about, rows))
     keeping.check()
     _end(rows, len(cases), *verdict)
 

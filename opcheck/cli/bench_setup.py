@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from time import monotonic
@@ -13,6 +12,7 @@ import click
 from opcheck.cli import interrupt
 from opcheck.cli.options import chosen_cases, leave
 from opcheck.errors import Exit, Unwritable, UsageError
+from opcheck.report.words import alike
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,30 +25,20 @@ if TYPE_CHECKING:
 _MOMENT = 10.0
 
 
-def chosen(
-    sweep: str | None, *, paths: Sequence[Path], **selection: Any
-) -> tuple[Sequence[Case], str]:
-    """The cases, and the selection in words."""
+def chosen(sweep: str | None, *, paths: Sequence[Path], **selection: Any) -> list[Case]:
+    """The cases that can be timed; tells of the others, and raises UsageError if there is none."""
+    from opcheck.execution.bench.setup import why_not
     from opcheck.suite import load_sweep, parse_sweep
 
     wanted = parse_sweep(sweep) if sweep else None
     cases, said = chosen_cases(paths, **selection, bench=True)
     if wanted:
         cases = load_sweep(paths, {case.id for case in cases}, wanted)
-    return cases, said
-
-
-def timable(cases: Sequence[Case], said: str) -> list[Case]:
-    """Those that can be timed; tells of the others, and raises UsageError if there is none."""
-    from opcheck.execution.bench.setup import why_not
-
-    reasons = {case.id: why_not(case) for case in cases}
-    found = [case for case in cases if not reasons[case.id]]
-    told = Counter(reason for reason in reasons.values() if reason)
-    for reason, count in told.items():
-        first = next(id for id, why in reasons.items() if why == reason)
-        more = f" and {count - 1:,} more" if count > 1 else ""
-        click.echo(f"opcheck: not timed: {first}{more}: {reason}", err=True)
+    by_reason = alike(cases, why_not)
+    found = by_reason.pop("", [])
+    for reason, those in by_reason.items():
+        more = f" and {len(those) - 1:,} more" if len(those) > 1 else ""
+        click.echo(f"opcheck: not timed: {those[0].id}{more}: {reason}", err=True)
     if cases and not found:
         raise UsageError("none of the cases can be timed")
     if not cases:
@@ -70,14 +60,9 @@ class Keeping:
         self.now((), complete=False)
         self.check()
 
-    def now_and_then(self, session: Benchmark) -> None:
-        """Write what there is so far, unless that was done a moment ago."""
-        if self._path and monotonic() - self._written > _MOMENT:
-            self.now(session.rows(), complete=False)
-
     def now(self, rows: Sequence[Timed], *, complete: bool) -> None:
         """Write what there is; where that fails it is still shown, and `check` tells."""
-        self._written = monotonic()
+        self.written = monotonic()
         self._error: Unwritable | None = None
         if self._path:
             from opcheck.report.timing_store import write
@@ -102,7 +87,8 @@ def measured(session: Benchmark, keeping: Keeping) -> Sequence[Timed]:
         for done, case in enumerate(session.visits(interrupt.asked)):
             total = done + session.to_come
             bar.update(task, description=case, completed=done, total=total)
-            keeping.now_and_then(session)
+            if monotonic() - keeping.written > _MOMENT:
+                keeping.now(session.rows(), complete=False)
     rows = session.rows()
     keeping.now(rows, complete=not interrupt.asked())
     return rows
@@ -129,9 +115,9 @@ def show_sweeps(
     console: Console, about: Bench, rows: Sequence[Timed], plot: Path | None = None
 ) -> None:
     """Print how times grow in each sweep, and draw it."""
-    from opcheck.report import scaling, words
+    from opcheck.report import scaling
 
-    for some in words.alike((row for row in rows if row.sweep), lambda row: row.sweep).values():
+    for some in alike((row for row in rows if row.sweep), lambda row: row.sweep).values():
         console.print()
         scaling.show(console, about, some)
         if plot and was_timed(some):

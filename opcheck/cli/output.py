@@ -7,7 +7,7 @@ from opcheck.cli.console import Lines, output, progress
 from opcheck.errors import Exit
 from opcheck.model import Ending, Header, Record, Result
 from opcheck.records.status import is_failure, reds_of
-from opcheck.report import store
+from opcheck.report import failure, store
 from opcheck.report.pretty import Pretty
 
 
@@ -62,7 +62,7 @@ class PrettyOutput(_Output):
         """Print a failure in full, now: a run may be long, or end with the whole process."""
         if self.pretty.is_due(result):
             self.bar.stop()
-            self.pretty.show(result)
+            failure.show(self.pretty.console, result)
             self.bar.start()
         self.bar.advance(self.task)
 

@@ -153,6 +153,8 @@ class Reports:
         self._streams = [one for one in files if one.target.form == _STREAM]
         self._others = [one for one in files if one.target.form != _STREAM]
         self._resumed = None if resumed is None else _File(resumed)
+        #: What lines are added to.
+        self._growing = [*self._streams, *filter(None, [self._resumed])]
         self._has_new = self._is_unordered = False
 
     def begin(self, header: Header, kept: Iterable[Record] = ()) -> None:
@@ -178,7 +180,7 @@ class Reports:
         """Write a result to the streams, a whole line, so that a run cut short leaves it."""
         from opcheck.report import store
 
-        files = [*self._streams, *([self._resumed] if self._resumed and not is_kept else [])]
+        files = self._streams if is_kept else self._growing
         line = store.record(result) if files else ""
         for one in files:
             one.write(line)
@@ -200,7 +202,7 @@ class Reports:
                     one.write(line)
                 one.close()
         ending = self._ended(run.ending, lacking)
-        for one in (*self._streams, *([self._resumed] if self._resumed else [])):
+        for one in self._growing:
             one.write(store.footer(run.records, ending, revised))
             one.close()
             unordered = one is self._resumed and self._is_unordered
@@ -213,8 +215,8 @@ class Reports:
         return self._ended(run.ending, lacking)
 
     def _ended(self, ending: Ending, lacking: Sequence[str]) -> Ending:
-        files = [*self._streams, *([self._resumed] if self._resumed else []), *self._others]
-        lacking = [*lacking, *(one.error for one in files if one.error)]
+        errors = (one.error for one in (*self._growing, *self._others))
+        lacking = [*lacking, *filter(None, errors)]
         if not lacking:
             return ending
         first = ending.exit_code in (Exit.INTERRUPTED, Exit.USAGE)

@@ -12,7 +12,7 @@ from rich.console import Console
 from opcheck.model.timing import Bench
 from opcheck.records import merging
 from opcheck.report import words
-from opcheck.report.look import Column, Lines, put_all, together, unlike
+from opcheck.report.look import Cell, Column, Lines, put_all, together, unlike
 from opcheck.report.words import digits
 from opcheck.timing.comparing import Change, Compared, Missing, Verdict
 
@@ -130,19 +130,19 @@ def _show_changes(lines: Lines, title: str, changes: Sequence[Change], beyond: f
         *[Column("p", 6)] * has_p,
         Column("", 0, left=True),
     ]
-    lines.head(columns, "  ")
+    lines.head(columns)
     for case, alike in groupby(changes, key=lambda change: change.case):
         lines.put((words.brief(case) or "All cases together", "bold"))
         for change in alike:
             by = f" by more than {100 * beyond:g} %" if change.verdict == "slower" else ""
-            cells = [
-                (f"  {words.brief(change.backend)}", ""),
-                (digits(change.ratio), ""),
-                (words.interval(change.low, change.high), ""),
-                *[("<0.001" if change.p < 0.001 else f"{change.p:.3f}", "")] * has_p,
+            cells: list[Cell] = [
+                f"  {words.brief(change.backend)}",
+                digits(change.ratio),
+                words.interval(change.low, change.high),
+                *["<0.001" if change.p < 0.001 else f"{change.p:.3f}"] * has_p,
                 (f"{change.verdict}{by}", _COLOURS[change.verdict]),
             ]
-            lines.row(columns, cells, "  ")
+            lines.row(columns, cells)
     lines.blank()
 
 

@@ -3,7 +3,7 @@
 import io
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from rich.console import Console
@@ -166,18 +166,12 @@ def _came(result: Record, known: Known) -> str:
     return f"{result.verdict}{way} that looks like {next(iter(mistakes), 'no known mistake')}"
 
 
-def outdated_lines(results: Iterable[Record]) -> list[tuple[Known, int, int]]:
-    """The places of users' ledgers of which some cases pass: how many, and of how many in the run.
-
-    Where all pass, the line is to be deleted.
-    """
+def outdated_lines(results: Iterable[Record]) -> Iterator[tuple[str, int, str]]:
+    """The places of users' ledgers of which some cases pass: how many, and what to do about it."""
     those = [(r.known, r.verdict) for r in results if r.known and r.known.line is not None]
     total = Counter(known for known, _ in those)
     passing = Counter(known for known, verdict in those if verdict is Verdict.UNEXPECTED_PASS)
-    return [(known, count, total[known]) for known, count in passing.items()]
-
-
-def advice(known: Known, passing: int, total: int) -> str:
-    """What to do about a line of which some cases pass."""
-    what = "delete" if passing == total else f"{total - passing} of {total} still fail: narrow"
-    return f"{what} `{known.text}`"
+    for known, count in passing.items():
+        left, all_of = total[known] - count, total[known]
+        what = f"{left} of {all_of} still fail: narrow" if left else "delete"
+        yield ledger_place(known), count, f"{what} `{known.text}`"

@@ -12,12 +12,13 @@ import json
 import re
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property, partial, reduce
 from io import BufferedReader
 from operator import or_
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, Generic, TypeVar, cast, get_type_hints
+from typing import Annotated, Any, BinaryIO, Generic, TypeAlias, TypeVar, cast, get_type_hints
 
 from pydantic import (
     AfterValidator,
@@ -140,13 +141,8 @@ class Form(Generic[Head, Line]):
         return TypeAdapter(Annotated[any_of, Field(discriminator="type_")])
 
 
-@dataclass(frozen=True)
-class _Raw:
-    """A line as it stands in the file, and whether it has its end."""
-
-    number: int
-    data: bytes
-    ended: bool
+#: A line as it stands in the file: its number, its text, and whether it has its end.
+_Raw: TypeAlias = tuple[int, bytes, bool]
 
 
 class Reading(Generic[Head, Line]):
@@ -171,16 +167,6 @@ class Reading(Generic[Head, Line]):
         head = self._head(first)
         return None if head is None else (head, self._items(lines))
 
-    def read_file(self, path: Path, use: Callable[[BinaryIO], Result | None]) -> Result | None:
-        """What `use` makes of an open file; None where it cannot be opened."""
-        try:
-            stream = path.open("rb")
-        except (OSError, ValueError) as error:
-            self.add(0, f"this file cannot be read: {getattr(error, 'strerror', None) or error}")
-            return None
-        with stream:
-            return use(unpacked(stream))
-
     def _lines(self, stream: BinaryIO) -> Iterator[_Raw]:
         form, number, size, blank = self.form, 0, 0, True
         try:
@@ -198,7 +184,7 @@ class Reading(Generic[Head, Line]):
                 if len(self.problems) > _PROBLEMS:
                     return
                 if not blank:
-                    yield _Raw(number, data.removesuffix(b"\n"), data.endswith(b"\n"))
+                    yield number, data.removesuffix(b"\n"), data.endswith(b"\n")
         except (EOFError, zlib.error, gzip.BadGzipFile):
             self.add(0, "this file cannot be unpacked: it is cut short, or damaged")
             return
@@ -209,59 +195,54 @@ class Reading(Generic[Head, Line]):
             self.add(0, "this file is empty", form.hint)
 
     def _head(self, raw: _Raw) -> Head | None:
-        form = self.form
-        if is_wide(raw.data):
-            self.add(raw.number, WIDE, "save it as UTF-8, as `--report json=FILE` does")
+        form, (number, data, has_end) = self.form, raw
+        if is_wide(data):
+            self.add(number, WIDE, "save it as UTF-8, as `--report json=FILE` does")
             return None
         try:
-            found = _Format.model_validate_json(raw.data)
+            found = _Format.model_validate_json(data)
         except ValidationError as error:
             found = None
             begins = f'{{"type":"{form.begins}"'.encode()
-            if not raw.ended and _is_no_json(error) and raw.data.startswith(begins):
-                told = "this line is cut short", "nothing can be made of the file"
-                self.add(raw.number, *told)
+            if not has_end and _is_no_json(error) and data.startswith(begins):
+                self.add(number, "this line is cut short", "nothing can be made of the file")
                 return None
         if found is None or found.type != form.begins:
-            self.add(
-                raw.number,
-                f"this is no stored {form.name}",
-                (found and _READERS.get(found.type)) or form.hint,
-            )
+            hint = (found and _READERS.get(found.type)) or form.hint
+            self.add(number, f"this is no stored {form.name}", hint)
             return None
         if found.format != form.format:
             newer = "a newer opcheck reads it" if found.format > form.format else None
             told_format = f"this file has format {found.format}; this opcheck reads {form.format}"
-            self.add(raw.number, told_format, newer)
+            self.add(number, told_format, newer)
             return None
         try:
-            return form.head.validate_json(raw.data)
+            return form.head.validate_json(data)
         except ValidationError as error:
-            self._refuse(raw.number, error)
+            self._refuse(number, error)
             return None
 
     def _items(self, lines: Iterator[_Raw]) -> Iterator[tuple[int, Line]]:
         after_footer = "nothing may follow the footer", _PART
         is_over = False
-        for raw in lines:
-            if not raw.data.strip():
+        for number, data, has_end in lines:
+            if not data.strip():
                 continue
             try:
-                item = self.form.line.validate_json(raw.data, strict=True)
+                item = self.form.line.validate_json(data, strict=True)
             except ValidationError as error:
-                if raw.ended or not _is_no_json(error):
-                    self._refuse(raw.number, error)
+                if has_end or not _is_no_json(error):
+                    self._refuse(number, error)
                 elif is_over:
-                    self.add(raw.number, *after_footer)
+                    self.add(number, *after_footer)
                 elif not self.form.may_be_cut_short:
-                    told = "this line is cut short", "without it, the rest can be used"
-                    self.add(raw.number, *told)
+                    self.add(number, "this line is cut short", "without it, the rest can be used")
                 continue
             if is_over:
-                self.add(raw.number, *after_footer)
+                self.add(number, *after_footer)
                 return
             is_over = isinstance(item, self.form.footer)
-            yield raw.number, item
+            yield number, item
 
     def _refuse(self, number: int, error: ValidationError) -> None:
         """Tell the first thing that is wrong with a line: the others are often due to it."""
@@ -298,11 +279,24 @@ class Reading(Generic[Head, Line]):
 
 
 def whole(
-    file: str, form: Form[Head, Line], use: Callable[[Reading[Head, Line]], Result | None]
+    file: Path,
+    form: Form[Head, Line],
+    use: Callable[[Reading[Head, Line], BinaryIO], Result | None],
+    stream: BinaryIO | None = None,
 ) -> Result:
-    """What `use` makes of a file; raises CaseFileError with everything that is wrong with it."""
+    """What `use` makes of a file, or of a stream that is called so.
+
+    Raises CaseFileError with everything that is wrong with it.
+    """
     problems = Problems()
-    found = use(Reading(file, form, problems))
+    reading = Reading(str(file), form, problems)
+    with ExitStack() as stack:
+        try:
+            stream = stream or unpacked(stack.enter_context(file.open("rb")))
+        except (OSError, ValueError) as error:
+            told = getattr(error, "strerror", None) or error
+            reading.add(0, f"this file cannot be read: {told}")
+        found = use(reading, stream) if stream else None
     problems.raise_if_any()
     assert found is not None
     return found

@@ -3,6 +3,7 @@
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from rich import box
 from rich.cells import cell_len
@@ -185,6 +186,10 @@ class Column:
         return text + blanks if self.left else blanks + text
 
 
+#: A text, by itself or with its style.
+Cell: TypeAlias = str | tuple[str, str]
+
+
 class Lines:
     """A console to print lines on; a part of one is a text with its style."""
 
@@ -218,13 +223,14 @@ class Lines:
         ):
             self.put((line.replace(_NO_BREAK, " "), style))
 
-    def head(self, columns: Sequence[Column], gap: str) -> None:
+    def head(self, columns: Sequence[Column], gap: str = "  ") -> None:
         """Print what stands above columns."""
         self.put((gap.join(column.cell(self._spelt(column.name)) for column in columns), "dim"))
 
-    def row(self, columns: Sequence[Column], cells: Sequence[tuple[str, str]], gap: str) -> None:
+    def row(self, columns: Sequence[Column], cells: Sequence[Cell], gap: str = "  ") -> None:
         """Print a line of cells; a first that is too wide stands in a line of its own."""
-        spelt = [(self._spelt(text), style) for text, style in cells]
+        pairs = ((cell, "") if isinstance(cell, str) else cell for cell in cells)
+        spelt = [(self._spelt(text), style) for text, style in pairs]
         if cell_len(spelt[0][0]) > columns[0].width:
             self.put(spelt[0])
             spelt[0] = ("", "")
@@ -233,11 +239,11 @@ class Lines:
             parts += [(gap if parts else "", ""), (column.cell(text), style)]
         self.put(*parts)
 
-    def table(self, columns: Sequence[Column], rows: Iterable[Sequence[str]], gap: str) -> None:
+    def table(self, columns: Sequence[Column], rows: Iterable[Sequence[Cell]]) -> None:
         """Print rows of cells under what stands above them, and an empty line."""
-        self.head(columns, gap)
+        self.head(columns)
         for cells in rows:
-            self.row(columns, [(cell, "") for cell in cells], gap)
+            self.row(columns, cells)
         self.blank()
 
     def _spelt(self, text: str) -> str:

@@ -48,9 +48,11 @@ def _head(run: Run) -> Iterator[str]:
     yield from (f"## opcheck: {text(meaning)}", "")
     yield from (f"{text(', '.join(said))}, exit code {int(code_)}", "")
     names = {backend.address: code(words.brief(str(backend))) for backend in header.backends}
-    rows = tally.counts(header.backends, run.records)
+    columns, rows = tally.table(header.backends, run.records)
     if rows:
-        yield from (*_counts(rows, names), "")
+        counts = ((code(str(op)), names[backend], *cells) for op, backend, cells in rows)
+        head = ["operator", "backend", *columns]
+        yield from (*table(head, counts, numbers=len(columns)), "")
     for wrong in tally.wrong(header, run.records):
         yield from (f"### What is wrong with {names[wrong.backend]}: {wrong.told}", "")
         found = (
@@ -66,29 +68,15 @@ def _head(run: Run) -> Iterator[str]:
         yield from ("### Known defects", "")
         yield from (*table(("backend", "cause", "cases"), known, numbers=1), "")
     passing = [
-        (names[address], code(failure.ledger_place(one)), text(failure.advice(one, *counts)))
+        (names[address], code(place), text(advice))
         for address in names
-        for one, *counts in failure.outdated_lines(r for r in run.records if r.backend == address)
+        for place, _, advice in failure.outdated_lines(
+            r for r in run.records if r.backend == address
+        )
     ]
     if passing:
         yield from ("### Listed as failing, but passing", "")
         yield from (*table(("backend", "listed in", "what to do"), passing, numbers=0), "")
-
-
-def _counts(rows: list[tally.Counts], names: dict[str, str]) -> list[str]:
-    columns = tally.columns(rows)
-    has_bounds = any(row.used is not None for row in rows)
-    cells = (
-        [
-            code(str(row.op)),
-            names[row.backend],
-            *(f"{row.count[column]:,}" if row.count[column] else "·" for column in columns),
-            *(["·" if row.used is None else f"{row.used:.2f}"] if has_bounds else []),
-        ]
-        for row in rows
-    )
-    head = ["operator", "backend", *columns, *["used"] * has_bounds]
-    return table(head, cells, numbers=len(head) - 2)
 
 
 def _failure(result: Record) -> list[str]:

@@ -23,7 +23,7 @@ _SMALL_SCREEN = 24
 #: How wide a name may stand beside numbers, and above them where space is short.
 _NAME = 40
 _HEAD = 12
-_COLOURS = {"wrong": "red", "self": "green", **{str(verdict): c for verdict, c in COLOURS.items()}}
+STYLES = {"wrong": "red", "self": "green", **{str(verdict): c for verdict, c in COLOURS.items()}}
 _LEGEND = {
     "known": "wrong as a ledger lists it, which does not fail the run",
     "self": "compared with itself, which is no evidence",
@@ -130,7 +130,7 @@ def _count(counts: Counter[str], kind: str, none: str = "·") -> Text:
     if not counts[kind]:
         return Text(none, "green" if kind == "wrong" else "bright_black")
     excused = kind == "wrong" and counts[kind] == counts["known"]
-    return Text(f"{counts[kind]:,}", "cyan" if excused else _COLOURS[kind])
+    return Text(f"{counts[kind]:,}", "cyan" if excused else STYLES[kind])
 
 
 def _known(

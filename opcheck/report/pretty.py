@@ -65,10 +65,6 @@ class Pretty:
         self._left_out += 1
         return False
 
-    def show(self, result: Record) -> None:
-        """Print a result in full."""
-        failure.show(self.console, result)
-
     def finish(self, results: Sequence[Record], complete: bool, code: Exit, meaning: str) -> None:
         """Print the summary, then what the exit code means."""
         if self._left_out:
@@ -97,5 +93,5 @@ def show(console: Console, run: Run, **options: Any) -> None:
     pretty = Pretty(console, run.header, **options)
     for result in run.records:
         if pretty.is_due(result):
-            pretty.show(result)
+            failure.show(console, result)
     pretty.finish(run.records, run.complete, *outcome(run))

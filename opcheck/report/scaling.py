@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from opcheck.errors import Unwritable, UsageError
-from opcheck.model.timing import Bench, Sample, Timed
+from opcheck.model.timing import Bench, Timed, Timing
 from opcheck.report import words
 from opcheck.report.html.plots import available, drawing
 from opcheck.report.look import Column, Lines
@@ -69,7 +69,7 @@ def show(console: Console, bench: Bench, rows: Sequence[Timed]) -> None:
     ordered = sorted(rows, key=lambda row: row.moved)
     lines.fill(title(rows), "bold")
     points = {backend: _points(ordered, backend) for backend in bench.backends}
-    columns = {**points, _COPY: _copies(ordered)}
+    columns = {**points, _COPY: _points(ordered, _COPY)}
     for some in _groups(lines, ordered, columns):
         _show_times(lines, ordered, some)
         lines.blank()
@@ -93,7 +93,7 @@ def draw(path: Path, bench: Bench, rows: Sequence[Timed]) -> None:
     if not curves:
         raise UsageError("nothing was timed, so there is nothing to draw")
     with drawing(_STYLE):
-        figure = _figure(title(rows), curves, tuple(_copies(rows).values()))
+        figure = _figure(title(rows), curves, tuple(_points(rows, _COPY).values()))
         metadata = _METADATA[path.suffix.lower()]
         try:
             figure.savefig(path, dpi=150, metadata=metadata)
@@ -110,16 +110,10 @@ def title(rows: Sequence[Timed]) -> str:
 
 
 def _points(rows: Sequence[Timed], backend: str) -> dict[str, Point]:
-    timings = ((row, row.timing(backend)) for row in rows)
-    return _only((row, timing.samples) for row, timing in timings if timing)
-
-
-def _copies(rows: Sequence[Timed]) -> dict[str, Point]:
-    return _only((row, row.copy) for row in rows)
-
-
-def _only(timed: Iterator[tuple[Timed, Sequence[Sample]]]) -> dict[str, Point]:
-    found = ((row, spread(samples, row.yardstick)) for row, samples in timed)
+    """What was measured of a backend, or of the copy, by case."""
+    timings = ((row, row.timing(backend) or Timing("")) for row in rows)
+    samples = ((row, row.copy if backend == _COPY else one.samples) for row, one in timings)
+    found = ((row, spread(some, row.yardstick)) for row, some in samples)
     return {row.case: (row.moved, one) for row, one in found if one}
 
 
@@ -157,9 +151,9 @@ def _wide(name: str) -> Column:
 def _show_times(lines: Lines, rows: Sequence[Timed], group: Mapping[str, dict[str, Point]]) -> None:
     left = _columns(rows)
     columns = [*left, *map(_wide, group)]
-    lines.head([*(Column("", column.width) for column in left), *columns[len(left) :]], _GAP)
+    lines.head([*(Column("", column.width) for column in left), *columns[len(left) :]])
     names = [column.name for column in left] + [_pair(_TIME.name, _RATE.name)] * len(group)
-    lines.row(columns, [(name, "dim") for name in names], _GAP)
+    lines.row(columns, [(name, "dim") for name in names])
     for row in rows:
         cells = [words.size(row.moved), words.brief(row.shapes)][: len(left)]
         for points in group.values():
@@ -167,7 +161,7 @@ def _show_times(lines: Lines, rows: Sequence[Timed], group: Mapping[str, dict[st
             time = seconds(point[1].median) if point else "–"
             rate = words.rate(point[0], point[1].median) if point else "–"
             cells.append(_pair(time, rate))
-        lines.row(columns, [(cell, "") for cell in cells], _GAP)
+        lines.row(columns, cells)
 
 
 def _pair(time: str, rate: str) -> str:
@@ -200,7 +194,7 @@ def _show_growth(lines: Lines, points: Mapping[str, dict[str, Point]]) -> None:
         )
         for name, one in found.items()
     )
-    lines.table(columns, rows, _GAP)
+    lines.table(columns, rows)
 
 
 def _untimed(rows: Sequence[Timed]) -> Iterator[tuple[str, str]]:

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, Literal, TypeAlias
 
@@ -228,12 +227,12 @@ def read(path: Path) -> model.Run:
 
     Raises CaseFileError with everything that is wrong with the file.
     """
-    return whole(str(path), _FORM, lambda file: file.read_file(path, partial(_run, file)))
+    return whole(path, _FORM, _run)
 
 
 def read_stream(stream: BinaryIO, name: str) -> model.Run:
     """The same of a stream that is called so."""
-    return whole(name, _FORM, lambda file: _run(file, stream))
+    return whole(Path(name), _FORM, _run, stream)
 
 
 def _run(reading: _Reading, stream: BinaryIO) -> model.Run | None:

@@ -13,7 +13,7 @@ from rich.text import Text
 from opcheck.model import Header, Record, Verdict
 from opcheck.records.status import is_judged
 from opcheck.report import failure, overview, tally, words
-from opcheck.report.look import COLOURS, Numbers, count_cell, grouped, new_table, put_all
+from opcheck.report.look import Numbers, grouped, new_table, put_all
 
 #: How many kinds of reasons a list shows for a backend before it says how many more there are.
 _REASONS = 3
@@ -90,20 +90,15 @@ class Summary:
 
     def _counts(self) -> Table:
         """The verdicts that occur, by operator version and backend, and what was used of bounds."""
-        rows = tally.counts(self.header.backends, self.results)
-        columns = tally.columns(rows)
-        has_bounds = any(row.used is not None for row in rows)
-        numbers = [*map(Numbers, (*columns, *["used"] * has_bounds))]
+        columns, rows = tally.table(self.header.backends, self.results)
         groups: dict[str, list[list[str | Text]]] = {}
-        for row in rows:
-            cells: list[str | Text] = [self.names[row.backend]]
-            for column in columns:
-                colour = "green" if column == "self" else COLOURS[Verdict(column)]
-                cells.append(count_cell(row.count[column], colour))
-            if has_bounds:
-                cells.append(count_cell(0) if row.used is None else Text(f"{row.used:.2f}"))
-            groups.setdefault(words.brief(str(row.op)), []).append(cells)
-        head = ["operator", "backend", *numbers]
+        for op, backend, cells in rows:
+            told = (
+                Text(cell, "bright_black" if cell == "·" else overview.STYLES.get(column, ""))
+                for column, cell in zip(columns, cells, strict=True)
+            )
+            groups.setdefault(words.brief(str(op)), []).append([self.names[backend], *told])
+        head = ["operator", "backend", *map(Numbers, columns)]
         return grouped(self.console, head, groups.items(), above=0, apart=True)
 
     def _open_answers(self) -> Table:
@@ -163,9 +158,8 @@ class Summary:
         columns = "backend", "listed in", Numbers("cases"), "what to do"
         table = new_table(*columns, title="Listed as failing, but passing")
         for _, name, mine in self._by_backend(self.results):
-            for known, passing, total in failure.outdated_lines(mine):
-                told = words.one_line(failure.advice(known, passing, total))
-                table.add_row(name, failure.ledger_place(known), f"{passing:,}", told)
+            for place, passing, advice in failure.outdated_lines(mine):
+                table.add_row(name, place, f"{passing:,}", words.one_line(advice))
         return table
 
     def _unjudged(self) -> Iterator[str]:

@@ -78,10 +78,20 @@ def _kinds(result: Record) -> Iterator[str]:
         yield "self"
 
 
-def columns(rows: Iterable[Counts]) -> list[str]:
-    """The verdicts that occur, in their order; passes always."""
+def table(
+    backends: Iterable[BackendInfo], results: Iterable[Record]
+) -> tuple[list[str], list[tuple[OpVersion, str, list[str]]]]:
+    """The verdicts that occur, passes always, and `used`; rows of an operator and a backend."""
+    rows = counts(backends, results)
     found = {"pass"}.union(*(row.count for row in rows))
-    return [name for name in ("pass", "self", *list(Verdict)[1:]) if name in found]
+    columns = [name for name in ("pass", "self", *list(Verdict)[1:]) if name in found]
+    uses = ["·" if row.used is None else f"{row.used:.2f}" for row in rows]
+    has_bounds = any(row.used is not None for row in rows)
+    told = []
+    for row, used in zip(rows, uses, strict=True):
+        cells = [f"{row.count[name]:,}" if row.count[name] else "·" for name in columns]
+        told.append((row.op, row.backend, [*cells, *[used] * has_bounds]))
+    return [*columns, *["used"] * has_bounds], told
 
 
 def cause_of(known: Known) -> Known:

@@ -5,9 +5,8 @@ Samples are stored as they were taken; every statistic is computed when they are
 """
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, Literal, Self, TypeAlias
 
@@ -117,36 +116,24 @@ class Stored:
     complete: bool
 
 
-def header(bench: Bench) -> str:
-    """The first line."""
-    return line({"type": "bench", "format": FORMAT, "bench": dataclasses.asdict(bench)})
-
-
-def record(row: Timed) -> str:
-    """The line of one case."""
-    fields = vars(row) | {"copy": _columns(row.copy), "yardstick": _columns(row.yardstick)}
-    fields["timings"] = [vars(one) | {"samples": _columns(one.samples)} for one in row.timings]
-    return line({"type": "timed", **fields})
-
-
-def footer(cases: int, *, complete: bool) -> str:
-    """The last line."""
-    return line({"type": "footer", "cases": cases, "complete": complete})
+def lines(bench: Bench, rows: Sequence[Timed], *, complete: bool) -> Iterator[str]:
+    """The whole file, line by line; not `complete` where more will come."""
+    yield line({"type": "bench", "format": FORMAT, "bench": dataclasses.asdict(bench)})
+    for row in rows:
+        fields = vars(row) | {"copy": _columns(row.copy), "yardstick": _columns(row.yardstick)}
+        fields["timings"] = [vars(one) | {"samples": _columns(one.samples)} for one in row.timings]
+        yield line({"type": "timed", **fields})
+    yield line({"type": "footer", "cases": len(rows), "complete": complete})
 
 
 def write(path: Path, bench: Bench, rows: Sequence[Timed], *, complete: bool) -> None:
-    """Write a file that has all of it, or is as it was before; not `complete` where more will come.
-
-    Raises Unwritable.
-    """
-    lines = [header(bench), *map(record, rows), footer(len(rows), complete=complete)]
-    write_text(path, "".join(f"{one}\n" for one in lines))
+    """Write a file that has all of it, or is as it was before; raises Unwritable."""
+    write_text(path, "".join(f"{one}\n" for one in lines(bench, rows, complete=complete)))
 
 
 def read(path: Path) -> Stored:
     """The benchmark in a file; raises CaseFileError with everything that is wrong with it."""
-    form = replace(_FORM, limit=LIMIT, longest=LIMIT)
-    return whole(str(path), form, lambda file: file.read_file(path, partial(_stored, file)))
+    return whole(path, replace(_FORM, limit=LIMIT, longest=LIMIT), _stored)
 
 
 def _stored(reading: _Reading, stream: BinaryIO) -> Stored | None:

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from opcheck.model.timing import Bench, Timed, Timing
 from opcheck.report import words
-from opcheck.report.look import Column, Lines, together
+from opcheck.report.look import Cell, Column, Lines, together
 from opcheck.report.words import digits, interval, percent, seconds
 from opcheck.timing.ratios import Ratio, means, ratio
 from opcheck.timing.ratios import words as verdict_on
@@ -30,7 +30,7 @@ _MACHINE: Mapping[str, Callable[[Spread], str]] = {
         lambda one: digits(one.tail) if one.noisy else ""
     ),
     "drifting (so much slower at the end of its processes than at the beginning)": (
-        lambda one: percent(one.drift) if one.drifts else ""
+        lambda one: percent(one.drift) if one.drift else ""
     ),
 }
 #: A time that is shorter is good to see, a longer one to be looked at; neither is a mistake.
@@ -81,11 +81,40 @@ def _other_threads(bench: Bench) -> Iterator[str]:
 
 
 def show_case(console: Console, bench: Bench, row: Timed) -> None:
-    """Print one case: what it is, a line a backend, and what is to be said of them."""
-    lines = Lines(console)
+    """Print one case: what it is, a line a backend, and what is to be said of them.
+
+    Columns are as wide as in all other cases, so that all are aligned.
+    """
+    lines, is_wide = Lines(console), console.width >= _WIDE
     lines.put((words.brief(row.case), "bold"))
     lines.fill(_about(row))
-    _Case(lines, bench, row).show()
+    timed = [(one, one.spread) for one in told_of(bench, row) if one.spread]
+    names = [*bench.backends, *(timing.backend for timing in row.timings)]
+    longest = max((cell_len(words.brief(name)) for name in names), default=0)
+    margin = 7 if lines.ascii_only else 6
+    gap = "  " if is_wide else " "
+    columns = [
+        Column("", min(longest, 32 if is_wide else 14), left=True),
+        Column("median", 7),
+        Column("spread", margin),
+        Column("ratio", 5),
+        Column("95 % interval", 13) if is_wide else Column("95 %", margin),
+        Column("", 8, left=True),
+        Column("GB/s", 5),
+        Column("of copy", 7) if is_wide else Column("copy", 5),
+        Column("prepared", 8),
+    ]
+    taken = sum(column.width + len(gap) for column in columns)
+    bar = Column("", max(_BARS[0], min(_BARS[1], lines.width - taken)), left=True)
+    if timed:
+        lines.head(columns, gap)
+    for told, found in timed:
+        share = found.median / max(one.median for _, one in timed)
+        drawn = words.bar(share, bar.width, ascii_only=lines.ascii_only)
+        cells = [*_cells(row, told, found, is_wide=is_wide), drawn]
+        lines.row([*columns, bar], cells, gap)
+    for remark, colour in _remarks(row, {one.timing.backend: found for one, found in timed}):
+        lines.fill(remark, colour)
     lines.blank()
 
 
@@ -134,79 +163,37 @@ def margin(found: Spread) -> str:
     return f"±{percent((found.high - found.low) / found.median / 2)}"
 
 
-class _Case:
-    """What is printed of a case: columns as wide as in all others, so that all are aligned."""
+def _cells(row: Timed, told: Told, found: Spread, *, is_wide: bool) -> list[Cell]:
+    timing, one, verdict = told.timing, told.ratio, told.verdict
+    ends = "" if not one else interval(one.low, one.high) if is_wide else _margin(one)
+    copy = spread(row.copy, row.yardstick)
+    prepared = sorted(timing.prepared)
+    return [
+        words.brief(timing.backend),
+        (seconds(found.median), "bold"),
+        margin(found),
+        digits(one.value) if one else "1" if verdict == "baseline" else "–",
+        ends,
+        (verdict, _COLOURS.get(verdict, "")),
+        words.rate(row.moved, found.median),
+        percent(copy.median / found.median) if copy else "–",
+        seconds(prepared[len(prepared) // 2]) if prepared else "–",
+    ]
 
-    def __init__(self, lines: Lines, bench: Bench, row: Timed) -> None:
-        self.lines = lines
-        self.row = row
-        self.wide = lines.width >= _WIDE
-        self.gap = "  " if self.wide else " "
-        self.told = [*told_of(bench, row)]
-        self.spreads = {one.timing.backend: one.spread for one in self.told if one.spread}
-        self.copy = spread(row.copy, row.yardstick)
-        names = [*bench.backends, *(timing.backend for timing in row.timings)]
-        longest = max((cell_len(words.brief(name)) for name in names), default=0)
-        margin = 7 if lines.ascii_only else 6
-        self.columns = [
-            Column("", min(longest, 32 if self.wide else 14), left=True),
-            Column("median", 7),
-            Column("spread", margin),
-            Column("ratio", 5),
-            Column("95 % interval", 13) if self.wide else Column("95 %", margin),
-            Column("", 8, left=True),
-            Column("GB/s", 5),
-            Column("of copy", 7) if self.wide else Column("copy", 5),
-            Column("prepared", 8),
-        ]
 
-    def show(self) -> None:
-        if self.spreads:
-            self.lines.head(self.columns, self.gap)
-        taken = sum(column.width + len(self.gap) for column in self.columns)
-        bar = Column("", max(_BARS[0], min(_BARS[1], self.lines.width - taken)), left=True)
-        slowest = max((found.median for found in self.spreads.values()), default=0.0)
-        for told in self.told:
-            if found := told.spread:
-                share = found.median / slowest
-                drawn = words.bar(share, bar.width, ascii_only=self.lines.ascii_only)
-                cells = [*self._cells(told, found), (drawn, "")]
-                self.lines.row([*self.columns, bar], cells, self.gap)
-        for remark, colour in self._remarks():
-            self.lines.fill(remark, colour)
-
-    def _cells(self, told: Told, found: Spread) -> list[tuple[str, str]]:
-        timing, one, verdict = told.timing, told.ratio, told.verdict
-        ends = ""
-        if one:
-            ends = interval(one.low, one.high) if self.wide else _margin(one)
-        share = percent(self.copy.median / found.median) if self.copy else "–"
-        prepared = sorted(timing.prepared)[len(timing.prepared) // 2] if timing.prepared else None
-        return [
-            (words.brief(timing.backend), ""),
-            (seconds(found.median), "bold"),
-            (margin(found), ""),
-            (digits(one.value) if one else "1" if verdict == "baseline" else "–", ""),
-            (ends, ""),
-            (verdict, _COLOURS.get(verdict, "")),
-            (words.rate(self.row.moved, found.median), ""),
-            (share, ""),
-            (seconds(prepared) if prepared is not None else "–", ""),
-        ]
-
-    def _remarks(self) -> Iterator[tuple[str, str]]:
-        for timing in self.row.timings:
-            if timing.backend not in self.spreads:
-                told = words.brief(timing.why_not)
-                yield f"{words.brief(timing.backend)} was not timed: {told}", "red"
-            elif timing.printed:
-                told = words.brief(timing.printed.rpartition("\n")[-1])
-                yield f"{words.brief(timing.backend)} prints while it is timed: {told}", "yellow"
-        named = {words.brief(name): found for name, found in self.spreads.items()}
-        for remark, value in _MACHINE.items():
-            some = [f"{name} {size}" for name, one in named.items() if (size := value(one))]
-            if some:
-                yield f"{remark}: {', '.join(map(together, some))}", "yellow"
+def _remarks(row: Timed, spreads: Mapping[str, Spread]) -> Iterator[tuple[str, str]]:
+    for timing in row.timings:
+        if timing.backend not in spreads:
+            told = words.brief(timing.why_not)
+            yield f"{words.brief(timing.backend)} was not timed: {told}", "red"
+        elif timing.printed:
+            told = words.brief(timing.printed.rpartition("\n")[-1])
+            yield f"{words.brief(timing.backend)} prints while it is timed: {told}", "yellow"
+    for remark, value in _MACHINE.items():
+        sizes = ((name, value(one)) for name, one in spreads.items())
+        some = [together(f"{words.brief(name)} {size}") for name, size in sizes if size]
+        if some:
+            yield f"{remark}: {', '.join(some)}", "yellow"
 
 
 def _margin(found: Ratio) -> str:
@@ -240,4 +227,4 @@ def show_means(console: Console, bench: Bench, rows: Sequence[Timed]) -> None:
         (words.brief(mean.backend), digits(mean.value), interval(mean.low, mean.high))
         for mean in found
     )
-    lines.table(columns, cells, "  ")
+    lines.table(columns, cells)

@@ -76,11 +76,6 @@ class Ratio:
     pairs: int
     workers: int
 
-    @property
-    def half(self) -> float:
-        """Half the width of the interval, as a part of the ratio."""
-        return math.sqrt(self.high / self.low) - 1 if self.low else math.inf
-
 
 def ratio(one: Timing, base: Timing) -> Ratio | None:
     """The median of `one` over that of `base`; None where they have no round in common.
@@ -142,7 +137,8 @@ def precise(ratio: Ratio, limit: float = LIMIT) -> bool:
 
     More rounds do not help where processes differ: the limit may never be reached.
     """
-    return ratio.half <= limit
+    # Half the width of the interval, as a part of the ratio.
+    return ratio.low > 0 and math.sqrt(ratio.high / ratio.low) - 1 <= limit
 
 
 def _over_workers(units: Sequence[float]) -> tuple[float, float]:

@@ -47,11 +47,6 @@ class Spread:
         """Whether the machine was too busy to time anything well."""
         return self.tail > NOISY
 
-    @property
-    def drifts(self) -> bool:
-        """Whether it gets slower as it runs, as what is throttled does."""
-        return self.drift > 0
-
 
 def spread(samples: Sequence[Sample], beside: Sequence[Sample]) -> Spread | None:
     """Of one backend; None without samples. `beside` are of the same rounds: the yardstick."""

@@ -87,18 +87,15 @@ def about(infos: Sequence[BackendInfo], plan: Plan, *, threads: int) -> Bench:
     )
 
 
-class Here:
+class Here(Repeated):
     """A piece of work in this process, timed as workers time theirs."""
-
-    def __init__(self, call: Callable[[], object]) -> None:
-        self._repeated = Repeated(call)
 
     def measure(self, loops: int, flushed: int = 0) -> Elapsed:
         """Time a call, as the mean of `loops` calls."""
         was_on = gc.isenabled()
         gc.disable()
         try:
-            return self._repeated.elapsed(Measure(loops, flushed))
+            return self.elapsed(Measure(loops, flushed))
         finally:
             if was_on:
                 gc.enable()

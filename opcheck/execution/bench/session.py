@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
+from typing import TypeAlias
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from opcheck.compare.verdict import Admitted, Answer, is_right, judge
 from opcheck.execution.bench.rounds import Contender, Plan, Visit, copying, interleave, yardstick
 from opcheck.execution.driver import Driver, Found, Inquiry
 from opcheck.execution.oracle import Silent, Testimony, testified
-from opcheck.execution.trial import Judged, Trial, settled
+from opcheck.execution.trial import Trial, settled
 from opcheck.model import Case, Produced, Question, Released
 from opcheck.model.timing import Sample, Timed, Timing
 from opcheck.suite import case_digest
@@ -38,20 +39,6 @@ _KEPT = 1 << 30
 
 class Stopped(Exception):
     """Somebody wants all of it to end."""
-
-
-def testimony(trial: Trial, oracle: Pool, stop: Callable[[], bool]) -> Testimony | None:
-    """What the oracle of a case says, None where it cannot be asked. Raises Stopped."""
-    if (question := trial.for_the_oracle) is None:
-        return None
-    return _answers([oracle], [testified(oracle.info, question)], stop)[0]
-
-
-def judged(trial: Trial, pools: Sequence[Pool], stop: Callable[[], bool]) -> list[Judged]:
-    """What a run would say of each backend; all are asked at once. Raises Stopped."""
-    infos = [pool.info for pool in pools]
-    found = _answers(pools, [trial.on(info) for info in infos], stop)
-    return settled(trial, found, infos) if trial.case.expect.compares_backends else found
 
 
 def _answers(
@@ -69,17 +56,8 @@ def _answers(
     return [found[number] for number in range(len(pools))]
 
 
-def digest(outputs: Outputs) -> bytes:
-    """What tells an answer from any other."""
-    return hashlib.blake2b(pickle.dumps(outputs)).digest()
-
-
-@dataclass(frozen=True, eq=False)
-class Entrant:
-    """A backend: the process in which it is judged, and those in which it is timed."""
-
-    judged: Pool
-    timed: tuple[Stopwatch, ...]
+#: A backend: the process in which it is judged, and those in which it is timed.
+Entrant: TypeAlias = tuple[Pool, Sequence[Stopwatch]]
 
 
 @dataclass(eq=False)
@@ -89,7 +67,8 @@ class _Part:
     `other` is its answer to other data when it was judged, until it was asked about them again.
     """
 
-    entrant: Entrant
+    judged: Pool
+    timed: Sequence[Stopwatch]
     why_not: str = ""
     samples: list[Sample] = field(default_factory=list)
     prepared: list[float] = field(default_factory=list)
@@ -99,7 +78,7 @@ class _Part:
 
     def timing(self) -> Timing:
         """The reported timing; empty for a backend that died or became wrong."""
-        name, prepared = self.entrant.judged.info.address, tuple(self.prepared)
+        name, prepared = self.judged.info.address, tuple(self.prepared)
         if self.why_not or not self.samples:
             return Timing(name, (), prepared, self.why_not or "interrupted before its turn")
         return Timing(name, tuple(self.samples), prepared, printed=self.printed)
@@ -134,8 +113,10 @@ class OneCase:
         """
         trial = Trial(self.case, self.testimony)
         try:
-            if self.oracle and not trial.testimony:
-                trial.testimony = testimony(trial, self.oracle, stop)
+            question = trial.for_the_oracle if self.oracle and not trial.testimony else None
+            if self.oracle and question:
+                asked = testified(self.oracle.info, question)
+                [trial.testimony] = _answers([self.oracle], [asked], stop)
                 self.testimony = trial.testimony if self.is_kept else None
             if not self.is_judged:
                 self._judge(trial, stop)
@@ -179,8 +160,13 @@ class OneCase:
         return [part for part in self.parts if not part.why_not]
 
     def _judge(self, trial: Trial, stop: Callable[[], bool]) -> None:
-        pools = [part.entrant.judged for part in self.parts]
-        for part, found in zip(self.parts, judged(trial, pools, stop), strict=True):
+        """Learn what a run would say of each backend."""
+        pools = [part.judged for part in self.parts]
+        infos = [pool.info for pool in pools]
+        judged = _answers(pools, [trial.on(info) for info in infos], stop)
+        if self.case.expect.compares_backends:
+            judged = settled(trial, judged, infos)
+        for part, found in zip(self.parts, judged, strict=True):
             if not is_right(found.result):
                 told = str(found.result.verdict), found.result.reason
                 part.why_not = ": ".join(filter(None, told))
@@ -189,7 +175,7 @@ class OneCase:
             if isinstance(found.open, Produced):
                 outputs = [one for one in found.open.outputs if isinstance(one, np.ndarray)]
                 self.agreed = wants_of(self.case.op, outputs, self.case.outputs)
-            if not part.entrant.judged.info.repeatable:
+            if not part.judged.info.repeatable:
                 part.why_not = _ONCE
         self.is_judged = True
         if self._left():
@@ -205,7 +191,7 @@ class OneCase:
 
     def _check(self, part: _Part, outputs: Outputs, trial: Trial) -> None:
         """See that what a process answers in the end is right; most often it is as before."""
-        found = digest(outputs)
+        found = hashlib.blake2b(pickle.dumps(outputs)).digest()
         if found in part.right:
             return
         try:
@@ -218,7 +204,7 @@ class OneCase:
             answers,
             Produced(outputs, 0.0),
             self.case.tolerance,
-            declared=part.entrant.judged.info.accumulate,
+            declared=part.judged.info.accumulate,
         )
         if is_right(judgement):
             part.right.add(found)
@@ -231,7 +217,7 @@ class OneCase:
         if released.looked_up:
             told = f"other data of the same shapes take {released.looked_up:,.3g} times as long"
         # What was no right answer when it was judged proves nothing now.
-        right = partial(trial.is_right_on_other_data, part.entrant.judged.info)
+        right = partial(trial.is_right_on_other_data, part.judged.info)
         if not same_answers(now, before) and (
             same_answers(now, released.outputs) or (right(before) and not right(now))
         ):
@@ -262,7 +248,7 @@ class OneCase:
             try:
                 if contender.lost:
                     raise Lost(contender.lost)
-                released = part.entrant.timed[visit.worker].release(other=bool(part.other))
+                released = part.timed[visit.worker].release(other=bool(part.other))
                 part.printed = released.printed.strip() or part.printed
                 self._check_other(part, released, trial)
                 self._check(part, released.outputs, trial)
@@ -277,7 +263,7 @@ class OneCase:
                 raise Stopped
 
         look()
-        watch = part.entrant.timed[worker]
+        watch = part.timed[worker]
         try:
             held = watch.hold(asked, look)
             part.prepared.append(held.prepared)
@@ -307,7 +293,7 @@ class Benchmark:
             OneCase(
                 case,
                 plan,
-                [_Part(entrant) for entrant in entrants],
+                [_Part(*entrant) for entrant in entrants],
                 oracles.get(case.expect.oracle or ""),
                 is_kept=size <= _KEPT,
             )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from opcheck.backends.address import parse
 from opcheck.backends.isolation.guard import guarded_folder
@@ -13,7 +13,7 @@ from opcheck.backends.isolation.stopwatch import Stopwatch
 from opcheck.backends.offers import about_kind
 from opcheck.errors import UsageError, did_you_mean
 from opcheck.execution.bench.rounds import Plan, about
-from opcheck.execution.bench.session import Benchmark, Entrant
+from opcheck.execution.bench.session import Benchmark
 from opcheck.execution.machine import beyond_caches
 from opcheck.execution.workers import (
     Limits,
@@ -28,37 +28,17 @@ from opcheck.model.timing import Bench
 
 #: What tells the usual libraries how many threads to start.
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-#: A quick look: at most so many seconds a case, so many rounds, and seconds of warming up.
-_QUICK_SECONDS, _QUICK_ROUNDS, _QUICK_WARM = 0.7, 9, 0.03
-#: Processes of a backend.
+#: Processes of a backend, and of one in a quick look.
 _WORKERS, _QUICK_WORKERS = 5, 3
 
 
-@dataclass(frozen=True)
-class Effort:
-    """How much is measured: options of `opcheck bench`, None where they are left out.
-
-    `base` is the address of the backend that ratios are relative to, the first by default.
-    """
-
-    base: str | None = None
-    threads: int = 1
-    workers: int | None = None
-    seconds: float | None = None
-    cold: bool = False
-    quick: bool = False
-
-    @property
-    def processes(self) -> int:
-        """Processes of each backend."""
-        return self.workers or (_QUICK_WORKERS if self.quick else _WORKERS)
-
-    def plan(self, base: str) -> Plan:
-        """The plan, with ratios to the backend at this address."""
-        plan = Plan(base, self.processes, flushed=beyond_caches() if self.cold else 0)
-        if self.quick:
-            plan = replace(plan, looks=(_QUICK_ROUNDS,), seconds=_QUICK_SECONDS, warm=_QUICK_WARM)
-        return replace(plan, seconds=self.seconds) if self.seconds else plan
+def planned(workers: int | None, seconds: float | None, *, cold: bool, quick: bool) -> Plan:
+    """Return how much is measured, by options of `opcheck bench`; None where one is left out."""
+    plan = Plan("", workers or _WORKERS, flushed=beyond_caches() if cold else 0)
+    if quick:
+        plan = replace(plan, processes=workers or _QUICK_WORKERS, looks=(9,))
+        plan = replace(plan, seconds=0.7, warm=0.03)
+    return replace(plan, seconds=seconds) if seconds else plan
 
 
 def why_not(case: Case) -> str:
@@ -85,34 +65,36 @@ def entered(
     addresses: Sequence[str],
     cases: Sequence[Case],
     limits: Limits,
-    effort: Effort,
+    plan: Plan,
+    threads: int,
+    base: str | None,
     meanwhile: Callable[[], None] = lambda: None,
 ) -> Iterator[tuple[Bench, Benchmark]]:
     """A benchmark that can begin, and what stands above it; all backends are connected.
 
+    Each has so many `threads`. Ratios are relative to the backend `base`, the first by default.
     `meanwhile` is called now and then while they start, and may raise. Raises UsageError and
     BackendUnavailable with everything that is wrong with the backends.
     """
     with ExitStack() as stack:
         folder = stack.enter_context(guarded_folder())
         asked = chosen_backends(addresses, folder, limits)
-        settings = [with_threads(one, effort.threads) for one in asked]
-        number = _base(effort.base, addresses, [one.address for one in settings])
+        settings = [with_threads(one, threads) for one in asked]
+        number = _base(base, addresses, [one.address for one in settings])
         check_company(cases, len(settings))
         oracles = stack.enter_context(consulted(cases, addresses, folder, limits, meanwhile))
         pools = stack.enter_context(started(settings, 1))
         connect(pools, meanwhile)
-        watches = [[Stopwatch(one) for _ in range(effort.processes)] for one in settings]
+        watches = [[Stopwatch(one) for _ in range(plan.processes)] for one in settings]
         everybody = [watch for group in watches for watch in group]
         for watch in everybody:
             stack.callback(watch.close)
         for watch in everybody:
             watch.connected(meanwhile)
-        pairs = zip(pools, watches, strict=True)
-        entrants = [Entrant(pool, tuple(group)) for pool, group in pairs]
-        plan = effort.plan(entrants[number].judged.info.address)
-        infos = [one.judged.info for one in entrants]
-        yield about(infos, plan, threads=effort.threads), Benchmark(cases, entrants, plan, oracles)
+        infos = [pool.info for pool in pools]
+        plan = replace(plan, base=infos[number].address)
+        entrants = [*zip(pools, watches, strict=True)]
+        yield about(infos, plan, threads=threads), Benchmark(cases, entrants, plan, oracles)
 
 
 def _base(wanted: str | None, given: Sequence[str], addresses: Sequence[str]) -> int:

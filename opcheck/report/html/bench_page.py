@@ -6,7 +6,6 @@ import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import cycle
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -33,32 +32,23 @@ _FAR = 12.0
 _SERIES = [colour for name, colour in COLOURS.items() if name.startswith("--series")]
 
 
-@dataclass(frozen=True)
-class Case:
-    """A case, what copying its bytes takes, its backends, and the name of its drawing."""
-
-    row: Timed
-    copied: Spread | None
-    lines: Sequence[Told]
-    drawing: str | None
-
-
 def lines(stored: Stored) -> Iterator[str]:
     """The whole document, line by line."""
     bench, rows = stored.bench, stored.rows
     drawings: dict[str, Drawing] = {}
-    cases = []
+    # What copying a case's bytes takes, its backends, and the name of its drawing.
+    cases: list[tuple[Timed, Spread | None, Sequence[Told], str]] = []
     of = colours(bench)
     for number, row in enumerate(rows):
-        name = None
+        name = ""
         if plots.available() and any(timing.samples for timing in row.timings):
             name = f"t{number}"
             drawings[name] = times(row, of)
-        cases.append(Case(row, spread(row.copy, row.yardstick), [*told_of(bench, row)], name))
+        cases.append((row, spread(row.copy, row.yardstick), [*told_of(bench, row)], name))
     compared = [
-        (case.row.case, line.timing.backend, line.ratio)
-        for case in cases
-        for line in case.lines
+        (row.case, line.timing.backend, line.ratio)
+        for row, _, lines, _ in cases
+        for line in lines
         if line.ratio
     ]
     if compared and plots.available():

@@ -15,7 +15,8 @@ import pytest
 from opcheck.backends.isolation.pool import Pool
 from opcheck.backends.isolation.slot import Settings
 from opcheck.backends.isolation.stopwatch import Stopwatch
-from opcheck.execution.bench import Benchmark, Entrant, Plan
+from opcheck.execution.bench import Benchmark, Plan
+from opcheck.execution.bench.session import Entrant
 from opcheck.model.timing import Timed
 from opcheck.suite import load_bench
 from tests.execution.bench.suite import CASES, SPINNING
@@ -34,7 +35,7 @@ def entrants(addresses: Sequence[str], processes: int = 1) -> Iterator[list[Entr
                 stack.callback(one.close)
                 one.connected()
             pool.connected()
-            found.append(Entrant(pool, watches))
+            found.append((pool, watches))
         yield found
 
 
@@ -224,7 +225,7 @@ def test_who_is_right_by_another_s_answer_is_timed_and_nobody_else(
         # Among backends that are compared the engine is needed for a majority.
         taking_part = [*found, oracle]
         two = plan(processes=2, looks=(6,))
-        session = Benchmark(load_bench([file]), taking_part, two, {"wise": oracle.judged})
+        session = Benchmark(load_bench([file]), taking_part, two, {"wise": oracle[0]})
         assert len([*session.visits()]) == 2
         [row] = session.rows()
     timings = row.timings
@@ -240,7 +241,7 @@ def test_without_an_answer_of_the_oracle_nobody_is_timed(tmp_path: Path) -> None
     head = CASES.replace("axis: -1}", "axis: -1}\ntolerance: {ulp: 0}\nexpect: {oracle: wise}")
     file.write_text(head.partition("- name: two")[0])
     with entrants(["numpy", f"{SPINNING}Ends?how=raises&after=0"]) as (engine, silent):
-        session = Benchmark(load_bench([file]), [engine], plan(), {"wise": silent.judged})
+        session = Benchmark(load_bench([file]), [engine], plan(), {"wise": silent[0]})
         assert len([*session.visits()]) == 1
         [row] = session.rows()
     assert row.timings[0].samples == ()

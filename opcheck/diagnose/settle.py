@@ -114,7 +114,7 @@ class _Part:
         self.beside = self._bits(beside)
         self.cells = dict.fromkeys(cell_of(one.case) for one in results)
         self.failing = [one for one in results if one.puzzling and one.record.failure]
-        # An operator that raises whatever it is asked looks like every mistake that refuses something.
+        # Who raises whatever is asked looks like every mistake that refuses something.
         came_out = any(one.record.failure not in _SILENT for one in results)
         self.telling = [s for s in self.failing if came_out or s.record.failure not in _SILENT]
         self.fitting: dict[str, dict[str, Mutant]] = {one.case.id: {} for one in self.failing}

@@ -240,6 +240,14 @@ MINIATURES: dict[str, tuple[str, Answer, set[str]]] = {
             "as if more than four axes were not supported",
         },
     ),
+    "every_case_raises": (
+        "Gather",
+        lambda node: node.gathered,
+        {
+            "refuses the model (AttributeError: 'Node' object has no attribute 'gathered')"
+            " in every case"
+        },
+    ),
     "another_number_of_outputs": (
         "Hardmax",
         lambda node: [*right(node), *right(node)],

@@ -24,16 +24,9 @@ from opcheck.model import Array, Declared, Foreign, Items, Question
 Outputs: TypeAlias = tuple[Array | Foreign, ...]
 Stage: TypeAlias = Literal["feed", "prepare", "run", "second run", "third run"]
 Signal: TypeAlias = Literal[
-    "defect",
-    "operator file",
-    "unavailable",
-    "unusable",
-    "died",
-    "inexpressible",
-    "declined",
-    "memory",
-    "raised",
-]
+    "defect", "operator file", "unavailable", "unusable", "died", "inexpressible", "declined",
+    "memory", "raised"
+]  # fmt: skip
 
 #: No operator has more outputs.
 _MOST = 1000

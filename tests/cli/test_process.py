@@ -329,6 +329,7 @@ def test_failures_are_printed_between_two_bars(on_terminal, cases):
     assert len(re.findall(rf"FAIL\x1b\[0m\x1b\[1m {NARROW}", seen)) == 1
     assert "and 9 more failures, which are each like one of those above" in seen
     assert seen.rindex("judging") > seen.index(NARROW)
+    assert "judging, looking for causes" in seen
     # Whole, however narrow the terminal: the bar has nothing to do with it.
     assert len(re.findall(rf"repeat .*opcheck run .+ -b {NARROW} --no-known\r\n", seen)) == 1
 

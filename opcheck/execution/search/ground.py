@@ -34,7 +34,6 @@ from opcheck.model import (
     TensorSpec,
     Values,
 )
-from opcheck.model.mutation import Mutant
 from opcheck.opset import Schema
 from opcheck.suite import materialize, signature, unrounded
 
@@ -197,11 +196,6 @@ class Ground:
         self._tried: list[_Tried] = []
         self._large: list[Candidate] = []
         self._source = self._candidates()
-
-    def mutant(self, mistake: Mistake) -> Mutant:
-        """`mistake` made here."""
-        of_all = mistake.of_validity
-        return Mutant(self.cell.op, self.cell.dtype, mistake.name, mistake.text, of_all)
 
     def found(self, mistake: Mistake) -> Candidate | None:
         """A small node that kills `mistake`, None where none is found."""

@@ -45,18 +45,12 @@ _FEW = 80
 
 def shrunk(found: Candidate, still: Callable[[Candidate], bool]) -> Candidate:
     """The smallest node that is reached from `found` by steps after which it is `still` one."""
-    left = _PATIENCE
-    again = True
-    while again:
-        again = False
-        for step in _steps(found):
-            if left == 0:
-                return found
-            left -= 1
-            if still(step):
-                found, again = step, True
-                break
-    return found
+    left = iter(range(_PATIENCE))
+    while True:
+        steps = (step for _, step in zip(left, _steps(found), strict=False))
+        if (smaller := next(filter(still, steps), None)) is None:
+            return found
+        found = smaller
 
 
 def _steps(found: Candidate) -> Iterator[Candidate]:

@@ -86,15 +86,16 @@ VALUES = ("case", "op", "name", "row", "opset", "dtype")
 
 def value_of(case: Case, field: str) -> str | int | None:
     """What a field of places says of a case."""
-    values: dict[str, str | int | None] = {
-        "case": case.id,
-        "op": case.op.name,
-        "name": case.name,
-        "row": case.row,
-        "opset": case.opset,
-        "dtype": case.dtype.name if case.dtype else None,
-    }
-    return values[field]
+    match field:
+        case "case":
+            return case.id
+        case "op":
+            return case.op.name
+        case "dtype":
+            return case.dtype.name if case.dtype else None
+        case _:
+            value: str | int | None = getattr(case, field)
+            return value
 
 
 def _plain(value: Any) -> Any:

@@ -158,13 +158,15 @@ def _places(
     places: dict[tuple[str, Cell | OpVersion], tuple[Wrong, list[Cell]]] = {}
     for cell in found:
         for wrong in _chosen(cell, settings):
-            key = wrong.name, cell.op if _once_a_version(wrong) else cell
+            key = wrong.name, cell.op if mutant_of(cell, wrong).any_type else cell
             places.setdefault(key, (wrong, []))[1].append(cell)
     return places
 
 
-def _once_a_version(wrong: Wrong) -> bool:
-    return isinstance(wrong, Mistake) and wrong.once_a_version
+def mutant_of(cell: Cell, wrong: Wrong) -> Mutant:
+    """A mistake made in a cell."""
+    once = isinstance(wrong, Mistake) and wrong.once_a_version
+    return Mutant(cell.op, cell.dtype, wrong.name, wrong.text, once)
 
 
 def _work(plot: Plot) -> list[Mutation]:
@@ -200,11 +202,10 @@ def _mutation(
     cell: Cell, wrong: Wrong, sights: Sequence[Sight], settings: Settings, known: dict[str, None]
 ) -> Mutation:
     """What the cases of a cell see of one mistake; adds their names to those `known` to see it."""
-    of_all = _once_a_version(wrong)
-    mutant = Mutant(cell.op, cell.dtype, wrong.name, wrong.text, of_all)
+    mutant = mutant_of(cell, wrong)
     harmless = None
     if isinstance(wrong, Mistake):
-        harmless = wrong.why_harmless(cell.op, None if of_all else cell.dtype)
+        harmless = wrong.why_harmless(cell.op, None if mutant.any_type else cell.dtype)
     elif settings.once:
         return Mutation(mutant)
     killers: dict[str, str] = {}

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from opcheck.engine.mutants import Mutant as Mistake
 from opcheck.execution.machine import in_parallel
-from opcheck.execution.mutate import cells, mistakes_in, size
+from opcheck.execution.mutate import cells, mistakes_in, mutant_of, size
 from opcheck.execution.search.ground import Ground
 from opcheck.model import Case, Cell, FromFile
 from opcheck.model.mutation import Mutant, Proposal
@@ -93,5 +93,5 @@ def _of_mistake(name: str, grounds: Sequence[Ground]) -> Iterator[Proposal]:
         case = first.case(found, mistake)
         served = [(one, its) for one, its in others if one.serves(found, its, case)]
         left = [other for other in others if other not in served]
-        mutants = [first.mutant(mistake), *(one.mutant(its) for one, its in served)]
-        yield Proposal(tuple(mutants), case)
+        killed = [(first, mistake), *served]
+        yield Proposal(tuple(mutant_of(one.cell, its) for one, its in killed), case)

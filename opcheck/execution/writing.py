@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from opcheck.dtypes import content
+from opcheck.dtypes import identical
 from opcheck.errors import CaseFileError, Unwritable, UsageError
-from opcheck.graph.test_data import ModelTest, of_a_test, write_test
+from opcheck.graph.test_data import TEST_FILE, ModelTest, write_test
 from opcheck.model import Array, Values
 from opcheck.suite import load, materialize
 from opcheck.suite.load import node_tests_called
@@ -84,7 +84,7 @@ def is_free(folder: Path, *, links: bool = True) -> bool:
         raise UsageError(f"-o {folder}: {error.strerror}") from None
 
 
-def check_foreign(folder: Path, known: Callable[[str], bool]) -> None:
+def check_foreign(folder: Path, known: Callable[[str], object]) -> None:
     """Raise UsageError for links below `folder`, and files whose paths in it are not `known`."""
     foreign = []
     try:
@@ -104,7 +104,7 @@ def check_tests(folder: Path, *, force: bool) -> None:
     """Raise UsageError where something is at `folder` that must not be replaced."""
     if is_free(folder, links=False):
         return
-    check_foreign(folder, of_a_test)
+    check_foreign(folder, TEST_FILE.fullmatch)
     if not force:
         raise UsageError(f"-o {folder}: this folder is not empty", "--force replaces its tests")
 
@@ -155,10 +155,6 @@ def _check(file: Path, tensors: Mapping[str, Mapping[str, Array]]) -> int:
         there_are = {spec.name: spec for spec in (*outputs, *case.inputs)}
         for name, array in tensors[case.name].items():
             there = materialize(there_are[name]) if name in there_are else None
-            if there is None or _bits(there) != _bits(array):
+            if there is None or not identical(there, array):
                 raise UsageError(f"{case.name}: {name} would not be the same tensor")
     return len(cases)
-
-
-def _bits(array: Array) -> tuple[object, ...]:
-    return array.dtype, array.shape, content(array)

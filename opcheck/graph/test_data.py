@@ -38,7 +38,8 @@ _NUMBERED = re.compile(r"(input|output)_\d+\.(pb|npy)")
 DATA = "data.json"
 #: What ONNX's runner allows where nothing else is said.
 RTOL, ATOL = 1e-3, 1e-7
-_FILE = re.compile(
+#: The path of a file that `write_test` writes into folders below one.
+TEST_FILE = re.compile(
     rf"[\w-]+/test_\w+/({re.escape(MODEL)}|{re.escape(DATA)}|test_data_set_\d+/(in|out)put_\d+\.pb)"
 )
 
@@ -250,8 +251,3 @@ def write_test(folder: Path, test: ModelTest) -> None:
             for number, (info, value) in enumerate(zip(declared, values, strict=True)):
                 written = value_bytes(value, info.type, info.name)
                 (data_set / f"{what}_{number}.pb").write_bytes(written)
-
-
-def of_a_test(name: str) -> bool:
-    """Return True for the path of a file that `write_test` writes into folders below one."""
-    return _FILE.fullmatch(name) is not None

@@ -39,44 +39,41 @@ _ABSURD = 64
 
 
 @dataclass
-class Looked:
-    """What is wrong with a test, and how many of its data sets the oracle was asked about."""
-
-    findings: list[Finding] = field(default_factory=list)
-    judged: int = 0
-
-
-@dataclass
 class _Look:
-    """A test to look at: `there` are those of its files that are there, and plain files."""
+    """A test to look at: `there` are those of its files that are there, and plain files.
+
+    `findings` are what is wrong with it, and `judged` is how many of its data sets the oracle was
+    asked about.
+    """
 
     root: Path
     case: str
     test: gm.TestFields
     npz: bool
     there: frozenset[str]
-    found: Looked = field(default_factory=Looked)
+    findings: list[Finding] = field(default_factory=list)
+    judged: int = 0
 
     @property
     def folder(self) -> Path:
         return self.root / self.test.folder
 
-    def all(self) -> Looked:
-        """Everything that is wrong with its files."""
-        self.found.findings += golden_files.changed(self.root, self.test, self.there, npz=self.npz)
+    def all(self) -> "_Look":
+        """Itself, with everything that is wrong with its files."""
+        self.findings += golden_files.changed(self.root, self.test, self.there, npz=self.npz)
         task = self._model()
         for data in self.test.data_sets:
             self._data_set(data, task)
         if self._is_sound(DATA):
             self._data_json()
-        return self.found
+        return self
 
     def _say(self, name: str, message: str) -> None:
-        self.found.findings.append(Finding(f"{self.test.folder}/{name}", message))
+        self.findings.append(Finding(f"{self.test.folder}/{name}", message))
 
     def _is_sound(self, name: str) -> bool:
         path = f"{self.test.folder}/{name}"
-        return name in self.there and all(one.path != path for one in self.found.findings)
+        return name in self.there and all(one.path != path for one in self.findings)
 
     def _model(self) -> Task | None:
         """What the test asks, if the model states just that."""
@@ -133,7 +130,7 @@ class _Look:
                 self._say(archive, told)
         if task is None or not all(map(self._is_sound, specs[0])):
             return
-        self.found.judged += 1
+        self.judged += 1
         inputs, stored, *around = ([*those.values()] for those in read)
         if self.test.refused:
             told = None if self._is_open() else accepted(task, inputs)
@@ -229,7 +226,7 @@ class Checked:
     files: int = 0
 
 
-Counted = Callable[[Iterable[Looked]], Iterable[Looked]]
+Counted = Callable[[Iterable[_Look]], Iterable[_Look]]
 
 
 def check(folder: Path, processes: int = 1, counted: Counted = iter) -> Checked:

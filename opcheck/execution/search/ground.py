@@ -34,7 +34,6 @@ from opcheck.model import (
     TensorSpec,
     Values,
 )
-from opcheck.model.mutation import Mutant
 from opcheck.opset import Schema
 from opcheck.suite import materialize, signature, unrounded
 
@@ -46,18 +45,12 @@ _FEW = 80
 
 def shrunk(found: Candidate, still: Callable[[Candidate], bool]) -> Candidate:
     """The smallest node that is reached from `found` by steps after which it is `still` one."""
-    left = _PATIENCE
-    again = True
-    while again:
-        again = False
-        for step in _steps(found):
-            if left == 0:
-                return found
-            left -= 1
-            if still(step):
-                found, again = step, True
-                break
-    return found
+    left = iter(range(_PATIENCE))
+    while True:
+        steps = (step for _, step in zip(left, _steps(found), strict=False))
+        if (smaller := next(filter(still, steps), None)) is None:
+            return found
+        found = smaller
 
 
 def _steps(found: Candidate) -> Iterator[Candidate]:
@@ -197,11 +190,6 @@ class Ground:
         self._tried: list[_Tried] = []
         self._large: list[Candidate] = []
         self._source = self._candidates()
-
-    def mutant(self, mistake: Mistake) -> Mutant:
-        """`mistake` made here."""
-        of_all = mistake.once_a_version
-        return Mutant(self.cell.op, self.cell.dtype, mistake.name, mistake.text, of_all)
 
     def found(self, mistake: Mistake) -> Candidate | None:
         """A small node that kills `mistake`, None where none is found."""

@@ -104,21 +104,14 @@ def question(case: model.Case) -> str:
     return ", ".join([f"{case.op} at opset {case.opset}", *said, *([tensors] if tensors else [])])
 
 
-def _code(case: model.Case) -> list[str]:
-    """The oracle of a case, if it is one that the command line has to name too."""
-    if (oracle := case.expect.oracle) is None:
-        return []
-    # Whoever shows a stored run needs no backends.
-    from opcheck.backends.address import CODE
-
-    return [oracle] if oracle.partition(":")[0] in CODE else []
-
-
 def repeat(result: model.Result, backends: Sequence[str] = ()) -> str:
     """The command that repeats just this case on just this backend, of the run's `backends`.
 
     For an object of the process, which no command can name, the call that does.
     """
+    # Whoever shows a stored run needs no backends.
+    from opcheck.backends.address import CODE
+
     kind, _, name = result.backend.partition(":")
     if kind == "object":
         file = "" if result.case.source.shipped else f"{result.case.source.file!r}, "
@@ -130,8 +123,11 @@ def repeat(result: model.Result, backends: Sequence[str] = ()) -> str:
     words += [*result.case.said, "--case", result.case.id]
     # Where nobody was there to agree or differ with, the others are needed to ask it at all.
     alone = result.case.expect.compares_backends and not result.against
-    others = (*(backends if alone else result.against), *_code(result.case))
-    for backend in dict.fromkeys((result.backend, *others)):
+    # The command line has to name an oracle, too, if it is somebody's code.
+    oracle = result.case.expect.oracle or ""
+    oracles = [oracle] * (oracle.partition(":")[0] in CODE)
+    others = backends if alone else result.against
+    for backend in dict.fromkeys((result.backend, *others, *oracles)):
         words += ["-b", backend]
     words.append("--no-known")
     if result.known and result.known.line is not None:

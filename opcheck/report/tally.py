@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from opcheck.model import WRONG, BackendInfo, Header, Known, OpVersion, Record, Verdict
 from opcheck.records.causes import Cause, causes, number_of
@@ -11,34 +11,8 @@ from opcheck.report import words
 
 #: The row of all operators.
 ALL = "all"
-
-
-@dataclass
-class Counts:
-    """The results of one backend on one operator version, by column.
-
-    `used` is the largest part of its error bounds that a pass needed, None where none judged.
-    """
-
-    op: OpVersion
-    backend: str
-    count: Counter[str] = field(default_factory=Counter)
-    used: float | None = None
-
-
-def counts(backends: Iterable[BackendInfo], results: Iterable[Record]) -> list[Counts]:
-    """By operator version, and the backends of each in their order."""
-    found: dict[tuple[OpVersion, str], Counts] = {}
-    for result in results:
-        key = result.op, result.backend
-        row = found.setdefault(key, Counts(*key))
-        passed = result.verdict is Verdict.PASS
-        row.count["self" if result.self_check and passed else result.verdict.value] += 1
-        for comparison in result.comparisons:
-            if passed and comparison.tier:
-                row.used = max(row.used or 0.0, comparison.used)
-    order = {backend.address: number for number, backend in enumerate(backends)}
-    return [found[key] for key in sorted(found, key=lambda key: (key[0], order[key[1]]))]
+#: The name of the engine's passes against itself.
+SELF = "self"
 
 
 def totals(
@@ -75,23 +49,42 @@ def _kinds(result: Record) -> Iterator[str]:
     elif verdict is not Verdict.PASS:
         yield verdict.value
     elif result.self_check:
-        yield "self"
+        yield SELF
+
+
+def name_of(record: Record) -> str:
+    """The verdict as it is counted: the engine's passes against itself are counted apart."""
+    return SELF if record.self_check and record.verdict is Verdict.PASS else record.verdict.value
 
 
 def table(
     backends: Iterable[BackendInfo], results: Iterable[Record]
 ) -> tuple[list[str], list[tuple[OpVersion, str, list[str]]]]:
-    """The verdicts that occur, passes always, and `used`; rows of an operator and a backend."""
-    rows = counts(backends, results)
-    found = {"pass"}.union(*(row.count for row in rows))
-    columns = [name for name in ("pass", "self", *list(Verdict)[1:]) if name in found]
-    uses = ["·" if row.used is None else f"{row.used:.2f}" for row in rows]
-    has_bounds = any(row.used is not None for row in rows)
-    told = []
-    for row, used in zip(rows, uses, strict=True):
-        cells = [f"{row.count[name]:,}" if row.count[name] else "·" for name in columns]
-        told.append((row.op, row.backend, [*cells, *[used] * has_bounds]))
-    return [*columns, *["used"] * has_bounds], told
+    """Counts by operator version, and the backends of each in their order, as cells of columns.
+
+    Those are the verdicts that occur, passes always, and where bounds judged, the largest part of
+    them that a pass `used`. A dot stands for none.
+    """
+    found = words.alike(results, lambda result: (result.op, result.backend))
+    order = [backend.address for backend in backends]
+    rows = sorted(found, key=lambda row: (row[0], order.index(row[1])))
+    counts = {row: Counter(map(name_of, found[row])) for row in rows}
+    names = {"pass"}.union(*counts.values())
+    columns = [name for name in ("pass", SELF, *list(Verdict)[1:]) if name in names]
+    cells = {
+        row: [f"{counts[row][name]:,}" if counts[row][name] else "·" for name in columns]
+        for row in rows
+    }
+    used = {}
+    for row in rows:
+        passed = (one for one in found[row] if one.verdict is Verdict.PASS)
+        shares = (one.used for result in passed for one in result.comparisons if one.tier)
+        used[row] = max(shares, default=None)
+    if any(share is not None for share in used.values()):
+        columns.append("used")
+        for row, share in used.items():
+            cells[row].append("·" if share is None else f"{share:.2f}")
+    return columns, [(*row, cells[row]) for row in rows]
 
 
 def cause_of(known: Known) -> Known:

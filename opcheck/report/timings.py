@@ -63,21 +63,14 @@ def show_head(console: Console, bench: Bench) -> None:
     processes = f"{bench.workers} process{'es' * (bench.workers != 1)} a backend"
     caches = "caches emptied before every call" if bench.cold else "caches warm"
     lines.fill(f"{processes}, {words.plural(bench.threads, 'thread')} each, {caches}")
-    for said in (
-        *_other_threads(bench),
-        *(f"Times of {words.brief(name)} include {what}" for name, what in bench.included.items()),
-    ):
-        lines.fill(said, "yellow")
-    lines.blank()
-
-
-def _other_threads(bench: Bench) -> Iterator[str]:
-    """What backends say of their threads that is not what they were asked for."""
-    for backend, count in bench.other_threads.items():
-        yield f"{words.brief(backend)} computes in {words.plural(count, 'thread')}"
-    silent = [words.brief(one) for one, count in bench.threads_of.items() if count is None]
+    for name, count in bench.other_threads.items():
+        lines.fill(f"{words.brief(name)} computes in {words.plural(count, 'thread')}", "yellow")
+    silent = ", ".join(words.brief(one) for one, n in bench.threads_of.items() if n is None)
     if silent:
-        yield f"How many threads they have, nobody can tell of: {', '.join(silent)}"
+        lines.fill(f"How many threads they have, nobody can tell of: {silent}", "yellow")
+    for name, what in bench.included.items():
+        lines.fill(f"Times of {words.brief(name)} include {what}", "yellow")
+    lines.blank()
 
 
 def show_case(console: Console, bench: Bench, row: Timed) -> None:

@@ -11,13 +11,12 @@ from opcheck.dtypes import DTYPES
 from opcheck.model import BackendInfo, Header, OpVersion, Record, Verdict
 from opcheck.records.status import is_red
 from opcheck.report import words
+from opcheck.report.tally import SELF, name_of
 
 #: The dtype of cases that have none, and a row's results of all dtypes.
 NONE, ALL = "none", "all"
 Tone: TypeAlias = Literal["bad", "red", "warn", "known", "pass", "self", "gap"]
 
-#: The engine's passes against itself are counted apart, under this name.
-SELF = "self"
 #: The sign and the tone of each, the worst first; what fails the run is red, whatever it is.
 SIGNS: Mapping[str, tuple[str, Tone]] = {
     Verdict.BAD_CASE: ("B", "bad"),
@@ -108,11 +107,6 @@ class Count:
     sign: str
     tone: Tone
     count: int
-
-
-def name_of(record: Record) -> str:
-    """The verdict as it is counted."""
-    return SELF if record.self_check and record.verdict is Verdict.PASS else record.verdict.value
 
 
 def counted(records: Iterable[Record], red: Collection[Verdict]) -> tuple[Count, ...]:

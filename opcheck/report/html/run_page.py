@@ -11,7 +11,7 @@ from opcheck.records.status import is_failure, outcome, reds, reds_of
 from opcheck.report import failure, tally, words
 from opcheck.report.failure import wanted
 from opcheck.report.html import overview, plots
-from opcheck.report.html.overview import NONE, counted, name_of
+from opcheck.report.html.overview import NONE, counted
 from opcheck.report.html.page import as_data, brief, document, embedded, render, said, shown
 
 #: How large a page may become, in bytes, and what its failures may take of that whatever else
@@ -234,7 +234,7 @@ def results_table(
         # A pass needs no explanation; of others the list says what was asked.
         passed = record.verdict is Verdict.PASS
         found = (
-            *(case, shown(record.backend), name_of(record), count.sign, count.tone),
+            *(case, shown(record.backend), count.name, count.sign, count.tone),
             *(shown(str(record.op)), shown(record.dtype or NONE)),
             *(said(record.reason, _SAID), "" if passed else said(record.question, _SAID)),
             *(said(record.clause, _SAID), shown(str(record.source))),

@@ -354,7 +354,7 @@ def _by_the_first_axis(node: Node) -> Sequence[Any]:
 FAULTS: tuple[Mutant, ...] = (
     Mutant("negative_index_by_the_first_axis",
            "negative indices were counted from the end of the first axis, whichever was indexed",
-           _by_the_first_axis, _INDEXED),
+           _by_the_first_axis, _INDEXED, any_type=True),
     *map(of_validity, faults(_INDEXED, _of_indices, *_INDICES_OUTSIDE)),
     *faults(_INDEXED, _of_indices, *_INDICES), *faults(
     _COERCED,

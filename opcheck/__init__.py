@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from opcheck.api import Result, bench, diff, load, read, run
-    from opcheck.session import Session
+    from opcheck.api import Result, Session, bench, diff, load, read, run
 
 __all__ = ["Result", "Session", "__version__", "bench", "diff", "load", "read", "run"]
 
@@ -19,5 +18,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    module = import_module("opcheck.session" if name == "Session" else "opcheck.api")
-    return getattr(module, name)
+    return getattr(import_module("opcheck.api"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -16,12 +16,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from os import PathLike
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
+from opcheck import session as sessions
 from opcheck.errors import UsageError
 from opcheck.execution.bench.setup import entered, planned, why_not
-from opcheck.execution.workers import Limits
+from opcheck.execution.workers import Limits, facts_of
 from opcheck.known import Gate, load_user_ledgers
+from opcheck.known.checking import check
 from opcheck.model import Case, Level, Record
 from opcheck.model import Run as StoredRun
 from opcheck.model.timing import Timed
@@ -30,10 +32,11 @@ from opcheck.records.comparing import Difference
 from opcheck.records.status import is_failure, reds
 from opcheck.report import failure, store
 from opcheck.report.html.run_page import fragment
-from opcheck.session import Backend, Request, Session
-from opcheck.suite import Selection, choose, load_all
+from opcheck.session import Backend, Request
+from opcheck.suite import LEVELS, Selection, choose, load_all
 
 AnyPath: TypeAlias = str | PathLike[str]
+Item = TypeVar("Item", bound=str | int)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -61,11 +64,11 @@ class Result(Record):
 def load(
     paths: AnyPath | Iterable[AnyPath] = (),
     *,
-    ids: Sequence[str] = (),
+    ids: str | Iterable[str] = (),
     keywords: str = "",
-    ops: Sequence[str] = (),
-    opsets: Sequence[int] = (),
-    dtypes: Sequence[str] = (),
+    ops: str | Iterable[str] = (),
+    opsets: int | Iterable[int] = (),
+    dtypes: str | Iterable[str] = (),
     level: Level = "core",
     dims: Mapping[str, int] | None = None,
 ) -> tuple[Case, ...]:
@@ -74,11 +77,11 @@ def load(
     Args:
         paths: Case files, folders of them or of ONNX's test data, models, or "onnx-node/PATTERN";
             the shipped suites if there is none.
-        ids: Exactly these cases, whatever their level.
+        ids: Exactly this case or these, whatever their level.
         keywords: An expression of words, `and`, `or`, `not` and parentheses, as for `-k`.
-        ops: Only these operators.
-        opsets: Only these opsets.
-        dtypes: Only these element types.
+        ops: Only this operator or these.
+        opsets: Only this opset or these.
+        dtypes: Only this element type or these, such as "float32".
         level: "smoke", "core" (with smoke) or "deep" (all).
         dims: Sizes that a model leaves open.
 
@@ -86,8 +89,51 @@ def load(
         CaseFileError: with every problem of every file.
         UsageError: a name of nothing that there is.
     """
-    chosen = Selection(tuple(ids), keywords, tuple(ops), tuple(opsets), tuple(dtypes), level)
+    if level not in LEVELS:
+        raise UsageError(f"no level {level!r}", f"levels: {', '.join(LEVELS)}")
+    names = tuple(map(str, _several(dtypes)))
+    chosen = Selection(_several(ids), keywords, _several(ops), _several(opsets), names, level)
     return choose(load_all(_paths(paths), dims, _operators(chosen)), chosen)
+
+
+class Session(sessions.Session):
+    """Backends that are started once, for any number of runs; a context manager.
+
+    Takes the arguments of `run` that are about backends.
+
+        with opcheck.Session(["onnxruntime", my_kernel], jobs=2) as session:
+            for result in session.run(opcheck.load(ops=["Softmax"])): ...
+    """
+
+    def run(
+        self,
+        cases: Iterable[Case],
+        *,
+        known: AnyPath | Iterable[AnyPath] = (),
+        shipped_ledgers: bool = True,
+        repeat: int = 1,
+        require_reproducible: bool = False,
+    ) -> Iterator[Result]:
+        """Judge every case on every backend of the session, as `opcheck.run` does."""
+        if repeat < 1:
+            raise UsageError(f"repeat is a whole number from 1, got {repeat}")
+        paths = _paths(known)
+        request = Request(
+            cases=_some(cases),
+            selection="given",
+            shipped_ledgers=shipped_ledgers,
+            repeat=repeat,
+            require_reproducible=require_reproducible,
+            gate=Gate(load_user_ledgers(paths) if paths else ()),
+        )
+        return self._results(request)
+
+    def _results(self, request: Request) -> Iterator[Result]:
+        self.connect(request.cases)
+        if request.gate.ledgers:
+            check(request.gate, facts_of(self.infos, with_their_files(request.cases)))
+        for record in self.begin(request).results():
+            yield as_result(record)
 
 
 def run(
@@ -118,26 +164,33 @@ def run(
         require_reproducible: Right answers that differ between runs fail.
 
     Raises:
-        UsageError: no case, or a backend that cannot be meant.
+        UsageError: no case, or an argument that makes no sense.
         BackendUnavailable: a backend that cannot be used here, when iteration begins.
+        CaseFileError: a ledger that lists something in vain.
     """
-    request = Request(
-        cases=_some(cases),
-        selection="given",
+    session = Session(_backends(backends), jobs=jobs, timeout=timeout, memory_limit=memory_limit)
+    results = session.run(
+        cases,
+        known=known,
         shipped_ledgers=shipped_ledgers,
         repeat=repeat,
         require_reproducible=require_reproducible,
-        gate=Gate(load_user_ledgers(paths) if (paths := _paths(known)) else ()),
     )
-    session = Session(_backends(backends), jobs=jobs, timeout=timeout, memory_limit=memory_limit)
-    return _results(session, request)
+
+    def within() -> Iterator[Result]:
+        with session:
+            yield from results
+
+    return within()
 
 
-def _results(session: Session, request: Request) -> Iterator[Result]:
-    with session:
-        session.connect(request.cases)
-        for record in session.begin(request).results():
-            yield as_result(record)
+def with_their_files(cases: Sequence[Case]) -> Sequence[Case]:
+    """The cases, and all others of the files in which they are written."""
+    files = dict.fromkeys(case.source.file for case in cases if not case.source.shipped)
+    there = [path for path in map(Path, files) if path.exists()]
+    return (
+        tuple({case.id: case for case in (*load_all(there), *cases)}.values()) if there else cases
+    )
 
 
 def as_result(record: Record) -> Result:
@@ -161,8 +214,8 @@ def bench(
     """Time backends against each other on cases that they answer rightly.
 
     Args:
-        cases: What `load` returns; `load_bench` returns the cases that files list for timing.
-        backends: Addresses as for `opcheck bench -b`.
+        cases: What `load` returns, without cases that expect a refusal.
+        backends: Addresses as for `opcheck bench -b`; no functions and objects.
         base: Address of the backend that ratios are relative to; the first by default.
         threads: Threads of each backend.
         workers: Processes of each backend; 5 by default, 3 if `quick`.
@@ -184,7 +237,10 @@ def bench(
         if reason := why_not(case):
             raise UsageError(f"{case.id} cannot be timed: {reason}")
     plan = planned(workers, seconds, cold=cold, quick=quick)
-    addresses = (backends,) if isinstance(backends, str) else tuple(backends)
+    addresses: tuple[Any, ...] = (backends,) if isinstance(backends, str) else tuple(backends)
+    if others := [one for one in addresses if not isinstance(one, str)]:
+        hint = "what is timed has processes of its own: write it as an address, such as py:pkg.mod"
+        raise UsageError(f"{others[0]!r} cannot be timed in this process", hint)
     limits = Limits(timeout, memory_limit)
     with entered(addresses, wanted, limits, plan, threads, base) as (_, benchmark):
         for _visit in benchmark.visits():
@@ -220,8 +276,19 @@ def _operators(selection: Selection) -> Sequence[str]:
     return selection.ops or [id.partition("/")[0] for id in selection.ids]
 
 
+def _several(given: Item | Iterable[Item]) -> tuple[Item, ...]:
+    """One thing, or several, as a tuple."""
+    return tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
+
+
 def _some(cases: Iterable[Case]) -> tuple[Case, ...]:
-    found = tuple(cases)
+    if isinstance(cases, Case) or not isinstance(cases, Iterable):
+        raise UsageError("cases is a list of cases, as opcheck.load returns")
+    found: tuple[Any, ...] = tuple(cases)
+    if wrong := next((one for one in found if not isinstance(one, Case)), None):
+        raise UsageError(
+            f"{wrong!r:.60} is no case", "opcheck.load(ids=[…]) returns the case of an id"
+        )
     if not found:
         raise UsageError("there is no case: nothing would be judged")
     return found

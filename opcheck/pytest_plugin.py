@@ -9,7 +9,7 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,12 +19,13 @@ import pytest
 if TYPE_CHECKING:
     from opcheck.api import Result
     from opcheck.known import Gate
-    from opcheck.model import Case
+    from opcheck.model import BackendInfo, Case
     from opcheck.session import Backend, Session
 
 #: What a case file has at the beginning of a line, and other YAML files seldom have.
 _CASES = re.compile(r"^(cases|op) *:", re.MULTILINE)
 _SUFFIXES = (".yaml", ".yml")
+_LEVELS = ("smoke", "core", "deep")
 
 
 class OpcheckWarning(pytest.PytestWarning):
@@ -37,7 +38,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     options: dict[str, tuple[str, dict[str, Any]]] = {
         "backend": ("Judge the case files that are collected on this backend. Repeatable.", {}),
         "known": ("A ledger: what it lists has to fail as listed. Repeatable.", {}),
-        "level": ("smoke, core (the default) or deep.", {"default": None}),
+        "level": ("smoke, core (the default) or deep.", {"choices": _LEVELS}),
         "timeout": ("Seconds that a backend has for a case; 30 by default.", {"type": float}),
     }
     for name, (about, settings) in options.items():
@@ -65,7 +66,10 @@ class _Judges:
     sessions: dict[tuple[object, ...], Session] = field(default_factory=dict)
     #: What was found out about cases that compare backends with each other, by id.
     compared: dict[str, dict[str, Result]] = field(default_factory=dict)
-    collected: int = 0
+    #: Case files, and the cases in them, that were collected.
+    files: int = 0
+    cases: list[Case] = field(default_factory=list)
+    _are_ledgers_checked: bool = False
 
     @property
     def backends(self) -> list[str]:
@@ -102,17 +106,43 @@ class _Judges:
         self, case: Case, backends: Sequence[Backend], known: Iterable[str | Path]
     ) -> list[Result]:
         from opcheck.api import as_result
-        from opcheck.session import Request, Session
+        from opcheck.session import Request
+
+        session = self._session(backends)
+        session.connect([case])
+        if not self._are_ledgers_checked:
+            self._check_ledgers(session.infos)
+            self._are_ledgers_checked = True
+        request = Request(cases=[case], gate=self.gate(known))
+        return [*map(as_result, session.begin(request).results())]
+
+    def _session(self, backends: Sequence[Backend]) -> Session:
+        from opcheck.session import Session
 
         # A session keeps its objects alive, so that no other gets the same id.
         key = tuple(one if isinstance(one, str) else id(one) for one in backends)
         if key not in self.sessions:
             session = Session(backends, timeout=self.config.getoption("opcheck_timeout"))
             self.sessions[key] = self.stack.enter_context(session)
-        session = self.sessions[key]
-        session.connect([case])
-        request = Request(cases=[case], gate=self.gate(known))
-        return [*map(as_result, session.begin(request).results())]
+        return self.sessions[key]
+
+    def _check_ledgers(self, asked: Sequence[BackendInfo]) -> None:
+        """Raise CaseFileError where a ledger lists something in vain."""
+        from opcheck.api import with_their_files
+        from opcheck.errors import OpcheckError
+        from opcheck.execution.workers import facts_of
+        from opcheck.known.checking import check
+
+        if not (gate := self.gate()).ledgers:
+            return
+        infos = [*asked]
+        for backend in self.backends:
+            # One that cannot be used says so in its own tests.
+            with suppress(OpcheckError):
+                session = self._session([backend])
+                session.connect()
+                infos += [info for info in session.infos if info not in infos]
+        check(gate, facts_of(infos, with_their_files(self.cases)))
 
     def report(self, result: Result, node: pytest.Item) -> None:
         """End a test as its verdict says."""
@@ -166,10 +196,9 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> CaseFile |
 def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.Item]) -> None:
     """Add a test that fails where backends were named and no case file was found."""
     judges = session.config.stash[_KEY]
+    asked = judges.files or session.config.getoption("opcheck_backend")
     # A file with an error has been reported.
-    if session.config.getoption("opcheck_backend") and not (
-        judges.collected or session.testsfailed
-    ):
+    if asked and not judges.cases and not session.testsfailed:
         items.append(NoCase.from_parent(session, name="--opcheck-backend"))
 
 
@@ -178,7 +207,9 @@ class NoCase(pytest.Item):
 
     def runtest(self) -> None:
         """Fail."""
-        pytest.fail("--opcheck-backend: no case was collected from any case file", pytrace=False)
+        files = self.config.stash[_KEY].files
+        told = f"of {files} case files, none has a case of this level" if files else "no case file"
+        pytest.fail(f"--opcheck-backend: no case was collected: {told}", pytrace=False)
 
 
 class CaseFile(pytest.File):
@@ -189,9 +220,10 @@ class CaseFile(pytest.File):
         from opcheck.api import load
 
         judges = self.config.stash[_KEY]
+        judges.files += 1
         for case in load(self.path, level=judges.level):
+            judges.cases.append(case)
             for backend in judges.backends:
-                judges.collected += 1
                 name = f"{case.id}[{backend}]"
                 yield CaseItem.from_parent(self, name=name, case=case, backend=backend)
 
@@ -240,7 +272,7 @@ class _Checker:
         backend: Backend,
         *,
         path: str | Path | None = None,
-        known: Iterable[str | Path] = (),
+        known: str | Path | Iterable[str | Path] = (),
     ) -> Result:
         """Judge a backend on a case; the test fails, is skipped or xfails as the verdict says.
 
@@ -255,18 +287,23 @@ class _Checker:
         """
         from opcheck.errors import OpcheckError
 
+        told = []
         try:
             for one in self._cases(case, path):
-                result = self.judges.judge(one, backend, known)
+                ledgers = [known] if isinstance(known, str | Path) else known
+                result = self.judges.judge(one, backend, ledgers)
                 self.judges.report(result, self.node)
+            return result
         except OpcheckError as error:
-            pytest.fail("\n".join(error.lines()), pytrace=False)
-        return result
+            told = error.lines()
+        pytest.fail("\n".join(told), pytrace=False)
 
     def _cases(self, wanted: str, path: str | Path | None) -> Sequence[Case]:
         from opcheck.api import load
         from opcheck.errors import UsageError
 
+        if not isinstance(wanted, str):
+            raise UsageError(f"{wanted!r:.60} is no id of a case", "pass the case's id")
         paths = [] if path is None else [path]
         if "*" not in wanted:
             return load(paths, ids=[wanted])

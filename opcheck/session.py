@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 from opcheck.backends.connect import of_object
 from opcheck.backends.isolation.guard import guarded_folder
 from opcheck.backends.isolation.pool import Pool
-from opcheck.errors import UsageError
+from opcheck.errors import OpcheckError, UsageError
 from opcheck.execution import Conductor, environment
 from opcheck.execution.driver import Asked, InProcess
 from opcheck.execution.workers import (
@@ -90,10 +90,16 @@ class Session:
         memory_limit: str | None = None,
         meanwhile: Callable[[], None] = lambda: None,
     ) -> None:
+        if jobs < 1:
+            raise UsageError(f"jobs is a whole number from 1, got {jobs}")
+        if timeout is not None and not timeout > 0:
+            raise UsageError(f"timeout is a number of seconds above 0, got {timeout:g}")
         self._given, self._jobs, self._meanwhile = backends, jobs, meanwhile
         self.limits = Limits(timeout, memory_limit)
         self.oracles: dict[str, Pool] = {}
         self._is_connected = False
+        #: Why the backends cannot be used, once that is known.
+        self._failure: OpcheckError | None = None
         #: Where processes put files, once there are any.
         self._folder: Path | None = None
 
@@ -136,6 +142,15 @@ class Session:
         Raises UsageError and BackendUnavailable with everything that is wrong with them, and
         UsageError where cases compare backends and there is only one.
         """
+        if self._failure:
+            raise self._failure
+        try:
+            self._connect(cases)
+        except OpcheckError as error:
+            self._failure = error
+            raise
+
+    def _connect(self, cases: Sequence[Case]) -> None:
         check_company(cases, len(self.backends))
         new = [case for case in cases if case.expect.oracle not in (None, *self.oracles)]
         if new:

@@ -158,14 +158,23 @@ def test_a_damaged_file_reports_all_its_problems(file: Path) -> None:
 
 
 def test_a_session_keeps_its_backends_between_runs(file: Path) -> None:
-    from opcheck.session import Request
-
     cases = opcheck.load(file)
     with opcheck.Session(["numpy", softmax]) as session:
         for case in cases:
-            session.connect([case])
-            records = [*session.begin(Request(cases=[case])).results()]
-            assert [one.verdict for one in records] == [Verdict.PASS, Verdict.PASS]
+            found = [one.verdict for one in session.run([case])]
+            assert found == [Verdict.PASS, Verdict.PASS]
+
+
+def test_a_backend_that_cannot_be_used_says_so_each_time() -> None:
+    cases = opcheck.load(ids=LARGE)
+    with opcheck.Session(["py:no_such_module"]) as session:
+        said = []
+        for _ in range(2):
+            with pytest.raises((UsageError, BackendUnavailable)) as error:
+                [*session.run(cases)]
+            said.append(str(error.value))
+    assert said[0] == said[1]
+    assert "no_such_module" in said[0]
 
 
 def test_bench_times_the_right_and_says_why_others_have_no_time() -> None:
@@ -186,3 +195,53 @@ def test_diff_counts_what_became_worse(tmp_path: Path) -> None:
     found = opcheck.diff(tmp_path / "old", opcheck.read(tmp_path / "new"))
     assert (found.regressions, found.compared) == (1, 1)
     assert opcheck.diff(tmp_path / "old", tmp_path / "old").changes == ()
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda cases: opcheck.load(level="huge"), "no level 'huge'"),  # type: ignore[arg-type]
+        (lambda cases: opcheck.load(dtypes=np.float32), "unknown dtype"),  # type: ignore[arg-type]
+        (lambda cases: opcheck.run([LARGE], softmax), "is no case"),  # type: ignore[list-item]
+        (lambda cases: opcheck.run(cases[0], softmax), "is a list of cases"),
+        (lambda cases: opcheck.run(None, softmax), "is a list of cases"),  # type: ignore[arg-type]
+        (lambda cases: opcheck.run(cases, softmax, jobs=0), "jobs is a whole number from 1"),
+        (lambda cases: opcheck.run(cases, softmax, repeat=0), "repeat is a whole number from 1"),
+        (lambda cases: opcheck.run(cases, softmax, timeout=-1), "timeout is a number of seconds"),
+        (lambda cases: opcheck.bench(cases, [softmax]), "cannot be timed in this process"),
+    ],
+)
+def test_an_argument_that_makes_no_sense_is_a_usage_error(call: Any, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        call(opcheck.load(ids=LARGE))
+
+
+def test_outputs_that_nobody_asked_for_are_dropped() -> None:
+    def layer_normalization(x: Any, scale: Any, bias: Any = None, *, axis: int = -1) -> Any:
+        axes = tuple(range(axis % x.ndim, x.ndim))
+        mean = x.mean(axes, keepdims=True, dtype=np.float64)
+        scatter = 1 / np.sqrt(((x - mean) ** 2).mean(axes, keepdims=True) + 1e-5)
+        y = (x - mean) * scatter * scale + (0 if bias is None else bias)
+        return tuple(one.astype(x.dtype) for one in (y, mean, scatter))
+
+    cases = opcheck.load(ops="LayerNormalization", dtypes="float32", keywords="ranks")
+    found = Counter(one.verdict for one in opcheck.run(cases, layer_normalization))
+    assert {*found} == {Verdict.PASS}
+
+
+@pytest.mark.parametrize(
+    ("backend", "name", "said"),
+    [
+        ("object:softmax", "node_test_large_numbr", "did you mean 'node_test_large_number'"),
+        ("onnxruntime", "node_test_large_number", "about no backend of the run"),
+    ],
+)
+def test_a_ledger_that_lists_in_vain_is_refused(
+    tmp_path: Path, backend: str, name: str, said: str
+) -> None:
+    ledger = tmp_path / "known.yaml"
+    where = f"  where:\n  - {{op: Softmax, name: {name}}}\n"
+    ledger.write_text(f"backend: {backend}\nknown:\n- verdict: fail\n  cause: none\n{where}")
+    with pytest.raises(CaseFileError) as error:
+        [*opcheck.run(opcheck.load(ids=LARGE), softmax, known=ledger)]
+    assert said in "\n".join(error.value.lines())

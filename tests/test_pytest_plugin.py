@@ -81,12 +81,18 @@ def project(tmp_path: Path) -> Callable[..., Said]:
     (here / "known.yaml").write_text(LEDGER)
     is_installed = any(one.name == "opcheck" for one in entry_points(group="pytest11"))
 
-    def run(*words: str, **files: str) -> Said:
+    def run(*words: str, cache: bool = False, **files: str) -> Said:
         for name, text in files.items():
             path, _, suffix = name.replace("__", "/").rpartition("_")
             (here / f"{path}.{suffix}").write_text(text)
         plugin = [] if is_installed else ["-p", "opcheck.pytest_plugin"]
-        options = ["-p", "no:cacheprovider", "--rootdir", ".", "-c", "none.ini"]
+        options = [
+            *([] if cache else ["-p", "no:cacheprovider"]),
+            "--rootdir",
+            ".",
+            "-c",
+            "none.ini",
+        ]
         (here / "none.ini").write_text("[pytest]\njunit_family = xunit1\n")
         result = subprocess.run(
             [sys.executable, "-m", "pytest", *plugin, *options, "--junitxml", "junit.xml", *words],
@@ -157,7 +163,9 @@ def test_keywords_and_workers_are_those_of_pytest(project: Any) -> None:
 def test_settings_of_the_project_name_backends(project: Any) -> None:
     ini = "[pytest]\nopcheck_backend = numpy\nopcheck_level = smoke\n"
     code, found, text = project("cases", "-c", "mine.ini", mine_ini=ini)
-    assert (code, found) == (5, {}), text  # none of the cases is of level smoke
+    assert code == 1
+    assert "of 1 case files, none has a case of this level" in text
+    assert {*found} == {"--opcheck-backend"}
 
 
 @pytest.mark.parametrize("words", [[], ["-n2"]])
@@ -198,3 +206,32 @@ def test_the_fixture_judges_functions_and_addresses(project: Any) -> None:
     }
     assert "did you mean 'Softmax/large'?" in text
     assert "no case matches 'Softmax/lage*'" in text
+
+
+def test_what_failed_last_is_asked_alone(project: Any) -> None:
+    words = ["cases", "--opcheck-backend=py:backends:Wrong", "-o", "cache_dir=cache"]
+    assert project(*words, "-k", "large", cache=True)[0] == 1
+    _, found, _ = project(*words, "--lf", cache=True)
+    assert {*found} == {"Softmax/large[py:backends:Wrong]"}
+
+
+def test_a_backend_that_cannot_be_used_is_one_line_a_test(project: Any) -> None:
+    code, found, text = project("cases", "--opcheck-backend=py:nomodule:X")
+    assert code == 1
+    assert all("there is no module 'nomodule'" in said for _, said in found.values())
+    assert "Traceback" not in text
+    assert len(text.splitlines()) < 60
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("one_row", "one_ro", "did you mean 'one_row'?"),
+        ("py:backends:Wrong", "onnxruntime", "this ledger is about no backend of the run"),
+    ],
+)
+def test_a_ledger_that_lists_in_vain_fails(project: Any, old: str, new: str, said: str) -> None:
+    words = ["cases", "--opcheck-backend=py:backends:Wrong", "--opcheck-known=mine.yaml"]
+    code, _, text = project(*words, mine_yaml=LEDGER.replace(old, new))
+    assert code == 1
+    assert said in text

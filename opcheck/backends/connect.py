@@ -119,10 +119,11 @@ def of_object(thing: Any) -> Backend:
     """The backend that a Python object is: one with `prepare`, or a function of one operator.
 
     A function is called with the operator's inputs in order, None for one that is left out, and
-    with the attributes that the case states by name; it returns the output, or a tuple of them. It
+    with the attributes that the case states by name; it returns the output, or a tuple of them, of
+    which those that nobody asked for are dropped. It
     raises NotImplementedError for what it does not implement; any other exception is a refusal.
     """
-    name = getattr(thing, "__qualname__", None) or type(thing).__qualname__
+    name = getattr(thing, "__name__", None) or type(thing).__name__
     address = f"{IN_PROCESS}:{name}"
     if hasattr(thing, "prepare"):
         return made(thing, address, None, {}, "")
@@ -149,7 +150,9 @@ class _Called:
             name: value.value if isinstance(value, Typed) else value
             for name, value in self.task.attrs.items()
         }
-        return self.function(*self.task.operands(inputs), **attrs)
+        found = self.function(*self.task.operands(inputs), **attrs)
+        # A function is not told which outputs are asked for: what is behind those is not looked at.
+        return found[: len(self.task.outputs)] if isinstance(found, tuple) else found
 
 
 def _check_call(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from opcheck.execution.relisting import Relisted
     from opcheck.known import Gate, UserLedger
     from opcheck.known.checking import Facts
-    from opcheck.model import BackendInfo, Case, OpVersion, Run
+    from opcheck.model import BackendInfo, Case, Run
 
 #: What the environment variable CI says where it does not mean that this is one.
 _NO = ("", "0", "false")
@@ -80,9 +80,10 @@ class Ledgers:
 
         `cases` are all that were read, whether they were selected or not.
         """
+        from opcheck.execution.workers import facts_of
         from opcheck.known.checking import check
 
-        facts = _facts(backends, cases)
+        facts = facts_of(backends, cases)
         check(self.gate, facts, self.target if self.prune else None)
         if self.updated is None:
             return _Checked(self, facts, None)
@@ -189,28 +190,6 @@ def opened(
         prune,
         add=even_in_ci or os.environ.get("CI", "").lower() in _NO,
     )
-
-
-def _facts(backends: Sequence[BackendInfo], cases: Sequence[Case]) -> Facts:
-    from opcheck.backends.address import profiles, resolve
-    from opcheck.known.checking import Facts
-    from opcheck.suite import load
-
-    known = profiles(Path.cwd())
-
-    def why_none(address: str) -> str | None:
-        try:
-            resolve(address, known)
-        except UsageError as error:
-            return "; ".join(line.strip() for line in error.lines())
-        return None
-
-    def names_of(op: OpVersion) -> set[str]:
-        from opcheck.diagnose import names_of
-
-        return names_of(op)
-
-    return Facts(backends, cases, load, why_none, names_of)
 
 
 def _told(found: Relisted, *, is_ci: bool) -> list[str]:

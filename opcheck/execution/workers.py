@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import TypeVar
 
 from opcheck.backends.address import CODE, DEFAULT, memory, parse, profiles, resolve
+from opcheck.backends.connect import IN_PROCESS
 from opcheck.backends.isolation import pool
 from opcheck.backends.isolation.pool import Pool
 from opcheck.backends.isolation.slot import Settings
 from opcheck.errors import OpcheckError, UsageError
-from opcheck.model import Case
+from opcheck.known.checking import Facts
+from opcheck.model import BackendInfo, Case, OpVersion
 
 Item = TypeVar("Item")
 Made = TypeVar("Made")
@@ -159,3 +161,26 @@ def check_company(cases: Sequence[Case], backends: int) -> None:
             " other, and there is only one",
             "name several, with -b each",
         )
+
+
+def facts_of(backends: Sequence[BackendInfo], cases: Sequence[Case]) -> Facts:
+    """What users' ledgers are held against; `cases` are all that were read."""
+    from opcheck.suite import load
+
+    known = profiles(Path.cwd())
+
+    def why_none(address: str) -> str | None:
+        if address.partition(":")[0] == IN_PROCESS:
+            return None
+        try:
+            resolve(address, known)
+        except UsageError as error:
+            return "; ".join(line.strip() for line in error.lines())
+        return None
+
+    def looks(op: OpVersion) -> set[str]:
+        from opcheck.diagnose import names_of
+
+        return names_of(op)
+
+    return Facts(backends, cases, load, why_none, looks)

@@ -225,7 +225,9 @@ class CaseFile(pytest.File):
             judges.cases.append(case)
             for backend in judges.backends:
                 name = f"{case.id}[{backend}]"
-                yield CaseItem.from_parent(self, name=name, case=case, backend=backend)
+                # Stated as text, as pytest remembers it for --lf.
+                id = f"{self.nodeid}::{name}"
+                yield CaseItem.from_parent(self, name=name, nodeid=id, case=case, backend=backend)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *more: Any) -> Any:
         """The problems of a damaged file, with line and column."""

@@ -11,10 +11,10 @@ import pytest
 
 from opcheck import opset
 from opcheck.engine import bodies, operators
-from opcheck.engine.evaluate import Defect, Evaluation, evaluate
+from opcheck.engine.evaluate import Evaluation, evaluate
 from opcheck.engine.node import Node
 from opcheck.engine.operators import every
-from opcheck.errors import InvalidNode, NotSupported
+from opcheck.errors import InvalidNode, NotSupported, WrongOperator
 from opcheck.model import OpVersion
 from tests.engine.ops.test_node_tests import UNSTATED
 from tests.node_tests import asked_by, node_tests_of
@@ -95,7 +95,7 @@ def test_an_empty_body_is_none_and_a_formula_without_an_output_is_a_defect() -> 
     def none(X: Any, Scale: Any, B: Any = None, *, axis: Any, epsilon: Any, stash_type: Any) -> Any:
         return ()
 
-    with pytest.raises(Defect, match="0 of 1 outputs"):
+    with pytest.raises(WrongOperator, match="0 of 1 outputs"):
         evaluate(Node(op, inputs, {}, 1), none)
 
 

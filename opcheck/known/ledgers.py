@@ -9,7 +9,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -73,7 +73,6 @@ def _read(
             yield path, node, fields
 
 
-@cache
 def shipped_ledgers() -> tuple[Ledger, ...]:
     """The ledgers that ship with opcheck."""
     return load_ledgers(sorted(shipped_folder("_known", "reports/known").glob("*.yaml")))

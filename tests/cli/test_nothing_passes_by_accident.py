@@ -405,7 +405,7 @@ def test_the_clock_is_set_back(run, monkeypatch):
     days = count()
     monkeypatch.setattr(time, "time", lambda: -86400.0 * next(days))
     monkeypatch.setattr(time, "time_ns", lambda: -86400 * 10**9 * next(days))
-    monkeypatch.setattr("opcheck.cli.run.datetime", _Backwards)
+    monkeypatch.setattr("opcheck.session.datetime", _Backwards)
     for number in (1, 2):
         words = ["--shard", f"{number}/2", "--report", f"json=part-{number}"]
         assert run(*WORDS, "-b", "right", *words).exit_code == GREEN

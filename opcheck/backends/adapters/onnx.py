@@ -44,7 +44,7 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
         with blamed(f"backend {address!r} cannot be made"):
             interface = interface()
     info = BackendInfo(address, "onnx", version, devices=(device,))
-    return Adapted(info, (ValidationError,), partial(_prepared, interface, way, device))
+    return Adapted(info, (ValidationError,), partial(_prepared, interface, way, device), interface)
 
 
 def _own(interface: Any, way: str) -> bool:

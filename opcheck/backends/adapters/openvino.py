@@ -60,7 +60,7 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
         devices=(device, *(other for other in here if other != device)),
         threads=settings.get("INFERENCE_NUM_THREADS"),
     )
-    return Adapted(info, (RuntimeError,), partial(prepared, core, device, settings))
+    return Adapted(info, (RuntimeError,), partial(prepared, core, device, settings), core)
 
 
 def _precision(text: str) -> str:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 ABOUT = About("outputs computed elsewhere, saved:DIR")
 
 
-class SavedRefusal(Exception):
+class Refused(Exception):
     """The saved outputs' producer refused the model; the message is its own."""
 
 
@@ -50,7 +50,7 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
     address, of = f"saved:{folder}", origin.address or None
     holds = {"folder": digest(path for path in folder.rglob("*") if path.is_file())}
     info = replace(origin, address=address, of=of, repeatable=False, made_of=holds)
-    return Adapted(info, (SavedRefusal,), partial(_prepared, folder))
+    return Adapted(info, (Refused,), partial(_prepared, folder))
 
 
 def _prepared(root: Path, task: Task) -> SavedAnswer:
@@ -106,7 +106,7 @@ def _said(saying: Saying) -> Exception:
     if saying.kind == "not_run":
         return BackendUnavailable(saying.text)
     refusal = read_refusal(saying.text)
-    base = SavedRefusal if refusal.documented else Exception
+    base = Refused if refusal.documented else Exception
     # Under its own name, as the backend's users know it.
     named: type[Exception] = type(refusal.kind, (base,), {}) if refusal.kind else base
     return named(refusal.detail)

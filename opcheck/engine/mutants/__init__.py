@@ -49,7 +49,11 @@ def mutants_of(op: OpVersion) -> tuple[Mutant, ...]:
     found = _made(op, operator)
     if operator.argued.keys() - {one.name for one in found}:
         versions = (replace(op, since=since) for since in operator.formulas)
-        names = {one.name for version in versions for one in _made(version, operator)}
+        names = {
+            one.name
+            for version in versions
+            for one in (*_made(version, operator), *guards_of(version))
+        }
         for name in operator.argued.keys() - names:
             wrong = f"{operator.name}: equivalent: there is no mutant {name!r}{meant(name, names)}"
             raise WrongOperator(f"{operator.argued[name]}: {wrong}")

@@ -46,9 +46,7 @@ def without(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
         ("reference", onnx.__version__, False),
     ],
 )
-def test_a_backend_knows_its_address_and_version(
-    address: str, version: str, is_engine: bool
-) -> None:
+def test_a_backend_knows_its_address_and_version(address, version, is_engine):
     backend = connect(parse(address))
     assert (backend.info.address, backend.info.version) == (address, version)
     assert backend.info.kind == address.partition(":")[0]
@@ -80,9 +78,7 @@ def test_an_unknown_provider_is_answered_with_what_was_meant(provider: str, hint
     assert hint in error.hint
 
 
-def test_a_provider_that_is_not_built_in_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_provider_that_is_not_built_in_says_what_to_install(monkeypatch):
     monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: ["CPUExecutionProvider"])
     with pytest.raises(BackendUnavailable) as error:
         connect(parse("onnxruntime:CUDAExecutionProvider"))
@@ -95,9 +91,7 @@ def test_a_provider_that_is_not_built_in_says_what_to_install(
 @pytest.mark.parametrize(
     ("kind", "package"), [("onnxruntime", "onnxruntime"), ("reference", "onnx")]
 )
-def test_a_backend_that_is_not_installed_says_how_to(
-    kind: str, package: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_backend_that_is_not_installed_says_how_to(kind, package, monkeypatch):
     adapter(kind)
     without(monkeypatch, package)
     with pytest.raises(BackendUnavailable) as error:

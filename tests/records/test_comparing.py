@@ -304,9 +304,7 @@ def using(*shares: float, **fields: Any) -> Run:
         ([0.0], [1.0], (0.0, 1.0)),
     ],
 )
-def test_a_share_that_grew_towards_its_limit_is_told(
-    old: list[float], new: list[float], said: tuple[float, float] | None
-) -> None:
+def test_a_share_that_grew_towards_its_limit_is_told(old, new, said):
     found = compare(using(*old), using(*new))
     assert [(one.old, one.new) for one in found.growths] == ([said] if said else [])
     assert judged(using(*old), using(*new), found)[0] is Exit.CONFORMS

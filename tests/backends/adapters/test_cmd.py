@@ -92,9 +92,7 @@ def test_a_program_that_may_not_be_run_is_told(tmp_path: Path) -> None:
     assert error.hint == f"chmod +x {tmp_path}/program"
 
 
-def test_a_program_is_found_from_the_working_directory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_program_is_found_from_the_working_directory(tmp_path, monkeypatch):
     (tmp_path / "program").write_text("#!/bin/sh\n")
     (tmp_path / "program").chmod(0o755)
     monkeypatch.chdir(tmp_path)

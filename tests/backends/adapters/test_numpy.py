@@ -96,9 +96,7 @@ def test_an_operator_without_formula_is_declined() -> None:
 
 @pytest.mark.parametrize("mode", ["native", "exact"])
 @pytest.mark.parametrize("error", [AssertionError(), IndexError("x"), TypeError("y")])
-def test_a_bug_of_the_engine_is_no_refusal(
-    mode: str, error: Exception, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bug_of_the_engine_is_no_refusal(mode, error, monkeypatch):
     def broken(input: Any, *, axis: int) -> Any:
         raise error
 

@@ -242,9 +242,7 @@ def test_an_attribute_to_blame_is_left_out() -> None:
         ("tf32", 1 + 2**-10, "float32", 1 + 2**-10),
     ],
 )
-def test_values_on_the_way_through_a_narrower_type_lose_something(
-    name: str, value: float, dtype: str, seen: float
-) -> None:
+def test_values_on_the_way_through_a_narrower_type_lose_something(name, value, dtype, seen):
     """p = 1 and windows of one element give magnitudes as they are."""
     op = OpVersion("", "LpPool", 22)
     [mutant] = [one for one in mutants_of(op) if one.name == f"input_in_{name}"]

@@ -37,15 +37,13 @@ def table(found):
 
 # ── what is seen ──────────────────────────────────────────────────────────────────────────────
 def test_a_mistake_that_is_killed_is_a_success(run):
-    found = run("mutate", "strong.yaml", "--mistake", "last_of_ties", "-j", "1")
-    assert found.exit_code == 0
+    found = run("mutate", "strong.yaml", "--mistake", "last_of_ties", "-j", "1", code=0)
     assert table(found) == ["Hardmax-13", "1", "1", "·", "·", "·", "100", "%"]
     assert lines_of(found)[-1] == "exit 0: every mistake is seen, or argued to be harmless"
 
 
 def test_a_survivor_is_a_failure_and_comes_with_a_case(run):
-    found = run("mutate", "weak.yaml", "--mistake", "last_of_ties", "-j", "1")
-    assert found.exit_code == 1
+    found = run("mutate", "weak.yaml", "--mistake", "last_of_ties", "-j", "1", code=1)
     assert lines_of(found)[0] == "SURVIVED  last_of_ties: as if the last of equal maxima won"
     assert table(found) == ["Hardmax-13", "1", "·", "·", "·", "1", "0", "%"]
     assert lines_of(found)[-1] == "exit 1: 1 survived"
@@ -70,8 +68,7 @@ def test_the_proposal_pasted_into_the_file_kills(run, tmp_path, name):
     first, *_ = map(json.loads, lines_of(run("mutate", "weak.yaml", *words)))
     assert (first["fate"], first["mistake"]) == ("survived", name)
     (tmp_path / "weak.yaml").write_text(weak + first["proposal"] + "\n")
-    again = run("mutate", "weak.yaml", *words)
-    assert again.exit_code == 0
+    again = run("mutate", "weak.yaml", *words, code=0)
     first, *_ = map(json.loads, lines_of(again))
     assert first["killers"][0].startswith("Hardmax/proposal_")
     assert run("run", "weak.yaml", "-b", "numpy").exit_code == 0
@@ -107,8 +104,7 @@ def test_an_argument_that_a_case_refutes_is_a_failure(run, monkeypatch):
     monkeypatch.setattr("opcheck.execution.mutate.mistakes_in", argued)
     words = ("--mistake", "last_of_ties", "-j", "1")
     assert run("mutate", "weak.yaml", *words).exit_code == 0
-    found = run("mutate", "strong.yaml", *words)
-    assert found.exit_code == 1
+    found = run("mutate", "strong.yaml", *words, code=1)
     assert "  argued  harmless in Hardmax-13 float32: there are no ties" in found.stdout
     assert lines_of(found)[-1] == "exit 1: 1 not as harmless as argued"
 
@@ -142,8 +138,7 @@ TWICE = TIES + TIES.replace("name: ties", "name: ties_again").replace("3, 3", "5
 
 def test_groups_that_show_nothing_of_their_own_are_a_failure(run, tmp_path):
     (tmp_path / "twice.yaml").write_text(HEAD + TWICE)
-    found = run("mutate", "twice.yaml", "--groups", "-j", "1")
-    assert found.exit_code == 1
+    found = run("mutate", "twice.yaml", "--groups", "-j", "1", code=1)
     assert [line.split()[1] for line in lines_of(found)[2:4]] == ["ties", "ties_again"]
     assert lines_of(found)[-1] == "exit 1: 2 of 2 groups show nothing of their own"
 
@@ -169,22 +164,19 @@ def test_groups_are_json_too(run):
 
 # ── what makes no sense ───────────────────────────────────────────────────────────────────────
 def test_a_mistake_that_there_is_not_is_refused(run):
-    found = run("mutate", "weak.yaml", "--mistake", "last_of_tie")
-    assert found.exit_code == 2
+    found = run("mutate", "weak.yaml", "--mistake", "last_of_tie", code=2)
     assert found.stderr.splitlines()[0] == "opcheck: no mistake 'last_of_tie'"
     assert "'last_of_ties'" in found.stderr
 
 
 def test_operators_without_mistakes_judge_nothing(run):
-    found = run("mutate", "unknown.yaml")
-    assert found.exit_code == 5
+    found = run("mutate", "unknown.yaml", code=5)
     assert found.stderr == "opcheck: no case of an operator with known mistakes (level core)\n"
 
 
 def test_a_wrong_case_is_wrong_usage(run, tmp_path):
     (tmp_path / "wrong.yaml").write_text(HEAD + TIES.replace("[[1, 0]]", "[[0, 1]]"))
-    found = run("mutate", "wrong.yaml", "-j", "1")
-    assert found.exit_code == 2
+    found = run("mutate", "wrong.yaml", "-j", "1", code=2)
     assert "wrong.yaml:6:3: Hardmax/ties: the case is wrong: " in found.stderr
 
 

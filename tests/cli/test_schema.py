@@ -5,8 +5,7 @@ import pytest
 
 
 def test_the_schema_is_one_and_printed_as_ascii(run):
-    found = run("schema")
-    assert found.exit_code == 0
+    found = run("schema", code=0)
     assert found.stdout.isascii()
     jsonschema.Draft202012Validator.check_schema(json.loads(found.stdout))
 

@@ -198,6 +198,7 @@ def test_paths_that_no_file_can_have_are_refused(tmp_path: Path) -> None:
         assert "this file cannot be read" in problem
 
 
+# What else is no YAML is told in tests/reading/test_reader.py.
 @pytest.mark.parametrize(
     ("data", "place", "message"),
     [
@@ -205,33 +206,16 @@ def test_paths_that_no_file_can_have_are_refused(tmp_path: Path) -> None:
         (b"[1]", "1:1", "must be a mapping, got a list (write op: NAME and cases:)"),
         (b"just words", "1:1", "must be a mapping, got 'just words'"),
         (b"op: a\0b", "1:6", "this is a binary file (it holds a NUL byte)"),
-        ("op: é".encode("utf-16"), "1:1", "this file is UTF-16 or UTF-32, not UTF-8"),
-        ("op: é".encode("latin-1"), "1:5", "this file is not UTF-8 (byte 0xe9)"),
-        (b"!!python/object/apply:os.system [echo]", "1:1", "is not allowed"),
         (b"op: Hardmax\nop: Relu\ncases: []", "2:1", "the key 'op' stands here again"),
-        (b"op: Hardmax\ncases: " + b"[" * 20_000, "2:71", "more than 64 lists and mappings"),
         (b"op: {]", "1:6", "want a value, not ']'"),
     ],
 )
 def test_a_file_that_is_no_case_file_is_refused(tmp_path, data, place, message):
     path = tmp_path / "f.yaml"
     path.write_bytes(data)
-    start = time.perf_counter()
     first = refused(path)[0]
     assert first.startswith(f"{path}:{place}: ")
     assert message in first
-    assert time.perf_counter() - start < 2
-
-
-def test_an_alias_bomb_is_refused_in_no_time(tmp_path: Path) -> None:
-    path = tmp_path / "f.yaml"
-    lines = ["a0: &a0 [0, 0, 0, 0, 0, 0, 0, 0, 0, 0]"]
-    lines += [f"a{k}: &a{k} [{', '.join([f'*a{k - 1}'] * 10)}]" for k in range(1, 30)]
-    path.write_text("\n".join(lines))
-    start = time.perf_counter()
-    (problem,) = refused(path)
-    assert "more than 1,000,000 values" in problem
-    assert time.perf_counter() - start < 2
 
 
 # heads

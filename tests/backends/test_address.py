@@ -61,9 +61,8 @@ def test_there_is_a_kind_for_each_adapter() -> None:
 def test_an_unknown_backend_is_answered_with_the_known_ones(address, meant):
     error = refusal(address)
     assert error.message == f"unknown backend {address!r}"
-    assert error.hint is not None
-    assert error.hint.endswith(f"known backends: {', '.join(KINDS)}")
-    assert (meant or "known backends") in error.hint
+    assert str(error.hint).endswith(f"known backends: {', '.join(KINDS)}")
+    assert (meant or "known backends") in str(error.hint)
     assert error.exit_code == Exit.USAGE
 
 
@@ -202,5 +201,4 @@ def test_declared_arithmetic_is_no_option_of_the_backend() -> None:
 def test_what_cannot_be_declared_is_said(options: str, message: str, hint: str) -> None:
     error = refusal(f"numpy?{options}")
     assert message in error.message
-    assert error.hint is not None
-    assert hint in error.hint
+    assert hint in str(error.hint)

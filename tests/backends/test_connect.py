@@ -74,8 +74,7 @@ def test_a_detail_without_use_is_refused(kind: str) -> None:
 def test_an_unknown_provider_is_answered_with_what_was_meant(provider: str, hint: str) -> None:
     error = refusal(f"onnxruntime:{provider}")
     assert error.message == f"onnxruntime has no execution provider {provider!r}"
-    assert error.hint is not None
-    assert hint in error.hint
+    assert hint in str(error.hint)
 
 
 def test_a_provider_that_is_not_built_in_says_what_to_install(monkeypatch):
@@ -83,8 +82,7 @@ def test_a_provider_that_is_not_built_in_says_what_to_install(monkeypatch):
     with pytest.raises(BackendUnavailable) as error:
         connect(parse("onnxruntime:CUDAExecutionProvider"))
     assert error.value.message == "this onnxruntime is built without CUDAExecutionProvider"
-    assert error.value.hint is not None
-    assert "it has CPUExecutionProvider; install" in error.value.hint
+    assert "it has CPUExecutionProvider; install" in str(error.value.hint)
     assert error.value.exit_code == Exit.UNUSABLE
 
 
@@ -131,8 +129,7 @@ def test_the_address_is_the_backend_s_own_spelling_and_all_options() -> None:
 def test_an_option_without_use_is_refused(address: str, message: str, hint: str) -> None:
     error = refusal(address)
     assert message in error.message
-    assert error.hint is not None
-    assert hint in error.hint
+    assert hint in str(error.hint)
 
 
 # ── what other distributions offer ────────────────────────────────────────────────────────────

@@ -35,8 +35,7 @@ def test_a_mistyped_command_is_met_with_the_right_one(run):
 
 
 def test_what_is_written_is_told_and_is_right(run, mine):
-    found = run("golden", "write", "my.yaml", "-o", "golden", "-j", "1", "--data-sets", "3")
-    assert found.exit_code == 0, found.output
+    found = run("golden", "write", "my.yaml", "-o", "golden", "-j", "1", "--data-sets", "3", code=0)
     lines = [" ".join(line.split()) for line in found.stdout.splitlines()]
     assert "must give these answers 3 5 26" in lines
     assert "open give one of each case's 2 2 8" in lines

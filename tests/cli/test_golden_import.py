@@ -107,8 +107,7 @@ def test_a_node_with_its_data_becomes_a_readable_case(run, tmp_path):
 )
 def test_every_bit_comes_through_and_back_again(run, tmp_path, array):
     identity(tmp_path, array)
-    found = run("golden", "import", "test_identity", "-o", "case.yaml")
-    assert found.exit_code == 0, found.stderr
+    found = run("golden", "import", "test_identity", "-o", "case.yaml", code=0)
     made = tensors(tmp_path / "case.yaml")
     assert same(made["input"], array)
     assert same(made["output"], array)
@@ -135,8 +134,7 @@ def test_each_data_set_and_each_folder_becomes_a_case(run, tmp_path):
     folder = identity(tmp_path, one)
     folder_of(folder, {"x": two}, {"y": two}, number=1)
     identity(tmp_path, one, "3 other")
-    found = run("golden", "import", "test_identity", "3 other", "-o", "all.yaml")
-    assert found.exit_code == 0, found.stderr
+    run("golden", "import", "test_identity", "3 other", "-o", "all.yaml", code=0)
     names = ["identity_set_0", "identity_set_1", "test_3_other"]
     assert [case.name for case in load([tmp_path / "all.yaml"])] == names
 

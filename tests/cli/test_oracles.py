@@ -185,8 +185,7 @@ def test_every_mistake_about_whose_answer_it_is_is_told(run, tmp_path):
         f"- {{name: {name}, {said}}}\n" for name, said in zip("abcdefg", mistakes, strict=True)
     )
     write(tmp_path, GEMM + "".join(cases))
-    found = run("list", "cases.yaml", code=2)
-    lines = found.stderr.splitlines()
+    lines = run("list", "cases.yaml", code=2).stderr.splitlines()
     for line, told in enumerate(mistakes.values(), 7):
         assert any(one.startswith(f"cases.yaml:{line}:") and told in one for one in lines), told
 

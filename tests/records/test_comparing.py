@@ -40,69 +40,30 @@ def code(old: Run, new: Run, **options: bool) -> Exit:
     return judged(old, new, compare(old, new), **options)[0]
 
 
+#: What each verdict makes of the one before, but where that says otherwise.
+USUAL: dict[Verdict, Kind] = {
+    PASS: Kind.PASSES,
+    KNOWN: Kind.LISTED,
+    WARN: Kind.WARNS,
+    **dict.fromkeys(RED, Kind.FAILS),
+    UNSUPPORTED: Kind.DECLINES,
+    NOT_RUN: Kind.NOT_RUN,
+    BAD: Kind.BAD_CASE,
+}
+OTHERWISE: dict[Verdict, dict[Verdict, Kind]] = {
+    PASS: {UNSUPPORTED: Kind.LOST},
+    KNOWN: dict.fromkeys(RED, Kind.UNLISTED),
+    WARN: {PASS: Kind.UNWARNED, UNSUPPORTED: Kind.LOST},
+    UNSUPPORTED: {},
+    NOT_RUN: {},
+    BAD: {},
+}
 #: What becomes of a verdict: those that are left out here change nothing.
 EXPECTED: dict[Verdict, dict[Verdict, Kind]] = {
-    PASS: {
-        KNOWN: Kind.LISTED,
-        WARN: Kind.WARNS,
-        **dict.fromkeys(RED, Kind.FAILS),
-        UNSUPPORTED: Kind.LOST,
-        NOT_RUN: Kind.NOT_RUN,
-        BAD: Kind.BAD_CASE,
-    },
-    KNOWN: {
-        PASS: Kind.PASSES,
-        WARN: Kind.WARNS,
-        **dict.fromkeys(RED, Kind.UNLISTED),
-        UNSUPPORTED: Kind.DECLINES,
-        NOT_RUN: Kind.NOT_RUN,
-        BAD: Kind.BAD_CASE,
-    },
-    WARN: {
-        PASS: Kind.UNWARNED,
-        KNOWN: Kind.LISTED,
-        **dict.fromkeys(RED, Kind.FAILS),
-        UNSUPPORTED: Kind.LOST,
-        NOT_RUN: Kind.NOT_RUN,
-        BAD: Kind.BAD_CASE,
-    },
-    UNSUPPORTED: {
-        PASS: Kind.PASSES,
-        KNOWN: Kind.LISTED,
-        WARN: Kind.WARNS,
-        **dict.fromkeys(RED, Kind.FAILS),
-        NOT_RUN: Kind.NOT_RUN,
-        BAD: Kind.BAD_CASE,
-    },
-    NOT_RUN: {
-        PASS: Kind.PASSES,
-        KNOWN: Kind.LISTED,
-        WARN: Kind.WARNS,
-        **dict.fromkeys(RED, Kind.FAILS),
-        UNSUPPORTED: Kind.DECLINES,
-        BAD: Kind.BAD_CASE,
-    },
-    BAD: {
-        PASS: Kind.PASSES,
-        KNOWN: Kind.LISTED,
-        WARN: Kind.WARNS,
-        **dict.fromkeys(RED, Kind.FAILS),
-        UNSUPPORTED: Kind.DECLINES,
-        NOT_RUN: Kind.NOT_RUN,
-    },
-    **{
-        verdict: {
-            PASS: Kind.PASSES,
-            KNOWN: Kind.LISTED,
-            WARN: Kind.WARNS,
-            **dict.fromkeys(RED, Kind.OTHERWISE),
-            UNSUPPORTED: Kind.DECLINES,
-            NOT_RUN: Kind.NOT_RUN,
-            BAD: Kind.BAD_CASE,
-        }
-        for verdict in RED
-    },
+    was: {now: kind for now, kind in (USUAL | more).items() if now is not was}
+    for was, more in OTHERWISE.items()
 }
+EXPECTED |= dict.fromkeys(RED, USUAL | dict.fromkeys(RED, Kind.OTHERWISE))
 
 
 @pytest.mark.parametrize("was", Verdict)

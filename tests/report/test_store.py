@@ -84,7 +84,7 @@ def test_a_record_names_its_case_in_full():
         **dict.fromkeys(("failure", "alternative", "known", "found", "used", "verdicts"), None),
         **dict.fromkeys(("self", "refused", "inexpressible", "irreproducible", "beyond"), False),
         **dict.fromkeys(("printed", "oracle", "question", "repeat", "digest"), ""),
-        **dict.fromkeys(("against", "diagnoses", "rulings", "comparisons"), []),
+        **{key: [] for key in ("against", "diagnoses", "rulings", "comparisons")},
         "type": "result",
         "case": CASE.id,
         "backend": "acme",

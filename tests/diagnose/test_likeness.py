@@ -20,16 +20,18 @@ def test_the_same_wrong_answer_is_reproduced() -> None:
 
 
 @pytest.mark.parametrize(
-    "other",
-    [np.array([[0, 0, 1]], np.float32), LAST.astype(np.float64), LAST[0], [[0, 1, 0]]],
-    ids=["values", "dtype", "shape", "type"],
+    "others",
+    [
+        [np.array([[0, 0, 1]], np.float32)],
+        [LAST.astype(np.float64)],
+        [LAST[0]],
+        [[[0, 1, 0]]],
+        [LAST] * 2,
+    ],
+    ids=["values", "dtype", "shape", "type", "count"],
 )
-def test_another_answer_is_not(other: Any) -> None:
-    assert not reproduces(mistake(lambda _: [other]), wrong(TIES, [LAST]))
-
-
-def test_another_number_of_outputs_is_not() -> None:
-    assert not reproduces(mistake(lambda _: [LAST, LAST]), wrong(TIES, [LAST]))
+def test_another_answer_is_not(others: Any) -> None:
+    assert not reproduces(mistake(lambda _: others), wrong(TIES, [LAST]))
 
 
 def test_what_would_have_passed_explains_no_failure() -> None:

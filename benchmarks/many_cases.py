@@ -21,7 +21,7 @@ import numpy as np
 import onnxruntime
 import psutil
 
-from opcheck.execution.oracle import question
+from opcheck.execution.expected import question
 from opcheck.graph import model_of
 from opcheck.suite import load
 

@@ -18,6 +18,9 @@ from os import PathLike
 from pathlib import Path
 from typing import TypeAlias
 
+from opcheck.analysis import comparing
+from opcheck.analysis.comparing import Difference
+from opcheck.analysis.status import is_failure, reds
 from opcheck.errors import UsageError
 from opcheck.execution.bench.setup import entered, planned, why_not
 from opcheck.execution.workers import Limits
@@ -25,12 +28,9 @@ from opcheck.known import Gate, load_user_ledgers
 from opcheck.model import Case, Level, Record
 from opcheck.model import Run as StoredRun
 from opcheck.model.timing import Timed
-from opcheck.records import comparing
-from opcheck.records.comparing import Difference
-from opcheck.records.status import is_failure, reds
 from opcheck.report import failure, store
 from opcheck.report.html.run_page import fragment
-from opcheck.session import Backend, Request, Session
+from opcheck.session import BackendLike, Request, Session
 from opcheck.suite import Selection, choose, load_all
 
 AnyPath: TypeAlias = str | PathLike[str]
@@ -92,7 +92,7 @@ def load(
 
 def run(
     cases: Iterable[Case],
-    backends: Sequence[Backend] | Backend = (),
+    backends: Sequence[BackendLike] | BackendLike = (),
     *,
     known: AnyPath | Iterable[AnyPath] = (),
     shipped_ledgers: bool = True,
@@ -227,7 +227,7 @@ def _some(cases: Iterable[Case]) -> tuple[Case, ...]:
     return found
 
 
-def _backends(backends: Sequence[Backend] | Backend) -> Sequence[Backend]:
+def _backends(backends: Sequence[BackendLike] | BackendLike) -> Sequence[BackendLike]:
     if isinstance(backends, Sequence) and not isinstance(backends, str):
         return backends
     return [backends]

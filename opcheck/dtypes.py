@@ -150,13 +150,13 @@ def parts(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def content(array: NDArray[Any]) -> bytes:
-    """What tells the values of an array from those of others of its dtype: bytes, or texts."""
+    """Return bytes or texts that identify the values of an array among those of its dtype."""
     # The bytes of strings are but where they lie.
     return repr(array.tolist()).encode() if array.dtype.hasobject else array.tobytes()
 
 
 def identical(one: NDArray[Any], other: NDArray[Any]) -> bool:
-    """Whether two arrays are equal bit by bit, dtype and shape too."""
+    """Return True if two arrays are equal bit by bit, including dtype and shape."""
     if one is other:
         return True
     if one.dtype != other.dtype or one.shape != other.shape:

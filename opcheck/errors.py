@@ -32,7 +32,7 @@ _SHOWN = 100
 
 
 class Exit(IntEnum):
-    """What the exit status of a command means, the first that applies in this order."""
+    """Exit status of a command: the first that applies, in this order."""
 
     INTERRUPTED = 130
     USAGE = 2

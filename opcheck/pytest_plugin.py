@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from opcheck.api import Result
     from opcheck.known import Gate
     from opcheck.model import Case
-    from opcheck.session import Backend, Session
+    from opcheck.session import BackendLike, Session
 
 #: What a case file has at the beginning of a line, and other YAML files seldom have.
 _CASES = re.compile(r"^(cases|op) *:", re.MULTILINE)
@@ -74,7 +74,7 @@ class _Judges:
 
     @property
     def level(self) -> Any:
-        """How many of the cases are collected."""
+        """Level of the collected cases."""
         return self.config.getoption("opcheck_level") or self.config.getini("opcheck_level")
 
     def gate(self, more: Iterable[str | Path] = ()) -> Gate:
@@ -88,7 +88,7 @@ class _Judges:
         found: list[str] = self.config.getoption(f"opcheck_{name}")
         return [*(found or self.config.getini(f"opcheck_{name}"))]
 
-    def judge(self, case: Case, backend: Backend, known: Iterable[str | Path] = ()) -> Result:
+    def judge(self, case: Case, backend: BackendLike, known: Iterable[str | Path] = ()) -> Result:
         """The result of one backend on one case."""
         if not case.expect.compares_backends or backend not in self.backends:
             (result,) = self._results(case, [backend], known)
@@ -99,7 +99,7 @@ class _Judges:
         return self.compared[case.id][str(backend)]
 
     def _results(
-        self, case: Case, backends: Sequence[Backend], known: Iterable[str | Path]
+        self, case: Case, backends: Sequence[BackendLike], known: Iterable[str | Path]
     ) -> list[Result]:
         from opcheck.api import as_result
         from opcheck.session import Request, Session
@@ -147,7 +147,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         judges.stack.close()
 
 
-def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> CaseFile | None:
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> CollectedCaseFile | None:
     """Collect case files, where a backend is named: those on the command line, and what has cases.
 
     Of other files only the ones with a line that begins with `cases:` or `op:` are case files.
@@ -157,7 +157,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> CaseFile |
         return None
     named = {(config.invocation_params.dir / str(one).split("::")[0]) for one in config.args}
     if file_path in named or _CASES.search(file_path.read_text("utf-8", "replace")):
-        file: CaseFile = CaseFile.from_parent(parent, path=file_path)
+        file: CollectedCaseFile = CollectedCaseFile.from_parent(parent, path=file_path)
         return file
     return None
 
@@ -174,14 +174,14 @@ def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.It
 
 
 class NoCase(pytest.Item):
-    """What is wrong with a run whose backends are asked nothing."""
+    """Error of a run whose backends have no case."""
 
     def runtest(self) -> None:
         """Fail."""
         pytest.fail("--opcheck-backend: no case was collected from any case file", pytrace=False)
 
 
-class CaseFile(pytest.File):
+class CollectedCaseFile(pytest.File):
     """A case file; each of its cases on each backend is a test."""
 
     def collect(self) -> Iterator[CaseItem]:
@@ -213,11 +213,11 @@ class CaseItem(pytest.Item):
         judges.report(judges.judge(self.case, self.backend), self)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *more: Any) -> Any:
-        """What is wrong, without a traceback through opcheck."""
+        """Return the failure's report, without a traceback through opcheck."""
         return _told(excinfo) or super().repr_failure(excinfo, *more)
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        """Where the case is written."""
+        """Return the case's location."""
         return self.path, max(self.case.source.line - 1, 0), self.name
 
 
@@ -229,7 +229,7 @@ def _told(excinfo: pytest.ExceptionInfo[BaseException]) -> str | None:
 
 @dataclass(frozen=True)
 class _Checker:
-    """What the fixture `opcheck_case` is."""
+    """Value of the fixture `opcheck_case`."""
 
     judges: _Judges
     node: pytest.Item
@@ -237,7 +237,7 @@ class _Checker:
     def __call__(
         self,
         case: str,
-        backend: Backend,
+        backend: BackendLike,
         *,
         path: str | Path | None = None,
         known: Iterable[str | Path] = (),

@@ -10,12 +10,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
+from opcheck.analysis.merging import PreviousRun
+from opcheck.analysis.status import is_failure, reds_of, status
 from opcheck.backends.connect import of_object
-from opcheck.backends.isolation.guard import guarded_folder
+from opcheck.backends.isolation.cleanup import guarded_folder
 from opcheck.backends.isolation.pool import Pool
 from opcheck.errors import UsageError
-from opcheck.execution import Conductor, environment
-from opcheck.execution.driver import Asked, InProcess
+from opcheck.execution import Scheduler, environment
+from opcheck.execution.driver import AskableBackend, InProcess
 from opcheck.execution.workers import (
     Limits,
     check_company,
@@ -25,10 +27,8 @@ from opcheck.execution.workers import (
     started,
 )
 from opcheck.known import Gate, shipped_ledgers
-from opcheck.model import BackendInfo, Case, Ending, Header, Level, Record, Result, Run
-from opcheck.records.merging import Kept
-from opcheck.records.status import is_failure, reds_of, status
-from opcheck.report.spelling import Recorder
+from opcheck.model import BackendInfo, Case, Ending, Header, Level, LiveResult, Record, Run
+from opcheck.report.formatting import Recorder
 
 
 @runtime_checkable
@@ -42,12 +42,12 @@ class Preparing(Protocol):
 #: A backend: its address, such as "onnxruntime", a backend object, or a function that computes an
 #: operator of NumPy arrays, called with the inputs in the operator's order and its attributes by
 #: name. Addresses get processes of their own; objects and functions work in this process.
-Backend: TypeAlias = str | Preparing | Callable[..., Any]
+BackendLike: TypeAlias = str | Preparing | Callable[..., Any]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """What a run is asked to judge, and how strictly; the rules are options of `opcheck run`.
+    """What to judge in a run and how strictly; the rules are options of `opcheck run`.
 
     `cases` are the suite, of which a `shard` takes its `share` only. `selection`, `level` and
     `paths` say where the cases come from. `gate` holds the user's ledgers. Without
@@ -83,7 +83,7 @@ class Session:
 
     def __init__(
         self,
-        backends: Sequence[Backend] = (),
+        backends: Sequence[BackendLike] = (),
         *,
         jobs: int = 1,
         timeout: float | None = None,
@@ -114,9 +114,12 @@ class Session:
                 self._folder = stack.enter_context(guarded_folder())
                 settings = chosen_backends(self.addresses, self._folder, self.limits)
             self._pools = stack.enter_context(started(settings, self._jobs))
-            rest: tuple[Iterator[Asked], Iterator[Asked]] = iter(self._pools), iter(here)
+            rest: tuple[Iterator[AskableBackend], Iterator[AskableBackend]] = (
+                iter(self._pools),
+                iter(here),
+            )
             named = [next(rest[not isinstance(one, str)]) for one in self._given]
-            self.backends: list[Asked] = named or [*self._pools]
+            self.backends: list[AskableBackend] = named or [*self._pools]
             for one in here:
                 stack.callback(one.close)
             self._stack = stack.pop_all()
@@ -182,7 +185,7 @@ class LiveRun:
 
     def __init__(self, session: Session, request: Request) -> None:
         self.request, self._session = request, session
-        self.backends: Sequence[Asked] = session.backends
+        self.backends: Sequence[AskableBackend] = session.backends
         self.recorder = Recorder(request.cases, [info.address for info in session.infos])
         limits = session.limits
         # Those that can change a verdict.
@@ -211,15 +214,15 @@ class LiveRun:
             options={name: value for name, value in options.items() if value},
             oracles=tuple(oracles.values()),
         )
-        self.kept = Kept(header)
+        self.kept = PreviousRun(header)
 
     @property
     def header(self) -> Header:
-        """What the run is: who takes part, and what is asked."""
+        """The header of the run: backends, cases and options."""
         return self.kept.header
 
     def results(
-        self, is_shown: Callable[[Result | Record], bool] | None = None
+        self, is_shown: Callable[[LiveResult | Record], bool] | None = None
     ) -> Iterator[Record]:
         """Judge every case on every backend, in order; yield results as they come.
 
@@ -230,7 +233,7 @@ class LiveRun:
         request = self.request
         is_excused = request.shipped_ledgers and any(one.source.shipped for one in request.asked)
         self._began = time.monotonic()
-        self._judging = Conductor(
+        self._judging = Scheduler(
             request.asked,
             self.backends,
             self.kept.records,

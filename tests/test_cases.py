@@ -11,7 +11,7 @@ import pytest
 from opcheck import backends, opset
 from opcheck.backends import attempt
 from opcheck.engine import dtypes_of, evaluate
-from opcheck.execution.oracle import question
+from opcheck.execution.expected import question
 from opcheck.model import (
     AnyOf,
     Array,

@@ -16,7 +16,7 @@ import onnx
 import pytest
 import yaml
 
-from opcheck.records.status import outcome
+from opcheck.analysis.status import outcome
 from opcheck.report import store
 from reports import confirm, page, regenerate
 from reports.by_hand import CHECKS, Check, Dies, Gives, Leftovers, Model, Raises

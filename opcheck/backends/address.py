@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from opcheck.backends import adapters
 from opcheck.errors import UsageError, did_you_mean
-from opcheck.reading.nodes import Node, Problems, Unreadable
+from opcheck.reading.nodes import FileNode, Problems, Unreadable
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -144,7 +144,7 @@ def _origin(point: EntryPoint) -> str:
 
 
 def _accumulate(address: str, text: str) -> tuple[str, ...]:
-    """What is declared, each once and in alphabetical order."""
+    """Return the declared types, each once and in alphabetical order."""
     known = f"accumulate takes one or several of {', '.join(_ACCUMULATE)}, joined by commas"
     known += "; float32 is what is expected without it"
     words = text.split(",")
@@ -232,7 +232,7 @@ def size(text: str) -> int:
     return count
 
 
-def _tables(folder: Path, problems: Problems) -> Iterator[tuple[str, Node]]:
+def _tables(folder: Path, problems: Problems) -> Iterator[tuple[str, FileNode]]:
     """The tables about opcheck, from `folder` upwards."""
     for place in (folder, *folder.parents):
         for name, keys in _FILES.items():
@@ -247,7 +247,7 @@ def _tables(folder: Path, problems: Problems) -> Iterator[tuple[str, Node]]:
                 yield file, node
 
 
-def _read(path: Path, file: str, problems: Problems) -> Node | None:
+def _read(path: Path, file: str, problems: Problems) -> FileNode | None:
     from opcheck.reading.reader import contents, decoded
     from opcheck.reading.toml import parse_toml
 

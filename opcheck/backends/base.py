@@ -83,7 +83,7 @@ class Repeatable(Prepared, Protocol):
     """One that can be timed without what its adapter does to the arrays; the others are as is."""
 
     def repeated(self, inputs: Sequence[Array]) -> Bare:
-        """What is timed of a run on these inputs."""
+        """Return the callable that is timed, on these inputs."""
         ...
 
 
@@ -116,7 +116,7 @@ class Backend(Protocol):
 
     @property
     def documented_errors(self) -> tuple[type[BaseException], ...]:
-        """The exceptions that the backend's users are told to expect."""
+        """The exceptions that the backend documents."""
         ...
 
     def prepare(self, task: Task) -> Prepared:

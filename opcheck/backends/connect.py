@@ -31,7 +31,7 @@ class Adapter(Protocol):
 
     @property
     def ABOUT(self) -> About:
-        """What there is to say about this kind without connecting it."""
+        """Description of this kind, without connecting it."""
         ...
 
     def connect(self, detail: str | None, options: Mapping[str, str]) -> Backend:

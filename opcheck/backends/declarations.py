@@ -1,4 +1,4 @@
-"""What a backend declares that it can do, which the probe puts beside what it does.
+"""Capabilities that a backend declares, which the probe compares with what it does.
 
 A backend of anybody may have a method `declares(task)`, which says True, False, or None for
 nothing. The engines whose adapters are built in are asked here in their own ways.
@@ -36,7 +36,7 @@ def address_of(address: str) -> str:
 
 
 def meant(answer: Array) -> bool | None:
-    """What an answer of such a backend means."""
+    """Interpret the answer of such a backend."""
     return None if answer < 0 else bool(answer)
 
 
@@ -76,7 +76,7 @@ class Declaration:
 
 
 def words(address: str) -> str:
-    """Where the backend at `address` declares something, if it does."""
+    """Say where the backend at `address` declares its capabilities, if it does."""
     return _WAYS.get(parse(address).kind, ("its own method", None))[0]
 
 
@@ -87,7 +87,7 @@ def _lead(task: Task) -> DType | None:
 
 
 def _onnxruntime(backend: Any, task: Task) -> bool | None:
-    """Whether each node has a kernel of its own; without one it may be converted, or expanded."""
+    """Return True if each node has its own kernel; others may be converted or expanded."""
     from onnxruntime.capi import onnxruntime_pybind11_state as state
 
     kernels = getattr(state, "get_all_opkernel_def", lambda: None)()
@@ -115,14 +115,14 @@ def _onnxruntime(backend: Any, task: Task) -> bool | None:
 
 
 def _openvino(backend: Any, task: Task) -> bool:
-    """Whether the device takes each node that its front end makes of the model."""
+    """Return True if the device supports each node that its front end makes of the model."""
     model = backend.core.read_model(model_of(task).SerializeToString())
     supported = backend.core.query_model(model, backend.info.devices[0])
     return all(node.get_friendly_name() in supported for node in model.get_ops())
 
 
 def _onnx(backend: Any, task: Task) -> bool | None:
-    """What the interface itself says, not what it has inherited, which says yes to everything."""
+    """Return the interface's own answer; the inherited method says yes to everything."""
     asked = getattr(backend.interface, "is_compatible", None)
     if asked is None or getattr(asked, "__module__", "") == "onnx.backend.base":
         return None

@@ -1,4 +1,4 @@
-"""Other people's Python modules: found by name, and what is wrong with them told in a sentence.
+"""Users' Python modules: found by name, with problems reported in a sentence.
 
 They are looked for in the working directory, on PYTHONPATH, and among what is installed, in this
 order. Mind that a file in the working directory that is named like an engine, `openvino.py` or
@@ -72,7 +72,7 @@ def find(kind: str, detail: str | None, methods: Sequence[str]) -> tuple[str, An
 
 
 def accepts(function: Any, *arguments: Any, **more: Any) -> bool:
-    """Whether the function says of itself that it can be called like this."""
+    """Return True if the function's signature accepts this call."""
     try:
         inspect.signature(function).bind(*arguments, **more)
     except (TypeError, ValueError):
@@ -95,7 +95,7 @@ def _load(backend: str, name: str) -> ModuleType:
 
 
 def _member(backend: str, module: ModuleType, path: str) -> Any:
-    """What `path`, a name or names joined by dots, means in the module."""
+    """Return the member of the module that `path` names, with dots between names."""
     found: Any = module
     for name in path.split("."):
         with blamed(f"backend {backend!r}: {path!r} cannot be read"):

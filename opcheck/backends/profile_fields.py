@@ -1,4 +1,4 @@
-"""What a profile says in its file, checked."""
+"""Fields of a profile file, checked."""
 
 import math
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field
 
 from opcheck.backends.address import Address, Profile, built_in, parse, size
 from opcheck.errors import UsageError
-from opcheck.reading import Node, Problems, form
+from opcheck.reading import FileNode, Problems, validation
 
 
 def _option(value: Any) -> str:
@@ -33,7 +33,7 @@ def _bytes(value: Any) -> int:
     return size(str(value))
 
 
-class ProfileFields(form.Fields):
+class ProfileFields(validation.Fields):
     """One table."""
 
     address: str
@@ -44,16 +44,18 @@ class ProfileFields(form.Fields):
     memory_limit: Annotated[Any, AfterValidator(_bytes)] = None
 
 
-class FileFields(form.Fields):
-    """All that a file says about opcheck."""
+class ProfileFileFields(validation.Fields):
+    """All settings of opcheck in a profile file."""
 
     backends: dict[str, ProfileFields] = Field({})
 
 
-def profiles_of(table: Node, file: str, problems: Problems) -> Mapping[str, Profile]:
+def profiles_of(table: FileNode, file: str, problems: Problems) -> Mapping[str, Profile]:
     """The profiles of a file, by name; what is wrong with them is added to the problems."""
-    keys = form.aliases(FileFields), form.aliases(ProfileFields)
-    fields, _ = form.check(FileFields, table, file, problems, lambda at: keys[bool(at)])
+    keys = validation.aliases(ProfileFileFields), validation.aliases(ProfileFields)
+    fields, _ = validation.check(
+        ProfileFileFields, table, file, problems, lambda at: keys[bool(at)]
+    )
     found: dict[str, Profile] = {}
     for name, said in (fields.backends if fields else {}).items():
         at = ("backends", name)

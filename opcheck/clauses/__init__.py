@@ -5,5 +5,13 @@ reads what opcheck says of them and counts the cases of each. That no sentence o
 opcheck tests is untested is held by `tests/test_clauses.py`.
 """
 
-from opcheck.clauses.coverage import Checked, Pages, Survey, load_pages, pages_of, rulings, survey
+from opcheck.clauses.coverage import (
+    CheckedSentence,
+    Pages,
+    Survey,
+    load_pages,
+    pages_of,
+    rulings,
+    survey,
+)
 from opcheck.clauses.pages import Sentence, cited, cut, quotation

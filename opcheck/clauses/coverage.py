@@ -1,4 +1,4 @@
-"""What the files of `clauses/` say of the sentences of a page, and which cases test each one."""
+"""Entries of `clauses/` on the sentences of a page, and the cases that test each one."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from opcheck import opset
 from opcheck.clauses.pages import Sentence, cited, page, quotation
 from opcheck.errors import CaseFileError, Problem, did_you_mean
 from opcheck.model import Case, OpVersion, OutputSpec, Rejected, Source, TensorSpec
-from opcheck.reading import Problems, form, quoted, read_file, shipped_folder
+from opcheck.reading import Problems, quoted, read_file, shipped_folder, validation
 
 #: The name of a case, or of one of its rows.
 CaseName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*(#[A-Za-z0-9_.+-]+)?$")]
 
 
-class Entry(form.Fields):
-    """What a file says of a sentence, or of all from there `through` another.
+class SentenceEntry(validation.Fields):
+    """A file's entry on a sentence, or on all from there `through` another.
 
     Each is named by its beginning or by a part of it that no other sentence of the `part` has, or
     of the page. Without `versions` it is that of each version. `text` is one that no package has.
@@ -49,13 +49,13 @@ class Entry(form.Fields):
         return self
 
 
-class PagesFields(form.Fields):
+class PagesFields(validation.Fields):
     """A file of `clauses/`; `page` is the link of pages whose text no package has."""
 
     op: str = Field(min_length=1)
     domain: str = ""
     page: str | None = Field(default=None, pattern="^https://")
-    sentences: list[Entry] = Field(min_length=1)
+    sentences: list[SentenceEntry] = Field(min_length=1)
 
 
 @dataclass(frozen=True)
@@ -107,10 +107,10 @@ def load_pages(path: Path, file: str) -> Pages:
     """
     problems = Problems()
     node = read_file(path, problems)
-    keys = (form.aliases(PagesFields), form.aliases(Entry))
+    keys = (validation.aliases(PagesFields), validation.aliases(SentenceEntry))
     if not node:
         raise CaseFileError([*problems])
-    fields, _ = form.check(PagesFields, node, file, problems, lambda at: keys[bool(at)])
+    fields, _ = validation.check(PagesFields, node, file, problems, lambda at: keys[bool(at)])
     if not fields:
         raise CaseFileError([*problems])
     bare = _bare(fields.domain, fields.op)
@@ -148,8 +148,8 @@ def load_pages(path: Path, file: str) -> Pages:
     return Pages(fields.page or bare.link, done, tuple(problems))
 
 
-def _places(entry: Entry, page: Sequence[Sentence]) -> tuple[Sequence[int], bool]:
-    """Where the sentences stand that an entry names; True where it may mean others too."""
+def _places(entry: SentenceEntry, page: Sequence[Sentence]) -> tuple[Sequence[int], bool]:
+    """Return the positions of an entry's sentences, and True if it may mean others too."""
     ends = []
     for words in (entry.sentence, entry.through or entry.sentence):
         found = cited(words, [sentence for sentence in page if entry.part in ("", sentence.part)])
@@ -169,7 +169,7 @@ def _places(entry: Entry, page: Sequence[Sentence]) -> tuple[Sequence[int], bool
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckedSentence:
     """A sentence and the number of concrete cases that test it, by name.
 
     A name with a row, `name#row`, stands for that row alone.
@@ -181,7 +181,7 @@ class Checked:
 
 @dataclass(frozen=True)
 class Survey:
-    """What tests one page; `strays` are cases that quote what does not stand on it.
+    """Tests of one page; `strays` are cases that quote text missing from it.
 
     `link` is None where opcheck has no pages of the operator's version. `problems` are those of the
     operator's file of `clauses/`.
@@ -189,7 +189,7 @@ class Survey:
 
     op: OpVersion
     link: str | None
-    sentences: tuple[Checked, ...]
+    sentences: tuple[CheckedSentence, ...]
     strays: tuple[Case, ...]
     problems: tuple[Problem, ...] = ()
 
@@ -247,7 +247,7 @@ def _survey(op: OpVersion, pages: Pages | None, cases: Sequence[Case]) -> Survey
             one.name if one.row is None or one.name in whole else f"{one.name}#{one.row}"
             for one in chosen.values()
         )
-        checked.append(Checked(sentence, dict(counts)))
+        checked.append(CheckedSentence(sentence, dict(counts)))
     return Survey(op, pages.link, tuple(checked), tuple(strays), pages.problems)
 
 

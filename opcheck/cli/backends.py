@@ -51,7 +51,7 @@ def command(addresses: tuple[str, ...], probe: bool, timeout: float | None, form
     Exit codes: 0 all is shown, 2 wrong usage, 4 what is at an ADDRESS cannot be used.
     """
     from opcheck.backends.address import profiles, resolve
-    from opcheck.backends.isolation.guard import guarded_folder
+    from opcheck.backends.isolation.cleanup import guarded_folder
     from opcheck.backends.offers import offer, offers, tried
     from opcheck.execution.workers import each
     from opcheck.report import backends
@@ -78,7 +78,7 @@ def _probe(
     found: Sequence[Tried], folder: Path, timeout: float | None, console: Console | None
 ) -> None:
     from opcheck.backends import declarations
-    from opcheck.backends.isolation.slot import Settings
+    from opcheck.backends.isolation.slot import BackendSettings
     from opcheck.execution.probe import matrix, probe
     from opcheck.execution.workers import connect, started
     from opcheck.report import backends
@@ -86,10 +86,10 @@ def _probe(
 
     asked = matrix(load(()))
 
-    def settings(one: Tried, address: str) -> Settings:
+    def settings(one: Tried, address: str) -> BackendSettings:
         profile = one.offer.profile
         seconds = timeout or profile.timeout or _PATIENCE
-        return Settings(address, folder, profile.environment, seconds, profile.memory_limit)
+        return BackendSettings(address, folder, profile.environment, seconds, profile.memory_limit)
 
     with progress(pausing=console is not None) as bar:
         task = bar.add_task("probing", total=len(found) * sum(map(len, asked.values())))

@@ -11,9 +11,9 @@ import click
 from opcheck.cli import bench_setup, interrupt, timing_gate
 from opcheck.cli.console import output
 from opcheck.cli.options import Duration, Function, backend_options, end, selection_options
-from opcheck.cli.outputs import Command, Output, check_files
+from opcheck.cli.outputs import OutputCommand, OutputPath, check_files
 from opcheck.errors import Exit, UsageError
-from opcheck.report.words import plural
+from opcheck.report.plain_text import plural
 
 if TYPE_CHECKING:
     from opcheck.model.timing import Timed
@@ -22,10 +22,10 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
 def _written(*names: str, help: str) -> Callable[[Function], Function]:
-    return click.option(*names, type=Output(dir_okay=False), metavar="FILE", help=help)
+    return click.option(*names, type=OutputPath(dir_okay=False), metavar="FILE", help=help)
 
 
-@click.command(name="bench", cls=Command)
+@click.command(name="bench", cls=OutputCommand)
 @selection_options
 @backend_options
 @click.option(

@@ -1,4 +1,4 @@
-"""What `opcheck bench` times, in which processes, and what is shown and kept meanwhile."""
+"""Setup of `opcheck bench`: cases, processes, progress and stored results."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import click
 from opcheck.cli import interrupt
 from opcheck.cli.options import chosen_cases, leave
 from opcheck.errors import Exit, Unwritable, UsageError
-from opcheck.report.words import alike
+from opcheck.report.plain_text import alike
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -48,7 +48,7 @@ def chosen(sweep: str | None, *, paths: Sequence[Path], **selection: Any) -> lis
 
 
 def was_timed(rows: Sequence[Timed]) -> bool:
-    """Whether there is any time."""
+    """Return True if there is any time."""
     return any(timing.samples for row in rows for timing in row.timings)
 
 
@@ -79,7 +79,7 @@ class Keeping:
 
 
 def measured(session: Benchmark, keeping: Keeping) -> Sequence[Timed]:
-    """What comes of a session, whose visits are counted in a bar."""
+    """Run a session, counting its visits in a progress bar."""
     from opcheck.cli.console import progress
 
     with progress(pausing=True) as bar:

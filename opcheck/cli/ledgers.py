@@ -13,10 +13,10 @@ import click
 from opcheck.cli.options import together
 from opcheck.cli.outputs import check_files
 from opcheck.errors import Unwritable, UsageError
-from opcheck.report.words import plural
+from opcheck.report.plain_text import plural
 
 if TYPE_CHECKING:
-    from opcheck.execution.relisting import Relisted
+    from opcheck.execution.ledger_update import LedgerUpdate
     from opcheck.known import Gate, UserLedger
     from opcheck.known.checking import Facts
     from opcheck.model import BackendInfo, Case, OpVersion, Run
@@ -109,15 +109,15 @@ class _Checked:
         """Write the ledger after a run, and print what became of it; returns why it cannot be."""
         if self.backend is None:
             return []
-        from opcheck.execution.relisting import UNDECIDED, relisted
-        from opcheck.records.status import is_red, reds_of
+        from opcheck.analysis.status import is_red, reds_of
+        from opcheck.execution.ledger_update import UNDECIDED, update_ledger
 
         red = reds_of(run.header)
         mine = [record for record in run.records if record.backend == self.backend.address]
         if not run.complete or any(one.verdict in UNDECIDED for one in mine):
             _tell(f"{self.ledgers.updated}: not updated, because not every case was judged")
             return []
-        found = relisted(
+        found = update_ledger(
             self.ledgers.target,
             mine,
             self.facts.all_cases,
@@ -132,7 +132,7 @@ class _Checked:
             return [error.message]
         return []
 
-    def _write(self, found: Relisted) -> None:
+    def _write(self, found: LedgerUpdate) -> None:
         from opcheck.known.writing import new_ledger, revised
         from opcheck.reading import Problems, read_text
         from opcheck.report.files import write_text
@@ -213,7 +213,7 @@ def _facts(backends: Sequence[BackendInfo], cases: Sequence[Case]) -> Facts:
     return Facts(backends, cases, load, why_none, names_of)
 
 
-def _told(found: Relisted, *, is_ci: bool) -> list[str]:
+def _told(found: LedgerUpdate, *, is_ci: bool) -> list[str]:
     counts: Mapping[str, int] = {
         "listed": found.added,
         "no longer listed": found.removed,

@@ -1,4 +1,4 @@
-"""What several commands share: the options that select cases, and the way out."""
+"""Options that several commands share to select cases, and their exit."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Duration(click.FloatRange):
-    """How long something may take: above 0, and an end to it."""
+    """A duration: above 0, and finite."""
 
     def __init__(self, unit: str = "seconds") -> None:
         super().__init__(min=0, min_open=True)

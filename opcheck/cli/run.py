@@ -15,8 +15,8 @@ from opcheck.cli import interrupt
 from opcheck.cli import ledgers as user_ledgers
 from opcheck.cli import options as common
 from opcheck.cli import reports as report_files
-from opcheck.cli.outputs import Command, Output
-from opcheck.cli.portion import Portion, portion_options
+from opcheck.cli.outputs import OutputCommand, OutputPath
+from opcheck.cli.subset import Subset, subset_options
 from opcheck.errors import Exit, UsageError
 
 if TYPE_CHECKING:
@@ -36,10 +36,10 @@ def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
     return False
 
 
-@click.command(name="run", cls=Command)
+@click.command(name="run", cls=OutputCommand)
 @common.selection_options
 @common.dim_option
-@portion_options
+@subset_options
 @common.worker_options
 @click.option(
     "--repeat",
@@ -62,7 +62,7 @@ def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
 @click.option(
     "--save-outputs",
     "saved",
-    type=Output(_is_replaced),
+    type=OutputPath(_is_replaced),
     metavar="DIR",
     help="Keep models, inputs and the backend's outputs, for -b saved:DIR.",
 )
@@ -115,7 +115,7 @@ def command(**given: Any) -> None:
 
 @dataclass(frozen=True)
 class Arguments:
-    """The command line, field by option; `portion`, `selection` and `rules` have several."""
+    """The command line, field by option; `subset`, `selection` and `rules` have several."""
 
     paths: tuple[Path, ...]
     dims: Mapping[str, int]
@@ -155,21 +155,21 @@ class Arguments:
 
     @property
     def selection(self) -> Selection:
-        """Which of the cases are selected."""
+        """The selection of cases."""
         from opcheck.suite import Selection
 
         names = [field.name for field in fields(Selection)]
         return Selection(**{name: getattr(self, name) for name in names})
 
     @cached_property
-    def portion(self) -> Portion:
-        """Which of the selected cases are asked."""
-        return Portion(self.expected, self.failed_in, self.shard, self.shard_by)
+    def subset(self) -> Subset:
+        """The subset of the selected cases."""
+        return Subset(self.expected, self.failed_in, self.shard, self.shard_by)
 
     @property
     def read_from(self) -> list[Path]:
         """The files that are read."""
-        return [*self.paths, *self.portion.files]
+        return [*self.paths, *self.subset.files]
 
     @cached_property
     def written(self) -> list[report_files.Target]:
@@ -190,7 +190,7 @@ class Arguments:
         )
         if self.slowest and self.form != "pretty":
             raise UsageError(f"--durations is for --format pretty, not for {self.form}")
-        _ = self.portion.runs
+        _ = self.subset.runs
 
 
 def judge(given: Arguments) -> NoReturn:
@@ -245,21 +245,21 @@ def judge(given: Arguments) -> NoReturn:
 def _request(
     given: Arguments, session: Session, everything: tuple[Case, ...], mine: Ledgers
 ) -> Request:
-    """What the run is asked; connects the session, to know of which backend cases failed."""
+    """Build the request of a run; connects the session to find the cases that failed before."""
     from opcheck.session import Request
     from opcheck.suite import choose
 
-    portion = given.portion
+    subset = given.subset
     suite = choose(everything, given.selection)
     said = str(given.selection)
     interrupt.safe_place()
-    portion.check(suite, said)
+    subset.check(suite, said)
     session.connect(suite)
-    suite, said = portion.failed(suite, said, {info.address for info in session.infos})
+    suite, said = subset.failed(suite, said, {info.address for info in session.infos})
     return Request(
         cases=suite,
-        share=portion.share(suite),
-        shard=portion.shard,
+        share=subset.share(suite),
+        shard=subset.shard,
         selection=said,
         level=given.level,
         paths=tuple(map(str, given.paths)),
@@ -290,7 +290,7 @@ def _collected(
 
     Returns them, and whether the user stopped the run.
     """
-    from opcheck.records.status import is_failure
+    from opcheck.analysis.status import is_failure
 
     records: list[Record] = []
 

@@ -42,8 +42,8 @@ unclear_option = click.option(
 
 
 @dataclass(frozen=True)
-class Gate:
-    """How much slower is too slow, and what unclear rows mean: "fail", "pass", or None.
+class TimingGate:
+    """Limit on slowdowns, and the meaning of unclear rows: "fail", "pass", or None.
 
     None stands for "fail" where nothing is clear, else for "pass".
     """
@@ -81,7 +81,7 @@ class Gate:
 
 def asked(
     most: float | None, unclear: str | None, *, stored: bool, base: str | None = None
-) -> Gate | None:
+) -> TimingGate | None:
     """Return the gate that is asked for, against something `stored` or against `base`.
 
     Raises UsageError where there is nothing to compare with, or for less than can be measured.
@@ -101,7 +101,7 @@ def asked(
             f"--max-regression {100 * most:g}%: {100 * least:g}% is the least that can be told",
             "two builds in one run show less: -b old -b new --base old" if stored else None,
         )
-    return Gate(USUAL if most is None else most, unclear)
+    return TimingGate(USUAL if most is None else most, unclear)
 
 
 def saved(path: Path) -> Stored:
@@ -141,7 +141,7 @@ def check(path: Path | None, stored: Stored | None, about: Bench, cases: Sequenc
         raise UsageError(f"{lacking[0]}{more}", hint)
 
 
-def show(console: Console, gate: Gate, old: Stored | None, new: Stored) -> Verdict:
+def show(console: Console, gate: TimingGate, old: Stored | None, new: Stored) -> Verdict:
     """Print what a gate sees in a benchmark, compared with an old one or with its own baseline."""
     from opcheck.report import changes
     from opcheck.timing.comparing import compare_backends, compare_runs

@@ -1,4 +1,4 @@
-"""What came out against what had to come out.
+"""Comparison of outputs with expected outputs.
 
 `ulp` measures distances, `elements` judges values against a tolerance, `outputs` compares outputs
 with what they must be, `where` puts the place of the wrong elements in words, and draws all of

@@ -92,13 +92,13 @@ class Findings:
 
     @property
     def count(self) -> int:
-        """How many elements are wrong."""
+        """Number of wrong elements."""
         return 0 if self.wrong is None else int(np.count_nonzero(self.wrong))
 
 
 @dataclass(frozen=True)
 class Judge:
-    """What is allowed for the elements of one output.
+    """Errors that the elements of one output may have.
 
     `low` and `high` are the ends of the operator's range, None where it has none. The methods
     take one-dimensional pieces in the machine's byte order: `wanted` as in `Want.values`, `got`
@@ -131,7 +131,7 @@ class Judge:
         return self._float_shares(wanted, reference, got, steps), int(steps.max())
 
     def allowed(self, wanted: Array, got: Array) -> str:
-        """What was allowed to a wrong element; `wanted` and `got` hold this one alone."""
+        """Describe the error allowed to a wrong element; `wanted` and `got` hold it alone."""
         reference = self._round(wanted)
         if self.dtype.kind in ("string", "complex"):
             size = 0.0 if self.dtype.kind == "string" else self._allowed(np.abs(reference))[0]
@@ -218,7 +218,7 @@ class Judge:
 
 
 def outside(got: Array, low: float | None, high: float | None) -> Mask:
-    """Where `got` is outside the operator's range [low, high], as NaN is of any."""
+    """Mask `got` outside the operator's range [low, high]; NaN is outside of any."""
     beyond = np.zeros(got.shape, np.bool_)
     if low is not None:
         beyond |= ~(got >= low)
@@ -242,6 +242,6 @@ def ratio(error: Floats, allowed: Floats, fits: Mask) -> Floats:
 
 
 def _other_zero(reference: Array, got: Array) -> Mask:
-    """Where both are zero and their signs differ."""
+    """Mask elements that are both zero with different signs."""
     one, other = wide(reference), wide(got)
     return np.asarray((one == 0) & (other == 0) & (np.signbit(one) != np.signbit(other)))

@@ -61,7 +61,7 @@ def chunks(*arrays: Array) -> Iterator[tuple[int, tuple[Array, ...]]]:
 
 
 def same_bits(a: Array, b: Array) -> bool:
-    """Whether two arrays of the same floating dtype and shape are equal bit by bit."""
+    """Return True if two arrays of the same floating dtype and shape are equal bit by bit."""
     return bool(np.array_equal(_bits(a), _bits(b)))
 
 

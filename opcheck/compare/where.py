@@ -1,4 +1,4 @@
-"""Where the wrong elements of a tensor lie: in words, and as a picture for pages that draw them.
+"""Location of a tensor's wrong elements: in words, and as a picture for pages.
 
 Every sentence is true of the mask it was made from:
 
@@ -30,7 +30,7 @@ _LISTED = 4
 
 
 def describe(wrong: Mask) -> str:
-    """Where `wrong`, a mask of any shape, is True; "" if nowhere."""
+    """Describe where `wrong`, a mask of any shape, is True; "" if nowhere."""
     count = int(np.count_nonzero(wrong))
     if count == 0:
         return ""
@@ -67,7 +67,7 @@ def _lines(wrong: Mask) -> str:
 
 
 def _around(wrong: Mask) -> str:
-    """What every wrong element has in common: its axes' patterns, or else a box."""
+    """Describe what all wrong elements share: patterns along axes, or else a box."""
     hits = _hits(wrong)
     terms = [_pattern(f"axis {axis}", hit) for axis, hit in enumerate(hits) if not hit.all()]
     if any(terms):
@@ -168,7 +168,7 @@ def _letter(share: float) -> str:
 
 
 def _ulps(want: Array, got: Array, dtype: DType) -> tuple[tuple[tuple[int, int], ...], int]:
-    """How many elements lie how many steps off, by powers of two, and how many are unordered."""
+    """Count elements by their distance in steps, by powers of two, and unordered ones."""
     counts = np.zeros(66, np.int64)
     for _, (wanted, actual) in chunks(want, got):
         if wanted.dtype != dtype.numpy:

@@ -38,7 +38,7 @@ class Feature:
 
 
 def invalid(case: Case) -> str:
-    """Why a model must be refused, without the numbers in it; "" for a legal one."""
+    """Return why a model must be refused, without numbers; "" for a legal model."""
     expect = case.expect
     return _NUMBERS.sub("#", expect.reason) if isinstance(expect, Rejected) else ""
 
@@ -152,7 +152,7 @@ def _of_values(case: Case) -> Iterator[_Fact]:
 
 
 def _of_axes(name: str, axes: Sequence[int], shape: Sequence[int]) -> Iterator[_Fact]:
-    """What can be said of an attribute that names axes of a shape."""
+    """Describe an attribute that names axes of a shape."""
     rank = len(shape)
     yield from [(f"`{name}` is beyond the rank", PLAIN, None)] * any(abs(n) > rank for n in axes)
     if not all(-rank <= axis < rank for axis in axes):
@@ -174,7 +174,7 @@ Terms: TypeAlias = tuple[Feature, ...]
 
 
 @dataclass(frozen=True)
-class Rule:
+class Condition:
     """A condition in words, "" for none, the cases that it holds of, and what is known of them.
 
     `counts`: of how many failing cases it holds, of how many in all; how many others fail, of how
@@ -194,7 +194,7 @@ def rule(
     questions: Sequence[Hashable],
     *,
     few: bool = True,
-) -> Rule | None:
+) -> Condition | None:
     """Return the condition that holds of the most `failing` cases, and of none of the `others`.
 
     Cases are bits. All that are `alike` fail in this way, explained or not. One or two facts are
@@ -220,7 +220,7 @@ def rule(
     holds = _holds(best, alike | others)
     here, elsewhere = (holds & alike).bit_count(), (alike & ~holds).bit_count()
     counts = here, here, elsewhere, elsewhere + others.bit_count()
-    return Rule(" and ".join(one.text for one in best), holds, counts)
+    return Condition(" and ".join(one.text for one in best), holds, counts)
 
 
 def _holds(terms: Terms, of: int) -> int:

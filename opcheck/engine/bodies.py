@@ -12,7 +12,7 @@ from opcheck.engine.node import Node, attributes_for, operator_of
 from opcheck.engine.operators import Formula, signature_of
 from opcheck.errors import NotSupported
 from opcheck.model import OpVersion
-from opcheck.opset import Body, BodyNode, Reference
+from opcheck.opset import AttributeReference, Body, BodyNode
 
 
 def body_formula(op: OpVersion) -> Formula:
@@ -72,7 +72,7 @@ def compute(node: BodyNode, operands: Sequence[Any], attrs: Mapping[str, Any]) -
     if operator is None:
         raise NotSupported(f"the engine has no formula for {node.op}, which the function body uses")
     stated: dict[str, Any] = {
-        name: attrs.get(value.name) if isinstance(value, Reference) else value
+        name: attrs.get(value.name) if isinstance(value, AttributeReference) else value
         for name, value in node.attrs.items()
     }
     stated = {name: value for name, value in stated.items() if value is not None}

@@ -14,11 +14,11 @@ import numpy as np
 
 from opcheck import dtypes, numbers
 from opcheck.dtypes import DTYPES, DType, half_ulp, round_to
-from opcheck.engine.node import Bound, Node, bind
+from opcheck.engine.node import BoundNode, Node, bind
 from opcheck.engine.operators import Formula, Operator, explained, located
 from opcheck.errors import InvalidNode, NotSupported, WrongOperator
 from opcheck.model import Array
-from opcheck.numbers import Fault
+from opcheck.numbers import FaultFunction
 from opcheck.numbers.arithmetic import WORKING_DIGITS, Arithmetic, expected, narrow, stored
 from opcheck.numbers.bounded.array import VALUES, Bounded, Common, bounded, is_finite, size_of
 from opcheck.numbers.bounded.choice import Indices, Truth
@@ -42,7 +42,7 @@ def is_real(array: Array | None) -> bool:
 def evaluate(
     node: Node,
     formula: Formula | None = None,
-    faults: Mapping[str, Fault] | None = None,
+    faults: Mapping[str, FaultFunction] | None = None,
     trace: set[str] | None = None,
 ) -> tuple[Array, ...]:
     """The outputs in the tensors' own types, 16-bit ones computed in float32 and rounded once.
@@ -91,8 +91,8 @@ def _widened(array: Array | None) -> Array | None:
     return array
 
 
-def _called(bound: Bound, operands: Sequence[Any]) -> Sequence[Any]:
-    """What the formula makes of `operands`, as a sequence of outputs."""
+def _called(bound: BoundNode, operands: Sequence[Any]) -> Sequence[Any]:
+    """Call the formula on `operands` and return a sequence of outputs."""
     try:
         with np.errstate(all="ignore"):
             outputs = bound.formula(*operands, **bound.attrs)
@@ -117,12 +117,12 @@ def _called(bound: Bound, operands: Sequence[Any]) -> Sequence[Any]:
     return found[: bound.node.outputs]
 
 
-def _wrong(bound: Bound, text: str, error: Exception | None = None) -> WrongOperator:
+def _wrong(bound: BoundNode, text: str, error: Exception | None = None) -> WrongOperator:
     place = located(error or Exception(), bound.formula)
     return WrongOperator(f"{place}: {bound.node.op}: {text}")
 
 
-def _typed(bound: Bound, place: int, output: Any) -> Array:
+def _typed(bound: BoundNode, place: int, output: Any) -> Array:
     """An output in its dtype; floats are rounded to it, integers wrap around."""
     dtype = bound.output_dtype(place)
     # NumPy makes a text of an array of rank 0.
@@ -166,7 +166,7 @@ class Evaluation:
     Raises what `bind` raises at once, and what a formula raises when it is first evaluated.
     """
 
-    def __init__(self, node: Node, bound: Bound | None = None) -> None:
+    def __init__(self, node: Node, bound: BoundNode | None = None) -> None:
         self.node = node
         self.bound = bound or bind(node)
         self._outputs: dict[Tier, tuple[Output, ...]] = {}
@@ -211,7 +211,7 @@ class Evaluation:
         return tuple(found) if len(found) > 1 else ((..., self),)
 
     def values(self, place: int) -> Array:
-        """The values of an output in float64, of which no bound is kept."""
+        """The values of an output in float64, without a bound."""
         found: Array | None = None
         np.empty(_REUSED, np.uint8)
         with np.errstate():
@@ -334,7 +334,7 @@ def _found(
 
 
 def _on_values(
-    bound: Bound, arithmetic: Arithmetic, inputs: Sequence[Array | None]
+    bound: BoundNode, arithmetic: Arithmetic, inputs: Sequence[Array | None]
 ) -> Sequence[Any]:
     lift = partial(_lifted, arithmetic)
     with numbers.lifting(lift), _digits(VALUES()[arithmetic.values]):
@@ -376,7 +376,7 @@ def _certain(output: Output) -> tuple[float, float, Any]:
 
 
 def _whole(shape: Sequence[int], at: Sequence[slice], lengths: Sequence[int]) -> tuple[int, ...]:
-    """The shape of an output of which one part, at this index, has a shape of its own."""
+    """The shape of an output whose part at this index has its own shape."""
     parted = [one != slice(None) for one in at]
     return tuple(
         whole if cut else own for own, whole, cut in zip(shape, lengths, parted, strict=True)
@@ -443,7 +443,7 @@ def precisely(node: Node, bits: int) -> Sequence[Any]:
 
 @dataclass(frozen=True, eq=False)
 class Room:
-    """How far around its value an output of one tier may lie, before it is rounded to its dtype.
+    """Error that a tier allows around an output's value, before rounding to its dtype.
 
     `own` is each element's own error, in the output's shape, and `shared` the relative one that all
     elements of a group have in common, or None. An element that was `lost` may be anything that is
@@ -487,7 +487,7 @@ class Expected:
 
     @cached_property
     def rest(self) -> Any:
-        """What the values have beyond float64, or None."""
+        """The part of the values beyond float64, or None."""
         if self.evaluation.dtype.name != "float64" and len(self.pieces) > 1:
             return None
         if self.output.v.dtype == np.float64:
@@ -508,7 +508,7 @@ class Expected:
         return self.evaluation.tiers(declared)
 
     def deviation(self, cut: float = 0.0) -> Any:
-        """How far independent roundings of the expected arithmetic would scatter each element.
+        """Scatter of each element under independent roundings of the expected arithmetic.
 
         The standard deviation, of the rounding to the output's dtype too, and of inputs that were
         rounded to the unit roundoff `cut`; None where no error theory says so.
@@ -532,7 +532,7 @@ class Expected:
 
     @np.errstate(all="ignore")
     def room(self, tier: Tier) -> Room:
-        """What a tier allows around its own values, which are those of the first tier or nearly."""
+        """Return the error a tier allows around its own values, nearly those of the first tier."""
         output = self.evaluation.outputs(tier)[self.place]
         first = self.output
         if not isinstance(output, Bounded):
@@ -564,7 +564,7 @@ class Expected:
         return Room(own, common, None if output.lost is None else output.lost > 0)
 
     def range_loss(self, tier: Tier) -> Any:
-        """Where a tier that may leave the range allows notably more than the first one does."""
+        """Mask where a tier that may leave the range allows notably more than the first one."""
         first, later = self.room(self.tiers()[0]), self.room(tier)
         with np.errstate(invalid="ignore"):
             more = later.own - first.own

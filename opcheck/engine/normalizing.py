@@ -1,4 +1,4 @@
-"""What normalizations share: the variance, its root, and what can go wrong with them."""
+"""Shared code of normalizations: the variance, its root, and their mutants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an operator's file declares, and how the files are found.
+"""Declarations of an operator's file, and how the files are found.
 
     OP = operator("LayerNormalization")
 

@@ -23,7 +23,7 @@ Inquiry: TypeAlias = Generator[Question, Reply, Found]
 _TICK = 0.05
 
 
-class Asked(Protocol):
+class AskableBackend(Protocol):
     """A backend that is asked without waiting for its reply."""
 
     @property
@@ -36,7 +36,7 @@ class Asked(Protocol):
 
     @property
     def connections(self) -> Sequence[Connection[Any, Any]]:
-        """What becomes readable when a reply comes."""
+        """Connections that become readable when a reply comes."""
 
     def ask(self, question: Question) -> int:
         """Take a question; its reply comes with the number returned."""
@@ -67,7 +67,7 @@ class InProcess:
 
     @property
     def connections(self) -> Sequence[Connection[Any, Any]]:
-        """What is readable while there are replies."""
+        """Connections that are readable while there are replies."""
         return [self._bell] if self._done else []
 
     def ask(self, question: Question) -> int:
@@ -93,7 +93,7 @@ class Driver(Generic[Key, Found]):
     """The inquiries that are under way, by keys of the caller's."""
 
     def __init__(self) -> None:
-        self._asked: dict[Asked, dict[int, tuple[Key, Inquiry[Found]]]] = {}
+        self._asked: dict[AskableBackend, dict[int, tuple[Key, Inquiry[Found]]]] = {}
         self._ended: deque[tuple[Key, Found]] = deque()
 
     @property
@@ -101,7 +101,7 @@ class Driver(Generic[Key, Found]):
         """True while an inquiry is under way, or its result was not taken."""
         return bool(self._ended) or any(self._asked.values())
 
-    def start(self, backend: Asked, inquiry: Inquiry[Found], key: Key) -> None:
+    def start(self, backend: AskableBackend, inquiry: Inquiry[Found], key: Key) -> None:
         """Begin an inquiry of `backend`; `collect` yields its result with `key`."""
         self._go_on(backend, key, inquiry, None)
 
@@ -118,7 +118,7 @@ class Driver(Generic[Key, Found]):
 
     def _go_on(
         self,
-        backend: Asked,
+        backend: AskableBackend,
         key: Key,
         inquiry: Inquiry[Found],
         reply: Reply | None,
@@ -137,7 +137,7 @@ def once(question: Question) -> Inquiry[Reply]:
 
 
 def at_once(inquiry: Inquiry[Found], answer: Callable[[Question], Outcome]) -> Found:
-    """What comes of an inquiry of a backend that gives these answers in this process."""
+    """Return the result of an inquiry whose answers are given in this process."""
     try:
         question = next(inquiry)
         while True:

@@ -21,7 +21,7 @@ _PACKAGES = ("numpy", "ml_dtypes", "onnx", "onnxruntime")
 
 
 def environment() -> Environment:
-    """What the header of a stored run says about where it ran."""
+    """Return the environment that the header of a stored run records."""
     return Environment(
         opcheck=opcheck.__version__,
         python=platform.python_version(),
@@ -37,7 +37,7 @@ _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 def machine() -> Machine:
-    """What is known of this machine."""
+    """Describe this machine."""
     return Machine(
         processor=_processor(),
         cores=processors(),
@@ -49,7 +49,7 @@ def machine() -> Machine:
 
 
 def processors() -> int:
-    """How many processors this process may use."""
+    """Return the number of processors this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -1,4 +1,4 @@
-"""Which mistakes a suite sees: each is made in every version and dtype that the cases are about."""
+"""Score a suite by mutants, one for every version and dtype that its cases are about."""
 
 import math
 from collections import defaultdict
@@ -10,33 +10,32 @@ from typing import TypeAlias, TypeVar
 
 from opcheck.clauses import Survey
 from opcheck.engine import dtypes_of, leading, operator_of
-from opcheck.engine.mutants import Mutant as Mistake
-from opcheck.engine.mutants import guards_of, mutants_of
+from opcheck.engine.mutants import Mutant, guards_of, mutants_of
 from opcheck.engine.mutants.mutant import STATEFUL, StatefulMutant
 from opcheck.errors import UsageError
+from opcheck.execution.kills import RED, CaseKills
 from opcheck.execution.machine import in_parallel
-from opcheck.execution.search.ground import nodes_of
-from opcheck.execution.sight import RED, Sight
+from opcheck.execution.search.search_space import nodes_of
 from opcheck.known import Ledger
 from opcheck.model import Case, OpVersion, Verdict
-from opcheck.model.mutation import Group, Mutant, Mutation
+from opcheck.model.mutation import CaseGroup, MutantId, Mutation
 from opcheck.model.result import Cell
 
 #: How the names of cases begin that repeat an example of the specification, or what everybody runs.
 EXAMPLES = ("worked_example", "node_test")
 
-Wrong: TypeAlias = Mistake | StatefulMutant
+AnyMutant: TypeAlias = Mutant | StatefulMutant
 
 #: Nodes that are drawn to see what a formula calls; the first ten or so that are legal show it.
 _DRAWN = 40
 
 
 @dataclass(frozen=True)
-class Settings:
-    """How mistakes are shown to the cases.
+class MutationSettings:
+    """Options of mutation testing.
 
-    `names`: the only mistakes, all where it is empty. `kills` is after how many different names of
-    cases that kill a mistake no more are asked. `once`: backends are asked once each, so that no
+    `names`: the only mutants, all where it is empty. `kills` is after how many different names of
+    cases that kill a mutant no more are asked. `once`: backends are asked once each, so that no
     case sees a habit.
     """
 
@@ -46,24 +45,24 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Plot:
-    """The cases of one operator, and the names of some of the mistakes made there.
+class MutantBatch:
+    """The cases of one operator, and the names of some of the mutants made there.
 
     The `first` plot of an operator also looks for cases that are wrong and that nobody asks.
     """
 
     cells: Mapping[Cell, tuple[Case, ...]]
-    mistakes: tuple[str, ...]
-    settings: Settings
+    mutants: tuple[str, ...]
+    settings: MutationSettings
     first: bool
 
 
 @cache
-def mistakes_in(op: OpVersion, dtype: str | None = None) -> tuple[Wrong, ...]:
-    """What can be wrong with an operator, on one dtype or on any, the most specific first.
+def mutants_in(op: OpVersion, dtype: str | None = None) -> tuple[AnyMutant, ...]:
+    """Return the mutants of an operator, on one dtype or on any, the most specific first.
 
     Mutants of what its formula calls on none of some drawn nodes are left out. A suite's own cases
-    do not decide that: what they never reach is a mistake that they do not see.
+    do not decide that: what they never reach is a mutant that they do not see.
     """
     allowed = dtypes_of(op) if dtype is None else (dtype,)
     nodes = list(chain.from_iterable(nodes_of(Cell(op, one), _DRAWN) for one in allowed))
@@ -97,26 +96,28 @@ def _dtypes(case: Case, allowed: Sequence[str]) -> tuple[str, ...]:
 
 def mutations(
     cases: Iterable[Case],
-    settings: Settings | None = None,
+    settings: MutationSettings | None = None,
     jobs: int = 1,
     safe_place: Callable[[], None] = lambda: None,
 ) -> Iterator[Mutation]:
-    """What `cases` see of every mistake in every cell, in no order; in `jobs` processes.
+    """Yield the fate of every mutant in every cell, in no order, using `jobs` processes.
 
     Raises UsageError for a case that is itself wrong: nobody could pass or fail it.
     """
-    plots = _plots(cells(cases), settings or Settings(), jobs)
+    batches = _batches(cells(cases), settings or MutationSettings(), jobs)
     if jobs == 1:
-        return chain.from_iterable(map(_each, plots))
-    return chain.from_iterable(in_parallel(_work, plots, jobs, safe_place))
+        return chain.from_iterable(map(_each, batches))
+    return chain.from_iterable(in_parallel(_work, batches, jobs, safe_place))
 
 
-def count(cases: Iterable[Case], settings: Settings) -> int:
-    """How many mutations there will be."""
+def count(cases: Iterable[Case], settings: MutationSettings) -> int:
+    """Return how many mutations `mutations` will yield."""
     return len(_places(cells(cases), settings))
 
 
-def _plots(found: Mapping[Cell, tuple[Case, ...]], settings: Settings, jobs: int) -> list[Plot]:
+def _batches(
+    found: Mapping[Cell, tuple[Case, ...]], settings: MutationSettings, jobs: int
+) -> list[MutantBatch]:
     """The work in parts, the longest first, so that all processes end at about the same time."""
     by_op: dict[tuple[str, str], dict[Cell, tuple[Case, ...]]] = {}
     for cell, mine in found.items():
@@ -127,35 +128,35 @@ def _plots(found: Mapping[Cell, tuple[Case, ...]], settings: Settings, jobs: int
         for op, those in by_op.items()
     }
     enough = sum(costs.values()) / (4 * jobs)
-    plots = []
+    batches = []
     for op in sorted(by_op, key=lambda op: -costs[op]):
         names = list(dict.fromkeys(w.name for cell in by_op[op] for w in _chosen(cell, settings)))
         parts = 1 if jobs == 1 else math.ceil(costs[op] / enough)
         for part in range(parts):
             # Neighbours are alike, and take as long.
             if share := tuple(names[part::parts]):
-                plots.append(Plot(by_op[op], share, settings, first=part == 0))
-    return plots
+                batches.append(MutantBatch(by_op[op], share, settings, first=part == 0))
+    return batches
 
 
 def size(case: Case) -> int:
-    """How many elements its inputs have."""
+    """Return the number of elements in its inputs."""
     return sum(math.prod(spec.shape) for spec in case.inputs)
 
 
-def _chosen(cell: Cell, settings: Settings) -> list[Wrong]:
-    wanted, found = settings.names, mistakes_in(cell.op, cell.dtype)
+def _chosen(cell: Cell, settings: MutationSettings) -> list[AnyMutant]:
+    wanted, found = settings.names, mutants_in(cell.op, cell.dtype)
     return [wrong for wrong in found if not wanted or wrong.name in wanted]
 
 
 def _places(
-    found: Iterable[Cell], settings: Settings
-) -> dict[tuple[str, Cell | OpVersion], tuple[Wrong, list[Cell]]]:
-    """Each mistake with the cells whose cases decide about it together.
+    found: Iterable[Cell], settings: MutationSettings
+) -> dict[tuple[str, Cell | OpVersion], tuple[AnyMutant, list[Cell]]]:
+    """Each mutant with the cells whose cases decide about it together.
 
-    That is one cell; for mistakes about validity, and for guarded ones, those of a version.
+    That is one cell; for mutants about validity, and for guarded ones, those of a version.
     """
-    places: dict[tuple[str, Cell | OpVersion], tuple[Wrong, list[Cell]]] = {}
+    places: dict[tuple[str, Cell | OpVersion], tuple[AnyMutant, list[Cell]]] = {}
     for cell in found:
         for wrong in _chosen(cell, settings):
             key = wrong.name, cell.op if _once_a_version(wrong) else cell
@@ -163,65 +164,76 @@ def _places(
     return places
 
 
-def _once_a_version(wrong: Wrong) -> bool:
-    return isinstance(wrong, Mistake) and wrong.once_a_version
+def _once_a_version(wrong: AnyMutant) -> bool:
+    return isinstance(wrong, Mutant) and wrong.once_a_version
 
 
-def _work(plot: Plot) -> list[Mutation]:
-    return list(_each(plot))
+def _work(batch: MutantBatch) -> list[Mutation]:
+    return list(_each(batch))
 
 
-def _each(plot: Plot) -> Iterator[Mutation]:
+def _each(batch: MutantBatch) -> Iterator[Mutation]:
     # What is small is quick to ask, and easy to read where it kills.
-    sights = {
-        cell: [Sight(case, cell.dtype) for case in sorted(cases, key=size)]
-        for cell, cases in plot.cells.items()
+    kills_of_cases = {
+        cell: [CaseKills(case, cell.dtype) for case in sorted(cases, key=size)]
+        for cell, cases in batch.cells.items()
     }
-    if plot.first:
-        for sight in chain.from_iterable(sights.values()):
-            _check(sight)
-    # What kills a mistake in one place is asked first in the others.
-    known: dict[str, dict[str, None]] = {name: {} for name in plot.mistakes}
-    for (name, _), (wrong, cells) in _places(sights, plot.settings).items():
+    if batch.first:
+        for case_kills in chain.from_iterable(kills_of_cases.values()):
+            _check(case_kills)
+    # What kills a mutant in one place is asked first in the others.
+    known: dict[str, dict[str, None]] = {name: {} for name in batch.mutants}
+    for (name, _), (wrong, cells) in _places(kills_of_cases, batch.settings).items():
         if name in known:
-            those = {sight.case.id: sight for cell in cells for sight in sights[cell]}
+            those = {
+                case_kills.case.id: case_kills
+                for cell in cells
+                for case_kills in kills_of_cases[cell]
+            }
             # The type that everybody has stands for all.
             cell = min(cells, key=lambda cell: cell.dtype != "float32")
-            yield _mutation(cell, wrong, [*those.values()], plot.settings, known[name])
+            yield _mutation(cell, wrong, [*those.values()], batch.settings, known[name])
 
 
-def _check(sight: Sight) -> None:
-    if sight.problem is not None:
-        message = f"{sight.case.source}: {sight.case.id}: the case is wrong: {sight.problem}"
+def _check(case_kills: CaseKills) -> None:
+    if case_kills.problem is not None:
+        case = case_kills.case
+        message = f"{case.source}: {case.id}: the case is wrong: {case_kills.problem}"
         raise UsageError(message, "`opcheck run` shows all such cases")
 
 
 def _mutation(
-    cell: Cell, wrong: Wrong, sights: Sequence[Sight], settings: Settings, known: dict[str, None]
+    cell: Cell,
+    wrong: AnyMutant,
+    kills_of_cases: Sequence[CaseKills],
+    settings: MutationSettings,
+    known: dict[str, None],
 ) -> Mutation:
-    """What the cases of a cell see of one mistake; adds their names to those `known` to see it."""
+    """Show one mutant to the cases of a cell; add the names of cases that kill it to `known`."""
     of_all = _once_a_version(wrong)
-    mutant = Mutant(cell.op, cell.dtype, wrong.name, wrong.text, of_all)
+    mutant = MutantId(cell.op, cell.dtype, wrong.name, wrong.text, of_all)
     harmless = None
-    if isinstance(wrong, Mistake):
+    if isinstance(wrong, Mutant):
         harmless = wrong.why_harmless(cell.op, None if of_all else cell.dtype)
     elif settings.once:
         return Mutation(mutant)
     killers: dict[str, str] = {}
     noticers: dict[str, str] = {}
     # What decides, first: the others are asked only where nothing does.
-    order = sorted(sights, key=lambda s: (s.case.rule != "must", s.case.name not in known))
-    for sight in order:
-        case = sight.case
+    order = sorted(kills_of_cases, key=lambda s: (s.case.rule != "must", s.case.name not in known))
+    for case_kills in order:
+        case = case_kills.case
         decides = case.rule == "must"
         if len(killers) >= settings.kills or (killers and not decides):
             break
         found = killers if decides else noticers
         if case.name in found:
             continue
-        _check(sight)
+        _check(case_kills)
         verdict = (
-            sight.verdict(wrong) if isinstance(wrong, Mistake) else sight.verdict_on_habit(wrong)
+            case_kills.verdict(wrong)
+            if isinstance(wrong, Mutant)
+            else case_kills.verdict_on_stateful(wrong)
         )
         if verdict in RED and decides:
             killers[case.name] = case.id
@@ -241,10 +253,10 @@ def groups(
     mutations: Iterable[Mutation],
     surveys: Iterable[Survey],
     ledgers: Iterable[Ledger] = (),
-) -> tuple[Group, ...]:
+) -> tuple[CaseGroup, ...]:
     """The groups of `cases`, in their order.
 
-    `mutations` are what they see of every mistake, each killed or noticed by two names if there are
+    `mutations` are what they see of every mutant, each killed or noticed by two names if there are
     two that do; `surveys` are about the same cases. What `ledgers` know is about shipped ones.
     """
     by_name: dict[_Name, list[Case]] = defaultdict(list)
@@ -272,7 +284,7 @@ def groups(
         for line in ledger.fields.known
     )
     return tuple(
-        Group(
+        CaseGroup(
             op=name[1],
             name=name[2],
             cases=len(those),

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from opcheck import opset
 from opcheck.engine import operator_of
-from opcheck.execution.mutate import Settings, cells, mutations
+from opcheck.execution.mutate import MutationSettings, cells, mutations
 from opcheck.graph.nodes import node_tests
 from opcheck.model import Case, Cell, OpVersion, Source
 from opcheck.model.mutation import Mutation, Yardstick, score
@@ -47,7 +47,7 @@ def yardsticks(names: tuple[str, ...], found: Iterable[Mutation]) -> tuple[Yards
         among.append(mutation)
     tests = cases_of_node_tests({cell.op for cell in ours} | {*of_all})
     # ONNX's runner runs each of them once.
-    settings = Settings(names, once=True)
+    settings = MutationSettings(names, once=True)
     return tuple(
         Yardstick(
             cell.op,

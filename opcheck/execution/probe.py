@@ -1,4 +1,4 @@
-"""Which operators a backend has: small models of the suites, for each version and dtype.
+"""Probe a backend's operators with small models, one for each version and dtype.
 
 They are judged like any other case, but no ledger is asked: a known defect is a defect here.
 """
@@ -8,18 +8,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from opcheck import opset
 from opcheck.backends.declarations import meant
 from opcheck.dtypes import DTYPES
-from opcheck.execution.conduct import conduct
-from opcheck.execution.driver import Asked, Driver, once
-from opcheck.execution.oracle import question
+from opcheck.execution.driver import AskableBackend, Driver, once
+from opcheck.execution.expected import question
+from opcheck.execution.scheduler import judge_all
 from opcheck.model import (
     Case,
     Cell,
     Crashed,
     Foreign,
+    LiveResult,
     OutOfMemory,
     Produced,
     Reply,
-    Result,
     Support,
     TimedOut,
     Values,
@@ -69,23 +69,25 @@ def _cells(cases: Iterable[Case]) -> Iterator[Cell]:
 
 def probe(
     asked: Mapping[Cell, Sequence[Case]],
-    backend: Asked,
-    declaring: Asked,
+    backend: AskableBackend,
+    declaring: AskableBackend,
     step: Callable[[], None] = lambda: None,
 ) -> list[Support]:
-    """What `backend` does with each cell, and what it declares; `step` is called for each model.
+    """Probe each cell of `backend` and its declarations; call `step` for each model.
 
     `declaring` is its twin of `opcheck.backends.declarations`.
     """
     results = []
-    for result in conduct([case for cases in asked.values() for case in cases], [backend]):
+    for result in judge_all([case for cases in asked.values() for case in cases], [backend]):
         results.append(result)
         step()
     return support(asked, results, declared(asked, declaring))
 
 
-def declared(asked: Mapping[Cell, Sequence[Case]], backend: Asked) -> dict[Cell, bool | None]:
-    """What is declared about each cell: None where nothing is, or nothing that makes sense.
+def declared(
+    asked: Mapping[Cell, Sequence[Case]], backend: AskableBackend
+) -> dict[Cell, bool | None]:
+    """Return what is declared about each cell; None where nothing sensible is.
 
     `backend` is one of `opcheck.backends.declarations`.
     """
@@ -107,10 +109,10 @@ def declared(asked: Mapping[Cell, Sequence[Case]], backend: Asked) -> dict[Cell,
 
 def support(
     asked: Mapping[Cell, Sequence[Case]],
-    results: Iterable[Result],
+    results: Iterable[LiveResult],
     declarations: Mapping[Cell, bool | None],
 ) -> list[Support]:
-    """What the `results` of one backend say about each cell, and its declarations."""
+    """Derive the support of each cell from the `results` of one backend and its declarations."""
     by_case = {result.case.id: result for result in results}
     return [
         _support(cell, declarations.get(cell), [by_case[c.id] for c in cases if c.id in by_case])
@@ -118,7 +120,7 @@ def support(
     ]
 
 
-def _support(cell: Cell, declaration: bool | None, results: Sequence[Result]) -> Support:
+def _support(cell: Cell, declaration: bool | None, results: Sequence[LiveResult]) -> Support:
     if not results:
         return Support(cell, declaration, None)
     verdict = min((result.verdict for result in results), key=_WORST.index)

@@ -1,4 +1,4 @@
-"""For a mistake that a suite lets pass: the smallest case that is found to kill it.
+"""For a mutant that a suite lets pass: the smallest case that is found to kill it.
 
 Nodes are drawn at random, small ones first, and judged as any case is. What is found is made
 smaller as long as it kills.
@@ -10,25 +10,25 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TypeAlias
 
-from opcheck.engine.mutants import Mutant as Mistake
+from opcheck.engine.mutants import Mutant
 from opcheck.execution.machine import in_parallel
-from opcheck.execution.mutate import cells, mistakes_in, size
-from opcheck.execution.search.ground import Ground
+from opcheck.execution.mutate import cells, mutants_in, size
+from opcheck.execution.search.search_space import SearchSpace
 from opcheck.model import Case, Cell, FromFile
-from opcheck.model.mutation import Mutant, Proposal
+from opcheck.model.mutation import MutantId, Proposal
 
-#: How many nodes are drawn for a mistake before it is given up.
+#: How many nodes are drawn for a mutant before it is given up.
 TRIES = 2000
 #: Cases up to this size are tried, and lend their shapes and attributes.
 _LENT = 300
 
 
-#: The cells in which mistakes of one operator are to be killed, by the mistakes' names, and cases.
+#: The cells in which mutants of one operator are to be killed, by the mutants' names, and cases.
 _Search: TypeAlias = tuple[Mapping[str, tuple[Cell, ...]], Mapping[Cell, tuple[Case, ...]]]
 
 
 def proposals(
-    survivors: Iterable[Mutant],
+    survivors: Iterable[MutantId],
     cases: Sequence[Case],
     tries: int = TRIES,
     jobs: int = 1,
@@ -58,11 +58,11 @@ def proposals(
 def _search(tries: int, search: _Search) -> list[Proposal]:
     wanted, cases = search
     cells = {cell for among in wanted.values() for cell in among}
-    grounds = {cell: Ground(cell, _lent(cell, cases), tries) for cell in cells}
+    search_spaces = {cell: SearchSpace(cell, _lent(cell, cases), tries) for cell in cells}
     return [
         proposal
         for name, among in wanted.items()
-        for proposal in _of_mistake(name, [grounds[cell] for cell in among])
+        for proposal in _of_mutant(name, [search_spaces[cell] for cell in among])
     ]
 
 
@@ -77,21 +77,21 @@ def _lent(cell: Cell, cases: Mapping[Cell, tuple[Case, ...]]) -> list[Case]:
     return sorted(small.values(), key=lambda case: (size(case), case.op != cell.op))
 
 
-def _of_mistake(name: str, grounds: Sequence[Ground]) -> Iterator[Proposal]:
-    """Proposals for one mistake; what serves in one place is tried in the others first."""
+def _of_mutant(name: str, search_spaces: Sequence[SearchSpace]) -> Iterator[Proposal]:
+    """Proposals for one mutant; what serves in one place is tried in the others first."""
     left = [
-        (ground, wrong)
-        for ground in grounds
-        for wrong in mistakes_in(ground.cell.op, ground.cell.dtype)
-        if wrong.name == name and isinstance(wrong, Mistake)
+        (search_space, wrong)
+        for search_space in search_spaces
+        for wrong in mutants_in(search_space.cell.op, search_space.cell.dtype)
+        if wrong.name == name and isinstance(wrong, Mutant)
     ]
     while left:
-        (first, mistake), *others = left
+        (first, mutant), *others = left
         left = others
-        if (found := first.found(mistake)) is None:
+        if (found := first.found(mutant)) is None:
             continue
-        case = first.case(found, mistake)
+        case = first.case(found, mutant)
         served = [(one, its) for one, its in others if one.serves(found, its, case)]
         left = [other for other in others if other not in served]
-        mutants = [first.mutant(mistake), *(one.mutant(its) for one, its in served)]
+        mutants = [first.mutant_id(mutant), *(one.mutant_id(its) for one, its in served)]
         yield Proposal(tuple(mutants), case)

@@ -12,8 +12,8 @@ from typing import Any
 
 from opcheck.backends import parse
 from opcheck.errors import BackendUnavailable, UsageError
-from opcheck.execution.driver import Asked
-from opcheck.execution.oracle import question
+from opcheck.execution.driver import AskableBackend
+from opcheck.execution.expected import question
 from opcheck.graph import NotExpressible, folders, model_of
 from opcheck.graph.folders import Saying
 from opcheck.model import (
@@ -36,7 +36,7 @@ from opcheck.model import (
 
 
 def _saying(outcome: Outcome) -> Saying | None:
-    """What stands in the place of outputs, None where there are some."""
+    """Return the saved status that replaces outputs, None where there are outputs."""
     match outcome:
         case Declined(reason):
             return Saying("unsupported", reason)
@@ -106,7 +106,7 @@ def earlier_cases(folder: Path) -> list[Path]:
     return cases
 
 
-def recording(backends: Sequence[Asked], folder: Path) -> list[Asked]:
+def recording(backends: Sequence[AskableBackend], folder: Path) -> list[AskableBackend]:
     """The backend, with its answers saved in `folder`; raises UsageError unless it is one."""
     if len(backends) != 1:
         named = ", ".join(backend.info.address for backend in backends)
@@ -124,7 +124,7 @@ class Recording:
     anything else, or cannot be made.
     """
 
-    backend: Asked
+    backend: AskableBackend
     folder: Path
     #: The opsets at which each case was asked, the first of which is its own.
     _opsets: dict[str, list[int]] = field(default_factory=dict)
@@ -164,7 +164,7 @@ class Recording:
         return ticket
 
     def replies(self, readable: Collection[Any]) -> Iterator[tuple[int, Reply]]:
-        """What has come since the last time, saved."""
+        """Yield new replies after saving them."""
         for ticket, reply in self.backend.replies(readable):
             if question := self._saved.pop(ticket, None):
                 own = self._opsets[question.task.case][0] == question.task.opset

@@ -9,7 +9,7 @@ from typing import TypeVar
 from opcheck.backends.address import CODE, DEFAULT, memory, parse, profiles, resolve
 from opcheck.backends.isolation import pool
 from opcheck.backends.isolation.pool import Pool
-from opcheck.backends.isolation.slot import Settings
+from opcheck.backends.isolation.slot import BackendSettings
 from opcheck.errors import OpcheckError, UsageError
 from opcheck.model import Case
 
@@ -22,7 +22,7 @@ TIMEOUT = 30.0
 
 @dataclass(frozen=True)
 class Limits:
-    """What each process of a backend may take: seconds a case, memory such as "2GiB".
+    """Limits of each process of a backend: seconds per case, memory such as "2GiB".
 
     None stands for what the backend's profile says, or else for 30 s and any memory.
     """
@@ -31,7 +31,9 @@ class Limits:
     memory: str | None = None
 
 
-def chosen_backends(addresses: Sequence[str], folder: Path, limits: Limits) -> list[Settings]:
+def chosen_backends(
+    addresses: Sequence[str], folder: Path, limits: Limits
+) -> list[BackendSettings]:
     """Return how the backends at `addresses` are started; the default ones where there is none.
 
     Raises UsageError for every address that names nothing, all at once.
@@ -39,11 +41,11 @@ def chosen_backends(addresses: Sequence[str], folder: Path, limits: Limits) -> l
     limit = None if limits.memory is None else memory(limits.memory)
     known = profiles(Path.cwd())
 
-    def settings(text: str) -> Settings:
+    def settings(text: str) -> BackendSettings:
         if addresses.count(text) > 1:
             raise UsageError(f"backend {text!r} is named twice")
         profile = resolve(text, known)
-        return Settings(
+        return BackendSettings(
             str(profile.address),
             folder,
             profile.environment,
@@ -56,7 +58,7 @@ def chosen_backends(addresses: Sequence[str], folder: Path, limits: Limits) -> l
 
 
 @contextmanager
-def started(settings: Sequence[Settings], workers: int) -> Iterator[list[Pool]]:
+def started(settings: Sequence[BackendSettings], workers: int) -> Iterator[list[Pool]]:
     """The backends, being started."""
     pools: list[Pool] = []
     try:
@@ -117,11 +119,11 @@ def consulted(
     `given` are the backends that the user names, which may be oracles whatever they are.
     Raises UsageError for every oracle that cannot be meant.
     """
-    from opcheck.execution.oracle import oracles_of
+    from opcheck.execution.expected import oracles_of
 
     oracles = oracles_of(cases)
 
-    def settings(address: str) -> Settings:
+    def settings(address: str) -> BackendSettings:
         try:
             (one,) = chosen_backends([address], folder, limits)
             is_trusted = address in given or one.name is not None

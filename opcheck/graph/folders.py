@@ -47,8 +47,8 @@ _SAFE = ",=+@#"
 _DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|\Z)", re.IGNORECASE)
 _SUFFIXES = (".pb", ".npy")
 _INPUT = re.compile(r"input_\d+\.pb")
-Kind: TypeAlias = Literal["unsupported", "error", "not_run"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
+FailureKind: TypeAlias = Literal["unsupported", "error", "not_run"]
+KINDS: tuple[FailureKind, ...] = get_args(FailureKind)
 #: What opcheck writes into a case's folder, and what it adds where there is an answer.
 _QUESTION = re.compile(rf"{DATA_SET}|({MODEL}|{DATA_SET}/input_\d+\.pb)(\.part)?")
 _ANSWER = re.compile(
@@ -186,7 +186,7 @@ def not_written_here(folder: Path, *, answered: bool) -> str | None:
 
 
 def _same(one: Value, other: Value) -> bool:
-    """Whether two values are equal bit by bit: tensors, sequences, or no value at all."""
+    """Return True if two values are equal bit by bit: tensors, sequences, or no value."""
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(_same, one, other))
     if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
@@ -233,7 +233,7 @@ def file_of(what: str, number: int, names: Sequence[str]) -> str | None:
 
 
 def _is_output(name: str) -> bool:
-    """Whether a file was surely meant for an output. Logs and the like are nobody's business."""
+    """Return True if a file is surely meant as an output, unlike logs."""
     tensor = name.lower().endswith(_SUFFIXES) and not _INPUT.fullmatch(name)
     return tensor or name.lower().startswith("output")
 
@@ -255,7 +255,7 @@ def _read(path: Path, declared: TypeProto | None, spec: OutputSpec) -> Value:
 class Saying:
     """A text and what it is about."""
 
-    kind: Kind
+    kind: FailureKind
     text: str
 
 

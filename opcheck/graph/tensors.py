@@ -33,7 +33,7 @@ def read_tensor(path: Path) -> Array:
 
 
 def read_named_tensor(path: Path) -> tuple[str, Array]:
-    """The same, after its name."""
+    """Return the tensor's name and the tensor."""
     try:
         tensor = TensorProto.FromString(read_whole(path))
         return tensor.name, array_of(tensor)
@@ -82,7 +82,7 @@ def write_whole(path: Path, data: bytes) -> None:
 
 
 def read_whole(path: Path) -> bytes:
-    """What is in a file; raises ValueError where that is no file, or a very large one."""
+    """Return the bytes of a file; raises ValueError if it is no file, or a very large one."""
     _check_size(path)
     return path.read_bytes()
 
@@ -134,7 +134,7 @@ def element(code: int) -> DType:
 
 
 def read_value(path: Path, declared: TypeProto | None) -> Value:
-    """The value in a .pb file, of which the model says that it is `declared`, or else a tensor.
+    """The value in a .pb file: of the `declared` type, or else a tensor.
 
     Raises ValueError, naming the file, for whatever is no such value, and BeyondOpcheck.
     """

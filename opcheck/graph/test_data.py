@@ -70,11 +70,11 @@ class ModelTest:
 
 
 #: What is wrong with files, each with its path.
-Told: TypeAlias = list[tuple[Path, str]]
+FileMessages: TypeAlias = list[tuple[Path, str]]
 
 
 def is_test(names: Iterable[str]) -> bool:
-    """Whether a folder with these entries is that of a test."""
+    """Return True if a folder with these entries is a test."""
     names = [*names]
     return MODEL in names or any(map(_DATA_SET.fullmatch, names))
 
@@ -82,12 +82,12 @@ def is_test(names: Iterable[str]) -> bool:
 def read_test(
     folder: Path,
     name: str,
-    told: Told,
+    told: FileMessages,
     *,
     answered: bool = True,
     check: Callable[[ModelProto], object] | None = None,
 ) -> ModelTest | None:
-    """The test in a folder; None where something is wrong with it, which is `told`.
+    """The test in a folder; None where it has problems, which go to `told`.
 
     Unless it is to be `answered`, it may lack outputs, because its model is to be refused. With a
     `check`, which raises ValueError, that alone decides which models are valid.
@@ -231,7 +231,7 @@ def read_tolerance(data: bytes) -> tuple[float, float]:
 
 
 def data_json(rtol: float, atol: float) -> bytes:
-    """What ONNX's loader reads beside a model."""
+    """Return the data.json that ONNX's loader reads next to a model."""
     return f"{json.dumps({'atol': atol, 'rtol': rtol})}\n".encode()
 
 

@@ -12,7 +12,7 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString, FoldedScalarString
 
 from opcheck.errors import UsageError
-from opcheck.reading import Mark, Node
+from opcheck.reading import FileNode, Mark
 
 #: How wide what is written may be, where it can be broken.
 _WIDTH = 96
@@ -30,7 +30,7 @@ known: []
 
 @dataclass(frozen=True)
 class Revision:
-    """What becomes of a ledger: entries at its end, and for some places by entry and number others.
+    """Changes to a ledger: entries to append, and replacements by entry and place.
 
     Entries are by the names of their fields; empty ones are left out.
 
@@ -50,7 +50,7 @@ def new_ledger(backend: str) -> str:
     return _NEW.format(backend=line.removeprefix("- "))
 
 
-def revised(text: str, node: Node, file: str, revision: Revision) -> str:
+def revised(text: str, node: FileNode, file: str, revision: Revision) -> str:
     """The text of a ledger, which was read as `node`, after a revision.
 
     Whatever is not revised stays as it is, to the letter. Raises UsageError where the list of
@@ -101,7 +101,7 @@ class _Sheet:
         self.edits: list[tuple[_Span, list[str]]] = []
 
     def is_item(self, mark: Mark) -> bool:
-        """Whether what begins at `mark` stands behind a dash, which begins its line."""
+        """Return True if a dash precedes `mark` and begins its line."""
         before = self.lines[mark.line - 1][: mark.column - 1]
         return before.strip() == "-"
 
@@ -151,8 +151,8 @@ class _Sheet:
         return "\n".join(lines) + "\n"
 
 
-def _items(node: Node, path: Sequence[str | int]) -> list[Mark]:
-    """Where the items of a list begin; none of one that says nothing."""
+def _items(node: FileNode, path: Sequence[str | int]) -> list[Mark]:
+    """Return where the items of a list begin; empty for an empty list."""
     here = node
     for step in path:
         assert isinstance(here.value, dict | tuple)

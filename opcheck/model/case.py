@@ -1,4 +1,4 @@
-"""What a case asks: an operator, its inputs, and what must come out."""
+"""A case: an operator, its inputs, and the expected answer."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ GRAPH = OpVersion("", "graph", 0)
 
 @dataclass(frozen=True)
 class Source:
-    """Where a case was written; `shipped` when it is part of opcheck's own suites.
+    """Location of a case; `shipped` when it is part of opcheck's own suites.
 
     Line 0 means the file, or the folder, as a whole.
     """
@@ -150,7 +150,7 @@ class OutputSpec:
 
 @dataclass(frozen=True)
 class Tolerance:
-    """How far `got` may lie from `want`: `ulp` steps of the output's dtype, or atol + rtol·|want|.
+    """Allowed error around `want`: `ulp` steps of the output's dtype, or atol + rtol·|want|.
 
     Exactly one of `ulp` and the pair (`rtol`, `atol`) is set. NaN equals NaN; +0 equals -0
     unless `signed_zeros`. Unless `strict`, what an operator of the engine may flush or lose at the
@@ -174,7 +174,7 @@ EXACT = Tolerance(ulp=0)
 
 
 class _Expectation:
-    """What must come out of a case; each kind below knows what it accepts."""
+    """Expected answer of a case; each kind below knows what it accepts."""
 
     #: The address of the backend whose answer is taken for right.
     oracle: str | None = None

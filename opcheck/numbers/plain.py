@@ -43,7 +43,7 @@ def mean(x: Array, axis: Any = None, keepdims: bool = False) -> Array:
 
 
 def inexact(x: Array, roundoffs: Any) -> Array:
-    """`x`, of which an implementation may be so many unit roundoffs off for its own reasons."""
+    """`x` with an allowance of this many unit roundoffs for an implementation's own reasons."""
     return x
 
 

@@ -111,7 +111,7 @@ def longdoubles(x: Objects) -> NDArray[np.longdouble]:
 
 
 def finite(x: Objects) -> NDArray[np.bool_]:
-    """Where mpmath's numbers are finite."""
+    """Mask finite numbers of mpmath."""
     return np.asarray(_is_finite(x), np.bool_)
 
 

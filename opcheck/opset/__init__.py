@@ -1,4 +1,4 @@
-"""Which operators, versions, attributes and types exist; the only reader of `onnx.defs`.
+"""Operators, versions, attributes and types that exist; the only reader of `onnx.defs`.
 
 `describe` answers for one operator at one opset, `versions` and `operators` list what there is.
 DirectML's operators stand beside ONNX's and are read the same way.
@@ -13,7 +13,7 @@ from operator import or_
 from opcheck.dtypes import DType, any_by_text, named
 from opcheck.model import Attrs, AttrValue, OpVersion
 from opcheck.opset import directml
-from opcheck.opset.schema import Attribute, Body, BodyNode, Parameter, Reference, Schema
+from opcheck.opset.schema import Attribute, AttributeReference, Body, BodyNode, Parameter, Schema
 
 #: Operators that take no strings, of which no answer needs rounding all the same.
 _EXACT = (

@@ -10,7 +10,15 @@ from onnx import AttributeProto, FunctionProto, defs, helper, numpy_helper
 
 from opcheck.dtypes import DType
 from opcheck.model import AttrValue, OpVersion
-from opcheck.opset.schema import Attribute, AttrType, Body, BodyNode, Parameter, Reference, Schema
+from opcheck.opset.schema import (
+    Attribute,
+    AttributeReference,
+    AttrType,
+    Body,
+    BodyNode,
+    Parameter,
+    Schema,
+)
 
 _TYPES: dict[Any, AttrType] = {
     AttributeProto.AttributeType.Value(kind.upper()): kind
@@ -146,9 +154,9 @@ def _nodes(nodes: Any, imports: Mapping[str, int], opset: int) -> Iterator[BodyN
 
 def _body_attribute(
     proto: Any, imports: Mapping[str, int], opset: int
-) -> AttrValue | Reference | Body:
+) -> AttrValue | AttributeReference | Body:
     if proto.ref_attr_name:
-        return Reference(proto.ref_attr_name)
+        return AttributeReference(proto.ref_attr_name)
     if proto.type == AttributeProto.GRAPH:
         graph = proto.g
         return Body(

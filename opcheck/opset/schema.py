@@ -1,4 +1,4 @@
-"""What a specification declares of an operator: its text, attributes, inputs, outputs, types."""
+"""An operator's specification: its text, attributes, inputs, outputs, types."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Schema:
 
 
 @dataclass(frozen=True)
-class Reference:
+class AttributeReference:
     """An attribute of a body's node that is the function's own attribute of this name."""
 
     name: str
@@ -80,7 +80,7 @@ class BodyNode:
     """A node of a function body; its inputs and outputs are names, "" where one is left out."""
 
     op: OpVersion
-    attrs: Mapping[str, AttrValue | Reference | Body]
+    attrs: Mapping[str, AttrValue | AttributeReference | Body]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
 

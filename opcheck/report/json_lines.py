@@ -31,8 +31,8 @@ from pydantic import (
 )
 
 from opcheck.reading import Mark, Problems, quoted
-from opcheck.reading.form import shown
 from opcheck.reading.reader import WIDE, is_wide
+from opcheck.reading.validation import shown
 
 _COLUMN = re.compile(r" at line \d+ column (\d+)$")
 #: What a file packed by gzip begins with; no JSON does.
@@ -62,7 +62,7 @@ def line(fields: dict[str, Any]) -> str:
 
 
 def unpacked(stream: BufferedReader) -> BinaryIO:
-    """What is in a file, packed by gzip or not; reading raises OSError or EOFError if damaged."""
+    """Open a file, gzipped or not; reading raises OSError or EOFError if it is damaged."""
     packed = stream.peek(len(_GZIP)).startswith(_GZIP)
     return cast(BinaryIO, gzip.GzipFile(fileobj=stream)) if packed else stream
 
@@ -71,8 +71,8 @@ def _dumped(fields: Any, *, ensure_ascii: bool = True) -> str:
     return json.dumps(fields, ensure_ascii=ensure_ascii, allow_nan=False, separators=(",", ":"))
 
 
-class Fields(BaseModel):
-    """What a line holds, and nothing beside it."""
+class LineFields(BaseModel):
+    """Fields of a line; unknown fields are rejected."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
@@ -94,7 +94,7 @@ def stored(
         for name, type_ in {**types, **get_type_hints(cls), **types}.items()
         if type_ is not None
     }
-    read = create_model(cls.__name__, __base__=Fields, **fields)
+    read = create_model(cls.__name__, __base__=LineFields, **fields)
     return Annotated[read, AfterValidator(make or partial(made, cls))]
 
 
@@ -106,7 +106,7 @@ def made(cls: type[Result], fields: Any, **others: Any) -> Result:
 
 
 class _Format(BaseModel):
-    """What every format of every file begins with; everything else may be another in the next."""
+    """Fields that all versions of a file format begin with; all others may change."""
 
     type: str
     format: Annotated[int, Field(strict=True)]
@@ -114,7 +114,7 @@ class _Format(BaseModel):
 
 @dataclass(frozen=True)
 class Form(Generic[Head, Line]):
-    """What a kind of file looks like: `name` is what it stores.
+    """A file format; `name` is what it stores.
 
     The first line is a `head`, of the type `begins`, and has the format's number. All others are
     one of `lines`, by their types, and nothing follows a `footer`. Where one is cut short because

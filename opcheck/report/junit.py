@@ -9,10 +9,10 @@ from collections.abc import Collection, Iterator
 from datetime import UTC, datetime
 from xml.etree import ElementTree as xml
 
+from opcheck.analysis.status import is_red, outcome, reds_of
 from opcheck.errors import Exit
 from opcheck.model import WRONG, Record, Run, Verdict
-from opcheck.records.status import is_red, outcome, reds_of
-from opcheck.report import failure, words
+from opcheck.report import failure, plain_text
 
 #: Verdicts by which a test did not work, and not the backend's answer was wrong.
 _ERRORS = {*WRONG, Verdict.NOT_RUN, Verdict.BAD_CASE} - {Verdict.FAIL, Verdict.DIFFER}
@@ -71,7 +71,7 @@ def _suite(root: xml.Element, run: Run, number: int, name: str) -> xml.Element:
         "selection": run.header.selection,
         **about.packages,
     }.items():
-        xml.SubElement(properties, "property", name=_name(key), value=words.brief(value))
+        xml.SubElement(properties, "property", name=_name(key), value=plain_text.brief(value))
     return suite
 
 
@@ -107,9 +107,9 @@ def _new_test(suite: xml.Element, of: str, name: str, seconds: float) -> xml.Ele
 
 
 def _name(text: str) -> str:
-    return words.one_line(text) or "?"
+    return plain_text.one_line(text) or "?"
 
 
 def _say(test: xml.Element, kind: str, about: str, message: str, text: str = "") -> None:
-    found = xml.SubElement(test, kind, type=about, message=words.brief(message))
+    found = xml.SubElement(test, kind, type=about, message=plain_text.brief(message))
     found.text = text or None

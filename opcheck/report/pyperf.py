@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 
 from opcheck.errors import UsageError
 from opcheck.model.timing import Bench, Timed, Timing
-from opcheck.report.words import alike
+from opcheck.report.plain_text import alike
 
 _Value: TypeAlias = str | int | float
 

@@ -1,4 +1,4 @@
-"""How the time and the bandwidth of backends change with the size of a case."""
+"""Time and bandwidth of backends by the size of a case."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from rich.console import Console
 
 from opcheck.errors import Unwritable, UsageError
 from opcheck.model.timing import Bench, Timed, Timing
-from opcheck.report import words
+from opcheck.report import plain_text
 from opcheck.report.html.plots import available, drawing
-from opcheck.report.look import Column, Lines
-from opcheck.report.words import seconds
+from opcheck.report.plain_text import seconds
+from opcheck.report.style import Column, StyledLines
 from opcheck.timing.scaling import Scaling, scaling
 from opcheck.timing.spread import Spread, spread
 
@@ -65,7 +65,7 @@ _STYLE: dict[Any, Any] = {
 
 def show(console: Console, bench: Bench, rows: Sequence[Timed]) -> None:
     """Print the times of rows that are of one case in several sizes, and how they grow."""
-    lines = Lines(console)
+    lines = StyledLines(console)
     ordered = sorted(rows, key=lambda row: row.moved)
     lines.fill(title(rows), "bold")
     points = {backend: _points(ordered, backend) for backend in bench.backends}
@@ -75,7 +75,7 @@ def show(console: Console, bench: Bench, rows: Sequence[Timed]) -> None:
         lines.blank()
     _show_growth(lines, points)
     for backend, told in _untimed(ordered):
-        lines.fill(f"{words.brief(backend)} was not timed: {told}", "red")
+        lines.fill(f"{plain_text.brief(backend)} was not timed: {told}", "red")
 
 
 def draw(path: Path, bench: Bench, rows: Sequence[Timed]) -> None:
@@ -89,7 +89,7 @@ def draw(path: Path, bench: Bench, rows: Sequence[Timed]) -> None:
         if points := tuple(_points(rows, backend).values()):
             found = _growth(points)
             power = f", exponent {found.exponent:.2f}" if found else ""
-            curves[f"{words.brief(f'{backend} {version}')}{power}"] = points
+            curves[f"{plain_text.brief(f'{backend} {version}')}{power}"] = points
     if not curves:
         raise UsageError("nothing was timed, so there is nothing to draw")
     with drawing(_STYLE):
@@ -102,11 +102,11 @@ def draw(path: Path, bench: Bench, rows: Sequence[Timed]) -> None:
 
 
 def title(rows: Sequence[Timed]) -> str:
-    """What the rows have in common: the sweep, the operators and the element types."""
+    """Return the title of the rows: the sweep, the operators and the element types."""
     sweep = "".join(f"{name}: " for name in dict.fromkeys(row.sweep for row in rows) if name)
     ops = ", ".join(dict.fromkeys(row.op for row in rows))
     dtypes = ", ".join(dict.fromkeys(row.dtype for row in rows))
-    return words.brief(f"{sweep}{ops} {dtypes}")
+    return plain_text.brief(f"{sweep}{ops} {dtypes}")
 
 
 def _points(rows: Sequence[Timed], backend: str) -> dict[str, Point]:
@@ -123,13 +123,13 @@ def _growth(points: Sequence[Point]) -> Scaling | None:
 
 
 def _columns(rows: Sequence[Timed]) -> list[Column]:
-    widest = max((cell_len(words.brief(row.shapes)) for row in rows), default=0)
+    widest = max((cell_len(plain_text.brief(row.shapes)) for row in rows), default=0)
     shapes = [Column("shape", max(widest, 5), left=True)] if widest <= _SHAPES else []
     return [Column("size", 8), *shapes]
 
 
 def _groups(
-    lines: Lines, rows: Sequence[Timed], columns: Mapping[str, dict[str, Point]]
+    lines: StyledLines, rows: Sequence[Timed], columns: Mapping[str, dict[str, Point]]
 ) -> Iterator[dict[str, dict[str, Point]]]:
     """Columns that fit into one table after the other."""
     taken = sum(column.width + len(_GAP) for column in _columns(rows)) - len(_GAP)
@@ -145,21 +145,23 @@ def _groups(
 
 def _wide(name: str) -> Column:
     least = _TIME.width + len(_GAP) + _RATE.width
-    return Column(words.brief(name), max(least, cell_len(words.brief(name))))
+    return Column(plain_text.brief(name), max(least, cell_len(plain_text.brief(name))))
 
 
-def _show_times(lines: Lines, rows: Sequence[Timed], group: Mapping[str, dict[str, Point]]) -> None:
+def _show_times(
+    lines: StyledLines, rows: Sequence[Timed], group: Mapping[str, dict[str, Point]]
+) -> None:
     left = _columns(rows)
     columns = [*left, *map(_wide, group)]
     lines.head([*(Column("", column.width) for column in left), *columns[len(left) :]])
     names = [column.name for column in left] + [_pair(_TIME.name, _RATE.name)] * len(group)
     lines.row(columns, [(name, "dim") for name in names])
     for row in rows:
-        cells = [words.size(row.moved), words.brief(row.shapes)][: len(left)]
+        cells = [plain_text.size(row.moved), plain_text.brief(row.shapes)][: len(left)]
         for points in group.values():
             point = points.get(row.case)
             time = seconds(point[1].median) if point else "–"
-            rate = words.rate(point[0], point[1].median) if point else "–"
+            rate = plain_text.rate(point[0], point[1].median) if point else "–"
             cells.append(_pair(time, rate))
         lines.row(columns, cells)
 
@@ -168,12 +170,12 @@ def _pair(time: str, rate: str) -> str:
     return f"{_TIME.cell(time)}{_GAP}{_RATE.cell(rate)}"
 
 
-def _show_growth(lines: Lines, points: Mapping[str, dict[str, Point]]) -> None:
+def _show_growth(lines: StyledLines, points: Mapping[str, dict[str, Point]]) -> None:
     growths = {name: _growth(tuple(some.values())) for name, some in points.items()}
     found = {name: one for name, one in growths.items() if one}
     if not found:
         return
-    longest = max(cell_len(words.brief(name)) for name in found)
+    longest = max(cell_len(plain_text.brief(name)) for name in found)
     columns = [
         Column("", min(longest, 32), left=True),
         Column("exponent", 8),
@@ -186,11 +188,11 @@ def _show_growth(lines: Lines, points: Mapping[str, dict[str, Point]]) -> None:
     )
     rows = (
         (
-            words.brief(name),
+            plain_text.brief(name),
             f"{one.exponent:.2f}",
             f"{one.low:.2f} to {one.high:.2f}" if math.isfinite(one.high - one.low) else "–",
             seconds(one.fixed) if one.fixed else "–",
-            words.size(one.flat) if one.flat else "–",
+            plain_text.size(one.flat) if one.flat else "–",
         )
         for name, one in found.items()
     )
@@ -200,10 +202,10 @@ def _show_growth(lines: Lines, points: Mapping[str, dict[str, Point]]) -> None:
 def _untimed(rows: Sequence[Timed]) -> Iterator[tuple[str, str]]:
     """Backends without a time for some size, with the reason and the sizes that it is of."""
     untimed = [(row, one) for row in rows for one in row.timings if not one.samples]
-    why = words.alike(untimed, lambda pair: (pair[1].backend, pair[1].why_not))
+    why = plain_text.alike(untimed, lambda pair: (pair[1].backend, pair[1].why_not))
     for (backend, reason), some in why.items():
-        sizes = ", ".join(words.size(row.moved) for row, _ in some)
-        yield backend, f"at {sizes}: {words.brief(reason)}"
+        sizes = ", ".join(plain_text.size(row.moved) for row, _ in some)
+        yield backend, f"at {sizes}: {plain_text.brief(reason)}"
 
 
 def check_plot(path: Path) -> None:

@@ -10,10 +10,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from opcheck.analysis.status import is_judged
 from opcheck.model import Header, Record, Verdict
-from opcheck.records.status import is_judged
-from opcheck.report import failure, overview, tally, words
-from opcheck.report.look import Numbers, grouped, new_table, put_all
+from opcheck.report import failure, overview, plain_text, totals
+from opcheck.report.style import Numbers, grouped, new_table, put_all
 
 #: How many kinds of reasons a list shows for a backend before it says how many more there are.
 _REASONS = 3
@@ -23,7 +23,7 @@ _FEW = 3
 
 @dataclass(frozen=True)
 class Summary:
-    """What is wrong in `results`, then an overview; with `verbose` every section in full.
+    """Print the failures in `results`, then an overview; `verbose` prints every section in full.
 
     So many of the `slowest` results are listed too.
     """
@@ -38,13 +38,13 @@ class Summary:
     @cached_property
     def names(self) -> dict[str, str]:
         """The backends in words, by their addresses; a version is the backend's own word."""
-        return {backend.address: words.brief(str(backend)) for backend in self.header.backends}
+        return {backend.address: plain_text.brief(str(backend)) for backend in self.header.backends}
 
     def show(self) -> None:
         """Print all of it."""
         console, results = self.console, self.results
         if not self.complete:
-            count = words.plural(self.header.results, "result")
+            count = plain_text.plural(self.header.results, "result")
             console.print(Text(f"INCOMPLETE: {len(results):,} of {count}", "bold red"))
             console.print()
         if self.verbose:
@@ -54,7 +54,7 @@ class Summary:
             put_all(console, self._open_answers())
         put_all(console, _companies(results), *self._causes())
         if self.verbose:
-            mine = f"Known failures, as {words.brief(', '.join(self.header.ledgers))} has them"
+            mine = f"Known failures, as {plain_text.brief(', '.join(self.header.ledgers))} has them"
             shipped = "Known defects of these releases (--no-known judges them)"
             for title, is_mine in ((shipped, False), (mine, True)):
                 those = [
@@ -78,11 +78,11 @@ class Summary:
             ),
             *([self._slowest(self.slowest)] if self.slowest else []),
         )
-        remarks = [*tally.oracles(results), *self._irreproducible()]
+        remarks = [*totals.oracles(results), *self._irreproducible()]
         if self.verbose:
             remarks += [*self._unjudged(), *_outdated(results)]
         for remark in remarks:
-            console.print(Text(words.one_line(remark), "yellow"))
+            console.print(Text(plain_text.one_line(remark), "yellow"))
         if not self.verbose:
             if remarks:
                 console.print()
@@ -90,19 +90,19 @@ class Summary:
 
     def _counts(self) -> Table:
         """The verdicts that occur, by operator version and backend, and what was used of bounds."""
-        columns, rows = tally.table(self.header.backends, self.results)
+        columns, rows = totals.table(self.header.backends, self.results)
         groups: dict[str, list[list[str | Text]]] = {}
         for op, backend, cells in rows:
             told = (
                 Text(cell, "bright_black" if cell == "·" else overview.STYLES.get(column, ""))
                 for column, cell in zip(columns, cells, strict=True)
             )
-            groups.setdefault(words.brief(str(op)), []).append([self.names[backend], *told])
+            groups.setdefault(plain_text.brief(str(op)), []).append([self.names[backend], *told])
         head = ["operator", "backend", *map(Numbers, columns)]
         return grouped(self.console, head, groups.items(), above=0, apart=True)
 
     def _open_answers(self) -> Table:
-        chosen = words.alike(
+        chosen = plain_text.alike(
             (
                 r
                 for r in self.results
@@ -115,10 +115,10 @@ class Summary:
             alike: dict[str, list[str]] = {}
             for address, _, mine in self._by_backend(of_case):
                 given = Counter(str(result.alternative) for result in mine).items()
-                said = ", ".join(f"{words.brief(answer)} ×{times}" for answer, times in given)
-                alike.setdefault(said, []).append(words.brief(address))
+                said = ", ".join(f"{plain_text.brief(answer)} ×{times}" for answer, times in given)
+                alike.setdefault(said, []).append(plain_text.brief(address))
             # Many names, where all of them agree, would be lost on the reader.
-            groups[words.brief(name)] = [
+            groups[plain_text.brief(name)] = [
                 (
                     said,
                     f"all {len(some)}" if len(some) == len(self.names) > _FEW else ", ".join(some),
@@ -136,20 +136,20 @@ class Summary:
                 yield address, name, mine
 
     def _causes(self) -> Iterator[Table]:
-        for wrong in tally.wrong(self.header, self.results):
+        for wrong in totals.wrong(self.header, self.results):
             title = f"What is wrong with {self.names[wrong.backend]}: {wrong.told}"
             table = new_table(Numbers("cases"), "looks", "in", title=title)
             for cause in wrong.causes:
                 told = f"{len(cause.results):,}", cause.looks, ", ".join(cause.places)
-                table.add_row(*map(words.one_line, told))
+                table.add_row(*map(plain_text.one_line, told))
             yield table
 
     def _with_causes(self, title: str, results: Iterable[Record]) -> Table:
         groups: dict[str, list[tuple[str, str]]] = {}
-        for address, known, count in tally.known(self.header.backends, results):
-            said = words.one_line(known.cause)
+        for address, known, count in totals.known(self.header.backends, results):
+            said = plain_text.one_line(known.cause)
             # In a line of its own, where it is whole if anything is.
-            said += f"\n{words.one_line(known.link)}" if known.link else ""
+            said += f"\n{plain_text.one_line(known.link)}" if known.link else ""
             groups.setdefault(address, []).append((f"{count:,}", said))
         named = ((self.names[address], rows) for address, rows in groups.items())
         return self._listing(title, "cause", named)
@@ -159,7 +159,7 @@ class Summary:
         table = new_table(*columns, title="Listed as failing, but passing")
         for _, name, mine in self._by_backend(self.results):
             for place, passing, advice in failure.outdated_lines(mine):
-                table.add_row(name, place, f"{passing:,}", words.one_line(advice))
+                table.add_row(name, place, f"{passing:,}", plain_text.one_line(advice))
         return table
 
     def _unjudged(self) -> Iterator[str]:
@@ -167,13 +167,13 @@ class Summary:
         passed = [one for one in self.results if one.verdict is Verdict.PASS and one.unjudged]
         for _, name, mine in self._by_backend(passed):
             some = sum(result.unjudged for result in mine)
-            yield f"{name}: {words.plural(some, 'element')} unjudged, in {_where(mine)}"
+            yield f"{name}: {plain_text.plural(some, 'element')} unjudged, in {_where(mine)}"
 
     def _irreproducible(self) -> Iterator[str]:
-        """How many right answers of each backend differ between runs, and in which cases."""
+        """Yield how many right answers of each backend differ between runs, and in which cases."""
         those = [one for one in self.results if one.irreproducible]
         for _, name, mine in self._by_backend(those):
-            said = f"{words.plural(len(mine), 'result')} not reproducible to the bit"
+            said = f"{plain_text.plural(len(mine), 'result')} not reproducible to the bit"
             yield f"{name}: {said} (red with --require-reproducible), in {_where(mine)}"
 
     def _reasons(
@@ -200,21 +200,21 @@ class Summary:
         chosen = sorted(self.results, key=lambda result: -result.seconds)[:most]
         timed = [result for result in chosen if result.seconds > 0]
         share = sum(one.seconds for one in timed) / (sum(one.seconds for one in self.results) or 1)
-        count = words.plural(len(timed), "result")
-        title = f"Slowest: {count}, {words.percent(share)} of the time that backends took"
+        count = plain_text.plural(len(timed), "result")
+        title = f"Slowest: {count}, {plain_text.percent(share)} of the time that backends took"
         table = new_table(Numbers("time"), "backend", "case", title=title)
         for result in timed:
-            told = self.names[result.backend], words.one_line(result.case)
-            table.add_row(words.seconds(result.seconds), *told)
+            told = self.names[result.backend], plain_text.one_line(result.case)
+            table.add_row(plain_text.seconds(result.seconds), *told)
         return table
 
 
 def _companies(results: Iterable[Record]) -> Table:
     title = "Where nobody knows the answer, who agrees: no proof of anything"
     table = new_table("agree", "differ", Numbers("cases"), "such as", title=title)
-    for company, cases in tally.companies(results):
-        who = (", ".join(map(words.brief, backends)) or "–" for backends in company)
-        table.add_row(*who, f"{len(cases):,}", words.brief(cases[0]))
+    for company, cases in totals.companies(results):
+        who = (", ".join(map(plain_text.brief, backends)) or "–" for backends in company)
+        table.add_row(*who, f"{len(cases):,}", plain_text.brief(cases[0]))
     return table
 
 
@@ -231,17 +231,17 @@ def _outdated(results: Iterable[Record]) -> Iterable[str]:
     passing = Counter(c for verdict, c in said if verdict is Verdict.PASS and c not in applied)
     for (ledger, cause), count in passing.items():
         verb = "passes" if count == 1 else "pass"
-        yield f"listed in {ledger}, but {words.plural(count, 'such case')} {verb}: {cause}"
+        yield f"listed in {ledger}, but {plain_text.plural(count, 'such case')} {verb}: {cause}"
 
 
 def _kinds(reasons: Counter[str]) -> Iterator[tuple[str, str]]:
     kinds: dict[str, Counter[str]] = {}
     for reason, count in reasons.items():
-        kinds.setdefault(words.kind(reason), Counter())[reason] += count
+        kinds.setdefault(plain_text.kind(reason), Counter())[reason] += count
     by_size = sorted(kinds.values(), key=lambda kind: -kind.total())
     for kind in by_size[:_REASONS]:
         alike = f" (and {len(kind) - 1} more like it)" if len(kind) > 1 else ""
-        yield f"{kind.total():,}", f"{words.brief(next(iter(kind)))}{alike}"
+        yield f"{kind.total():,}", f"{plain_text.brief(next(iter(kind)))}{alike}"
     if left := by_size[_REASONS:]:
         total = sum(kind.total() for kind in left)
-        yield f"{total:,}", words.plural(len(left), "other reason")
+        yield f"{total:,}", plain_text.plural(len(left), "other reason")

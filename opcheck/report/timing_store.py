@@ -13,16 +13,16 @@ from typing import Annotated, Any, BinaryIO, Literal, Self, TypeAlias
 from pydantic import AfterValidator, Field, TypeAdapter, model_validator
 
 from opcheck.model.timing import Bench, Sample, Timed, Timing
-from opcheck.reading.form import shown
+from opcheck.reading.validation import shown
 from opcheck.report.files import write_text
-from opcheck.report.json_lines import Fields, Form, Reading, line, made, stored, whole
+from opcheck.report.json_lines import Form, LineFields, Reading, line, made, stored, whole
 
 # Nothing takes less than a picosecond, or more than 30 years.
 _Seconds = Annotated[float, Field(ge=1e-12, le=1e9)]
 _Count = Annotated[int, Field(ge=0, lt=1 << 53)]
 
 
-class _HeaderFields(Fields):
+class _HeaderFields(LineFields):
     type: Literal["bench"]
     format: Literal[1]
     bench: Bench
@@ -36,7 +36,7 @@ class _HeaderFields(Fields):
         return self
 
 
-class _SamplesFields(Fields):
+class _SamplesFields(LineFields):
     round: list[_Count]
     worker: list[_Count]
     loops: list[Annotated[_Count, Field(ge=1)]]
@@ -56,7 +56,7 @@ def _samples(read: _SamplesFields) -> tuple[Sample, ...]:
 
 
 @dataclass(frozen=True)
-class _Footer:
+class _TimingFooter:
     cases: _Count
     complete: bool
 
@@ -92,14 +92,14 @@ _TIMED = stored(
 FORMAT = 1
 #: The largest file read, in bytes: some ten million samples.
 LIMIT = 1 << 28
-_Reading: TypeAlias = Reading[_HeaderFields, Timed | _Footer]
-_FORM: Form[_HeaderFields, Timed | _Footer] = Form(
+_TimingReading: TypeAlias = Reading[_HeaderFields, Timed | _TimingFooter]
+_FORM: Form[_HeaderFields, Timed | _TimingFooter] = Form(
     name="benchmark",
     begins="bench",
     format=FORMAT,
     head=TypeAdapter(_HeaderFields),
-    lines={"timed": _TIMED, "footer": stored(_Footer, type=Literal["footer"])},
-    footer=_Footer,
+    lines={"timed": _TIMED, "footer": stored(_TimingFooter, type=Literal["footer"])},
+    footer=_TimingFooter,
     hint="`opcheck bench --save FILE` writes one",
     limit=LIMIT,
     longest=LIMIT,
@@ -136,7 +136,7 @@ def read(path: Path) -> Stored:
     return whole(path, replace(_FORM, limit=LIMIT, longest=LIMIT), _stored)
 
 
-def _stored(reading: _Reading, stream: BinaryIO) -> Stored | None:
+def _stored(reading: _TimingReading, stream: BinaryIO) -> Stored | None:
     found = reading.read(stream)
     if found is None:
         return None

@@ -17,7 +17,7 @@ from opcheck.dtypes import content
 from opcheck.errors import UsageError
 from opcheck.graph.folders import MODEL
 from opcheck.graph.tensors import MAX_BYTES
-from opcheck.graph.test_data import DATA, Told
+from opcheck.graph.test_data import DATA, FileMessages
 from opcheck.model import Alternative, AnyOf, Case, Given, Rejected, Tolerance, Values
 from opcheck.suite import golden_manifest as gm
 
@@ -36,7 +36,7 @@ _MARKS = (b'"type": "opcheck golden files"', b'{\n "cases": [\n  {\n   "clause":
 
 @dataclass(frozen=True, order=True)
 class Finding:
-    """What is wrong with one file, or folder, by its path in the golden folder.
+    """A problem of one file or folder, by its path in the golden folder.
 
     `sha` is the SHA-256 of a file that was changed, else "".
     """
@@ -48,7 +48,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Listing:
-    """What lies in a folder: plain files, folders, and anything else by what it is."""
+    """Contents of a folder: plain files, folders, and anything else by its kind."""
 
     files: frozenset[str]
     folders: frozenset[str]
@@ -56,7 +56,7 @@ class Listing:
 
 
 def strange(folder: Path, listing: Listing, manifest: gm.Manifest, data: bytes) -> list[Finding]:
-    """What is wrong without a look into a test's files; `data` are the manifest's bytes."""
+    """Return problems found without reading a test's files; `data` are the manifest's bytes."""
     return [
         *unusual(listing),
         *_contradictions(manifest),
@@ -66,7 +66,7 @@ def strange(folder: Path, listing: Listing, manifest: gm.Manifest, data: bytes) 
 
 
 def unusual(listing: Listing) -> list[Finding]:
-    """What no folder of golden files holds, whatever its manifest says."""
+    """Return entries that no golden folder may hold, whatever its manifest says."""
     return [*(Finding(*one) for one in listing.others.items()), *_alike(listing)]
 
 
@@ -132,7 +132,7 @@ def files_there(test: gm.TestFields, listing: Listing) -> frozenset[str]:
 
 
 def list_files(folder: Path) -> Listing:
-    """What lies in a folder; no link is followed."""
+    """List a folder; no link is followed."""
     files, folders, others = set(), set(), {}
     left = [(folder, "", 1)]
     while left:
@@ -193,7 +193,7 @@ def _contradictions(manifest: gm.Manifest) -> list[Finding]:
 
 
 def _sums(folder: Path, manifest: gm.Manifest, digest: str, listing: Listing) -> list[Finding]:
-    """Where SHA256SUMS, which also vouches for the manifest, says something else."""
+    """Return where SHA256SUMS, which also covers the manifest, disagrees."""
     if gm.SUMS in listing.others:
         return []
     if gm.SUMS not in listing.files:
@@ -236,13 +236,13 @@ def _parents(path: str) -> list[str]:
 
 
 #: The folder of golden files, and what it says of its tests.
-Golden: TypeAlias = tuple[Path, gm.Manifest]
+GoldenFolder: TypeAlias = tuple[Path, gm.Manifest]
 
 
-def golden_above(root: Path, told: Told) -> Golden | None:
-    """What golden files `root` is, or is a part of; None where it is none.
+def golden_above(root: Path, told: FileMessages) -> GoldenFolder | None:
+    """Return the golden folder that `root` is or lies in; None where there is none.
 
-    Everything that is wrong with the files of these tests is `told`.
+    All problems of the files of these tests go to `told`.
     """
     whole = root.resolve()
     for folder in (whole, *whole.parents[:_TESTS_BELOW]):
@@ -274,7 +274,9 @@ def orphans(tests: Iterable[Path]) -> Iterator[tuple[Path, str]]:
             yield path, f"opcheck wrote this test of {kind!r}, and there is no {gm.MANIFEST}"
 
 
-def as_cases(golden: Golden, root: Path, found: Mapping[Path, Sequence[Case]]) -> Iterator[Case]:
+def as_cases(
+    golden: GoldenFolder, root: Path, found: Mapping[Path, Sequence[Case]]
+) -> Iterator[Case]:
     """The cases of the tests that were `found` below `root`, by their folders.
 
     Each answer of an undecided text is a test, and together they are one case; a model that is to
@@ -337,7 +339,7 @@ def _undecided(
 
 
 def _asked(case: Case) -> tuple[object, ...]:
-    """What a backend is asked by a test, to be compared."""
+    """Return a test's question in a form that can be compared."""
     arrays = [spec.content.values for spec in case.inputs if isinstance(spec.content, Given)]
     tensors = [(one.dtype.name, one.shape, content(one)) for one in arrays]
     return case.model, case.ports, tuple(tensors)

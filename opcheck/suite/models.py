@@ -11,10 +11,10 @@ from opcheck.dtypes import DTYPES, element_type
 from opcheck.engine import operator_of
 from opcheck.errors import UsageError, did_you_mean
 from opcheck.graph import ModelProto
-from opcheck.graph.model_files import Declared, declared_inputs, read_model
+from opcheck.graph.model_files import DeclaredTensor, declared_inputs, read_model
 from opcheck.graph.nodes import Stated, opset_of, random_outputs, stated
 from opcheck.graph.tensors import BeyondOpcheck, initializers
-from opcheck.graph.test_data import ModelTest, Told
+from opcheck.graph.test_data import FileMessages, ModelTest
 from opcheck.model import (
     GRAPH,
     Agreement,
@@ -169,8 +169,8 @@ class Sizes:
                 )
 
 
-def case_of_model(path: Path, sizes: Sizes, told: Told) -> Case | None:
-    """The model in a file as a case; None where something is wrong with it, which is `told`."""
+def case_of_model(path: Path, sizes: Sizes, told: FileMessages) -> Case | None:
+    """The model in a file as a case; None where it has problems, which go to `told`."""
     known = len(told)
     if not (str(path).isprintable() and str(path).isascii()):
         told.append((path, "the name must be printable ASCII"))
@@ -196,7 +196,7 @@ def case_of_model(path: Path, sizes: Sizes, told: Told) -> Case | None:
 
 
 def _inputs(
-    declared: Iterable[Declared], sizes: Sizes, told: Told, path: Path
+    declared: Iterable[DeclaredTensor], sizes: Sizes, told: FileMessages, path: Path
 ) -> Iterator[TensorSpec]:
     """Every input with values made up, those of each its own."""
     for seed, (name, dtype, declared_sizes) in enumerate(declared):

@@ -1,4 +1,4 @@
-"""Which cases of a suite a command is about."""
+"""Selection of a suite's cases by a command."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -28,7 +28,7 @@ _ELEMENTS, _OVERHEAD = 8192, 2000
 
 @dataclass(frozen=True)
 class Selection:
-    """What a case must be to be selected; an empty field asks for nothing."""
+    """Conditions for a case to be selected; an empty field is no condition."""
 
     ids: tuple[str, ...] = ()
     keywords: str = ""
@@ -171,7 +171,7 @@ class _Parser:
 def shard(
     cases: Sequence[Case], number: int, total: int, seconds: Mapping[str, float] | None = None
 ) -> tuple[Case, ...]:
-    """The cases of the shard `number` of `total`, the first of which is 1, in their order.
+    """The cases of the shard `number` of `total`, in their order; numbers begin with 1.
 
     Every machine finds the same shares, which take about equally long; each case is in one.
 

@@ -17,7 +17,7 @@ from opcheck.errors import did_you_mean
 from opcheck.model import ATTRIBUTE_TYPES, AttrValue, OpVersion, TensorSpec, Typed
 from opcheck.opset import Attribute, Parameter, Schema, directml
 from opcheck.reading import Mark, quoted
-from opcheck.reading.form import shown
+from opcheck.reading.validation import shown
 from opcheck.suite.overlay import get
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _LARGEST = dtypes.limits(dtypes.DTYPES["float32"])[1]
 
 
 def place(parameters: Sequence[Parameter], name: str) -> tuple[int, int] | None:
-    """Which parameter `name` means, and which of its tensors; None if it means none."""
+    """Return the parameter that `name` means, and its tensor's number; None if none."""
     for number, parameter in enumerate(parameters):
         if parameter.option != "variadic":
             if name == parameter.name:

@@ -1,4 +1,4 @@
-"""How much slower one backend is than another of the same run, and how sure that is.
+"""Ratios of one backend's times to another's in the same run, with their certainty.
 
 Worker processes are what is independent, and samples of the same round are pairs. Samples of one
 process have its memory layout in common, so many of them say no more about another process than a
@@ -133,7 +133,7 @@ def words(ratio: Ratio) -> Word:
 
 
 def precise(ratio: Ratio, limit: float = LIMIT) -> bool:
-    """Whether more rounds are needless: to be asked after each of `LOOKS` only.
+    """Return True if more rounds are needless; call it only after each of `LOOKS`.
 
     More rounds do not help where processes differ: the limit may never be reached.
     """

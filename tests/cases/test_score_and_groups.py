@@ -13,7 +13,7 @@ import pytest
 
 from opcheck.clauses import survey
 from opcheck.engine import dtypes_of, leading
-from opcheck.execution.mutate import Settings, groups, mutations
+from opcheck.execution.mutate import MutationSettings, groups, mutations
 from opcheck.known import shipped_ledgers
 from opcheck.model import Case
 from opcheck.model.mutation import Fate, Mutation
@@ -69,7 +69,9 @@ NOT_DECIDED = {
 def found() -> tuple[Mutation, ...]:
     """What the cases see of every mutant in every version and type."""
     asked = filter(is_asked, CORE)
-    return tuple(sorted(mutations(asked, Settings(kills=2), jobs=2), key=lambda m: m.mutant))
+    return tuple(
+        sorted(mutations(asked, MutationSettings(kills=2), jobs=2), key=lambda m: m.mutant)
+    )
 
 
 def told(mutation: Mutation) -> str:

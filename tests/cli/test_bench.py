@@ -8,10 +8,10 @@ import pytest
 from click.testing import CliRunner
 
 from opcheck.cli.group import program
-from opcheck.cli.timing_gate import Gate
+from opcheck.cli.timing_gate import TimingGate
 from opcheck.errors import Unwritable
 from opcheck.report import timing_store
-from opcheck.timing.comparing import Change, Compared, Missing
+from opcheck.timing.comparing import Compared, Missing, TimingChange
 from tests.execution.bench.suite import CASES, SPINNING
 
 SWEPT = """\
@@ -192,7 +192,10 @@ def test_a_build_is_held_against_another_of_the_same_run(bench, new, base, code,
     assert said.format(base=base) in last
 
 
-CLEAR, UNCLEAR = Change("x", "b", 1.0, 0.98, 1.02, verdict="same"), Change("y", "b", 1.1, 0.9, 1.3)
+CLEAR, UNCLEAR = (
+    TimingChange("x", "b", 1.0, 0.98, 1.02, verdict="same"),
+    TimingChange("y", "b", 1.1, 0.9, 1.3),
+)
 
 
 @pytest.mark.parametrize(
@@ -208,14 +211,14 @@ CLEAR, UNCLEAR = Change("x", "b", 1.0, 0.98, 1.02, verdict="same"), Change("y", 
     ],
 )
 def test_a_gate_may_ask_for_a_clear_answer_and_always_counts_unclear_ones(changes, unclear, code):
-    found, said = Gate(0.05, unclear).verdict(Compared(changes, ()))
+    found, said = TimingGate(0.05, unclear).verdict(Compared(changes, ()))
     assert found == code
     assert said.endswith(f"; {changes.count(UNCLEAR)} of {len(changes)} unclear")
 
 
 def test_a_row_that_cannot_be_compared_is_not_clear():
     found = Compared((CLEAR,), (Missing("y", "b", "old", "no such case"),))
-    assert Gate(0.05, "fail").verdict(found) == (
+    assert TimingGate(0.05, "fail").verdict(found) == (
         5,
         "undecided whether slower than before by more than 5 %; 1 of 2 unclear",
     )

@@ -190,4 +190,4 @@ def test_no_command_prints_an_exit_code_but_where_it_ends():
         for file in root.rglob("*.py")
         for _ in re.findall(r'f"exit \{', file.read_text())
     ]
-    assert sorted(places) == ["cli/options.py", "report/look.py"]
+    assert sorted(places) == ["cli/options.py", "report/style.py"]

@@ -11,7 +11,7 @@ from opcheck.diagnose import Suspects, suspects
 from opcheck.engine.mutants import mutants_of
 from opcheck.model import Case, Diagnosis
 from tests.asking import cases_in
-from tests.diagnose.wrong import HARDMAX, SOFTMAX, mistake, node, refuse, wrong
+from tests.diagnose.wrong import HARDMAX, SOFTMAX, mutant, node, refuse, wrong
 
 FIRST = node(HARDMAX, [[3, 3]], {"axis": 1})
 LAST = [np.array([[0, 1]], np.float32)]
@@ -66,9 +66,9 @@ def passes(folder: Path) -> Case:
 def test_what_a_pass_speaks_against_is_not_named(tmp_path, monkeypatch):
     longer = node(HARDMAX, [[3, 3, 0, 1]], {"axis": 1})
     got = [np.array([[0, 1, 0, 0]], np.float32)]
-    always = mistake(lambda one: [one.right[0][:, ::-1] if one is FIRST else got[0]], "always")
-    long = mistake(lambda one: one.right if one is FIRST else got, "where_long")
-    monkeypatch.setattr(suspects, "mistakes_of", lambda op: (always, long))
+    always = mutant(lambda one: [one.right[0][:, ::-1] if one is FIRST else got[0]], "always")
+    long = mutant(lambda one: one.right if one is FIRST else got, "where_long")
+    monkeypatch.setattr(suspects, "mutants_of", lambda op: (always, long))
     free = Suspects(lambda case: None)
     assert names(free.diagnose(wrong(longer, got))) == ["always", "where_long"]
     held = Suspects(lambda case: wrong(FIRST, None))
@@ -85,8 +85,8 @@ def test_a_refusal_that_a_pass_speaks_against_is_not_named(tmp_path: Path) -> No
 
 
 def test_a_broken_mistake_of_ours_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    broken = mistake(lambda _: [][0], "broken")
-    monkeypatch.setattr(suspects, "mistakes_of", lambda op: (broken, mistake(refuse)))
+    broken = mutant(lambda _: [][0], "broken")
+    monkeypatch.setattr(suspects, "mutants_of", lambda op: (broken, mutant(refuse)))
     found = Suspects(lambda case: None).diagnose(wrong(FIRST, None))
     said = "a mistake of opcheck's own could not be tried: broken: IndexError"
     assert names(found) == ["made_up", None]

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from opcheck.backends import Backend, connect
-from opcheck.execution.trial import Trial
-from opcheck.model import Case, Result
+from opcheck.execution.evaluation import CaseEvaluation
+from opcheck.model import Case, LiveResult
 from tests import inline
 from tests.asking import cases_in
 from tests.hardmax import Hardmax
@@ -42,9 +42,9 @@ def one(folder: Path, text: str) -> Case:
     return case
 
 
-def result_of(case: Case, backend: Backend) -> Result:
+def result_of(case: Case, backend: Backend) -> LiveResult:
     """What `backend` is worth in `case`."""
-    return inline.result_of(Trial(case), backend)
+    return inline.result_of(CaseEvaluation(case), backend)
 
 
 def outputs(change: Callable[[Any], Any]) -> Hardmax:

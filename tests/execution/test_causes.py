@@ -8,25 +8,25 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
+from opcheck.analysis.causes import causes, number_of
+from opcheck.analysis.status import is_failure, reds
 from opcheck.engine import Node, evaluate
 from opcheck.engine.mutants import mutants_of
 from opcheck.errors import InvalidNode
-from opcheck.execution import Conductor
-from opcheck.execution.sight import node_of
+from opcheck.execution import Scheduler
+from opcheck.execution.kills import node_of
 from opcheck.model import (
     Case,
     Crashed,
+    LiveResult,
     Outcome,
     OutOfMemory,
     Question,
     Record,
     Reply,
-    Result,
     TimedOut,
 )
-from opcheck.records.causes import causes, number_of
-from opcheck.records.status import is_failure, reds
-from opcheck.report.spelling import Recorder
+from opcheck.report.formatting import Recorder
 from tests.asking import shipped_cases
 from tests.inline import Inline
 from tests.miniatures import Fake
@@ -133,10 +133,10 @@ def shipped(op: str) -> tuple[Case, ...]:
 def judged(cases: Sequence[Case], answer: Answer) -> list[Record]:
     """The records of a run of a wrong backend, as they are in the end."""
     red, recorder = reds(), Recorder(cases, ["fake"])
-    stream = Conductor(
+    stream = Scheduler(
         cases, [Miniature(answer)], {}, is_puzzling=lambda result: is_failure(result, red)
     )
-    return stream.settled([recorder.record(cast(Result, result)) for result in stream])
+    return stream.settled([recorder.record(cast(LiveResult, result)) for result in stream])
 
 
 def asked(name: str) -> tuple[Case, ...]:

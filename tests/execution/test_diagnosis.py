@@ -8,15 +8,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from opcheck.analysis.causes import causes
 from opcheck.diagnose import Suspects
 from opcheck.engine.mutants import Mutant, mutants_of
 from opcheck.execution.driver import at_once
+from opcheck.execution.evaluation import CaseEvaluation, EvaluatedCase
 from opcheck.execution.evidence import evidence, recall
+from opcheck.execution.kills import (
+    CANNED,
+    RED,
+    OutputsOrRefusal,
+    canned_outcome,
+    node_of,
+    right_of,
+    same_outputs,
+)
 from opcheck.execution.mutate import cells
-from opcheck.execution.sight import RED, TOLD, Answer, node_of, right_of, same, told
-from opcheck.execution.trial import Judged, Trial
-from opcheck.model import Case, OpVersion, Question, Result, Verdict
-from opcheck.records.causes import causes
+from opcheck.model import Case, LiveResult, OpVersion, Question, Verdict
 from tests.asking import cases_in, shipped_cases
 from tests.hardmax import Hardmax
 from tests.inline import diagnosed, lying
@@ -67,10 +75,10 @@ STEP = 10
 
 
 @cache
-def shown(op: OpVersion) -> list[Trial]:
+def shown(op: OpVersion) -> list[CaseEvaluation]:
     cells_of = {cell: cases for cell, cases in cells(core()).items() if cell.op == op}
     (cases,) = (cases for cell, cases in cells_of.items() if cell.dtype == "float32")
-    return [Trial(case) for case in cases]
+    return [CaseEvaluation(case) for case in cases]
 
 
 @cache
@@ -83,26 +91,28 @@ def remembered(case_id: str) -> object:
     return recall(next(case for case in core() if case.id == case_id))
 
 
-def answers(trial: Trial, mistake: Mutant) -> Judged | None:
-    """What the backend is worth that makes `mistake`; None where it does not show."""
+def answers(evaluation: CaseEvaluation, mutant: Mutant) -> EvaluatedCase | None:
+    """What the backend is worth that makes `mutant`; None where it does not show."""
 
-    def answer(asked: Question) -> Answer:
-        return mistake.made_on(node_of(asked.task, asked.inputs))
+    def answer(asked: Question) -> OutputsOrRefusal:
+        return mutant.made_on(node_of(asked.task, asked.inputs))
 
-    asked = trial.question
-    if same(answer(asked), right_of(node_of(asked.task, asked.inputs))):
+    asked = evaluation.question
+    if same_outputs(answer(asked), right_of(node_of(asked.task, asked.inputs))):
         return None
-    return at_once(trial.on(TOLD), lambda question: told(answer(question), question))
+    return at_once(
+        evaluation.on(CANNED), lambda question: canned_outcome(answer(question), question)
+    )
 
 
-def failures(op: OpVersion, mistake: Mutant) -> Iterator[Result]:
+def failures(op: OpVersion, mutant: Mutant) -> Iterator[LiveResult]:
     suspects = Suspects(lambda case: remembered(case.id))  # type: ignore[arg-type,return-value]
-    for trial in shown(op):
-        seen_in = answers(trial, mistake)
+    for evaluation in shown(op):
+        seen_in = answers(evaluation, mutant)
         if seen_in is None or seen_in.result.verdict is Verdict.PASS:
-            suspects.passed(trial.case)
+            suspects.passed(evaluation.case)
         elif seen_in.result.verdict in RED and seen_in.failed:
-            seen = evidence(trial, *seen_in.failed)
+            seen = evidence(evaluation, *seen_in.failed)
             assert seen is not None
             yield replace(seen_in.result, diagnoses=suspects.diagnose(seen))
 
@@ -119,13 +129,13 @@ VERSIONS = [
 def test_nine_lies_of_ten_are_named_first() -> None:
     lies, wrong = 0, {}
     for op in VERSIONS:
-        for mistake in mutants_of(op)[::STEP]:
-            found = [one for one, _ in zip(failures(op, mistake), range(FAILURES), strict=False)]
-            if mistake.why_harmless(op, "float32") is not None or not found:
+        for mutant in mutants_of(op)[::STEP]:
+            found = [one for one, _ in zip(failures(op, mutant), range(FAILURES), strict=False)]
+            if mutant.why_harmless(op, "float32") is not None or not found:
                 continue
             lies += 1
             first = causes(map(recorded, found))[0].diagnosis.mistake
-            if first != mistake.name:
-                wrong[f"{op}: {mistake.name}"] = first
+            if first != mutant.name:
+                wrong[f"{op}: {mutant.name}"] = first
     assert lies > 60
     assert len(wrong) <= lies / 10, wrong

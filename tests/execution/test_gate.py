@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 
 from opcheck import suite
+from opcheck.analysis.status import is_red, reds
 from opcheck.diagnose import names_of
 from opcheck.engine.mutants import mutants_of
 from opcheck.errors import BackendUnavailable
-from opcheck.execution import conduct
-from opcheck.execution.relisting import relisted
+from opcheck.execution import judge_all
+from opcheck.execution.ledger_update import update_ledger
 from opcheck.known import Gate, load_user_ledgers
 from opcheck.known.writing import new_ledger, revised
 from opcheck.model import OpVersion, Verdict
 from opcheck.reading import Problems, read_text
-from opcheck.records.status import is_red, reds
 from tests.asking import shipped_cases
 from tests.execution.one import one
 from tests.inline import Inline, diagnosed, lying
@@ -38,18 +38,18 @@ def cases():
     return suite.select(shipped_cases(), suite.Selection(ops=("Hardmax", "Softmax"), level="smoke"))
 
 
-def mistake(op, name):
+def mutant(op, name):
     (found,) = [one for one in mutants_of(op) if one.name == name]
     return found
 
 
 @pytest.mark.parametrize(("op", "name"), LIES)
 def test_a_ledger_of_a_run_is_green_in_any_order_and_selection(cases, tmp_path, op, name):
-    backend = lying(mistake(op, name))
+    backend = lying(mutant(op, name))
     mine = [case for case in cases if case.op.name == op.name]
     records = [recorded(result) for result in diagnosed(mine, backend)]
     failing = {record.case for record in records if is_red(record, reds())}
-    found = relisted(None, records, mine, failing, "1.0", add=True, prune=False)
+    found = update_ledger(None, records, mine, failing, "1.0", add=True, prune=False)
     assert all(entry["looks"] for entry in found.revision.added)
     path = tmp_path / "mine.yaml"
     empty = new_ledger(name)
@@ -58,7 +58,7 @@ def test_a_ledger_of_a_run_is_green_in_any_order_and_selection(cases, tmp_path, 
     path.write_text(revised(empty, node, "", found.revision))
     gate = Gate(load_user_ledgers([path]))
     for selection in (mine, mine[::-1], mine[1::3]):
-        again = [*conduct(selection, [Inline(backend)], gate=gate)]
+        again = [*judge_all(selection, [Inline(backend)], gate=gate)]
         assert [result.case.id for result in again if is_red(result, reds())] == []
         known = {result.case.id for result in again if result.verdict is Verdict.KNOWN}
         assert known == failing & {case.id for case in selection}
@@ -71,8 +71,8 @@ def test_another_mistake_in_the_same_cases_is_red(cases, tmp_path):
     )
     gate = Gate(load_user_ledgers([tmp_path / "mine.yaml"]))
     mine = [case for case in cases if case.name == "first_of_ties"]
-    backend = lying(mistake(HARDMAX, "doubled"))
-    results = [*conduct(mine, [Inline(backend)], is_puzzling=lambda _: True, gate=gate)]
+    backend = lying(mutant(HARDMAX, "doubled"))
+    results = [*judge_all(mine, [Inline(backend)], is_puzzling=lambda _: True, gate=gate)]
     assert mine
     assert all(result.unexpected and is_red(result, reds()) for result in results)
     assert {result.diagnoses[0].mistake for result in results} == {"doubled"}
@@ -115,7 +115,7 @@ def test_what_is_listed_excuses_a_repeated_case_only_if_it_came_each_time(
 
     times = len(answers)
     backend = Inline(Fake(prepared))
-    (found,) = conduct([case], [backend], is_puzzling=lambda _: True, gate=gate, times=times)
+    (found,) = judge_all([case], [backend], is_puzzling=lambda _: True, gate=gate, times=times)
     assert found.verdict is verdict
     assert sum(found.verdicts.values()) == times
     assert found.unexpected is (verdict in (Verdict.FAIL, Verdict.UNSTABLE))

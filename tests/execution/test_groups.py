@@ -1,10 +1,10 @@
 from dataclasses import replace
 
-from opcheck.clauses import Checked, Sentence, Survey
+from opcheck.clauses import CheckedSentence, Sentence, Survey
 from opcheck.execution.mutate import groups
 from opcheck.known import Ledger, LedgerFields
 from opcheck.model import OpVersion, Source
-from opcheck.model.mutation import Mutant, Mutation
+from opcheck.model.mutation import MutantId, Mutation
 from tests.report.made import CASE
 
 HARDMAX = OpVersion("", "Hardmax", 13)
@@ -18,14 +18,14 @@ def case(name, row="a", **fields):
 
 def mutation(name, killers=(), noticers=(), harmless=None):
     ids = [tuple(f"Hardmax/{one}" for one in names) for names in (killers, noticers)]
-    return Mutation(Mutant(HARDMAX, "float32", name, name), harmless, *ids)
+    return Mutation(MutantId(HARDMAX, "float32", name, name), harmless, *ids)
 
 
 def survey(**tested):
     """A page with a sentence for each keyword, tested by the cases of these names."""
     source = Source("clauses.yaml", 1, 1)
     sentences = tuple(
-        Checked(Sentence(text, "Summary", (), None, None, source), dict.fromkeys(names, 1))
+        CheckedSentence(Sentence(text, "Summary", (), None, None, source), dict.fromkeys(names, 1))
         for text, names in tested.items()
     )
     return Survey(HARDMAX, "https://example.org", sentences, ())

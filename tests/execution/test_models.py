@@ -8,11 +8,11 @@ import pytest
 from onnx import helper
 
 from opcheck.backends import connect
-from opcheck.backends.isolation.guard import guarded_folder
+from opcheck.backends.isolation.cleanup import guarded_folder
 from opcheck.backends.isolation.pool import Pool
-from opcheck.backends.isolation.slot import Settings
+from opcheck.backends.isolation.slot import BackendSettings
 from opcheck.dtypes import ELEMENT_TYPES, element_type
-from opcheck.execution import conduct
+from opcheck.execution import judge_all
 from opcheck.model import Verdict
 from opcheck.suite import load_all
 from tests.inline import judged
@@ -124,7 +124,7 @@ def sequences(tmp_path: Path):
 def pools():
     with guarded_folder() as folder:
         made = {
-            name: Pool(Settings(name, folder, {}, 30.0, None), 1)
+            name: Pool(BackendSettings(name, folder, {}, 30.0, None), 1)
             for name in ("onnxruntime", "reference")
         }
         for pool in made.values():
@@ -138,7 +138,7 @@ def pools():
 def test_every_element_type_goes_to_backends_and_back(tmp_path, pools, backend):
     cases = [identity(tmp_path, name) for name in ELEMENT_TYPES]
     cases = [replace(case, id=f"{place}") for place, case in enumerate(cases)]
-    found = [*conduct(cases, [pools[backend]])]
+    found = [*judge_all(cases, [pools[backend]])]
     assert len(found) == len(cases)
     failing = {
         result.case.dtype.name: result.reason  # type: ignore[union-attr]
@@ -162,11 +162,11 @@ def test_elements_of_half_a_byte_are_packed_and_unpacked(tmp_path, pools, backen
         folder = tmp_path / f"{codes[0]}"
         cases.append(case_of(folder, model([node], *ends, opset=21, ir_version=10), [one], [other]))
     cases = [replace(case, id=f"{place}") for place, case in enumerate(cases)]
-    assert [result.verdict for result in conduct(cases, [pools[backend]])] == [Verdict.PASS] * 2
+    assert [result.verdict for result in judge_all(cases, [pools[backend]])] == [Verdict.PASS] * 2
 
 
 @pytest.mark.parametrize("backend", ["onnxruntime", "reference"])
 def test_sequences_go_to_backends_and_back(tmp_path, pools, backend):
     cases = [replace(case, id=f"{n}") for n, case in enumerate(sequences(tmp_path))]
-    found = [*conduct(cases, [pools[backend]])]
+    found = [*judge_all(cases, [pools[backend]])]
     assert [(result.verdict, result.reason) for result in found] == [(Verdict.PASS, "")] * 2

@@ -8,16 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from opcheck.engine.mutants import Mutant as Mistake
-from opcheck.engine.mutants import mutants_of
+from opcheck.engine.mutants import Mutant, mutants_of
 from opcheck.engine.mutants.mutant import STATEFUL
 from opcheck.errors import UsageError
+from opcheck.execution.evaluation import CaseEvaluation
+from opcheck.execution.kills import CaseKills, stateful_backend
 from opcheck.execution.machine import in_parallel
-from opcheck.execution.mutate import Settings, cells, count, mistakes_in, mutations
-from opcheck.execution.sight import Sight, habitual
-from opcheck.execution.trial import Trial
+from opcheck.execution.mutate import MutationSettings, cells, count, mutants_in, mutations
 from opcheck.model import Case, OpVersion
-from opcheck.model.mutation import Fate, Mutant, Mutation, Score, score
+from opcheck.model.mutation import Fate, MutantId, Mutation, Score, score
 from opcheck.suite import Selection, select
 from tests import inline
 from tests.asking import cases_in, shipped_cases
@@ -34,7 +33,7 @@ def suite(folder: Path, *cases: str) -> tuple[Case, ...]:
 
 def seen(cases: Sequence[Case], *names: str, kills: int = 1) -> Mapping[str, Mutation]:
     """What becomes of the mistakes of these names, in the only cell that the cases are about."""
-    found = mutations(cases, Settings(names, kills))
+    found = mutations(cases, MutationSettings(names, kills))
     return {mutation.mutant.name: mutation for mutation in found}
 
 
@@ -92,13 +91,13 @@ def test_a_mistake_about_refusals_is_killed_by_a_rejection_or_its_legal_twin(tmp
     }
 
 
-def made(monkeypatch: pytest.MonkeyPatch, *mistakes: Mistake) -> None:
+def made(monkeypatch: pytest.MonkeyPatch, *mutants: Mutant) -> None:
     """Let these be all mistakes there are."""
-    monkeypatch.setattr("opcheck.execution.mutate.mistakes_in", lambda op, dtype: mistakes)
+    monkeypatch.setattr("opcheck.execution.mutate.mutants_in", lambda op, dtype: mutants)
 
 
 def test_what_is_argued_to_be_harmless_is_asked_all_the_same(tmp_path, monkeypatch):
-    (last,) = (mistake for mistake in mutants_of(HARDMAX13) if mistake.name == "last_of_ties")
+    (last,) = (mutant for mutant in mutants_of(HARDMAX13) if mutant.name == "last_of_ties")
     made(monkeypatch, replace(last, equivalent={"13": "there are no ties"}))
     argued, wrongly = (one(suite(tmp_path, case), last.name) for case in (NO_TIES, TIES))
     assert (argued.fate, argued.contradicts) == (Fate.HARMLESS, False)
@@ -107,7 +106,7 @@ def test_what_is_argued_to_be_harmless_is_asked_all_the_same(tmp_path, monkeypat
 
 
 def test_habits_are_killed_where_their_runs_disturb_each_other(tmp_path: Path) -> None:
-    names = [habit.name for habit in STATEFUL]
+    names = [stateful.name for stateful in STATEFUL]
     found = seen(suite(tmp_path, NO_TIES), *names)
     assert {one.fate for one in found.values()} == {Fate.KILLED}
     assert set(found) == set(names)
@@ -115,8 +114,8 @@ def test_habits_are_killed_where_their_runs_disturb_each_other(tmp_path: Path) -
 
 def test_who_is_asked_once_shows_no_habit(tmp_path: Path) -> None:
     cases = suite(tmp_path, NO_TIES, TIES)
-    found = {one.mutant.name: one.fate for one in mutations(cases, Settings(once=True))}
-    assert {found[habit.name] for habit in STATEFUL} == {Fate.SURVIVED}
+    found = {one.mutant.name: one.fate for one in mutations(cases, MutationSettings(once=True))}
+    assert {found[stateful.name] for stateful in STATEFUL} == {Fate.SURVIVED}
     assert found["last_of_ties"] is Fate.KILLED
 
 
@@ -130,7 +129,9 @@ def test_what_kills_in_one_place_is_asked_first_in_the_others(tmp_path: Path) ->
     """Smaller ones may kill there too, but it takes long to find out which."""
     large = "- {name: large, matrix: {dtype: [float16, float32]}, inputs: {input: {shape: [9, 9], "
     cases = suite(tmp_path, f"{large}constant: 1}}}}}}\n", TIES)
-    found = {m.mutant.dtype: m.killers for m in mutations(cases, Settings(("last_of_ties",)))}
+    found = {
+        m.mutant.dtype: m.killers for m in mutations(cases, MutationSettings(("last_of_ties",)))
+    }
     assert found == {dtype: (f"Hardmax/large@dtype={dtype}",) for dtype in ("float16", "float32")}
 
 
@@ -155,7 +156,7 @@ def test_each_version_and_dtype_is_a_suite_of_its_own(tmp_path: Path) -> None:
     }
     fates = {
         (one.mutant.op.since, one.mutant.dtype): one.fate
-        for one in mutations(cases, Settings(("last_of_ties",)))
+        for one in mutations(cases, MutationSettings(("last_of_ties",)))
     }
     assert fates == {
         (1, "float16"): Fate.KILLED,
@@ -191,20 +192,20 @@ def test_a_mistake_about_validity_alone_counts_once_for_a_version(tmp_path: Path
     )
     cases = suite(tmp_path, legal, outside)
     names = "axis_clamped", "refuses_float32", "refuses_float16"
-    found = list(mutations(cases, Settings(names)))
+    found = list(mutations(cases, MutationSettings(names)))
     assert {(m.mutant.op.since, m.mutant.name, m.mutant.any_type, m.fate) for m in found} == {
         (11, "axis_clamped", True, Fate.SURVIVED),
         (13, "axis_clamped", True, Fate.KILLED),
         *((op, f"refuses_{one}", False, Fate.KILLED)
           for op in (11, 13) for one in ("float16", "float32")),
     }  # fmt: skip
-    assert len(found) == count(cases, Settings(names)) == 6
+    assert len(found) == count(cases, MutationSettings(names)) == 6
 
 
 def test_a_mistake_on_one_dtype_is_none_in_cases_of_another(tmp_path: Path) -> None:
     half = NO_TIES.replace("name: no_ties", "name: half, dtype: float16")
     cases = suite(tmp_path, half, WHOLE_NUMBERS)
-    assert list(mutations(cases, Settings(("refuses_float32",)))) == []
+    assert list(mutations(cases, MutationSettings(("refuses_float32",)))) == []
 
 
 def test_what_no_case_reaches_is_a_mistake_that_they_do_not_see(tmp_path: Path) -> None:
@@ -224,7 +225,7 @@ def test_operators_that_the_engine_does_not_know_have_no_mistakes(tmp_path: Path
         """
     cases = cases_in(tmp_path, text)
     assert list(mutations(cases)) == []
-    assert mistakes_in(cases[0].op) == ()
+    assert mutants_in(cases[0].op) == ()
 
 
 def test_a_wrong_case_is_said_to_be_one(tmp_path: Path) -> None:
@@ -234,7 +235,7 @@ def test_a_wrong_case_is_said_to_be_one(tmp_path: Path) -> None:
 
 
 def test_a_mistake_that_cannot_be_made_is_a_bug(tmp_path, monkeypatch):
-    made(monkeypatch, Mistake("broken", "it broke", lambda node: [1 / 0]))
+    made(monkeypatch, Mutant("broken", "it broke", lambda node: [1 / 0]))
     with pytest.raises(ZeroDivisionError) as raised:
         list(mutations(suite(tmp_path, TIES)))
     assert raised.value.__notes__ == ["in the mutant broken, made on Hardmax-13 {'axis': 1}"]
@@ -250,7 +251,7 @@ def test_a_mistake_must_not_change_what_it_is_made_of(tmp_path, monkeypatch):
         return node.right
 
     for answer in (spoils_the_input, spoils_the_answer):
-        made(monkeypatch, Mistake("spoils", "it spoilt", answer))
+        made(monkeypatch, Mutant("spoils", "it spoilt", answer))
         with pytest.raises(ValueError, match="read-only"):
             list(mutations(suite(tmp_path, TIES)))
 
@@ -263,26 +264,26 @@ def smoke(*ops: str, dtype: str = "float32") -> tuple[Case, ...]:
 @pytest.mark.parametrize("op", ["Hardmax", "Softmax", "LpPool", "DML_ACTIVATION_HARDMAX1"])
 def test_a_lying_backend_that_is_asked_like_any_other_gets_the_same_verdicts(op: str) -> None:
     for case in smoke(op)[::9]:
-        sight, trial = Sight(case, "float32"), Trial(case)
-        for mistake in mistakes_in(case.op, "float32"):
-            if not isinstance(mistake, Mistake):
+        case_kills, evaluation = CaseKills(case, "float32"), CaseEvaluation(case)
+        for mutant in mutants_in(case.op, "float32"):
+            if not isinstance(mutant, Mutant):
                 continue
-            asked = inline.result_of(trial, inline.lying(mistake)).verdict
-            assert sight.verdict(mistake) is asked, (case.id, mistake.name)
+            asked = inline.result_of(evaluation, inline.lying(mutant)).verdict
+            assert case_kills.verdict(mutant) is asked, (case.id, mutant.name)
 
 
 def test_so_does_one_with_a_habit() -> None:
     for case in smoke("Softmax")[:3]:
-        for habit in STATEFUL:
-            asked = inline.result_of(Trial(case), habitual(habit)).verdict
-            assert Sight(case, "float32").verdict_on_habit(habit) is asked
+        for stateful in STATEFUL:
+            asked = inline.result_of(CaseEvaluation(case), stateful_backend(stateful)).verdict
+            assert CaseKills(case, "float32").verdict_on_stateful(stateful) is asked
 
 
 def test_several_processes_find_what_one_does(tmp_path: Path) -> None:
     cases = suite(tmp_path, NO_TIES, TIES, WHOLE_NUMBERS)
     alone, shared = (set(mutations(cases, jobs=jobs)) for jobs in (1, 2))
     assert alone == shared
-    assert count(cases, Settings()) == len(alone) == len(mistakes_in(HARDMAX13, "float32"))
+    assert count(cases, MutationSettings()) == len(alone) == len(mutants_in(HARDMAX13, "float32"))
 
 
 def test_what_a_process_raises_is_raised(tmp_path: Path) -> None:
@@ -294,7 +295,7 @@ def test_what_a_process_raises_is_raised(tmp_path: Path) -> None:
 
 # ── scores ────────────────────────────────────────────────────────────────────────────────────
 def mutation(killers=(), noticers=(), harmless=None) -> Mutation:
-    return Mutation(Mutant(HARDMAX13, "float32", "x", "x"), harmless, killers, noticers)
+    return Mutation(MutantId(HARDMAX13, "float32", "x", "x"), harmless, killers, noticers)
 
 
 def test_a_score_is_the_part_that_is_seen_of_what_can_be() -> None:

@@ -1,8 +1,8 @@
 from opcheck.dtypes import DTYPES
-from opcheck.execution.mutate import Settings, mutations
+from opcheck.execution.mutate import MutationSettings, mutations
 from opcheck.execution.node_tests import cases_of_node_tests, yardsticks
 from opcheck.model import OpVersion, Tolerance, Values, Verdict
-from opcheck.model.mutation import Fate, Mutant, Mutation, score
+from opcheck.model.mutation import Fate, MutantId, Mutation, score
 from tests.execution.one import ENGINE
 from tests.inline import judged
 
@@ -35,12 +35,14 @@ def test_there_are_none_of_older_versions_nor_of_what_the_engine_does_not_know()
 def test_their_tolerance_lets_pass_what_opcheck_does_not():
     names = ("too_large_by_0.0001", "too_large_by_0.01")
     cases = [case for case in cases_of_node_tests(OURS) if case.op.name == "LpPool"]
-    found = {one.mutant.name: one.fate for one in mutations(cases, Settings(names, once=True))}
+    found = {
+        one.mutant.name: one.fate for one in mutations(cases, MutationSettings(names, once=True))
+    }
     assert found == {names[0]: Fate.SURVIVED, names[1]: Fate.KILLED}
 
 
 def mutation(op, dtype, name, *killers):
-    return Mutation(Mutant(op, dtype, name, "it was wrong"), None, killers)
+    return Mutation(MutantId(op, dtype, name, "it was wrong"), None, killers)
 
 
 def test_a_yardstick_is_about_the_same_version_type_and_mistakes():

@@ -5,13 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from opcheck.engine.mutants import Mutant as Mistake
-from opcheck.engine.mutants import mutants_of
+from opcheck.engine.mutants import Mutant, mutants_of
 from opcheck.engine.mutants.mutant import STATEFUL
+from opcheck.execution.evaluation import CaseEvaluation
 from opcheck.execution.propose import proposals
-from opcheck.execution.trial import Trial
 from opcheck.model import Case, Computed, Fill, Given, OpVersion, Rejected, Values, Verdict
-from opcheck.model.mutation import Mutant, Proposal
+from opcheck.model.mutation import MutantId, Proposal
 from opcheck.suite import materialize
 from tests import inline
 from tests.asking import cases_in
@@ -29,15 +28,15 @@ def weak(folder: Path, op: str, since: int, *types: str) -> tuple[Case, ...]:
     return cases_in(folder, f"op: {op}\nopset: {since}\n{matrix}\ncases:\n{WEAK[op]}\n")
 
 
-def named(op: OpVersion, name: str) -> Mistake:
-    return next(mistake for mistake in mutants_of(op) if mistake.name == name)
+def named(op: OpVersion, name: str) -> Mutant:
+    return next(mutant for mutant in mutants_of(op) if mutant.name == name)
 
 
-def mutants(cases: Sequence[Case], name: str) -> list[Mutant]:
+def mutants(cases: Sequence[Case], name: str) -> list[MutantId]:
     found = []
     for case in cases:
         assert case.dtype
-        found.append(Mutant(case.op, case.dtype.name, name, named(case.op, name).text))
+        found.append(MutantId(case.op, case.dtype.name, name, named(case.op, name).text))
     return found
 
 
@@ -45,10 +44,12 @@ def proposed(cases: Sequence[Case], name: str, tries: int = 600) -> list[Proposa
     return list(proposals(mutants(cases, name), cases, tries))
 
 
-def verdicts(case: Case, mistake: Mistake) -> tuple[Verdict, Verdict]:
+def verdicts(case: Case, mutant: Mutant) -> tuple[Verdict, Verdict]:
     """That of who makes the mistake, and that of the engine."""
-    right = Mistake("right", "nothing was wrong", lambda node: node.right)
-    lying, honest = (inline.result_of(Trial(case), inline.lying(one)) for one in (mistake, right))
+    right = Mutant("right", "nothing was wrong", lambda node: node.right)
+    lying, honest = (
+        inline.result_of(CaseEvaluation(case), inline.lying(one)) for one in (mutant, right)
+    )
     return lying.verdict, honest.verdict
 
 
@@ -69,13 +70,13 @@ def verdicts(case: Case, mistake: Mistake) -> tuple[Verdict, Verdict]:
 )
 def test_what_is_proposed_kills_and_accuses_nobody_else(tmp_path, op, since, name) -> None:
     cases = weak(tmp_path, op, since, "float32")
-    mistake = named(cases[0].op, name)
+    mutant = named(cases[0].op, name)
     [found] = proposed(cases, name, 1500)
     assert found.mutants == (
-        Mutant(cases[0].op, "float32", name, mistake.text, mistake.once_a_version),
+        MutantId(cases[0].op, "float32", name, mutant.text, mutant.once_a_version),
     )
     assert found.case.op == cases[0].op
-    wrong, right = verdicts(found.case, mistake)
+    wrong, right = verdicts(found.case, mutant)
     assert wrong in (Verdict.FAIL, Verdict.ERROR)
     assert right is Verdict.PASS
 
@@ -150,6 +151,6 @@ def test_nothing_is_proposed_where_nothing_is_found(tmp_path: Path) -> None:
 
 def test_habits_show_in_no_single_input(tmp_path: Path) -> None:
     cases = weak(tmp_path, "Hardmax", 13, "float32")
-    habit = STATEFUL[0]
-    survivor = Mutant(cases[0].op, "float32", habit.name, habit.text)
+    stateful = STATEFUL[0]
+    survivor = MutantId(cases[0].op, "float32", stateful.name, stateful.text)
     assert list(proposals([survivor], cases, 50)) == []

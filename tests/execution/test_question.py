@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from opcheck.backends import attempt, connect
-from opcheck.execution.oracle import question
+from opcheck.execution.expected import question
 from opcheck.model import Produced, Rejected, TensorType
-from opcheck.report import spelling
+from opcheck.report import formatting
 from tests.asking import cases_in
 
 CONV = """
@@ -123,6 +123,6 @@ def test_attributes_and_what_is_put_are_told_as_the_model_has_them(tmp_path: Pat
     (case,) = cases_in(tmp_path, text)
     # A model has no other floats; a backend in Python must not be given more digits.
     assert question(case).task.attrs == {"alpha": float(np.float32(0.1))}
-    assert spelling.tensor(case.inputs[0]) == "X float32[8] constant 0 but -1 at [5]"
+    assert formatting.tensor(case.inputs[0]) == "X float32[8] constant 0 but -1 at [5]"
     others = replace(case.inputs[0], put=case.inputs[0].put * 3)
-    assert spelling.tensor(others) == "X float32[8] constant 0 but 3 others"
+    assert formatting.tensor(others) == "X float32[8] constant 0 but 3 others"

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from opcheck.errors import NotSupported
-from opcheck.execution import conduct
-from opcheck.execution.trial import Judged, together
-from opcheck.model import Result, Verdict
+from opcheck.execution import judge_all
+from opcheck.execution.evaluation import EvaluatedCase, combine_repeats
+from opcheck.model import LiveResult, Verdict
 from tests.asking import cases_in
 from tests.execution.one import RIGHT, TWO, one
 from tests.inline import Inline
@@ -43,10 +43,10 @@ class Flaky:
         return run
 
 
-def asked(case: Any, *answers: Any, times: int | None = None, **options: Any) -> Result:
+def asked(case: Any, *answers: Any, times: int | None = None, **options: Any) -> LiveResult:
     """What comes of a case that is asked as often as there are answers."""
     backend = Inline(Fake(Flaky(*answers)))
-    (found,) = conduct([case], [backend], times=times or len(answers), **options)
+    (found,) = judge_all([case], [backend], times=times or len(answers), **options)
     return found
 
 
@@ -104,8 +104,8 @@ def test_who_fails_in_several_ways_is_unstable(case: Any) -> None:
 
 
 def test_a_refusal_and_an_answer_contradict_each_other() -> None:
-    answers = [Judged(result(refused=refused)) for refused in (True, False, True)]
-    found = together(answers).result
+    answers = [EvaluatedCase(result(refused=refused)) for refused in (True, False, True)]
+    found = combine_repeats(answers).result
     assert found.verdict is Verdict.UNSTABLE
     assert found.reason == "2 of 3: pass by refusal; 1 of 3: pass"
 
@@ -134,17 +134,20 @@ def test_they_are_red_where_that_is_asked_for(tmp_path: Path) -> None:
     assert asked(case, WRONG, 2 * WRONG, reproducible=True).verdict is Verdict.FAIL
     runs = in_turn(*([answer] for answer in (RIGHT, RIGHT, NEARLY)))
     for reproducible, verdict in ((False, Verdict.PASS), (True, Verdict.UNSTABLE)):
-        (found,) = conduct([case], [Inline(runs)], reproducible=reproducible)
+        (found,) = judge_all([case], [Inline(runs)], reproducible=reproducible)
         assert (found.verdict, found.irreproducible) == (verdict, True)
 
 
 def test_what_was_not_delivered_leaves_too_few_answers_but_excuses_no_wrong_one() -> None:
-    gone = Judged(result(Verdict.NOT_RUN, reason="it is gone"))
-    right, wrong = Judged(result()), Judged(result(Verdict.FAIL, failure="values", reason="bad"))
-    found = [together(all_).result for all_ in ([right, gone], [gone, wrong], [gone, gone])]
+    gone = EvaluatedCase(result(Verdict.NOT_RUN, reason="it is gone"))
+    right, wrong = (
+        EvaluatedCase(result()),
+        EvaluatedCase(result(Verdict.FAIL, failure="values", reason="bad")),
+    )
+    found = [combine_repeats(all_).result for all_ in ([right, gone], [gone, wrong], [gone, gone])]
     assert [one.verdict for one in found] == [Verdict.NOT_RUN, Verdict.FAIL, Verdict.NOT_RUN]
     assert found[0].reason == "it is gone"
-    assert together([right, gone, wrong]).result.verdict is Verdict.UNSTABLE
+    assert combine_repeats([right, gone, wrong]).result.verdict is Verdict.UNSTABLE
 
 
 def test_a_warning_each_time_is_one_and_now_and_then_a_contradiction(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from opcheck.backends import Backend
 from opcheck.backends.connect import connect
 from opcheck.errors import BackendUnavailable, UsageError
-from opcheck.execution import conduct
+from opcheck.execution import judge_all
 from opcheck.execution.saving import Recording, recording
 from opcheck.graph.folders import DATA_SET, folder_name, read_origin
 from opcheck.model import (
@@ -19,13 +19,13 @@ from opcheck.model import (
     Crashed,
     Declined,
     Foreign,
+    LiveResult,
     NotRun,
     Outcome,
     OutOfMemory,
     Produced,
     Question,
     Raised,
-    Result,
     Task,
     TimedOut,
     Verdict,
@@ -54,9 +54,9 @@ def saved(folder: Path, outcome: Outcome) -> set[str]:
     return {str(p.relative_to(case)) for p in case.rglob("*") if p.is_file()}
 
 
-def recorded(folder: Path, backend: Backend, cases: Sequence[Case]) -> list[Result]:
+def recorded(folder: Path, backend: Backend, cases: Sequence[Case]) -> list[LiveResult]:
     """The results of `backend`, whose answers are saved in `folder`."""
-    return list(conduct(cases, recording([Inline(backend)], folder)))
+    return list(judge_all(cases, recording([Inline(backend)], folder)))
 
 
 # ── what is written ───────────────────────────────────────────────────────────────────────────
@@ -115,10 +115,10 @@ def test_a_case_that_is_saved_again_has_its_last_answer_alone(tmp_path: Path) ->
 
 
 # ── there and back ────────────────────────────────────────────────────────────────────────────
-def verdicts(results: Sequence[Result]) -> dict[str, Any]:
+def verdicts(results: Sequence[LiveResult]) -> dict[str, Any]:
     """What is found about each case, without how stable and how quick it was found."""
 
-    def found(result: Result) -> Any:
+    def found(result: LiveResult) -> Any:
         reason = result.reason if "stability" not in result.reason else ""
         return (
             result.verdict,
@@ -308,7 +308,7 @@ def test_a_disk_that_is_full_ends_the_run_with_a_message(tmp_path, monkeypatch):
     (backend,) = recording([Inline(connect("numpy"))], tmp_path / "out")
     monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(BackendUnavailable) as error:
-        list(conduct(cases, [backend]))
+        list(judge_all(cases, [backend]))
     assert error.value.message == (
         f"outputs cannot be saved in {tmp_path}/out: No space left on device"
     )

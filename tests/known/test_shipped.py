@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from opcheck import backends, suite
+from opcheck.analysis.status import reds
 from opcheck.dtypes import DTYPES
 from opcheck.errors import CaseFileError
 from opcheck.known import explain, load_ledgers, shipped_ledgers, within
-from opcheck.model import FAILURES, BackendInfo, OpVersion, Rejected, Result, Source, Verdict
-from opcheck.records.status import reds
+from opcheck.model import FAILURES, BackendInfo, LiveResult, OpVersion, Rejected, Source, Verdict
 from opcheck.report import store
 from tests import inline
 from tests.asking import shipped_cases
@@ -284,7 +284,7 @@ def judged(cases, first_run):
         assert {record.case for record in run.records} == {c.id for c in cases if c.level != "deep"}
         results += [
             (
-                Result(by_id[r.case], r.backend, r.found or r.verdict, failure=r.failure),
+                LiveResult(by_id[r.case], r.backend, r.found or r.verdict, failure=r.failure),
                 infos[r.backend],
             )
             for r in run.records

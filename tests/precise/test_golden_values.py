@@ -11,7 +11,7 @@ import pytest
 from opcheck.dtypes import DTYPES, limits, of
 from opcheck.engine import Node, rounding
 from opcheck.engine.rounding import correctly_rounded
-from opcheck.execution.oracle import question
+from opcheck.execution.expected import question
 from opcheck.model import OpVersion, Rejected
 from opcheck.numbers.precise import precise
 from tests import brute

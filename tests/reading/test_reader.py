@@ -11,14 +11,14 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from opcheck.errors import CaseFileError, Problem
-from opcheck.reading import Mark, Node, Problems, builder, read_file, read_text, reader
+from opcheck.reading import FileNode, Mark, Problems, builder, read_file, read_text, reader
 from tests.reading.trees import read
 
 both_parsers = pytest.mark.usefixtures("parser")
 per_parser = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 
 
-def attempt(text: str) -> tuple[Node | None, list[Problem]]:
+def attempt(text: str) -> tuple[FileNode | None, list[Problem]]:
     problems = Problems()
     return read_text(text, "f.yaml", problems), list(problems)
 

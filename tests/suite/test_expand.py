@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from opcheck.dtypes import DTYPES
 from opcheck.model import Case, Given, Rejected, Values
-from opcheck.reading import Mark, Node
+from opcheck.reading import FileNode, Mark
 from opcheck.suite.expand import spell
 
 Cases = Callable[[str], tuple[Case, ...]]
@@ -350,12 +350,12 @@ def test_all_leaves_out_where_the_operator_is_deprecated(cases: Cases) -> None:
     ],
 )
 def test_a_coordinate_is_spelt(value: Any, want: str) -> None:
-    def node(value: Any) -> Node:
+    def node(value: Any) -> FileNode:
         if isinstance(value, tuple):
-            return Node(tuple(map(node, value)), Mark(1, 1))
+            return FileNode(tuple(map(node, value)), Mark(1, 1))
         if isinstance(value, dict):
-            return Node({key: node(item) for key, item in value.items()}, Mark(1, 1))
-        return Node(value, Mark(1, 1))
+            return FileNode({key: node(item) for key, item in value.items()}, Mark(1, 1))
+        return FileNode(value, Mark(1, 1))
 
     assert spell(node(value)) == want
 

@@ -3,7 +3,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from opcheck.errors import CaseFileError, UsageError
-from opcheck.execution.oracle import question
+from opcheck.execution.expected import question
 from opcheck.model import Agreement
 from opcheck.suite import load_all
 from tests.models import model, relu, sequence_of, tensor, typed

@@ -48,13 +48,13 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
 
 
 def _own(interface: Any, way: str) -> bool:
-    """Whether it has the method, and not only the one that does nothing and all inherit."""
+    """Return True if it defines the method itself, instead of inheriting the empty one."""
     method = getattr(interface, way, None)
     return callable(method) and getattr(method, "__module__", "") != "onnx.backend.base"
 
 
-def _prepared(interface: Any, way: str, device: str, task: Task) -> Model:
-    """What the interface prepares, once it has said that it takes device and model."""
+def _prepared(interface: Any, way: str, device: str, task: Task) -> OnnxModel:
+    """Prepare the model once the interface has accepted device and model."""
     with own_part():
         model = model_of(task)
     run = getattr(interface, way)
@@ -67,24 +67,24 @@ def _prepared(interface: Any, way: str, device: str, task: Task) -> Model:
                 raise NotSupported(f"{name} says no to {device}")
         if way == "prepare":
             prepared = runnable(run(model, device))
-            return Model(task, lambda inputs: prepared.run(_values(task, inputs)))
+            return OnnxModel(task, lambda inputs: prepared.run(_values(task, inputs)))
     if way == "run_model":
-        return Model(task, lambda inputs: run(model, _values(task, inputs), device))
+        return OnnxModel(task, lambda inputs: run(model, _values(task, inputs), device))
     if len(model.graph.node) != 1:
         raise NotExpressible("run_node takes one node, and as ONNX this operator is several")
     node, version = model.graph.node[0], {"opset_version": task.opset}
     more = version if accepts(run, node, [], device, **version) else {}
     only_nodes(task, "run_node")
-    return Model(task, lambda inputs: run(node, task.operands(inputs), device, **more))
+    return OnnxModel(task, lambda inputs: run(node, task.operands(inputs), device, **more))
 
 
 def _values(task: Task, inputs: Sequence[Array]) -> list[Any]:
-    """What the interface takes: a list, in the order of the model's inputs."""
+    """Return the inputs as the interface takes them: a list in the model's order."""
     return [*task.values(inputs).values()]
 
 
 @dataclass(frozen=True)
-class Model:
+class OnnxModel:
     """One model, and what runs it."""
 
     task: Task

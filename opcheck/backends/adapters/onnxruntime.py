@@ -100,7 +100,7 @@ def _check_works(ort: Any, provider: str) -> None:
         raise BackendUnavailable(f"{provider} does not work here: got {', '.join(got)}", hint)
 
 
-def _prepared(ort: Any, provider: str, threads: int, task: Task) -> Session:
+def _prepared(ort: Any, provider: str, threads: int, task: Task) -> RuntimeSession:
     """A session for the one-node model on this provider and no other, with its own defaults."""
     options = ort.SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
@@ -115,7 +115,7 @@ def _prepared(ort: Any, provider: str, threads: int, task: Task) -> Session:
     if session.get_providers()[:1] != [provider]:
         got = ", ".join(session.get_providers())
         raise BackendUnavailable(f"asked for {provider}, got {got}")
-    return Session(task, session)
+    return RuntimeSession(task, session)
 
 
 @contextmanager
@@ -138,7 +138,7 @@ def _declining() -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class Session:
+class RuntimeSession:
     """One model in ONNX Runtime, which does not convert all types from and to NumPy."""
 
     task: Task
@@ -157,7 +157,7 @@ class Session:
             return [_array(value) for value in self.session.run_with_ort_values(None, values)]
 
     def declared(self) -> list[tuple[str | None, list[object] | None]]:
-        """What the session says of its outputs; a shape that it does not know looks like rank 0."""
+        """The outputs that the session declares; an unknown shape looks like rank 0."""
         ports = self.session.get_outputs()
         return [(_DTYPES.get(port.type), port.shape or None) for port in ports]
 

@@ -92,7 +92,7 @@ class Compiled:
             return self._arrays(self.compiled(feed))
 
     def declared(self) -> list[tuple[str | None, list[int | None] | None]]:
-        """What the compiled model says of the outputs' shapes."""
+        """The output shapes that the compiled model declares."""
         return [(None, _sizes(port.get_partial_shape())) for port in self.compiled.outputs]
 
     def repeated(self, inputs: Sequence[Array]) -> Bare:

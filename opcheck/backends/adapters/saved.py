@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 ABOUT = About("outputs computed elsewhere, saved:DIR")
 
 
-class Refused(Exception):
-    """What computed the outputs refused the model; in its own words."""
+class SavedRefusal(Exception):
+    """The saved outputs' producer refused the model; the message is its own."""
 
 
 class UnusableOutputs(UnusableAnswer):
@@ -50,10 +50,10 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
     address, of = f"saved:{folder}", origin.address or None
     holds = {"folder": digest(path for path in folder.rglob("*") if path.is_file())}
     info = replace(origin, address=address, of=of, repeatable=False, made_of=holds)
-    return Adapted(info, (Refused,), partial(_prepared, folder))
+    return Adapted(info, (SavedRefusal,), partial(_prepared, folder))
 
 
-def _prepared(root: Path, task: Task) -> Answer:
+def _prepared(root: Path, task: Task) -> SavedAnswer:
     """Nothing to prepare: all is known once it is known for which inputs."""
     # A model that was refused may have been tried at another opset too.
     folder = root / folders.task_folder_name(task)
@@ -61,17 +61,17 @@ def _prepared(root: Path, task: Task) -> Answer:
         folder = root / folders.folder_name(task.case)
     try:
         with own_part():
-            return Answer(folder, task, model_of(task))
+            return SavedAnswer(folder, task, model_of(task))
     except NotExpressible:
         # Outputs may be there all the same, of a backend that needs no ONNX model.
         if not folder.is_dir():
             raise
-        return Answer(folder, task, None)
+        return SavedAnswer(folder, task, None)
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What was saved for one task."""
+class SavedAnswer:
+    """The saved outputs of one task."""
 
     folder: Path
     task: Task
@@ -106,7 +106,7 @@ def _said(saying: Saying) -> Exception:
     if saying.kind == "not_run":
         return BackendUnavailable(saying.text)
     refusal = read_refusal(saying.text)
-    base = Refused if refusal.documented else Exception
+    base = SavedRefusal if refusal.documented else Exception
     # Under its own name, as the backend's users know it.
     named: type[Exception] = type(refusal.kind, (base,), {}) if refusal.kind else base
     return named(refusal.detail)

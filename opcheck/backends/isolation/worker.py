@@ -39,7 +39,7 @@ def main(arguments: str) -> None:
     home = os.getpid()
     if sys.platform == "linux":
         # This process ends with its parent, even one that is killed: at once, and even while a
-        # backend keeps Python's lock; for the rest there is `guard`.
+        # backend keeps Python's lock; for the rest there is `cleanup`.
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != given["parent"]:
             os._exit(1)
@@ -81,7 +81,7 @@ def _tell_system(name: str, text: str) -> None:
 
 
 class _Printed:
-    """What is printed, down to the file descriptors 1 and 2, which are the file `log`."""
+    """Captured output, including file descriptors 1 and 2, in the file `log`."""
 
     def __init__(self, log: int) -> None:
         self._log = log
@@ -150,8 +150,8 @@ class _Worker:
                 return
 
     def _answer(self, backend: Backend, timer: Timer, message: Message) -> None:
-        from opcheck.backends.isolation.wire import Answer, answer_parts, read_question
-        from opcheck.backends.observe import Exit, Observed, observe
+        from opcheck.backends.execute import CallFailure, Observed, execute
+        from opcheck.backends.isolation.wire import WorkerAnswer, answer_parts, read_question
         from opcheck.model import Question
 
         seen = Observed()
@@ -160,17 +160,19 @@ class _Worker:
             if not isinstance(question, Question):
                 self.channel.send(message.number, timer.answer(question), patient=True)
                 return
-            seen = observe(backend, question, alone=True)
+            seen = execute(backend, question, alone=True)
             self._end_if_forked()
-            told = Answer(seen, self.printed.take(), _peak() if self.measured else 0)
+            told = WorkerAnswer(seen, self.printed.take(), _peak() if self.measured else 0)
             self.channel.send(message.number, answer_parts(question, told), patient=True)
             return
         except ConnectionError:
             raise
         except (MemoryError, OSError) as error:
             # Of its data, if it was not asked yet, else of its answer.
-            failed = Exit("memory", type(error).__name__, str(error), documented=False)
-            answer = answer_parts(None, Answer(Observed(seen.stage, failed), self.printed.take()))
+            failed = CallFailure("memory", type(error).__name__, str(error), documented=False)
+            answer = answer_parts(
+                None, WorkerAnswer(Observed(seen.stage, failed), self.printed.take())
+            )
         except Exception:  # what a backend raises is observed: this is a mistake of opcheck's
             answer = [dumps({"bug": traceback.format_exc()}).encode()]
         self.channel.send(message.number, answer, patient=True)

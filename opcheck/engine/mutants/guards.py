@@ -17,8 +17,8 @@ import numpy as np
 
 from opcheck import dtypes, opset
 from opcheck.engine.evaluate import evaluate
-from opcheck.engine.mutants.axes import Axes, Named, names_axes
-from opcheck.engine.mutants.mutant import Accepting, Answer, Mutant, another, floating
+from opcheck.engine.mutants.axes import Axes, NamedAxes, names_axes
+from opcheck.engine.mutants.mutant import Accepting, AnswerFunction, Mutant, another, floating
 from opcheck.engine.mutants.schema import says_something
 from opcheck.engine.node import Node
 from opcheck.engine.operators import Operator
@@ -73,7 +73,7 @@ def guards(op: OpVersion, operator: Operator) -> Iterator[Mutant]:
 
 
 def _mutant(
-    operator: Operator, path: Sequence[Condition], does: str, text: str, answer: Answer
+    operator: Operator, path: Sequence[Condition], does: str, text: str, answer: AnswerFunction
 ) -> Mutant:
     name = "_and_".join(condition.name for condition in path)
     primitive = max(condition.primitive for condition in path)
@@ -175,7 +175,7 @@ def _of_attribute(attribute: Attribute) -> Iterator[Condition]:
     name = attribute.name
     if names_axes(attribute):
         for word, text, holds in _OF_AXES:
-            along = partial(_along, Named(attribute), holds)
+            along = partial(_along, NamedAxes(attribute), holds)
             yield Condition(f"{name}_{word}", f"{name} {text}", along, word, of_index=True)
     elif name == "auto_pad":
         for word in ("SAME", "VALID"):
@@ -194,7 +194,7 @@ _OF_AXES: Sequence[tuple[str, str, Callable[[Any, Axes], Any]]] = (
 )  # fmt: skip
 
 
-def _along(named: Named, holds: Callable[[Any, Axes], Any], node: Node) -> bool:
+def _along(named: NamedAxes, holds: Callable[[Any, Axes], Any], node: Node) -> bool:
     return bool(node.rank and holds(node.lead, named.found(node)))
 
 

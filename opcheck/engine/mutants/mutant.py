@@ -17,7 +17,7 @@ from opcheck.engine.evaluate import evaluate
 from opcheck.engine.node import Node
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import Array, OpVersion
-from opcheck.numbers import Fault
+from opcheck.numbers import FaultFunction
 
 #: Every floating type.
 FLOATS = tuple(name for name, dtype in dtypes.DTYPES.items() if dtype.kind == "float")
@@ -34,18 +34,18 @@ DOUBLE = ("float64",)
 Only: TypeAlias = Sequence[str] | None
 
 #: A name, a text, what is done, and the dtypes in which it is wrong if not in all.
-Row: TypeAlias = tuple[Any, ...]
+MutantRow: TypeAlias = tuple[Any, ...]
 
 #: The outputs of a mutant. It raises InvalidNode for what it refuses; what it leaves alone is
 #: right, which `Node.right` has.
-Answer: TypeAlias = Callable[[Node], Sequence[Any]]
+AnswerFunction: TypeAlias = Callable[[Node], Sequence[Any]]
 
 
 @dataclass(frozen=True, eq=False)
 class Accepting:
     """The right answer, and to an invalid node what `repair` makes of it."""
 
-    repair: Answer
+    repair: AnswerFunction
 
     def __call__(self, node: Node) -> Sequence[Any]:
         """The outputs."""
@@ -82,7 +82,7 @@ class Mutant:
 
     name: str
     text: str
-    answer: Answer
+    answer: AnswerFunction
     primitive: str = ""
     only: Only = None
     rounded: bool = False
@@ -94,7 +94,7 @@ class Mutant:
     any_type: bool = False
 
     def made_on(self, node: Node) -> Sequence[Any] | InvalidNode:
-        """What it makes of a node, or why it refuses it; what does not concern it is right."""
+        """Return its outputs for a node, or why it refuses it; other nodes are computed right."""
         try:
             if not self.concerns(node) or (node.malformed and not self.of_form):
                 return node.right
@@ -149,7 +149,7 @@ def _different(made: Any, plain: Any, right: Any) -> Any:
     return np.where(same.reshape(made.shape) | ((made != made) & (plain != plain)), right, made)
 
 
-def faulty(primitive: str, name: str, text: str, fault: Fault, only: Only = None,
+def faulty(primitive: str, name: str, text: str, fault: FaultFunction, only: Only = None,
            **where: Any) -> Mutant:  # fmt: skip
     """The formula with a function of `opcheck.numbers`, or a helper that formulas share, wrong."""
     faults = {primitive: fault}
@@ -173,7 +173,9 @@ def of_validity(mutant: Mutant) -> Mutant:
     return replace(mutant, answer=Accepting(mutant.answer))
 
 
-def faults(primitive: str, make: Callable[[Any], Fault], *rows: Row) -> Iterator[Mutant]:
+def faults(
+    primitive: str, make: Callable[[Any], FaultFunction], *rows: MutantRow
+) -> Iterator[Mutant]:
     """Faults of one function, which `make` makes of what their rows say is done."""
     for name, text, change, *only in rows:
         yield faulty(primitive, name, text, make(change), *only)
@@ -229,7 +231,7 @@ def floating(array: Array) -> dtypes.DType | None:
 
 # ── wrong behaviour between the runs of one prepared node, which no single answer shows ────────
 
-Run: TypeAlias = Callable[[Sequence[Any]], Sequence[Any]]
+RunFunction: TypeAlias = Callable[[Sequence[Any]], Sequence[Any]]
 
 
 #: What comes of the right outputs and the inputs of a run, and of what the runs before have kept.
@@ -240,14 +242,14 @@ Habit: TypeAlias = Callable[[Sequence[Any], Sequence[Any], list[Any]], Sequence[
 class StatefulMutant:
     """One way to break the promise that runs do not touch each other.
 
-    `name` and `text` are as a mistake's; `habit` spoils a right run.
+    `name` and `text` are as a mutant's; `habit` spoils a right run.
     """
 
     name: str
     text: str
     habit: Habit
 
-    def spoilt(self, run: Run) -> Run:
+    def spoilt(self, run: RunFunction) -> RunFunction:
         """A right run with the habit."""
         kept: list[Any] = []
         return lambda inputs: self.habit(run(inputs), inputs, kept)

@@ -19,7 +19,7 @@ from opcheck.engine.mutants import axes
 from opcheck.engine.mutants.mutant import (
     DOUBLE,
     Accepting,
-    Answer,
+    AnswerFunction,
     Mutant,
     apart_from_rounding,
     computed_in_float32,
@@ -32,7 +32,7 @@ from opcheck.model import OpVersion, Typed
 from opcheck.opset import Attribute, Schema
 
 #: A stated value of an attribute, read wrongly.
-Reading: TypeAlias = Callable[[Any], Any]
+AttributeReading: TypeAlias = Callable[[Any], Any]
 #: Values for which an invalid one may be taken, the likeliest first.
 Repairs: TypeAlias = Callable[[Any, Node], Iterable[Any]]
 
@@ -45,7 +45,7 @@ _ENTRIES = (0, 1, 2, 3, -1, -2, -3, -4)
 
 
 def mutants(op: OpVersion, known: Operator) -> Iterator[Mutant]:
-    """What the schema of a version and its neighbours make."""
+    """Yield the mutants that a version's schema and its neighbors give."""
     versions = opset.versions(op.domain, op.name)
     schema = versions[op.since]
     yield from _of_versions(op, known, versions)
@@ -57,7 +57,7 @@ def mutants(op: OpVersion, known: Operator) -> Iterator[Mutant]:
             if isinstance(attribute.default, float) and 0 < attribute.default < _SMALL:
                 yield from _of_guard(attribute, known.formulas[op.since])
             if axes.names_axes(attribute):
-                yield from axes.Named(attribute).mutants()
+                yield from axes.NamedAxes(attribute).mutants()
     yield from _of_form(schema)
     yield from _of_inputs(schema)
 
@@ -65,7 +65,7 @@ def mutants(op: OpVersion, known: Operator) -> Iterator[Mutant]:
 # ── how the answers are made ──────────────────────────────────────────────────────────────────
 
 
-def _read(name: str, change: Reading) -> Answer:
+def _read(name: str, change: AttributeReading) -> AnswerFunction:
     """The right answer to a node with a stated value misread, which may make it legal, or not."""
 
     def answer(node: Node) -> Sequence[Any]:
@@ -78,7 +78,7 @@ def _read(name: str, change: Reading) -> Answer:
     return answer
 
 
-def _repaired(name: str, repairs: Repairs) -> Answer:
+def _repaired(name: str, repairs: Repairs) -> AnswerFunction:
     """An invalid node is accepted if another value of this attribute makes it legal."""
 
     def repair(node: Node) -> Sequence[Any]:
@@ -91,7 +91,7 @@ def _repaired(name: str, repairs: Repairs) -> Answer:
     return Accepting(repair)
 
 
-def _missing(name: str, value: Any) -> Answer:
+def _missing(name: str, value: Any) -> AnswerFunction:
     """The right answer, but for nodes without the attribute, which has this value there."""
     return lambda n: n.right if name in n.attrs else n.with_attrs(**{name: value}).right
 
@@ -212,7 +212,7 @@ def _of_ints(attribute: Attribute) -> Iterator[Mutant]:
     """Lists have an entry for each axis, or name axes; of the latter each stands there once."""
     name = attribute.name
 
-    def misread(end: str, text: str, change: Reading, only: Any = None) -> Mutant:
+    def misread(end: str, text: str, change: AttributeReading, only: Any = None) -> Mutant:
         return Mutant(f"{name}_{end}", text, _read(name, change), only=only)
 
     def accepted(end: str, text: str, repairs: Repairs) -> Mutant:
@@ -246,7 +246,7 @@ def _of_ints(attribute: Attribute) -> Iterator[Mutant]:
 
 
 def _lengths(node: Node) -> range:
-    """What lists of an operator on a tensor of this rank may have for a length."""
+    """Return the lengths that an operator's lists may have on a tensor of this rank."""
     return range(1, 2 * node.rank + 1)
 
 
@@ -261,7 +261,7 @@ def _as_next(place: int, values: Any) -> Any:
     return _with_entry(values, place, lambda at: values[(at + 1) % len(values)])
 
 
-def _entry_as_default(name: str, place: int) -> Answer:
+def _entry_as_default(name: str, place: int) -> AnswerFunction:
     def answer(node: Node) -> Sequence[Any]:
         with suppress(InvalidNode):
             return _read(name, lambda v: _with_entry(v, place, lambda at: 0))(node)
@@ -279,7 +279,7 @@ _BY_TYPE: Mapping[str, Callable[[Attribute], Iterator[Mutant]]] = {
 
 
 def _of_form(schema: Schema) -> Iterator[Mutant]:
-    """How attributes are read that are of another type than declared, or not declared at all."""
+    """Yield mutants that read attributes of an undeclared type, or undeclared attributes."""
     declared = {name: attribute.type for name, attribute in schema.attributes.items()}
     optional = [one for one in schema.attributes.values() if not one.required]
     for name, text, read, is_possible in (
@@ -322,7 +322,7 @@ def _converted(declared: str | None, value: Typed) -> Any:
 def _of_versions(
     op: OpVersion, known: Operator, versions: Mapping[int, Schema]
 ) -> Iterator[Mutant]:
-    # Versions that share a formula are one mistake.
+    # Versions that share a formula are one mutant.
     distinct = {formula: since for since, formula in reversed(known.formulas.items())}
     for formula, since in reversed(distinct.items()):
         if formula is not known.formulas[op.since]:

@@ -10,7 +10,7 @@ import numpy as np
 from opcheck.engine.axes import Rows, rows_coerced
 from opcheck.engine.native.blocks import each, slices
 from opcheck.engine.native.hardmax import joined_places, over_rows
-from opcheck.engine.node import Bound
+from opcheck.engine.node import BoundNode
 from opcheck.errors import InvalidNode
 from opcheck.model import Array
 from opcheck.opset.directml import invalid_axes, reduced_last
@@ -21,7 +21,7 @@ _BLOCK = 1 << 18
 _BESIDE = 64
 
 
-def native(bound: Bound, input_tensor: Array, *, threads: int = 1) -> tuple[Array]:
+def native(bound: BoundNode, input_tensor: Array, *, threads: int = 1) -> tuple[Array]:
     """One at the first maximum of every row, zero elsewhere; same shape and dtype."""
     axes, shape = bound.attrs["Axes"], input_tensor.shape
     if problem := invalid_axes(axes, len(shape)):
@@ -52,7 +52,7 @@ def _whole_rows(x: Array, y: Array, kept: int) -> None:
 
 
 def _long_rows(x: Array, y: Array, kept: int) -> None:
-    """The same of rows that are too long for a copy, into zeros."""
+    """Handle rows that are too long for a copy, into zeros."""
     before, row = x.shape[:kept], x.shape[kept:]
     number = prod(before)
     pieces = (x[(slice(None),) * kept + part] for part in _parts(row, max(1, _BLOCK // number)))

@@ -16,7 +16,7 @@ OP = operator("GroupNormalization")
 
 
 def by_groups(normalized, computes=False):
-    """Version 21, from `normalized(x, groups, epsilon)`, of which x has the shape (N, C, …)."""
+    """Version 21, from `normalized(x, groups, epsilon)`, where x has the shape (N, C, …)."""
 
     def formula(X, scale, bias, *, num_groups, epsilon, stash_type):
         if X.ndim < 2 or num_groups < 1 or X.shape[1] % num_groups:

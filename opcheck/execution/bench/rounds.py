@@ -29,7 +29,7 @@ _TRIES = 50
 
 @dataclass(frozen=True)
 class Visit:
-    """What one process of each backend does for a case before the next case has its turn.
+    """One process of each backend measures a case before the next case has its turn.
 
     No more than `rounds` are measured, and none is begun after so many `seconds`.
     """
@@ -41,7 +41,7 @@ class Visit:
 
 @dataclass(frozen=True)
 class Plan:
-    """How much is measured.
+    """The amount of measuring.
 
     Every process of the backends visits all cases, one process after the other. After so many
     rounds of a case as `looks` says it is looked whether all its ratios to `base` are precise;
@@ -68,7 +68,7 @@ class Plan:
 
 
 def about(infos: Sequence[BackendInfo], plan: Plan, *, threads: int) -> Bench:
-    """What runs, where, and how."""
+    """The backends, the machine and the options of a benchmark."""
     here = environment()
     return Bench(
         opcheck=here.opcheck,
@@ -109,7 +109,7 @@ def copying(moved: int) -> Here:
 
 
 def yardstick() -> Here:
-    """The same work in every run: a hash, of which no release of a library changes the steps."""
+    """Do the same work in every run: a hash whose steps no release of a library changes."""
     return Here(lambda: hashlib.blake2b(_YARDSTICK).digest())
 
 

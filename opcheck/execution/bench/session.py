@@ -17,16 +17,16 @@ from typing import TypeAlias
 import numpy as np
 
 from opcheck.backends import same_answers
+from opcheck.backends.execute import Outputs
 from opcheck.backends.isolation.pool import Pool
-from opcheck.backends.isolation.stopwatch import Lost, Stopwatch
-from opcheck.backends.observe import Outputs
+from opcheck.backends.isolation.stopwatch import Stopwatch, WorkerLost
 from opcheck.compare import Want
 from opcheck.compare.agreement import wants_of
 from opcheck.compare.verdict import Admitted, Answer, is_right, judge
 from opcheck.execution.bench.rounds import Contender, Plan, Visit, copying, interleave, yardstick
 from opcheck.execution.driver import Driver, Found, Inquiry
-from opcheck.execution.oracle import Silent, Testimony, testified
-from opcheck.execution.trial import Trial, settled
+from opcheck.execution.evaluation import CaseEvaluation, settle_by_agreement
+from opcheck.execution.expected import OracleAnswer, OracleUnavailable, ask_oracle
 from opcheck.model import Case, Produced, Question, Released
 from opcheck.model.timing import Sample, Timed, Timing
 from opcheck.suite import case_digest
@@ -44,7 +44,7 @@ class Stopped(Exception):
 def _answers(
     pools: Sequence[Pool], inquiries: Sequence[Inquiry[Found]], stop: Callable[[], bool]
 ) -> list[Found]:
-    """What comes of an inquiry of each backend; all are asked at once. Raises Stopped."""
+    """Return the result of an inquiry of each backend; all run at once. Raises Stopped."""
     driver: Driver[int, Found] = Driver()
     for number, (pool, inquiry) in enumerate(zip(pools, inquiries, strict=True)):
         driver.start(pool, inquiry, number)
@@ -61,8 +61,8 @@ Entrant: TypeAlias = tuple[Pool, Sequence[Stopwatch]]
 
 
 @dataclass(eq=False)
-class _Part:
-    """What is known of one backend; `right` are digests of answers that were found right.
+class _Participant:
+    """State of one backend; `right` are digests of answers that were judged right.
 
     `other` is its answer to other data when it was judged, until it was asked about them again.
     """
@@ -93,11 +93,11 @@ class OneCase:
 
     case: Case
     plan: Plan
-    parts: list[_Part]
+    parts: list[_Participant]
     oracle: Pool | None
     is_kept: bool
     asked: Question | None = None
-    testimony: Testimony | None = None
+    oracle_answer: OracleAnswer | None = None
     #: What backends agreed on, where nothing else tells what is right.
     agreed: tuple[Want, ...] = ()
     copy: list[Sample] = field(default_factory=list)
@@ -111,23 +111,25 @@ class OneCase:
 
         Does nothing where nobody is left, or where `stop` says so.
         """
-        trial = Trial(self.case, self.testimony)
+        evaluation = CaseEvaluation(self.case, self.oracle_answer)
         try:
-            question = trial.for_the_oracle if self.oracle and not trial.testimony else None
+            question = (
+                evaluation.for_the_oracle if self.oracle and not evaluation.oracle_answer else None
+            )
             if self.oracle and question:
-                asked = testified(self.oracle.info, question)
-                [trial.testimony] = _answers([self.oracle], [asked], stop)
-                self.testimony = trial.testimony if self.is_kept else None
+                asked = ask_oracle(self.oracle.info, question)
+                [evaluation.oracle_answer] = _answers([self.oracle], [asked], stop)
+                self.oracle_answer = evaluation.oracle_answer if self.is_kept else None
             if not self.is_judged:
-                self._judge(trial, stop)
+                self._judge(evaluation, stop)
             if self._left():
-                self._time(trial, visit, chance, stop)
+                self._time(evaluation, visit, chance, stop)
         except Stopped:
             return
 
     @property
     def is_precise(self) -> bool:
-        """Whether more rounds are needless: all ratios to the baseline are precise."""
+        """Return True if all ratios to the baseline are precise: more rounds are needless."""
         timings = [part.timing() for part in self._left()]
         base = next((one for one in timings if one.backend == self.plan.base), None)
         if base is None or not base.samples:
@@ -139,7 +141,7 @@ class OneCase:
         return all(found is None or precise(found) for found in ratios)
 
     def timed(self) -> Timed | None:
-        """What was measured so far; None where the case had no turn yet."""
+        """The measurements so far; None where the case had no turn yet."""
         if not self.is_judged or (self._left() and not self.rounds):
             return None
         case = self.case
@@ -156,16 +158,16 @@ class OneCase:
             digest=case_digest(case),
         )
 
-    def _left(self) -> list[_Part]:
+    def _left(self) -> list[_Participant]:
         return [part for part in self.parts if not part.why_not]
 
-    def _judge(self, trial: Trial, stop: Callable[[], bool]) -> None:
+    def _judge(self, evaluation: CaseEvaluation, stop: Callable[[], bool]) -> None:
         """Learn what a run would say of each backend."""
         pools = [part.judged for part in self.parts]
         infos = [pool.info for pool in pools]
-        judged = _answers(pools, [trial.on(info) for info in infos], stop)
+        judged = _answers(pools, [evaluation.on(info) for info in infos], stop)
         if self.case.expect.compares_backends:
-            judged = settled(trial, judged, infos)
+            judged = settle_by_agreement(evaluation, judged, infos)
         for part, found in zip(self.parts, judged, strict=True):
             if not is_right(found.result):
                 told = str(found.result.verdict), found.result.reason
@@ -179,24 +181,24 @@ class OneCase:
                 part.why_not = _ONCE
         self.is_judged = True
         if self._left():
-            answers = (one for one in self._answers(trial) if isinstance(one, Answer))
+            answers = (one for one in self._answers(evaluation) if isinstance(one, Answer))
             wants = next((one.wants for one in answers), ())
             types = [want.dtype.numpy if want.dtype else want.values.dtype for want in wants]
             written = zip(wants, types, strict=True)
-            self.moved = sum(array.nbytes for array in trial.question.inputs)
+            self.moved = sum(array.nbytes for array in evaluation.question.inputs)
             self.moved += sum(want.values.size * dtype.itemsize for want, dtype in written)
 
-    def _answers(self, trial: Trial) -> Sequence[Admitted]:
-        return [Answer(self.agreed)] if self.agreed else trial.admission.answers
+    def _answers(self, evaluation: CaseEvaluation) -> Sequence[Admitted]:
+        return [Answer(self.agreed)] if self.agreed else evaluation.accepted_answers.answers
 
-    def _check(self, part: _Part, outputs: Outputs, trial: Trial) -> None:
+    def _check(self, part: _Participant, outputs: Outputs, evaluation: CaseEvaluation) -> None:
         """See that what a process answers in the end is right; most often it is as before."""
         found = hashlib.blake2b(pickle.dumps(outputs)).digest()
         if found in part.right:
             return
         try:
-            answers = self._answers(trial)
-        except Silent as silent:
+            answers = self._answers(evaluation)
+        except OracleUnavailable as silent:
             part.why_not = f"while it was timed: its answer changed, and {silent}"
             return
         judgement = judge(
@@ -211,13 +213,15 @@ class OneCase:
         else:
             part.why_not = f"while it was timed: its answer became wrong: {judgement.reason}"
 
-    def _check_other(self, part: _Part, released: Released, trial: Trial) -> None:
+    def _check_other(
+        self, part: _Participant, released: Released, evaluation: CaseEvaluation
+    ) -> None:
         """Take away a time that is of looking up an answer, not of computing it."""
         (before, part.other), now, told = (part.other, ()), released.other, ""
         if released.looked_up:
             told = f"other data of the same shapes take {released.looked_up:,.3g} times as long"
         # What was no right answer when it was judged proves nothing now.
-        right = partial(trial.is_right_on_other_data, part.judged.info)
+        right = partial(evaluation.is_right_on_other_data, part.judged.info)
         if not same_answers(now, before) and (
             same_answers(now, released.outputs) or (right(before) and not right(now))
         ):
@@ -225,10 +229,14 @@ class OneCase:
         part.why_not = told and f"while it was timed: its answers are remembered: {told}"
 
     def _time(
-        self, trial: Trial, visit: Visit, chance: random.Random, stop: Callable[[], bool]
+        self,
+        evaluation: CaseEvaluation,
+        visit: Visit,
+        chance: random.Random,
+        stop: Callable[[], bool],
     ) -> None:
         # They need no other data than the case's.
-        asked = self.asked or replace(trial.question, second=())
+        asked = self.asked or replace(evaluation.question, second=())
         self.asked = asked if self.is_kept else None
         prepared = [(one, self._prepared(one, visit.worker, asked, stop)) for one in self._left()]
         contenders = [(part, contender) for part, contender in prepared if contender]
@@ -239,7 +247,7 @@ class OneCase:
             one.warm_up(self.plan)
         taking_part = [one for _, one in contenders]
         self.rounds = interleave(
-            taking_part, [copy, strike], self.plan, visit, self.rounds, chance, Lost, stop
+            taking_part, [copy, strike], self.plan, visit, self.rounds, chance, WorkerLost, stop
         )
         self.copy += copy.samples
         self.yardstick += strike.samples
@@ -247,16 +255,16 @@ class OneCase:
             part.samples += contender.samples
             try:
                 if contender.lost:
-                    raise Lost(contender.lost)
+                    raise WorkerLost(contender.lost)
                 released = part.timed[visit.worker].release(other=bool(part.other))
                 part.printed = released.printed.strip() or part.printed
-                self._check_other(part, released, trial)
-                self._check(part, released.outputs, trial)
-            except Lost as error:
+                self._check_other(part, released, evaluation)
+                self._check(part, released.outputs, evaluation)
+            except WorkerLost as error:
                 part.why_not = f"while it was timed: {error}"
 
     def _prepared(
-        self, part: _Part, worker: int, asked: Question, stop: Callable[[], bool]
+        self, part: _Participant, worker: int, asked: Question, stop: Callable[[], bool]
     ) -> Contender | None:
         def look() -> None:
             if stop():
@@ -269,7 +277,7 @@ class OneCase:
             part.prepared.append(held.prepared)
             contender = Contender(watch, worker)
             contender.warm_up(self.plan, held.first)
-        except Lost as error:
+        except WorkerLost as error:
             part.why_not = f"when it was to be timed: {error}"
             return None
         return contender
@@ -293,7 +301,7 @@ class Benchmark:
             OneCase(
                 case,
                 plan,
-                [_Part(*entrant) for entrant in entrants],
+                [_Participant(*entrant) for entrant in entrants],
                 oracles.get(case.expect.oracle or ""),
                 is_kept=size <= _KEPT,
             )
@@ -303,7 +311,7 @@ class Benchmark:
         self.to_come = len(cases) * plan.processes
 
     def visits(self, stop: Callable[[], bool] = lambda: False) -> Iterator[str]:
-        """Measure; each visit is told, by the id of its case, before it is made.
+        """Measure; each visit is announced by its case's id.
 
         `stop` is asked after every round and before everything that may take long; it ends all of
         it, and what was measured until then is there.
@@ -322,5 +330,5 @@ class Benchmark:
                     self.to_come -= 1
 
     def rows(self) -> tuple[Timed, ...]:
-        """What was measured so far, of the cases that had a turn."""
+        """The measurements so far, of the cases that had a turn."""
         return tuple(row for one in self._cases if (row := one.timed()))

@@ -1,4 +1,4 @@
-"""What a benchmark measures, how much of it, and the processes in which it does."""
+"""Setup of a benchmark: cases, amount of measuring, and processes."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
 from opcheck.backends.address import parse
-from opcheck.backends.isolation.guard import guarded_folder
-from opcheck.backends.isolation.slot import Settings
+from opcheck.backends.isolation.cleanup import guarded_folder
+from opcheck.backends.isolation.slot import BackendSettings
 from opcheck.backends.isolation.stopwatch import Stopwatch
 from opcheck.backends.offers import about_kind
 from opcheck.errors import UsageError, did_you_mean
@@ -48,7 +48,7 @@ def why_not(case: Case) -> str:
     return "a tensor of it has no element" if any(0 in spec.shape for spec in case.inputs) else ""
 
 
-def with_threads(settings: Settings, threads: int) -> Settings:
+def with_threads(settings: BackendSettings, threads: int) -> BackendSettings:
     """The backend with so many threads: by its own option if it has one, and by its environment."""
     address = parse(settings.address)
     asked = dict(address.options)

@@ -8,8 +8,8 @@ from opcheck.compare import Want, compare_outputs
 from opcheck.compare.outputs import in_its_dtype
 from opcheck.compare.verdict import Answer, Refusal, what_is_wrong
 from opcheck.errors import InvalidNode
-from opcheck.execution.golden.oracles import Disagreement, Ends, Outputs, ends, outputs
-from opcheck.execution.oracle import admission, computed, question
+from opcheck.execution.expected import accepted_answers, computed, question
+from opcheck.execution.golden.oracles import Disagreement, Ends, NodeOutputs, ends, outputs
 from opcheck.model import (
     Agreement,
     AnyOf,
@@ -24,10 +24,10 @@ from opcheck.model import (
     TensorSpec,
     Tolerance,
 )
-from opcheck.suite.golden_manifest import LeftOut, Method
+from opcheck.suite.golden_manifest import LeftOut, ManifestMethod
 
 #: The folders that tests lie in; see the package's docstring.
-Kind: TypeAlias = Literal["must", "should", "open", "rejected"]
+AnswerKind: TypeAlias = Literal["must", "should", "open", "rejected"]
 
 #: The fills that are other numbers with another seed.
 _RANDOM = ("uniform", "normal", "integers", "choice", "permutation")
@@ -36,7 +36,7 @@ _NO_ANSWER = (ValueError, InvalidNode, MemoryError)
 
 
 @dataclass(frozen=True, eq=False)
-class DataSet:
+class ComputedDataSet:
     """Inputs, and the right outputs, with the values between which an answer must lie.
 
     `seed` is what was added to the seeds of the case's fills. Without outputs the model is to be
@@ -46,7 +46,7 @@ class DataSet:
     seed: int
     inputs: tuple[Array, ...]
     outputs: tuple[Ends, ...]
-    method: Method | None
+    method: ManifestMethod | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,11 +58,11 @@ class Test:
     """
 
     name: str
-    kind: Kind
+    kind: AnswerKind
     task: Task
     tolerance: Tolerance | None
     bound: bool
-    data_sets: tuple[DataSet, ...]
+    data_sets: tuple[ComputedDataSet, ...]
     alternative: str = ""
     legal_twin: bool = False
     reason: str = ""
@@ -72,7 +72,7 @@ class Test:
 
 @dataclass(frozen=True, eq=False)
 class Made:
-    """What is written of a case, and what is not; `fixed` says why it has one data set only."""
+    """What is written for a case; `fixed` says why it has one data set only."""
 
     tests: tuple[Test, ...]
     left_out: tuple[LeftOut, ...]
@@ -104,7 +104,7 @@ def made_of(case: Case, data_sets: int = 1) -> Made:
 
 
 def _answered(case: Case, asked: Question, data_sets: int) -> Made:
-    (answer,) = admission(case, asked).answers
+    (answer,) = accepted_answers(case, asked).answers
     assert isinstance(answer, Answer)
     found = outputs(asked.task, asked.inputs)
     if found is not None and not isinstance(case.expect, Computed):
@@ -115,7 +115,7 @@ def _answered(case: Case, asked: Question, data_sets: int) -> Made:
                     told += f"; at {list(worst.index)} the case says {worst.want!r}, the oracle"
                     told += f" {worst.got!r} (allowed: {worst.allowed})"
                 raise Disagreement(f"the case and the oracle contradict each other: {told}")
-    stated = found or Outputs(tuple(map(in_its_dtype, answer.wants)), "stated")
+    stated = found or NodeOutputs(tuple(map(in_its_dtype, answer.wants)), "stated")
     sets = [_data_set(0, asked, answer.wants, stated, case.tolerance)]
     fixed = _fixed(case)
     left: list[LeftOut] = []
@@ -124,11 +124,13 @@ def _answered(case: Case, asked: Question, data_sets: int) -> Made:
             sets.append(_varied(case, seed))
         except _NO_ANSWER as error:
             left.append(LeftOut(case.id, f"data set {seed}", str(error)))
-    kind: Kind = "should" if case.rule == "should" else "must"
+    kind: AnswerKind = "should" if case.rule == "should" else "must"
     return Made((_test(case.id, kind, asked.task, case, sets),), tuple(left), fixed)
 
 
-def _test(name: str, kind: Kind, task: Task, case: Case, sets: Sequence[DataSet]) -> Test:
+def _test(
+    name: str, kind: AnswerKind, task: Task, case: Case, sets: Sequence[ComputedDataSet]
+) -> Test:
     bound = case.tolerance is None and any(
         one.lowest is not one.written for data in sets for one in data.outputs
     )
@@ -137,7 +139,7 @@ def _test(name: str, kind: Kind, task: Task, case: Case, sets: Sequence[DataSet]
 
 
 def _fixed(case: Case) -> str:
-    """Why other data cannot be made of a case, "" where they can."""
+    """Return why no other data can be made for a case, or ""."""
     if not isinstance(case.expect, Computed):
         return "its answer is written out"
     if not any(map(_is_random, case.inputs)):
@@ -150,7 +152,7 @@ def _is_random(spec: TensorSpec) -> bool:
     return isinstance(fill, Fill) and fill.kind in _RANDOM and not spec.initializer
 
 
-def _varied(case: Case, seed: int) -> DataSet:
+def _varied(case: Case, seed: int) -> ComputedDataSet:
     inputs = tuple(
         replace(spec, content=replace(spec.content, seed=spec.content.seed + seed))
         if isinstance(spec.content, Fill) and _is_random(spec)
@@ -167,22 +169,26 @@ def _varied(case: Case, seed: int) -> DataSet:
 
 
 def _data_set(
-    seed: int, asked: Question, wants: Sequence[Want], found: Outputs, tolerance: Tolerance | None
-) -> DataSet:
+    seed: int,
+    asked: Question,
+    wants: Sequence[Want],
+    found: NodeOutputs,
+    tolerance: Tolerance | None,
+) -> ComputedDataSet:
     pairs = zip(wants, found.arrays, strict=True)
     around = tuple(ends(want, array, tolerance) for want, array in pairs)
-    return DataSet(seed, asked.inputs, around, found.method)
+    return ComputedDataSet(seed, asked.inputs, around, found.method)
 
 
 def _rejected(case: Case, asked: Question, reason: str, legal: Case) -> Made:
-    admission(case, asked)
+    accepted_answers(case, asked)
     try:
         found = outputs(asked.task, asked.inputs)
     except InvalidNode:
         found = None
     if found is not None:
         raise Disagreement("the case takes this model for invalid, the oracle accepts it")
-    unanswered = DataSet(0, asked.inputs, (), None)
+    unanswered = ComputedDataSet(0, asked.inputs, (), None)
     refused = replace(_test(case.id, "rejected", asked.task, case, [unanswered]), reason=reason)
     try:
         twin = question(legal)
@@ -194,7 +200,7 @@ def _rejected(case: Case, asked: Question, reason: str, legal: Case) -> Made:
         wrong = isinstance(error, Disagreement | InvalidNode)
         left = LeftOut(case.id, "its legal twin", str(error), wrong)
         return Made((refused,), (left,), "its model is to be refused")
-    kind: Kind = "should" if case.rule == "should" else "must"
+    kind: AnswerKind = "should" if case.rule == "should" else "must"
     accepted = _test(twin.task.case, kind, twin.task, legal, [data])
     if [len(one.shape) for one in case.inputs] == [len(one.shape) for one in legal.inputs]:
         refused = replace(refused, ranks=accepted.ranks)
@@ -204,16 +210,16 @@ def _rejected(case: Case, asked: Question, reason: str, legal: Case) -> Made:
 def _alternatives(case: Case, asked: Question) -> Iterator[Test]:
     """Each of the answers that an undecided text admits, as its author stated it."""
     assert isinstance(case.expect, AnyOf)
-    pairs = zip(case.expect.alternatives, admission(case, asked).answers, strict=True)
+    pairs = zip(case.expect.alternatives, accepted_answers(case, asked).answers, strict=True)
     for alternative, admitted in pairs:
         name = f"{case.id}~{alternative.name}"
         match admitted:
             case Refusal(reason):
-                data = DataSet(0, asked.inputs, (), None)
+                data = ComputedDataSet(0, asked.inputs, (), None)
             case Answer(wants):
                 is_computed = isinstance(alternative.expect, Computed)
                 found = outputs(asked.task, asked.inputs) if is_computed else None
-                found = found or Outputs(tuple(map(in_its_dtype, wants)), "stated")
+                found = found or NodeOutputs(tuple(map(in_its_dtype, wants)), "stated")
                 data, reason = _data_set(0, asked, wants, found, case.tolerance), ""
         test = _test(name, "open", asked.task, case, [data])
         yield replace(test, alternative=alternative.name, reason=reason)

@@ -79,7 +79,7 @@ class _Look:
         return name in self.there and all(one.path != path for one in self.found.findings)
 
     def _model(self) -> Task | None:
-        """What the test asks, if the model states just that."""
+        """Return the question of the test if the model states exactly that."""
         if not self._is_sound(MODEL):
             return None
         try:
@@ -111,7 +111,7 @@ class _Look:
         return f"nothing gives its input {lacking[0]!r}" if lacking else None
 
     def _invalid(self, model: ModelProto) -> str | None:
-        """Why a model cannot be run, or should not."""
+        """Return why a model cannot or should not run, else None."""
         if not self.test.refused and (refusal := model_files.invalid(model)):
             return f"onnx's checker refuses it: {refusal}"
         outputs = (one for data in self.test.data_sets for one in data.outputs)
@@ -197,7 +197,7 @@ class _Look:
             self._say(DATA, f"says rtol {self.test.rtol:g} and atol {self.test.atol:g}; {told}")
 
     def _ends(self, stated: object) -> list[Ends] | None:
-        """What data.json stands for, None where that cannot be had."""
+        """Return what data.json describes, None where it cannot be made."""
         found = []
         for data in self.test.data_sets:
             for names in zip(*self.test.tensors(data)[1:], strict=True):
@@ -216,8 +216,8 @@ def _elements(spec: gm.Tensor) -> int:
 
 
 @dataclass(frozen=True)
-class Checked:
-    """What was looked at, and everything that is wrong.
+class CheckedContents:
+    """The checked files and every problem in them.
 
     `judged` counts the data sets that oracles were asked about.
     """
@@ -232,7 +232,7 @@ class Checked:
 Counted = Callable[[Iterable[Looked]], Iterable[Looked]]
 
 
-def check(folder: Path, processes: int = 1, counted: Counted = iter) -> Checked:
+def check(folder: Path, processes: int = 1, counted: Counted = iter) -> CheckedContents:
     """Everything that is wrong with a golden folder; it may come from a stranger.
 
     Nothing outside it is read. `counted` hands on each test as it is done.
@@ -251,12 +251,12 @@ def check(folder: Path, processes: int = 1, counted: Counted = iter) -> Checked:
         manifest, data = gm.read_manifest(folder)
     except FileNotFoundError:
         missing = Finding(gm.MANIFEST, "is missing: nothing else was checked")
-        return Checked((*golden_files.unusual(listing), missing))
+        return CheckedContents((*golden_files.unusual(listing), missing))
     except gm.NotReadable as error:
         if gm.SUMS not in listing.files:
             raise UsageError(f"{folder}/{gm.MANIFEST} {error}") from None
         told = f"{error}; nothing else was checked, but sha256sum -c {gm.SUMS} can do so"
-        return Checked((*golden_files.unusual(listing), Finding(gm.MANIFEST, told)))
+        return CheckedContents((*golden_files.unusual(listing), Finding(gm.MANIFEST, told)))
     jobs = [
         _Look(folder, case.id, test, manifest.npz, golden_files.files_there(test, listing))
         for case in manifest.cases
@@ -266,7 +266,7 @@ def check(folder: Path, processes: int = 1, counted: Counted = iter) -> Checked:
     findings = golden_files.strange(folder, listing, manifest, data)
     findings += _together([found for one in looked for found in one.findings], manifest)
     findings += [found for case in manifest.cases for found in _unlike(case)]
-    return Checked(
+    return CheckedContents(
         tuple(sorted(findings)),
         len(manifest.cases),
         len(jobs),
@@ -279,8 +279,8 @@ def check(folder: Path, processes: int = 1, counted: Counted = iter) -> Checked:
 _shipped = cache(lambda: {case_digest(case): case for case in load()})
 
 
-def _unlike(case: gm.CaseFields) -> Iterator[Finding]:
-    """What the manifest asks otherwise than the shipped case, if it names one."""
+def _unlike(case: gm.ManifestCase) -> Iterator[Finding]:
+    """Yield where the manifest differs from the shipped case that it names."""
     mine = _shipped().get(case.digest)
     for test in case.tests if mine else ():
         assert mine

@@ -1,4 +1,4 @@
-"""What comes out of a node, correctly rounded, and how far an answer may lie off."""
+"""Outputs of a node, correctly rounded, with the allowed errors."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from opcheck.engine.evaluate import exactly
 from opcheck.engine.rounding import correctly_rounded
 from opcheck.errors import Exit, InvalidNode, NotSupported, OpcheckError
 from opcheck.model import EXACT, Array, Task, Tolerance
-from opcheck.suite.golden_manifest import Method
+from opcheck.suite.golden_manifest import ManifestMethod
 
 #: So many values of atol are tried.
 _TRIED = 48
@@ -38,11 +38,11 @@ class UnsoundArithmetic(OpcheckError):
 
 
 @dataclass(frozen=True, eq=False)
-class Outputs:
+class NodeOutputs:
     """The outputs of a node and how they came about."""
 
     arrays: tuple[Array, ...]
-    method: Method
+    method: ManifestMethod
 
 
 def node_of(task: Task, inputs: Sequence[Array]) -> Node:
@@ -50,7 +50,7 @@ def node_of(task: Task, inputs: Sequence[Array]) -> Node:
     return Node(task.op, tuple(task.operands(inputs)), task.attrs, len(task.outputs))
 
 
-def outputs(task: Task, inputs: Sequence[Array]) -> Outputs | None:
+def outputs(task: Task, inputs: Sequence[Array]) -> NodeOutputs | None:
     """The right outputs, each value correctly rounded; None if the engine lacks the operator.
 
     Raises InvalidNode, UnsoundArithmetic, and ValueError where it is not certain what an output
@@ -63,7 +63,7 @@ def outputs(task: Task, inputs: Sequence[Array]) -> Outputs | None:
         arrays, method = correctly_rounded(node_of(task, inputs))
     except NotSupported:
         return None
-    return Outputs(tuple(map(_with_one_nan, arrays)), method)
+    return NodeOutputs(tuple(map(_with_one_nan, arrays)), method)
 
 
 def _with_one_nan(array: Array) -> Array:
@@ -90,7 +90,7 @@ def require_sound_arithmetic() -> None:
 
 
 def same(one: Array, other: Array) -> Any:
-    """Which elements are the same: all NaN are, +0 and −0 are not."""
+    """Compare elements: NaN equals NaN, +0 differs from −0."""
     if one.dtype.kind in "bO":
         return np.asarray(one == other)
     if one.dtype.kind == "c":
@@ -118,10 +118,10 @@ def wrong_answers(
     task: Task,
     inputs: Sequence[Array],
     stored: Sequence[Array],
-    method: Method | None,
+    method: ManifestMethod | None,
     allowed: tuple[float, float],
 ) -> Iterator[tuple[str | None, str]]:
-    """What is wrong with stored outputs, by the stems of their files; None stands for the model.
+    """Return problems of stored outputs by the stems of their files; None is the model.
 
     Outputs that a case stated may lie `allowed` = (rtol, atol) off.
     """
@@ -200,7 +200,7 @@ class Ends:
 
 
 def ends(want: Want, written: Array, tolerance: Tolerance | None) -> Ends:
-    """How far an answer may lie from `written`, by the tolerance or else by the bound of `want`."""
+    """Return the error allowed around `written`: by the tolerance, else by the bound of `want`."""
     if tolerance is None and want.bound is not None:
         with np.errstate(over="ignore", invalid="ignore"):
             return Ends(written, *ends_of_bound(want.bound, written, want.low, want.high))
@@ -211,7 +211,7 @@ def ends(want: Want, written: Array, tolerance: Tolerance | None) -> Ends:
 
 
 def stated_ends(written: Array, ulp: int, floor: float = 0.0) -> Ends:
-    """How far an answer may lie from `written`: so many ULP, or by `floor`."""
+    """Return the error allowed around `written`: a number of ULP, or `floor`."""
     if not ulp and not floor:
         return Ends(written, written, written)
     finite = np.isfinite(written)
@@ -244,7 +244,7 @@ def as_rtol_and_atol(found: Sequence[Ends]) -> tuple[float, float]:
 
 
 def _needs(one: Ends) -> list[tuple[Any, Any]]:
-    """How far elements may lie off, and how large they are, where that is not 0."""
+    """Return the allowed errors that are not 0, with the magnitudes of their elements."""
     if one.lowest is one.written:
         return []
     low, at, high = (_wide(array) for array in (one.lowest, one.written, one.highest))
@@ -273,7 +273,7 @@ def _tightest(need: Any, size: Any) -> tuple[float, float]:
 
 
 def _admits(one: Ends, rtol: float, atol: float) -> bool:
-    """Whether numpy.testing.assert_allclose admits both ends, as ONNX's runner asks it."""
+    """Return True if numpy.testing.assert_allclose accepts both ends, as ONNX's runner calls it."""
     if one.lowest is one.written:
         return True
     arrays = [one.lowest, one.written, one.highest]

@@ -21,7 +21,7 @@ import opcheck
 from opcheck import dtypes
 from opcheck.dtypes import DTYPES
 from opcheck.errors import NotExpressible, UsageError
-from opcheck.execution.golden.answers import DataSet, Test, made_of
+from opcheck.execution.golden.answers import ComputedDataSet, Test, made_of
 from opcheck.execution.golden.oracles import as_rtol_and_atol
 from opcheck.execution.machine import in_parallel
 from opcheck.execution.writing import check_foreign, is_free, staged
@@ -69,7 +69,7 @@ def npy_bytes(array: Array) -> bytes:
 
 
 def wrong_archive(path: Path, files: Mapping[str, bytes]) -> str | None:
-    """What is wrong with an archive that should hold just these files, None if nothing.
+    """Return why an archive does not hold just these files, None if it does.
 
     It may come from a stranger: no more is unpacked than the files have, and nothing unpickled.
     """
@@ -95,7 +95,7 @@ def wrong_archive(path: Path, files: Mapping[str, bytes]) -> str | None:
 
 
 def written(test: Test, *, npz: bool) -> tuple[gm.TestFields, dict[str, bytes]]:
-    """What the manifest says of `test`, and its files by their paths in the test's folder.
+    """Return the manifest's entry for `test`, and its files by path in the test's folder.
 
     Raises NotExpressible where ONNX cannot state it, ValueError where no file holds a tensor.
     """
@@ -126,7 +126,7 @@ def written(test: Test, *, npz: bool) -> tuple[gm.TestFields, dict[str, bytes]]:
         )
     fields = gm.TestFields(
         folder=f"{test.kind}/test_{folder_name(test.name)}",
-        node=gm.Node(
+        node=gm.ManifestNode(
             domain=test.task.op.domain,
             op=test.task.op.name,
             since=test.task.op.since,
@@ -176,7 +176,7 @@ def as_stated(tolerance: Tolerance | None, floor: float) -> gm.StatedTolerance:
     return gm.StatedTolerance(**stated, floor=floor)
 
 
-def _named_tensors(test: Test, data: DataSet) -> dict[str, tuple[str, Array]]:
+def _named_tensors(test: Test, data: ComputedDataSet) -> dict[str, tuple[str, Array]]:
     """The tensors of a data set by the stems of their files, each with its name in the model."""
     found = {
         f"input_{number}": (spec.name, array)
@@ -191,7 +191,7 @@ def _named_tensors(test: Test, data: DataSet) -> dict[str, tuple[str, Array]]:
     return found
 
 
-METHOD_TEXTS: dict[gm.Method, str] = {
+METHOD_TEXTS: dict[gm.ManifestMethod, str] = {
     "exact": "nothing had to be rounded",
     "bounded": "correctly rounded: the proven error bound leaves one number for each value",
     "mpmath": "correctly rounded from as many digits as it takes",
@@ -200,15 +200,15 @@ METHOD_TEXTS: dict[gm.Method, str] = {
 
 
 @dataclass(frozen=True)
-class Settings:
-    """What is written: at most so many data sets a test, and archives beside the tensors."""
+class GoldenSettings:
+    """Options of writing: the most data sets per test, and archives next to the tensors."""
 
     data_sets: int = 1
     npz: bool = False
 
 
 #: What was written of a case, and what was not.
-_Done: TypeAlias = tuple[gm.CaseFields, tuple[gm.LeftOut, ...]]
+_Done: TypeAlias = tuple[gm.ManifestCase, tuple[gm.LeftOut, ...]]
 
 
 Counted = Callable[[Iterable[_Done]], Iterable[_Done]]
@@ -218,7 +218,7 @@ def write(
     folder: Path,
     cases: Sequence[Case],
     selection: str,
-    settings: Settings,
+    settings: GoldenSettings,
     processes: int = 1,
     *,
     force: bool = False,
@@ -266,7 +266,7 @@ def check_place(folder: Path, *, force: bool) -> None:
     check_foreign(folder, known.__contains__)
 
 
-def _write(stage: Path, settings: Settings, case: Case) -> _Done:
+def _write(stage: Path, settings: GoldenSettings, case: Case) -> _Done:
     made = made_of(case, settings.data_sets)
     tests: list[gm.TestFields] = []
     left = list(made.left_out)
@@ -285,7 +285,7 @@ def _write(stage: Path, settings: Settings, case: Case) -> _Done:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
         tests.append(fields)
-    told = gm.CaseFields(
+    told = gm.ManifestCase(
         id=case.id,
         rule=case.rule,
         level=case.level,
@@ -297,7 +297,7 @@ def _write(stage: Path, settings: Settings, case: Case) -> _Done:
     return told, tuple(left)
 
 
-def _manifest(done: Sequence[_Done], selection: str, settings: Settings) -> gm.Manifest:
+def _manifest(done: Sequence[_Done], selection: str, settings: GoldenSettings) -> gm.Manifest:
     cases = tuple(case for case, _ in done if case.tests)
     used = {data.method for case in cases for test in case.tests for data in test.data_sets}
     return gm.Manifest(

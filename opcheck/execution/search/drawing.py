@@ -30,15 +30,15 @@ class Candidate:
 
     @property
     def size(self) -> int:
-        """How many elements the inputs have."""
+        """Return the number of elements of the inputs."""
         return sum(math.prod(spec.shape) for spec in self.inputs)
 
     def on(self, schema: Schema, dtype: DType) -> Candidate:
-        """The same with another dtype for the leading input, and for all that share its type."""
+        """Return a copy with another dtype for the leading input and all that share its type."""
         return replace(self, inputs=tuple(_on(schema, spec, dtype) for spec in self.inputs))
 
     def with_input(self, number: int, spec: TensorSpec) -> Candidate:
-        """The same with another tensor for one of its inputs."""
+        """Return a copy with another tensor for one of its inputs."""
         return replace(self, inputs=(*self.inputs[:number], spec, *self.inputs[number + 1 :]))
 
 

@@ -72,7 +72,7 @@ class Common:
 
 @dataclass(frozen=True, eq=False)
 class Errors:
-    """What an implementation may be off by before the last rounding; arrays of the values' shape.
+    """Errors allowed before the last rounding; arrays of the values' shape.
 
     Attributes:
         e: A bound on the absolute error; None for no error at all.
@@ -147,7 +147,7 @@ class Bounded(Number):
 
     @property
     def errors(self) -> Errors:
-        """What an implementation may be off by before the last rounding."""
+        """Errors allowed before the last rounding."""
         if not isinstance(self._errors, Errors):
             found = self._errors()
             e, q, lost = (_spread(part, self.shape) for part in (found.e, found.q, found.lost))
@@ -175,7 +175,7 @@ class Bounded(Number):
         return self.least + self.k * self.grid.u
 
     def settled(self) -> Bounded:
-        """The same array with all its errors in `errors`: what an operation sees of it."""
+        """Return the array with all its errors in `errors`, as an operation sees it."""
         if self._settled is None:
             self._settled = self if self.exact else self._settle()
         return self._settled
@@ -278,7 +278,7 @@ def size_of(v: Reals) -> Floats:
 
 
 def is_finite(v: Reals) -> Mask:
-    """Where values are finite, also those that float64 cannot hold."""
+    """Mask finite values, including those that float64 cannot hold."""
     if v.dtype != object:
         return np.asarray(np.isfinite(v))
     from opcheck.numbers import precise
@@ -329,7 +329,7 @@ def constant(x: Any, like: Bounded) -> Bounded:
 
 
 def pair(a: Any, b: Any) -> tuple[Bounded, Bounded]:
-    """Both operands as bounded arrays, at least one of which is one already."""
+    """Both operands as bounded arrays; at least one is one already."""
     if not isinstance(a, Bounded):
         return constant(a, b), b
     return a, b if isinstance(b, Bounded) else constant(b, a)

@@ -251,7 +251,7 @@ round = partial(_step, np.rint)
 
 
 def _remainder(function: Callable[[Any, Any], Any], a: Any, b: Any) -> Bounded:
-    """What a division leaves, which is exact where the operands are."""
+    """Return the remainder of a division, which is exact where the operands are."""
     a, b = (x.settled() for x in pair(a, b))
     v = function(a.v, b.v)
     if a.e is None and b.e is None:

@@ -24,7 +24,7 @@ from opcheck.numbers.bounded.array import (
     size_of,
 )
 
-Bound: TypeAlias = Floats | None
+MaybeBound: TypeAlias = Floats | None
 
 
 def plus(*parts: Any) -> Any:
@@ -37,7 +37,7 @@ def plus(*parts: Any) -> Any:
 
 
 def either(*masks: Lost | None) -> Lost | None:
-    """Where any of those masks that there are is set, None if there is none."""
+    """Return the union of the masks that exist, None if there is none."""
     found = None
     for mask in masks:
         if mask is not None:
@@ -53,7 +53,7 @@ def _worse(lost: Lost | None, where: Callable[[], Any]) -> Lost | None:
 def result(
     v: Reals, like: Bounded, errors: Callable[[], Errors], *, k: float = 1.0, least: float = 0.0
 ) -> Bounded:
-    """What an operation makes, rounded with an error of `k` unit roundoffs.
+    """Return an operation's result, rounded with an error of `k` unit roundoffs.
 
     Where results are stored in a narrower type, that rounding comes last.
     """
@@ -67,7 +67,7 @@ def result(
     )  # fmt: skip
 
 
-def vanished(v: Reals, e: Bound, where: Callable[[], Mask]) -> Bound:
+def vanished(v: Reals, e: MaybeBound, where: Callable[[], Mask]) -> MaybeBound:
     """The errors of `v`, also where it is 0 only because it was too small for its dtype.
 
     `where()` tells for what operands 0 is not the exact result.
@@ -196,11 +196,11 @@ def divide(a: Any, b: Any) -> Bounded:
     return result(v, a, errors, k=2.0, least=a.sure + b.sure)
 
 
-def _scaled(q: Bound, slope: Floats) -> Bound:
+def _scaled(q: MaybeBound, slope: Floats) -> MaybeBound:
     return None if q is None else q * slope**2
 
 
-def _certain(e: Bound, a: Bounded, b: Bounded) -> Bound:
+def _certain(e: MaybeBound, a: Bounded, b: Bounded) -> MaybeBound:
     """Errors of a product or quotient, without those of operands that are infinite or 0."""
     if e is None or np.isfinite(e).all():
         return e
@@ -263,7 +263,7 @@ def values_of(x: Bounded) -> Floats:
 
 
 def inexact(x: Bounded, roundoffs: Any) -> Bounded:
-    """`x`, of which an implementation may be so many unit roundoffs off for its own reasons."""
+    """`x` with an allowance of this many unit roundoffs for an implementation's own reasons."""
 
     def errors() -> Errors:
         old = x.settled()
@@ -285,8 +285,8 @@ negative, abs = partial(_turned, np.negative), partial(_turned, np.abs)
 
 
 @dataclass(frozen=True)
-class Shape:
-    """How the error of its argument shows in a function's value.
+class ErrorShape:
+    """How an argument's error propagates to a function's value.
 
     `slope` is the largest slope there is, where that is all that is used, and `exponential` means
     that an error of the argument is a relative error of the value. Any other function rises or
@@ -299,12 +299,12 @@ class Shape:
     turns: tuple[float, ...] = ()
 
 
-_RISING = Shape()
-_SHAPES: Mapping[str, Shape] = {
-    "exp": Shape(exponential=True),
-    "sin": Shape(slope=1.0),
-    "cos": Shape(slope=1.0),
-    "cosh": Shape(turns=(0.0,)),
+_RISING = ErrorShape()
+_SHAPES: Mapping[str, ErrorShape] = {
+    "exp": ErrorShape(exponential=True),
+    "sin": ErrorShape(slope=1.0),
+    "cos": ErrorShape(slope=1.0),
+    "cosh": ErrorShape(turns=(0.0,)),
 }
 
 
@@ -389,7 +389,7 @@ def pow(x: Any, p: Any) -> Bounded:
 
 
 def _spread_of_power(x: Bounded, p: Bounded, v: Reals) -> tuple[Floats, Mask | None]:
-    """How far (x ± e)^(p ± e) may lie from v, and where that is unknown."""
+    """Return the largest distance of (x ± e)^(p ± e) from v, and where it is unknown."""
     power = real("pow")
     x_e, p_e = (np.zeros(()) if part is None else part for part in (x.e, p.e))
     low = x.v - x_e
@@ -408,10 +408,10 @@ def _through(
     function: Callable[[Reals], Reals],
     x: Bounded,
     v: Reals,
-    e: Bound,
-    shape: Shape,
+    e: MaybeBound,
+    shape: ErrorShape,
     least: float = -np.inf,
-) -> tuple[Bound, Lost | None]:
+) -> tuple[MaybeBound, Lost | None]:
     """How far function(x ± e) may lie from v = function(x), and what is lost.
 
     Of an `x` that was lost, an implementation has an infinity or NaN. Where the function of that is
@@ -446,7 +446,9 @@ def _through(
     return error, lost
 
 
-def _slope_squared(function: Callable[[Reals], Reals], x: Reals, v: Reals, q: Bound) -> Bound:
+def _slope_squared(
+    function: Callable[[Reals], Reals], x: Reals, v: Reals, q: MaybeBound
+) -> MaybeBound:
     """The variance of function(x), where x has the variance q: by the slope over a deviation."""
     if q is None:
         return None

@@ -44,7 +44,7 @@ def take_along_axis(x: Bounded, index: Any, axis: int) -> Bounded:
 
 
 def _hull(chosen: Bounded, admitted: Bounded, place: int) -> Bounded:
-    """What was chosen, with an error that reaches all that may have been."""
+    """Return the choice, with an error that reaches all possible choices."""
     chosen, admitted = chosen.settled(), admitted.settled()
     room = 0.0 if admitted.e is None else admitted.e
     e = np.max(size_of(admitted.v - np.expand_dims(chosen.v, place)) + room, axis=place)

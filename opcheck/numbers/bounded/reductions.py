@@ -27,12 +27,12 @@ from opcheck.numbers.bounded.array import (
 from opcheck.numbers.bounded.choice import extreme
 from opcheck.numbers.bounded.elementwise import divide, either, plus, result
 
-Axes: TypeAlias = int | Sequence[int] | None
+AxisArgument: TypeAlias = int | Sequence[int] | None
 #: What the products of error terms may add to a first-order bound.
 _SECOND_ORDER = 1.01
 
 
-def axes_of(axis: Axes, rank: int) -> tuple[int, ...]:
+def axes_of(axis: AxisArgument, rank: int) -> tuple[int, ...]:
     """The axes that `axis` means, counted from the front; None means all."""
     if axis is None:
         return tuple(range(rank))
@@ -62,8 +62,8 @@ def _flushed(size: Floats, arithmetic: Arithmetic, terms: Any = 1) -> Any:
     return np.minimum(size, terms * arithmetic.floor) if arithmetic.flushes else None
 
 
-def sum(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
-    """The sum over `axis`, of which an addition loses at most u of its result.
+def sum(x: Bounded, axis: AxisArgument = None, keepdims: bool = False) -> Bounded:
+    """The sum over `axis`; each addition loses at most u of its result.
 
     Nor can it lose more than the smaller of its operands. So of all orders, also of those that a
     fused multiply-add or several accumulators make, none errs by more than Σ min(u·S, w) over all
@@ -142,13 +142,13 @@ def _lost(add_up: Callable[[Any], Any], lost: Lost | None) -> Lost | None:
     return None if lost is None else np.asarray(add_up((lost > 0).astype(np.float64)) > 0)
 
 
-def mean(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
+def mean(x: Bounded, axis: AxisArgument = None, keepdims: bool = False) -> Bounded:
     """The sum over `axis`, divided by how many there are."""
     count = math.prod(x.shape[a] for a in axes_of(axis, x.ndim))
     return divide(sum(x, axis, keepdims), count)
 
 
-def prod(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
+def prod(x: Bounded, axis: AxisArgument = None, keepdims: bool = False) -> Bounded:
     """The product over `axis`, each multiplication rounded."""
     options: Any = {"axis": axes_of(axis, x.ndim), "keepdims": keepdims}
     steps = builtins.max(math.prod(x.shape[a] for a in options["axis"]) - 1, 0)
@@ -183,7 +183,9 @@ def prod(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
     return result(v, x, errors, k=0.0)
 
 
-def _extreme(choose: np.ufunc, x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
+def _extreme(
+    choose: np.ufunc, x: Bounded, axis: AxisArgument = None, keepdims: bool = False
+) -> Bounded:
     """The largest or the smallest element."""
     axes, last = axes_of(axis, x.ndim), x.ndim - 1
     options: Any = {"axis": axes, "keepdims": keepdims}

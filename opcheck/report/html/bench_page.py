@@ -11,12 +11,12 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from opcheck.model.timing import Bench, Timed
-from opcheck.report import words
+from opcheck.report import plain_text
 from opcheck.report.html import plots
 from opcheck.report.html.page import document
 from opcheck.report.html.plots import COLOURS, Canvas, Drawing, drawing, saved
 from opcheck.report.timing_store import Stored
-from opcheck.report.timings import Told, margin, told_of
+from opcheck.report.timings import ReportedTiming, margin, told_of
 from opcheck.timing.ratios import ZONE, Ratio, means
 from opcheck.timing.spread import Spread, spread
 
@@ -37,7 +37,7 @@ def lines(stored: Stored) -> Iterator[str]:
     bench, rows = stored.bench, stored.rows
     drawings: dict[str, Drawing] = {}
     # What copying a case's bytes takes, its backends, and the name of its drawing.
-    cases: list[tuple[Timed, Spread | None, Sequence[Told], str]] = []
+    cases: list[tuple[Timed, Spread | None, Sequence[ReportedTiming], str]] = []
     of = colours(bench)
     for number, row in enumerate(rows):
         name = ""
@@ -62,7 +62,7 @@ def lines(stored: Stored) -> Iterator[str]:
         means=means(rows, bench.baseline),
         drawings=drawings,
         can_draw=plots.available(),
-        amounts=words,
+        amounts=plain_text,
         margin=margin,
         median=median,
     ).split("\n")
@@ -137,7 +137,7 @@ def _scale(axes: Axes, unit: str) -> None:
 
 
 def _short(names: Sequence[str]) -> list[str]:
-    brief = map(words.brief, names)
+    brief = map(plain_text.brief, names)
     return [name if len(name) <= _NAME else f"{name[: _NAME - 1]}…" for name in brief]
 
 

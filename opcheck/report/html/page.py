@@ -14,7 +14,7 @@ from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup, escape
 
 from opcheck import __version__
-from opcheck.report import words
+from opcheck.report import plain_text
 
 #: How many characters of a text are shown: of one by a backend, which may say 10 MB, and of any.
 SAID, _LONGEST = 1000, 4000
@@ -25,22 +25,22 @@ _JOINTS = re.compile(r"([_:/?=,@.])")
 
 def said(text: str, limit: int = SAID) -> str:
     """The beginning of what a backend says, in as many lines as reports show of it."""
-    return f"{words.block(text[:limit])}{_left(text, limit)}"
+    return f"{plain_text.block(text[:limit])}{_left(text, limit)}"
 
 
 def ending(text: str) -> str:
     """The last lines of what a program printed."""
-    return words.ending(text[-2 * SAID :])
+    return plain_text.ending(text[-2 * SAID :])
 
 
 def shown(text: str) -> str:
     """Any text as a page has it."""
-    return f"{words.clean(text[:_LONGEST])}{_left(text, _LONGEST)}"
+    return f"{plain_text.clean(text[:_LONGEST])}{_left(text, _LONGEST)}"
 
 
 def brief(text: str) -> str:
     """Any text in one short line."""
-    return words.brief(text[:_LONGEST])
+    return plain_text.brief(text[:_LONGEST])
 
 
 def render(template: str, **values: Any) -> str:
@@ -76,7 +76,7 @@ def embedded(inside: str, drawings: Mapping[str, Any]) -> str:
 
 def _left(text: str, limit: int) -> str:
     left = len(text) - limit
-    return f" … ({words.plural(left, 'more character')})" if left > 0 else ""
+    return f" … ({plain_text.plural(left, 'more character')})" if left > 0 else ""
 
 
 @cache
@@ -99,8 +99,8 @@ def _environment() -> Environment:
         "breakable": lambda name: Markup(_JOINTS.sub(r"\1<wbr>", str(escape(brief(name))))),
     }
     environment.globals |= {
-        "plural": words.plural,
-        "index": words.index,
+        "plural": plain_text.plural,
+        "index": plain_text.index,
         # Never rounded up: 100 % is all.
         "share": lambda part, whole: f"{part * 1000 // whole / 10:.1f} %",
         "used": lambda share: (
@@ -112,7 +112,7 @@ def _environment() -> Environment:
 
 
 def _finalized(value: Any) -> Any:
-    """What is printed in place of a value: here, so that no template can forget it."""
+    """Convert a value for printing, so that no template can forget to."""
     return shown(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from opcheck.backends.isolation.pool import Pool
-from opcheck.backends.isolation.slot import Settings
-from opcheck.execution import conduct
+from opcheck.backends.isolation.slot import BackendSettings
+from opcheck.execution import judge_all
 from opcheck.model import Case, Verdict
 from tests.asking import cases_in
 from tests.backends.runners.programs import one_shot, persistent
@@ -44,10 +44,10 @@ def settings(tmp_path: Path) -> dict[str, Any]:
 
 
 def verdicts(address: str, cases: tuple[Case, ...], settings: dict[str, Any]) -> list[Verdict]:
-    pool = Pool(Settings(f"cmd:{address}", **settings))
+    pool = Pool(BackendSettings(f"cmd:{address}", **settings))
     try:
         pool.connected()
-        return [result.verdict for result in conduct(cases, [pool])]
+        return [result.verdict for result in judge_all(cases, [pool])]
     finally:
         pool.close()
 

@@ -11,7 +11,7 @@ from tests.bounds.arithmetic import BFLOAT16
 from tests.bounds.lp_pool.batches import FLOAT16, SIZES
 from tests.bounds.lp_pool.implementations import HONEST
 from tests.bounds.lp_pool.judging import Question, ask
-from tests.bounds.lp_pool.mistakes import relative
+from tests.bounds.lp_pool.mutants import relative
 from tests.bounds.lp_pool.windows import DISTRIBUTIONS, in_range, windows
 
 #: A library call in 16 bits is computed wider and rounded: it errs by less than 1 ULP.

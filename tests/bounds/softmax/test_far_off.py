@@ -16,7 +16,7 @@ import pytest
 from opcheck.compare import Want, compare
 from opcheck.model import Comparison
 from tests.bounds.arithmetic import Array
-from tests.bounds.softmax import mistakes, rows
+from tests.bounds.softmax import mutants, rows
 from tests.bounds.softmax.algorithms import shifted
 from tests.bounds.softmax.judging import want
 
@@ -117,10 +117,10 @@ def test_far_from_0_the_raw_log_sum_exp_does_not_divide_and_is_named(dtype: str)
     inside = np.float64 if dtype == "float64" else np.float32
     for row in everywhere(dtype, far=True):
         x, right = asked(dtype, *row)
-        got = mistakes.raw_log_sum_exp(x.astype(inside))
+        got = mutants.raw_log_sum_exp(x.astype(inside))
         assert (got == 1).all()
         found = compare(right, got.astype(x.dtype))
-        assert (found.problem, found.remark) == ("precision", mistakes.RAW), row
+        assert (found.problem, found.remark) == ("precision", mutants.RAW), row
 
 
 def test_it_loses_no_more_than_the_rounding_of_the_maximum() -> None:

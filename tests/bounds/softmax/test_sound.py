@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from opcheck.compare import compare
-from opcheck.execution.trial import Trial
+from opcheck.execution.evaluation import CaseEvaluation
 from opcheck.model import Verdict
 from tests.bounds import arithmetic as ar
 from tests.bounds.arithmetic import Array
@@ -70,7 +70,7 @@ def test_nor_by_the_suite_itself(name: str) -> None:
     backend = shipped.backend(name)
     for case in shipped.cases():
         if case.level == "smoke":
-            result = result_of(Trial(case), backend)
+            result = result_of(CaseEvaluation(case), backend)
             assert result.verdict is Verdict.PASS, (case.id, result.reason)
 
 

@@ -11,7 +11,7 @@ from opcheck.compare import compare
 from opcheck.dtypes import DTYPES
 from tests.bounds import arithmetic as ar
 from tests.bounds.arithmetic import Array, Sum
-from tests.bounds.softmax import algorithms, honest, mistakes, rows
+from tests.bounds.softmax import algorithms, honest, mutants, rows
 from tests.bounds.softmax.algorithms import Exp, Softmax
 from tests.bounds.softmax.judging import told, want, want_of_batch
 
@@ -90,13 +90,13 @@ def test_what_is_worse_than_16_bits_fails_whatever_is_declared(dtype: str) -> No
 @pytest.mark.parametrize("offset", [1e3, 1e4, -1e3])
 def test_the_raw_log_sum_exp_is_named_where_its_rounding_shows(offset: float) -> None:
     x = rows.rounded(offset + np.random.default_rng(1).standard_normal((16, 8)), "float32")
-    found = compare(want(x), mistakes.raw_log_sum_exp(x))
-    assert (found.problem, found.remark) == ("precision", mistakes.RAW)
+    found = compare(want(x), mutants.raw_log_sum_exp(x))
+    assert (found.problem, found.remark) == ("precision", mutants.RAW)
 
 
 def test_on_rows_around_zero_it_is_as_good_as_any() -> None:
     x = rows.rounded(np.random.default_rng(1).standard_normal((64, 16)), "float32")
-    assert not told(compare(want(x), mistakes.raw_log_sum_exp(x)))
+    assert not told(compare(want(x), mutants.raw_log_sum_exp(x)))
 
 
 @pytest.mark.parametrize("dtype", rows.FLOATS)

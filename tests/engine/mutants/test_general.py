@@ -19,8 +19,8 @@ from opcheck.engine.mutants.mutant import STATEFUL
 from opcheck.engine.node import Node, operator_of
 from opcheck.engine.operators import find
 from opcheck.errors import InvalidNode
+from opcheck.execution.kills import CaseKills
 from opcheck.execution.mutate import cells
-from opcheck.execution.sight import Sight
 from opcheck.model import OpVersion, Typed
 from opcheck.suite import Selection, select
 from tests.asking import shipped_cases
@@ -97,9 +97,9 @@ def test_every_fault_of_a_function_that_operators_call_concerns_a_case() -> None
     seen: set[tuple[str, str]] = set()
     called: set[str] = set()
     for cell, cases in cells(select(shipped_cases(), Selection(level="smoke"))).items():
-        for sight in (Sight(case, cell.dtype) for case in cases):
-            called |= sight.node.primitives
-            found = (m for m in mutants_of(cell.op) if m.primitive and m.concerns(sight.node))
+        for case_kills in (CaseKills(case, cell.dtype) for case in cases):
+            called |= case_kills.node.primitives
+            found = (m for m in mutants_of(cell.op) if m.primitive and m.concerns(case_kills.node))
             seen |= {(m.primitive, m.name) for m in found}
     assert {"argmax", "exp", "max", "pow", "sum", "sums", "windows_of", "matrix_of"} <= called
     made = {(m.primitive, m.name) for m in EVERY if m.primitive in called}

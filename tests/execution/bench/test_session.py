@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from opcheck.backends.isolation.pool import Pool
-from opcheck.backends.isolation.slot import Settings
+from opcheck.backends.isolation.slot import BackendSettings
 from opcheck.backends.isolation.stopwatch import Stopwatch
 from opcheck.execution.bench import Benchmark, Plan
 from opcheck.execution.bench.session import Entrant
@@ -27,7 +27,7 @@ def entrants(addresses: Sequence[str], processes: int = 1) -> Iterator[list[Entr
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         found = []
         for address in addresses:
-            settings = Settings(address, Path(folder), timeout=5.0)
+            settings = BackendSettings(address, Path(folder), timeout=5.0)
             pool = Pool(settings)
             stack.callback(pool.close)
             watches = tuple(Stopwatch(settings) for _ in range(processes))

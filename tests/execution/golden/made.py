@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from opcheck.execution.golden.contents import check
-from opcheck.execution.golden.writing import Settings, write
+from opcheck.execution.golden.writing import GoldenSettings, write
 from opcheck.suite.golden_manifest import MANIFEST, SUMS, Manifest, read_manifest, sums
 from tests.asking import cases_in
 
@@ -44,7 +44,7 @@ RANDOM = "must/test_Softmax%2Frandom"
 
 def golden(folder: Path, text: str = FOUR, **settings: Any) -> Manifest:
     """The cases of a file, written to `folder`/golden."""
-    return write(folder / "golden", cases_in(folder, text), "all", Settings(**settings))
+    return write(folder / "golden", cases_in(folder, text), "all", GoldenSettings(**settings))
 
 
 def findings(folder: Path) -> dict[str, str]:

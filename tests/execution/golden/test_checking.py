@@ -20,8 +20,8 @@ from benchmarks.golden_corruptions import made as made_to_be_damaged
 from opcheck.errors import UsageError
 from opcheck.execution.golden import oracles
 from opcheck.execution.golden.contents import check
-from opcheck.execution.golden.oracles import Outputs
-from opcheck.execution.golden.writing import Settings, write
+from opcheck.execution.golden.oracles import NodeOutputs
+from opcheck.execution.golden.writing import GoldenSettings, write
 from opcheck.graph.test_data import data_json
 from opcheck.model import Computed, Values
 from opcheck.suite.golden_manifest import MANIFEST, SUMS
@@ -142,7 +142,7 @@ def test_another_oracle_is_told_from_other_files(folder, monkeypatch):
 
     def today(*asked: Any) -> Any:
         found = real(*asked)
-        return found and Outputs(tuple(-array for array in found.arrays), found.method)
+        return found and NodeOutputs(tuple(-array for array in found.arrays), found.method)
 
     monkeypatch.setattr(oracles, "outputs", today)
     wrong = {path for path, told in findings(folder).items() if "elements are wrong" in told}
@@ -203,7 +203,7 @@ def test_a_shipped_case_that_asks_for_less_is_told(tmp_path, stated, change, tol
         if bool(case.tolerance) is stated and isinstance(case.expect, Computed | Values)
     )
     folder = tmp_path / "golden"
-    write(folder, [next(fitting)], "one", Settings())
+    write(folder, [next(fitting)], "one", GoldenSettings())
     assert check(folder).findings == ()
 
     def forge(data: Any) -> None:

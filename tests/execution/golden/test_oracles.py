@@ -9,11 +9,11 @@ import pytest
 
 from opcheck.dtypes import DTYPES
 from opcheck.errors import Exit, InvalidNode
-from opcheck.execution.golden.oracles import Outputs, UnsoundArithmetic, outputs, same
+from opcheck.execution.golden.oracles import NodeOutputs, UnsoundArithmetic, outputs, same
 from opcheck.model import OpVersion, OutputSpec, Task, TensorType
 
 
-def asked(name: str, values: Any, since: int = 13, **attrs: Any) -> Outputs | None:
+def asked(name: str, values: Any, since: int = 13, **attrs: Any) -> NodeOutputs | None:
     x = np.array(values, np.float32)
     known = (TensorType("X", DTYPES["float32"], x.shape),)
     op = OpVersion("", name, since)

@@ -16,7 +16,7 @@ from onnx.numpy_helper import to_array
 
 from opcheck.errors import Unwritable, UsageError
 from opcheck.execution.golden import writing
-from opcheck.execution.golden.writing import Settings, write
+from opcheck.execution.golden.writing import GoldenSettings, write
 from opcheck.suite.golden_manifest import MANIFEST, SUMS, read_manifest
 from tests.asking import cases_in
 from tests.execution.golden.made import FOUR, RANDOM, WRITTEN_OUT, golden
@@ -86,7 +86,7 @@ def test_archives_hold_the_same_tensors(tmp_path: Path) -> None:
 def test_any_number_of_processes_writes_the_same_bytes(tmp_path: Path) -> None:
     cases = cases_in(tmp_path, FOUR)
     for processes in (1, 2):
-        settings = Settings(data_sets=2, npz=True)
+        settings = GoldenSettings(data_sets=2, npz=True)
         write(tmp_path / str(processes), cases, "all", settings, processes)
     assert tree(tmp_path / "1") == tree(tmp_path / "2")
 
@@ -167,7 +167,7 @@ def test_a_folder_that_is_there_needs_force(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is not empty"):
         golden(tmp_path)
     cases = cases_in(tmp_path, FOUR)[:1]
-    write(tmp_path / "golden", cases, "one", Settings(), force=True)
+    write(tmp_path / "golden", cases, "one", GoldenSettings(), force=True)
     after = tree(tmp_path / "golden")
     assert before.keys() > after.keys()
     assert left_behind(tmp_path) == {"golden"}
@@ -179,22 +179,22 @@ def test_force_removes_nothing_that_opcheck_did_not_write(tmp_path: Path) -> Non
     (folder / WRITTEN_OUT / "notes.txt").write_text("mine")
     before = tree(folder)
     with pytest.raises(UsageError, match=r"did not write: must/.*/notes\.txt"):
-        write(folder, cases, "all", Settings(), force=True)
+        write(folder, cases, "all", GoldenSettings(), force=True)
     assert tree(folder) == before
     (folder / WRITTEN_OUT / "notes.txt").unlink()
     (folder / MANIFEST).write_text("{}")
     with pytest.raises(UsageError, match="nobody can tell what opcheck wrote"):
-        write(folder, cases, "all", Settings(), force=True)
+        write(folder, cases, "all", GoldenSettings(), force=True)
     (folder / MANIFEST).unlink()
     with pytest.raises(UsageError, match="opcheck did not write it"):
-        write(folder, cases, "all", Settings(), force=True)
+        write(folder, cases, "all", GoldenSettings(), force=True)
 
 
 def test_an_empty_folder_is_filled_and_a_file_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "golden").mkdir()
     golden(tmp_path)
     with pytest.raises(UsageError, match="this is no folder"):
-        write(tmp_path / "golden" / MANIFEST, cases_in(tmp_path, FOUR), "all", Settings())
+        write(tmp_path / "golden" / MANIFEST, cases_in(tmp_path, FOUR), "all", GoldenSettings())
 
 
 def left_behind(folder: Path) -> set[str]:
@@ -213,7 +213,7 @@ def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch, after):
 
     monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(Unwritable, match="No space left on device"):
-        write(tmp_path / "golden", cases, "all", Settings())
+        write(tmp_path / "golden", cases, "all", GoldenSettings())
     assert left_behind(tmp_path) == set()
 
 
@@ -227,7 +227,7 @@ def test_a_full_disk_leaves_the_old_folder_as_it_was(tmp_path, monkeypatch):
 
     monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(Unwritable):
-        write(tmp_path / "golden", cases, "all", Settings(), force=True)
+        write(tmp_path / "golden", cases, "all", GoldenSettings(), force=True)
     assert tree(tmp_path / "golden") == before
     assert left_behind(tmp_path) == {"golden"}
 
@@ -239,7 +239,9 @@ def test_an_interrupt_leaves_nothing(tmp_path: Path) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        write(tmp_path / "golden", cases_in(tmp_path, FOUR), "", Settings(), counted=interrupted)
+        write(
+            tmp_path / "golden", cases_in(tmp_path, FOUR), "", GoldenSettings(), counted=interrupted
+        )
     assert left_behind(tmp_path) == set()
 
 
@@ -255,10 +257,10 @@ def test_where_no_test_can_be_written_there_is_no_folder(tmp_path: Path) -> None
           inputs: {InputTensor: [1, 2]}
           expect: {rejected: no such type, legal: {dtype: float32}}
     """
-    found = writing.write(tmp_path / "golden", cases_in(tmp_path, text), "", Settings())
+    found = writing.write(tmp_path / "golden", cases_in(tmp_path, text), "", GoldenSettings())
     assert [left.what for left in found.left_out] == ["the case"]
     assert [test.legal_twin for test in found.tests] == [True]
     assert "not expressible" in found.left_out[0].reason
-    nothing = writing.write(tmp_path / "other", (), "", Settings())
+    nothing = writing.write(tmp_path / "other", (), "", GoldenSettings())
     assert nothing.tests == []
     assert not (tmp_path / "other").exists()

@@ -5,9 +5,9 @@ import pytest
 
 from opcheck import opset
 from opcheck.dtypes import DTYPES
+from opcheck.execution.evaluation import CaseEvaluation
 from opcheck.execution.search.drawing import Candidate
-from opcheck.execution.search.ground import alike, case_of, written_out
-from opcheck.execution.trial import Trial
+from opcheck.execution.search.search_space import alike, case_of, written_out
 from opcheck.model import Computed, Fill, Given, Rejected, TensorSpec, Values, Verdict
 from tests import inline
 from tests.execution.one import ENGINE
@@ -25,7 +25,7 @@ def case(op, values, attrs=None, since=11, dtype="float32"):
 
 
 def passes(found):
-    return inline.result_of(Trial(found), ENGINE).verdict is Verdict.PASS
+    return inline.result_of(CaseEvaluation(found), ENGINE).verdict is Verdict.PASS
 
 
 def test_a_legal_node_must_give_what_the_engine_computes():
@@ -132,4 +132,4 @@ def test_what_is_found_may_be_empty_and_says_so():
     short = case("LpPool", [[[0.0, 0.0]]], {"kernel_shape": (1,)})
     assert short.empty
     assert written_out(short).empty == ""
-    assert all(Trial(one).admission for one in (*found, short, written_out(short)))
+    assert all(CaseEvaluation(one).accepted_answers for one in (*found, short, written_out(short)))

@@ -5,7 +5,7 @@ import pytest
 
 from opcheck.dtypes import DTYPES
 from opcheck.execution.search.drawing import Candidate
-from opcheck.execution.search.ground import shrunk
+from opcheck.execution.search.search_space import shrunk
 from opcheck.model import Fill, Given, TensorSpec
 
 FLOAT32 = DTYPES["float32"]

@@ -40,69 +40,30 @@ def code(old: Run, new: Run, **options: bool) -> Exit:
     return judged(old, new, compare(old, new), **options)[0]
 
 
+#: What each verdict makes of the one before, but where that says otherwise.
+USUAL: dict[Verdict, ChangeKind] = {
+    PASS: ChangeKind.PASSES,
+    KNOWN: ChangeKind.LISTED,
+    WARN: ChangeKind.WARNS,
+    **dict.fromkeys(RED, ChangeKind.FAILS),
+    UNSUPPORTED: ChangeKind.DECLINES,
+    NOT_RUN: ChangeKind.NOT_RUN,
+    BAD: ChangeKind.BAD_CASE,
+}
+OTHERWISE: dict[Verdict, dict[Verdict, ChangeKind]] = {
+    PASS: {UNSUPPORTED: ChangeKind.LOST},
+    KNOWN: dict.fromkeys(RED, ChangeKind.UNLISTED),
+    WARN: {PASS: ChangeKind.UNWARNED, UNSUPPORTED: ChangeKind.LOST},
+    UNSUPPORTED: {},
+    NOT_RUN: {},
+    BAD: {},
+}
 #: What becomes of a verdict: those that are left out here change nothing.
 EXPECTED: dict[Verdict, dict[Verdict, ChangeKind]] = {
-    PASS: {
-        KNOWN: ChangeKind.LISTED,
-        WARN: ChangeKind.WARNS,
-        **dict.fromkeys(RED, ChangeKind.FAILS),
-        UNSUPPORTED: ChangeKind.LOST,
-        NOT_RUN: ChangeKind.NOT_RUN,
-        BAD: ChangeKind.BAD_CASE,
-    },
-    KNOWN: {
-        PASS: ChangeKind.PASSES,
-        WARN: ChangeKind.WARNS,
-        **dict.fromkeys(RED, ChangeKind.UNLISTED),
-        UNSUPPORTED: ChangeKind.DECLINES,
-        NOT_RUN: ChangeKind.NOT_RUN,
-        BAD: ChangeKind.BAD_CASE,
-    },
-    WARN: {
-        PASS: ChangeKind.UNWARNED,
-        KNOWN: ChangeKind.LISTED,
-        **dict.fromkeys(RED, ChangeKind.FAILS),
-        UNSUPPORTED: ChangeKind.LOST,
-        NOT_RUN: ChangeKind.NOT_RUN,
-        BAD: ChangeKind.BAD_CASE,
-    },
-    UNSUPPORTED: {
-        PASS: ChangeKind.PASSES,
-        KNOWN: ChangeKind.LISTED,
-        WARN: ChangeKind.WARNS,
-        **dict.fromkeys(RED, ChangeKind.FAILS),
-        NOT_RUN: ChangeKind.NOT_RUN,
-        BAD: ChangeKind.BAD_CASE,
-    },
-    NOT_RUN: {
-        PASS: ChangeKind.PASSES,
-        KNOWN: ChangeKind.LISTED,
-        WARN: ChangeKind.WARNS,
-        **dict.fromkeys(RED, ChangeKind.FAILS),
-        UNSUPPORTED: ChangeKind.DECLINES,
-        BAD: ChangeKind.BAD_CASE,
-    },
-    BAD: {
-        PASS: ChangeKind.PASSES,
-        KNOWN: ChangeKind.LISTED,
-        WARN: ChangeKind.WARNS,
-        **dict.fromkeys(RED, ChangeKind.FAILS),
-        UNSUPPORTED: ChangeKind.DECLINES,
-        NOT_RUN: ChangeKind.NOT_RUN,
-    },
-    **{
-        verdict: {
-            PASS: ChangeKind.PASSES,
-            KNOWN: ChangeKind.LISTED,
-            WARN: ChangeKind.WARNS,
-            **dict.fromkeys(RED, ChangeKind.OTHERWISE),
-            UNSUPPORTED: ChangeKind.DECLINES,
-            NOT_RUN: ChangeKind.NOT_RUN,
-            BAD: ChangeKind.BAD_CASE,
-        }
-        for verdict in RED
-    },
+    was: {now: kind for now, kind in (USUAL | more).items() if now is not was}
+    for was, more in OTHERWISE.items()
 }
+EXPECTED |= dict.fromkeys(RED, USUAL | dict.fromkeys(RED, ChangeKind.OTHERWISE))
 
 
 @pytest.mark.parametrize("was", Verdict)
@@ -304,9 +265,7 @@ def using(*shares: float, **fields: Any) -> Run:
         ([0.0], [1.0], (0.0, 1.0)),
     ],
 )
-def test_a_share_that_grew_towards_its_limit_is_told(
-    old: list[float], new: list[float], said: tuple[float, float] | None
-) -> None:
+def test_a_share_that_grew_towards_its_limit_is_told(old, new, said):
     found = compare(using(*old), using(*new))
     assert [(one.old, one.new) for one in found.growths] == ([said] if said else [])
     assert judged(using(*old), using(*new), found)[0] is Exit.CONFORMS

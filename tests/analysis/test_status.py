@@ -151,9 +151,7 @@ def test_what_is_unsupported_is_red_where_support_is_required() -> None:
 @pytest.mark.parametrize("required", [False, True])
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize("verdict", list(Verdict))
-def test_what_is_red_alone_is_what_makes_a_run_red(
-    verdict: Verdict, strict: bool, required: bool
-) -> None:
+def test_what_is_red_alone_is_what_makes_a_run_red(verdict, strict, required):
     red = verdict in reds(strict=strict, require_supported=required)
     found = code_of(verdict, strict=strict, require_supported=required)
     assert red is (found[0] is Exit.NONCONFORMING)

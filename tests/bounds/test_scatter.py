@@ -51,9 +51,7 @@ def pooled(name: str) -> Iterator[tuple[ReferenceOutput, Any]]:
 
 
 @pytest.mark.parametrize("name", honest.NAMES)
-def test_no_honest_softmax_scatters_a_third_as_far_as_is_warned_of(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_honest_softmax_scatters_a_third_as_far_as_is_warned_of(name, monkeypatch):
     found = [times(*each, monkeypatch) for each in softmax(name)]
     assert found
     assert max(found) < SCATTER / 3

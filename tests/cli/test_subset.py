@@ -45,13 +45,11 @@ def test_shards_that_are_joined_are_the_run_of_the_whole(run, total, by):
     for number, part in enumerate(parts, 1):
         words = ["--shard", f"{number}/{total}", *by, "--report", f"json={part}"]
         run("run", "many.yaml", *BACKENDS, *words)
-    found = run("merge", *parts, "-o", "joined")
-    assert found.exit_code == 0
+    run("merge", *parts, "-o", "joined", code=0)
     one, other = kept("whole"), kept("joined")
     assert replace(one.header, started="") == replace(other.header, started="")
     assert plain(one.records) == plain(other.records)
-    again = run("report", "joined", "-q")
-    assert again.exit_code == whole.exit_code
+    again = run("report", "joined", "-q", code=whole.exit_code)
     assert again.stdout.splitlines()[-1] == whole.stdout.splitlines()[-1]
     changes = run("diff", "whole", "joined", "--format", "json").stdout
     assert json.loads(changes.splitlines()[-1])["exit_code"] == 0
@@ -68,8 +66,7 @@ def test_a_shard_knows_what_it_is_part_of(run):
 
 
 def test_a_shard_without_cases_judges_nothing(run):
-    found = run("run", "cases.yaml", "-b", "right", "--shard", "7/9")
-    assert found.exit_code == 5
+    found = run("run", "cases.yaml", "-b", "right", "--shard", "7/9", code=5)
     assert "exit 5: nothing was judged: shard 7 of 9 has no case" in found.stdout
 
 
@@ -78,8 +75,7 @@ def test_a_shard_can_be_resumed_as_itself(run):
     run(*words, "--report", "json=whole")
     text = Path("whole").read_text()
     Path("run.jsonl").write_text(text[: len(text) // 2])
-    found = run(*words[:-1], "2/2", "--resume", "run.jsonl")
-    assert found.exit_code == 2
+    found = run(*words[:-1], "2/2", "--resume", "run.jsonl", code=2)
     assert "run.jsonl is shard 1 of 2, this run shard 2 of 2" in found.stderr
     assert run(*words, "--resume", "run.jsonl").exit_code == 0
     assert plain(kept().records) == plain(kept("whole").records)
@@ -89,8 +85,7 @@ def test_a_shard_can_be_resumed_as_itself(run):
     "shard", ["0/2", "3/2", "1/0", "1", "a/b", "1/2/3", "-1/2", "1.0/2", "½/2"]
 )
 def test_what_is_no_shard_is_told(run, shard):
-    found = run("run", "cases.yaml", "-b", "right", f"--shard={shard}")
-    assert found.exit_code == 2
+    found = run("run", "cases.yaml", "-b", "right", f"--shard={shard}", code=2)
     assert "Invalid value for '--shard'" in found.stderr
 
 
@@ -117,9 +112,7 @@ def test_it_is_about_the_backends_asked_for(run):
     run("run", "cases.yaml", "-b", "right", "-b", "narrow", "--report", "json=last")
     run("run", "cases.yaml", "-b", "right", "--lf", "last", "--report", "json=run.jsonl")
     assert [one.name for one in kept().records] == ["nan"]
-    found = run("run", "cases.yaml", "-b", "flat", "--lf", "last")
-    assert found.exit_code == 2
-    assert found.stderr.splitlines() == [
+    assert run("run", "cases.yaml", "-b", "flat", "--lf", "last", code=2).stderr.splitlines() == [
         "opcheck: --last-failed last: no backend of this run took part in it",
         "  it has 'right', 'narrow'",
     ]
@@ -127,8 +120,7 @@ def test_it_is_about_the_backends_asked_for(run):
 
 def test_where_nothing_failed_nothing_is_judged(run):
     run("run", "cases.yaml", "-b", "right", "-k", "ties", "--report", "json=last")
-    found = run("run", "cases.yaml", "-b", "right", "--lf", "last")
-    assert found.exit_code == 5
+    found = run("run", "cases.yaml", "-b", "right", "--lf", "last", code=5)
     said = "exit 5: nothing was judged: no case matched (level core, failed in last)"
     assert found.stdout.splitlines()[-1] == said
 
@@ -171,9 +163,7 @@ def test_a_last_run_that_is_incomplete_is_told(run):
 def test_what_is_no_last_run_is_told(run, words, said):
     run("run", "cases.yaml", "-b", "narrow", "--report", "json=last")
     before = Path("last").read_bytes()
-    found = run("run", "cases.yaml", "-b", "narrow", *words)
-    assert found.exit_code == 2
-    assert said in found.stderr
+    assert said in run("run", "cases.yaml", "-b", "narrow", *words, code=2).stderr
     assert Path("last").read_bytes() == before
 
 
@@ -181,8 +171,7 @@ def test_what_is_no_last_run_is_told(run, words, said):
 def test_another_number_of_cases_than_expected_is_an_error(run):
     words = ["run", "cases.yaml", "-b", "right", "-k", "not nan"]
     assert run(*words, "--expect-cases", "4").exit_code == 0
-    found = run(*words, "--expect-cases", "5", "--report", "json=run.jsonl")
-    assert found.exit_code == 2
+    found = run(*words, "--expect-cases", "5", "--report", "json=run.jsonl", code=2)
     assert found.stderr.splitlines() == [
         "opcheck: --expect-cases 5: there are 4 cases (keywords not nan, level core)",
         "  of cases.yaml 4",
@@ -227,8 +216,7 @@ def flaky(monkeypatch):
 def test_a_flaky_backend_is_red_and_it_is_told_how_often(run):
     words = ["run", "cases.yaml", "-b", "flaky", "-k", "many_ties", "--report", "json=run.jsonl"]
     assert run(*words).exit_code == 0
-    found = run(*words, "--repeat", "10")
-    assert found.exit_code == 1
+    found = run(*words, "--repeat", "10", code=1)
     assert found.stdout.startswith("UNSTABLE flaky  Hardmax/many_ties\n")
     assert re.search(
         r"^  found   3 of 10: fail: output: \d+ of 30 elements wrong; 7 of 10: pass$",
@@ -286,8 +274,7 @@ def test_durations_are_shown_in_tables_only(run, command):
     run("run", "cases.yaml", "-b", "right", "--report", "json=run.jsonl")
     words = {"run": ["cases.yaml", "-b", "right"], "report": ["run.jsonl"]}[command]
     assert "Slowest" in run(command, *words, "--durations", "3").stdout
-    found = run(command, *words, "--durations", "3", "--format", "json")
-    assert found.exit_code == 2
+    found = run(command, *words, "--durations", "3", "--format", "json", code=2)
     assert "for --format pretty, not for json" in found.stderr
 
 

@@ -230,9 +230,7 @@ TIERS = (
         (5e-2, "values", "plain", ""),
     ],
 )
-def test_the_first_tier_that_fits_decides(
-    error: float, problem: str | None, tier: str, remark: str
-) -> None:
+def test_the_first_tier_that_fits_decides(error, problem, tier, remark):
     found = judged([1.0, 1.0], [1.0, 1 + error], Fake(TIERS))
     assert (found.problem, found.tier, found.remark) == (problem, tier, remark)
     assert found.wrong == (problem is not None)
@@ -377,9 +375,7 @@ def test_the_picture_shows_as_wrong_what_neither_admits() -> None:
         (FLOAT16, 2.0**-24, "values"),
     ],
 )
-def test_an_output_that_is_stated_has_the_floor_of_its_dtype_alone(
-    dtype: Any, got: float, problem: str | None
-) -> None:
+def test_an_output_that_is_stated_has_the_floor_of_its_dtype_alone(dtype, got, problem):
     want = stated_want(OpVersion("", "Softmax", 13), "y", np.zeros(1), dtype)
     assert compare(want, np.array([got], dtype.numpy), EXACTLY).problem == problem
 
@@ -410,9 +406,7 @@ def test_what_is_certain_settles_most_parts_without_their_bounds() -> None:
         (1, 1e-3, None, "values", 2.0),
     ],
 )
-def test_what_is_certain_counts_all_that_is_off(
-    factor: float, rest: float, high: float | None, problem: str | None, used: float
-) -> None:
+def test_what_is_certain_counts_all_that_is_off(factor, rest, high, problem, used):
     y, got = np.full((12, 64), 0.5), np.full((12, 64), 0.5)
     got[7, 5] *= factor
     rests = np.zeros(y.shape)
@@ -443,9 +437,7 @@ def test_nan_hides_nothing_beside_it_and_warns_of_nothing(dtype: str, parts: int
     errors=st.lists(st.sampled_from([1e-4, 5e-4, 2e-3, math.inf, math.nan]), min_size=5),
     common=st.sampled_from([None, 1.0]),
 )
-def test_large_outputs_are_judged_like_small_ones(
-    places: list[int], errors: list[float], common: float | None
-) -> None:
+def test_large_outputs_are_judged_like_small_ones(places, errors, common):
     y = np.full((12, 64), 0.5)
     got = round_to(y, FLOAT32)
     for place, error in zip(places, errors, strict=False):
@@ -512,9 +504,7 @@ def test_ends_lie_around_what_is_written_and_in_the_operator_s_range(dtype: str)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_scatter_is_about_1_for_the_arithmetic_expected_and_much_more_for_a_narrower_one(
-    dtype: str,
-) -> None:
+def test_scatter_is_about_1_for_the_arithmetic_expected_and_much_more_for_a_narrower_one(dtype):
     x = np.random.default_rng(3).normal(size=(1, 40, 60)).astype(dtype)
     answer = expected(POOL, x, kernel_shape=(5,), p=2)
     reference = ReferenceOutput(answer.values, answer, answer.rest)
@@ -588,9 +578,7 @@ def normalized(first: Any) -> Any:
         ("GroupNormalization-21", [f32([[[10000, 10000.01]]]), f32([1]), f32([0])], 1e4, "values"),
     ],
 )  # fmt: skip
-def test_what_an_order_may_lose_is_no_failure_and_all_else_is(
-    op: str, inputs: Any, got: Any, problem: str | None
-) -> None:
+def test_what_an_order_may_lose_is_no_failure_and_all_else_is(op, inputs, got, problem):
     name, since = op.split("-")
     version = OpVersion("", name, int(since))
     stated = {"Gelu": {"approximate": "tanh"}, "GroupNormalization": {"num_groups": 1}}

@@ -1,5 +1,7 @@
 """What wrong values have in common, and that nothing is guessed where they have nothing."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -45,30 +47,27 @@ def test_the_tolerance_that_would_pass_is_named() -> None:
     assert resemblance(wrong(ROW, [got])) == said
 
 
+#: One value has nothing in common with itself.
+ONE_WRONG = RIGHT.copy()
+ONE_WRONG[0, 3] *= 5
+
+
 @pytest.mark.parametrize(
     "got",
     [
-        RIGHT[:, ::-1],
-        np.full_like(RIGHT, np.nan),
-        RIGHT[0],
-        RIGHT.astype(np.float64),
-        np.zeros_like(RIGHT),
-        Foreign("a list"),
+        [RIGHT[:, ::-1]],
+        [np.full_like(RIGHT, np.nan)],
+        [RIGHT[0]],
+        [RIGHT.astype(np.float64)],
+        [np.zeros_like(RIGHT)],
+        [Foreign("a list")],
+        [ONE_WRONG],
+        None,
     ],
-    ids=["reversed", "nan", "shape", "dtype", "zeros", "type"],
+    ids=["reversed", "nan", "shape", "dtype", "zeros", "type", "one value", "refusal"],
 )
-def test_nothing_is_guessed(got: object) -> None:
-    assert resemblance(wrong(ROW, [got])) is None
-
-
-def test_one_value_has_nothing_in_common_with_itself() -> None:
-    got = RIGHT.copy()
-    got[0, 3] *= 5
-    assert resemblance(wrong(ROW, [got])) is None
-
-
-def test_nothing_is_said_of_refusals() -> None:
-    assert resemblance(wrong(ROW, None)) is None
+def test_nothing_is_guessed(got: Any) -> None:
+    assert resemblance(wrong(ROW, got)) is None
 
 
 LAYER = Node(

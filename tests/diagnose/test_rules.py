@@ -63,9 +63,7 @@ def test_what_holds_in_one_version_only_is_said_of_that() -> None:
         (Feature("x is 7", VALUE, FAILING), FAILING, range(40), "x is 7"),
     ],
 )
-def test_few_cases_are_enough_for_what_kernels_branch_on_only(
-    feature: Feature, failing: int, questions: list[int], found: str
-) -> None:
+def test_few_cases_are_enough_for_what_kernels_branch_on_only(feature, failing, questions, found):
     seen = rule([feature], failing, OTHERS, failing, questions)
     assert (seen.text if seen else "nothing") == found
 

@@ -63,9 +63,7 @@ def passes(folder: Path) -> Case:
     return one
 
 
-def test_what_a_pass_speaks_against_is_not_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_pass_speaks_against_is_not_named(tmp_path, monkeypatch):
     longer = node(HARDMAX, [[3, 3, 0, 1]], {"axis": 1})
     got = [np.array([[0, 1, 0, 0]], np.float32)]
     always = mutant(lambda one: [one.right[0][:, ::-1] if one is FIRST else got[0]], "always")
@@ -103,9 +101,7 @@ WIDE = node(SOFTMAX, [[9.1, 10.123, 9.77, 10.91]], {"axis": 1}, np.float64)
     ("through", "name"),
     [(np.float32, "float32"), (np.float16, "float16"), (ml_dtypes.bfloat16, "bfloat16")],
 )
-def test_the_widest_narrower_type_in_which_it_would_be_right_is_named(
-    through: type, name: str
-) -> None:
+def test_the_widest_narrower_type_in_which_it_would_be_right_is_named(through, name):
     got = node(SOFTMAX, WIDE.inputs[0], {"axis": 1}, through).right[0].astype(np.float64)
     found = Suspects(lambda case: None).diagnose(wrong(WIDE, [got]))
     text = f"as if it was computed in {name}, within whose error it lies"

@@ -139,9 +139,7 @@ def test_what_is_accepted_at_once_is_within_the_bound(name: str) -> None:
         assert 1 <= out.certain(out.tiers()[0]) / out.tiers()[0].arithmetic.u < 20
 
 
-def test_large_outputs_are_evaluated_in_parts_that_make_the_whole(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_large_outputs_are_evaluated_in_parts_that_make_the_whole(monkeypatch):
     x = np.random.default_rng(2).standard_normal((6, 50, 7)).astype(np.float32)
     whole = [(expected(x, axis=axis), axis) for axis in range(3)]
     pool = expected(x, POOL, kernel_shape=(3,))

@@ -87,9 +87,7 @@ WRONG: dict[str, tuple[str, int, Callable[..., Any], str]] = {
 
 @pytest.mark.parametrize("decorator", ["formula", "also_honest", "mutant"])
 @pytest.mark.parametrize("what", WRONG)
-def test_a_contradiction_is_refused_with_file_operator_and_difference(
-    what: str, decorator: str
-) -> None:
+def test_a_contradiction_is_refused_with_file_operator_and_difference(what, decorator):
     name, since, function, problem = WRONG[what]
     op = described(name)
     texts = () if decorator == "formula" else ("said of it",)
@@ -157,9 +155,7 @@ def test_an_operator_that_there_is_not_is_refused(monkeypatch: pytest.MonkeyPatc
         ("axis_ignored", ("13 float32", "1"), ""),
     ],
 )
-def test_an_argument_about_what_there_is_not_is_refused(
-    called: str, where: tuple[str, ...], said: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_argument_about_what_there_is_not_is_refused(called, where, said, monkeypatch):
     softmax = find("", "Softmax")
     assert softmax
     for name in ("equivalents", "argued"):
@@ -294,9 +290,7 @@ def test_a_file_is_named_as_its_operator(name: str, file: str) -> None:
     assert operators._snake(name) == file.lower()
 
 
-def test_a_family_lists_its_operators_and_is_loaded_for_them(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Any
-) -> None:
+def test_a_family_lists_its_operators_and_is_loaded_for_them(monkeypatch, tmp_path):
     family = tmp_path / "family.py"
     family.write_text('NAMES = """\nSin Cos\nTan\n"""\n', "utf-8")
     monkeypatch.setattr(operators, "_files", lambda: {"family": family})

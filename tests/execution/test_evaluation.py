@@ -89,9 +89,7 @@ def test_a_tolerance_is_the_case_s_own_or_the_operator_s(tmp_path: Path) -> None
     assert result_of(lenient, nearly).verdict is Verdict.PASS
 
 
-def test_a_value_outside_the_operator_s_range_is_wrong_whatever_the_tolerance(
-    tmp_path: Path,
-) -> None:
+def test_a_value_outside_the_operator_s_range_is_wrong_whatever_the_tolerance(tmp_path):
     lenient = one(tmp_path, "{name: made, tolerance: {atol: 0.4}}")
     assert result_of(lenient, outputs(lambda out: out * 0.75)).verdict is Verdict.PASS
     assert result_of(lenient, outputs(lambda out: out * 0.75 - 0.25)).verdict is Verdict.FAIL
@@ -105,9 +103,7 @@ def test_an_initializer_is_no_input_and_is_not_shown(tmp_path: Path) -> None:
     assert [element.input for element in wrong.comparisons[0].worst] == [None]
 
 
-def test_what_does_not_fit_into_memory_is_nobody_s_failure(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_does_not_fit_into_memory_is_nobody_s_failure(tmp_path, monkeypatch):
     def full(spec: Any) -> Any:
         raise MemoryError
 
@@ -162,9 +158,7 @@ def test_a_legal_twin_is_asked_about_only_after_a_refusal(tmp_path: Path, outcom
 @pytest.mark.parametrize(
     ("twin", "reason"), [(NOT_HERE, "no kernel"), (NO, "no kernel"), (NotRun("gone"), "no kernel")]
 )
-def test_who_does_not_support_the_twin_either_supports_nothing_of_it(
-    tmp_path: Path, twin: Outcome, reason: str
-) -> None:
+def test_who_does_not_support_the_twin_either_supports_nothing_of_it(tmp_path, twin, reason):
     _, result = inquiry(one(tmp_path, REJECTED), NOT_HERE, twin)
     assert (result.verdict, result.reason) == (Verdict.UNSUPPORTED, reason)
 
@@ -215,9 +209,7 @@ HARDMAX_OF_OTHER = np.array([[1, 0, 0], [0, 1, 0]], np.float32)
 
 
 @pytest.mark.parametrize("fresh", [NotRun("could not be started again"), right()])
-def test_who_cannot_be_asked_again_is_not_accused_of_contradicting_itself(
-    tmp_path: Path, fresh: Outcome
-) -> None:
+def test_who_cannot_be_asked_again_is_not_accused_of_contradicting_itself(tmp_path, fresh):
     wrong = 1 - HARDMAX_OF_OTHER
     case = one(tmp_path, "{name: made}")
     asked, result = inquiry(case, right(between=(wrong,)), fresh)
@@ -235,9 +227,7 @@ def opsets(asked: list[Question]) -> list[int]:
     [(NO, "raised on a legal model: Refused: no"), (NOT_HERE, "no kernel")],
     ids=["raised", "unsupported"],
 )
-def test_who_takes_the_same_model_at_a_later_opset_makes_an_error(
-    tmp_path: Path, refusal: Outcome, told: str
-) -> None:
+def test_who_takes_the_same_model_at_a_later_opset_makes_an_error(tmp_path, refusal, told):
     case = one(tmp_path, "{name: made}")
     halfway, last = opset.later(case.op, case.opset)
     asked, result = inquiry(case, Reply(refusal, "first"), Reply(right(), "second"))
@@ -269,9 +259,7 @@ def test_where_the_case_is_only_a_recommendation_it_is_a_warning(tmp_path: Path)
 
 
 @pytest.mark.parametrize("later", [NO, NOT_HERE, NotRun("gone")])
-def test_who_takes_it_at_no_later_opset_either_is_judged_by_its_own(
-    tmp_path: Path, later: Outcome
-) -> None:
+def test_who_takes_it_at_no_later_opset_either_is_judged_by_its_own(tmp_path, later):
     case = one(tmp_path, "{name: made}")
     _, result = inquiry(case, NOT_HERE, later, later)
     assert (result.verdict, result.reason) == (Verdict.UNSUPPORTED, "no kernel")
@@ -281,9 +269,7 @@ def test_who_takes_it_at_no_later_opset_either_is_judged_by_its_own(
 
 
 @pytest.mark.parametrize("later", LOST)
-def test_who_is_lost_at_a_later_opset_is_judged_by_its_own_and_that_is_told(
-    tmp_path: Path, later: Outcome
-) -> None:
+def test_who_is_lost_at_a_later_opset_is_judged_by_its_own_and_that_is_told(tmp_path, later):
     _, result = inquiry(one(tmp_path, "{name: made}"), NOT_HERE, later, later)
     assert result.verdict is Verdict.UNSUPPORTED
     assert result.reason.startswith("no kernel; the same model at opset 21: ")
@@ -301,9 +287,7 @@ def test_who_is_lost_at_a_later_opset_is_judged_by_its_own_and_that_is_told(
     ],
     ids=str,
 )
-def test_later_opsets_are_asked_about_after_refusals_alone(
-    tmp_path: Path, outcome: Outcome
-) -> None:
+def test_later_opsets_are_asked_about_after_refusals_alone(tmp_path, outcome):
     assert opsets(inquiry(one(tmp_path, "{name: made}"), outcome)[0]) == [13]
 
 
@@ -328,9 +312,7 @@ def test_nor_about_models_that_may_be_refused(tmp_path: Path) -> None:
     ],
     ids=["the last of its version", "DirectML"],
 )
-def test_where_there_is_no_later_opset_nothing_more_is_asked(
-    tmp_path: Path, op: str, fields: str
-) -> None:
+def test_where_there_is_no_later_opset_nothing_more_is_asked(tmp_path, op, fields):
     text = f"op: {op}\ndtype: float32\ncases:\n- {{name: made, {fields}}}"
     (case,) = cases_in(tmp_path, text)
     _, result = inquiry(case, NOT_HERE)
@@ -436,9 +418,7 @@ def test_answers_that_differ_between_runs_and_are_right_pass_with_a_remark(tmp_p
 
 
 @pytest.mark.parametrize("errors", [(0, 0, 0.5), (0.5, 0, 0), (0.5, 0, 0.6)])
-def test_if_one_of_them_is_wrong_the_backend_is_unstable(
-    tmp_path: Path, errors: tuple[float, ...]
-) -> None:
+def test_if_one_of_them_is_wrong_the_backend_is_unstable(tmp_path, errors):
     (result,) = inline.diagnosed([one(tmp_path, NEAR)], drifting(*errors))
     assert (result.verdict, result.failure) == (Verdict.UNSTABLE, "unstable")
     # One answer alone, which may be right, shows no mistake.
@@ -524,9 +504,7 @@ def test_a_rejection_passes_if_the_twin_is_accepted(tmp_path: Path) -> None:
     ],
     ids=["right", "shape", "dtype", "two", "none", "None"],
 )
-def test_the_twin_s_answer_must_look_like_one(
-    tmp_path: Path, answer: Any, verdict: Verdict
-) -> None:
+def test_the_twin_s_answer_must_look_like_one(tmp_path, answer, verdict):
     def prepared(task: Task) -> Any:
         if task.attrs["axis"] == 2:
             raise Refused("axis 2")

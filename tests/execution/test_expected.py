@@ -246,9 +246,7 @@ def test_each_output_has_its_own_golden_file(tmp_path: Path) -> None:
     ],
     ids=["zeros", "cut short", "float64", "complex", "strings"],
 )
-def test_golden_outputs_that_cannot_be_are_the_case_s_fault(
-    tmp_path: Path, data: bytes, said: str
-) -> None:
+def test_golden_outputs_that_cannot_be_are_the_case_s_fault(tmp_path, data, said):
     golden = stored(tmp_path, RIGHT)
     case = one(tmp_path, GOLDEN)
     (golden / "output_0.pb").write_bytes(data)
@@ -311,9 +309,7 @@ def test_a_literal_that_the_bound_does_not_allow_is_the_case_s_fault(tmp_path: P
     ("backend", "verdict"),
     [("reference", Verdict.WARN), ("reference?accumulate=float16", Verdict.PASS)],
 )
-def test_arithmetic_in_a_16_bit_type_is_warned_of_unless_it_is_declared(
-    tmp_path: Path, backend: str, verdict: Verdict
-) -> None:
+def test_arithmetic_in_a_16_bit_type_is_warned_of_unless_it_is_declared(tmp_path, backend, verdict):
     fill = ", inputs: {input: {shape: [8, 32], normal: [0, 1]}}"
     result = result_of(softmax(tmp_path, fill, "float16"), connect(backend))
     assert result.verdict is verdict
@@ -374,9 +370,7 @@ def test_an_answer_that_only_the_twin_s_engine_gives_is_judged_by_its_bound(tmp_
 @pytest.mark.parametrize(
     ("output", "axis"), [("[[1, 0, 0], [0, 0, 1]]", 1), (ROWS, 0)], ids=["values", "twin"]
 )
-def test_a_twin_that_has_another_answer_is_no_measure(
-    tmp_path: Path, output: str, axis: int
-) -> None:
+def test_a_twin_that_has_another_answer_is_no_measure(tmp_path, output, axis):
     (case,) = cases_in(tmp_path, FROM_THE_BACK.format(output=output, axis=axis))
     result = result_of(case, ENGINE)
     assert result.verdict is Verdict.BAD_CASE
@@ -393,9 +387,7 @@ def test_a_twin_that_has_another_answer_is_no_measure(
     ],
     ids=["literal", "computed", "alternative"],
 )
-def test_a_tolerance_leaves_the_operator_its_floor_unless_it_is_strict(
-    tmp_path: Path, more: str, strict: str
-) -> None:
+def test_a_tolerance_leaves_the_operator_its_floor_unless_it_is_strict(tmp_path, more, strict):
     inputs = ", inputs: {input: {value: [[-1000, -500, 0]], initializer: true}}, empty: so"
     case = softmax(tmp_path, f"{inputs}, tolerance: {{ulp: 1{strict}}}{more}")
     verdict = Verdict.FAIL if strict else Verdict.PASS

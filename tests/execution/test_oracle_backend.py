@@ -90,9 +90,7 @@ def test_an_oracle_that_is_the_backend_itself_proves_nothing(tmp_path: Path) -> 
         (acts("wise", lambda inputs: ["text"]), "Y: type builtins.str, want a tensor"),
     ],
 )
-def test_without_an_answer_of_the_oracle_nobody_is_judged(
-    tmp_path: Path, oracle: Fake, why: str
-) -> None:
+def test_without_an_answer_of_the_oracle_nobody_is_judged(tmp_path, oracle, why):
     found = judged(tmp_path, oracle, says("a", 11), fails("b", Refused("no")))
     found += judged(tmp_path, oracle, fails("c", NotSupported("no")))
     assert [result.verdict for result in found] == [Verdict.NOT_RUN] * 3
@@ -166,9 +164,7 @@ def test_every_oracle_is_named_once_with_its_first_case(tmp_path: Path) -> None:
         (("other", "1", None), ("ort", "1", None), False),
     ],
 )
-def test_who_is_its_own_oracle(
-    backend: tuple[str, str, str | None], oracle: tuple[str, str, str | None], same: bool
-) -> None:
+def test_who_is_its_own_oracle(backend, oracle, same):
     one, other = (
         BackendInfo(address, "kind", version, of=of) for address, version, of in (backend, oracle)
     )

@@ -54,9 +54,7 @@ def probed(asked: Any, backend: Any, declares: Any = lambda task: None) -> dict[
 
 
 # ── what is asked ───────────────────────────────────────────────────────────────────────────────
-def test_there_is_a_cell_for_each_version_and_dtype_that_the_specification_allows(
-    asked: Any,
-) -> None:
+def test_there_is_a_cell_for_each_version_and_dtype_that_the_specification_allows(asked):
     older = ("float16", "float32", "float64")
     newest = ("float16", "bfloat16", "float32", "float64")
     assert [*asked] == [
@@ -65,9 +63,7 @@ def test_there_is_a_cell_for_each_version_and_dtype_that_the_specification_allow
     ]
 
 
-def test_its_models_are_the_small_literal_cases_at_its_own_opset_one_of_each_name(
-    asked: Any,
-) -> None:
+def test_its_models_are_the_small_literal_cases_at_its_own_opset_one_of_each_name(asked):
     assert [case.id for case in asked[cell(13, "float32")]] == [
         "Hardmax/ties@opset=13,dtype=float32",
         "Hardmax/twice@attrs.axis=-1",
@@ -103,9 +99,7 @@ def test_a_right_backend_is_right_in_every_cell_that_has_models(asked: Any) -> N
         (refusing(NotSupported("not here")), Verdict.UNSUPPORTED, "not here"),
     ],
 )
-def test_wrong_refused_and_unsupported_are_told_apart(
-    asked: Any, backend: Any, verdict: Verdict, reason: str
-) -> None:
+def test_wrong_refused_and_unsupported_are_told_apart(asked, backend, verdict, reason):
     found = probed(asked, backend)[cell(1, "float16")]
     assert (found.verdict, found.works) == (verdict, False)
     assert reason in found.reason
@@ -135,9 +129,7 @@ def _forgets(task: Task) -> Any:
 @pytest.mark.parametrize(
     ("happens", "verdict"), [(_declines, Verdict.UNSUPPORTED), (_forgets, Verdict.FAIL)]
 )
-def test_of_several_models_the_worst_counts_and_how_many_share_its_fate(
-    asked: Any, happens: Any, verdict: Verdict
-) -> None:
+def test_of_several_models_the_worst_counts_and_how_many_share_its_fate(asked, happens, verdict):
     found = probed(asked, Fake(_Partly(happens)))[cell(13, "float32")]
     assert (found.verdict, found.share, found.count, found.works) == (verdict, 1, 2, True)
     assert found.case == "Hardmax/twice@attrs.axis=-1"

@@ -89,9 +89,7 @@ def test_turned_it_begins_with_the_other_data(tmp_path: Path) -> None:
     assert turned.task is asked.task
 
 
-def test_whether_other_data_are_legal_is_known_of_the_engine_s_operators_alone(
-    tmp_path: Path,
-) -> None:
+def test_whether_other_data_are_legal_is_known_of_the_engine_s_operators_alone(tmp_path):
     other = CONV.replace(", initializer: true", "").replace("Conv", "ConvTranspose")
     (transposed,) = cases_in(tmp_path, other)
     text = """

@@ -95,9 +95,7 @@ def test_an_answer_is_saved_beside_its_question(tmp_path: Path) -> None:
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_what_is_no_answer_is_a_text_beside_the_question(
-    tmp_path: Path, outcome: Outcome, file: str, text: str
-) -> None:
+def test_what_is_no_answer_is_a_text_beside_the_question(tmp_path, outcome, file, text):
     assert saved(tmp_path, outcome) == QUESTION | {file}
     assert (tmp_path / "saved" / "Hardmax" / file).read_text() == text
 
@@ -143,9 +141,7 @@ SOME = [case for case in shipped_cases() if case.level != "deep"][::61]
 @pytest.mark.parametrize(
     "address", ["numpy", "onnxruntime", "reference", "reference?accumulate=float16,bfloat16"]
 )
-def test_saved_outputs_are_judged_like_the_backend_that_gave_them(
-    tmp_path: Path, address: str
-) -> None:
+def test_saved_outputs_are_judged_like_the_backend_that_gave_them(tmp_path, address):
     live = recorded(tmp_path / "out", connect(address), SOME)
     later = list(judged(SOME, [connect(f"saved:{tmp_path / 'out'}")]))
     # Saved outputs declare no shapes.
@@ -304,9 +300,7 @@ def test_outputs_of_one_backend_are_saved_not_of_two(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_a_disk_that_is_full_ends_the_run_with_a_message(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_disk_that_is_full_ends_the_run_with_a_message(tmp_path, monkeypatch):
     def full(*_: Any) -> Any:
         raise OSError(28, "No space left on device")
 

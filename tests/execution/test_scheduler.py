@@ -78,9 +78,7 @@ def test_nothing_comes_of_nothing(tmp_path: Path) -> None:
     assert list(judged(cases_in(tmp_path, THREE), [])) == []
 
 
-def test_the_data_of_a_case_is_made_once_for_all_backends(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_data_of_a_case_is_made_once_for_all_backends(tmp_path, monkeypatch):
     made = []
 
     def counted(spec: Any) -> Any:
@@ -242,9 +240,7 @@ def lead(cases: list[Case]) -> int:
     return max(leads)
 
 
-def test_a_quick_backend_does_not_wait_for_a_slow_one_but_is_at_most_512_cases_ahead(
-    tmp_path: Path,
-) -> None:
+def test_a_quick_backend_does_not_wait_for_a_slow_one_but_is_at_most_512_cases_ahead(tmp_path):
     assert lead(many(tmp_path, 800)) == 512
 
 

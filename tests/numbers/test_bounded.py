@@ -200,9 +200,7 @@ def test_no_order_blocking_or_fusion_leaves_the_bound(
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )  # fmt: skip
-def test_a_bound_is_nearly_reached(
-    name: str, formula: Callable[[Any], Any], x: Any, least: float
-) -> None:
+def test_a_bound_is_nearly_reached(name, formula, x, least):
     x = np.asarray(x, np.float32)
     most = max(used(formula, [x], Machine(np.random.default_rng(seed))) for seed in range(40))
     assert least <= most <= 1

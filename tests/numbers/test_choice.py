@@ -42,9 +42,7 @@ def corners(x: tuple[int, int]) -> list[float]:
     "name", ["less", "less_equal", "greater", "greater_equal", "equal", "not_equal"]
 )
 @given(intervals, intervals)
-def test_a_comparison_is_unsure_exactly_where_both_outcomes_are_possible(
-    name: str, a: tuple[int, int], b: tuple[int, int]
-) -> None:
+def test_a_comparison_is_unsure_exactly_where_both_outcomes_are_possible(name, a, b):
     compare = getattr(np, name)
     v, unsure = halves(getattr(xp, name)(about(*a), about(*b)))
     outcomes = {bool(compare(x, y)) for x, y in itertools.product(corners(a), corners(b))}
@@ -86,9 +84,7 @@ def test_a_selection_reaches_both_sides_where_it_is_unsure(drawn: list[tuple[int
     "name", ["maximum", "minimum", "floor", "ceil", "round", "trunc", "sign", "remainder", "fmod"]
 )
 @given(intervals, intervals)
-def test_steps_and_extremes_hold_every_outcome(
-    name: str, a: tuple[int, int], b: tuple[int, int]
-) -> None:
+def test_steps_and_extremes_hold_every_outcome(name, a, b):
     a = (a[0] * 3, a[1]) if name in ("remainder", "fmod") else (a[0] / 2, a[1] / 4)
     function = getattr(np, {"round": "rint"}.get(name, name))
     two = name in ("maximum", "minimum", "remainder", "fmod")
@@ -147,9 +143,7 @@ def test_what_is_taken_at_an_unsure_index_reaches_all_that_it_may_be() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(intervals, min_size=2, max_size=5), st.booleans(), st.data())
-def test_the_largest_in_order_are_among_those_admitted(
-    drawn: list[tuple[int, int]], largest: bool, data: st.DataObject
-) -> None:
+def test_the_largest_in_order_are_among_those_admitted(drawn, largest, data):
     k = data.draw(st.integers(1, len(drawn)))
     x = about([one[0] for one in drawn], [one[1] for one in drawn])
     values, indices = xp.top_k(x, k, 0, largest)

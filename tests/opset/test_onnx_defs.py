@@ -68,9 +68,7 @@ def _same_default(ours: opset.Attribute, theirs: Any) -> None:
         ("Constant", 13, "value", "tensor", False, None),
     ],
 )
-def test_defaults_are_plain_values(
-    op: str, since: int, name: str, kind: str, required: bool, default: object
-) -> None:
+def test_defaults_are_plain_values(op, since, name, kind, required, default):
     found = opset.versions("", op)[since].attributes[name]
     assert (found.type, found.required, found.default) == (kind, required, default)
     assert type(found.default) is type(default)

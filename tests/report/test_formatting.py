@@ -14,9 +14,7 @@ from tests.report.made import result
         (Verdict.UNSUPPORTED, "--require-supported"),
     ],
 )
-def test_what_is_red_by_an_option_alone_is_repeated_with_it(
-    verdict: Verdict, flag: str | None
-) -> None:
+def test_what_is_red_by_an_option_alone_is_repeated_with_it(verdict, flag):
     command = formatting.repeat(result(verdict))
     assert [word for word in command.split() if word in ("--strict", "--require-supported")] == (
         [flag] if flag else []

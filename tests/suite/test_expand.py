@@ -120,12 +120,8 @@ def test_the_row_wins_over_the_case_and_the_case_over_the_file(cases: Cases) -> 
         ("Hardmax/b#3", 11, "core", "must", 0),
     ]
     contents: list[Any] = [case.inputs[0].content for case in found]
-    assert [getattr(c, "kind", "literal") for c in contents] == [
-        "constant",
-        "arange",
-        "arange",
-        "literal",
-    ]
+    kinds = [getattr(c, "kind", "literal") for c in contents]
+    assert kinds == ["constant", "arange", "arange", "literal"]
     assert [contents[0].seed, contents[1].seed] == [5, 5]
     assert [case.inputs[0].shape for case in found] == [(2,), (2,), (3,), (4,)]
 

@@ -42,25 +42,22 @@ def test_names_are_spelt_as_files_write_them() -> None:
 
 
 @pytest.mark.parametrize(
-    ("names", "lacking"),
-    [(["input"], []), (["input", "max"], []), (["max"], ["input"]), ([], ["input"])],
-)
-def test_single_parameters_are_mandatory(names: list[str], lacking: list[str]) -> None:
-    assert missing(CLIP, names) == lacking
-
-
-@pytest.mark.parametrize(
-    ("names", "lacking"),
+    ("op", "names", "lacking"),
     [
-        (["inputs_0"], []),
-        (["inputs_1", "inputs_0"], []),
-        ([], ["inputs_0"]),
-        (["inputs_1"], ["inputs_0"]),
-        (["inputs_0", "inputs_2"], ["inputs_1"]),
+        (CLIP, ["input"], []),
+        (CLIP, ["input", "max"], []),
+        (CLIP, ["max"], ["input"]),
+        (CLIP, [], ["input"]),
+        # A variadic parameter has no gaps.
+        (CONCAT, ["inputs_0"], []),
+        (CONCAT, ["inputs_1", "inputs_0"], []),
+        (CONCAT, [], ["inputs_0"]),
+        (CONCAT, ["inputs_1"], ["inputs_0"]),
+        (CONCAT, ["inputs_0", "inputs_2"], ["inputs_1"]),
     ],
 )
-def test_a_variadic_parameter_has_no_gaps(names: list[str], lacking: list[str]) -> None:
-    assert missing(CONCAT, names) == lacking
+def test_what_is_mandatory_is_missed(op, names, lacking):
+    assert missing(op, names) == lacking
 
 
 def test_slots_are_in_the_operator_s_order_with_gaps_before_the_last() -> None:

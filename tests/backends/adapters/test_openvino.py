@@ -104,18 +104,14 @@ def test_the_precision_is_its_own_choice_unless_told_otherwise(vino: Any) -> Non
         (None, {"thread": "1"}, "backend 'openvino' has no option 'thread'", "mean 'threads'?"),
     ],
 )
-def test_nonsense_is_refused(
-    detail: str | None, options: dict[str, str], message: str, hint: str | None
-) -> None:
+def test_nonsense_is_refused(detail, options, message, hint):
     with pytest.raises(UsageError) as caught:
         adapter.connect(detail, options)
     assert caught.value.message == message
     assert (hint or "") in (caught.value.hint or "")
 
 
-def test_a_device_that_is_not_here_is_told_with_those_that_are(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_device_that_is_not_here_is_told_with_those_that_are(monkeypatch):
     monkeypatch.setattr(openvino.Core, "available_devices", ["CPU", "GPU.0"])
     with pytest.raises(BackendUnavailable) as caught:
         adapter.connect("GPU.1", {})
@@ -123,9 +119,7 @@ def test_a_device_that_is_not_here_is_told_with_those_that_are(
     assert caught.value.hint == "it finds CPU, GPU.0"
 
 
-def test_another_device_is_addressed_and_has_no_threads_if_it_knows_none(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_another_device_is_addressed_and_has_no_threads_if_it_knows_none(monkeypatch):
     monkeypatch.setattr(openvino.Core, "available_devices", ["CPU", "GPU.0"])
     monkeypatch.setattr(openvino.Core, "get_property", lambda *_: {"DEVICE_ID": "RW"})
     backend = adapter.connect("GPU.0", {})
@@ -142,9 +136,7 @@ def test_an_operator_it_lacks_is_declined(vino: Any) -> None:
 
 
 @pytest.mark.parametrize("error", [RuntimeError(NO_NODE), RuntimeError("Unsupported operation")])
-def test_a_node_that_its_device_does_not_implement_is_declined(
-    vino: Any, error: RuntimeError
-) -> None:
+def test_a_node_that_its_device_does_not_implement_is_declined(vino, error):
     outcome = outcome_of(failing(vino, error), HARDMAX, X)
     if str(error) == NO_NODE:
         assert outcome == Declined("Unsupported operation of type: Convert name: q_t_f")

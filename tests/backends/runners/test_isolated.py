@@ -82,9 +82,7 @@ def test_a_program_that_hangs_is_ended_with_its_files_and_the_others_go_on(
     assert not [*(tmp_path / "scratch").iterdir()]
 
 
-def test_temporary_folders_are_where_the_worker_s_parent_removes_them(
-    tmp_path: Path, cases: tuple[Case, ...], settings: dict[str, Any]
-) -> None:
+def test_temporary_folders_are_where_the_worker_s_parent_removes_them(tmp_path, cases, settings):
     text = f"Path({str(tmp_path / 'seen')!r}).write_text(str(model)); identity()"
     assert verdicts(one_shot(tmp_path, text), cases[:1], settings) == [Verdict.PASS]
     assert Path((tmp_path / "seen").read_text()).is_relative_to(settings["scratch"])

@@ -35,9 +35,7 @@ def questions(dtype: np.dtype) -> list[tuple[Question, Question]]:
 
 @pytest.mark.parametrize("dtype", [FLOAT16, BFLOAT16], ids=str)
 @pytest.mark.parametrize("name", NARROW)
-def test_arithmetic_in_sixteen_bits_is_named_and_passes_where_it_is_declared(
-    name: str, dtype: np.dtype
-) -> None:
+def test_arithmetic_in_sixteen_bits_is_named_and_passes_where_it_is_declared(name, dtype):
     declare = f"declare accumulate={dtype.name}"
     remarks = {
         f"kept in {dtype.name} between operations; {declare}",

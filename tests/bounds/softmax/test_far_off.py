@@ -102,9 +102,7 @@ def test_nor_these_on_rows_that_the_arithmetic_is_enough_for(wrong: Wrong, dtype
 
 
 @pytest.mark.parametrize(("dtype", "longest"), [("bfloat16", 1024), ("float16", 4096)])
-def test_nothing_is_no_row_of_equal_numbers_however_poor_the_arithmetic(
-    dtype: str, longest: int
-) -> None:
+def test_nothing_is_no_row_of_equal_numbers_however_poor_the_arithmetic(dtype, longest):
     for columns in (8, 300, longest):
         for declared in ((), (dtype,)):
             found = judged(zeros, dtype, ("equal", 0.0, columns), declared)

@@ -60,9 +60,7 @@ WORDS = {
     ("word", "name"),
     [("stored", name) for name in STORED] + [("arithmetic", name) for name in NARROW],
 )
-def test_16_bits_pass_where_declared_and_are_named_elsewhere(
-    word: str, name: str, dtype: str
-) -> None:
+def test_16_bits_pass_where_declared_and_are_named_elsewhere(word, name, dtype):
     named = set()
     for columns in LENGTHS:
         right, x = want_of_batch(dtype, columns), rows.batch(dtype, columns)
@@ -119,9 +117,7 @@ LONG = ("zeros", "ascending", "two ascents", "tail", "wide")
 
 @pytest.mark.parametrize("dtype", SHORT)
 @pytest.mark.parametrize("name", IN_ORDER)
-def test_a_long_row_whose_sum_stagnates_passes_where_declared_and_is_named_elsewhere(
-    name: str, dtype: str
-) -> None:
+def test_a_long_row_whose_sum_stagnates_passes_where_declared_and_is_named_elsewhere(name, dtype):
     problems = set()
     for columns in (300, 1500):
         # Each row is judged by itself, so that none excuses another.

@@ -53,9 +53,7 @@ def conv(name: str, channels: int = 2, kernel: int = 2, filters: int = 2, **attr
         ("group_of_1", {"group": 2}, {"channels": 4, "group": 2}),
     ],
 )
-def test_a_path_of_a_convolution(
-    name: str, on_the_path: dict[str, Any], beside_it: dict[str, Any]
-) -> None:
+def test_a_path_of_a_convolution(name, on_the_path, beside_it):
     assert conv(name, **on_the_path)
     assert not conv(name, **beside_it)
 

@@ -76,9 +76,7 @@ def test_each_case_has_a_row_and_each_backend_a_place_in_it(timed: Sequence[Time
         assert len(row.copy) == len(row.yardstick) == 6
 
 
-def test_who_is_right_has_samples_in_all_rounds_of_one_process_after_the_other(
-    timed: Sequence[Timed],
-) -> None:
+def test_who_is_right_has_samples_in_all_rounds_of_one_process_after_the_other(timed):
     for row in timed:
         engine, spin, *_ = row.timings
         for one in (engine, spin):
@@ -98,18 +96,14 @@ def test_who_is_right_has_samples_in_all_rounds_of_one_process_after_the_other(
         (6, "it answers once"),
     ],
 )
-def test_who_is_not_has_none_and_the_row_says_why(
-    timed: Sequence[Timed], place: int, said: str
-) -> None:
+def test_who_is_not_has_none_and_the_row_says_why(timed, place, said):
     for row in timed:
         assert row.timings[place].samples == ()
         assert said in row.timings[place].why_not
 
 
 @pytest.mark.parametrize(("is_precise", "visits"), [(True, [0, 1]), (False, [0, 1] * 2)])
-def test_processes_come_again_while_a_ratio_is_not_precise(
-    file: Path, monkeypatch: pytest.MonkeyPatch, is_precise: bool, visits: list[int]
-) -> None:
+def test_processes_come_again_while_a_ratio_is_not_precise(file, monkeypatch, is_precise, visits):
     monkeypatch.setattr("opcheck.execution.bench.session.precise", lambda found: is_precise)
     with entrants(["numpy", f"{SPINNING}Spin?seconds=0.001"], 2) as found:
         session = Benchmark(load_bench([file])[:1], found, plan(processes=2, looks=(6, 12)))
@@ -119,9 +113,7 @@ def test_processes_come_again_while_a_ratio_is_not_precise(
         assert [worker for worker, _ in workers] == visits
 
 
-def test_who_is_alone_is_held_against_the_fixed_work(
-    file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_is_alone_is_held_against_the_fixed_work(file, monkeypatch):
     seen: list[int] = []
     monkeypatch.setattr(
         "opcheck.execution.bench.session.precise", lambda found: bool(seen.append(found.pairs))
@@ -144,9 +136,7 @@ def test_an_interrupt_ends_all_and_leaves_what_was_measured(file: Path) -> None:
         assert nothing.rows() == ()
 
 
-def test_an_interrupt_does_not_wait_until_a_case_is_prepared(
-    file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupt_does_not_wait_until_a_case_is_prepared(file, monkeypatch):
     asked: list[Stopwatch] = []
     hold = Stopwatch.hold
 
@@ -181,9 +171,7 @@ _LATE = r"other data of the same shapes take [\d.,e+]+ times as long"
         (_AGREE, {"place": _WRONG, "content": _LATE, "nothing": ""}),
     ],
 )
-def test_an_answer_that_is_looked_up_has_no_time(
-    tmp_path: Path, expect: str, why_not: dict[str, str]
-) -> None:
+def test_an_answer_that_is_looked_up_has_no_time(tmp_path, expect, why_not):
     file = tmp_path / "f.yaml"
     head = CASES.replace("axis: -1}", f"axis: -1}}{expect}")
     file.write_text(head.partition("- name: two")[0])
@@ -199,9 +187,7 @@ def test_an_answer_that_is_looked_up_has_no_time(
         assert re.fullmatch(said, remembers.why_not)
 
 
-def test_data_too_large_to_be_kept_are_made_anew(
-    file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_data_too_large_to_be_kept_are_made_anew(file, monkeypatch):
     monkeypatch.setattr("opcheck.execution.bench.session._KEPT", 399)
     with entrants(["numpy"]) as found:
         session = Benchmark(load_bench([file]), found, plan())
@@ -211,9 +197,7 @@ def test_data_too_large_to_be_kept_are_made_anew(
 
 # ── answers that are a backend's ──────────────────────────────────────────────────────────────
 @pytest.mark.parametrize("expect", ["{oracle: wise}", "{agree: true}"])
-def test_who_is_right_by_another_s_answer_is_timed_and_nobody_else(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expect: str
-) -> None:
+def test_who_is_right_by_another_s_answer_is_timed_and_nobody_else(tmp_path, monkeypatch, expect):
     # Made anew, and so is the oracle asked anew, for each process.
     monkeypatch.setattr("opcheck.execution.bench.session._KEPT", 0)
     file = tmp_path / "f.yaml"

@@ -54,7 +54,9 @@ NOT_DECIDED = {
         empty_windows_are_nan integers_accepted invalid_p_is_0_or_1 later_attributes_accepted
         later_types_accepted overflow_saturates p_0_is_the_default p_in_32_bits
         refuses_pads_of_the_kernel root_4_ulp_too_large same_padding_for_stride_1
-        unknown_attributes_ignored
+        unknown_attributes_ignored wrong_where_ceil_mode_and_kernel_of_ones
+        wrong_where_pads_and_kernel_of_ones wrong_where_same_and_kernel_of_threes
+        wrong_where_same_and_strides wrong_where_valid_and_ceil_mode
     """,
     "Softmax": """
         axis_clamped axis_wraps default_axis_kept_in_range integers_accepted
